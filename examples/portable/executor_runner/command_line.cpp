@@ -1,8 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "command_line.h"
 
+#include <algorithm>
+#include <numeric>
 #include <sstream>
 #include <string_view>
+
+namespace {
+
+/// The number of letters to insert, remove or replace that make `b` of `a` (Levenshtein's distance).
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t before = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = before + (a[i] == b[j] ? 0 : 1);
+      before = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// A hint at the most similar option; empty where none is similar.
+std::string nearest(const std::string& name, const Switches& switches, const Values& values) {
+  std::string best;
+  size_t least = std::max<size_t>(1, name.size() / 3) + 1;
+  const auto compare = [&](const std::string& known) {
+    const size_t found = distance(name, known);
+    if (found < least) {
+      least = found;
+      best = known;
+    }
+  };
+  for (const auto& entry : switches) {
+    compare(entry.first);
+  }
+  for (const auto& entry : values) {
+    compare(entry.first);
+  }
+  return best.empty() ? "" : "; did you mean --" + best + "?";
+}
+
+}  // namespace
 
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
@@ -41,7 +83,7 @@ std::string parse_command_line(int argc, const char* const* argv, const Switches
       }
       value->second(has_value ? std::string(text.substr(equals + 1)) : std::string(argv[++i]));
     } else {
-      return "unknown option '" + std::string(argument) + "'";
+      return "unknown option '" + std::string(argument) + "'" + nearest(name, switches, values);
     }
   }
   return "";

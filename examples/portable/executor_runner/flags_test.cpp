@@ -40,7 +40,9 @@ TEST(FlagsTest, ReadsEverySpelling) {
 TEST(FlagsTest, SaysWhatIsWrong) {
   Flags flags;
   EXPECT_THAT(parse({"model.pte"}, &flags), HasSubstr("expected an option, found 'model.pte'"));
-  EXPECT_THAT(parse({"--modelpath=x"}, &flags), HasSubstr("unknown option '--modelpath=x'"));
+  EXPECT_THAT(parse({"--modelpath=x"}, &flags),
+              HasSubstr("unknown option '--modelpath=x'; did you mean --model_path?"));
+  EXPECT_EQ(parse({"--zzzzzzzz"}, &flags), "unknown option '--zzzzzzzz'");
   EXPECT_THAT(parse({"--model_path"}, &flags), HasSubstr("--model_path needs a value"));
   EXPECT_THAT(parse({"--num_executions=-1"}, &flags), HasSubstr("at least 1, found '-1'"));
   EXPECT_THAT(parse({"--num_executions=2x"}, &flags), HasSubstr("found '2x'"));

@@ -82,6 +82,8 @@ def _found(model: Path) -> Path:
 
 
 def _settings(options: argparse.Namespace) -> list[str]:
+    from sdk.extension.llm.export.config.backend_config import BackendConfig
+
     longest = context_of(options.model)
     context = options.context or min(_CONTEXT, longest or _CONTEXT)
     if longest is not None and context > longest:
@@ -98,6 +100,8 @@ def _settings(options: argparse.Namespace) -> list[str]:
     }
     if (backend := _backend(options.backend)) is not None:
         settings[f"backend.{backend}.enabled"] = "true"
+        if hasattr(getattr(BackendConfig(), backend, None), "extended_ops"):
+            settings[f"backend.{backend}.extended_ops"] = "true"
     return [*(f"{name}={value}" for name, value in settings.items()), *options.set]
 
 

@@ -112,7 +112,7 @@ def test_pruned_vocabularies(tmp_path: Path):
             ["base.params=good.json", "quantization.qmode=8da4w-gptq"],
             "quantization.qmode=8da4w-gptq: the GPTQ quantizer that this mode stood for is no longer part of",
         ),
-        (["model.dtype_override=bf16"], "not supported in this version: model.dtype_override; leave them out"),
+        (["model.expand_rope_table=true"], "not supported in this version: model.expand_rope_table; leave them out"),
         (["base.params=good.json", "base.checkpoint=params.pth"], "params.pth is no checkpoint of PyTorch: "),
         ([], "base.params is missing"),
         (["base.params=params.json"], r"params.json, line 1, column 2"),

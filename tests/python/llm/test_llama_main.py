@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -13,9 +14,11 @@ import pytest
 from language_models import ARCHITECTURES, small
 from test_checkpoints import write_gguf
 from test_runner import PROMPT, make, write_tokenizer
+from test_tokenizer_files import tiktoken_file
 
 from sdk.extension.llm.export.export_llm import export
 from sdk.extension.llm.runner import GenerationConfig, TextLLMRunner
+from sdk.extension.llm.tokenizers import TiktokenTokenizer
 
 # SDK_LLAMA_MAIN: another llama_main, or the command of an emulator with one.
 BUILT = Path(__file__).parents[3] / "build" / "package" / "examples" / "models" / "llama" / "llama_main"
@@ -38,7 +41,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def test_text_and_report(model: list[str]):
-    """LR-13, RPI-07: the prompt and its continuation, and a line with counts and times."""
+    """LR-13, RPI-07, VK-15: the prompt and its continuation, and a line with counts and times."""
     result = run(
         *model, "--prompt", PROMPT, "--seq_len", "60", "--temperature=0", "--warmup=true", "--cpu_threads", "1"
     )
@@ -68,6 +71,21 @@ def test_quantised_weights(tmp_path: Path):
     assert len(expected) == 30 and result.stdout.rsplit("\nPyTorchObserver", 1)[0] == expected
 
 
+def test_a_tokenizer_of_tiktoken(tmp_path: Path):
+    """VK-16, RPI-10: a tokenizer.model of tiktoken. The content says what it is, so that no error is logged first."""
+    path = tiktoken_file(tmp_path)
+    size = TiktokenTokenizer(path).n_words
+    params = {"dim": 32, "n_layers": 1, "n_heads": 2, "vocab_size": size, "hidden_dim": 32}
+    (tmp_path / "params.json").write_text(json.dumps(params))
+    settings = [f"base.params={tmp_path / 'params.json'}", "model.use_kv_cache=true", f"export.output_dir={tmp_path}"]
+    program = export(None, settings)
+    arguments = ["--temperature=0", "--seq_len=40", "--warmup", f"--prompt={PROMPT}"]
+    result = run(f"--model_path={program}", f"--tokenizer_path={path}", *arguments)
+    assert (result.returncode, result.stderr) == (0, "")
+    expected = TextLLMRunner(str(program), path).generate_text(PROMPT, GenerationConfig(seq_len=40, temperature=0.0))
+    assert result.stdout.rsplit("\nPyTorchObserver", 1)[0] == expected
+
+
 def test_flags(model: list[str], tmp_path: Path):
     prompt = tmp_path / "prompt.txt"
     prompt.write_text(PROMPT)
@@ -87,12 +105,42 @@ def test_help_and_logs(model: list[str]):
         assert f"--{flag}" in text
     arguments = [*model, "--prompt=x", "--max_new_tokens=2"]
     assert run(*arguments).stderr == ""
-    assert "time to first token" in run(*arguments, "--verbose").stderr
-    assert "time to first token" in run(*arguments, level="Info").stderr
+    assert "Time to first generated token" in run(*arguments, level="Info").stderr
+    assert "Time to first generated token" in run(*arguments, "--verbose").stderr
+
+
+def test_the_log_has_the_statistics(model: list[str]):
+    """VK-17: the lines after the report, and rates that are tokens by seconds."""
+    result = run(*model, f"--prompt={PROMPT}", "--max_new_tokens=40", "--temperature=0", "--ignore_eos", "--verbose")
+    counts = json.loads(result.stdout.rsplit("\nPyTorchObserver ", 1)[1])
+    prompt, generated = len(PROMPT), counts["generated_tokens"]
+    assert counts["prompt_tokens"] == prompt and generated == 40
+
+    def number(pattern: str) -> tuple[float, ...]:
+        match = re.search(pattern.replace(" NUMBER", r"\s+([\d.]+)"), result.stderr)
+        assert match is not None, pattern
+        return tuple(float(group) for group in match.groups())
+
+    seconds = {name: counts[name] / 1000 for name in counts if name.endswith("_ms")}
+    assert number("Prompt Tokens: NUMBER    Generated Tokens: NUMBER") == (prompt, generated)
+    (loading,) = number(r"Model Load Time: NUMBER \(seconds\)")
+    assert loading == pytest.approx(seconds["model_load_end_ms"] - seconds["model_load_start_ms"], abs=1e-4)
+    for what, tokens, first, last in (
+        ("Total inference time", generated, "inference_start_ms", "inference_end_ms"),
+        ("Prompt evaluation", prompt, "inference_start_ms", "prompt_eval_end_ms"),
+        (f"Generated {generated} tokens", generated, "prompt_eval_end_ms", "inference_end_ms"),
+    ):
+        time, rate = number(rf"{what}: NUMBER \(seconds\)\s+Rate: NUMBER \(tokens/second\)")
+        assert time == pytest.approx(seconds[last] - seconds[first], abs=1e-4)
+        assert rate == pytest.approx(tokens / time if time else 0, rel=1e-3)
+    (first,) = number(r"Time to first generated token: NUMBER \(seconds\)")
+    assert first == pytest.approx(seconds["first_token_ms"] - seconds["inference_start_ms"], abs=1e-4)
+    (sampling,) = number(rf"Sampling time over {prompt + generated} tokens: NUMBER \(seconds\)")
+    assert sampling == pytest.approx(seconds["aggregate_sampling_time_ms"], abs=1e-4)
 
 
 def test_errors(model: list[str], tmp_path: Path):
-    assert "unknown option '--modelpath=x'" in run("--modelpath=x").stderr
+    assert "unknown option '--modelpath=x'; did you mean --model_path?" in run("--modelpath=x").stderr
     assert "--seq_len: expected a whole number, found '1.5'" in run("--seq_len=1.5").stderr
     assert run("--seq_len=x").returncode == 2
     result = run("--model_path=/none.pte", model[1])

@@ -81,7 +81,7 @@ def make(folder: Path, dtype: torch.dtype = torch.float32, nan: bool = False, **
         exported = _Cast(model, dtype)
         exported.params = model.params
     with torch.no_grad():
-        program = capture(exported)
+        program = capture(exported, config)
     path = folder / "model.pte"
     path.write_bytes(lower(program, config, metadata_of(model, config)).to_executorch().buffer)
     return path

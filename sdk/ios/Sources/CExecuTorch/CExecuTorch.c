@@ -2,3 +2,4 @@
 /* A target must have a source file; this one shows that the headers are C. */
 #include <CExecuTorch/executorch.h>
 #include <CExecuTorch/images.h>
+#include <CExecuTorch/llm.h>

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sdk.extension.llm.export._torchao import import_torchao
+from sdk.extension.llm.export.config.llm_config import LlmConfig
 from sdk.extension.llm.export.settings import SettingsError, read_settings
 
 
@@ -54,12 +55,24 @@ def export(path: str | None, overrides: list[str]) -> Path:
     Returns the file that it wrote.
     """
     config = read_settings(path, overrides)
-    import_torchao()
-    from sdk.extension.llm.export.exporter import export_program
-
     folder = Path(config.export.output_dir)
     if not folder.is_dir():
         raise SettingsError(f"export.output_dir: {folder} is no folder")
+    profile = config.debug.profile_path
+    if profile is None:
+        return _export(config, folder)
+    if not Path(profile).parent.is_dir():
+        raise SettingsError(f"debug.profile_path: {Path(profile).parent} is no folder")
+    from sdk.extension.llm.export.flame_graph import FlameGraph
+
+    with FlameGraph(profile, "export_llm"):
+        return _export(config, folder)
+
+
+def _export(config: LlmConfig, folder: Path) -> Path:
+    import_torchao()
+    from sdk.extension.llm.export.exporter import export_program
+
     name = config.export.output_name or config.base.model_class.value
     _, exported, program = export_program(config)
     if program is None:

@@ -14,7 +14,6 @@ import torch
 from torch.export import Dim, ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.registry import backend
 from sdk.examples.models.llama.llama_transformer import Transformer
 from sdk.examples.models.llama.source_transformation.caches import (
     quantize_kv_cache,
@@ -26,13 +25,14 @@ from sdk.examples.models.llama.source_transformation.spin_quant import (
 )
 from sdk.exir import EdgeProgramManager, ExecutorchBackendConfig, ExecutorchProgramManager, to_edge_transform_and_lower
 from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
-from sdk.extension.llm.export.config.llm_config import LlmConfig, SpinQuant
+from sdk.extension.llm.export.backends import partitioners, refuse_unknown
+from sdk.extension.llm.export.config.llm_config import DtypeOverride, LlmConfig, SpinQuant
+from sdk.extension.llm.export.dtypes import DTYPES, change_dtype
 from sdk.extension.llm.export.load import load, prune_map
-from sdk.extension.llm.export.quantize import UNSUPPORTED_QMODES, enabled_backends, quantize
+from sdk.extension.llm.export.quantize import UNSUPPORTED_QMODES, quantize
 from sdk.extension.llm.export.settings import SettingsError
-from sdk.extension.llm.export.tokenizer_data import tokenizer_data
 
-_WITHOUT_EFFECT = ("base.tokenizer_path", "quantization.calibration_data")
+_WITHOUT_EFFECT = ("base.tokenizer_path",)
 _SUPPORTED = {
     "base": (
         "model_class",
@@ -45,6 +45,7 @@ _SUPPORTED = {
         "preq_embedding_quantize",
     ),
     "model": (
+        "dtype_override",
         "enable_dynamic_shape",
         "input_prune_map",
         "output_prune_map",
@@ -65,9 +66,17 @@ _SUPPORTED = {
         "lora_weights_file",
         "embed_tokenizer",
     ),
-    "debug": ("generate_etrecord", "generate_full_logits", "profile_memory", "verbose"),
+    "debug": ("generate_etrecord", "generate_full_logits", "profile_memory", "profile_path", "verbose"),
     "multimethod": ("methods", "share_mutable_buffers"),
-    "quantization": ("qmode", "group_size", "embedding_quantize", "use_hqq", "use_spin_quant"),
+    "quantization": (
+        "qmode",
+        "group_size",
+        "embedding_quantize",
+        "use_hqq",
+        "use_spin_quant",
+        "pt2e_quantize",
+        "calibration_data",
+    ),
 }
 """The settings that this version acts on, beside those of backends."""
 
@@ -86,6 +95,7 @@ def refuse_unsupported(config: LlmConfig) -> None:
         raise SettingsError(f"quantization.qmode={config.quantization.qmode}: {why}")
     if names:
         raise SettingsError(f"not supported in this version: {', '.join(names)}; leave them out")
+    refuse_unknown(config)
 
 
 def make_model(config: LlmConfig) -> Transformer:
@@ -109,6 +119,8 @@ def make_model(config: LlmConfig) -> Transformer:
     if config.quantization.use_spin_quant is not None:
         _rotate(model, config.quantization.use_spin_quant)
     quantize(model, config)
+    if config.model.dtype_override is not DtypeOverride.fp32:
+        change_dtype(model, DTYPES[config.model.dtype_override])
     return model
 
 
@@ -141,8 +153,8 @@ def _change_caches(model: Transformer, config: LlmConfig) -> None:
         raise SettingsError(f"model.{'use_attention_sink' if sink else 'local_global_attention'}: {error}") from None
 
 
-def capture(model: Transformer, count: int | None = None) -> ExportedProgram:
-    """What `torch.export` makes of the model.
+def example_call(model: Transformer, count: int | None = None) -> tuple[tuple[Any, ...], Any]:
+    """Inputs of the model, and their dynamic shapes for `torch.export`.
 
     Inputs are tokens, int64 [1, tokens], and with a cache the position of the first one, int64 [1]. `count`: of the
     tokens of a call; without it any number where the model has dynamic shapes, else one.
@@ -153,9 +165,24 @@ def capture(model: Transformer, count: int | None = None) -> ExportedProgram:
     tokens = torch.zeros(1, count or length, dtype=torch.int64)
     sizes: Any = {1: Dim("tokens", min=1, max=params.max_seq_len)} if dynamic else None
     if not params.use_kv_cache:
-        return torch.export.export(model, (tokens,), dynamic_shapes=(sizes, None, None)[:1])
-    inputs: Any = (tokens, {"input_pos": torch.zeros(1, dtype=torch.int64)})
-    return torch.export.export(model, inputs, dynamic_shapes=(sizes, {"input_pos": None}))
+        return (tokens,), (sizes,)
+    return (tokens, {"input_pos": torch.zeros(1, dtype=torch.int64)}), (sizes, {"input_pos": None})
+
+
+def capture(model: Transformer, config: LlmConfig, count: int | None = None) -> ExportedProgram:
+    """What `torch.export` makes of the model, quantised by `quantization.pt2e_quantize`. `count`: as above."""
+    inputs, shapes = example_call(model, count)
+    captured = torch.export.export(model, inputs, dynamic_shapes=shapes)
+    kind = config.quantization.pt2e_quantize
+    if kind is None:
+        return captured
+    from sdk.extension.llm.export.pt2e import calibration_calls, quantize_captured
+
+    most = count or (model.params.max_seq_len if model.params.enable_dynamic_shape else inputs[0].shape[1])
+    calls = calibration_calls(config, most, len(inputs) == 2)
+    fits = model.params.enable_dynamic_shape and count is None  # otherwise a call has so many tokens
+    calls = [call for call in calls if fits or call[0].shape[1] == most]
+    return torch.export.export(quantize_captured(captured, kind, inputs, calls), inputs, dynamic_shapes=shapes)
 
 
 def metadata_of(model: Transformer, config: LlmConfig) -> dict[str, Any]:
@@ -188,12 +215,11 @@ def lower(
 ) -> EdgeProgramManager:
     """Gives the program, or that of each method, to the enabled backends, in the order of `BackendConfig`.
 
-    Raises `BackendError` for a backend that is not there.
+    Raises SettingsError or `BackendError` for a backend that is not there or lacks a package.
     """
-    partitioners = [backend(name).make("partitioner") for name in enabled_backends(config)]
     return to_edge_transform_and_lower(
         exported,
-        partitioner=partitioners,
+        partitioner=partitioners(config),
         constant_methods=metadata,
         generate_etrecord=config.debug.generate_etrecord,
     )
@@ -208,11 +234,13 @@ def export_program(config: LlmConfig) -> tuple[Transformer, ExportedProgram, Exe
     model = make_model(config)
     metadata, named_data = metadata_of(model, config), {}
     if config.export.embed_tokenizer:
+        from sdk.extension.llm.export.tokenizer_data import tokenizer_data
+
         tokenizer = tokenizer_data(config.base.checkpoint, config.base.tokenizer_path)
         metadata, named_data = tokenizer.metadata | metadata, tokenizer.named_data
     methods = _methods(model, config)
     with torch.no_grad():
-        exported = {name: capture(model, count) for name, count in methods.items()}
+        exported = {name: capture(model, config, count) for name, count in methods.items()}
     first = next(iter(exported.values()))
     if config.export.export_only:
         return model, first, None

@@ -39,8 +39,9 @@ class PackedLinear(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """From float32 [..., in_features] to float32 [..., out_features]."""
-        y: Tensor = self._operator(x, self.packed_weights, self.group_size, self.out_features, self.in_features)
+        """From [..., in_features] to [..., out_features] in the same dtype; the operator computes in float32."""
+        y: Tensor = self._operator(x.float(), self.packed_weights, self.group_size, self.out_features, self.in_features)
+        y = y.type_as(x)
         return y if self.bias is None else y + self.bias
 
 
@@ -53,13 +54,15 @@ class PackedEmbedding(nn.Module):
         self.group_size = matrix.group
         self.register_buffer("packed_weights", packed)
         self._operator = getattr(torch.ops.torchao, f"_shared_embedding_{matrix.bits}bit")
+        self.dtype = torch.float32
+        """Of the results, which the operator computes in float32."""
 
     def forward(self, indices: Tensor) -> Tensor:
-        """float32 [..., embedding_dim]."""
+        """[..., embedding_dim] in `dtype`."""
         y: Tensor = self._operator(
             self.packed_weights, self.group_size, self.num_embeddings, self.embedding_dim, indices
         )
-        return y
+        return y.to(self.dtype)
 
 
 def matrix_of_gguf(weight: ExportableGGUFTensor) -> LowBitMatrix:

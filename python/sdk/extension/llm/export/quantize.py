@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +11,7 @@ import torch
 from torch import nn
 
 from sdk.examples.models.llama.llama_transformer import Transformer
+from sdk.extension.llm.export.backends import enabled_backends
 from sdk.extension.llm.export.config.llm_config import LlmConfig, embedding_bits_and_group
 from sdk.extension.llm.export.gguf import ExportableGGUFTensor
 from sdk.extension.llm.export.settings import SettingsError
@@ -24,28 +24,28 @@ UNSUPPORTED_QMODES = {
 """Modes that `LlmConfig` knows and that cannot be done, with what to do instead."""
 
 
-def enabled_backends(config: LlmConfig) -> list[str]:
-    """The names of the backends that are to get parts of the model."""
-    settings = config.backend
-    return [f.name for f in dataclasses.fields(settings) if getattr(getattr(settings, f.name), "enabled", False)]
-
-
 def quantize(model: Transformer, config: LlmConfig) -> None:
     """Quantises the layers of a model, and packs those that the kernels of this runtime compute.
 
     Weights of a GGUF file stay as they are quantised there. Raises SettingsError for settings that do not go together.
     """
     qmode, embedding = config.quantization.qmode, config.quantization.embedding_quantize
+    graph = config.quantization.pt2e_quantize
+    if qmode is not None and graph is not None:
+        raise SettingsError(
+            f"quantization.qmode={qmode} and quantization.pt2e_quantize={graph.value} both quantise linear layers; "
+            "choose one"
+        )
     from torchao.quantization import IntxUnpackedToInt8Tensor
 
     linear = not enabled_backends(config) or config.backend.torchao.use_torchao_kernels_linear
     weights = [getattr(module, "weight", None) for module in model.modules()]
     gguf = any(isinstance(weight, ExportableGGUFTensor) for weight in weights)
     if gguf or any(isinstance(weight, IntxUnpackedToInt8Tensor) for weight in weights):
-        if qmode is not None or embedding is not None:
+        if qmode is not None or embedding is not None or graph is not None:
             raise SettingsError(
-                "the checkpoint is quantised already, and quantising again loses more: leave out quantization.qmode "
-                "and quantization.embedding_quantize"
+                "the checkpoint is quantised already, and quantising again loses more: leave out quantization.qmode, "
+                "quantization.embedding_quantize and quantization.pt2e_quantize"
             )
         if gguf or linear:
             _pack(model, with_embedding=gguf)

@@ -13,6 +13,7 @@ _SMALLEST = 1e-12
 
 def quantize_rows(x: Tensor) -> tuple[Tensor, Tensor]:
     """int8 of the same shape, and float32 scales [..., 1]: x ~ q * scale, with the scale max |x| / 127 of a row."""
+    x = x.float()
     scale = (x.abs().amax(dim=-1, keepdim=True) / 127).clamp(min=_SMALLEST)
     return torch.round(x / scale).to(torch.int8), scale
 
@@ -40,7 +41,7 @@ class QuantizedKVCache(nn.Module):
     def update(
         self, slots: Tensor, k_val: Tensor, v_val: Tensor, sink_keys: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Writes [batch, heads, tokens, head_dim] to int64 [tokens] places. Returns the whole cache in float32.
+        """Writes [batch, heads, tokens, head_dim] to int64 [tokens] places. Returns the whole cache in their dtype.
 
         `sink_keys`: then written to the first places.
         """
@@ -48,7 +49,8 @@ class QuantizedKVCache(nn.Module):
         self._put(slots, v_val, self.v_cache, self.v_cache_scales)
         if sink_keys is not None:
             self._put(torch.arange(sink_keys.shape[2]), sink_keys, self.k_cache, self.k_cache_scales)
-        return self.k_cache * self.k_cache_scales, self.v_cache * self.v_cache_scales
+        keys, values = self.k_cache * self.k_cache_scales, self.v_cache * self.v_cache_scales
+        return keys.type_as(k_val), values.type_as(v_val)
 
     def write(
         self, start: int, k_val: Tensor, v_val: Tensor, slots: Tensor | None = None, sink_keys: Tensor | None = None
@@ -65,10 +67,10 @@ class QuantizedKVCache(nn.Module):
     def attend(self, q: Tensor, start: int, mask: Tensor | None, scale: float | None) -> Tensor:
         """Attention of [batch, tokens, heads, head_dim] over the cache; causal without a mask."""
         y: Tensor = torch.ops.llama.custom_quantized_sdpa(
-            q, self.k_cache, self.v_cache, start, mask, 0.0, mask is None, scale, None, None,
+            q.float(), self.k_cache, self.v_cache, start, mask, 0.0, mask is None, scale, None, None,
             self.zero_points, self.k_cache_scales, self.zero_points, self.v_cache_scales,
         )  # fmt: skip
-        return y
+        return y.type_as(q)
 
     @staticmethod
     def _put(slots: Tensor, value: Tensor, cache: Tensor, scales: Tensor) -> None:

@@ -43,7 +43,8 @@ class XNNPackConfig:
 
     enabled: bool = False
     extended_ops: bool = False
-    """Delegate all operators that XNNPACK has, not linear layers only."""
+    """Delegate all operators that XNNPACK has. Otherwise a model with dynamically quantised linear layers (8da4w) gives
+    it these alone."""
 
 
 @dataclass

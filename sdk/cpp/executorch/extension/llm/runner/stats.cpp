@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/llm/runner/stats.h>
 
+#include <cinttypes>
 #include <sstream>
 
 #include <executorch/runtime/platform/log.h>
@@ -75,18 +76,23 @@ std::string stats_to_json_string(const Stats& stats) {
 void print_report(const Stats& stats) {
   std::printf("PyTorchObserver %s\n", stats_to_json_string(stats).c_str());
   std::fflush(stdout);
-  const auto log_rate = [](const char* what, int64_t tokens, long milliseconds) {
-    if (milliseconds > 0) {
-      ET_LOG(Info, "%s: %lld tokens in %ld ms, %.2f tokens/s", what, static_cast<long long>(tokens), milliseconds,
-             static_cast<double>(tokens) * 1000.0 / static_cast<double>(milliseconds));
-    }
+  const auto seconds = [](long milliseconds) { return static_cast<double>(milliseconds) / 1000.0; };
+  const auto log_rate = [&](const std::string& what, int64_t tokens, long milliseconds) {
+    const double time = seconds(milliseconds);
+    ET_LOG(Info, "\t%s:\t\t%f (seconds)\t\tRate:\t%f (tokens/second)", what.c_str(), time,
+           time > 0 ? static_cast<double>(tokens) / time : 0.0);
   };
-  ET_LOG(Info, "loading: %ld ms", stats.model_load_end_ms - stats.model_load_start_ms);
-  log_rate("prompt", stats.num_prompt_tokens, stats.prompt_eval_end_ms - stats.inference_start_ms);
-  // The first token is the prompt's result.
-  log_rate("generation", stats.num_generated_tokens - 1, stats.inference_end_ms - stats.prompt_eval_end_ms);
-  ET_LOG(Info, "time to first token: %ld ms, sampling: %ld ms", stats.first_token_ms - stats.inference_start_ms,
-         stats.aggregate_sampling_time_ms);
+  const int64_t generated = stats.num_generated_tokens;
+  ET_LOG(Info, "\tPrompt Tokens: %" PRId64 "    Generated Tokens: %" PRId64, stats.num_prompt_tokens, generated);
+  ET_LOG(Info, "\tModel Load Time:\t\t%f (seconds)", seconds(stats.model_load_end_ms - stats.model_load_start_ms));
+  log_rate("Total inference time", generated, stats.inference_end_ms - stats.inference_start_ms);
+  log_rate("\tPrompt evaluation", stats.num_prompt_tokens, stats.prompt_eval_end_ms - stats.inference_start_ms);
+  log_rate("\tGenerated " + std::to_string(generated) + " tokens", generated,
+           stats.inference_end_ms - stats.prompt_eval_end_ms);
+  ET_LOG(Info, "\tTime to first generated token:\t%f (seconds)",
+         seconds(stats.first_token_ms - stats.inference_start_ms));
+  ET_LOG(Info, "\tSampling time over %" PRId64 " tokens:\t%f (seconds)", stats.num_prompt_tokens + generated,
+         seconds(stats.aggregate_sampling_time_ms));
 }
 
 }  // namespace llm

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Quantising what `torch.export` has captured, by the quantiser of a backend (`quantization.pt2e_quantize`)."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import GraphModule
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+from sdk.extension.llm.export.backends import quantizer
+from sdk.extension.llm.export.config.llm_config import LlmConfig, Pt2eQuantize
+from sdk.extension.llm.export.settings import SettingsError
+
+logger = logging.getLogger("sdk.extension.llm.export")
+
+
+def quantize_captured(
+    captured: ExportedProgram, kind: Pt2eQuantize, inputs: tuple[Any, ...], texts: list[tuple[Any, ...]]
+) -> GraphModule:
+    """The module of a captured program with quantise and dequantise operators, to be captured again.
+
+    `inputs`: the example inputs; `texts`: inputs of calls that show the quantiser what activations are like, the
+    example inputs if there are none. Caches have the values afterwards that they had before.
+    """
+    module: Any = captured.module()
+    before = {name: value.clone() for name, value in module.named_buffers()}
+    logger.info("prepare_pt2e with the quantizer of %s", kind.value)
+    prepared = prepare_pt2e(module, quantizer(kind))
+    with torch.no_grad():
+        for call in texts or [inputs]:
+            prepared(*call)
+    logger.info("convert_pt2e after %d calls", len(texts or [inputs]))
+    converted = convert_pt2e(prepared)
+    for name, value in converted.named_buffers():
+        if name in before:
+            value.copy_(before[name])
+    return converted
+
+
+def calibration_calls(config: LlmConfig, most: int, with_position: bool) -> list[tuple[Any, ...]]:
+    """The calls for `quantization.calibration_data`, in the tokens of `base.tokenizer_path`; none without it.
+
+    `most`: tokens of a call. `with_position`: whether calls have the position of their first token.
+    """
+    path = config.base.tokenizer_path
+    if path is None:
+        return []
+    from sdk.extension.llm.tokenizers import get_tokenizer
+
+    try:
+        ids = get_tokenizer(path).encode(config.quantization.calibration_data, bos=True, eos=False)
+    except (ValueError, RuntimeError) as error:
+        raise SettingsError(f"base.tokenizer_path: {error}") from None
+    ids = ids[: config.export.max_context_length]
+    calls: list[tuple[Any, ...]] = []
+    for at in range(0, len(ids), most):
+        tokens = torch.tensor([ids[at : at + most]])
+        calls.append((tokens, {"input_pos": torch.tensor([at])}) if with_position else (tokens,))
+    return calls

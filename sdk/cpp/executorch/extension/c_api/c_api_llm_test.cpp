@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Text from a language model. tests/data/make_language_model.py makes the model and says what eager mode makes of it.
+#include <executorch/extension/c_api/llm.h>
+
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "c_api_test_support.h"
+
+using namespace c_api_test;
+
+namespace {
+
+using Runner = std::unique_ptr<et_llm, FreeWith<et_llm_free>>;
+using Config = std::unique_ptr<et_llm_config, FreeWith<et_llm_config_free>>;
+
+constexpr const char* kModel = DATA_FOLDER "/language_model.pte";
+constexpr const char* kPrompt = "Once upon a time";
+constexpr const char* kEager = "pDl*!Vn8{l9W{l9W{l9W";
+
+/// What the callback got, and what it does.
+struct Answer {
+  std::string text;
+  size_t pieces = 0;
+  size_t most_pieces = 1000;
+  std::function<void()> on_piece;
+};
+
+bool receive(const char* text, size_t size, void* context) {
+  auto& answer = *static_cast<Answer*>(context);
+  EXPECT_EQ(text[size], '\0');
+  answer.text.append(text, size);
+  answer.pieces++;
+  if (answer.on_piece) {
+    answer.on_piece();
+  }
+  return answer.pieces < answer.most_pieces;
+}
+
+class LlmTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!et_has_llm()) {
+      GTEST_SKIP() << "built without EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER";
+    }
+    runner_ = C_API_MAKE(Runner, et_llm_load_file, kModel, nullptr, nullptr);
+    et_llm_config* config = nullptr;
+    ASSERT_EQ(et_llm_config_create(&config, nullptr), et_status{ET_STATUS_OK});
+    config_.reset(config);
+    set("max_new_tokens", 20);
+    ASSERT_EQ(et_llm_config_set_double(config_.get(), "temperature", 0, nullptr), et_status{ET_STATUS_OK});
+  }
+
+  void set(const char* name, int64_t value) {
+    EXPECT_EQ(et_llm_config_set_int(config_.get(), name, value, nullptr), et_status{ET_STATUS_OK}) << name;
+  }
+
+  std::string generate(const char* prompt = kPrompt) {
+    Answer answer;
+    et_error* error = nullptr;
+    EXPECT_EQ(et_llm_generate(runner_.get(), prompt, config_.get(), receive, &answer, &error), et_status{ET_STATUS_OK});
+    EXPECT_EQ(take(error), "");
+    return answer.text;
+  }
+
+  et_llm_stats stats() {
+    et_llm_stats stats;
+    EXPECT_EQ(et_llm_get_stats(runner_.get(), &stats, sizeof(stats), nullptr), et_status{ET_STATUS_OK});
+    return stats;
+  }
+
+  Runner runner_;
+  Config config_;
+};
+
+TEST(LlmWithoutRunner, SaysWhatIsMissing) {
+  if (et_has_llm()) {
+    GTEST_SKIP() << "built with language models";
+  }
+  et_llm* llm = nullptr;
+  C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON", et_llm_load_file, kModel,
+                     nullptr, nullptr, &llm);
+  EXPECT_EQ(llm, nullptr);
+}
+
+TEST_F(LlmTest, ContinuesAsEagerDoes) {
+  EXPECT_EQ(generate(), kEager);
+  const et_llm_stats counts = stats();
+  EXPECT_EQ(counts.prompt_tokens, 16);
+  EXPECT_EQ(counts.generated_tokens, 20);
+  EXPECT_GE(counts.first_token_ms, counts.inference_start_ms);
+  EXPECT_GE(counts.inference_end_ms, counts.first_token_ms);
+  EXPECT_GT(counts.model_load_start_ms, 0);
+  EXPECT_GE(counts.model_load_end_ms, counts.model_load_start_ms);
+  EXPECT_GE(counts.inference_start_ms, counts.model_load_end_ms);
+  EXPECT_EQ(et_llm_position(runner_.get()), 36);
+}
+
+TEST_F(LlmTest, KeepsTheConversationUntilReset) {
+  set("max_new_tokens", 8);
+  const std::string first = generate();
+  EXPECT_EQ(first, std::string(kEager).substr(0, 8));
+  EXPECT_EQ(generate(""), std::string(kEager).substr(8, 8));
+  ASSERT_EQ(et_llm_reset(runner_.get(), nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(et_llm_position(runner_.get()), 0);
+  ASSERT_EQ(et_llm_prefill(runner_.get(), kPrompt, nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(et_llm_position(runner_.get()), 16);
+  EXPECT_EQ(generate(""), first);
+}
+
+TEST_F(LlmTest, SettingsChangeTheAnswer) {
+  set("echo", 1);
+  EXPECT_EQ(generate(), std::string(kPrompt) + kEager);
+  set("echo", 0);
+  ASSERT_EQ(et_llm_reset(runner_.get(), nullptr), et_status{ET_STATUS_OK});
+  const std::string end(1, kEager[5]);
+  ASSERT_EQ(et_llm_config_add_stop(config_.get(), end.c_str(), nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(generate(), std::string(kEager).substr(0, std::string(kEager).find(end)));
+  // A token that is ruled out.
+  ASSERT_EQ(et_llm_reset(runner_.get(), nullptr), et_status{ET_STATUS_OK});
+  const auto first = static_cast<uint64_t>(kEager[0] - ' ');
+  ASSERT_EQ(et_llm_config_add_logit_bias(config_.get(), first, -100, nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(generate().find(kEager[0]), std::string::npos);
+}
+
+TEST_F(LlmTest, TheSameSeedGivesTheSameText) {
+  ASSERT_EQ(et_llm_config_set_double(config_.get(), "temperature", 1.5, nullptr), et_status{ET_STATUS_OK});
+  std::string texts[3];
+  for (int i = 0; i < 3; ++i) {
+    set("seed", i == 2 ? 2 : -1);
+    texts[i] = generate();
+    ASSERT_EQ(et_llm_reset(runner_.get(), nullptr), et_status{ET_STATUS_OK});
+  }
+  EXPECT_EQ(texts[0], texts[1]);
+  EXPECT_NE(texts[0], texts[2]);
+}
+
+TEST_F(LlmTest, TheCallbackAndOtherThreadsStopIt) {
+  Answer answer;
+  answer.most_pieces = 3;
+  ASSERT_EQ(et_llm_generate(runner_.get(), kPrompt, config_.get(), receive, &answer, nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(answer.text, std::string(kEager).substr(0, 3));
+  ASSERT_EQ(et_llm_reset(runner_.get(), nullptr), et_status{ET_STATUS_OK});
+  Answer stopped;
+  stopped.on_piece = [&] { std::thread([&] { et_llm_stop(runner_.get()); }).join(); };
+  ASSERT_EQ(et_llm_generate(runner_.get(), kPrompt, config_.get(), receive, &stopped, nullptr),
+            et_status{ET_STATUS_OK});
+  EXPECT_LE(stopped.pieces, 2u);
+  et_llm_stop(nullptr);
+}
+
+TEST_F(LlmTest, RefusesASecondCallMeanwhile) {
+  Answer answer;
+  answer.on_piece = [&] {
+    C_API_EXPECT_ERROR(ET_STATUS_INVALID_STATE, "in another call", et_llm_generate, runner_.get(), "x", nullptr,
+                       nullptr, nullptr);
+    C_API_EXPECT_ERROR(ET_STATUS_INVALID_STATE, "in another call", et_llm_reset, runner_.get());
+    C_API_EXPECT_ERROR(ET_STATUS_INVALID_STATE, "in another call", et_llm_prefill, runner_.get(), "x");
+  };
+  ASSERT_EQ(et_llm_generate(runner_.get(), kPrompt, config_.get(), receive, &answer, nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(answer.text, kEager);
+}
+
+TEST_F(LlmTest, ErrorsSayWhatToDoAndLeaveItUsable) {
+  const std::string too_long(100, 'x');
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT,
+                     "the prompt is too long: it has 100 tokens, and the context of 64 tokens has room for 64",
+                     et_llm_generate, runner_.get(), too_long.c_str(), config_.get(), nullptr, nullptr);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "no setting 'temprature' of this type; there are: temperature, top_p",
+                     et_llm_config_set_double, config_.get(), "temprature", 1);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "`prompt`", et_llm_generate, runner_.get(), nullptr, nullptr, nullptr,
+                     nullptr);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "`llm`", et_llm_reset, nullptr);
+  ASSERT_EQ(et_llm_config_set_double(config_.get(), "top_p", 2, nullptr), et_status{ET_STATUS_OK});
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "top", et_llm_generate, runner_.get(), kPrompt, config_.get(), nullptr,
+                     nullptr);
+  ASSERT_EQ(et_llm_config_set_double(config_.get(), "top_p", 1, nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(generate(), kEager);
+}
+
+TEST_F(LlmTest, FilesThatCannotBeUsedAreNamed) {
+  et_llm* llm = nullptr;
+  C_API_EXPECT_ERROR(ET_STATUS_ACCESS_FAILED, "/none.pte", et_llm_load_file, "/none.pte", nullptr, nullptr, &llm);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "the tokenizer /none.json cannot be loaded", et_llm_load_file, kModel,
+                     "/none.json", nullptr, &llm);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "contains no tokenizer: name its file", et_llm_load_file,
+                     program("add").c_str(), nullptr, nullptr, &llm);
+  EXPECT_EQ(llm, nullptr);
+}
+
+TEST_F(LlmTest, MakesPromptsOfConversations) {
+  const char* prompt = nullptr;
+  ASSERT_EQ(et_llm_apply_chat_template(runner_.get(), R"({"messages": [{"role": "user", "content": "Hi"}]})", &prompt,
+                                       nullptr),
+            et_status{ET_STATUS_OK});
+  EXPECT_STREQ(prompt, "<user>Hi");
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "line 1", et_llm_apply_chat_template, runner_.get(),
+                     "{\"messages\": ", &prompt);
+  EXPECT_EQ(prompt, nullptr);
+}
+
+}  // namespace

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Text from language models.
+#include <executorch/extension/c_api/llm.h>
+
+#include <executorch/extension/c_api/call.h>
+#include <executorch/extension/c_api/options.h>
+#include <executorch/extension/c_api/threads.h>
+
+#ifdef ET_C_API_LLM
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <executorch/extension/llm/chat_template/chat_template.h>
+#include <executorch/extension/llm/runner/llm_runner_helper.h>
+#endif
+
+using executorch::extension::c_api::call;
+using executorch::extension::c_api::call_for;
+using executorch::runtime::Error;
+
+#ifdef ET_C_API_LLM
+
+using executorch::extension::Module;
+using executorch::extension::llm::ChatTemplate;
+using executorch::extension::llm::GenerationConfig;
+using executorch::extension::llm::Stats;
+using executorch::extension::llm::TextLLMRunner;
+
+struct et_llm_config {
+  GenerationConfig values;
+};
+
+struct et_llm {
+  std::unique_ptr<TextLLMRunner> runner;
+  Module* module = nullptr;  // the runner's
+  std::optional<ChatTemplate> chat_template;
+  std::string rendered;
+  et_llm_stats stats = {};
+  int64_t load_start_ms = 0;
+  int64_t load_end_ms = 0;
+  std::atomic<bool> busy{false};
+};
+
+namespace {
+
+/// Claims a runner for one call.
+class Claim final {
+ public:
+  explicit Claim(et_llm& llm) : llm_(llm), taken_(!llm.busy.exchange(true, std::memory_order_acquire)) {}
+  ~Claim() {
+    if (taken_) {
+      llm_.busy.store(false, std::memory_order_release);
+    }
+  }
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+
+  Error check() const {
+    ET_CHECK_OR_RETURN_ERROR(taken_, InvalidState,
+                             "the runner is in another call: wait for its end, or call et_llm_stop");
+    return Error::Ok;
+  }
+
+ private:
+  et_llm& llm_;
+  bool taken_;
+};
+
+constexpr Module::LoadMode kModes[] = {Module::LoadMode::File, Module::LoadMode::Mmap, Module::LoadMode::MmapUseMlock,
+                                       Module::LoadMode::MmapUseMlockIgnoreErrors};
+
+Error load_file(const char* path, const char* tokenizer_path, const et_options* given, et_llm** out) {
+  namespace llm = executorch::extension::llm;
+  ET_CHECK_NOT_NULL(path);
+  const et_options options = given != nullptr ? *given : et_options();
+  const int64_t start = llm::time_in_ms();
+  auto module = std::make_unique<Module>(path, options.data_files, kModes[options.load_mode]);
+  ET_CHECK_OK_OR_RETURN_ERROR(module->load());
+  std::unique_ptr<tokenizers::Tokenizer> tokenizer;
+  if (tokenizer_path != nullptr) {
+    tokenizer = llm::load_tokenizer(tokenizer_path);
+    ET_CHECK_OR_RETURN_ERROR(tokenizer != nullptr, InvalidArgument, "the tokenizer %s cannot be loaded: %s",
+                             tokenizer_path, tokenizers::last_error_message());
+  } else {
+    auto embedded = llm::load_embedded_tokenizer(*module);
+    ET_CHECK_OR_RETURN_ERROR(embedded.error() != Error::NotFound, InvalidArgument,
+                             "%s contains no tokenizer: name its file in `tokenizer_path`, or export the program with "
+                             "export.embed_tokenizer=true",
+                             path);
+    ET_CHECK_OK_OR_RETURN_ERROR(embedded.error());
+    tokenizer = std::move(*embedded);
+  }
+  auto made = std::make_unique<et_llm>();
+  made->module = module.get();
+  made->runner = llm::create_text_llm_runner(std::move(module), std::move(tokenizer));
+  ET_CHECK_OR_RETURN_ERROR(made->runner != nullptr, InvalidProgram, "%s is no language model", path);
+  ET_CHECK_OK_OR_RETURN_ERROR(made->runner->load());
+  made->load_start_ms = start;
+  made->load_end_ms = llm::time_in_ms();
+  *out = made.release();
+  return Error::Ok;
+}
+
+void note(const Stats& stats, et_llm& llm) {
+  llm.stats.prompt_tokens = stats.num_prompt_tokens;
+  llm.stats.generated_tokens = stats.num_generated_tokens;
+  llm.stats.model_load_start_ms = llm.load_start_ms;
+  llm.stats.model_load_end_ms = llm.load_end_ms;
+  llm.stats.inference_start_ms = stats.inference_start_ms;
+  llm.stats.token_encode_end_ms = stats.token_encode_end_ms;
+  llm.stats.prompt_eval_end_ms = stats.prompt_eval_end_ms;
+  llm.stats.first_token_ms = stats.first_token_ms;
+  llm.stats.inference_end_ms = stats.inference_end_ms;
+  llm.stats.sampling_ms = stats.aggregate_sampling_time_ms;
+}
+
+Error generate(et_llm& llm, const char* prompt, const et_llm_config* config, et_llm_text text, void* context) {
+  GenerationConfig values;
+  values.echo = false;
+  if (config != nullptr) {
+    values = config->values;
+  }
+  llm.stats = {};
+  bool ended = false;
+  const auto give = [&](const std::string& piece) {
+    if (text != nullptr && !ended && !text(piece.c_str(), piece.size(), context)) {
+      ended = true;
+      llm.runner->stop();
+    }
+  };
+  const executorch::extension::c_api::ThreadsInUse threads;
+  return llm.runner->generate(prompt, values, give, [&](const Stats& stats) { note(stats, llm); });
+}
+
+/// A setting by its name.
+template <typename Value>
+struct Setting {
+  const char* name;
+  void (*set)(GenerationConfig& config, Value value);
+};
+
+int32_t as_int32(int64_t value) {
+  return static_cast<int32_t>(std::clamp<int64_t>(value, INT32_MIN, INT32_MAX));
+}
+
+constexpr Setting<int64_t> kIntegers[] = {
+    {"max_new_tokens", [](GenerationConfig& c, int64_t v) { c.max_new_tokens = as_int32(v); }},
+    {"seq_len", [](GenerationConfig& c, int64_t v) { c.seq_len = as_int32(v); }},
+    {"top_k", [](GenerationConfig& c, int64_t v) { c.top_k = as_int32(v); }},
+    {"num_bos", [](GenerationConfig& c, int64_t v) { c.num_bos = as_int32(v); }},
+    {"num_eos", [](GenerationConfig& c, int64_t v) { c.num_eos = as_int32(v); }},
+    {"seed", [](GenerationConfig& c, int64_t v) { c.seed = static_cast<uint64_t>(v); }},
+    {"echo", [](GenerationConfig& c, int64_t v) { c.echo = v != 0; }},
+    {"ignore_eos", [](GenerationConfig& c, int64_t v) { c.ignore_eos = v != 0; }},
+};
+constexpr Setting<double> kReals[] = {
+    {"temperature", [](GenerationConfig& c, double v) { c.temperature = static_cast<float>(v); }},
+    {"top_p", [](GenerationConfig& c, double v) { c.top_p = static_cast<float>(v); }},
+    {"min_p", [](GenerationConfig& c, double v) { c.min_p = static_cast<float>(v); }},
+    {"repetition_penalty", [](GenerationConfig& c, double v) { c.repetition_penalty = static_cast<float>(v); }},
+    {"presence_penalty", [](GenerationConfig& c, double v) { c.presence_penalty = static_cast<float>(v); }},
+    {"frequency_penalty", [](GenerationConfig& c, double v) { c.frequency_penalty = static_cast<float>(v); }},
+};
+
+template <typename Value, size_t kCount>
+Error set(et_llm_config* config, const char* name, Value value, const Setting<Value> (&settings)[kCount]) {
+  ET_CHECK_NOT_NULL(config);
+  ET_CHECK_NOT_NULL(name);
+  std::string names;
+  for (const Setting<Value>& setting : settings) {
+    if (std::strcmp(setting.name, name) == 0) {
+      setting.set(config->values, value);
+      return Error::Ok;
+    }
+    names += (names.empty() ? "" : ", ") + std::string(setting.name);
+  }
+  ET_LOG(Error, "there is no setting '%s' of this type; there are: %s", name, names.c_str());
+  return Error::InvalidArgument;
+}
+
+Error apply_chat_template(et_llm& llm, const char* variables, const char** out) {
+  if (!llm.chat_template) {
+    auto source = executorch::extension::llm::load_embedded_chat_template(*llm.module);
+    ET_CHECK_OR_RETURN_ERROR(source.error() != Error::NotFound, NotFound,
+                             "the program contains no chat template: export it with export.embed_tokenizer=true from a "
+                             "checkpoint that has one");
+    ET_CHECK_OK_OR_RETURN_ERROR(source.error());
+    auto parsed = ChatTemplate::parse(*source);
+    ET_CHECK_OK_OR_RETURN_ERROR(parsed.error());
+    llm.chat_template.emplace(std::move(*parsed));
+  }
+  auto rendered = llm.chat_template->render(variables);
+  ET_CHECK_OK_OR_RETURN_ERROR(rendered.error());
+  llm.rendered = std::move(*rendered);
+  *out = llm.rendered.c_str();
+  return Error::Ok;
+}
+
+}  // namespace
+
+/// In a build with language models: the body.
+#define ET_WITH_LLM(...) __VA_ARGS__
+
+#else
+
+struct et_llm_config {};
+struct et_llm {};
+
+namespace {
+
+Error not_built() {
+  ET_LOG(Error,
+         "this library was built without language models: configure it with "
+         "-DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON");
+  return Error::NotSupported;
+}
+
+}  // namespace
+
+#define ET_WITH_LLM(...) return not_built();
+
+#endif
+
+bool et_has_llm(void) {
+#ifdef ET_C_API_LLM
+  return true;
+#else
+  return false;
+#endif
+}
+
+et_status et_llm_config_create(et_llm_config** out, et_error** error) {
+  return call_for(out, error, [&]() -> Error {
+    ET_WITH_LLM({
+      *out = new et_llm_config;
+      (*out)->values.echo = false;
+      return Error::Ok;
+    })
+  });
+}
+
+et_status et_llm_config_set_int([[maybe_unused]] et_llm_config* config, [[maybe_unused]] const char* name,
+                                [[maybe_unused]] int64_t value, et_error** error) {
+  return call(error, [&]() -> Error { ET_WITH_LLM(return set(config, name, value, kIntegers);) });
+}
+
+et_status et_llm_config_set_double([[maybe_unused]] et_llm_config* config, [[maybe_unused]] const char* name,
+                                   [[maybe_unused]] double value, et_error** error) {
+  return call(error, [&]() -> Error { ET_WITH_LLM(return set(config, name, value, kReals);) });
+}
+
+et_status et_llm_config_add_stop([[maybe_unused]] et_llm_config* config, [[maybe_unused]] const char* text,
+                                 et_error** error) {
+  return call(error, [&]() -> Error {
+    ET_WITH_LLM({
+      ET_CHECK_NOT_NULL(config);
+      ET_CHECK_NOT_NULL(text);
+      config->values.stop.emplace_back(text);
+      return Error::Ok;
+    })
+  });
+}
+
+et_status et_llm_config_add_logit_bias([[maybe_unused]] et_llm_config* config, [[maybe_unused]] uint64_t token,
+                                       [[maybe_unused]] double bias, et_error** error) {
+  return call(error, [&]() -> Error {
+    ET_WITH_LLM({
+      ET_CHECK_NOT_NULL(config);
+      config->values.logit_bias.emplace_back(token, static_cast<float>(bias));
+      return Error::Ok;
+    })
+  });
+}
+
+void et_llm_config_free(et_llm_config* config) {
+  delete config;
+}
+
+et_status et_llm_load_file([[maybe_unused]] const char* path, [[maybe_unused]] const char* tokenizer_path,
+                           [[maybe_unused]] const et_options* options, et_llm** out, et_error** error) {
+  return call_for(out, error, [&]() -> Error { ET_WITH_LLM(return load_file(path, tokenizer_path, options, out);) });
+}
+
+void et_llm_free(et_llm* llm) {
+  delete llm;
+}
+
+et_status et_llm_generate([[maybe_unused]] et_llm* llm, [[maybe_unused]] const char* prompt,
+                          [[maybe_unused]] const et_llm_config* config, [[maybe_unused]] et_llm_text text,
+                          [[maybe_unused]] void* context, et_error** error) {
+  return call(error, [&]() -> Error {
+    ET_WITH_LLM({
+      ET_CHECK_NOT_NULL(llm);
+      ET_CHECK_NOT_NULL(prompt);
+      const Claim claim(*llm);
+      ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
+      return generate(*llm, prompt, config, text, context);
+    })
+  });
+}
+
+et_status et_llm_prefill([[maybe_unused]] et_llm* llm, [[maybe_unused]] const char* prompt, et_error** error) {
+  return call(error, [&]() -> Error {
+    ET_WITH_LLM({
+      ET_CHECK_NOT_NULL(llm);
+      ET_CHECK_NOT_NULL(prompt);
+      const Claim claim(*llm);
+      ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
+      const executorch::extension::c_api::ThreadsInUse threads;
+      return llm->runner->prefill(std::string(prompt)).error();
+    })
+  });
+}
+
+void et_llm_stop([[maybe_unused]] et_llm* llm) {
+#ifdef ET_C_API_LLM
+  if (llm != nullptr) {
+    llm->runner->stop();
+  }
+#endif
+}
+
+et_status et_llm_reset([[maybe_unused]] et_llm* llm, et_error** error) {
+  return call(error, [&]() -> Error {
+    ET_WITH_LLM({
+      ET_CHECK_NOT_NULL(llm);
+      const Claim claim(*llm);
+      ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
+      llm->runner->reset();
+      return Error::Ok;
+    })
+  });
+}
+
+int64_t et_llm_position([[maybe_unused]] const et_llm* llm) {
+#ifdef ET_C_API_LLM
+  return llm != nullptr ? llm->runner->position() : 0;
+#else
+  return 0;
+#endif
+}
+
+et_status et_llm_apply_chat_template([[maybe_unused]] et_llm* llm, [[maybe_unused]] const char* variables,
+                                     const char** out, et_error** error) {
+  return call_for(out, error, [&]() -> Error {
+    ET_WITH_LLM({
+      ET_CHECK_NOT_NULL(llm);
+      ET_CHECK_NOT_NULL(variables);
+      const Claim claim(*llm);
+      ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
+      return apply_chat_template(*llm, variables, out);
+    })
+  });
+}
+
+et_status et_llm_get_stats([[maybe_unused]] const et_llm* llm, [[maybe_unused]] et_llm_stats* stats,
+                           [[maybe_unused]] size_t size, et_error** error) {
+  return call(error, [&]() -> Error {
+    ET_WITH_LLM({
+      ET_CHECK_NOT_NULL(llm);
+      ET_CHECK_NOT_NULL(stats);
+      // Versions to come may know more numbers than the caller, or fewer.
+      std::memset(stats, 0, size);
+      std::memcpy(stats, &llm->stats, std::min(size, sizeof(llm->stats)));
+      return Error::Ok;
+    })
+  });
+}

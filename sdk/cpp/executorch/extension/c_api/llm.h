@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * The part of the C interface that makes text with a language model. executorch.h has the rules on errors and
+ * ownership, and does not include this header. Since version 1.4. In libraries built without
+ * EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER the functions return ET_STATUS_NOT_SUPPORTED with a message.
+ *
+ * Threads. A runner makes one call at a time: a concurrent one returns ET_STATUS_INVALID_STATE. et_llm_stop may be
+ * called from any thread, the callback included.
+ */
+#ifndef EXECUTORCH_EXTENSION_C_API_LLM_H_
+#define EXECUTORCH_EXTENSION_C_API_LLM_H_
+
+#include "executorch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Whether the library was built with EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER. */
+ET_API bool et_has_llm(void);
+
+/* ---- How to generate --------------------------------------------------------------------------------------------- */
+
+/** The settings of a generation. Defaults: what the context holds, temperature 0.8, top_p 0.9, a random seed, the
+ * answer without the prompt. */
+typedef struct et_llm_config et_llm_config;
+ET_API et_status et_llm_config_create(et_llm_config** out, et_error** error);
+/** Sets "max_new_tokens" (-1: what the context holds), "seq_len" (tokens of the context in all; -1: all of it), "top_k"
+ * (0: all), "num_bos", "num_eos", "seed" (all 64 bits count), or "echo" and "ignore_eos" (0 or 1). Unknown names are an
+ * error; values are checked when the text is made. */
+ET_API et_status et_llm_config_set_int(et_llm_config* config, const char* name, int64_t value, et_error** error);
+/** Sets "temperature" (0: the likeliest token), "top_p" (1: all), "min_p" (0: all), "repetition_penalty" (1: none),
+ * "presence_penalty" or "frequency_penalty" (0: none). */
+ET_API et_status et_llm_config_set_double(et_llm_config* config, const char* name, double value, et_error** error);
+/** Adds a text before which the answer ends. */
+ET_API et_status et_llm_config_add_stop(et_llm_config* config, const char* text, et_error** error);
+/** Adds `bias` to the logits of a token. */
+ET_API et_status et_llm_config_add_logit_bias(et_llm_config* config, uint64_t token, double bias, et_error** error);
+ET_API void et_llm_config_free(et_llm_config* config);
+
+/* ---- Text -------------------------------------------------------------------------------------------------------- */
+
+/** A language model with the conversation so far as its context. */
+typedef struct et_llm et_llm;
+/** Loads a program and its tokenizer: `tokenizer_path` is a tokenizer.json, tokenizer.model or tokenizer.bin; NULL: the
+ * tokenizer inside the program. Of `options`, which may be NULL, the load mode and the data files count. */
+ET_API et_status et_llm_load_file(const char* path, const char* tokenizer_path, const et_options* options, et_llm** out,
+                                  et_error** error);
+ET_API void et_llm_free(et_llm* llm);
+
+/** Receives a piece of the answer: `size` bytes of whole UTF-8 characters, and a NUL. They are valid until the function
+ * returns. False ends the answer, as et_llm_stop does. */
+typedef bool (*et_llm_text)(const char* text, size_t size, void* context);
+/** Continues the conversation by `prompt` and by what the model makes of it. `config` may be NULL, and `text` too.
+ * Errors: ET_STATUS_INVALID_ARGUMENT for settings or a prompt that cannot be used, among them one that is too long for
+ * the context, and for a tokenizer of another model; ET_STATUS_INVALID_STATE during another call, and after a failure
+ * until et_llm_reset. */
+ET_API et_status et_llm_generate(et_llm* llm, const char* prompt, const et_llm_config* config, et_llm_text text,
+                                 void* context, et_error** error);
+/** Adds text to the context without an answer; et_llm_generate with the prompt "" goes on after it. */
+ET_API et_status et_llm_prefill(et_llm* llm, const char* prompt, et_error** error);
+/** Ends the current generation after the token at work, without an error. Has no effect when there is none. */
+ET_API void et_llm_stop(et_llm* llm);
+/** Begins a new conversation. Also makes the runner usable again after an error. ET_STATUS_INVALID_STATE during a call.
+ */
+ET_API et_status et_llm_reset(et_llm* llm, et_error** error);
+/** Tokens in the context. Not during a call. */
+ET_API int64_t et_llm_position(const et_llm* llm);
+
+/** The prompt of a conversation by the chat template inside the program. `variables`: a JSON object,
+ * {"messages": [{"role": "user", "content": "Hi"}], "add_generation_prompt": true} and what else the template reads.
+ * `*out` belongs to the runner and is valid until the next call. ET_STATUS_NOT_FOUND if the program has no template,
+ * ET_STATUS_INVALID_ARGUMENT with line and column for JSON or a conversation that it refuses. */
+ET_API et_status et_llm_apply_chat_template(et_llm* llm, const char* variables, const char** out, et_error** error);
+
+/** Counts of the last generation, and times in milliseconds since the epoch; 0 for what has not happened. */
+typedef struct et_llm_stats {
+  int64_t prompt_tokens;
+  int64_t generated_tokens; /**< the one that ended the answer included */
+  int64_t model_load_start_ms;
+  int64_t model_load_end_ms;
+  int64_t inference_start_ms;
+  int64_t token_encode_end_ms;
+  int64_t prompt_eval_end_ms; /**< the prompt is in the cache */
+  int64_t first_token_ms;     /**< the first token is sampled */
+  int64_t inference_end_ms;
+  int64_t sampling_ms; /**< in all */
+} et_llm_stats;
+/** Fills `stats`, of which `size` bytes are known to the caller: sizeof(et_llm_stats). Not during a call. */
+ET_API et_status et_llm_get_stats(const et_llm* llm, et_llm_stats* stats, size_t size, et_error** error);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* EXECUTORCH_EXTENSION_C_API_LLM_H_ */
