@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.export import export
 from torch.export.graph_signature import InputKind, OutputKind
-from torch.fx import Interpreter, Node
+from torch.fx import GraphModule, Interpreter, Node
 from torch.utils import _pytree as pytree
 
 from sdk.backends.apple.coreml._coremltools import coremltools
@@ -113,7 +113,9 @@ def lower(
     **options: Any,
 ) -> Lowered:
     """Lowers a model; `options` are those of the partitioner."""
-    program = export(model.eval(), tuple(inputs), dynamic_shapes=dynamic_shapes, strict=False)
+    if not isinstance(model, GraphModule):  # a captured model has no modes
+        model.eval()
+    program = export(model, tuple(inputs), dynamic_shapes=dynamic_shapes, strict=False)
     compile_specs = CoreMLBackend.generate_compile_specs(compute_precision=precision, minimum_deployment_target=target)
     partitioner = CoreMLPartitioner(compile_specs=[*compile_specs, *specs], **options)
     return Lowered(to_edge_transform_and_lower(program, partitioner=[partitioner]))

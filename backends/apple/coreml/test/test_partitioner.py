@@ -17,6 +17,7 @@ from sdk.backends.apple.coreml.container import file_at, unpack
 from sdk.backends.apple.coreml.partition import CoreMLPartitioner
 from sdk.exir import to_edge_transform_and_lower
 from sdk.exir.backend.compile_spec_schema import CompileSpec
+from sdk.exir.backend.declarations import get_losses
 
 
 class Accumulate(torch.nn.Module):
@@ -144,6 +145,18 @@ def test_states() -> None:
     assert not program.function("forward").states
     assert program.model.spec.specificationVersion == ct.target.iOS16.value
     assert [float(lowered.run(x)[0][0, 0]) for _ in range(3)] == [2.0, 4.0, 6.0]
+
+
+def test_states_are_float16_in_any_precision() -> None:
+    """CML-04, CML-09: the receipt says so at FLOAT32, too; buffers outside stay float32."""
+    x = torch.ones(1, 4)
+
+    def lost(**options: Any) -> str:
+        (module,) = lower(Accumulate(), (x,), FP32, **options).delegates.values()
+        return str(get_losses(module))
+
+    assert "Core ML keeps the state total in float16 in any precision" in lost()
+    assert "float16" not in lost(take_over_mutable_buffer=False)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from lowering import FP16, FP32, ct, difference, lower
+from torchao.prototype.quantization.codebook_coreml import CodebookWeightOnlyConfig
 from torchao.quantization.granularity import PerAxis, PerGroup
 from torchao.quantization.quant_api import IntxWeightOnlyConfig, quantize_
 from torchao.utils import unwrap_tensor_subclass
@@ -43,6 +44,67 @@ def test_linear_layers(name: str) -> None:
     weights = 256 * 256 + 256 * 64
     assert len(program.model.weights) < weights * (0.75 if dtype == torch.int4 else 1.25) + 4096
     assert difference(lower(model, (x,), FP16).run(x), model(x)) < 5e-3
+
+
+class Language(torch.nn.Module):
+    """An embedding and a linear layer, whose inputs and outputs are as many."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = torch.nn.Embedding(64, 64)
+        self.head = torch.nn.Linear(64, 64)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.head(self.embedding(tokens))
+
+
+def _compressed(config: Any, unwrap: bool) -> tuple[torch.nn.Module, torch.Tensor]:
+    torch.manual_seed(0)
+    model = Language().eval()
+    quantize_(model, config, lambda module, _: isinstance(module, (torch.nn.Linear, torch.nn.Embedding)))
+    return unwrap_tensor_subclass(model) if unwrap else model, torch.randint(0, 64, (2, 7))
+
+
+@pytest.mark.parametrize("unwrap", [True, False], ids=["unwrapped", "subclasses"])
+@pytest.mark.parametrize("name", CASES)
+def test_embeddings(name: str, unwrap: bool) -> None:
+    """CML-16, CML-17: tables of embeddings stay quantised, too, whether or not the weights are tensor subclasses."""
+    dtype, granularity, target = CASES[name]
+    model, tokens = _compressed(IntxWeightOnlyConfig(weight_dtype=dtype, granularity=granularity), unwrap)
+    lowered = lower(model, (tokens,), FP32)
+    assert not lowered.outside, lowered.refusals
+    (program,) = lowered.programs.values()
+    assert program.model.spec.specificationVersion == target.value
+    assert sum(count for name, count in lowered.operations.items() if name.startswith("constexpr")) == 2
+    assert difference(lowered.run(tokens), model(tokens)) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("bits", "block"),
+    [*((bits, [16, -1]) for bits in range(1, 9)), (2, [-1, 16]), (5, [-1, 16]), (3, [-1, -1])],
+)
+def test_codebooks(bits: int, block: list[int]) -> None:
+    """CML-16, CML-17, QNT-09: 1 to 8 bits in tables for groups of rows or of columns; Core ML's indices have no 5 and
+    7 bits and are wider there. They need iOS 18."""
+    model, tokens = _compressed(CodebookWeightOnlyConfig(dtype=getattr(torch, f"uint{bits}"), block_size=block), False)
+    lowered = lower(model, (tokens,), FP32)
+    assert not lowered.outside, lowered.refusals
+    (program,) = lowered.programs.values()
+    assert program.model.spec.specificationVersion == ct.target.iOS18.value
+    assert lowered.operations["constexpr_lut_to_dense"] == 2
+    assert difference(lowered.run(tokens), model(tokens)) < 1e-6
+    width = {5: 6, 7: 8}.get(bits, bits)
+    tables = 1 if block == [-1, -1] else 4
+    assert len(program.model.weights) < 2 * (64 * 64 * width // 8 + tables * (1 << width) * 4) + 2048
+    if bits in (1, 5):
+        assert difference(lower(model, (tokens,), FP16).run(tokens), model(tokens)) < 5e-3
+
+
+def test_codebooks_for_an_old_target() -> None:
+    """CML-17: below iOS 18 they stay outside, with the reason."""
+    model, tokens = _compressed(CodebookWeightOnlyConfig(dtype=torch.uint3, block_size=[16, -1]), False)
+    with pytest.raises(ValueError, match="codebooks need the deployment target iOS18"):
+        lower(model, (tokens,), FP32, ct.target.iOS17, lower_full_graph=True)
 
 
 def test_int4_for_an_old_target() -> None:

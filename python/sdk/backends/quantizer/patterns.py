@@ -8,7 +8,7 @@ Operators that only move or select elements (`SHARING`) keep the scale of their 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import torch
@@ -22,9 +22,9 @@ from torchao.quantization.pt2e.quantizer import (
     get_bias_qspec,
     get_input_act_qspec,
     get_output_act_qspec,
-    get_weight_qspec,
 )
 
+from sdk.backends.quantizer.modules import Filter
 from sdk.backends.quantizer.recurrent import UNROLLED, reads_inputs
 
 _aten = torch.ops.aten
@@ -72,6 +72,8 @@ SHARING = frozenset(
     )
 )
 
+_PER_CHANNEL = (torch.per_channel_symmetric, torch.per_channel_affine)
+
 WHEN_IT_RUNS = QuantizationSpec(
     dtype=torch.int8,
     quant_min=-128,
@@ -81,30 +83,28 @@ WHEN_IT_RUNS = QuantizationSpec(
     observer_or_fake_quant_ctr=PlaceholderObserver.with_args(eps=2**-12),
 )
 
-Filter = Callable[[Node], bool]
-
 
 def annotate_part(node: Node, config: QuantizationConfig, accepts: Filter) -> bool:
     """Annotates the part that begins with `node`, if there is one and `accepts` returns true for it. Returns False if
     there is none, or if some of it is already annotated."""
     if UNROLLED in node.meta:
-        return node.target in LINEAR and reads_inputs(node) and _annotate_weighted(node, _dynamic(config), accepts)
+        return node.target in LINEAR and reads_inputs(node) and annotate_weighted(node, _dynamic(config), accepts)
     if node.target in (*CONVOLUTIONS, *TRANSPOSED, *LINEAR):
-        return _annotate_weighted(node, config, accepts)
+        return annotate_weighted(node, config, accepts)
     if config.input_activation is None or config.input_activation.is_dynamic:
         return False
     if node.target in (*ADDITIONS, *PRODUCTS):
-        return _annotate_binary(node, config, accepts)
+        return annotate_binary(node, config, accepts)
     if node.target in POOLS:
         source = node.args[0]
         return _annotate([node], {source: get_input_act_qspec(config)}, _shared(source, node), accepts)
     return node.target in JOINTS and _annotate_joint(node, config, accepts)
 
 
-def propagate(model: GraphModule) -> None:
-    """Gives the results of operators that only move elements the scale of their input."""
+def propagate(model: GraphModule, operators: Collection[Any] = SHARING) -> None:
+    """Gives the results of operators that only move or average elements the scale of their input."""
     for node in model.graph.nodes:
-        if node.target not in SHARING or is_annotated(node) or not isinstance(node.args[0], Node):
+        if node.target not in operators or is_annotated(node) or not isinstance(node.args[0], Node):
             continue
         source = node.args[0]
         before = source.meta.get(ANNOTATION)
@@ -142,7 +142,11 @@ def turn_numbers_into_tensors(model: GraphModule) -> None:
     model.recompile()
 
 
-def _annotate_weighted(node: Node, config: QuantizationConfig, accepts: Filter) -> bool:
+def annotate_weighted(
+    node: Node, config: QuantizationConfig, accepts: Filter, activations: Collection[Any] = ACTIVATIONS
+) -> bool:
+    """Annotates a convolution or a linear layer with the activation function after it. Returns False as
+    `annotate_part` does."""
     source, weight, bias = (*node.args, None, None)[:3]
     if not isinstance(source, Node) or not isinstance(weight, Node) or not _is_float(source):
         return False
@@ -152,11 +156,12 @@ def _annotate_weighted(node: Node, config: QuantizationConfig, accepts: Filter) 
     part = [node]
     if config.is_qat and node.target not in LINEAR:
         part += _only_reader(part[-1], NORMS)
-    static = config.input_activation is not None and not config.input_activation.is_dynamic
-    if not static and node.target not in LINEAR and _groups(node) != 1:
+    quantised = config.input_activation is not None
+    dynamic = quantised and config.input_activation.is_dynamic
+    if dynamic and node.target not in LINEAR and _groups(node) != 1:
         return False  # activations of grouped convolutions are never quantised dynamically
-    if static:
-        part += _only_reader(part[-1], ACTIVATIONS)
+    if quantised and not dynamic:
+        part += _only_reader(part[-1], activations)
     return _annotate(part, specs, get_output_act_qspec(config), accepts)
 
 
@@ -172,18 +177,22 @@ def _groups(node: Node) -> Any:
 
 
 def _weight_spec(node: Node, config: QuantizationConfig) -> Any:
-    spec = get_weight_qspec(config)
-    if spec is None or spec.qscheme != torch.per_channel_symmetric or node.target not in TRANSPOSED:
+    spec = config.weight
+    if spec is None or spec.qscheme not in _PER_CHANNEL or node.target not in TRANSPOSED:
         return spec
     return dataclasses.replace(spec, ch_axis=1)  # [inputs, outputs of a group, height, width]
 
 
-def _annotate_binary(node: Node, config: QuantizationConfig, accepts: Filter) -> bool:
+def annotate_binary(
+    node: Node, config: QuantizationConfig, accepts: Filter, activations: Collection[Any] = ACTIVATIONS
+) -> bool:
+    """Annotates an operator of two tensors with the activation function after it. Returns False as `annotate_part`
+    does."""
     operands = node.args[:2]
     if not all(isinstance(operand, Node) and _is_float(operand) for operand in operands):
         return False
     spec = get_input_act_qspec(config)
-    part = [node, *_only_reader(node, ACTIVATIONS)]
+    part = [node, *_only_reader(node, activations)]
     return _annotate(part, dict.fromkeys(operands, spec), get_output_act_qspec(config), accepts)
 
 

@@ -34,6 +34,7 @@ from sdk.exir.passes.debug_handle_generator_pass import DebugHandleGeneratorPass
 from sdk.exir.passes.fold_weight_permutes_pass import read_in_several_orders
 from sdk.exir.program._executorch_manager import ExecutorchProgramManager
 from sdk.exir.quantization.embeddings import keep_quantized_embeddings
+from sdk.exir.quantization.subclasses import unwrap_subclasses
 from sdk.exir.record import ETRecord
 from sdk.exir.verification.verifier import EXIREdgeDialectVerifier, RefusedCallsError, merged
 
@@ -140,7 +141,7 @@ def _read(programs: Programs) -> dict[str, ExportedProgram]:
     methods = as_methods(programs)
     for name, program in methods.items():
         warn_of_merged_inputs(name, program)
-    return {name: keep_quantized_embeddings(program) for name, program in methods.items()}
+    return {name: keep_quantized_embeddings(unwrap_subclasses(program)) for name, program in methods.items()}
 
 
 def _decompose_leftovers(

@@ -11,17 +11,15 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
 from torch.fx import Node
 
+from sdk.exir.graph.constants import add_constant, constant_of, drop_unused
 from sdk.exir.graph.programs import assemble, copy_graph_module, copy_signature
 
 _EMBEDDING = "aten.embedding.default"
 _AFFINE = "torchao.dequantize_affine.default"
 _BY_ROW = "quantized_decomposed.dequantize_per_channel.default"
-_PART_OF_SUBCLASS = "export.access_subclass_inner_tensor.default"
 _OPERATORS = {8: "embedding_byte", 4: "embedding_4bit", 2: "embedding_2bit"}
-_LIFTED = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ def keep_quantized_embeddings(program: ExportedProgram) -> ExportedProgram:
         assert table is not None
         _replace(copied, by_name[node.name], table, f"quantized_embedding_{number}")
     copied.graph_module.graph.eliminate_dead_code()
-    _drop_unused_tables(copied)
+    drop_unused(copied)
     copied.graph_module.recompile()
     return copied
 
@@ -67,9 +65,9 @@ def _table_of(program: ExportedProgram, node: Any) -> _Table | None:
     name = str(getattr(node, "target", ""))
     if name not in (_AFFINE, _BY_ROW) or node.meta["val"].dtype != torch.float32:
         return None
-    values, scales = (_constant(program, node.args[position]) for position in ((0, 2) if name == _AFFINE else (0, 1)))
+    values, scales = (constant_of(program, node.args[position]) for position in ((0, 2) if name == _AFFINE else (0, 1)))
     zeros_at = node.args[3 if name == _AFFINE else 2]
-    zeros = None if zeros_at is None else _constant(program, zeros_at)
+    zeros = None if zeros_at is None else constant_of(program, zeros_at)
     if values is None or scales is None or (zeros is None and zeros_at is not None):
         return None
     if values.dim() != 2 or values.dtype not in (torch.int8, torch.uint8) or scales.dtype != torch.float32:
@@ -115,27 +113,12 @@ def _packed(values: torch.Tensor, bits: int) -> torch.Tensor:
     return packed
 
 
-def _constant(program: ExportedProgram, node: Any) -> torch.Tensor | None:
-    """The tensor of a weight or constant that the program does not write, also where it is a part of a subclass."""
-    if not isinstance(node, Node):
-        return None
-    if str(node.target) == _PART_OF_SUBCLASS:
-        whole = _constant(program, node.args[0])
-        part = node.args[1]
-        return getattr(whole, part, None) if whole is not None and isinstance(part, str) else None
-    signature = program.graph_signature
-    target = next((s.target for s in signature.input_specs if s.kind in _LIFTED and s.arg.name == node.name), None)
-    if target is None or target in signature.buffers_to_mutate.values():
-        return None
-    return program.state_dict[target] if target in program.state_dict else program.constants.get(target)
-
-
 def _replace(program: ExportedProgram, node: Node, table: _Table, name: str) -> None:
     mode = node.meta["val"].fake_mode
     nodes: list[Node | None] = []
     for part in ("values", "scales", "zeros"):
         tensor = getattr(table, part)
-        nodes.append(None if tensor is None else _add_constant(program, mode, f"{name}_{part}", tensor))
+        nodes.append(None if tensor is None else add_constant(program, mode, f"{name}_{part}", tensor))
     graph = program.graph_module.graph
     operator: Callable[..., Any] = getattr(torch.ops.quantized_decomposed, _OPERATORS[table.bits]).dtype
     with graph.inserting_before(node):
@@ -144,36 +127,3 @@ def _replace(program: ExportedProgram, node: Node, table: _Table, name: str) -> 
     row.meta = dict(node.meta)
     node.replace_all_uses_with(row)
     graph.erase_node(node)
-
-
-def _add_constant(program: ExportedProgram, mode: Any, target: str, tensor: torch.Tensor) -> Node:
-    """Before the inputs of the user, as signatures have it."""
-    specs = program.graph_signature.input_specs
-    position = next((i for i, spec in enumerate(specs) if spec.kind not in _LIFTED), len(specs))
-    while target in program.constants:
-        target += "_"
-    graph = program.graph_module.graph
-    placeholders = [node for node in graph.nodes if node.op == "placeholder"]
-    after = placeholders[position] if position < len(placeholders) else next(iter(graph.nodes))
-    with graph.inserting_before(after):
-        node = graph.placeholder(f"c_{target}")
-    node.meta["val"] = mode.from_tensor(tensor, static_shapes=True)
-    specs.insert(position, InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), target, None))
-    program.constants[target] = tensor
-    return node
-
-
-def _drop_unused_tables(program: ExportedProgram) -> None:
-    """Weights that nothing reads any more: a tensor subclass has no memory of its own to be written."""
-    placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
-    specs = program.graph_signature.input_specs
-    for spec in list(specs):
-        if spec.kind in _LIFTED and not placeholders[spec.arg.name].users and spec.target is not None:
-            if spec.target in program.graph_signature.buffers_to_mutate.values():
-                continue
-            program.graph_module.graph.erase_node(placeholders[spec.arg.name])
-            specs.remove(spec)
-            kept = {other.target for other in specs}
-            for store in (program.state_dict, program.constants):
-                if spec.target not in kept:
-                    store.pop(spec.target, None)

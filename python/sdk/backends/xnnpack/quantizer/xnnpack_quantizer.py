@@ -25,7 +25,7 @@ from torchao.quantization.pt2e import (
     PerChannelMinMaxObserver,
     PlaceholderObserver,
 )
-from torchao.quantization.pt2e.quantizer import QuantizationSpec, Quantizer
+from torchao.quantization.pt2e.quantizer import QuantizationSpec, Quantizer, get_weight_qspec
 from torchao.quantization.pt2e.quantizer.utils import (
     OperatorConfig,
     OperatorPatternType,
@@ -33,6 +33,7 @@ from torchao.quantization.pt2e.quantizer.utils import (
     get_module_name_filter,
 )
 
+from sdk.backends.quantizer.modules import Filter, both, negated, type_filter
 from sdk.backends.quantizer.patterns import (
     ADDITIONS,
     CONVOLUTIONS,
@@ -50,8 +51,6 @@ from sdk.backends.quantizer.recurrent import unroll
 __all__ = ["QuantizationConfig", "XNNPACKQuantizer", "get_symmetric_quantization_config"]
 
 _SMALLEST_SCALE = 2**-12
-
-Filter = Callable[[Node], bool]
 
 
 def get_symmetric_quantization_config(
@@ -257,11 +256,11 @@ class XNNPACKQuantizer(Quantizer):
         # The name of an inner module is more specific than that of the module around it.
         names = sorted(self.module_name_config.items(), key=lambda item: -item[0].count("."))
         modules = [(get_module_name_filter(name), config) for name, config in names]
-        modules += [(_type_filter(kind), config) for kind, config in self.module_type_config.items()]
+        modules += [(type_filter(kind), config) for kind, config in self.module_type_config.items()]
         rest: Filter = lambda node: True  # noqa: E731
         for accepts, config in modules:
-            self._annotate(model, config, _both(accepts, rest))
-            rest = _both(rest, _not(accepts))
+            self._annotate(model, config, both(accepts, rest))
+            rest = both(rest, negated(accepts))
         for operator, config in self.operator_type_config.items():
             self._annotate(model, config, rest, operator)
         operators = tuple(self.operator_type_config)
@@ -281,7 +280,7 @@ class XNNPACKQuantizer(Quantizer):
         if config is None:
             return
         if self.filter_fn is not None:
-            accepts = _both(accepts, self.filter_fn)
+            accepts = both(accepts, self.filter_fn)
         for node in model.graph.nodes:
             if node.op == "call_function" and (operator is None or _is_of(node, operator)):
                 annotate_part(node, config, accepts)
@@ -318,29 +317,9 @@ def _checked(config: Any) -> Any:
             f"expected a QuantizationConfig, as get_symmetric_quantization_config() makes it; found "
             f"{type(config).__name__}"
         )
+    get_weight_qspec(config)  # raises ValueError for weights with a zero point, which XNNPACK does not have
     return config
-
-
-def _type_filter(kind: Callable[..., Any]) -> Filter:
-    """Whether a node was computed in a module of a class."""
-
-    def accepts(node: Node) -> bool:
-        for _, found in (node.meta.get("nn_module_stack") or {}).values():
-            # A program that was saved has names in place of classes.
-            if found is kind or found == f"{kind.__module__}.{kind.__qualname__}":
-                return True
-        return False
-
-    return accepts
 
 
 def _is_of(node: Node, operator: Any) -> bool:
     return node.target == operator or getattr(node.target, "overloadpacket", None) == operator
-
-
-def _both(first: Filter, second: Filter) -> Filter:
-    return lambda node: first(node) and second(node)
-
-
-def _not(accepts: Filter) -> Filter:
-    return lambda node: not accepts(node)

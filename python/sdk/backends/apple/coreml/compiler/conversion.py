@@ -163,8 +163,7 @@ def adapt(program: ExportedProgram) -> ExportedProgram:
             continue
         if value.dtype in INTEGERS_AS_INT32:
             with graph.inserting_after(node):
-                cast = graph.call_function(torch.ops.aten._to_copy.default, (node,), {"dtype": value.dtype})
-            cast.meta = {"val": value, "debug_handle": node.meta.get("debug_handle")}
+                cast = cast_of(node, value)
             node.replace_all_uses_with(cast, delete_user_cb=lambda reader, cast=cast: reader is not cast)
         dtype = torch.int32 if value.dtype in INTEGERS_AS_INT32 else value.dtype
         node.meta = {**node.meta, "val": stated(dtype, value.shape)}
@@ -181,6 +180,13 @@ def adapt(program: ExportedProgram) -> ExportedProgram:
             spec.arg = TensorArgument(results[i].name)
     output.args = (tuple(results),)
     return program
+
+
+def cast_of(node: Node, value: torch.Tensor) -> Node:
+    """A new node that gives a parameter, which is int32 in Core ML's function, the dtype of the graph's `value`."""
+    cast = node.graph.call_function(torch.ops.aten._to_copy.default, (node,), {"dtype": value.dtype})
+    cast.meta = {"val": value, "debug_handle": node.meta.get("debug_handle")}
+    return cast
 
 
 class _Stated(torch.Tensor):

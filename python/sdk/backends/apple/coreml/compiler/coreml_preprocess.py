@@ -304,6 +304,16 @@ def _declare(program: ExportedProgram, settings: Settings) -> None:
         )
         if floats:
             declare_loss("downcast", "Core ML computes in float16; compute_precision=FLOAT32 keeps float32")
+        return
+    placeholders = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
+    inputs = {spec.target: spec.arg.name for spec in program.graph_signature.input_specs}
+    for state in program.graph_signature.buffers_to_mutate.values():
+        if placeholders[inputs[state]].dtype == torch.float32:
+            declare_loss(
+                "downcast",
+                f"Core ML keeps the state {state} in float16 in any precision; take_over_mutable_buffer=False keeps "
+                "float32, outside of Core ML",
+            )
 
 
 def _checked(value: Any, kind: str) -> Any:

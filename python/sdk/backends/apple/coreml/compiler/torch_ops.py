@@ -6,6 +6,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+_INDEX_BITS = (1, 2, 3, 4, 6, 8)
+"""The widths of indices in Core ML."""
+
 
 @cache
 def register() -> None:
@@ -71,22 +74,68 @@ def register() -> None:
             raise ValueError("it dequantises what is no constant")
         sizes = [int(size) for size in np.asarray(block).reshape(-1)]
         blocks = [data.shape[i] // size for i, size in enumerate(sizes)]
-        scale = np.asarray(scale).reshape(blocks)
-        offset = None if zero is None or not np.any(zero) else np.asarray(zero).reshape(blocks).astype(data.dtype)
         bits = 4 if low is not None and int(low) >= -8 and int(high) <= 7 else 8
+        context.add(compressed(data, scale, zero, blocks, bits, node.name))
+
+    def compressed(data: Any, scale: Any, zero: Any, blocks: list[int], bits: int, name: str) -> Any:
+        """(data - zero) scale as an operation on constants, with a scale and a zero point for each block."""
+        scale = np.asarray(scale, np.float32).reshape(blocks)
+        offset = None
+        if zero is not None and np.any(zero):
+            offset = np.asarray(zero).reshape(blocks).astype(data.dtype)
+            if not np.array_equal(offset, np.asarray(zero).reshape(blocks)):
+                raise ValueError("its zero points are not of the dtype of the data")
         if is_current_opset_version_compatible_with(target.iOS18):
             if bits == 4:
                 data = data.astype(types.np_int4_dtype)
                 offset = None if offset is None else offset.astype(types.np_int4_dtype)
-            result = mb.constexpr_blockwise_shift_scale(data=data, scale=scale, offset=offset, name=node.name)
-        elif bits == 4 or any(count > 1 for count in blocks[1:]):
+            return mb.constexpr_blockwise_shift_scale(data=data, scale=scale, offset=offset, name=name)
+        if bits == 4 or any(count > 1 for count in blocks[1:]):
             raise ValueError("4 bits and groups need the deployment target iOS18")
-        else:
-            zero = np.zeros(blocks[0], data.dtype) if offset is None else offset.reshape(-1)
-            result = mb.constexpr_affine_dequantize(
-                quantized_data=data, zero_point=zero, scale=scale.reshape(-1), axis=np.int32(0), name=node.name
-            )
-        context.add(result)
+        zero = np.zeros(blocks[0], data.dtype) if offset is None else offset.reshape(-1)
+        return mb.constexpr_affine_dequantize(
+            quantized_data=data, zero_point=zero, scale=scale.reshape(-1), axis=np.int32(0), name=name
+        )
+
+    def embedding(context: Any, node: Any, bits: int) -> None:
+        """Rows of a compressed table (`sdk.exir.operator.quantized_ops`)."""
+        inputs = _get_inputs(context, node)
+        table, scale, zero = (_constant(each) for each in inputs[:3])
+        if table is None or scale is None:
+            raise ValueError("its table is no constant")
+        if bits < 8:
+            shifts = (4, 0) if bits == 4 else (0, 2, 4, 6)
+            parts = [(table.astype(np.int16) >> shift) & ((1 << bits) - 1) for shift in shifts]
+            table = (np.stack(parts, -1).reshape(len(table), -1) - (1 << (bits - 1))).astype(np.int8)
+        blocks = [len(table), np.size(scale) // len(table)]
+        rows = compressed(table, scale, zero, blocks, max(bits, 4), f"{node.name}_table")
+        indices = mb.cast(x=inputs[5], dtype="int32")
+        context.add(mb.gather(x=rows, indices=indices, axis=0, name=node.name))
+
+    def embedding_converter(bits: int, name: str) -> Any:
+        def convert(context: Any, node: Any) -> None:
+            embedding(context, node, bits)
+
+        convert.__name__ = name  # coremltools registers functions by their names
+        return convert
+
+    for bits, name in ((8, "embedding_byte"), (4, "embedding_4bit"), (2, "embedding_2bit")):
+        aliases = [f"quantized_decomposed::{name}{overload}" for overload in ("", ".dtype")]
+        register_torch_op(embedding_converter(bits, name), torch_alias=aliases, override=True)
+
+    @register_torch_op(torch_alias=["quant::dequantize_codebook"], override=True)
+    def dequantize_codebook(context: Any, node: Any) -> None:
+        """Constants as indices into tables (torchao's codebooks), which Core ML keeps as they are."""
+        codes, tables, bits = (_constant(each) for each in _get_inputs(context, node)[:3])
+        if codes is None or tables is None:
+            raise ValueError("it looks up what is no constant")
+        if not is_current_opset_version_compatible_with(target.iOS18):
+            raise ValueError("codebooks need the deployment target iOS18")
+        width = min(each for each in _INDEX_BITS if each >= int(bits))
+        missing = (1 << width) - tables.shape[-2]  # entries that no index has
+        tables = np.pad(tables.astype(np.float32), [(0, 0)] * (tables.ndim - 2) + [(0, missing), (0, 0)])
+        indices = codes.astype(types.nptype_from_builtin(types.string_to_builtin(f"uint{width}")))
+        context.add(mb.constexpr_lut_to_dense(indices=indices, lut=tables, name=node.name))
 
 
 def _constant(value: Any) -> Any:

@@ -23,10 +23,11 @@ from torch.fx import Graph, GraphModule, Node
 
 from sdk.backends.apple.coreml._coremltools import coremltools
 from sdk.backends.apple.coreml.compiler import torch_ops
-from sdk.backends.apple.coreml.compiler.conversion import example_of, quiet, stated
+from sdk.backends.apple.coreml.compiler.conversion import cast_of, example_of, quiet, stated
 from sdk.exir.graph.programs import assemble
 
 _SMALL = 64  # elements: the values of larger constants do not decide whether a call converts
+_CAST = (torch.uint8, torch.int8, torch.int16)  # dtypes that no parameter of coremltools' converter has
 _LENGTH = 300  # characters of an error of coremltools in a reason
 
 
@@ -49,6 +50,12 @@ class Trials:
             and spec.target not in mutated
             and constants
         }
+        # torchao widens the indices of a codebook before it looks them up; their values stay the same.
+        for node in program.graph.nodes:
+            if node.op == "call_function" and "dequantize_codebook" in str(node.target):
+                widened, stored = node.args[0], node.args[0].all_input_nodes
+                if len(stored) == 1 and stored[0].name in self._constants:
+                    self._constants[widened.name] = self._constants[stored[0].name]
 
     def error(self, node: Node, target: Any) -> str | None:
         """Why coremltools does not convert a node for a deployment target; None if it does."""
@@ -114,6 +121,11 @@ class Trials:
                 inputs.append(InputSpec(InputKind.CONSTANT_TENSOR, argument, operand.name))
             else:
                 inputs.append(InputSpec(InputKind.USER_INPUT, argument, None))
+        for operand, new in list(mapping.items()):
+            value = new.meta["val"]
+            if operand.name not in self._constants and getattr(value, "dtype", None) in _CAST:
+                new.meta = {"val": stated(torch.int32, value.shape)}
+                mapping[operand] = cast_of(new, value)
         for node in nodes:
             mapping[node] = graph.node_copy(node, lambda n: mapping[n])
             mapping[node].name = node.name

@@ -12,9 +12,26 @@ _WRONG = {
     "aten.diagonal.default": "coremltools' program returns the whole matrix",
 }
 
+_DYNAMIC = frozenset(
+    f"quantized_decomposed.{name}"
+    for name in (
+        "choose_qparams.tensor", "choose_qparams_symmetric.tensor", "choose_qparams_per_token.default",
+        "choose_qparams_per_token_asymmetric.default", "quantize_per_tensor.tensor", "quantize_per_tensor.tensor2",
+        "quantize_per_token.default", "dequantize_per_tensor.tensor", "dequantize_per_tensor.tensor2",
+        "dequantize_per_token.default",
+    )
+) | {"torchao.choose_qparams_affine.default", "torchao.quantize_affine.default"}  # fmt: skip
+
+
+def is_dynamic_quantization(name: str) -> bool:
+    """Whether an operator finds the scale of activations, or reads it, when the model runs."""
+    return name in _DYNAMIC
+
 
 def refusal_by_rule(name: str, node: Node) -> str | None:
     """Why a call must not be converted; None if nothing is known against it."""
+    if is_dynamic_quantization(name):
+        return "Core ML has no dynamic quantisation: quantise activations statically, or weights only"
     if name == "aten.matmul.default":
         ranks = [argument.meta["val"].dim() for argument in node.args[:2]]
         return "coremltools' program declares another shape for a vector times matrices" if ranks[0] == 1 else None

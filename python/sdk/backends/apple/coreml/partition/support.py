@@ -47,14 +47,16 @@ class Support:
             return "it is in skip_ops_for_coreml_delegation"
         if node.target is operator.getitem and isinstance(node.args[0], Node) and is_call(node.args[0]):
             return self.reason(node.args[0])
-        values = pytree.tree_leaves([n.meta.get("val") for n in (*node.all_input_nodes, node)])
+        reason = refusal_by_rule(name_of(node), node)
+        if reason is not None:
+            return reason
+        # A codebook is float64, which becomes the dtype of the weights.
+        operands = [] if name_of(node) == "quant.dequantize_codebook.default" else node.all_input_nodes
+        values = pytree.tree_leaves([n.meta.get("val") for n in (*operands, node)])
         for value in values:
             reason = _tensor_reason(value)
             if reason is not None:
                 return reason
-        reason = refusal_by_rule(name_of(node), node)
-        if reason is not None:
-            return reason
         target, reason = least(self._trials, node, self._targets)
         return None if target is not None else f"coremltools does not convert it: {reason}"
 
@@ -103,7 +105,9 @@ class Support:
 
 def name_of(node: Node) -> str:
     """The name of a call, such as `aten.add.Tensor`."""
-    target: Any = getattr(node.target, "_op", node.target)
+    target: Any = node.target
+    if not isinstance(target, torch._ops.OpOverload):  # of edge dialect
+        target = getattr(target, "_op", target)
     return str(target) if isinstance(target, torch._ops.OpOverload) else getattr(target, "__name__", str(target))
 
 

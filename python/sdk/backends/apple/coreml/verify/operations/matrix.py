@@ -46,6 +46,11 @@ def attention(
     return torch.softmax(scores, -1) @ value
 
 
+def _each(numbers: Any, rank: int) -> list[int]:
+    """A number for each spatial dimension; 1 where none are given."""
+    return [1] * rank if numbers is None else ints(numbers)
+
+
 def _padding(
     x: torch.Tensor, kernel: list[int], strides: list[int], dilations: list[int], kind: str, pad: Any
 ) -> list[int]:
@@ -83,10 +88,7 @@ def conv(
 ) -> torch.Tensor:
     """Convolution in one to three dimensions."""
     rank = x.dim() - 2
-    steps, spread = (
-        ints(strides) if strides is not None else [1] * rank,
-        [1] * rank if dilations is None else ints(dilations),
-    )
+    steps, spread = _each(strides, rank), _each(dilations, rank)
     x = _apply(x, _padding(x, list(weight.shape[2:]), steps, spread, pad_type, pad))
     function = (functional.conv1d, functional.conv2d, functional.conv3d)[rank - 1]
     return function(x, weight, bias, tuple(steps), 0, tuple(spread), integer(groups, 1))
@@ -106,10 +108,7 @@ def conv_transpose(
 ) -> torch.Tensor:
     """Transposed convolution; padding is cut from the result."""
     rank = x.dim() - 2
-    steps, spread = (
-        ints(strides) if strides is not None else [1] * rank,
-        [1] * rank if dilations is None else ints(dilations),
-    )
+    steps, spread = _each(strides, rank), _each(dilations, rank)
     if pad_type not in ("valid", "custom"):
         raise NotImplementedError(f"conv_transpose with pad_type {pad_type}")
     cut = ints(pad) if pad_type == "custom" and pad is not None else [0] * (2 * rank)
@@ -155,7 +154,7 @@ def max_pool(
 ) -> torch.Tensor:
     """The largest element of each window."""
     kernel = ints(kernel_sizes)
-    steps = ints(strides) if strides is not None else [1] * len(kernel)
+    steps = _each(strides, len(kernel))
     padding, more = _pool_padding(x, kernel, steps, pad_type, pad, flag(ceil_mode))
     x = _apply(x, [a + b for a, b in zip(padding, more, strict=True)], -math.inf)
     return _pool(x, kernel, steps, "max")
@@ -173,7 +172,7 @@ def avg_pool(
 ) -> torch.Tensor:
     """The mean of each window, with or without the padding."""
     kernel = ints(kernel_sizes)
-    steps = ints(strides) if strides is not None else [1] * len(kernel)
+    steps = _each(strides, len(kernel))
     padding, more = _pool_padding(x, kernel, steps, pad_type, pad, flag(ceil_mode))
     counted = torch.ones_like(x)
     counted = _apply(_apply(counted, padding, 0.0 if flag(exclude_padding_from_average) else 1.0), more)
@@ -187,7 +186,7 @@ def l2_pool(
 ) -> torch.Tensor:
     """The Euclidean norm of each window."""
     kernel = ints(kernel_sizes)
-    steps = ints(strides) if strides is not None else [1] * len(kernel)
+    steps = _each(strides, len(kernel))
     padding, more = _pool_padding(x, kernel, steps, pad_type, pad, flag(ceil_mode))
     x = _apply(x * x, [a + b for a, b in zip(padding, more, strict=True)])
     return torch.sqrt(_pool(x, kernel, steps, "avg") * math.prod(kernel))
