@@ -36,7 +36,7 @@ GROUP = "sdk.backends"
 PORTABLE = "portable"
 """The command line's name for running everything on kernels, without a backend. No backend may have this name."""
 
-_PLACES = ("partitioner", "recipes", "runner")
+_PLACES = ("partitioner", "recipes", "runner", "models")
 
 
 class BackendError(ValueError):
@@ -98,6 +98,9 @@ class Backend:
             is not the device's. A phrase that continues "The program was verified by".
         tolerance: The relative difference from PyTorch that `sdk.export` allows in the runner if the user names none;
             None for that of each output's dtype.
+        models: How `sdk inspect` lists and writes the models in payloads: a callable of the bytes of a `.pte` and of a
+            new folder, or None to write nothing, that returns objects with `name`, `methods`, `bytes` and `operations`
+            (how often each is called). None where payloads hold nothing that other tools read.
         packages: The packages to install with pip for the partitioner, the recipes and the runner, for messages.
     """
 
@@ -114,6 +117,7 @@ class Backend:
     runner: str | None = None
     runner_note: str = ""
     tolerance: float | None = None
+    models: str | None = None
     packages: tuple[str, ...] = ()
     place: str = field(default="", compare=False, repr=False)  # set by the registry: the file, for messages
 

@@ -16,8 +16,8 @@ _SYSTEMS = {"ios": "iOS", "android": "Android"}
 def get_ios_recipe(target_config: str = "ios-arm64-coreml-fp16", **kwargs: Any) -> ExportRecipe:
     """The recipe for iPhones and iPads.
 
-    `target_config` is the name of a target that an installed backend declares (`targets("ios")`). Each backend gets the
-    options in `kwargs` that it knows. Raises ValueError if no backend declares the target, or if one cannot make its
+    `target_config` is the name of a target that an installed backend declares (`targets("ios")`). The backend gets
+    the options in `kwargs`. Raises ValueError if no backend declares the target, or if one cannot make its
     recipe.
     """
     return _target_recipe("ios", target_config, kwargs)
@@ -50,7 +50,7 @@ def _target_recipe(system: str, name: str, kwargs: dict[str, Any]) -> ExportReci
     recipes = [_recipe(backend, target.recipe, name, kwargs)]
     default = registry.default_backend() if target.rest_to_cpu else None
     if default is not None and default.float_recipe is not None:
-        recipes.append(_recipe(default, default.float_recipe, name, kwargs))
+        recipes.append(_recipe(default, default.float_recipe, name, {}))
     return ExportRecipe.combine(recipes, recipe_name=name)
 
 

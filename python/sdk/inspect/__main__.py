@@ -33,6 +33,8 @@ examples
   Where the time of a run went, as a trace for https://ui.perfetto.dev and as a table for
   a pull request:
     sdk inspect --etdump model.etdp --etrecord model.etrecord --trace trace.json --markdown
+  The models of a backend that are in a program, for its own tools:
+    sdk inspect model.pte --models folder
   One page to look at, with the graph:
     sdk inspect model.pte --etdump model.etdp --etrecord model.etrecord --html model.html
 """
@@ -47,6 +49,9 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.inspect")
         "file", nargs="?", type=Path, help="a .pte, .ptd, .bpte, ETDump or ETRecord; its content says which"
     )
     parser.add_argument("--diff", nargs=2, type=Path, metavar=("A", "B"), help="list what differs between two files")
+    parser.add_argument(
+        "--models", type=Path, metavar="DIR", help="write the models in the program's payloads, such as .mlpackage"
+    )
     trace = parser.add_argument_group("what a run did")
     trace.add_argument("--etdump", type=Path, help="the ETDump that the runtime wrote")
     trace.add_argument("--etrecord", type=Path, help="the ETRecord of the program: names operators and source lines")
@@ -79,7 +84,7 @@ def _run(options: argparse.Namespace) -> int:
         if options.etdump is None and kind_of(existing(options.file)) == "etdump":
             options.etdump = options.file  # options that describe a dump apply to this file
         else:
-            shown = facts(options.file)
+            shown = facts(options.file, options.models)
     run = None if options.etdump is None else _dump(options)
     if options.json:
         print_json((shown or run or {}) if shown is None or run is None else {**shown, "etdump": run})
@@ -96,6 +101,8 @@ def _check_options(options: argparse.Namespace) -> None:
         raise CommandError("--debug-buffer, --report and --method are for the page: pass --html OUT.html too")
     if options.html is not None and options.file is None:
         raise CommandError("--html shows a program, found none: pass the .pte")
+    if options.models is not None and options.file is None:
+        raise CommandError("--models writes what is in a program, found none: pass the .pte")
     if options.file is None and options.etdump is None:
         raise CommandError("expected a file, --etdump or --diff, found none: pass one")
     if options.etdump is None and (options.trace or options.markdown or options.csv):

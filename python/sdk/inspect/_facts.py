@@ -20,13 +20,22 @@ UNREADABLE = (FlatbufferError, ValueError, RuntimeError, BadZipFile, EOFError, N
 """The exceptions of the readers for damaged files."""
 
 
-def facts(path: Path) -> dict[str, Any]:
-    """The facts of a file, as `sdk inspect FILE --json` prints them.
+def facts(path: Path, models_folder: Path | None = None) -> dict[str, Any]:
+    """The facts of a file, as `sdk inspect FILE --json` prints them. The models of backends in a program are written to
+    `models_folder`, which must not exist, if it is not None.
 
-    Raises CommandError if there is no such file, or if it is of another kind or damaged.
+    Raises CommandError if there is no such file, or if it is of another kind or damaged, or if there are no models to
+    write.
     """
     kind = kind_of(existing(path))
-    return {"kind": kind, "path": str(path), "bytes": path.stat().st_size, **read(path, kind, _reader(kind))}
+    found = {"kind": kind, "path": str(path), "bytes": path.stat().st_size, **read(path, kind, _reader(kind))}
+    if kind == "pte":
+        from sdk.inspect._models import models
+
+        found["models"] = models(path, found, models_folder)
+    elif models_folder is not None:
+        raise CommandError(f"--models writes what is in a program (.pte), found {NAMES[kind]}: pass the .pte")
+    return found
 
 
 def read(path: Path, kind: str, reader: Callable[[Path], Any]) -> Any:

@@ -34,7 +34,18 @@ def _program(facts: Facts) -> list[str]:
     if facts["named_data"]:
         total = sum(entry["bytes"] for entry in facts["named_data"])
         rows.append(("named data", f"{counted(len(facts['named_data']), 'key')}, {readable_bytes(total)}"))
-    return [*lines, "", *columns(rows)]
+    lines += ["", *columns(rows)]
+    return lines + _models(facts["models"]) if facts.get("models") else lines
+
+
+def _models(models: Sequence[Facts]) -> list[str]:
+    """The models of backends in a program, and after they were written, where they are and what they call."""
+    rows = []
+    for model in models:
+        uses = f"{model['backend']}, in {', '.join(map(printable, model['methods']))}"
+        rows.append((printable(str(model.get("path", model["name"]))), readable_bytes(model["bytes"]), uses))
+        rows += [("", "", f"{printable(name)}  {calls}") for name, calls in model.get("operations", {}).items()]
+    return ["", "models", *columns(rows, right=(1,))]
 
 
 def _sections(sections: Sequence[Facts]) -> list[str]:

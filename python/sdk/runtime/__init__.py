@@ -11,6 +11,9 @@ place, without a copy. Outputs are a flattened list: torch tensors if an input i
 input is a numpy array. Without tensor inputs, they are torch tensors if the process has imported torch, which this
 module never imports.
 
+A program for a device that is not here runs in the reference of its backend, where there is one:
+`load_program("model.pte", reference="coreml")`. A warning says so.
+
 Errors of the runtime raise `ExecuTorchError`, a RuntimeError, whose message says what was expected and what was found.
 A value that no method accepts raises TypeError.
 """
@@ -19,6 +22,7 @@ from __future__ import annotations
 
 from sdk.extension.pybindings.portable_lib import ExecuTorchError, MethodMeta, TensorInfo, Verification
 from sdk.runtime._program import Method, Program
+from sdk.runtime._reference import ReferenceProgram, ReferenceWarning
 from sdk.runtime._runtime import BackendRegistry, OperatorRegistry, Runtime
 
 __all__ = [
@@ -28,6 +32,8 @@ __all__ = [
     "MethodMeta",
     "OperatorRegistry",
     "Program",
+    "ReferenceProgram",
+    "ReferenceWarning",
     "Runtime",
     "TensorInfo",
     "Verification",

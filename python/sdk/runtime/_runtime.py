@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from sdk.extension.pybindings import portable_lib
 from sdk.extension.pybindings.portable_lib import Verification
 from sdk.runtime._program import Program
+from sdk.runtime._reference import ReferenceProgram
 
 
 class BackendRegistry:
@@ -74,6 +75,7 @@ class Runtime:
         debug_buffer_size: int = 0,
         data_map: bytes | bytearray | BinaryIO | Path | str | Sequence[bytes | BinaryIO | Path | str] | None = None,
         instruction_limit: int | None = None,
+        reference: str | None = None,
     ) -> Program:
         """Loads and verifies a program.
 
@@ -89,11 +91,15 @@ class Runtime:
                 Several, in a list or tuple, may not repeat a key.
             instruction_limit: How many instructions one call may run before it fails with OutOfResources, so that
                 a loop without an end ends; 2^26 by default.
+            reference: The name of a backend whose reference computes the program in the place of the backend's device,
+                such as "coreml". A `ReferenceWarning` says what that is; the result is a `ReferenceProgram`, which
+                takes no `data_map` and records nothing.
 
         Raises:
             ExecuTorchError: The file cannot be read, or is not a sound program, or two data files have the same key.
             NotImplementedError: `enable_etdump` in a build without an event tracer; the package has one.
             TypeError: `data` is none of these.
+            ValueError: The backend has no reference, or its reference does not run the program.
         """
         program = _as_source(data, "data")
         several = isinstance(data_map, (list, tuple))
@@ -107,6 +113,10 @@ class Runtime:
             loaded = self._legacy_module._load_program_from_buffer(
                 _as_bytes(program), *options, buffers, instruction_limit
             )
+        if reference is not None:
+            if enable_etdump or weights:
+                raise ValueError("a reference records no events and reads no data_map; leave these options out")
+            return ReferenceProgram(loaded, program, reference)
         return Program(loaded, program if isinstance(program, bytes) else None)
 
 

@@ -12,6 +12,7 @@ import torch
 from lowering import FP32, lower
 
 from sdk.backends.apple.coreml.verify import CoreMLProgram
+from sdk.exir import to_edge
 
 SCRIPT = Path(__file__).resolve().parents[4] / "examples/apple/coreml/scripts/extract_coreml_models.py"
 
@@ -44,3 +45,30 @@ def test_files_that_are_no_programs(tmp_path: Path, content: bytes | None, words
     done = _run("-m", tmp_path / "m.pte", "-o", tmp_path / "out")
     assert done.returncode == 1 and words in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_inspect_lists_and_writes_the_models(tmp_path: Path) -> None:
+    """CML-19: `sdk inspect` names them; with --models it writes them and names their operations."""
+    model = torch.nn.Linear(4, 3).eval()
+    lowered = lower(model, (torch.randn(2, 4),), FP32)
+    (tmp_path / "m.pte").write_bytes(lowered.manager.to_executorch().buffer)
+
+    def inspect(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "sdk.inspect", str(tmp_path / "m.pte"), *arguments]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    listed = inspect()
+    assert listed.returncode == 0, listed.stderr
+    assert "coreml, in forward" in listed.stdout and "linear  1" not in listed.stdout
+    written = inspect("--models", str(tmp_path / "out"))
+    assert written.returncode == 0, written.stderr
+    assert "linear  1" in written.stdout
+    (path,) = (tmp_path / "out").glob("*/model.mlpackage")
+    x = torch.randn(2, 4)
+    assert torch.allclose(CoreMLProgram.from_package(path).run("main", [x])[0], model(x), atol=1e-5)
+    again = inspect("--models", str(tmp_path / "out"))
+    assert again.returncode == 2 and "exists already" in again.stderr
+    (tmp_path / "m.pte").write_bytes(to_edge(torch.export.export(model, (x,))).to_executorch().buffer)
+    none = inspect("--models", str(tmp_path / "none"))
+    assert none.returncode == 2 and "expected a delegate of a backend with models (coreml)" in none.stderr
+    assert not (tmp_path / "none").exists()

@@ -3,15 +3,36 @@
 
 from __future__ import annotations
 
-from sdk.backends.registry import Backend
+from sdk.backends.registry import Backend, QuantizationScheme, TargetRecipe
 
 BACKEND = Backend(
     name="coreml",
     id="CoreMLBackend",
     about="the CPU, the GPU and the Neural Engine of Apple's chips, by Core ML",
     partitioner="sdk.backends.apple.coreml.partition:CoreMLPartitioner",
+    recipes="sdk.backends.apple.coreml.recipes:CoreMLRecipeProvider",
+    float_recipe="coreml_fp16",
+    quantization={
+        "int8": QuantizationScheme(
+            recipe="coreml_pt2e_int8_static", about="int8 weights and activations", calibrated=True
+        ),
+        "int8-weights": QuantizationScheme(
+            recipe="coreml_pt2e_int8_weight_only",
+            about="int8 weights of convolutions and linear layers; floats compute",
+        ),
+        "int4": QuantizationScheme(
+            recipe="coreml_torchao_int4_weight_only_per_group",
+            about="int4 weights of embeddings and linear layers in groups of 32; floats compute",
+        ),
+    },
+    targets={
+        "ios-arm64-coreml-fp16": TargetRecipe(system="ios", recipe="coreml_fp16", rest_to_cpu=True),
+        "ios-arm64-coreml-fp32": TargetRecipe(system="ios", recipe="coreml_fp32", rest_to_cpu=True),
+        "ios-arm64-coreml-int8": TargetRecipe(system="ios", recipe="coreml_pt2e_int8_static"),
+    },
     runner="sdk.backends.apple.coreml.verify.program:ReferenceProgram",
     runner_note="an interpreter in PyTorch, which is not Apple's arithmetic: run it on a device too",
     tolerance=5e-3,  # float16 with rounding after each operation
+    models="sdk.backends.apple.coreml.extract:extract",
     packages=("coremltools==9.0",),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from sdk.backends.apple.coreml.container import PayloadError, Tree, unpack, unpack_shared, write_folder
@@ -15,14 +16,18 @@ BACKEND_ID = "CoreMLBackend"
 
 @dataclass
 class ExtractedModel:
-    """A model: the name of its folder, the methods that use it, the bytes of its files, and how often its functions
-    call each operation (empty without coremltools, and for models that Apple's compiler has compiled)."""
+    """A model: the name of its folder, its files, the bytes of them, and the methods that use it."""
 
     name: str
     tree: Tree
     bytes: int
     methods: list[str] = field(default_factory=list)
-    operations: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def operations(self) -> dict[str, int]:
+        """How often its functions call each operation; empty without coremltools, and for models that Apple's compiler
+        has compiled."""
+        return _operations(self.tree)
 
 
 def models_of(program: bytes) -> list[ExtractedModel]:
@@ -47,20 +52,21 @@ def models_of(program: bytes) -> list[ExtractedModel]:
                 payload = bytes(store.buffers[store.pte_data[shared.key].buffer_index])
             if key not in found:
                 _, tree = unpack(payload)
-                found[key] = ExtractedModel(key, tree, _size(tree), operations=_operations(tree))
+                found[key] = ExtractedModel(key, tree, _size(tree))
             found[key].methods.append(plan.name)
     return list(found.values())
 
 
-def extract(program: bytes, folder: Path) -> list[ExtractedModel]:
-    """Writes the models of a program to `folder`, which must not exist, each in a folder with its name.
+def extract(program: bytes, folder: Path | None) -> list[ExtractedModel]:
+    """The models of a program, which are written to `folder`, each to a folder with its name. `folder` must not exist;
+    None writes nothing.
 
     Raises:
         ValueError: the program or a payload is damaged, or the folder exists; nothing is written.
         OSError: the folder cannot be written.
     """
     models = models_of(program)
-    if models:
+    if models and folder is not None:
         write_folder({model.name: model.tree for model in models}, folder)
     return models
 
