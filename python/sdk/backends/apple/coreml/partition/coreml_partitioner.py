@@ -16,7 +16,7 @@ from torch.fx.passes.operator_support import create_op_support
 
 from sdk.backends.apple.coreml.compiler.coreml_preprocess import CoreMLBackend
 from sdk.backends.apple.coreml.compiler.settings import settings_of
-from sdk.backends.apple.coreml.partition.rules import is_dynamic_quantization
+from sdk.backends.apple.coreml.partition.rules import is_refused_whole
 from sdk.backends.apple.coreml.partition.support import Support, is_tensor, name_of
 from sdk.exir.backend._messages import source_of
 from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
@@ -149,8 +149,7 @@ class CoreMLPartitioner(Partitioner):
             and isinstance(node.target, torch._ops.OpOverload)
             and _may_stay_whole(node.target)
         }
-        # Decomposed, dynamic quantisation would be float operators, which Core ML takes.
-        return list(whole), lambda node: support.reason(node) is None or is_dynamic_quantization(name_of(node))
+        return list(whole), lambda node: is_refused_whole(name_of(node)) or support.reason(node) is None
 
 
 def _may_stay_whole(target: torch._ops.OpOverload) -> bool:

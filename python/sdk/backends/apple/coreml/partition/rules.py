@@ -23,14 +23,15 @@ _DYNAMIC = frozenset(
 ) | {"torchao.choose_qparams_affine.default", "torchao.quantize_affine.default"}  # fmt: skip
 
 
-def is_dynamic_quantization(name: str) -> bool:
-    """Whether an operator finds the scale of activations, or reads it, when the model runs."""
-    return name in _DYNAMIC
+def is_refused_whole(name: str) -> bool:
+    """Whether an operator is offered to Core ML whole, even if it is refused: decomposed, dynamic quantisation would be
+    float operators, which Core ML takes, and the reason of a codebook's parts would say nothing of codebooks."""
+    return name in _DYNAMIC or name == "quant.dequantize_codebook.default"
 
 
 def refusal_by_rule(name: str, node: Node) -> str | None:
     """Why a call must not be converted; None if nothing is known against it."""
-    if is_dynamic_quantization(name):
+    if name in _DYNAMIC:
         return "Core ML has no dynamic quantisation: quantise activations statically, or weights only"
     if name == "aten.matmul.default":
         ranks = [argument.meta["val"].dim() for argument in node.args[:2]]
