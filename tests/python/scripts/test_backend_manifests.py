@@ -208,10 +208,10 @@ def test_every_option_is_of_a_folder_that_is_here() -> None:
 
 NAMES_THE_ORIGINALS = re.compile(
     r"sdk/android/.*/src/test/|sdk/ios/Tests/|tests/(data|corpus)/|tests/bench/engines/original\.py"
-    r"|tests/documents/test_(pages|index|getting_started|faq)\.py|tests/python/runtime/test_messages\.py|tests/zoo/libraries/"
+    r"|tests/documents/test_(pages|index|getting_started|faq|architecture)\.py|tests/python/runtime/test_messages\.py|tests/zoo/libraries/"
     r"|tests/interop/test_interop_inspector\.py|tests/backends/(sweep/|test_at_once\.py)"
-    r"|python/sdk/extension/llm/export/(config/|export_llm\.py)|python/sdk/examples/models/llama/config/"
-    r"|tests/python/llm/test_(llm_config|prequantized)\.py"
+    r"|python/sdk/extension/llm/export/(config/|(export_llm|backends)\.py)|python/sdk/examples/models/llama/config/"
+    r"|tests/python/llm/test_(llm_config|llm_backends|prequantized)\.py"
 )
 """Tests of files that ExecuTorch wrote, of its engine, of its pages and their terms; the zoo of libraries, whose page
 has a column for the default backend; the sweep, whose sizes follow the constants of that backend's kernels;
