@@ -168,7 +168,7 @@ def constants() -> Iterator[Call]:
     yield Call("aten.full_like.default", (integers(4, 5), 2.5), {"dtype": torch.float32})
     yield Call("aten.arange.start_step", (0, 197), {"dtype": torch.int64})
     yield Call("aten.arange.start_step", (5, -6, -2), {"dtype": torch.int32})
-    yield Call("aten.arange.start_step", (0.25, 9.0, 0.5), {"dtype": torch.float32})
+    yield Call("aten.arange.start_step", (0.25, 9.0, 0.5), {"dtype": torch.float32}, same=False)
 
 
 def windows() -> Iterator[Call]:

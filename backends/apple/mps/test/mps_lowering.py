@@ -15,7 +15,7 @@ from torch.utils import _pytree as pytree
 from sdk.backends.apple.mps import MPSBackend
 from sdk.backends.apple.mps.partition import MPSPartitioner
 from sdk.backends.apple.mps.verify.program import ReferenceProgram
-from sdk.exir import EdgeProgramManager, to_edge, to_edge_transform_and_lower
+from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.dialects._ops import ops
 
@@ -29,7 +29,7 @@ def specs(use_fp16: bool) -> list[CompileSpec]:
 
 def lower_call(call: Call, use_fp16: bool) -> bytes:
     """The payload of a single call. Raises RuntimeError where MPS does not take it."""
-    payload: bytes = MPSBackend.preprocess(edge_program(call, to_edge, ops.edge), specs(use_fp16)).processed_bytes
+    payload: bytes = MPSBackend.preprocess(edge_program(call, ops.edge), specs(use_fp16)).processed_bytes
     return payload
 
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Edge programs of single calls, made alike by this package and by the original, which gives its own `to_edge` and its
-own operators of the edge dialect. Imports PyTorch alone."""
+"""Programs of single calls, made alike by this package and by the original, which gives its own operators of the edge
+dialect. Imports PyTorch alone."""
 
 from __future__ import annotations
 
 import operator as builtin
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -35,10 +34,10 @@ def expected_of(call: Call, use_fp16: bool = False) -> list[torch.Tensor]:
     return found[:1] if "norm" in call.target else found
 
 
-def edge_program(call: Call, to_edge: Callable[..., Any], edge_operators: Any) -> Any:
-    """The program that makes the call alone."""
+def edge_program(call: Call, edge_operators: Any) -> Any:
+    """The program that makes the call alone, with the operator as it is, whatever decompositions would make of it."""
     tensors = tensors_of(call)
-    program = to_edge(torch.export.export(_Copies(), tuple(tensors))).exported_program()
+    program = torch.export.export(_Copies(), tuple(tensors))
     graph = program.graph_module.graph
     placeholders = [node for node in graph.nodes if node.op == "placeholder"]
     for node in reversed([node for node in graph.nodes if node.op == "call_function"]):

@@ -47,3 +47,39 @@ def test_the_zoo(name: str, use_fp16: bool, tmp_path: Path) -> None:
                 expected = _tensors(eager(*copy.deepcopy(call)))
             actual = _tensors(program.run_method("forward", pytree.tree_leaves(copy.deepcopy(call))))
             assert difference(actual, expected) <= LIMITS[use_fp16], method_name
+
+
+def _mobilenet() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+    from examples.mobilenet_v2.model import example_inputs, mobilenet_v2
+
+    return mobilenet_v2(), example_inputs()
+
+
+def _minilm() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+    """The encoder of all-MiniLM-L6-v2 with random weights and a padded text."""
+    from transformers import BertConfig, BertModel
+
+    torch.manual_seed(0)
+    config = BertConfig(
+        hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536, return_dict=False
+    )
+    tokens, mask = torch.randint(0, config.vocab_size, (1, 32)), torch.ones(1, 32, dtype=torch.int64)
+    mask[:, 24:] = 0
+    return BertModel(config, add_pooling_layer=False).eval(), (tokens, mask)
+
+
+@pytest.mark.parametrize("use_fp16", [False, True], ids=["fp32", "fp16"])
+@pytest.mark.parametrize(
+    ("make", "outside"),
+    [(_mobilenet, set()), (_minilm, {"aten.gather.default", "aten.index.Tensor"})],
+    ids=["mobilenet_v2", "minilm"],
+)
+def test_models_of_full_size(make: Any, outside: set[str], use_fp16: bool, tmp_path: Path) -> None:
+    """What stays outside of MiniLM makes its positions and its mask."""
+    model, inputs = make()
+    with torch.no_grad():
+        expected = _tensors(model(*inputs))
+    manager = lower(model, inputs, use_fp16)
+    nodes = get_non_lowered_nodes(manager.exported_program().graph)
+    assert {str(getattr(node.target, "_op", node.target)) for node in nodes} == outside
+    assert difference(reference(manager, tmp_path).run_method("forward", inputs), expected) <= LIMITS[use_fp16]

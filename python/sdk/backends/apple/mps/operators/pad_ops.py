@@ -29,8 +29,8 @@ class ConstantPadNDVisitor(NodeVisitor):
         given = arguments(node)
         if any(isinstance(size, Node) or size < 0 for size in given["pad"]):
             return "MPS adds elements and does not remove them"
-        if len(given["pad"]) > 2 * _MOST_DIMENSIONS:
-            return f"MPS pads {_MOST_DIMENSIONS} dimensions at most"
+        if not 0 < len(given["pad"]) <= 2 * _MOST_DIMENSIONS:
+            return f"MPS pads 1 to {_MOST_DIMENSIONS} dimensions"
         if dtype_of(node) == torch.bool:
             return "MPS does not pad bool"
         value = given["value"]
