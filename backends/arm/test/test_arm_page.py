@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,16 +11,17 @@ from pathlib import Path
 import pytest
 
 from documents.blocks import blocks
+from sdk.backends.arm.vgf.extract import files_of
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_python_blocks_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """VGF-01, VGF-02, VGF-03: the page's code, in order, and the extraction of what it wrote."""
+    """VGF-01, VGF-02, VGF-03, VGF-04: the page's code, in order, and the extraction of what it wrote."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "page"}
     code = [block for block in blocks(ROOT / "docs" / "backends-vgf.md") if block.language == "python"]
-    assert len(code) >= 2
+    assert len(code) >= 3
     for block in code:
         exec(compile(block.code, f"{block.page}:{block.line}", "exec"), names)
     command = [sys.executable, "-m", "sdk.backends.arm.vgf.extract", "model.pte", "files"]
@@ -43,3 +45,54 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.returncode == 0, text
     assert "everything: 1 call to VgfBackend" in text
     assert "neither the installed runtime nor a declared runner runs VgfBackend" in text
+
+
+def test_the_command_quantises(tmp_path: Path) -> None:
+    """VGF-04: `--quantize int8`."""
+    (tmp_path / "m.py").write_text(MODEL)
+    command = [sys.executable, "-m", "sdk.export", "m.py:model", "--input", "1x3x9x9:float32", "--backend", "vgf"]
+    done = subprocess.run([*command, "--quantize", "int8", "--no-verify"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert list(files_of((tmp_path / "model.pte").read_bytes())) == ["forward_0.vgf"]
+
+
+def test_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """VGF-11, VGF-04, VGF-05: its cells, in order."""
+    monkeypatch.chdir(tmp_path)
+    cells = json.loads((ROOT / "examples/arm/vgf_minimal_example.ipynb").read_text())["cells"]
+    names: dict[str, object] = {"__name__": "notebook"}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+    assert list(files_of((tmp_path / "simple_example.pte").read_bytes())) == ["forward_0.vgf"]
+
+
+def test_the_compiler_of_the_examples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """For `--target=vgf`, and errors."""
+    sys.path.insert(0, str(ROOT))
+    try:
+        from examples.arm.aot_arm_compiler import main
+    finally:
+        sys.path.remove(str(ROOT))
+    output = tmp_path / "simple_example.pte"
+    arguments = ["--model_name=add", "--delegate", "--quantize", f"--output={output}", "--target=vgf"]
+    assert main([*arguments, f"--intermediates={tmp_path}"]) == 0
+    assert f"Wrote {output}" in capsys.readouterr().out
+    assert list(files_of(output.read_bytes()).values()) == [(tmp_path / "partition_0.vgf").read_bytes()]
+    assert main(["--model_name=add", "--delegate", "--target=ethos-u55-128"]) == 1
+    assert "is an Ethos-U, which is not here yet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "the packages have licences"),
+        (("--i-agree-to-the-contained-eula",), "Ethos-U is not here yet: pass --disable-ethos-u-deps"),
+        (("--i-agree-to-the-contained-eula", "--disable-ethos-u-deps"), "nothing to install"),
+        (("--nonsense",), "unknown option --nonsense"),
+    ],
+)
+def test_the_setup_refuses_wrong_options(options: tuple[str, ...], message: str) -> None:
+    """The installation itself is that of the step `arm`."""
+    done = subprocess.run([ROOT / "examples/arm/setup.sh", *options], capture_output=True, text=True)
+    assert done.returncode == 2 and message in done.stderr

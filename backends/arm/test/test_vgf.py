@@ -18,6 +18,8 @@ from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.backends.arm.tosa import TosaCompileSpec, TosaSpecification
 from sdk.backends.arm.vgf import VgfBackend, VgfCompileSpec, VgfPartitioner, model_converter
 from sdk.backends.arm.vgf.extract import files_of, main
+from sdk.backends.arm.vgf.recipes import VgfRecipeType
+from sdk.backends.registry import backends
 from sdk.exir.lowered_backend_module import get_lowered_submodules
 
 X = torch.randn(1, 3, 9, 9)
@@ -101,7 +103,7 @@ def test_extraction(tmp_path: Path, capsys: Any) -> None:
 
 
 def test_a_missing_converter_is_named(monkeypatch: Any, tmp_path: Path) -> None:
-    """VGF-06: one line with what to install."""
+    """One line with what to install."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(RuntimeError, match=r"pip install ai_ml_sdk_model_converter==0\.9\.0, or set MODEL_CONVERTER_"):
@@ -121,6 +123,18 @@ def test_a_missing_converter_is_named(monkeypatch: Any, tmp_path: Path) -> None:
 def test_a_damaged_graph_is_the_converters_error() -> None:
     with pytest.raises(RuntimeError, match="failed with the exit status"):
         model_converter.convert(b"nonsense")
+
+
+def test_the_recipes() -> None:
+    declared = backends()["vgf"]
+    provider = declared.make("recipes")
+    assert {recipe.value for recipe in provider.get_supported_recipes()} == {"vgf_fp32", "vgf_int8"}
+    assert declared.float_recipe == "vgf_fp32" and declared.quantization["int8"].recipe == "vgf_int8"
+    assert provider.create_recipe(VgfRecipeType.FP32).quantization_recipe is None
+    assert provider.create_recipe(VgfRecipeType.INT8, is_per_channel=False).quantization_recipe is not None
+    with pytest.raises(ValueError, match="vgf_fp32 has no option 'is_per_channel'; it has tosa_spec, compiler_flags"):
+        provider.create_recipe(VgfRecipeType.FP32, is_per_channel=True)
+    assert isinstance(declared.make("partitioner"), VgfPartitioner)
 
 
 def test_options_of_another_backend_are_refused() -> None:

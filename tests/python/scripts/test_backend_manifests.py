@@ -216,7 +216,7 @@ NAMES_THE_ORIGINALS = re.compile(
 )
 """Tests of files that ExecuTorch wrote, of its engine, of its pages and their terms; the zoo of libraries, whose page
 has a column for the default backend; the sweep, whose sizes follow the constants of that backend's kernels;
-ExecuTorch's settings and flags of language models; VGF, which is a format of Vulkan; tests of Core ML beside another
+ExecuTorch's settings and flags of language models; VGF, which builds on another one; tests of Core ML beside another
 backend in one program."""
 
 MEASURES_ENGINES = re.compile(r"scripts/bench$|tests/bench/|tests/interop/test_bench_|tests/python/scripts/test_bench_")

@@ -144,11 +144,15 @@ class Builder(Graph):
         if dtype == DType.BOOL:
             if value.dtype in FLOATS or value.dtype == DType.INT32:
                 return self.logical_not(self.equal(value, 0))
-            return self.emit(Op["CAST"], [value], value.shape, dtype)
+            return self.convert(value, dtype)
         if value.dtype == DType.BOOL and dtype in FLOATS:
             return self.select(value, 1, 0, dtype)
         if value.dtype in FLOATS and dtype not in FLOATS:
             value = self.truncate(value)
+        return self.convert(value, dtype)
+
+    def convert(self, value: Value, dtype: DType) -> Value:
+        """CAST itself, which rounds floats to the nearest integer and limits them to the type."""
         return self.emit(Op["CAST"], [value], value.shape, dtype)
 
     def truncate(self, value: Value) -> Value:
@@ -157,8 +161,7 @@ class Builder(Graph):
 
     def round(self, value: Value) -> Value:
         """Floats of less than 2^31 rounded to the nearest integer, ties to even, as CAST does it."""
-        whole = self.emit(Op["CAST"], [value], value.shape, DType.INT32)
-        return self.emit(Op["CAST"], [whole], value.shape, value.dtype)
+        return self.convert(self.convert(value, DType.INT32), value.dtype)
 
     # Reductions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from torch.fx import Node
 
 from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
+from sdk.backends.arm.tosa.integer.parameters import is_dequantize, is_quantize
+from sdk.backends.arm.tosa.integer.units import Unit, find_units, lower_conversion, lower_unit
 from sdk.backends.arm.tosa.lowering import LOWERINGS
 from sdk.backends.arm.tosa.lowering.call import Call, Placed, is_tensor, static_shape
 from sdk.backends.arm.tosa.schema import DType, Op
@@ -27,33 +29,80 @@ CUSTOM_DOMAIN = "sdk"
 """The domain of operators that a user registers with a partitioner."""
 
 
+class _Partition:
+    """The calls of a program while they are lowered. Constants and dequantised integers are made when they are read."""
+
+    def __init__(
+        self,
+        program: ExportedProgram,
+        builder: Builder,
+        custom: Collection[str],
+        units: Mapping[Node, Unit],
+        known: Callable[[Node], bool],
+    ) -> None:
+        self.program = program
+        self.builder = builder
+        self.custom = custom
+        self.units = units
+        self.known = known
+        self.results: dict[Node, Any] = {}
+
+    def resolve(self, node: Node) -> Placed:
+        """The tensor of an operand."""
+        if node not in self.results:
+            if self.known(node):
+                self.results[node] = _constant(self.builder, self.program, node)
+            elif is_dequantize(node):
+                self.results[node] = lower_conversion(self.builder, node, self.resolve, self.program)
+            else:
+                self.results[node] = _input(self.builder, node)
+        return self.results[node]
+
+    def lower(self, node: Node) -> None:
+        """Adds a call. Those of a unit are added with its last; one that has no lowering to integers, in floats."""
+        unit = self.units.get(node)
+        if unit is None:
+            if not is_dequantize(node):
+                self.results[node] = self.result(node)
+        elif node is unit.quantize:
+            try:
+                self.results[node] = lower_unit(self.builder, unit, self.resolve, self.program)
+            except UnsupportedError:
+                if not self.builder.specification.support_float():
+                    raise
+                for member in unit.members:
+                    self.results[member] = self.result(member)
+
+    def result(self, node: Node) -> Any:
+        """The result of a call in floats, or a list of several."""
+        if node.target is operator.getitem:
+            return self.results[node.args[0]][node.args[1]]
+        if is_quantize(node) or is_dequantize(node):
+            return lower_conversion(self.builder, node, self.resolve, self.program)
+        return _result(Call(self.builder, node, self.resolve), self.custom)
+
+
 def lower(program: ExportedProgram, specification: TosaSpecification, custom: Collection[str] = ()) -> Builder:
     """The TOSA graph of a partition. Its inputs and outputs are those of the program, in their order and layout.
 
     Raises RuntimeError for a call that TOSA cannot express: partitioners leave those out.
     """
     builder = Builder(specification)
-    results: dict[Node, Any] = {}
+    nodes = list(program.graph.nodes)
     with settled(program):
-
-        def resolve(node: Node) -> Placed:
-            if node not in results:
-                results[node] = _constant(builder, program, node)
-            return results[node]
-
-        constants = {node for node in program.graph.nodes if is_constant(program, node)}
-        for node in program.graph.nodes:
+        constants = {node for node in nodes if is_constant(program, node)}
+        partition = _Partition(program, builder, custom, find_units(nodes), constants.__contains__)
+        for node in nodes:
             if node.op == "placeholder" and node not in constants:
-                results[node] = _input(builder, node)
+                partition.resolve(node)
             elif node.op == "call_function" and node not in constants:
                 builder.location = str(node.meta.get("stack_trace") or node.name).strip().rpartition("\n")[2].strip()
                 try:
-                    results[node] = _result(builder, node, resolve, results, custom)
+                    partition.lower(node)
                 except UnsupportedError as error:
                     raise RuntimeError(f"{node.name} ({name_of(node)}) cannot be lowered to TOSA: {error}") from error
-        (output,) = (node for node in program.graph.nodes if node.op == "output")
-        for node in output.args[0]:
-            placed = resolve(node)
+        for node in nodes[-1].args[0]:
+            placed = partition.resolve(node)
             plain = builder.transpose(placed.value, [placed.order.index(dim) for dim in range(len(placed.order))])
             builder.output(plain)
     return builder
@@ -71,27 +120,40 @@ def examine(
     node: Node,
     program: ExportedProgram,
     specification: TosaSpecification,
-    custom: Collection[str] = (),
-    known: Callable[[Node], bool] | None = None,
+    custom: Collection[str],
+    units: Mapping[Node, Unit],
+    known: Callable[[Node], bool],
 ) -> Examined:
-    """Lowers a call alone, so that the answer is that of `lower`. `known` says which operands are constants of the
-    partition; without it they are all that are constants of the program."""
-    builder = Builder(specification)
-    given: dict[Node, Placed] = {}
+    """Lowers a call alone, or with its unit, so that the answer is that of `lower`.
 
-    def resolve(argument: Node) -> Placed:
-        if is_constant(program, argument) and (known is None or known(argument)):
-            return _constant(builder, program, argument)
-        if argument not in given:
-            given[argument] = _input(builder, argument)
-        return given[argument]
-
+    Args:
+        node: The call.
+        program: Its program.
+        specification: What of TOSA may be used.
+        custom: Names of operators that become CUSTOM.
+        units: Those of the program, by their members.
+        known: Which operands are constants.
+    """
+    unit = units.get(node)
+    if unit is not None:
+        try:
+            alone = _Partition(program, Builder(specification), custom, {}, known)
+            lower_unit(alone.builder, unit, alone.resolve, program)
+            return Examined(None)
+        except UnsupportedError as error:
+            if not specification.support_float():
+                return Examined(str(error))
+    elif is_dequantize(node) and not specification.support_float():
+        within = all(user in units and user is units[user].call for user in node.users)
+        return Examined(None if within else "what reads it is not quantised", True)
+    partition = _Partition(program, Builder(specification), custom, {}, known)
     try:
-        results = _result(builder, node, resolve, {}, custom)
+        results = partition.result(node)
     except UnsupportedError as error:
         return Examined(str(error))
     if not isinstance(results, list):
-        return Examined(None, results in given.values())
+        nothing = results in partition.results.values() or (unit is None and (is_quantize(node) or is_dequantize(node)))
+        return Examined(None, nothing)
     for user in node.users:
         if user.target is not operator.getitem or user.args[1] >= len(results):
             return Examined("another than its first result is read")
@@ -108,12 +170,12 @@ def _constant(builder: Builder, program: ExportedProgram, node: Node) -> Placed:
     return Placed.plain(builder.constant(to_array(tensor), to_tosa(tensor.dtype)))
 
 
-def _result(builder: Builder, node: Node, resolve: Any, results: dict[Node, Any], custom: Collection[str]) -> Any:
-    if node.target is operator.getitem:
-        return results[node.args[0]][node.args[1]]
+def _result(call: Call, custom: Collection[str]) -> Any:
+    """The result of a call in floats, or a list of several, with the shapes and types of the model."""
+    node = call.node
     name = name_of(node)
     if name in custom:
-        return _custom(Call(builder, node, resolve), name)
+        return _custom(call, name)
     lowering = LOWERINGS.get(name)
     if lowering is None:
         raise UnsupportedError("it has no lowering to TOSA")
@@ -122,7 +184,6 @@ def _result(builder: Builder, node: Node, resolve: Any, results: dict[Node, Any]
     for operand in node.all_input_nodes:
         if is_tensor(operand) and 0 in static_shape(operand):
             raise UnsupportedError("a tensor has no elements, which TOSA does not have")
-    call = Call(builder, node, resolve)
     result = lowering.function(call)
     return (
         [_checked(call, each, position) for position, each in enumerate(result)]

@@ -82,6 +82,19 @@ class Call:
         return to_tosa(self.node.meta["val"].dtype)
 
     @property
+    def sums(self) -> tuple[DType, DType]:
+        """The type of a convolution's sums, and that in which it adds."""
+        return self.dtype, DType.FP32
+
+    def zero_point(self, name: str) -> int:
+        """The integer that means zero in an operand."""
+        return 0
+
+    def bias(self, channels: int) -> Value:
+        """The bias of a convolution; that of one element is for all channels."""
+        return self.b.number(0, self.dtype, 1) if self["bias"] is None else self.value("bias")
+
+    @property
     def working(self) -> DType:
         """The type in which several operators in sequence compute: PyTorch rounds to float16 once, at the end. The
         float32 result of a lowering is converted."""

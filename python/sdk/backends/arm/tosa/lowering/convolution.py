@@ -13,14 +13,19 @@ from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.lowering.call import Call, Placed
 from sdk.backends.arm.tosa.lowering.registry import lowers
 from sdk.backends.arm.tosa.lowering.windows import MOST, channels_last, fitted, windows
-from sdk.backends.arm.tosa.schema import DType, Op
+from sdk.backends.arm.tosa.schema import Op
 from sdk.backends.arm.tosa.types import FLOATS
 
 
 @lowers("aten.convolution.default")
 def convolution(call: Call) -> Placed:
     if call.dtype not in FLOATS:
-        raise UnsupportedError("it is a convolution of integers; floats are lowered")
+        raise UnsupportedError("it is a convolution of integers, and not quantised")
+    return convolved(call)
+
+
+def convolved(call: Call) -> Placed:
+    """The sums of a convolution, of floats or of what a subclass of `Call` says of integers."""
     rank = len(call.shape)
     order = channels_last(rank)
     value = call.value("input", order)
@@ -49,7 +54,7 @@ def _direct(call: Call, value: Value) -> Value:
         # [outputs, 1, height, width], of which those of one input are neighbours, as [height, width, input, output]
         weight = _weight(call, (2, 3, 0, 1), len(found))
         weight = call.b.reshape(weight, (*weight.shape[:2], groups, channels // groups))
-        return _emit(call, "DEPTHWISE_CONV2D", value, weight, _bias(call, channels), shape, attributes)
+        return _emit(call, "DEPTHWISE_CONV2D", value, weight, call.bias(channels), shape, attributes)
     name = "CONV2D" if len(found) == 2 else "CONV3D"
     weight = _weight(call, channels_last(len(found) + 2), len(found))
     return _in_groups(
@@ -108,7 +113,7 @@ def _dilated(call: Call, weight: Value, dilation: Sequence[int]) -> Value:
 def _in_groups(call: Call, value: Value, weight: Value, convolve: Any) -> Value:
     """One convolution for each group, whose inputs and outputs are neighbours."""
     groups = call["groups"]
-    bias = _bias(call, weight.shape[0])
+    bias = call.bias(weight.shape[0])
     inputs, outputs = value.shape[-1] // groups, weight.shape[0] // groups
     results = [
         convolve(
@@ -130,22 +135,13 @@ def _weight(call: Call, order: Sequence[int], dims: int) -> Value:
     return call.b.transpose(weight, order)
 
 
-def _bias(call: Call, channels: int) -> Value:
-    if call["bias"] is not None:
-        return call.value("bias")
-    return call.b.number(0, call.dtype, 1)  # one element is for all channels
-
-
 def _emit(
     call: Call, name: str, value: Value, weight: Value, bias: Value, shape: Sequence[int], attributes: dict[str, Any]
 ) -> Value:
-    zero = call.b.number(0, value.dtype, 1)
-    return call.b.emit(
-        Op[name],
-        [value, weight, bias, zero, zero],
-        shape,
-        value.dtype,
-        local_bound=False,
-        acc_type=DType.FP32,
-        **attributes,
-    )
+    zeros = [
+        call.b.number(call.zero_point(operand), each.dtype, 1)
+        for operand, each in (("input", value), ("weight", weight))
+    ]
+    result, accumulator = call.sums
+    attributes = {**attributes, "local_bound": False, "acc_type": accumulator}
+    return call.b.emit(Op[name], [value, weight, bias, *zeros], shape, result, **attributes)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.lowering.call import Call, Placed
@@ -49,13 +48,14 @@ def _two(found: list[Window], results: Sequence[int]) -> tuple[list[Window], lis
     return ([Window(1, 1, 0), *found], [1, *results]) if len(found) == 1 else (found, list(results))
 
 
-def average(b: Builder, value: Value, found: Sequence[Window], pads: Sequence[tuple[int, int]]) -> Value:
+def average(call: Call, value: Value, found: Sequence[Window], pads: Sequence[tuple[int, int]]) -> Value:
     """Means over windows of [batch, height, width, channels], of which the padding is no part."""
+    b = call.b
     sizes = [
         (size + sum(pair) - window.kernel) // window.stride + 1
         for size, pair, window in zip(value.shape[1:3], pads, found, strict=True)
     ]
-    zero = b.number(0, value.dtype, 1)
+    zero = b.number(call.zero_point("self"), value.dtype, 1)
     shape = (value.shape[0], *sizes, value.shape[3])
     accumulator = DType.FP32 if value.dtype in (DType.FP32, DType.FP16) else DType.INT32
     attributes = _attributes(found, pads)
@@ -72,9 +72,9 @@ def _average_pool(call: Call, rank: int) -> Placed:
         for window, pair in zip(found, pads, strict=True):
             if pair[1] > window.before and call["count_include_pad"] and divisor is None:
                 raise UnsupportedError("with ceil_mode it divides windows at the end by another number")
-        value = call.b.pad(value, [(0, 0), *pads, (0, 0)])
+        value = call.b.pad(value, [(0, 0), *pads, (0, 0)], call.zero_point("self"))
         pads = [(0, 0)] * len(pads)
-    result = average(call.b, value, found, pads)
+    result = average(call, value, found, pads)
     if divisor is not None:
         result = call.b.mul(result, found[0].kernel * found[1].kernel / divisor)
     return _result(call, result, order, call.shape)
@@ -95,7 +95,7 @@ def adaptive_avg_pool(call: Call) -> Placed:
     if all(size % count == 0 for size, count in zip(sizes, results, strict=True)):
         found = [Window(size // count, size // count, 0) for size, count in zip(sizes, results, strict=True)]
         if max(window.kernel for window in found) <= MOST:
-            return _result(call, average(call.b, value, found, [(0, 0)] * 2), order, call.shape)
+            return _result(call, average(call, value, found, [(0, 0)] * 2), order, call.shape)
     if results[0] * results[1] > _MOST_MEANS:
         raise UnsupportedError(f"its windows have several sizes, and it has more than {_MOST_MEANS} of them")
     for axis, (size, count) in enumerate(zip(sizes, results, strict=True), start=1):

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lowers a model for a backend of Arm, from the root of the repository:
+
+    python -m examples.arm.aot_arm_compiler --model_name=add --delegate --quantize --output=add.pte --target=vgf
+
+`--target` is `vgf`, or `TOSA-1.0+FP` and the like for a program whose delegates are TOSA files. With --intermediates,
+the TOSA and VGF files of the partitions are written to a folder. For your own models,
+`python -m sdk.export --backend vgf` does the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from examples.mobilenet_v2.model import example_inputs, mobilenet_v2
+from examples.portable.scripts.export import MODELS as SMALL_MODELS
+from torch import Tensor, nn
+from torch.export import ExportedProgram
+
+from sdk.backends.arm.tosa import TosaCompileSpec, TOSAPartitioner
+from sdk.backends.arm.vgf import VgfCompileSpec, VgfPartitioner
+from sdk.devtools.backend_debug import get_delegation_info
+from sdk.exir import EdgeCompileConfig, to_edge_transform_and_lower
+from sdk.extension.export_util.utils import save_pte_program
+
+MODELS: dict[str, Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]] = {
+    **SMALL_MODELS,
+    "mv2": lambda: (mobilenet_v2(), example_inputs()),
+}
+
+
+def compile_spec(target: str) -> Any:
+    """The options for a target. Raises ValueError for one that is not here."""
+    if target.startswith("ethos-u"):
+        raise ValueError(f"{target} is an Ethos-U, which is not here yet; the targets are vgf and TOSA-1.0+FP, +INT")
+    return VgfCompileSpec() if target == "vgf" else TosaCompileSpec(target)
+
+
+def quantize(model: nn.Module, inputs: tuple[Tensor, ...], spec: Any) -> nn.Module:
+    """int8 weights and activations, calibrated with the example inputs."""
+    from torchao.quantization.pt2e.quantize_pt2e import (  # it takes longer to import than torch
+        convert_pt2e,
+        prepare_pt2e,
+    )
+
+    from sdk.backends.arm.quantizer import TOSAQuantizer, get_symmetric_quantization_config
+
+    quantizer = TOSAQuantizer(spec).set_global(get_symmetric_quantization_config())
+    prepared = prepare_pt2e(torch.export.export(model, inputs).module(), quantizer)
+    prepared(*inputs)
+    return convert_pt2e(prepared)
+
+
+def lower(captured: ExportedProgram, spec: Any, quantized: bool, delegated: bool) -> Any:
+    """The program with what the backend takes."""
+    partitioner = VgfPartitioner(spec) if isinstance(spec, VgfCompileSpec) else TOSAPartitioner(spec)
+    return to_edge_transform_and_lower(
+        captured,
+        partitioner=[partitioner] if delegated else None,
+        compile_config=EdgeCompileConfig(_check_ir_validity=not quantized),
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command. Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="examples.arm.aot_arm_compiler", description="Lowers a model for Arm.")
+    parser.add_argument("-m", "--model_name", required=True, choices=sorted(MODELS))
+    parser.add_argument("-t", "--target", default="vgf", help="vgf, or a TOSA specification; default: vgf")
+    parser.add_argument("-q", "--quantize", action="store_true", help="to 8 bits, calibrated with the example inputs")
+    parser.add_argument("-d", "--delegate", action="store_true", help="give the backend what it takes")
+    parser.add_argument("-i", "--intermediates", type=Path, help="a folder for TOSA and VGF files")
+    parser.add_argument("-o", "--output", type=Path, help="default: MODEL_arm_TARGET.pte")
+    options = parser.parse_args(arguments)
+    try:
+        spec = compile_spec(options.target).dump_intermediate_artifacts_to(options.intermediates)
+        model, inputs = MODELS[options.model_name]()
+        model = quantize(model.eval(), inputs, spec) if options.quantize else model.eval()
+        edge = lower(torch.export.export(model, inputs), spec, options.quantize, options.delegate)
+    except (RuntimeError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(get_delegation_info(edge.exported_program().graph_module).get_summary(), end="")
+    output = options.output or Path(f"{options.model_name}_arm_{options.target}.pte")
+    print("Wrote", save_pte_program(edge.to_executorch(), output.name, str(output.parent)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# examples/arm/setup.sh --i-agree-to-the-contained-eula --disable-ethos-u-deps --enable-mlsdk-deps: installs the model
+# converter, the VGF library, the emulation layer and the TOSA reference model into examples/arm/arm-scratch, and writes
+# setup_path.sh there, which puts them on the path of the shell that sources it.
+set -euo pipefail
+usage="usage: examples/arm/setup.sh --i-agree-to-the-contained-eula --disable-ethos-u-deps --enable-mlsdk-deps"
+agreed='' ethos=1 mlsdk=''
+for option in "$@"; do
+  case "${option}" in
+    --i-agree-to-the-contained-eula) agreed=1 ;;
+    --disable-ethos-u-deps) ethos='' ;;
+    --enable-mlsdk-deps) mlsdk=1 ;;
+    *) echo "error: unknown option ${option}; ${usage}" >&2; exit 2 ;;
+  esac
+done
+[[ -n "${agreed}" ]] || { echo "error: the packages have licences of Arm's; ${usage}" >&2; exit 2; }
+[[ -z "${ethos}" ]] || { echo "error: Ethos-U is not here yet: pass --disable-ethos-u-deps; ${usage}" >&2; exit 2; }
+[[ -n "${mlsdk}" ]] || { echo "error: nothing to install; ${usage}" >&2; exit 2; }
+
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+scratch="${here}/arm-scratch"
+packages="${scratch}/packages"
+mkdir -p "${scratch}"
+"${PYTHON:-python3}" -m pip install --quiet --no-deps --upgrade --target "${packages}" \
+  -r "${here}/../../backends/arm/requirements.txt" ai_ml_emulation_layer_for_vulkan==0.9.0
+cat > "${scratch}/setup_path.sh" <<SETUP
+export PATH="${packages}/model_converter/binaries/bin:${packages}/vgf_lib/binaries/bin:\${PATH}"
+export PYTHONPATH="${packages}\${PYTHONPATH:+:\${PYTHONPATH}}"
+SETUP
+echo "Wrote ${scratch}/setup_path.sh: source it in each shell"

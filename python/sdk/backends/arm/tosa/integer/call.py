@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`IntegerCall`: a call whose operands and result are quantised, while it is lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from sdk.backends.arm.tosa.builder import Builder
+from sdk.backends.arm.tosa.errors import UnsupportedError
+from sdk.backends.arm.tosa.graph import Value
+from sdk.backends.arm.tosa.integer.parameters import Parameters, is_dequantize, parameters_of
+from sdk.backends.arm.tosa.integer.rescale import rescale
+from sdk.backends.arm.tosa.lowering.call import Call, Placed
+from sdk.backends.arm.tosa.schema import DType
+from sdk.backends.transforms.constants import get_constant
+
+_ACCUMULATORS = {DType.INT8: DType.INT32, DType.INT16: DType.INT48}
+
+
+class IntegerCall(Call):
+    """Operands that are dequantised are their integers.
+
+    Attributes:
+        program: The program of the node.
+        out: How the result is quantised.
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        node: Node,
+        resolve: Callable[[Node], Placed],
+        program: ExportedProgram,
+        out: Parameters,
+    ) -> None:
+        super().__init__(builder, node, lambda operand: resolve(operand.args[0] if is_dequantize(operand) else operand))
+        self.program = program
+        self.out = out
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the result's integers."""
+        return self.out.dtype
+
+    def parameters(self, operand: str | Node) -> Parameters:
+        """How an operand is quantised. Raises UnsupportedError if it is not."""
+        node = self[operand] if isinstance(operand, str) else operand
+        if not is_dequantize(node):
+            raise UnsupportedError(f"its operand {node} is not quantised")
+        return parameters_of(node, self.program)
+
+    def activation(self, operand: str | Node) -> Parameters:
+        """`parameters` of an operand that has one scale and integers of the result's type."""
+        found = self.parameters(operand)
+        if found.scales.size != 1:
+            raise UnsupportedError("its operand has a scale for each channel")
+        if found.dtype != self.out.dtype:
+            raise UnsupportedError(
+                f"its operand is {found.dtype.name.lower()}, and its result {self.dtype.name.lower()}"
+            )
+        return found
+
+    @property
+    def sums(self) -> tuple[DType, DType]:
+        accumulator = _ACCUMULATORS[self.out.dtype]
+        return accumulator, accumulator
+
+    def zero_point(self, name: str) -> int:
+        return self.parameters(name).zero_point
+
+    def bias_scales(self) -> np.ndarray:
+        """The scale of a convolution's sums: of the input times that of the weight, which may have several."""
+        return self.activation("input").scale * self.parameters("weight").scales.reshape(-1)
+
+    def bias(self, channels: int) -> Value:
+        values = np.zeros(channels)
+        if self["bias"] is not None:
+            tensor = get_constant(self.program, self["bias"])
+            if tensor is None:
+                raise UnsupportedError("its bias is no constant")
+            values = tensor.detach().cpu().numpy().astype(np.float64)
+        dtype = self.sums[0]
+        limit = 2**31 if dtype == DType.INT32 else 2**47
+        integers = np.clip(np.rint(values / self.bias_scales()), -limit, limit - 1)
+        return self.b.constant(integers.astype(np.int32 if dtype == DType.INT32 else np.int64), dtype)
+
+    def rescaled(self, value: Value, factors: Any, zero_point: int = 0) -> Value:
+        """Integers with a zero point, times a factor, as those of the result."""
+        return rescale(self.b, value, factors, zero_point, self.out.dtype, self.out.zero_point)

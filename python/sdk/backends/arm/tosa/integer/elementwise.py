@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Quantised operators on single elements: sums and products with RESCALE, functions of one variable by a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch.fx import Node
+
+from sdk.backends.arm.tosa.errors import UnsupportedError
+from sdk.backends.arm.tosa.graph import Value
+from sdk.backends.arm.tosa.integer.call import IntegerCall
+from sdk.backends.arm.tosa.integer.registry import lowers_integers
+from sdk.backends.arm.tosa.integer.rescale import rescale
+from sdk.backends.arm.tosa.lowering.call import Placed
+from sdk.backends.arm.tosa.schema import DType, Op
+
+# Sums are made in int32, of operands with these bits below one step of the larger scale: 8 + 20 and 16 + 12 bits fit,
+# with one for the sum.
+_EXTRA_BITS = {DType.INT8: 20, DType.INT16: 12}
+
+
+def _aligned(call: IntegerCall) -> tuple[list[Value], float]:
+    """Both operands as int32 of one scale, and the factor from it to the scale of the result."""
+    nodes = [call["self"], call["other"]]
+    if not all(isinstance(node, Node) for node in nodes):
+        raise UnsupportedError("its operand is a number that is not quantised")
+    parameters = [call.activation(node) for node in nodes]
+    common = 2 * max(each.scale for each in parameters)
+    unit = float(1 << _EXTRA_BITS[call.out.dtype])
+    values = [
+        rescale(call.b, value, unit * each.scale / common, each.zero_point, DType.INT32)
+        for value, each in zip(call.operands(*nodes), parameters, strict=True)
+    ]
+    return values, common / (unit * call.out.scale)
+
+
+def _binary(name: str) -> Callable[[IntegerCall], Value]:
+    def lower(call: IntegerCall) -> Value:
+        if call.get("alpha") not in (None, 1):
+            raise UnsupportedError("its alpha is not 1")
+        (first, second), factor = _aligned(call)
+        return call.rescaled(call.b.binary(name, first, second), factor)
+
+    return lower
+
+
+lowers_integers("aten.add.Tensor")(_binary("ADD"))
+lowers_integers("aten.sub.Tensor")(_binary("SUB"))
+lowers_integers("aten.maximum.default")(_binary("MAXIMUM"))
+lowers_integers("aten.minimum.default")(_binary("MINIMUM"))
+
+
+@lowers_integers("aten.mul.Tensor")
+def mul(call: IntegerCall) -> Value:
+    nodes = [call["self"], call["other"]]
+    parameters = [call.activation(node) for node in nodes]
+    values = [
+        rescale(call.b, value, 1.0, each.zero_point, DType.INT32)
+        for value, each in zip(call.operands(*nodes), parameters, strict=True)
+    ]
+    factor = parameters[0].scale * parameters[1].scale / call.out.scale
+    return call.rescaled(call.b.mul(*values), factor)
+
+
+def table(call: IntegerCall) -> Placed:
+    """The results for all 256 operands, computed here by PyTorch."""
+    operand = call["self"]
+    given = call.activation(operand)
+    if given.dtype != DType.INT8:
+        raise UnsupportedError("its operand is int16; functions of int8 are lowered, by a table")
+    integers = torch.arange(-128, 128, dtype=torch.float32)
+    values = (integers - given.zero_point) * torch.tensor(given.scale, dtype=torch.float32)
+    arguments: list[Any] = [values if argument is operand else argument for argument in call.node.args]
+    function = getattr(call.node.target, "_op", call.node.target)
+    with torch.no_grad():
+        results = function(*arguments, **call.node.kwargs)
+    entries = call.b.constant(np.nan_to_num(call.out.quantized(results.numpy())).astype(np.int8), DType.INT8)
+    source = call.placed(operand)
+    value = call.b.emit(Op["TABLE"], [source.value, entries], source.value.shape, DType.INT8)
+    return Placed(value, source.order)
+
+
+FUNCTIONS = tuple(
+    f"aten.{name}"
+    for name in (
+        *(
+            "abs",
+            "acos",
+            "acosh",
+            "asin",
+            "asinh",
+            "atan",
+            "atanh",
+            "ceil",
+            "cos",
+            "cosh",
+            "elu",
+            "erf",
+            "exp",
+            "expm1",
+        ),
+        *(
+            "floor",
+            "gelu",
+            "hardsigmoid",
+            "hardswish",
+            "hardtanh",
+            "leaky_relu",
+            "log",
+            "log10",
+            "log1p",
+            "log2",
+            "neg",
+        ),
+        *("reciprocal", "relu", "round", "rsqrt", "sigmoid", "sign", "silu", "sin", "sinh", "sqrt", "tan", "tanh"),
+        *("celu", "clamp", "mish", "selu", "softplus", "trunc"),
+    )
+)
+lowers_integers(*(f"{name}.default" for name in FUNCTIONS), "aten.pow.Tensor_Scalar")(table)

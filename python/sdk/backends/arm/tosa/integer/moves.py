@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Quantised operators that move or select integers, and means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from torch.fx import Node
+
+from sdk.backends.arm.tosa.errors import UnsupportedError
+from sdk.backends.arm.tosa.graph import Value
+from sdk.backends.arm.tosa.integer.call import IntegerCall
+from sdk.backends.arm.tosa.integer.parameters import is_dequantize
+from sdk.backends.arm.tosa.integer.registry import lowers_integers
+from sdk.backends.arm.tosa.integer.rescale import rescale
+from sdk.backends.arm.tosa.lowering import LOWERINGS
+from sdk.backends.arm.tosa.lowering.call import Placed, without_axes
+from sdk.backends.arm.tosa.schema import DType
+from sdk.backends.transforms.dynamic_quantization import name_of
+
+_MOVES = tuple(
+    f"aten.{name}"
+    for name in (
+        *("view_copy.default", "permute_copy.default", "squeeze_copy.dims", "unsqueeze_copy.default"),
+        *("slice_copy.Tensor", "select_copy.int", "max_pool2d_with_indices.default"),
+    )
+)
+
+
+def _source(call: IntegerCall) -> Node:
+    """The quantised operand."""
+    (node,) = {node for node in call.node.all_input_nodes if is_dequantize(node)}
+    return node
+
+
+def move(call: IntegerCall) -> Any:
+    """The lowering of floats, on integers; what has another scale afterwards is rescaled."""
+    given = call.activation(_source(call))
+    result = LOWERINGS[name_of(call.node)].function(call)
+    several = isinstance(result, list)
+    return [_alike(call, each, given) for each in result] if several else _alike(call, result, given)
+
+
+def _alike(call: IntegerCall, result: Value | Placed, given: Any) -> Value | Placed:
+    if given.scale == call.out.scale and given.zero_point == call.out.zero_point:
+        return result
+    value = result.value if isinstance(result, Placed) else result
+    value = call.rescaled(value, given.scale / call.out.scale, given.zero_point)
+    return Placed(value, result.order) if isinstance(result, Placed) else value
+
+
+lowers_integers(*_MOVES)(move)
+
+
+@lowers_integers("aten.cat.default")
+def cat(call: IntegerCall) -> Value:
+    """Operands that have other scales than the result are rescaled."""
+    nodes = call["tensors"]
+    values = []
+    for node, value in zip(nodes, call.operands(*nodes), strict=True):
+        given = call.activation(node)
+        if (given.scale, given.zero_point) != (call.out.scale, call.out.zero_point):
+            value = call.rescaled(value, given.scale / call.out.scale, given.zero_point)
+        values.append(value)
+    assert call.order is not None
+    return call.b.concat(values, call.order.index(call["dim"] % len(call.order)))
+
+
+def _mean(call: IntegerCall, dims: list[int], keepdim: bool, divide: bool) -> Placed:
+    """Sums in int32, which are rescaled once."""
+    given, source = call.activation("self"), call.placed("self")
+    axes = [source.axis(dim) for dim in dims]
+    count = math.prod(source.value.shape[axis] for axis in axes)
+    if count > 1 << (31 - 16):
+        raise UnsupportedError(f"it adds {count} integers, whose sum may be beyond int32")
+    wide = rescale(call.b, source.value, 1.0, given.zero_point, DType.INT32)
+    factor = given.scale / call.out.scale / (count if divide else 1)
+    value = call.rescaled(call.b.reduce("REDUCE_SUM", wide, axes), factor)
+    placed = Placed(value, source.order)
+    return placed if keepdim else without_axes(call.b, placed, dims)
+
+
+def _reduction(divide: bool) -> Callable[[IntegerCall], Placed]:
+    def lower(call: IntegerCall) -> Placed:
+        rank = len(call.shape_of("self"))
+        dims = [dim % rank for dim in (call["dim"] or range(rank))]
+        return _mean(call, dims, call["keepdim"], divide)
+
+    return lower
+
+
+lowers_integers("aten.mean.dim")(_reduction(divide=True))
+lowers_integers("aten.sum.dim_IntList")(_reduction(divide=False))
+
+
+@lowers_integers("aten._adaptive_avg_pool2d.default", "aten.avg_pool2d.default")
+def average_pool(call: IntegerCall) -> Any:
+    """Over all of the image as a mean; else TOSA's pool, whose padding is no part of the mean."""
+    sizes = call.shape_of("self")
+    if name_of(call.node) == "aten._adaptive_avg_pool2d.default" and tuple(call["output_size"]) == (1, 1):
+        return _mean(call, [len(sizes) - 2, len(sizes) - 1], True, True)
+    given = call.activation("self")
+    return _alike(call, LOWERINGS[name_of(call.node)].function(call), given)

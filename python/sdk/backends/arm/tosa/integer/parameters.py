@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Quantised tensors of a graph: the nodes that PT2E writes, and what they say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from sdk.backends.arm.tosa.errors import UnsupportedError
+from sdk.backends.arm.tosa.schema import DType
+from sdk.backends.transforms.constants import get_constant
+from sdk.backends.transforms.dynamic_quantization import name_of
+
+QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
+DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
+DEQUANTIZE_CHANNELS = "quantized_decomposed.dequantize_per_channel.default"
+
+_TYPES = {torch.int8: DType.INT8, torch.int16: DType.INT16, torch.int32: DType.INT32}
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """How integers stand for floats: `(integer - zero_point) * scale`.
+
+    Attributes:
+        scales: One, or one for each index of the dimension `axis`, in float64.
+        zero_point: That of all elements.
+        low, high: The range of the integers.
+        dtype: Their type.
+    """
+
+    scales: np.ndarray
+    zero_point: int
+    low: int
+    high: int
+    dtype: DType
+    axis: int | None = None
+
+    @property
+    def scale(self) -> float:
+        """The only scale."""
+        assert self.scales.size == 1
+        return float(self.scales.reshape(()))
+
+    def quantized(self, values: Any) -> np.ndarray:
+        """Floats as integers, as PyTorch rounds them."""
+        inverse = np.float32(1.0) / np.float32(self.scale)
+        rounded = np.rint(np.asarray(values, dtype=np.float32) * inverse) + self.zero_point
+        return np.clip(rounded, self.low, self.high)
+
+
+def is_quantize(node: Any) -> bool:
+    """Whether a node quantises with known parameters."""
+    return name_of(node) == QUANTIZE
+
+
+def is_dequantize(node: Any) -> bool:
+    """Whether a node dequantises with known parameters."""
+    return name_of(node) in (DEQUANTIZE, DEQUANTIZE_CHANNELS)
+
+
+def parameters_of(node: Node, program: ExportedProgram | None = None) -> Parameters:
+    """What a node quantises with or dequantises. That of channels needs the program, which has the scales.
+
+    Raises UnsupportedError for integers that TOSA does not have.
+    """
+    if name_of(node) == DEQUANTIZE_CHANNELS:
+        _, scale_node, zero_node, axis, low, high, kind = node.args[:7]
+        assert program is not None
+        scales, zeros = get_constant(program, scale_node), get_constant(program, zero_node)
+        if scales is None or (zero_node is not None and zeros is None):
+            raise UnsupportedError("the scales of its weight are no constants")
+        if zeros is not None and bool(zeros.any()):
+            raise UnsupportedError("its weight has zero points")
+        return Parameters(_array(scales), 0, int(low), int(high), _type(kind), int(axis))
+    _, scale, zero_point, low, high, kind = node.args[:6]
+    return Parameters(np.array(scale, dtype=np.float64), int(zero_point), int(low), int(high), _type(kind))
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().cpu().numpy().astype(np.float64)
+
+
+def _type(kind: Any) -> DType:
+    if kind not in _TYPES:
+        raise UnsupportedError(f"it is quantised to {str(kind).removeprefix('torch.')}; int8 and int16 are lowered")
+    return _TYPES[kind]

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Convolutions, linear layers and matrix products of integers: exact sums, which are rescaled once."""
+
+from __future__ import annotations
+
+import math
+
+from sdk.backends.arm.tosa.builder import Builder
+from sdk.backends.arm.tosa.errors import UnsupportedError
+from sdk.backends.arm.tosa.graph import Value
+from sdk.backends.arm.tosa.integer.call import IntegerCall
+from sdk.backends.arm.tosa.integer.registry import lowers_integers
+from sdk.backends.arm.tosa.lowering.call import Placed
+from sdk.backends.arm.tosa.lowering.convolution import convolved
+from sdk.backends.arm.tosa.schema import DType, Op
+
+
+def _check_weight(call: IntegerCall, axis: int) -> None:
+    weight = call.parameters("weight")
+    if weight.dtype != DType.INT8 or weight.zero_point:
+        raise UnsupportedError("its weight is not symmetric int8")
+    if weight.scales.size > 1 and weight.axis != axis:
+        raise UnsupportedError("the scales of its weight are not those of the output channels")
+
+
+@lowers_integers("aten.convolution.default")
+def convolution(call: IntegerCall) -> Placed:
+    if call["transposed"] and call["groups"] != 1 and call.parameters("weight").scales.size > 1:
+        raise UnsupportedError("it is transposed and has groups, whose channels share scales")
+    _check_weight(call, 1 if call["transposed"] else 0)
+    sums = convolved(call)
+    return Placed(call.rescaled(sums.value, call.bias_scales() / call.out.scale), sums.order)
+
+
+@lowers_integers("aten.linear.default")
+def linear(call: IntegerCall) -> Value:
+    """A convolution with a kernel of one element."""
+    _check_weight(call, 0)
+    value, weight = call.value("input"), call.value("weight")
+    outputs, inputs = weight.shape
+    rows = math.prod(value.shape[:-1])
+    zeros = [call.b.number(call.zero_point("input"), value.dtype, 1), call.b.number(0, weight.dtype, 1)]
+    dtype, accumulator = call.sums
+    sums = call.b.emit(
+        Op["CONV2D"],
+        [
+            call.b.reshape(value, (1, rows, 1, inputs)),
+            call.b.reshape(weight, (outputs, 1, 1, inputs)),
+            call.bias(outputs),
+            *zeros,
+        ],
+        (1, rows, 1, outputs),
+        dtype,
+        pad=[0, 0, 0, 0],
+        stride=[1, 1],
+        dilation=[1, 1],
+        local_bound=False,
+        acc_type=accumulator,
+    )
+    return call.b.reshape(call.rescaled(sums, call.bias_scales() / call.out.scale), call.shape)
+
+
+def _matmul(b: Builder, first: Value, second: Value, zero_points: list[int], result: DType) -> Value:
+    zeros = [b.number(zero, each.dtype, 1) for zero, each in zip(zero_points, (first, second), strict=True)]
+    shape = (first.shape[0], first.shape[1], second.shape[2])
+    return b.emit(Op["MATMUL"], [first, second, *zeros], shape, result)
+
+
+@lowers_integers("aten.bmm.default", "aten.mm.default")
+def matmul(call: IntegerCall) -> Value:
+    parameters = [call.activation(name) for name in ("self", "mat2")]
+    values = [call.value(name) for name in ("self", "mat2")]
+    batches = [call.b.reshape(each, (*((1,) if each.rank == 2 else ()), *each.shape)) for each in values]
+    sums = _matmul(call.b, batches[0], batches[1], [each.zero_point for each in parameters], call.sums[0])
+    factor = parameters[0].scale * parameters[1].scale / call.out.scale
+    return call.b.reshape(call.rescaled(sums, factor), call.shape)

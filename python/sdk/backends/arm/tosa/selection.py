@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`Selection`: which nodes of a program become which partitions, and why the others do not."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+from torch.fx.passes.operator_support import OperatorSupportBase, create_op_support
+
+from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
+from sdk.backends.arm.tosa.integer.parameters import is_dequantize, is_quantize
+from sdk.backends.arm.tosa.integer.units import find_units
+from sdk.backends.arm.tosa.lower import Examined, examine
+from sdk.backends.transforms.constants import is_constant
+from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
+from sdk.exir.backend.utils import WhyNoPartition
+
+Refusals = list[tuple[Node, str]]
+
+
+class Selection:
+    """The nodes of a program that TOSA gets with some options."""
+
+    def __init__(
+        self, program: ExportedProgram, options: ArmCompileSpec, checks: Sequence[OperatorSupportBase] = ()
+    ) -> None:
+        self._program = program
+        self._options = options
+        self._checks = checks
+        self._units = find_units(program.graph.nodes)
+
+    def examine(self, node: Node, known: Callable[[Node], bool] | None = None) -> Examined:
+        """What TOSA makes of a call. `known` says which operands are constants of its partition; by default all that
+        are constants of the program."""
+        specification, custom = self._options.tosa_spec, self._options.custom_operators
+        examined = examine(node, self._program, specification, custom, self._units, known or self._is_constant)
+        if examined.refusal is None and self._checks:
+            modules = dict(self._program.graph_module.named_modules())
+            for check in self._checks:
+                if not check.is_node_supported(modules, node):
+                    return Examined(f"the additional check {type(check).__name__} refuses it")
+        return examined
+
+    def partitions(self, why: WhyNoPartition) -> list[list[Node]]:
+        """The largest partitions whose inputs and outputs have types of TOSA, and that do something."""
+        taken = self._taken(why)
+        while True:
+            support = create_op_support(lambda modules, node: node in taken)
+            found = generate_partitions_from_list_of_nodes(self._program.graph_module, op_support=support)
+            partitions = [list(partition.nodes) for partition in found]
+            wrong = [refusal for nodes in partitions for refusal in self._at_the_edge(nodes)]
+            if not wrong:
+                break
+            for node, reason in wrong:
+                taken.pop(node, None)
+                why(node, reason)
+        kept = []
+        for nodes in partitions:
+            if all(taken.get(node, True) for node in nodes):
+                for node in nodes:
+                    why(node, "it would leave its operand as it is: a delegate of such nodes computes nothing")
+            else:
+                kept.append(nodes)
+        return kept
+
+    def _is_constant(self, node: Node) -> bool:
+        return is_constant(self._program, node)
+
+    def _taken(self, why: WhyNoPartition) -> dict[Node, bool]:
+        """The supported calls, with whether each changes nothing."""
+        taken: dict[Node, bool] = {}
+        for node in reversed(self._program.graph.nodes):
+            if node.op != "call_function" or node.target is operator.getitem:
+                continue  # a getitem goes with its call
+            if self._is_constant(node):
+                # It becomes a constant of the file, if nothing else reads it.
+                if node.users and all(user in taken for user in node.users):
+                    taken[node] = True
+                else:
+                    why(node, "it is a constant that is read outside")
+                continue
+            examined = self.examine(node)
+            if examined.refusal is None:
+                taken[node] = examined.changes_nothing
+            elif isinstance(node.meta.get("val"), torch.Tensor | tuple | list):
+                why(node, examined.refusal)
+        return taken
+
+    def _at_the_edge(self, nodes: Iterable[Node]) -> Refusals:
+        """Nodes that a partition cannot have at its edge."""
+        inside = set(nodes)
+        known = self._constants_of(inside)
+        wrong: Refusals = []
+        for node in inside:
+            if node.target is not operator.getitem and self._is_constant(node):
+                wrong += [] if node in known else [(node, "it is a constant of what is read outside too")]
+            else:
+                wrong += self._int64_at_the_edge(node, inside, known)
+                wrong += self._quantization_at_the_edge(node, inside, known)
+                wrong += self._shared_constants(node, inside, known)
+        return wrong
+
+    def _int64_at_the_edge(self, node: Node, inside: set[Node], known: set[Node]) -> Refusals:
+        """Inside, indices are int32."""
+        wrong: Refusals = []
+        if any(
+            _is_int64(operand) and operand not in inside and operand not in known for operand in node.all_input_nodes
+        ):
+            wrong.append((node, "it reads int64, which TOSA 1.0 does not have, from outside: pass int32"))
+        if _is_int64(node) and any(user not in inside for user in node.users):
+            call = node.args[0] if node.target is operator.getitem else node
+            wrong.append((call, "its int64 result is read outside, and TOSA 1.0 does not have int64"))
+        return wrong
+
+    def _quantization_at_the_edge(self, node: Node, inside: set[Node], known: set[Node]) -> Refusals:
+        """What only converts inputs or results stays outside: the delegate gets and gives integers. Units are whole."""
+        unit = self._units.get(node)
+        if unit is not None:
+            whole = all(each in inside or each in known for each in (*unit.members, *unit.operands))
+            return [] if whole else [(unit.call, "what quantises its operands or its result is outside")]
+        if is_quantize(node) and node.args[0] not in inside and node.args[0] not in known:
+            return [(node, "it quantises an input: the delegate gets integers")]
+        if is_dequantize(node):
+            within = [user in inside for user in node.users]
+            if not any(within) or not (all(within) or self._options.tosa_spec.support_float()):
+                return [(node, "it dequantises a result: the delegate gives integers")]
+        return []
+
+    def _shared_constants(self, node: Node, inside: set[Node], known: set[Node]) -> Refusals:
+        """A constant that is read outside too is an input of the partition."""
+        if not any(
+            self._is_constant(each) and each not in known and each not in inside for each in node.all_input_nodes
+        ):
+            return []
+        refusal = self.examine(node, known.__contains__).refusal
+        return [(node, f"{refusal} (a constant is read outside too)")] if refusal else []
+
+    def _constants_of(self, inside: set[Node]) -> set[Node]:
+        """The constants that a partition owns: those that nothing outside reads, and what is computed from them."""
+        known: set[Node] = set()
+        for node in self._program.graph.nodes:
+            if not self._is_constant(node):
+                continue
+            if node.op == "placeholder":
+                owned = all(user in inside for user in node.users)
+            else:
+                owned = node in inside and all(operand in known for operand in node.all_input_nodes)
+            if owned:
+                known.add(node)
+        return known
+
+
+def _is_int64(node: Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.dtype == torch.int64
