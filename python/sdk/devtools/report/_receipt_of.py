@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from torch.export import ExportedProgram
 
@@ -11,6 +11,8 @@ from sdk.devtools.report._losses import find_losses
 from sdk.devtools.report._operators import newer_operators, runtime_operators
 from sdk.devtools.report._receipt import Receipt
 from sdk.devtools.report._rows import rows_of_method
+from sdk.exir.backend.declarations import get_notes
+from sdk.exir.lowered_backend_module import get_lowered_backend_modules
 from sdk.exir.program._executorch_manager import ExecutorchProgramManager
 
 
@@ -27,7 +29,7 @@ def receipt_of(manager: ExecutorchProgramManager, captured: Mapping[str, Exporte
     return Receipt(
         rows=tuple(rows),
         losses=tuple(find_losses(manager, rows, captured or {})),
-        notes=tuple(manager._report),
+        notes=(*manager._report, *_notes_of_backends(manager)),
         arenas={
             # Entry 0 of the sizes is reserved; memory ids start at 1.
             plan.name: {memory: size for memory, size in enumerate(plan.non_const_buffer_sizes) if memory > 0}
@@ -36,3 +38,10 @@ def receipt_of(manager: ExecutorchProgramManager, captured: Mapping[str, Exporte
         kernels_checked=runtime_operators() is not None,
         newer_operators=tuple(newer_operators(program)),
     )
+
+
+def _notes_of_backends(manager: ExecutorchProgramManager) -> Iterator[str]:
+    for method in sorted(manager.methods):
+        for lowered in get_lowered_backend_modules(manager.exported_program(method).graph_module):
+            for what in get_notes(lowered):
+                yield f"{method}: {lowered.backend_id} says: {what}"

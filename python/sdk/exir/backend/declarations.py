@@ -3,7 +3,7 @@
 
 A partitioner says why it leaves a node: `refuse(node, backend_id, reason)`, or, inside of `partition`, with a
 `WhyNoPartition`, which fills in the backend. Inside of `preprocess`, a backend declares what its payload loses:
-`declare_loss("downcast", "the weights are stored as float16")`.
+`declare_loss("downcast", "the weights are stored as float16")`; and with `declare_note` what else users should know.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from sdk.exir.graph_module import get_control_flow_submodules
 
 _REFUSALS = "delegation_refusals"
 _LOSSES = "losses"
+_NOTE = ""  # the kind of what is no loss
 
 _backend: ContextVar[str | None] = ContextVar("backend", default=None)
 _declared: ContextVar[list[tuple[str, str]] | None] = ContextVar("declared", default=None)
@@ -74,8 +75,23 @@ def declare_loss(kind: str, what: str) -> None:
         losses.append((kind, what))
 
 
+def declare_note(what: str) -> None:
+    """Declares a decision of `preprocess` that costs time or memory, for the notes of the receipt, for example
+    "3 copies between layouts". Without effect outside of `to_backend`."""
+    declare_loss(_NOTE, what)
+
+
 def get_losses(lowered: Any) -> list[tuple[str, str]]:
     """(kind, what) for each loss that a lowered module's backend has declared."""
+    return [(kind, what) for kind, what in _declarations(lowered) if kind != _NOTE]
+
+
+def get_notes(lowered: Any) -> list[str]:
+    """What a lowered module's backend has declared with `declare_note`."""
+    return [what for kind, what in _declarations(lowered) if kind == _NOTE]
+
+
+def _declarations(lowered: Any) -> list[tuple[str, str]]:
     return list((getattr(lowered, "meta", None) or {}).get(_LOSSES, ()))
 
 
@@ -132,4 +148,4 @@ def preprocessing() -> Generator[list[tuple[str, str]], None, None]:
 def keep_losses(lowered: Any, declared: list[tuple[str, str]]) -> None:
     """Stores what a backend has declared in the metadata of a lowered module."""
     if declared:
-        lowered.meta = {**(lowered.meta or {}), _LOSSES: [*get_losses(lowered), *declared]}
+        lowered.meta = {**(lowered.meta or {}), _LOSSES: [*_declarations(lowered), *declared]}

@@ -129,13 +129,17 @@ def tag_constant_data(edge_program: ExportedProgram) -> None:
 
 
 def tag_mutated_buffer(edge_program: ExportedProgram) -> None:
-    """Tags buffers that are changed inside one partition only, so that the delegate keeps them as its state."""
+    """Tags buffers that one partition reads and changes, and nothing else, so that the delegate keeps them as its
+    state."""
+    values = edge_program.graph.output_node().args[0]
+    new_values = dict(zip((s.target for s in edge_program.graph_signature.output_specs), values, strict=True))
     mutated = set(edge_program.graph_signature.buffers_to_mutate.values())
     specs = {s.arg.name: s for s in edge_program.graph_signature.input_specs if s.kind == InputKind.BUFFER}
     for node in edge_program.graph.nodes:
         spec = specs.get(node.name) if node.op == "placeholder" else None
         if spec is not None and spec.target in mutated and node.users:
-            tags = {user.meta.get("delegation_tag") for user in node.users}
+            written_by = new_values[spec.target]
+            tags = {user.meta.get("delegation_tag") for user in (*node.users, written_by)}
             if len(tags) == 1 and None not in tags:
                 node.meta["delegation_tag"] = tags.pop()
 
