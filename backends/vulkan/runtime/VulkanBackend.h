@@ -19,7 +19,15 @@ constexpr char device_option_key[] = "device";
 /// text: the folder for the file of compiled pipelines, which makes later starts faster. "", the default, for none.
 constexpr char cache_folder_option_key[] = "cache_folder";
 
-/// Read only, text: the device and its driver, or why there is none.
+/// bool: whether float16 tensors take 16 bits on the GPU, where the device can; true by default. False computes them in
+/// float32, as on devices that cannot.
+constexpr char fp16_storage_option_key[] = "fp16_storage";
+
+/// Read only, int: how many devices there are.
+constexpr char device_count_option_key[] = "device_count";
+
+/// Read only, text: the first device with its limits and features, or why there is none. The others are "device_info_1"
+/// and so on.
 constexpr char device_info_option_key[] = "device_info";
 
 }  // namespace vulkan

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/runtime/backend/interface.h>
@@ -94,9 +96,15 @@ class VulkanBackend final : public BackendInterface {
         const auto* text = std::get_if<Text>(&option.value);
         ET_CHECK_OR_RETURN_ERROR(text != nullptr, InvalidArgument, "Vulkan: the option %s is a text", option.key);
         changed.cache_folder.assign(text->data(), strnlen(text->data(), text->size()));
+      } else if (same_text(option.key, fp16_storage_option_key)) {
+        const auto* flag = std::get_if<bool>(&option.value);
+        ET_CHECK_OR_RETURN_ERROR(flag != nullptr, InvalidArgument, "Vulkan: the option %s is true or false",
+                                 option.key);
+        changed.fp16_storage = *flag;
       }
     }
-    const bool differs = changed.device != choice_.device || changed.cache_folder != choice_.cache_folder;
+    const bool differs = changed.device != choice_.device || changed.cache_folder != choice_.cache_folder ||
+                         changed.fp16_storage != choice_.fp16_storage;
     ET_CHECK_OR_RETURN_ERROR(opened_ == nullptr || !differs, InvalidState,
                              "Vulkan: the device is open; set its options before the first program is loaded");
     choice_ = std::move(changed);
@@ -111,8 +119,11 @@ class VulkanBackend final : public BackendInterface {
           option.value = choice_.device;
         } else if (same_text(option.key, cache_folder_option_key)) {
           option.value = text_of(choice_.cache_folder);
-        } else if (same_text(option.key, device_info_option_key)) {
-          option.value = text_of(gpu::VulkanDevice::describe_all());
+        } else if (same_text(option.key, fp16_storage_option_key)) {
+          option.value = choice_.fp16_storage;
+        } else if (std::strncmp(option.key, device_info_option_key, std::strlen(device_info_option_key)) == 0 ||
+                   same_text(option.key, device_count_option_key)) {
+          describe(option);
         }
       }
       return Error::Ok;
@@ -124,6 +135,19 @@ class VulkanBackend final : public BackendInterface {
     Text text{};
     from.copy(text.data(), text.size() - 1);
     return text;
+  }
+
+  /// device_count, device_info, device_info_1 and so on.
+  static void describe(BackendOption& option) {
+    std::string problem;
+    const std::vector<std::string> lines = gpu::VulkanDevice::describe_all(problem);
+    if (same_text(option.key, device_count_option_key)) {
+      option.value = static_cast<int>(lines.size());
+      return;
+    }
+    const char* rest = option.key + std::strlen(device_info_option_key);
+    const size_t number = *rest == '_' ? std::strtoul(rest + 1, nullptr, 10) : 0;
+    option.value = text_of(number < lines.size() ? lines[number] : problem);
   }
 
   /// Opens the device when it is first needed.

@@ -12,18 +12,19 @@ void main() {
   const int first_x = out_x * P_stride_w - P_pad_w;
   float result = MODE == 0 ? 0.0 : -kInfinity;
   int found = -1;
-  for (int ky = 0; ky < P_kernel_h; ++ky) {
-    const int y = first_y + ky * P_dilation_h;
-    for (int kx = 0; kx < P_kernel_w; ++kx) {
-      const int x = first_x + kx * P_dilation_w;
-      if (y >= 0 && y < P_in_h && x >= 0 && x < P_in_w) {
-        const float v = load_x((plane * P_in_h + y) * P_in_w + x);
-        if (MODE == 0) {
-          result += v;
-        } else if (found < 0 || v > result || is_nan(v)) {
-          result = v;
-          found = y * P_in_w + x;
-        }
+  // Only the part of the window that lies inside the image: a wrong window may be much larger.
+  const int skip_y = (max(-first_y, 0) + P_dilation_h - 1) / P_dilation_h;
+  const int skip_x = (max(-first_x, 0) + P_dilation_w - 1) / P_dilation_w;
+  const int stop_y = min(first_y + (P_kernel_h - 1) * P_dilation_h + 1, P_in_h);
+  const int stop_x = min(first_x + (P_kernel_w - 1) * P_dilation_w + 1, P_in_w);
+  for (int y = first_y + skip_y * P_dilation_h; y < stop_y; y += P_dilation_h) {
+    for (int x = first_x + skip_x * P_dilation_w; x < stop_x; x += P_dilation_w) {
+      const float v = load_x((plane * P_in_h + y) * P_in_w + x);
+      if (MODE == 0) {
+        result += v;
+      } else if (found < 0 || v > result || is_nan(v)) {
+        result = v;
+        found = y * P_in_w + x;
       }
     }
   }

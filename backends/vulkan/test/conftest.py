@@ -8,8 +8,12 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+# Models and helpers that other suites have, too.
+sys.path[:0] = [str(Path(__file__).resolve().parents[3] / folder) for folder in ("tests/python/vulkan", "tests", ".")]
 
 NAME = "sdk.extension.pybindings._portable_lib"
 

@@ -65,6 +65,13 @@ class GraphOf:
 
     def program(self, like: Callable[..., torch.Tensor], inputs: tuple[torch.Tensor, ...], *outputs: int) -> Any:
         """Loads a program with these inputs, and results of the sizes and dtypes that like(*inputs) has."""
+        original, payload = self.parts(like, inputs, *outputs)
+        return _load_for_executorch_from_buffer(LoweredBackendModule(original, "VulkanBackend", payload, []).buffer())
+
+    def parts(
+        self, like: Callable[..., torch.Tensor], inputs: tuple[torch.Tensor, ...], *outputs: int
+    ) -> tuple[torch.export.ExportedProgram, bytes]:
+        """An exported program with the inputs and results of `program`, and the payload."""
         self.graph.output_ids = list(outputs)
 
         class Like(nn.Module):
@@ -72,8 +79,7 @@ class GraphOf:
                 return like(*inputs)
 
         original = to_edge(torch.export.export(Like(), inputs)).exported_program()
-        payload = serialize_vulkan_graph(self.graph, self.constants)
-        return _load_for_executorch_from_buffer(LoweredBackendModule(original, "VulkanBackend", payload, []).buffer())
+        return original, serialize_vulkan_graph(self.graph, self.constants)
 
     def _append(self, value: Any) -> int:
         self.graph.values.append(schema.VkValue(value))

@@ -230,3 +230,60 @@ def test_damaged_payloads_are_refused_or_run(at):
         pass
     else:
         assert at > 30, "a damaged header was accepted"
+
+
+RANKS: dict[str, Callable[[torch.Tensor], Any]] = {
+    "add": lambda x: x + x[:1, :, :1],
+    "cat": lambda x: torch.cat([x, x * 2], 2),
+    "clamp": lambda x: x.clamp(-0.5, 0.5),
+    "gelu": F.gelu,
+    "layer_norm": lambda x: F.layer_norm(x, x.shape[-2:]),
+    "flip": lambda x: x.flip(1, -1),
+    "index_select": lambda x: x.index_select(1, torch.tensor([2, 0])),
+    "mean": lambda x: x.mean((1, -2)),
+    "pad": lambda x: F.pad(x, (1, 0, 2, 1)),
+    "permute": lambda x: x.permute(*reversed(range(x.dim()))),
+    "repeat": lambda x: x.repeat(*([1] * (x.dim() - 2)), 2, 2),
+    "sigmoid": torch.sigmoid,
+    "slice": lambda x: x[:, 1:, :, ::2],
+    "softmax": lambda x: torch.softmax(x, 2),
+    "stack": lambda x: torch.stack([x, x], -1).flatten(-2),
+    "sum": lambda x: x.sum(),
+    "where": lambda x: torch.where(x > 0, x, x * 0.1),
+}
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 2, 3, 4), (1, 3, 2, 2, 3, 2)], ids=["5", "6"])
+@pytest.mark.parametrize("name", RANKS)
+def test_more_than_four_dimensions(name, shape):
+    """VK-04"""
+    check(RANKS[name], (numbers(*shape),))
+
+
+INDICES: dict[str, Callable[..., Any]] = {
+    "rows": lambda x, i, j: x[i],
+    "columns": lambda x, i, j: x[:, j],
+    "pairs": lambda x, i, j: x[i, j],
+    "broadcast": lambda x, i, j: x[i[:, None, None], j[None, :, None]],
+    "later": lambda x, i, j: x[:, j, j],
+    "three": lambda x, i, j: x[i, j, j],
+    "bool": lambda x, i, j: (x > 0)[i, j],
+    "integers": lambda x, i, j: (x * 9).to(torch.int32)[i, j],
+}
+
+
+@pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
+@pytest.mark.parametrize("name", INDICES)
+def test_index(name, half):
+    """One index and several, negative ones among them."""
+    i, j = torch.tensor([1, 0, -1, 4]), torch.tensor([2, -3, 1, 0])
+    check(INDICES[name], (numbers(5, 3, 4).half().float(), i, j), half=half)
+
+
+def test_arange_of_a_dynamic_size():
+    size = torch.export.Dim("size", min=1, max=9)
+    check(
+        lambda x: x + torch.arange(2, x.shape[1] + 2),
+        *((numbers(2, n),) for n in (4, 9, 1)),
+        dynamic=(({1: size},),),
+    )

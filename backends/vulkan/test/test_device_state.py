@@ -3,19 +3,33 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
+import lowered
 import pytest
 import torch
 from hand_built import GraphOf, numbers
+from torch import nn
 
 import sdk.extension.llm.custom_ops.custom_ops  # noqa: F401 - registers llama's operators
+from sdk.runtime import Runtime
 
 QUERY, KEY, CACHE = (1, 4, 4, 8), (1, 4, 2, 8), (1, 12, 2, 8)
 
 
 def cached(whole: bool, prefix: str, packs: bool, filled: torch.Tensor) -> Any:
-    """Attention over caches that are constants of the program, or copies of such."""
+    """A loaded program of `cached_graph`."""
+    graph, out = cached_graph(whole, prefix, packs, filled)
+    return graph.program(
+        lambda q, k, v, position: q + k.sum() + v.sum() + position,
+        (numbers(*QUERY), numbers(*KEY), numbers(*KEY), torch.tensor([0], dtype=torch.int32)),
+        out,
+    )
+
+
+def cached_graph(whole: bool, prefix: str, packs: bool, filled: torch.Tensor) -> tuple[GraphOf, int]:
+    """Attention over caches that are constants of the program, or copies of such, and the id of its result."""
     g = GraphOf()
     q, k, v = g.input(*QUERY), g.input(*KEY), g.input(*KEY)
     start = g.call("et_vk.select_as_symint.default", g.input(1, dtype=torch.int32), g.value(0), g.value(0), g.symint())
@@ -32,11 +46,7 @@ def cached(whole: bool, prefix: str, packs: bool, filled: torch.Tensor) -> Any:
         for value, cache in ((k, caches[0]), (v, caches[1])):
             g.call(f"{prefix}update_cache.default", value, cache, start, g.tensor(1))
         g.call(f"{prefix}custom_sdpa.default", q, *caches, start, none, no, yes, none, out)
-    return g.program(
-        lambda q, k, v, position: q + k.sum() + v.sum() + position,
-        (numbers(*QUERY), numbers(*KEY), numbers(*KEY), torch.tensor([0], dtype=torch.int32)),
-        out,
-    )
+    return g, out
 
 
 @pytest.mark.parametrize("packs", [False, True], ids=["constants", "prepacked"])
@@ -87,3 +97,49 @@ def test_an_operator_without_a_kernel_is_refused() -> None:
     g.call("et_vk.adamw_step.default", g.input(3), out)
     with pytest.raises(RuntimeError, match="NotSupported"):
         g.program(lambda x: x * 2, (numbers(3),), out).forward([numbers(3)])
+
+
+class Running(nn.Module):
+    """State that is added to, written at rows, and read before and after."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.ones(3, 4))
+        self.register_buffer("table", torch.zeros(2, 6, 4))
+        self.register_buffer("seen", torch.zeros(6, 4))
+
+    def forward(self, x: torch.Tensor, rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        before = self.total * 2
+        self.total += x[:3]
+        self.table[:, rows] = x[: rows.shape[0]]
+        old = self.seen.sum(0)
+        self.seen[rows] = x[: rows.shape[0]] * 2
+        return before, self.total - 1, self.table.sum(0), old, self.seen
+
+
+@pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
+def test_buffers_that_a_model_changes(half: bool) -> None:
+    """The delegate keeps them from one call to the next, with int64 rows that repeat from call to call."""
+    model = Running()
+    eager = copy.deepcopy(model)
+    count = torch.export.Dim("count", min=1, max=5)
+    rows = [torch.tensor(r) for r in ([0, 5], [3], [1, -1, 0, 2], [5])]
+    x = [numbers(5, 4, seed=seed).half().float() for seed in range(4)]
+    edge = lowered.lower(model, (x[0], rows[0]), {"x": None, "rows": {0: count}}, compile_options={"force_fp16": half})
+    assert not lowered.left(edge)
+    method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
+    for inputs in zip(x, rows, strict=True):
+        tolerance = 1e-2 if half else 1e-5
+        for found, expected in zip(method.execute(list(inputs)), eager(*inputs), strict=True):
+            torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_rows_beyond_a_buffer_are_not_written() -> None:
+    g = GraphOf()
+    x, index, value, out = g.input(3, 4), g.input(2, dtype=torch.int32), g.input(2, 4), g.tensor(3, 4)
+    g.call("aten.index_put.default", x, g.value([index]), value, g.value(False), out)
+    inputs = (numbers(3, 4), torch.tensor([1, 77], dtype=torch.int32), numbers(2, 4, seed=1))
+    program = g.program(lambda x, index, value: x + index.sum() + value.sum(), inputs, out)
+    expected = inputs[0].clone()
+    expected[1] = inputs[2][0]
+    torch.testing.assert_close(program.forward(list(inputs))[0], expected)

@@ -4,16 +4,12 @@ against eager PyTorch."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+import lowered
 import pytest
 import torch
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests/python/vulkan"))
-import lowered
 from test_operators import CALLS, IDS, Calls
 from test_partitioner import IMAGE, Attends, Net
 

@@ -60,7 +60,9 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.run") -> 
         "--top", type=count(1), help="how many of the largest values to list of an output (5 of scores)"
     )
     parser.add_argument("--labels", type=Path, help="a file with the name of a class in each line")
-    parser.add_argument("--backend-info", action="store_true", help="list the backends that are registered, and end")
+    parser.add_argument(
+        "--backend-info", action="store_true", help="list the backends that are registered, with their devices, and end"
+    )
     trace = parser.add_argument_group("recording")
     trace.add_argument(
         "--etdump", type=Path, metavar="OUT.etdp", help="record the run for `sdk inspect` and the Inspector"
@@ -193,20 +195,29 @@ def _print(options: argparse.Namespace, method: Any, inputs: Sequence[Any], foun
     print_json({"model": str(options.model), "method": name, "inputs": taken, "outputs": found, "etdump": etdump})
 
 
+def _devices(library: Any, backend: str) -> list[str]:
+    """The devices of a backend with their limits and features, as its options tell; none if it has no such options."""
+    count = library._get_backend_option(backend, "device_count")
+    return [str(library._get_backend_option(backend, f"device_info_{number}")) for number in range(count or 0)]
+
+
 def _backend_info(as_json: bool) -> int:
     from sdk.command.lines import columns
     from sdk.command.programs import runtime, set_threads
 
     library = runtime()
-    backends = [
-        {"name": name, "available": bool(library._is_available(name))}
+    backends: list[dict[str, Any]] = [
+        {"name": name, "available": bool(library._is_available(name)), "devices": _devices(library, name)}
         for name in sorted(library._get_registered_backend_names())
     ]
     operators, threads = len(set(library._get_operator_names())), set_threads(None)
     if as_json:
         print_json({"backends": backends, "operators": operators, "threads": threads})
         return OK
-    rows = [(str(b["name"]), "available" if b["available"] else "not available on this machine") for b in backends]
+    rows = []
+    for found in backends:
+        rows.append((str(found["name"]), "available" if found["available"] else "not available on this machine"))
+        rows += [("", f"device {number}: {device}") for number, device in enumerate(found["devices"])]
     print("\n".join(["backends", *columns(rows or [("none", "")]), f"operators  {operators}", f"threads    {threads}"]))
     return OK
 

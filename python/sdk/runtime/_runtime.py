@@ -30,6 +30,21 @@ class BackendRegistry:
         """Whether a backend is linked and can run on this machine."""
         return bool(self._legacy_module._is_available(backend_name))
 
+    def set_option(self, backend_name: str, key: str, value: bool | int | str) -> None:
+        """Sets an option of a backend; the page of the backend lists them. Backends ignore options that they do not
+        have.
+
+        Raises:
+            ExecuTorchError: There is no such backend, or it does not take the value, or not any more.
+            ValueError: The key has more than 63 bytes, or a text more than 255.
+        """
+        self._legacy_module._set_backend_option(backend_name, key, value)
+
+    def get_option(self, backend_name: str, key: str) -> bool | int | str | None:
+        """The value of an option of a backend; None if the backend or the option does not exist."""
+        found: bool | int | str | None = self._legacy_module._get_backend_option(backend_name, key)
+        return found
+
 
 class OperatorRegistry:
     """The operators whose kernels are linked into the runtime."""

@@ -14,7 +14,7 @@ from sdk.backends.vulkan.serialization import vulkan_graph_schema as schema
 from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
 from sdk.exir.backend.utils import get_non_lowered_nodes, get_refusals
 
-__all__ = ["check", "left", "lower", "lower_program", "names", "runners", "schema"]
+__all__ = ["check", "left", "lower", "lower_program", "names", "run_program", "runners", "schema"]
 
 
 def lower(

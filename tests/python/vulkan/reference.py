@@ -109,8 +109,8 @@ class ReferenceRunner:
         for argument, value in zip(arguments, values, strict=True):
             if value is None and argument.default_value is not None:
                 value = argument.default_value
-            if argument.name == "dtype" and value is None and call.name.split(".")[1] in _CREATES:
-                value = DTYPES[self.graph.values[result].value.datatype]
+            if value is None and argument.name.endswith("dtype"):
+                value = self._dtype(call.name, argument, ids[0], result)
             if argument.kwarg_only:
                 if value is not None:
                     kwargs[argument.name] = value
@@ -122,6 +122,17 @@ class ReferenceRunner:
                 self._set(index, value)
         else:
             self._set(result, found)
+
+    def _dtype(self, name: str, argument: Any, first: int, result: int) -> torch.dtype | None:
+        """The dtype that a payload does not say, because a tensor has it."""
+        packet = name.split(".")[1]
+        if packet.startswith("choose_qparams"):
+            return torch.int8 if argument.name in ("dtype", "target_dtype") else None
+        if packet.startswith("dequantize") and argument.name in ("dtype", "input_dtype"):
+            return DTYPES[self.graph.values[first].value.datatype]
+        if packet.startswith("quantize") or packet in _CREATES:
+            return DTYPES[self.graph.values[result].value.datatype]
+        return None
 
     def _check_storage(self, call: schema.OperatorCall) -> None:
         features = vulkan_supported_ops.get(call.name) or vulkan_supported_ops.get(f"llama.{call.name}")

@@ -11,6 +11,7 @@ from reference import payloads
 from torch import nn
 
 from sdk.backends.registry import backend
+from sdk.backends.vulkan.op_registry import has_impl, operator_name
 from sdk.backends.vulkan.options import options_of
 from sdk.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner, parse_compile_options
 from sdk.backends.vulkan.serialization.vulkan_graph_schema import VkMemoryLayout, VkStorageType
@@ -193,3 +194,40 @@ def test_page_lists_the_operators() -> None:
     """VK-04: the list of docs/backends-vulkan.md is that of the registry; tests/python/vulkan/operator_list.py writes
     it."""
     assert operator_list.page() == operator_list.PAGE.read_text()
+
+
+def test_receipt_counts_transitions() -> None:
+    """The notes of the receipt: without the original's textures no tensor is copied to another layout."""
+    for compat, found in ((None, "of which 0 copy"), ("1.4", "of which 1 copy")):
+        program = lowered.lower(Net().eval(), IMAGE, compile_options={"compat": compat}).to_executorch()
+        (note,) = [note for note in program.get_receipt().notes if "VulkanBackend" in note]
+        assert note.startswith("forward: VulkanBackend says: ") and found in note, note
+
+
+@pytest.mark.parametrize("name", ["ge", "add", "sym_size.int", "_assert_scalar.default", "aten.add.Tensor"])
+def test_names_of_operators(name: str) -> None:
+    """Names that are registered are found, and short ones are completed."""
+    assert has_impl(name) and operator_name(name) == name
+    assert operator_name("aten::relu") == "aten.relu.default"
+
+
+def test_integers_that_the_gpu_computes() -> None:
+    """They would be known too late: the runtime reads numbers before anything runs on the GPU."""
+
+    class Slices(nn.Module):
+        def forward(self, x: torch.Tensor, n: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+            length = (n.abs() if self.computed else n + torch.arange(1, 3) + m)[1].item()
+            torch._check(length >= 1)
+            torch._check(length <= 4)
+            return torch.relu(x[:length].sum(0))
+
+    inputs = torch.randn(4, 3), torch.tensor([1, 1]), torch.tensor([0, 1])
+    model = Slices()
+    model.computed = False
+    program = lowered.lower(model, inputs)
+    assert not lowered.left(program)
+    lowered.check(program, model, inputs)
+    lowered.check(program, model, (inputs[0], torch.tensor([0, -1]), torch.tensor([7, 0])))
+    model.computed = True
+    left = lowered.left(lowered.lower(model, inputs))
+    assert "it reads an integer that the GPU computes" in left["_local_scalar_dense_default"]

@@ -38,8 +38,11 @@ def test_quantizer(is_dynamic: bool) -> None:
     assert ("quantized_decomposed.choose_qparams.tensor" in names) is is_dynamic
     exported = torch.export.export(model, INPUTS)
     program = lowered.lower_program(exported)
-    assert "aten.linear.default" in lowered.names(program)
-    lowered.check(program, model, INPUTS, tolerance=1e-4)
+    assert not lowered.left(program)
+    assert "et_vk.linear_q8csw.default" in lowered.names(program)
+    assert ("quantized_decomposed.choose_qparams.tensor" in lowered.names(program)) is is_dynamic
+    # Scales are float32 on the GPU and float64 in eager PyTorch, which changes single roundings.
+    lowered.check(program, model, INPUTS, tolerance=1e-2 if is_dynamic else 1e-4)
 
 
 def test_filter() -> None:
@@ -57,19 +60,22 @@ def test_other_bits_are_errors(bits: dict[str, int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "config",
+    ("config", "operator"),
     [
-        IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(32)),
-        Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)),
+        (IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(32)), "et_vk.linear_q4gsw.default"),
+        (
+            Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)),
+            "et_vk.linear_dq8ca_q4gsw.default",
+        ),
     ],
     ids=["4w", "8da4w"],
 )
-def test_torchao(config: object) -> None:
-    """VK-07: `quantize_` with 4-bit weights in groups. What is not delegated has a reason."""
+def test_torchao(config: object, operator: str) -> None:
+    """VK-07, VK-19: `quantize_` with 4-bit weights in groups."""
     model = layers()
     quantize_(model, config)
     unwrap_tensor_subclass(model)
     program = lowered.lower(model, INPUTS)
-    assert "aten.linear.default" in lowered.names(program)
-    assert all(lowered.left(program).values())
+    assert not lowered.left(program)
+    assert operator in lowered.names(program)
     lowered.check(program, model, INPUTS, tolerance=1e-4)

@@ -68,6 +68,14 @@ int64_t count_of(const Sizes& sizes) {
   return count;
 }
 
+std::string text_of(const Sizes& sizes) {
+  std::string text = "[";
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(sizes[i]);
+  }
+  return text + "]";
+}
+
 Parameters& Parameters::f(double value) {
   const float single = static_cast<float>(value);
   int32_t bits = 0;

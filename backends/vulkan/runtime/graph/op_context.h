@@ -63,6 +63,8 @@ class OpContext final {
   bool is_null(int arg) { return value(arg).type == Value::Type::Null; }
   bool is_tensor(int arg) { return value(arg).type == Value::Type::Tensor; }
   Tensor& tensor(int arg);
+  /// The last argument.
+  Tensor& result() { return tensor(num_args() - 1); }
   /// Null if the argument is Null.
   Tensor* optional_tensor(int arg) { return is_null(arg) ? nullptr : &tensor(arg); }
   /// An Int, Bool or SymInt.

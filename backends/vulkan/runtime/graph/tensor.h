@@ -35,6 +35,9 @@ uint64_t stored_bytes(VkDataType dtype);
 /// Product of sizes, which must have been checked when they came from outside.
 int64_t count_of(const Sizes& sizes);
 
+/// Such as [2, 3].
+std::string text_of(const Sizes& sizes);
+
 /// A tensor of the graph: contiguous elements in the order of its sizes, whatever layout the payload proposes.
 struct Tensor {
   VkDataType dtype = VkDataType::FLOAT32;

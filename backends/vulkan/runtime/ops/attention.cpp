@@ -103,15 +103,21 @@ double scale_of(OpContext& c, int arg, int64_t depth) {
 void sdpa(OpContext& c) {
   const Heads q = heads_of(c, c.tensor(0), true);
   const Heads k = heads_of(c, c.tensor(1), true);
-  attend(c, c.tensor(c.num_args() - 1), q, k, heads_of(c, c.tensor(2), true), k.length, 0, false,
+  attend(c, c.result(), q, k, heads_of(c, c.tensor(2), true), k.length, 0, false,
          c.num_args() > 4 ? c.optional_tensor(3) : nullptr, scale_of(c, 4, q.depth), true);
+}
+
+/// The position of the first query.
+int64_t position(OpContext& c, int arg) {
+  const int64_t start = c.integer(arg);
+  return c.check(start >= 0 && start < (int64_t{1} << 31), "the position %" PRId64, start) ? start : 0;
 }
 
 /// Writes [1, length, heads, depth] to the positions of a cache from `start` on.
 void write_cache(OpContext& c, Tensor& value, Tensor& cache, int64_t start) {
   if (!c.check(
           value.rank() == 4 && cache.rank() == 4 && value.size(0) == cache.size(0) && value.size(2) == cache.size(2) &&
-              value.size(3) == cache.size(3) && start >= 0 && start + value.size(1) <= cache.size(1),
+              value.size(3) == cache.size(3) && start >= 0 && start <= cache.size(1) - value.size(1),
           "%" PRId64 " positions from %" PRId64 " on, the cache has %" PRId64, value.size(1), start, cache.size(1))) {
     return;
   }
@@ -133,24 +139,24 @@ void check_options(OpContext& c, int mask) {
 
 /// (q, k, v, k cache, v cache, start, length, mask, dropout, is_causal, scale), all [1, length, heads, depth].
 void sdpa_with_kv_cache(OpContext& c) {
-  const int64_t start = c.integer(5);
+  const int64_t start = position(c, 5);
   Tensor& k_cache = c.tensor(3);
   Tensor& v_cache = c.tensor(4);
   write_cache(c, c.tensor(1), k_cache, start);
   write_cache(c, c.tensor(2), v_cache, start);
   const Heads q = heads_of(c, c.tensor(0), false);
   check_options(c, 7);
-  attend(c, c.tensor(c.num_args() - 1), q, heads_of(c, k_cache, false), heads_of(c, v_cache, false), start + q.length,
-         start, c.boolean(9), nullptr, scale_of(c, 10, q.depth), false);
+  attend(c, c.result(), q, heads_of(c, k_cache, false), heads_of(c, v_cache, false), start + q.length, start,
+         c.boolean(9), nullptr, scale_of(c, 10, q.depth), false);
 }
 
 /// (q, k cache, v cache, start, mask, dropout, is_causal, scale).
 void custom_sdpa(OpContext& c) {
-  const int64_t start = c.integer(3);
+  const int64_t start = position(c, 3);
   const Heads q = heads_of(c, c.tensor(0), false);
   check_options(c, 4);
-  attend(c, c.tensor(c.num_args() - 1), q, heads_of(c, c.tensor(1), false), heads_of(c, c.tensor(2), false),
-         start + q.length, start, c.boolean(6), nullptr, scale_of(c, 7, q.depth), false);
+  attend(c, c.result(), q, heads_of(c, c.tensor(1), false), heads_of(c, c.tensor(2), false), start + q.length, start,
+         c.boolean(6), nullptr, scale_of(c, 7, q.depth), false);
 }
 
 void rotate(OpContext& c, int32_t mode, Tensor& out, Tensor& x, Tensor& cosine, Tensor& sine, int64_t start) {

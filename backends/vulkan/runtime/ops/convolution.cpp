@@ -126,7 +126,7 @@ void convolution(OpContext& c) {
   Tensor& x = c.tensor(0);
   Tensor& weight = c.tensor(1);
   Tensor* bias = c.optional_tensor(2);
-  Tensor& out = c.tensor(c.num_args() - 1);
+  Tensor& out = c.result();
   const int dims = weight.rank() - 2;
   if (!c.check((dims == 1 || dims == 2) && x.rank() == weight.rank() && out.kind != Kind::Int && x.kind != Kind::Int,
                "an argument of %d and a weight of %d dimensions, expected 3 or 4", x.rank(), weight.rank())) {

@@ -17,7 +17,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 int32_t clamped(double value) {
-  return static_cast<int32_t>(std::min(std::max(value, -2147483648.0), 2147483647.0));
+  return static_cast<int32_t>(value >= -2147483648.0 ? std::min(value, 2147483647.0) : -2147483648.0);  // also for NaN
 }
 
 void unary_of(OpContext& c, int32_t op, Tensor& out, Tensor& x, double a = 0, double b = 0, double s = 0) {
@@ -30,7 +30,7 @@ void unary_of(OpContext& c, int32_t op, Tensor& out, Tensor& x, double a = 0, do
 
 template <int32_t kOp>
 void unary(OpContext& c) {
-  unary_of(c, kOp, c.tensor(c.num_args() - 1), c.tensor(0));
+  unary_of(c, kOp, c.result(), c.tensor(0));
 }
 
 /// Operators that exist for floating point only.
@@ -42,33 +42,31 @@ void floating(OpContext& c) {
 
 void gelu(OpContext& c) {
   const bool is_tanh = c.num_args() > 2 && !c.is_null(1) && c.text(1) == "tanh";
-  unary_of(c, is_tanh ? 13 : 12, c.tensor(c.num_args() - 1), c.tensor(0));
+  unary_of(c, is_tanh ? 13 : 12, c.result(), c.tensor(0));
 }
 
 void clamp(OpContext& c) {
   const bool has_max = c.num_args() > 3;
-  unary_of(c, 2, c.tensor(c.num_args() - 1), c.tensor(0), c.real(1, -kInfinity),
-           has_max ? c.real(2, kInfinity) : kInfinity);
+  unary_of(c, 2, c.result(), c.tensor(0), c.real(1, -kInfinity), has_max ? c.real(2, kInfinity) : kInfinity);
 }
 
 void hardtanh(OpContext& c) {
-  unary_of(c, 2, c.tensor(c.num_args() - 1), c.tensor(0), c.num_args() > 2 ? c.real(1) : -1,
-           c.num_args() > 3 ? c.real(2) : 1);
+  unary_of(c, 2, c.result(), c.tensor(0), c.num_args() > 2 ? c.real(1) : -1, c.num_args() > 3 ? c.real(2) : 1);
 }
 
 template <int32_t kOp>
 void with_number(OpContext& c) {
   constexpr double kDefault = kOp == 14 ? 0.5 : 0.01;
-  unary_of(c, kOp, c.tensor(c.num_args() - 1), c.tensor(0), c.num_args() > 2 ? c.real(1, kDefault) : kDefault);
+  unary_of(c, kOp, c.result(), c.tensor(0), c.num_args() > 2 ? c.real(1, kDefault) : kDefault);
 }
 
 void elu(OpContext& c) {
   const auto number = [&](int arg) { return c.num_args() > arg + 1 ? c.real(arg, 1) : 1; };
-  unary_of(c, 30, c.tensor(c.num_args() - 1), c.tensor(0), number(1), number(2), number(3));
+  unary_of(c, 30, c.result(), c.tensor(0), number(1), number(2), number(3));
 }
 
 void relu6(OpContext& c) {
-  unary_of(c, 2, c.tensor(c.num_args() - 1), c.tensor(0), 0, 6);
+  unary_of(c, 2, c.result(), c.tensor(0), 0, 6);
 }
 
 /// A view of `tensor` in the kind that the kernel computes in.
@@ -147,7 +145,7 @@ void binary(OpContext& c) {
   // add and sub have alpha after the operands.
   const bool has_alpha = (kOp == 0 || kOp == 1) && c.num_args() > 3;
   const double alpha = has_alpha ? c.real(2, 1) : 1;
-  Tensor& out = c.tensor(c.num_args() - 1);
+  Tensor& out = c.result();
   if (!c.is_tensor(0) && c.is_tensor(1)) {
     scalar_of(c, kOp, out, c.tensor(1), c.real(0), alpha, true);
   } else if (c.is_tensor(1)) {
@@ -163,7 +161,7 @@ void divide(OpContext& c) {
   c.check(mode.empty() || mode == "floor" || mode == "trunc", "the rounding mode is %.*s, expected floor or trunc",
           static_cast<int>(mode.size()), mode.data());
   const int32_t op = mode == "floor" ? 5 : mode == "trunc" ? 4 : 3;
-  Tensor& out = c.tensor(c.num_args() - 1);
+  Tensor& out = c.result();
   if (c.is_tensor(1)) {
     binary_of(c, op, out, c.tensor(0), c.tensor(1), 1);
   } else {
@@ -172,7 +170,7 @@ void divide(OpContext& c) {
 }
 
 void rsub(OpContext& c) {
-  scalar_of(c, 1, c.tensor(c.num_args() - 1), c.tensor(0), c.real(1), 1, true);
+  scalar_of(c, 1, c.result(), c.tensor(0), c.real(1), 1, true);
 }
 
 void bitwise_not(OpContext& c) {

@@ -15,7 +15,7 @@ namespace {
 void matmul(OpContext& c) {
   Tensor& a = c.tensor(0);
   Tensor& b = c.tensor(1);
-  Tensor& out = c.tensor(c.num_args() - 1);
+  Tensor& out = c.result();
   if (!c.check(a.rank() >= 2 && b.rank() >= 2 && out.kind != Kind::Int, "tensors of %d and %d dimensions", a.rank(),
                b.rank())) {
     return;
@@ -77,15 +77,14 @@ void linear_to(OpContext& c, Tensor& out, Tensor& x, Tensor& weight, Tensor* bia
 }
 
 void linear(OpContext& c) {
-  linear_to(c, c.tensor(c.num_args() - 1), c.tensor(0), c.tensor(1), c.num_args() > 3 ? c.optional_tensor(2) : nullptr,
-            true, 1, 1);
+  linear_to(c, c.result(), c.tensor(0), c.tensor(1), c.num_args() > 3 ? c.optional_tensor(2) : nullptr, true, 1, 1);
 }
 
 /// (bias, a, b, beta, alpha).
 void addmm(OpContext& c) {
   const double beta = c.num_args() > 4 ? c.real(3, 1) : 1;
   const double alpha = c.num_args() > 5 ? c.real(4, 1) : 1;
-  linear_to(c, c.tensor(c.num_args() - 1), c.tensor(1), c.tensor(2), &c.tensor(0), false, alpha, beta);
+  linear_to(c, c.result(), c.tensor(1), c.tensor(2), &c.tensor(0), false, alpha, beta);
 }
 
 /// The gradient of a linear layer's weight: d_out^T x.

@@ -91,16 +91,12 @@ void convert(OpContext& c, int32_t mode, Tensor& out, Tensor& x, const Blocks& b
                                  : 1});
 }
 
-Tensor& result(OpContext& c) {
-  return c.tensor(c.num_args() - 1);
-}
-
 /// (x, scale, zero, low, high, dtype); the scale and zero point are numbers or tensors.
 template <int32_t kMode>
 void per_tensor(OpContext& c) {
   Tensor& x = c.tensor(0);
   const bool is_tensor = c.is_tensor(1);
-  convert(c, kMode, result(c), x, per_channel(x, x.rank()), is_tensor ? &c.tensor(1) : nullptr,
+  convert(c, kMode, c.result(), x, per_channel(x, x.rank()), is_tensor ? &c.tensor(1) : nullptr,
           is_tensor ? &c.tensor(2) : nullptr, is_tensor ? 1 : c.real(1), is_tensor ? 0 : c.integer(2), c.real(3),
           c.real(4));
 }
@@ -109,7 +105,7 @@ void per_tensor(OpContext& c) {
 template <int32_t kMode>
 void channelwise(OpContext& c) {
   Tensor& x = c.tensor(0);
-  convert(c, kMode, result(c), x, per_channel(x, c.dim(3, x.rank())), &c.tensor(1), c.optional_tensor(2), 1, 0,
+  convert(c, kMode, c.result(), x, per_channel(x, c.dim(3, x.rank())), &c.tensor(1), c.optional_tensor(2), 1, 0,
           c.real(4), c.real(5));
 }
 
@@ -117,7 +113,7 @@ void channelwise(OpContext& c) {
 template <int32_t kMode>
 void tokenwise(OpContext& c) {
   Tensor& x = c.tensor(0);
-  convert(c, kMode, result(c), x, per_token(x), &c.tensor(1), &c.tensor(2), 1, 0, c.real(3), c.real(4));
+  convert(c, kMode, c.result(), x, per_token(x), &c.tensor(1), &c.tensor(2), 1, 0, c.real(3), c.real(4));
 }
 
 /// (x, block_size, scale, zero, dtype, low, high, ...).
@@ -125,7 +121,7 @@ template <int32_t kMode>
 void affine(OpContext& c) {
   Tensor& x = c.tensor(0);
   const int limits = 5;
-  convert(c, kMode, result(c), x, per_block(c, x, c.integers(1)), &c.tensor(2), c.optional_tensor(3), 1, 0,
+  convert(c, kMode, c.result(), x, per_block(c, x, c.integers(1)), &c.tensor(2), c.optional_tensor(3), 1, 0,
           c.real(limits, -128), c.real(limits + 1, 127));
 }
 

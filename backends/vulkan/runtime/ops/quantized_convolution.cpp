@@ -17,10 +17,6 @@ namespace {
 
 enum class Form { Rows, Depthwise, Transposed };
 
-Tensor& result(OpContext& c) {
-  return c.tensor(c.num_args() - 1);
-}
-
 /// int8 weights as float32 in the layout of the general kernel. Rows are [out, window, in], padded; depthwise ones
 /// [window, out].
 gpu::Buffer* pack(OpContext& c, Tensor& weight, const Convolution& s, Form form) {
@@ -56,7 +52,7 @@ void convolution(OpContext& c) {
   Tensor& weight = c.tensor(3);
   Tensor& scales = c.tensor(5);
   Tensor* bias = c.optional_tensor(8);
-  Tensor& out = result(c);
+  Tensor& out = c.result();
   const std::vector<int64_t> kernel = c.integers(9);
   constexpr int kAt = kForm == Form::Transposed ? 13 : 12;
   const std::string_view activation = c.text(kAt + 2);
@@ -130,7 +126,7 @@ void add(OpContext& c) {
   Requantization r;
   r.out_scale = c.real(6);
   r.out_zero = c.integer(7);
-  requantize(c, result(c), sum, r);
+  requantize(c, c.result(), sum, r);
 }
 
 /// (x, scale, zero, out scale, out zero).
@@ -142,13 +138,13 @@ void relu(OpContext& c) {
   r.relu = true;
   r.out_scale = c.real(3);
   r.out_zero = c.integer(4);
-  requantize(c, result(c), numbers, r);
+  requantize(c, c.result(), numbers, r);
 }
 
 /// (x, scale, zero, 1 / out scale, out zero, factor).
 void pixel_shuffle(OpContext& c) {
   Tensor& x = c.tensor(0);
-  Tensor& out = result(c);
+  Tensor& out = c.result();
   const int64_t r = c.integer(5);
   const double inverse = c.real(3);
   if (!c.check(x.rank() == 4 && x.kind == Kind::Int && r > 0 && r < 65536 && x.size(1) % (r * r) == 0 && inverse > 0,

@@ -121,24 +121,21 @@ void run(OpContext& c, Tensor& out, Tensor& x, gpu::Buffer* a, Tensor& weight, T
         {s.form == Form::Bytes ? 8 : 4, rows, biases != nullptr ? 1 : 0, relu ? 1 : 0}, {local, 1, 1});
 }
 
-Tensor& result(OpContext& c) {
-  return c.tensor(c.num_args() - 1);
-}
-
-/// (x, weight [n, k], scales).
+/// (x, weight [n, k], scales, bias); one of the names has no bias.
 void int8_weights(OpContext& c) {
   Tensor& x = c.tensor(0);
-  Tensor& out = result(c);
+  Tensor& out = c.result();
   Linear s;
   if (describe(c, s, x, c.tensor(1), c.tensor(1).size(0), 0)) {
-    run(c, out, x, operand(c, &x, out.kind, 0, 4), c.tensor(1), c.tensor(2), nullptr, s, false);
+    run(c, out, x, operand(c, &x, out.kind, 0, 4), c.tensor(1), c.tensor(2),
+        c.num_args() > 4 ? c.optional_tensor(3) : nullptr, s, false);
   }
 }
 
 /// (x, weight [n, k / 2], scales).
 void int4_channels(OpContext& c) {
   Tensor& x = c.tensor(0);
-  Tensor& out = result(c);
+  Tensor& out = c.result();
   Linear s;
   s.form = Form::HighFirst;
   if (describe(c, s, x, c.tensor(1), c.tensor(1).size(0), 0)) {
@@ -149,7 +146,7 @@ void int4_channels(OpContext& c) {
 /// (x, weight, scales [groups, n], group, bias).
 void int4_groups(OpContext& c) {
   Tensor& x = c.tensor(0);
-  Tensor& out = result(c);
+  Tensor& out = c.result();
   Linear s;
   s.form = Form::Nibbles;
   if (describe(c, s, x, c.tensor(1), c.tensor(1).size(0), c.integer(3))) {
@@ -161,7 +158,7 @@ void int4_groups(OpContext& c) {
 /// (x, scale, zero, weight, sums, scales, group, bias): activations are quantised as they come.
 void int4_groups_dynamic(OpContext& c) {
   Tensor& x = c.tensor(0);
-  Tensor& out = result(c);
+  Tensor& out = c.result();
   Linear s;
   s.form = Form::Nibbles;
   c.check(x.kind == out.kind, "activations of %s", name_of(x.dtype));
@@ -174,7 +171,7 @@ void int4_groups_dynamic(OpContext& c) {
 /// (x, scale, zero, weight, sums, scales, bias): activations quantised with fixed numbers.
 void int8_static_activations(OpContext& c) {
   Tensor& x = c.tensor(0);
-  Tensor& out = result(c);
+  Tensor& out = c.result();
   Linear s;
   if (describe(c, s, x, c.tensor(3), c.tensor(3).size(0), 0)) {
     c.check(x.kind == out.kind || x.kind == Kind::Int, "activations of %s", name_of(x.dtype));
@@ -188,7 +185,7 @@ void int8_static_activations(OpContext& c) {
 /// (x int8, scale, zero, weight, sums, scales, out scale, out zero, bias, activation) -> int8.
 void int8_static(OpContext& c) {
   Tensor& x = c.tensor(0);
-  Tensor& out = result(c);
+  Tensor& out = c.result();
   Linear s;
   const std::string_view activation = c.num_args() > 10 ? c.text(9) : std::string_view("none");
   c.check(activation == "relu" || activation == "none", "the activation %.*s", static_cast<int>(activation.size()),
@@ -213,7 +210,7 @@ void embedding(OpContext& c) {
   Tensor& scales = c.tensor(1);
   const int64_t group = c.integer(2);
   Tensor& index = c.tensor(3);
-  Tensor& out = result(c);
+  Tensor& out = c.result();
   const bool low_first = c.num_args() > 5 && c.boolean(4);
   const int64_t width = weight.size(-1) * 2;
   const int64_t rows = weight.size(0);
@@ -246,6 +243,7 @@ void embedding(OpContext& c) {
 
 constexpr Operator kOperators[] = {
     {"aten._weight_int8pack_mm.default", int8_weights},
+    {"et_vk.linear_q8csw.default", int8_weights},
     {"et_vk.linear_qcs4w.default", int4_channels},
     {"et_vk.linear_q4gsw.default", int4_groups},
     {"et_vk.linear_dq8ca_q4gsw.default", int4_groups_dynamic},

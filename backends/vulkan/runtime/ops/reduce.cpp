@@ -64,26 +64,26 @@ void reduce_to(OpContext& c, int32_t op, Tensor& out, Tensor& in, std::vector<in
 template <int32_t kOp>
 void reduce(OpContext& c) {
   const bool has_keep = c.num_args() > 3;
-  reduce_to(c, kOp, c.tensor(c.num_args() - 1), c.tensor(0), c.num_args() > 2 ? c.integers(1) : std::vector<int64_t>(),
+  reduce_to(c, kOp, c.result(), c.tensor(0), c.num_args() > 2 ? c.integers(1) : std::vector<int64_t>(),
             has_keep && c.boolean(2));
 }
 
 /// (self, correction, dims, keepdim) in the order of the schema: dim, correction, keepdim.
 void var_correction(OpContext& c) {
-  reduce_to(c, kVar, c.tensor(c.num_args() - 1), c.tensor(0), c.integers(1), c.num_args() > 4 && c.boolean(3),
+  reduce_to(c, kVar, c.result(), c.tensor(0), c.integers(1), c.num_args() > 4 && c.boolean(3),
             c.num_args() > 3 ? c.integer(2, 1) : 1);
 }
 
 /// (self, dims, unbiased, keepdim).
 void var_dim(OpContext& c) {
-  reduce_to(c, kVar, c.tensor(c.num_args() - 1), c.tensor(0), c.integers(1), c.num_args() > 4 && c.boolean(3),
+  reduce_to(c, kVar, c.result(), c.tensor(0), c.integers(1), c.num_args() > 4 && c.boolean(3),
             c.num_args() > 3 ? (c.boolean(2) ? 1 : 0) : 1);
 }
 
 template <int32_t kLog>
 void softmax(OpContext& c) {
   Tensor& in = c.tensor(0);
-  Tensor& out = c.tensor(c.num_args() - 1);
+  Tensor& out = c.result();
   const int dim = c.dim(1, in.rank());
   c.resize(out, in.sizes);
   int64_t inner = 1;

@@ -14,6 +14,8 @@ using Operators = runtime::Span<const Operator>;
 
 Operators elementwise_operators();
 Operators copy_operators();
+Operators join_operators();
+Operators create_operators();
 Operators reduce_operators();
 Operators norm_operators();
 Operators matmul_operators();

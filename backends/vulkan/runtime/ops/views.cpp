@@ -134,7 +134,7 @@ void copy_all(OpContext& context, Tensor& out, Tensor& in) {
 }
 
 void fill(OpContext& context, Tensor& out, double value) {
-  const double integer = std::min(std::max(value, -2147483648.0), 2147483647.0);
+  const double integer = value >= -2147483648.0 ? std::min(value, 2147483647.0) : -2147483648.0;  // also for NaN
   const int64_t count = out.count();
   if (context.failed() || count == 0) {
     return;

@@ -134,7 +134,7 @@ void pool(OpContext& c) {
 /// Adaptive average pools whose windows are equal.
 void adaptive_pool(OpContext& c) {
   Tensor& x = c.tensor(0);
-  Tensor& out = c.tensor(c.num_args() - 1);
+  Tensor& out = c.result();
   const std::vector<int64_t> sizes = c.integers(1);
   if (!c.check(x.rank() >= 3 && !sizes.empty() && sizes.front() > 0 && sizes.back() > 0 &&
                    x.size(-2) % sizes.front() == 0 && x.size(-1) % sizes.back() == 0 && x.kind != Kind::Int &&
@@ -189,8 +189,8 @@ void resize(OpContext& c) {
   }
   for (size_t d = 0; d < 2; ++d) {
     const bool has_factor = factors.size() == 2;
-    if (size.size() != 2) {
-      c.check(factors[d] > 0 && factors[d] < 65536, "the factor %g", factors[d]);
+    if (has_factor) {
+      c.check(factors[d] > 1.0 / 65536 && factors[d] < 65536, "the factor %g", factors[d]);
     }
     const int64_t out_size = size.size() == 2 ? size[d] : static_cast<int64_t>(static_cast<double>(in[d]) * factors[d]);
     c.check(out_size > 0 && in[d] > 0, "a size of %" PRId64, out_size);
@@ -217,7 +217,7 @@ void resize(OpContext& c) {
 void grid_sample(OpContext& c) {
   Tensor& x = c.tensor(0);
   Tensor& grid = c.tensor(1);
-  Tensor& out = c.tensor(c.num_args() - 1);
+  Tensor& out = c.result();
   const int64_t mode = c.integer(2);
   const int64_t padding = c.integer(3);
   if (!c.check(x.rank() == 4 && grid.rank() == 4 && grid.size(3) == 2 && grid.size(0) == x.size(0) &&

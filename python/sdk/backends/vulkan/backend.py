@@ -3,11 +3,30 @@
 
 from __future__ import annotations
 
-from sdk.backends.registry import Backend
+from sdk.backends.registry import Backend, QuantizationScheme
 
 BACKEND = Backend(
     name="vulkan",
     id="VulkanBackend",
     about="GPUs, those of Android devices above all",
     partitioner="sdk.backends.vulkan.partitioner.vulkan_partitioner:VulkanPartitioner",
+    recipes="sdk.backends.vulkan.recipes:VulkanRecipeProvider",
+    float_recipe="vulkan_fp32",
+    quantization={
+        "int8-weights": QuantizationScheme(
+            recipe="vulkan_pt2e_int8_weights", about="int8 weights of linear layers; floats compute"
+        ),
+        "int8-dynamic": QuantizationScheme(
+            recipe="vulkan_pt2e_int8_dynamic",
+            about="int8 weights of linear layers; activations are rounded to int8 when the program runs",
+        ),
+        "int4-weights": QuantizationScheme(
+            recipe="vulkan_torchao_int4_weights",
+            about="int4 weights of linear layers in groups of 32; floats compute",
+        ),
+        "int4": QuantizationScheme(
+            recipe="vulkan_torchao_int8da_int4_weights",
+            about="int4 weights of linear layers in groups of 32; activations as with int8-dynamic",
+        ),
+    },
 )

@@ -10,56 +10,30 @@ two in a byte, each plus 8.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-lib = torch.library.Library("et_vk", "FRAGMENT")
+from sdk.backends.vulkan._custom_ops_define import define, implement_meta, lib
+from sdk.backends.vulkan._custom_ops_int8 import by_output, cut, dequantized, quantized
 
-_MATRIX = "Tensor weights, Tensor weight_sums, Tensor weight_scales"
-_ACTIVATION = "Tensor x, float input_scale, int input_zero_point"
-_RESULT = "float output_scale, int output_zero_point"
-_CONVOLVED = (
-    f"{_ACTIVATION}, {_MATRIX}, {_RESULT}, Tensor? bias, SymInt[] kernel_size, SymInt[] stride, SymInt[] padding"
-)
-_Implementation = Callable[..., Any]
+__all__ = ["dequantized", "lib", "nibbles", "quantized"]
 
 
-def _define(signature: str, keep_whole: bool = False) -> Callable[[_Implementation], _Implementation]:
-    """Registers an operator. `keep_whole` operators have another function for shapes, `NAME_meta`."""
-
-    def decorate(function: _Implementation) -> _Implementation:
-        lib.define(signature)
-        lib.impl(signature.partition("(")[0], function, "CPU" if keep_whole else "CompositeExplicitAutograd")
-        return function
-
-    return decorate
-
-
-def _meta(name: str) -> Callable[[_Implementation], _Implementation]:
-    def decorate(function: _Implementation) -> _Implementation:
-        lib.impl(name, function, "Meta")
-        return function
-
-    return decorate
-
-
-@_define("prepack(Tensor x) -> Tensor")
+@define("prepack(Tensor x) -> Tensor")
 def prepack(x: Tensor) -> Tensor:
     """A constant as a tensor of the GPU."""
     return x.clone()
 
 
-@_define("select_as_symint(Tensor x, int dim, int index) -> SymInt")
+@define("select_as_symint(Tensor x, int dim, int index) -> SymInt")
 def select_as_symint(x: Tensor, dim: int, index: int) -> int:
     """An element that decides about shapes or positions."""
     return int(x.select(dim, index).item())
 
 
-@_define(
+@define(
     "conv_with_clamp(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
     "bool transposed, SymInt[] output_padding, SymInt groups, Scalar? output_min, Scalar? output_max) -> Tensor"
 )
@@ -89,28 +63,28 @@ def _in_range(number: float, dtype: torch.dtype) -> float:
     return number if abs(number) <= largest else math.copysign(math.inf, number)
 
 
-@_define("grid_priors(Tensor self, int stride, float offset) -> Tensor")
+@define("grid_priors(Tensor self, int stride, float offset) -> Tensor")
 def grid_priors(self: Tensor, stride: int, offset: float) -> Tensor:
     """[height * width, 2]: x and y of the points of a grid over the last two dimensions."""
     y, x = ((torch.arange(size, dtype=torch.float32, device=self.device) + offset) * stride for size in self.shape[-2:])
     return torch.stack((x.repeat(y.numel()), y.repeat_interleave(x.numel())), -1)
 
 
-@_define("rms_norm(Tensor x, Tensor weight, float eps) -> Tensor")
+@define("rms_norm(Tensor x, Tensor weight, float eps) -> Tensor")
 def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     """x / sqrt(mean(x^2) + eps) * weight over the last dimension, computed in float32."""
     wide = x.float()
     return (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps) * weight.float()).to(x.dtype)
 
 
-@_define("sdpa(Tensor q, Tensor k, Tensor v, Tensor? attn_mask = None, float? scale = None) -> Tensor")
+@define("sdpa(Tensor q, Tensor k, Tensor v, Tensor? attn_mask = None, float? scale = None) -> Tensor")
 def sdpa(q: Tensor, k: Tensor, v: Tensor, attn_mask: Tensor | None = None, scale: float | None = None) -> Tensor:
     """softmax(q @ k^T * scale + attn_mask) @ v."""
     scores = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
     return torch.softmax(scores if attn_mask is None else scores + attn_mask, -1) @ v
 
 
-@_define("apply_rotary_emb(Tensor xq, Tensor xk, Tensor freqs_cos, Tensor freqs_sin) -> (Tensor, Tensor)")
+@define("apply_rotary_emb(Tensor xq, Tensor xk, Tensor freqs_cos, Tensor freqs_sin) -> (Tensor, Tensor)")
 def apply_rotary_emb(xq: Tensor, xk: Tensor, freqs_cos: Tensor, freqs_sin: Tensor) -> tuple[Tensor, Tensor]:
     """Rotates neighbouring pairs. xq and xk are [batch, positions, heads, width], the others [positions, width / 2]."""
     return _rotated_pairs(xq, freqs_cos, freqs_sin), _rotated_pairs(xk, freqs_cos, freqs_sin)
@@ -123,7 +97,7 @@ def _rotated_pairs(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.stack(turned, -1).flatten(-2).type_as(x)
 
 
-@_define(
+@define(
     "apply_rotary_emb_hf(Tensor xq, Tensor xk, Tensor freqs_cos, Tensor freqs_sin, SymInt start_pos) "
     "-> (Tensor, Tensor)"
 )
@@ -143,7 +117,7 @@ def _rotated_halves(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.cat(((turned * cos + torch.cat((-second, first), -1) * sin).type_as(x), rest), -1)
 
 
-@_define("apply_rotary_emb_interleaved(Tensor x, Tensor freqs_cis) -> Tensor", keep_whole=True)
+@define("apply_rotary_emb_interleaved(Tensor x, Tensor freqs_cis) -> Tensor", keep_whole=True)
 def apply_rotary_emb_interleaved(x: Tensor, freqs_cis: Tensor) -> Tensor:
     """x [batch, positions, width] times the complex numbers of freqs_cis, which has positions * width elements: cosine
     and sine of each pair."""
@@ -154,223 +128,9 @@ def apply_rotary_emb_interleaved(x: Tensor, freqs_cis: Tensor) -> Tensor:
     return torch.view_as_real(turned).reshape(x.shape).type_as(x)
 
 
-@_meta("apply_rotary_emb_interleaved")
+@implement_meta("apply_rotary_emb_interleaved")
 def _apply_rotary_emb_interleaved_meta(x: Tensor, freqs_cis: Tensor) -> Tensor:
     return torch.empty_like(x)
-
-
-def dequantized(x: Tensor, scale: float, zero_point: int) -> Tensor:
-    """The floats that int8 stands for."""
-    return (x.to(torch.float32) - zero_point) * scale
-
-
-def quantized(x: Tensor, scale: float, zero_point: int) -> Tensor:
-    """Floats as int8: rounded to nearest, ties to even."""
-    return torch.clamp(torch.round(x * (1.0 / scale)) + zero_point, -128, 127).to(torch.int8)
-
-
-def _by_output(weights: Tensor, scales: Tensor) -> Tensor:
-    """int8 weights times the scale of each output, which is the first dimension."""
-    return weights.to(scales.dtype) * scales[: weights.shape[0]].view(-1, *[1] * (weights.dim() - 1))
-
-
-def _activated(x: Tensor, activation: str) -> Tensor:
-    return torch.relu(x) if activation == "relu" else x
-
-
-def _cut(bias: Tensor | None, outputs: int) -> Tensor | None:
-    return None if bias is None else bias[:outputs]
-
-
-@_define(f"linear_q8ta_q8csw({_ACTIVATION}, {_MATRIX}, Tensor? bias = None) -> Tensor")
-def linear_q8ta_q8csw(
-    x: Tensor,
-    input_scale: float,
-    input_zero_point: int,
-    weights: Tensor,
-    weight_sums: Tensor,
-    weight_scales: Tensor,
-    bias: Tensor | None = None,
-) -> Tensor:
-    """A linear layer on floats that are rounded to int8, with int8 weights [outputs, inputs]."""
-    return F.linear(x, _by_output(weights, weight_scales), _cut(bias, weights.shape[0]))
-
-
-@_define(f'q8ta_linear({_ACTIVATION}, {_MATRIX}, {_RESULT}, Tensor? bias = None, str activation = "none") -> Tensor')
-@_define(
-    f'q8ta_linear_gemv({_ACTIVATION}, {_MATRIX}, {_RESULT}, Tensor? bias = None, str activation = "none") -> Tensor'
-)
-def q8ta_linear(
-    x: Tensor,
-    input_scale: float,
-    input_zero_point: int,
-    weights: Tensor,
-    weight_sums: Tensor,
-    weight_scales: Tensor,
-    output_scale: float,
-    output_zero_point: int,
-    bias: Tensor | None = None,
-    activation: str = "none",
-) -> Tensor:
-    """A linear layer from int8 to int8 with int8 weights [outputs, inputs]. The second name is for a single row."""
-    floats = dequantized(x, input_scale, input_zero_point)
-    result = F.linear(floats, _by_output(weights, weight_scales), _cut(bias, weights.shape[0]))
-    return quantized(_activated(result, activation), output_scale, output_zero_point)
-
-
-def _convolve(
-    x: Tensor,
-    input_scale: float,
-    input_zero_point: int,
-    weights: Tensor,
-    weight_sums: Tensor,
-    weight_scales: Tensor,
-    output_scale: float,
-    output_zero_point: int,
-    bias: Tensor | None,
-    kernel_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    dilation: list[int],
-    groups: int,
-    activation: str,
-) -> Tensor:
-    """A convolution from int8 to int8. The weights are [outputs, height * width * inputs of a group], inputs last, and
-    padded to a multiple of 4."""
-    outputs, inputs = weights.shape[0], x.shape[1] // groups
-    matrix = weights[:, : kernel_size[0] * kernel_size[1] * inputs]
-    filters = matrix.reshape(outputs, *kernel_size, inputs).permute(0, 3, 1, 2)
-    result = F.conv2d(
-        dequantized(x, input_scale, input_zero_point),
-        _by_output(filters, weight_scales),
-        _cut(bias, outputs),
-        stride,
-        padding,
-        dilation,
-        groups,
-    )
-    return quantized(_activated(result, activation), output_scale, output_zero_point)
-
-
-for _name in ("q8ta_conv2d", "q8ta_conv2d_pw"):
-    _define(f"{_name}({_CONVOLVED}, SymInt[] dilation, SymInt groups, str activation) -> Tensor")(_convolve)
-
-
-@_define(f"q8ta_conv2d_dw({_CONVOLVED}, SymInt[] dilation, SymInt groups, str activation) -> Tensor")
-def q8ta_conv2d_dw(
-    x: Tensor,
-    input_scale: float,
-    input_zero_point: int,
-    weights: Tensor,
-    weight_sums: Tensor,
-    weight_scales: Tensor,
-    output_scale: float,
-    output_zero_point: int,
-    bias: Tensor | None,
-    kernel_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    dilation: list[int],
-    groups: int,
-    activation: str,
-) -> Tensor:
-    """A depthwise convolution from int8 to int8. The weights are [height, width, channels]."""
-    filters = weights.permute(2, 0, 1)[:, None]
-    result = F.conv2d(
-        dequantized(x, input_scale, input_zero_point),
-        _by_output(filters, weight_scales),
-        _cut(bias, filters.shape[0]),
-        stride,
-        padding,
-        dilation,
-        groups,
-    )
-    return quantized(_activated(result, activation), output_scale, output_zero_point)
-
-
-@_define(
-    f"q8ta_conv2d_transposed({_CONVOLVED}, SymInt[] output_padding, SymInt[] dilation, SymInt groups, str activation) "
-    "-> Tensor"
-)
-def q8ta_conv2d_transposed(
-    x: Tensor,
-    input_scale: float,
-    input_zero_point: int,
-    weights: Tensor,
-    weight_sums: Tensor,
-    weight_scales: Tensor,
-    output_scale: float,
-    output_zero_point: int,
-    bias: Tensor | None,
-    kernel_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    output_padding: list[int],
-    dilation: list[int],
-    groups: int,
-    activation: str,
-) -> Tensor:
-    """A transposed convolution from int8 to int8. The weights are as for `q8ta_conv2d`."""
-    outputs, inputs = weights.shape[0], x.shape[1] // groups
-    matrix = _by_output(weights[:, : kernel_size[0] * kernel_size[1] * inputs], weight_scales)
-    filters = matrix.reshape(groups, outputs // groups, *kernel_size, inputs).permute(0, 4, 1, 2, 3).flatten(0, 1)
-    result = F.conv_transpose2d(
-        dequantized(x, input_scale, input_zero_point),
-        filters,
-        _cut(bias, outputs),
-        stride,
-        padding,
-        output_padding,
-        groups,
-        dilation,
-    )
-    return quantized(_activated(result, activation), output_scale, output_zero_point)
-
-
-@_define(
-    "q8ta_add(Tensor input_a, Tensor input_b, float input_a_scale, int input_a_zero_point, float input_b_scale, "
-    "int input_b_zero_point, float output_scale, int output_zero_point, float alpha) -> Tensor"
-)
-def q8ta_add(
-    input_a: Tensor,
-    input_b: Tensor,
-    input_a_scale: float,
-    input_a_zero_point: int,
-    input_b_scale: float,
-    input_b_zero_point: int,
-    output_scale: float,
-    output_zero_point: int,
-    alpha: float,
-) -> Tensor:
-    """a + alpha * b from int8 to int8."""
-    a = dequantized(input_a, input_a_scale, input_a_zero_point)
-    b = dequantized(input_b, input_b_scale, input_b_zero_point)
-    return quantized(a + alpha * b, output_scale, output_zero_point)
-
-
-@_define(f"q8ta_relu(Tensor input, float input_scale, int input_zero_point, {_RESULT}) -> Tensor")
-def q8ta_relu(
-    input: Tensor, input_scale: float, input_zero_point: int, output_scale: float, output_zero_point: int
-) -> Tensor:
-    """ReLU from int8 to int8."""
-    return quantized(torch.relu(dequantized(input, input_scale, input_zero_point)), output_scale, output_zero_point)
-
-
-@_define(
-    "q8ta_pixel_shuffle(Tensor input, float input_scale, int input_zero_point, float output_inv_scale, "
-    "int output_zero_point, int upscale_factor) -> Tensor"
-)
-def q8ta_pixel_shuffle(
-    input: Tensor,
-    input_scale: float,
-    input_zero_point: int,
-    output_inv_scale: float,
-    output_zero_point: int,
-    upscale_factor: int,
-) -> Tensor:
-    """Pixel shuffle from int8 to int8. The scale of the result is given as its inverse."""
-    floats = F.pixel_shuffle(dequantized(input, input_scale, input_zero_point), upscale_factor)
-    return quantized(floats, 1.0 / output_inv_scale, output_zero_point)
 
 
 def nibbles(packed: Tensor, first_is_high: bool) -> Tensor:
@@ -385,14 +145,20 @@ def _by_group(weights: Tensor, scales: Tensor, group_size: int) -> Tensor:
     return weights[:, : expanded.shape[1]].to(scales.dtype) * expanded
 
 
-@_define("linear_qcs4w(Tensor self, Tensor weight, Tensor scales) -> Tensor")
+@define("linear_qcs4w(Tensor self, Tensor weight, Tensor scales) -> Tensor")
 def linear_qcs4w(self: Tensor, weight: Tensor, scales: Tensor) -> Tensor:
     """A linear layer with 4-bit weights [outputs, inputs / 2] and a scale for each output. The first weight of a byte
     is in its high bits."""
-    return F.linear(self, _by_output(nibbles(weight, True)[:, : self.shape[-1]], scales))
+    return F.linear(self, by_output(nibbles(weight, True)[:, : self.shape[-1]], scales))
 
 
-@_define(
+@define("linear_q8csw(Tensor self, Tensor weights, Tensor weight_scales, Tensor? bias = None) -> Tensor")
+def linear_q8csw(self: Tensor, weights: Tensor, weight_scales: Tensor, bias: Tensor | None = None) -> Tensor:
+    """A linear layer with int8 weights [outputs, inputs] and a scale for each output."""
+    return F.linear(self, by_output(weights, weight_scales), cut(bias, weights.shape[0]))
+
+
+@define(
     "linear_q4gsw(Tensor self, Tensor weights, Tensor weight_scales, int group_size, Tensor? bias = None) -> Tensor"
 )
 def linear_q4gsw(
@@ -401,10 +167,10 @@ def linear_q4gsw(
     """A linear layer with 4-bit weights [outputs, inputs / 2], the first of a byte in its low bits, and scales
     [groups, outputs] of groups of inputs."""
     matrix = _by_group(nibbles(weights, False)[:, : self.shape[-1]], weight_scales.t(), group_size)
-    return F.linear(self, matrix, _cut(bias, weights.shape[0]))
+    return F.linear(self, matrix, cut(bias, weights.shape[0]))
 
 
-@_define(
+@define(
     "linear_dq8ca_q4gsw(Tensor input, Tensor input_scales, Tensor input_zp, Tensor weights, Tensor weight_sums, "
     "Tensor weight_scales, int group_size, Tensor? bias = None) -> Tensor"
 )
@@ -425,7 +191,7 @@ def linear_dq8ca_q4gsw(
     return linear_q4gsw(floats, weights, weight_scales, group_size, bias)
 
 
-@_define(
+@define(
     "embedding_q4gsw(Tensor weight, Tensor weight_scales, int group_size, Tensor indices, "
     "bool is_linear_weight = False) -> Tensor"
 )

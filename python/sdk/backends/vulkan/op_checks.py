@@ -118,8 +118,14 @@ def check_adaptive_pool(node: Node) -> str | None:
 def check_index(node: Node) -> str | None:
     indices = node.args[1]
     assert isinstance(indices, list | tuple)
-    if value_of(node.args[0]).dim() != 1 or sum(index is not None for index in indices) != 1:
-        return "it does not read one-dimensional data at one tensor of indices"
+    used = [dim for dim, index in enumerate(indices) if index is not None]
+    return None if used[-1] - used[0] + 1 == len(used) else "the dimensions that it indexes are no neighbours"
+
+
+def widened_index(node: Node) -> str | None:
+    tensor = value_of(node.args[0])
+    if tensor.dim() != 1 or tensor.dtype == torch.bool:
+        return "it reads bool, or data of several dimensions"
     return None
 
 
@@ -143,8 +149,58 @@ def check_where(node: Node) -> str | None:
     return "its operands have more than four dimensions" if max(ranks) > 4 else None
 
 
-def check_arange(node: Node) -> str | None:
-    """Sizes that depend on symbolic integers are not computed on the GPU."""
-    if any(isinstance(argument, Node) for argument in node.args):
-        return "its bounds are symbolic"
-    return None
+def widened_arange(node: Node) -> str | None:
+    return "its bounds are symbolic" if any(isinstance(argument, Node) for argument in node.args) else None
+
+
+def check_index_put(node: Node) -> str | None:
+    indices = [index for index in node.args[1] if index is not None]  # type: ignore[union-attr]
+    if len(indices) != 1 or value_of(indices[0]).dim() != 1:
+        return "it writes at several tensors of indices, or at one of more than one dimension"
+    return "it accumulates" if argument_of(node, 3, "accumulate", False) else None
+
+
+def check_embedding_4bit(node: Node) -> str | None:
+    table, scales, zero_points = node.args[:3]
+    if zero_points is not None:
+        return "its table has zero points"
+    groups = value_of(scales).numel() // value_of(table).shape[0]
+    return None if 2 * value_of(table).shape[1] % groups == 0 else "its rows are no whole groups"
+
+
+def check_custom_sdpa(node: Node) -> str | None:
+    return _check_attention(argument_of(node, 4, "attn_mask"), argument_of(node, 5, "drpout_p", 0.0))
+
+
+def check_sdpa_with_kv_cache(node: Node) -> str | None:
+    reason = _check_attention(node.kwargs.get("attn_mask"), node.kwargs.get("drpout_p", 0.0))
+    return reason or _check_caches(node)
+
+
+def check_update_cache(node: Node) -> str | None:
+    return _check_caches(node)
+
+
+def _check_attention(mask: Any, dropout: Any) -> str | None:
+    if mask is not None:
+        return "it has a mask; it takes attention that is causal or to all positions"
+    return "it has dropout" if dropout else None
+
+
+def _check_caches(node: Node) -> str | None:
+    """A call changes caches in place, so nothing may read what they were before."""
+    operands = [value for value in node.kwargs.values() if isinstance(value, Node)]
+    if any(tensor.dtype not in FLOATS for operand in operands for tensor in tensors_in(operand)):
+        return "its operands are neither float16 nor float32"
+    for cache in node.kwargs.get("_all_bases") or ():  # type: ignore[union-attr]
+        if not isinstance(cache, Node) or list(cache.users) != [node]:
+            return f"its cache {cache} is read elsewhere, too"
+        if cache.op != "placeholder" and not _is_changed_cache(cache):
+            return f"its cache {cache} is no buffer of the program"
+    return None if "_all_bases" in node.kwargs else "it changes an operand in place"
+
+
+def _is_changed_cache(node: Node) -> bool:
+    """Whether a node is the cache that another call has changed."""
+    source = node.args[0] if node.args else None
+    return isinstance(source, Node) and "_all_bases" in source.kwargs and node.args[1] != 0

@@ -17,6 +17,8 @@ Dtypes = frozenset[torch.dtype]
 FLOATS: Dtypes = frozenset({torch.float16, torch.float32})
 INTEGERS: Dtypes = frozenset({torch.int32, torch.int64})
 BOOL: Dtypes = frozenset({torch.bool})
+INT8: Dtypes = frozenset({torch.int8})
+UINT8: Dtypes = frozenset({torch.uint8})
 NUMBERS = FLOATS | INTEGERS
 FLOATS_INTEGERS_BOOL = NUMBERS | BOOL
 STORED: Dtypes = FLOATS_INTEGERS_BOOL | {torch.uint8, torch.int8, torch.float64}
@@ -42,6 +44,8 @@ class OpFeatures:
         check: Says why a call is not supported; None if it is.
         pick_storage: `inputs_storage` and `outputs_storage` where they depend on the call.
         first: The position of the operand that is never a constant to pack.
+        constants: The positions of the operands that must be constants where the operator packs its own; None for
+            all but `first`.
         ours: Whether the original of version 1.4 lacks the operator.
         widened: Why the original of version 1.4 would not take a call that this package's runtime takes; None if it
             would.
@@ -57,6 +61,7 @@ class OpFeatures:
     check: Callable[[Node], str | None] | None = None
     pick_storage: Callable[[Node], Storages] | None = None
     first: int = 0
+    constants: tuple[int, ...] | None = None
     ours: bool = False
     widened: Callable[[Node], str | None] | None = None
 

@@ -11,14 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
+from torch.fx import Node
+
 from sdk.backends.vulkan import op_checks as check
 from sdk.backends.vulkan.op_features import (
     ANY_DTYPE,
     BOOL,
     FLOATS,
     FLOATS_INTEGERS_BOOL,
+    INT8,
     INTEGERS,
     NUMBERS,
+    UINT8,
     OpFeatures,
 )
 from sdk.backends.vulkan.representations import (
@@ -41,6 +46,8 @@ from sdk.backends.vulkan.representations import (
 )
 
 vulkan_supported_ops: dict[str, OpFeatures] = {}
+
+_FUNCTIONALIZED = (torch.ops.higher_order.auto_functionalized, torch.ops.higher_order.auto_functionalized_v2)
 
 SYMBOLIC = frozenset(
     {
@@ -105,13 +112,20 @@ def operator_name(target: Any) -> str:
     """The name under which an operator is registered: the name that calls of it have in a payload."""
     if isinstance(target, str):
         name = target.replace("::", ".")
-        packet = name.rsplit(".", 1)[0]
-        return name if name.count(".") > 1 or packet in ("sym_size", "llama") else f"{name}.default"
+        return name if name in vulkan_supported_ops or name.count(".") > 1 else f"{name}.default"
     name = str(getattr(target, "__name__", target))
     namespace = getattr(target, "namespace", None)  # operators of ATen do not say theirs in __name__
     if isinstance(namespace, str) and not name.startswith(f"{namespace}.") and name not in SYMBOLIC:
         return f"{namespace}.{name}"
     return name
+
+
+def called_operator(node: Any) -> str:
+    """The name of the operator that a node calls; empty for what calls none. Calls of operators that change an operand
+    have another target in graphs without mutation."""
+    if not isinstance(node, Node) or node.op != "call_function":
+        return ""
+    return operator_name(node.args[0] if node.target in _FUNCTIONALIZED else node.target)
 
 
 def _register(names: list[str], features: OpFeatures) -> None:
@@ -169,7 +183,7 @@ _ops("aten: bitwise_xor.Tensor", ours=True, **_B, **_ANY_RANK)
 
 # Matrices
 _ops("aten: _log_softmax _softmax", **_F, **_RESIZE)
-_ops("aten: bmm mm addmm linear", CONTIGUOUS_ANY, **_F, **_PACKS)
+_ops("aten: bmm mm addmm linear", CONTIGUOUS_ANY, constants=(), **_F, **_PACKS)
 
 # Reductions
 _ops("aten: mean.dim sum.dim_IntList amax amin", ANY_TEXTURE, pick_storage=check.pick_reduction, **_F, **_ANY_RANK)
@@ -227,48 +241,85 @@ _ops("dim_order_ops: _to_dim_order_copy", ANY_BUFFER, **_FIB, **_ANY_RANK)
 _ops("aten: expand_copy", supports_highdim=True, **_FIB)
 _ops("aten: cat", **_FI, **_RESIZE)
 _ops("aten: t_copy flip index_select", CHANNELS_TEXTURE, **_FIB)
-_ops("aten: index.Tensor", check=check.check_index, **_FI, **_RESIZE)
+_ops(
+    "aten: index.Tensor",
+    inputs_dtypes=(FLOATS_INTEGERS_BOOL, INTEGERS),
+    check=check.check_index,
+    widened=check.widened_index,
+    **_RESIZE,
+)
+_ops(
+    "aten: index_put index_put_",
+    CONTIGUOUS_BUFFER,
+    ours=True,
+    inputs_dtypes=(NUMBERS, INTEGERS, NUMBERS),
+    check=check.check_index_put,
+    **_ANY_RANK,
+)
+_ops("aten: copy_", CONTIGUOUS_BUFFER, ours=True, **_FIB, **_ANY_RANK)
 _ops("aten: constant_pad_nd", **_FIB, **_RESIZE)
 _ops("aten: repeat", **_FIB)
 
 # Created tensors
-_ops("aten: arange.start_step", check=check.check_arange, **_FI)
+_ops("aten: arange.start_step", widened=check.widened_arange, **_FI)
 _ops("aten: full full_like ones ones_like zeros zeros_like", **_FIB)
 _ops("aten: scalar_tensor", CHANNELS_TEXTURE, **_FI, **_RESIZE)
 
 # Tables
 _ops("aten: embedding", inputs_dtypes=(FLOATS, INTEGERS), check=check.check_embedding, first=1, **_PACKS)
-_ops("quantized_decomposed: embedding_4bit.dtype", ANY_BUFFER, check=check.check_embedding, **_PACKS)
+_ops(
+    "quantized_decomposed: embedding_4bit.dtype",
+    ANY_BUFFER,
+    outputs_dtypes=FLOATS,
+    check=check.check_embedding_4bit,
+    first=5,
+    **_PACKS,
+)
 _ops("et_vk: embedding_q4gsw", CONTIGUOUS_ANY, first=3, **_PACKS)
 
 # Language models
-_ops("llama: sdpa_with_kv_cache", CONTIGUOUS_ANY, **_F, **_PACKS)
-_ops("llama: update_cache custom_sdpa", CONTIGUOUS_ANY, **_F, **_RESIZE)
+_STATE: dict[str, Any] = {"inputs_dtypes": FLOATS, "outputs_dtypes": ANY_DTYPE, "supports_resize": True}
+_ops(
+    "llama: sdpa_with_kv_cache",
+    CONTIGUOUS_ANY,
+    check=check.check_sdpa_with_kv_cache,
+    supports_prepacking=True,
+    constants=(),
+    **_STATE,
+)
+_ops("llama: update_cache", CONTIGUOUS_ANY, check=check.check_update_cache, **_STATE)
+_ops("llama: custom_sdpa", CONTIGUOUS_ANY, check=check.check_custom_sdpa, **_F, **_RESIZE)
 _ops("et_vk: sdpa", CONTIGUOUS_ANY, **_F, **_RESIZE)
 _ops("et_vk: apply_rotary_emb apply_rotary_emb_hf", CONTIGUOUS_ANY, **_F, **_ANY_RANK)
 _ops("et_vk: apply_rotary_emb_interleaved", (CONTIGUOUS_ANY, CONTIGUOUS_BUFFER), **_F, **_ANY_RANK)
 
-# Quantised matrices
-_ops("aten: _weight_int8pack_mm", CONTIGUOUS_ANY, **_F, **_PACKS)
-_ops("et_vk: linear_qcs4w", CONTIGUOUS_ANY, **_F, **_PACKS)
-_ops("et_vk: linear_q8ta_q8csw linear_q4gsw linear_q4gsw_backward", CONTIGUOUS_ANY, supports_prepacking=True, **_F)
+# Matrices with quantised weights
+_ops("aten: _weight_int8pack_mm", CONTIGUOUS_ANY, inputs_dtypes=(FLOATS, INT8, FLOATS), **_PACKS)
+_ops("et_vk: linear_qcs4w", CONTIGUOUS_ANY, inputs_dtypes=(FLOATS, UINT8, FLOATS), **_PACKS)
+_MATRIX: dict[str, Any] = {"outputs_dtypes": FLOATS, "supports_prepacking": True}
+_ops("et_vk: linear_q8csw", CONTIGUOUS_ANY, inputs_dtypes=(FLOATS, INT8, FLOATS), ours=True, **_RESIZE, **_MATRIX)
+_ops("et_vk: linear_q4gsw", CONTIGUOUS_ANY, inputs_dtypes=(FLOATS, UINT8, FLOATS), **_MATRIX)
+_ops("et_vk: linear_q4gsw_backward", CONTIGUOUS_ANY, supports_prepacking=True, **_F)
+_ops("et_vk: linear_q8ta_q8csw", CONTIGUOUS_ANY, inputs_dtypes=(FLOATS, ANY_DTYPE, ANY_DTYPE, INT8), first=0, **_MATRIX)
 _ops(
     "et_vk: linear_dq8ca_q4gsw",
     (CONTIGUOUS_ANY, WIDTH_TEXTURE, WIDTH_TEXTURE, *[None] * 5),
-    supports_prepacking=True,
-    **_F,
+    inputs_dtypes=(FLOATS, FLOATS, ANY_DTYPE, UINT8),
+    constants=(3, 4, 5, 7),
+    **_MATRIX,
 )
-_ops("et_vk: q8ta_linear", (INT8_4H4W, *[None] * 9), outputs_storage=(INT8_4H4W,), supports_prepacking=True)
-_ops("et_vk: q8ta_linear_gemv", (INT8_4W, *[None] * 9), outputs_storage=(INT8_4W,), supports_prepacking=True)
+_INT8_MATRIX: dict[str, Any] = {"inputs_dtypes": (INT8,), "outputs_dtypes": INT8, "supports_prepacking": True}
+_ops("et_vk: q8ta_linear", (INT8_4H4W, *[None] * 9), outputs_storage=(INT8_4H4W,), **_INT8_MATRIX)
+_ops("et_vk: q8ta_linear_gemv", (INT8_4W, *[None] * 9), outputs_storage=(INT8_4W,), **_INT8_MATRIX)
 
 # Quantised images
-_CONVOLVED: dict[str, Any] = {"outputs_storage": (INT8_CHANNELS,), "supports_prepacking": True}
+_CONVOLVED: dict[str, Any] = {**_INT8_MATRIX, "outputs_storage": (INT8_CHANNELS,)}
 _ops("et_vk: q8ta_conv2d_pw", (INT8_4W4C, *[None] * 14), **_CONVOLVED)
 _ops("et_vk: q8ta_conv2d q8ta_conv2d_dw", (INT8_CONV2D, *[None] * 14), **_CONVOLVED)
 _ops("et_vk: q8ta_conv2d_transposed", (INT8_CONV2D, *[None] * 15), **_CONVOLVED)
-_ops("et_vk: q8ta_add", ANY_INT8)
-_ops("et_vk: q8ta_relu", ANY_INT8, **_RESIZE)
-_ops("et_vk: q8ta_pixel_shuffle", INT8_CHANNELS, **_RESIZE)
+_ops("et_vk: q8ta_add", ANY_INT8, inputs_dtypes=(INT8, INT8))
+_ops("et_vk: q8ta_relu", ANY_INT8, inputs_dtypes=(INT8,), **_RESIZE)
+_ops("et_vk: q8ta_pixel_shuffle", INT8_CHANNELS, inputs_dtypes=(INT8,), **_RESIZE)
 
 # Quantisation
 _ops(
@@ -298,12 +349,10 @@ _ops("et_vk: adamw_step q4gsw_requant", CONTIGUOUS_ANY, **_F)
 _ops("et_vk: linear_dW", CONTIGUOUS_ANY, supports_prepacking=True, **_F)
 
 NOT_DELEGATED = frozenset(
-    name
-    for name in vulkan_supported_ops
-    if name.startswith(("quantized_decomposed.", "torchao.", "llama.", "et_vk."))
-    and name not in ("et_vk.conv_with_clamp.default", "et_vk.grid_priors.default", "et_vk.rms_norm.default")
-) | {"aten._weight_int8pack_mm.default"}
-"""Operators of the format that the partitioner leaves to kernels, because their payloads are not tested yet."""
+    f"et_vk.{name}.default"
+    for name in ("fused_ce", "adamw_step", "q4gsw_requant", "linear_dW", "linear_q4gsw_backward")
+)
+"""Operators for training, which the format has and the partitioner does not delegate."""
 
 # Packing of constants, transitions between representations, and symbolic integers read from tensors
 _ops("et_vk: prepack select_as_symint", **_RESIZE, supports_highdim=True)

@@ -38,6 +38,9 @@ _ENUMS: dict[str, type[VkStorageType] | type[VkMemoryLayout]] = {
 _LIMITS = ("texture_limits_x", "texture_limits_y", "texture_limits_z")
 _NUMBERS = (*_LIMITS, "buffer_limit")
 
+OPTION_NAMES = (*_BOOLS, *_ENUMS, "buffer_limit", "compat", "texture_limits")
+"""The options of `VulkanPartitioner`."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:

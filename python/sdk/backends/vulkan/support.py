@@ -13,9 +13,10 @@ from torch.fx import Node
 from sdk.backends.transforms.constants import get_constant, is_constant, is_foldable
 from sdk.backends.vulkan.graph.fusions import attention_refusal
 from sdk.backends.vulkan.graph.layouts import allowed_storage
+from sdk.backends.vulkan.graph.scalars import scalar_refusal
 from sdk.backends.vulkan.op_checks import value_of
 from sdk.backends.vulkan.op_features import BOOL, STORED, OpFeatures, tensors_in
-from sdk.backends.vulkan.op_registry import NOT_DELEGATED, SYMBOLIC, get_op_features, has_impl, operator_name
+from sdk.backends.vulkan.op_registry import NOT_DELEGATED, SYMBOLIC, called_operator, get_op_features, has_impl
 from sdk.backends.vulkan.options import Options
 from sdk.backends.vulkan.representations import Reprs, valid_reprs
 from sdk.exir.sym_util import upper_bound
@@ -33,6 +34,7 @@ WRITTEN_AS = {
 _REDUCTIONS = ("mean.dim", "sum.dim_IntList", "amax.default", "amin.default", "argmax.default", "argmin.default")
 _REDUCTION_NAMES = frozenset(f"aten.{name}" for name in _REDUCTIONS)
 _INT32 = torch.iinfo(torch.int32)
+_MOST_DIMENSIONS = 8
 
 
 class Support:
@@ -55,7 +57,7 @@ class Support:
 
     def refusal(self, node: Node) -> str | None:
         """Why a call is not delegated; None if it is."""
-        name = name_of(node)
+        name = called_operator(node)
         reason = self._listed(node, name)
         if reason is not None or name == "getitem" or is_foldable(self.program, node):
             return reason
@@ -121,6 +123,11 @@ class Support:
     def _conditions(self, name: str, features: OpFeatures, node: Node) -> str | None:
         if name == "aten.scaled_dot_product_attention.default":
             return attention_refusal(node)
+        if name == "aten._local_scalar_dense.default":
+            return scalar_refusal(self.program, node)
+        for cache in node.kwargs.get("_all_bases") or ():  # type: ignore[union-attr]
+            if cache.op == "placeholder" and cache.name not in self.program.graph_signature.inputs_to_buffers:  # type: ignore[union-attr]
+                return f"its cache {cache} is no buffer of the program"
         return (
             self._dtypes(name, features, node)
             or (features.check(node) if features.check is not None else None)
@@ -135,25 +142,23 @@ class Support:
 
     def _without_weights(self, features: OpFeatures, node: Node) -> str | None:
         """Operators that pack their weights take no others."""
-        name = name_of(node)
-        if not features.supports_prepacking or name in ("aten.bmm.default", "aten.mm.default", "aten.addmm.default"):
-            return None
-        if name in ("aten.linear.default", "sdpa_with_kv_cache.default"):
+        if not features.supports_prepacking:
             return None
         for position, argument in enumerate(node.args):
-            if position != features.first and _is_tensor(argument) and not is_constant(self.program, argument):
+            packs = position != features.first if features.constants is None else position in features.constants
+            if packs and _is_tensor(argument) and not is_constant(self.program, argument):
                 return f"{argument} is no constant"
         return None
 
     def _shapes(self, name: str, features: OpFeatures, node: Node) -> str | None:
         tensors = [*tensors_in(node), *(t for argument in node.args for t in tensors_in(argument))]
-        high = max((tensor.dim() for tensor in tensors), default=0) > 4
-        if high and not features.supports_highdim:
-            return "its tensors have more than four dimensions"
+        high = max((tensor.dim() for tensor in tensors), default=0)
         if self.options.compat is None:
-            return None
+            return None if high <= _MOST_DIMENSIONS else f"its tensors have more than {_MOST_DIMENSIONS} dimensions"
+        if high > 4 and not features.supports_highdim:
+            return "its tensors have more than four dimensions"
         if name in _REDUCTION_NAMES:
-            return "its tensors have more than four dimensions" if high else None
+            return "its tensors have more than four dimensions" if high > 4 else None
         inputs, outputs = features.storages(node)
         for position, argument in enumerate(node.args):
             reprs = inputs if isinstance(inputs, frozenset) else inputs[position] if position < len(inputs) else None
@@ -170,15 +175,6 @@ class Support:
         for tensor in tensors:
             found = valid_reprs([upper_bound(size) or 0 for size in tensor.shape], found, self.options.texture_limits)
         return bool(found)
-
-
-def name_of(node: Node) -> str:
-    """The name under which the operator of a call is registered."""
-    if node.target is torch.ops.higher_order.auto_functionalized_v2 or (
-        node.target is torch.ops.higher_order.auto_functionalized
-    ):
-        return operator_name(node.args[0])
-    return operator_name(node.target)
 
 
 def _is_tensor(argument: Any) -> bool:

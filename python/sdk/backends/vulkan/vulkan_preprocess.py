@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import logging
 from typing import final
 
 from torch.export import ExportedProgram
 
 from sdk.backends.transforms.constants import settled
-from sdk.backends.vulkan.graph import fusions, rules  # noqa: F401 - registers the rules
+from sdk.backends.vulkan.graph import fusions, rules, scalars, state  # noqa: F401 - register the rules
 from sdk.backends.vulkan.graph.layouts import choose
 from sdk.backends.vulkan.graph.lowering import lower
 from sdk.backends.vulkan.graph.memory import plan
@@ -18,11 +17,9 @@ from sdk.backends.vulkan.serialization.vulkan_graph_builder import VkGraphBuilde
 from sdk.backends.vulkan.serialization.vulkan_graph_serialize import serialize_vulkan_graph
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
 from sdk.exir.backend.compile_spec_schema import CompileSpec
-from sdk.exir.backend.declarations import declare_loss
+from sdk.exir.backend.declarations import declare_loss, declare_note
 
 __all__ = ["VulkanBackend", "parse_compile_spec"]
-
-logger = logging.getLogger("sdk.backends.vulkan")
 
 
 @final
@@ -38,7 +35,7 @@ class VulkanBackend(BackendDetails):
             graph = lower(edge_program, options)
         if not options.skip_tag_memory_metadata:
             transitions = choose(graph, options)
-            logger.info("%d calls, %d transitions", len(graph.calls), transitions)
+            declare_note(f"{len(graph.calls)} calls, of which {transitions} copy a tensor to another storage or layout")
         if not options.skip_memory_planning:
             plan(graph)
         builder = VkGraphBuilder(options)

@@ -60,6 +60,7 @@ __all__ = [
     "Verification",
     "_create_profile_block",
     "_dump_profile_results",
+    "_get_backend_option",
     "_get_operator_names",
     "_get_registered_backend_names",
     "_is_available",
@@ -71,6 +72,7 @@ __all__ = [
     "_load_program",
     "_load_program_from_buffer",
     "_reset_profile_results",
+    "_set_backend_option",
     "_threadpool_get_thread_count",
     "_unsafe_reset_threadpool",
 ]
@@ -87,6 +89,16 @@ def _dump_profile_results() -> bytes:
 
 def _reset_profile_results() -> None:
     """Does nothing: the profiler is not compiled in."""
+
+
+def _set_backend_option(backend_name: str, key: str, value: bool | int | str) -> None:
+    """Sets an option of a backend. Raises ExecuTorchError if there is no such backend or it does not take the value."""
+    _portable_lib._set_backend_option(backend_name, key, value)
+
+
+def _get_backend_option(backend_name: str, key: str) -> bool | int | str | None:
+    """The value of an option of a backend; None for an option or a backend that there is not."""
+    return _portable_lib._get_backend_option(backend_name, key)
 
 
 def _threadpool_get_thread_count() -> int:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,14 +29,15 @@ runtime::Error check(VkResult result, const char* what);
 struct DeviceChoice {
   int device = -1;           ///< -1: the fastest kind
   std::string cache_folder;  ///< "" for none
+  bool fp16_storage = true;  ///< false: as if the device could not store float16
 };
 
 class VulkanDevice final : public Device, public std::enable_shared_from_this<VulkanDevice> {
  public:
   /// Opens a device. Null, with the reason in `problem`, if there is none.
   static std::shared_ptr<VulkanDevice> open(const DeviceChoice& choice, std::string& problem);
-  /// A line for each device with its number, limits and features, for people.
-  static std::string describe_all();
+  /// A line for each device with its limits and features, for people; in `problem`, why there is none.
+  static std::vector<std::string> describe_all(std::string& problem);
 
   ~VulkanDevice() override;
 
@@ -66,6 +69,7 @@ class VulkanDevice final : public Device, public std::enable_shared_from_this<Vu
     VkDeviceMemory memory = VK_NULL_HANDLE;
     void* mapped = nullptr;
     uint64_t used = 0, size = 0;
+    uint32_t heap = 0;
   };
 
  private:
@@ -74,7 +78,7 @@ class VulkanDevice final : public Device, public std::enable_shared_from_this<Vu
   runtime::Result<std::shared_ptr<Block>> allocate(uint64_t bytes, uint32_t type);
   int memory_type(uint32_t allowed, Use use) const;
   runtime::Error transfer(Buffer& gpu, void* host, uint64_t bytes, bool to_gpu);
-  bool create(VkPhysicalDevice physical, std::string& problem);
+  bool create(VkPhysicalDevice physical, const DeviceChoice& choice, std::string& problem);
   void open_cache(const std::string& folder);
 
   Functions vk_;
@@ -84,6 +88,7 @@ class VulkanDevice final : public Device, public std::enable_shared_from_this<Vu
   uint32_t family_ = 0;
   uint32_t uniform_alignment_ = 256;
   VkPhysicalDeviceMemoryProperties memory_{};
+  std::array<std::atomic<uint64_t>, VK_MAX_MEMORY_HEAPS> allocated_{};
   std::mutex queue_mutex_;
   std::mutex mutex_;
   std::map<uint32_t, Layout> layouts_;

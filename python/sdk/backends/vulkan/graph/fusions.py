@@ -14,19 +14,15 @@ from torch.fx import Node
 from sdk.backends.transforms.constants import get_constant
 from sdk.backends.vulkan.graph.ir import Tensor, Value
 from sdk.backends.vulkan.graph.lowering import Lowering, bound_arguments, rule
-from sdk.backends.vulkan.graph.rules import converted, shape_of
+from sdk.backends.vulkan.graph.quantized import quantized_linear
+from sdk.backends.vulkan.graph.rules import converted, shape_of, untransposed
 from sdk.backends.vulkan.op_checks import reduction_storages, value_of
 from sdk.backends.vulkan.op_features import BOOL, FLOATS, argument_of
-from sdk.backends.vulkan.op_registry import operator_name
+from sdk.backends.vulkan.op_registry import called_operator
 
 _CONVOLUTION = "aten.convolution.default"
 _BATCH_NORM = "aten._native_batch_norm_legit_no_training.default"
 _CASTS = ("aten._to_copy.default", "dim_order_ops._to_dim_order_copy.default")
-
-
-def name_of(node: Any) -> str:
-    """The operator of a node; empty if it calls none."""
-    return operator_name(node.target) if isinstance(node, Node) and node.op == "call_function" else ""
 
 
 @rule("aten.relu.default", "aten.hardtanh.default")
@@ -37,7 +33,7 @@ def _clamp(lowering: Lowering, node: Node) -> Value | None:
     if convolution is None or not _only_reader(convolution, source, node):
         return None
     low, high = (0.0, sys.float_info.max)
-    if name_of(node) == "aten.hardtanh.default":
+    if called_operator(node) == "aten.hardtanh.default":
         low, high = argument_of(node, 1, "min_val", -1), argument_of(node, 2, "max_val", 1)
     arguments = _convolution_arguments(lowering, convolution, source)
     storages = lowering.features("et_vk.conv_with_clamp.default").storages(convolution)
@@ -48,7 +44,7 @@ def _clamp(lowering: Lowering, node: Node) -> Value | None:
 def _batch_norm(lowering: Lowering, node: Node) -> Value | None:
     """A batch norm after a convolution is part of its weights."""
     convolution = node.args[0]
-    if name_of(convolution) != _CONVOLUTION or not folds(lowering.program, node):
+    if called_operator(convolution) != _CONVOLUTION or not folds(lowering.program, node):
         return None
     assert isinstance(convolution, Node)
     arguments = _convolution_arguments(lowering, convolution, node)
@@ -60,7 +56,7 @@ def _batch_norm(lowering: Lowering, node: Node) -> Value | None:
 def folds(program: ExportedProgram, norm: Node) -> bool:
     """Whether a batch norm can be part of the weights of the convolution that it reads."""
     convolution = norm.args[0]
-    if name_of(convolution) != _CONVOLUTION:
+    if called_operator(convolution) != _CONVOLUTION:
         return False
     assert isinstance(convolution, Node)
     weights = [*norm.args[1:5], *convolution.args[1:3]]
@@ -77,9 +73,9 @@ def value_of_first(node: Node) -> torch.Tensor:
 
 def _convolution_of(node: Any) -> Node | None:
     """The convolution whose result `node` is, before a batch norm if there is one."""
-    if name_of(node) == "getitem" and node.args[1] == 0 and name_of(node.args[0]) == _BATCH_NORM:
+    if called_operator(node) == "getitem" and node.args[1] == 0 and called_operator(node.args[0]) == _BATCH_NORM:
         node = node.args[0].args[0]
-    return node if name_of(node) == _CONVOLUTION else None
+    return node if called_operator(node) == _CONVOLUTION else None
 
 
 def _only_reader(convolution: Node, source: Any, reader: Node) -> bool:
@@ -89,8 +85,8 @@ def _only_reader(convolution: Node, source: Any, reader: Node) -> bool:
 def _convolution_arguments(lowering: Lowering, convolution: Node, source: Any) -> list[Any]:
     """The arguments of a convolution, with the batch norm through which `source` reads it in its weights."""
     arguments = bound_arguments(convolution)
-    norm = source.args[0] if name_of(source) == "getitem" else source
-    if name_of(norm) == _BATCH_NORM and folds(lowering.program, norm):
+    norm = source.args[0] if called_operator(source) == "getitem" else source
+    if called_operator(norm) == _BATCH_NORM and folds(lowering.program, norm):
         weight, bias = (get_constant(lowering.program, argument) for argument in arguments[1:3])
         assert weight is not None
         arguments[1:3] = [lowering.constant(t) for t in _folded(lowering.program, norm, weight, bias, arguments)]
@@ -121,31 +117,26 @@ def _folded(
 @rule("aten.addmm.default", "aten.mm.default")
 def _linear(lowering: Lowering, node: Node) -> Value | None:
     """A product with a transposed constant is a linear layer."""
-    is_addmm = name_of(node) == "aten.addmm.default"
+    is_addmm = called_operator(node) == "aten.addmm.default"
     bias, x, weight = node.args[:3] if is_addmm else (None, *node.args[:2])
     original = untransposed(lowering.program, weight)
     if original is None or any(argument_of(node, 9, name, 1) != 1 for name in ("beta", "alpha")):
         return None
     if bias is not None and (len(shape_of(bias)) != 1 or get_constant(lowering.program, bias) is None):
         return None
+    quantized = quantized_linear(lowering, node, x, original, bias)
+    if quantized is not None:
+        return quantized
     return lowering.call("aten.linear.default", [x, original, bias], node)
-
-
-def untransposed(program: ExportedProgram, weight: Any) -> Node | None:
-    """The constant matrix of which a node is the transpose."""
-    is_transpose = name_of(weight) == "aten.t_copy.default" or (
-        name_of(weight) == "aten.permute_copy.default" and list(weight.args[1]) in ([1, 0], [-1, -2], [-1, 0], [1, -2])
-    )
-    if not is_transpose or get_constant(program, weight.args[0]) is None:
-        return None
-    source = weight.args[0]
-    return source if isinstance(source, Node) else None
 
 
 @rule("aten.linear.default")
 def _whole_linear(lowering: Lowering, node: Node) -> Value | None:
     """A linear layer whose weights are computed is a matrix multiplication."""
     x, weight, bias = (*node.args, None)[:3]
+    quantized = quantized_linear(lowering, node, x, weight, bias)
+    if quantized is not None:
+        return quantized
     constants = [get_constant(lowering.program, argument) for argument in (weight, bias) if argument is not None]
     if all(constant is not None for constant in constants):
         return lowering.call("aten.linear.default", [x, weight, bias], node)
@@ -196,7 +187,7 @@ def rms_norm_of(program: ExportedProgram, node: Node) -> tuple[Node, torch.Tenso
     for scaled, weight in (node.args[:2], node.args[1::-1]):
         weights = get_constant(program, _uncast(weight))
         scaled = _uncast(scaled)
-        if weights is None or weights.dim() != 1 or name_of(scaled) != "aten.mul.Tensor":
+        if weights is None or weights.dim() != 1 or called_operator(scaled) != "aten.mul.Tensor":
             continue
         assert isinstance(scaled, Node)
         for x, inverse in (scaled.args[:2], scaled.args[1::-1]):
@@ -209,13 +200,13 @@ def rms_norm_of(program: ExportedProgram, node: Node) -> tuple[Node, torch.Tenso
 
 def _rms_epsilon(program: ExportedProgram, x: Any, inverse: Any) -> float | None:
     """The epsilon of 1 / sqrt(mean(x * x) + epsilon) over the last dimension."""
-    if name_of(inverse) != "aten.rsqrt.default":
+    if called_operator(inverse) != "aten.rsqrt.default":
         return None
     shifted = inverse.args[0]
-    if name_of(shifted) not in ("aten.add.Tensor", "aten.add.Scalar"):
+    if called_operator(shifted) not in ("aten.add.Tensor", "aten.add.Scalar"):
         return None
     mean, number = shifted.args[:2]
-    if name_of(mean) != "aten.mean.dim" or not argument_of(mean, 2, "keepdim", False):
+    if called_operator(mean) != "aten.mean.dim" or not argument_of(mean, 2, "keepdim", False):
         return None
     last = value_of(mean.args[0]).dim() - 1
     if list(mean.args[1]) not in ([-1], [last]) or not _is_square(mean.args[0], x):
@@ -227,14 +218,20 @@ def _rms_epsilon(program: ExportedProgram, x: Any, inverse: Any) -> float | None
 
 
 def _is_square(node: Any, x: Any) -> bool:
-    if name_of(node) == "aten.pow.Tensor_Scalar":
+    if called_operator(node) == "aten.pow.Tensor_Scalar":
         return node.args[1] == 2 and _uncast(node.args[0]) is _uncast(x)
-    return name_of(node) == "aten.mul.Tensor" and all(_uncast(argument) is _uncast(x) for argument in node.args[:2])
+    return called_operator(node) == "aten.mul.Tensor" and all(
+        _uncast(argument) is _uncast(x) for argument in node.args[:2]
+    )
 
 
 def _uncast(node: Any) -> Any:
     """The operand of conversions between float types."""
-    while name_of(node) in _CASTS and value_of(node).is_floating_point() and value_of(node.args[0]).is_floating_point():
+    while (
+        called_operator(node) in _CASTS
+        and value_of(node).is_floating_point()
+        and value_of(node.args[0]).is_floating_point()
+    ):
         node = node.args[0]
     return node
 

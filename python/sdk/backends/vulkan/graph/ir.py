@@ -22,9 +22,11 @@ class Tensor:
     Attributes:
         dtype: The type in the program.
         shape: The largest sizes.
-        constant: The values of a constant. For state that calls change in place, its first values.
+        constant: The values of a constant.
         repr: How the GPU holds it; None for constants.
         memory: Tensors with the same number share memory.
+        is_state: Whether calls change it in place; `constant` has its first values.
+        is_exact: Whether float32 stays float32 with `force_fp16`: scales of quantised tensors.
     """
 
     dtype: torch.dtype
@@ -32,6 +34,8 @@ class Tensor:
     constant: torch.Tensor | None = None
     repr: TensorRepr | None = None
     memory: int = OWN_MEMORY
+    is_state: bool = False
+    is_exact: bool = False
 
     @property
     def numel(self) -> int:
@@ -104,9 +108,9 @@ class GpuGraph:
 
 
 CHANGES_STATE = frozenset(
-    {"sdpa_with_kv_cache.default", "update_cache.default", "llama.update_cache.default", "et_vk.adamw_step.default"}
+    f"{name}.default" for name in ("llama.sdpa_with_kv_cache", "llama.update_cache", "aten.copy_", "aten.index_put_")
 )
-"""Operators that change one of their operands."""
+"""Operators that change their operands in place."""
 
 
 def _values_of(value: Any) -> Iterator[Any]:

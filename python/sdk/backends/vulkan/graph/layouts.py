@@ -88,7 +88,7 @@ class _Solver:
             if tensor.constant is not None or tensor.repr in wanted:
                 return tensor
             target = next((r for r in sorted(wanted) if (tensor, r) in copies), None)
-            if target is None:
+            if target is None or tensor.is_state:  # which may have changed since the last copy
                 target = min(wanted, key=self._rank)
                 copy = copies[tensor, target] = Tensor(tensor.dtype, tensor.shape, repr=target)
                 calls.append(Call("aten.clone.default", [tensor, None], copy, features=get_op_features("aten.clone")))

@@ -17,17 +17,32 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
 
 from sdk.backends.transforms.constants import get_constant, is_constant
-from sdk.backends.vulkan.graph.ir import Call, GpuGraph, Symbol, Tensor, Value, tensors_of
+from sdk.backends.vulkan.graph.ir import CHANGES_STATE, Call, GpuGraph, Symbol, Tensor, Value, tensors_of
 from sdk.backends.vulkan.op_features import OpFeatures, Storages
-from sdk.backends.vulkan.op_registry import get_op_features, operator_name
+from sdk.backends.vulkan.op_registry import called_operator, get_op_features
 from sdk.backends.vulkan.options import Options
-from sdk.backends.vulkan.representations import ANY_STORAGE, ANY_STORAGE_OR_INT8, Reprs
+from sdk.backends.vulkan.representations import ANY_STORAGE, ANY_STORAGE_OR_INT8, CONTIGUOUS_BUFFER, Reprs
 from sdk.exir.sym_util import upper_bound
 
 Rule = Callable[["Lowering", Node], Value | None]
 """Writes a node and returns its value; None if it does not apply."""
 
 _RULES: dict[str, list[Rule]] = {}
+EXACT = {
+    **{
+        f"quantized_decomposed.{verb}_per_{kind}.default": (1,)
+        for verb in ("quantize", "dequantize")
+        for kind in ("channel", "token")
+    },
+    **{f"quantized_decomposed.{verb}_per_tensor.tensor": (1,) for verb in ("quantize", "dequantize")},
+    **{f"torchao.{verb}_affine.default": (2,) for verb in ("quantize", "dequantize")},
+    "et_vk.linear_dq8ca_q4gsw.default": (1,),
+    "quantized_decomposed.choose_qparams.tensor": (-1,),
+    "quantized_decomposed.choose_qparams_per_token_asymmetric.default": (-1,),
+    "torchao.choose_qparams_affine.default": (-1,),
+}
+"""The positions of scales among the arguments of operators; -1 for the first result. They stay float32."""
+
 _ASSERTS = ("_assert_scalar.default", "sym_constrain_range_for_size.default")
 
 
@@ -71,15 +86,16 @@ class Lowering:
                 self._values[node] = value
                 self.graph.inputs.append(value)
         for node in graph.nodes:
-            if node.op == "call_function" and _name(node) not in _ASSERTS and not self._is_constant(node):
+            if node.op == "call_function" and called_operator(node) not in _ASSERTS and not self._is_constant(node):
                 self._values[node] = self._write(node)
-        changed = {spec.arg.name for spec in signature.output_specs if spec.kind == OutputKind.BUFFER_MUTATION}
-        for result in graph.output_node().args[0]:
+        for spec, result in zip(signature.output_specs, graph.output_node().args[0], strict=True):
             if not isinstance(result, Node):
                 raise RuntimeError(f"a delegate of Vulkan returns tensors; {result!r} is none")
-            if result.name in changed and result.op == "placeholder":
-                continue  # state that calls change in place
-            self.graph.outputs.append(self._output(result))
+            if spec.kind != OutputKind.BUFFER_MUTATION:
+                self.graph.outputs.append(self._output(result))
+        for spec, result in zip(signature.output_specs, graph.output_node().args[0], strict=True):
+            if spec.kind == OutputKind.BUFFER_MUTATION:
+                self._keep(spec.target, result)
         self.graph.remove_unread()
         return self.graph
 
@@ -87,9 +103,7 @@ class Lowering:
         """The value of a node, all of whose operands have been written."""
         if node not in self._values:
             tensor = get_constant(self.program, node)
-            if tensor is None:
-                tensor = self._state(node)
-            self._values[node] = self.constant(tensor)
+            self._values[node] = self._state(node) if tensor is None else self.constant(tensor)
         return self._values[node]
 
     def tensor(self, node: Node) -> Tensor:
@@ -98,9 +112,9 @@ class Lowering:
         assert isinstance(value, Tensor), node
         return value
 
-    def constant(self, tensor: torch.Tensor) -> Tensor:
+    def constant(self, tensor: torch.Tensor, is_exact: bool = False) -> Tensor:
         """A constant that no node of the program has."""
-        return Tensor(tensor.dtype, tuple(tensor.shape), tensor.detach())
+        return Tensor(tensor.dtype, tuple(tensor.shape), tensor.detach(), is_exact=is_exact)
 
     def features(self, name: str) -> OpFeatures:
         """The conditions of an operator."""
@@ -144,7 +158,12 @@ class Lowering:
         features = get_op_features(name)
         values = [self._argument(features, position, argument) for position, argument in enumerate(args)]
         found = result if isinstance(result, Tensor | Symbol) else self._new(result)
+        for position in EXACT.get(name, ()):
+            for tensor in tensors_of(values[position] if position >= 0 else found[0]):
+                tensor.is_exact = True
         call = Call(name, values, found, list(self._writing), features)
+        if name in CHANGES_STATE:
+            storages = CONTIGUOUS_BUFFER, CONTIGUOUS_BUFFER  # a copy in another representation would be changed
         if storages is None:
             storages = (
                 features.storages(self._writing[-1])
@@ -157,12 +176,12 @@ class Lowering:
 
     def default(self, node: Node) -> Value:
         """The call of the operator of the same name."""
-        name = operator_name(node.target)
+        name = called_operator(node)
         features = get_op_features(name)
         return self.call(name, bound_arguments(node), node, features.storages(node))
 
     def _asks(self, name: str) -> bool:
-        return bool(self._writing) and _name(self._writing[-1]) == name
+        return bool(self._writing) and called_operator(self._writing[-1]) == name
 
     def _write(self, node: Node) -> Value:
         if node.target is operator.getitem:
@@ -171,7 +190,7 @@ class Lowering:
             return values[node.args[1]]
         self._writing.append(node)
         try:
-            for apply in _RULES.get(_name(node), ()):
+            for apply in _RULES.get(called_operator(node), ()):
                 value = apply(self, node)
                 if value is not None:
                     return value
@@ -182,14 +201,38 @@ class Lowering:
     def _is_constant(self, node: Node) -> bool:
         return is_constant(self.program, node)
 
-    def _state(self, node: Node) -> torch.Tensor:
-        """The first value of a buffer that calls change."""
+    def changed_in_place(self, state: Node, reader: Node) -> Tensor | None:
+        """The tensor of a buffer that `reader` may change in place, because nothing else reads what it was before. None
+        if there is another reader, or if `state` is no buffer of the delegate."""
+        value = self.value(state)
+        alone = list(state.users) == [reader]
+        return value if isinstance(value, Tensor) and value.is_state and alone else None
+
+    def change(self, name: str, state: Tensor, args: Sequence[Any]) -> Tensor:
+        """Calls an operator that changes its first argument, which is `state`, and returns the state."""
+        self.call(name, [state, *args], Tensor(state.dtype, state.shape))
+        return state
+
+    def _keep(self, target: str | None, result: Node) -> None:
+        """Writes the new value of a buffer, unless calls have changed it in place."""
+        state = next(s for s, name in self._targets().items() if name == target)
+        placeholder = next(node for node in self.program.graph.nodes if node.name == state)
+        before, after = self.tensor(placeholder), self.tensor(result)
+        if after is not before:
+            self.change("aten.copy_.default", before, [after, False])
+
+    def _targets(self) -> dict[str, str]:
         signature = self.program.graph_signature
-        name = {**signature.inputs_to_buffers, **signature.inputs_to_parameters}.get(node.name)
+        return {**signature.inputs_to_buffers, **signature.inputs_to_parameters}
+
+    def _state(self, node: Node) -> Tensor:
+        """A buffer that calls change."""
+        name = self._targets().get(node.name)
         tensors = {**self.program.constants, **self.program.state_dict}
         if name not in tensors:
             raise RuntimeError(f"{node} is neither an input of the delegate nor a constant")
-        return tensors[name]
+        tensor = tensors[name]
+        return Tensor(tensor.dtype, tuple(tensor.shape), tensor.detach(), is_state=True)
 
     def _argument(self, features: OpFeatures, position: int, argument: Any) -> Any:
         if isinstance(argument, Node):
@@ -204,10 +247,10 @@ class Lowering:
     def packed(self, constant: Tensor) -> Tensor:
         """A constant as a tensor of the GPU."""
         if constant not in self._packed:
-            result = Tensor(constant.dtype, constant.shape)
+            result = Tensor(constant.dtype, constant.shape, is_state=constant.is_state, is_exact=constant.is_exact)
             call = Call("et_vk.prepack.default", [constant], result, list(self._writing[-1:]))
             call.features = get_op_features(call.name)
-            call.outputs = [ANY_STORAGE]
+            call.outputs = [CONTIGUOUS_BUFFER if constant.is_state else ANY_STORAGE]
             call.inputs = [None]
             self._packed[constant] = result
             self.graph.calls.append(call)
@@ -216,6 +259,8 @@ class Lowering:
     def _output(self, node: Node) -> Value:
         value = self.value(node)
         if isinstance(value, Tensor):
+            if value.is_state:
+                return self.clone(value)
             if value.constant is not None:
                 return self.packed(value)
             if value in self.graph.inputs or value in self.graph.outputs:
@@ -293,7 +338,3 @@ def _set_storages(call: Call, storages: Storages) -> None:
         call.outputs = list(outputs[:count])
     call.joint = joint
     call.tied = first is not None and bool(call.outputs) and call.outputs[0] == primary
-
-
-def _name(node: Node) -> str:
-    return operator_name(node.target) if node.op == "call_function" else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sdk.backends.vulkan.graph.ir import GpuGraph, Tensor, tensors_of
+from sdk.backends.vulkan.graph.ir import CHANGES_STATE, GpuGraph, Tensor, tensors_of
 from sdk.backends.vulkan.serialization.vulkan_graph_schema import VkStorageType
 
 
@@ -35,8 +35,8 @@ def plan(graph: GpuGraph) -> int:
     for tensor in tensors_of(list(graph.inputs)):
         _place(tensor, -1, last.get(tensor, -1), objects)
     for index, call in enumerate(graph.calls):
-        if call.name == "et_vk.prepack.default":
-            continue  # packed once, when the program is loaded
+        if call.name == "et_vk.prepack.default" or call.name in CHANGES_STATE:
+            continue  # packed once, when the program is loaded; or a result that nothing reads
         for tensor in call.results():
             _place(tensor, index, last[tensor], objects)
     return sum(item.size for item in objects)

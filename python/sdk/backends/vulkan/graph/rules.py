@@ -6,13 +6,15 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.transforms.constants import get_constant
 from sdk.backends.vulkan.graph.ir import Symbol, Tensor, Value
 from sdk.backends.vulkan.graph.lowering import Lowering, bound_arguments, rule
 from sdk.backends.vulkan.op_checks import keeps_dims, reduced_dims, reduction_storages, value_of
 from sdk.backends.vulkan.op_features import argument_of
-from sdk.backends.vulkan.op_registry import operator_name
+from sdk.backends.vulkan.op_registry import called_operator
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _NARROWED = {torch.int64: torch.int32, torch.float64: torch.float32}
@@ -20,6 +22,18 @@ _NARROWED = {torch.int64: torch.int32, torch.float64: torch.float32}
 
 def shape_of(value: Node) -> tuple[Any, ...]:
     return tuple(value_of(value).shape)
+
+
+def untransposed(program: ExportedProgram, weight: Any) -> Node | None:
+    """The constant matrix of which a node is the transpose."""
+    is_transpose = called_operator(weight) == "aten.t_copy.default" or (
+        called_operator(weight) == "aten.permute_copy.default"
+        and list(weight.args[1]) in ([1, 0], [-1, -2], [-1, 0], [1, -2])
+    )
+    if not is_transpose or get_constant(program, weight.args[0]) is None:
+        return None
+    source = weight.args[0]
+    return source if isinstance(source, Node) else None
 
 
 @rule(
@@ -37,7 +51,7 @@ def shape_of(value: Node) -> tuple[Any, ...]:
 )
 def _same(lowering: Lowering, node: Node) -> Value | None:
     """What changes neither dtype nor shape is its operand."""
-    source = node.args[1 if operator_name(node.target) == "aten.copy.default" else 0]
+    source = node.args[1 if called_operator(node) == "aten.copy.default" else 0]
     assert isinstance(source, Node)
     before, after = value_of(source), value_of(node)
     if before.dtype == after.dtype and _same_shape(before.shape, after.shape):
@@ -50,7 +64,7 @@ def _view(lowering: Lowering, node: Node) -> Value | None:
     """A view of a view is one of what that views."""
     source = node.args[0]
     assert isinstance(source, Node)
-    while source.op == "call_function" and operator_name(source.target) in (
+    while called_operator(source) in (
         "aten.view_copy.default",
         "aten.squeeze_copy.dims",
         "aten.unsqueeze_copy.default",
@@ -88,7 +102,7 @@ def converted(lowering: Lowering, tensor: Tensor, dtype: torch.dtype) -> Tensor:
 @rule("aten.bitwise_and.Tensor", "aten.bitwise_or.Tensor")
 def _binary(lowering: Lowering, node: Node) -> Value | None:
     """Operands of different types are converted to that of the result, or of the comparison."""
-    name = operator_name(node.target)
+    name = called_operator(node)
     left, right = (lowering.tensor(argument) for argument in node.args[:2])
     if any(name == f"aten.{comparison}.Tensor" for comparison in _COMPARISONS):
         dtype = torch.result_type(*(value_of(argument) for argument in node.args[:2]))
@@ -102,7 +116,7 @@ def _binary(lowering: Lowering, node: Node) -> Value | None:
 @rule(*(f"aten.{name}.Scalar" for name in ("add", "sub", "mul", "div")), "aten.div.Scalar_mode")
 def _binary_with_number(lowering: Lowering, node: Node) -> Value | None:
     """A number is a tensor without dimensions."""
-    name = operator_name(node.target).replace("Scalar", "Tensor")
+    name = called_operator(node).replace("Scalar", "Tensor")
     dtype = value_of(node).dtype
     arguments = bound_arguments(node)
     number = arguments[1]
@@ -154,7 +168,7 @@ def _permute(lowering: Lowering, node: Node) -> Value | None:
 def _reduce(lowering: Lowering, node: Node) -> Value | None:
     """Reductions of more than two dimensions are several; those that drop dimensions other than the last one keep
     them, and a view drops them."""
-    name = operator_name(node.target)
+    name = called_operator(node)
     source = node.args[0]
     assert isinstance(source, Node)
     dims, shape = reduced_dims(node), list(shape_of(source))
@@ -178,7 +192,7 @@ def _reduce(lowering: Lowering, node: Node) -> Value | None:
 
 @rule("aten.argmax.default", "aten.argmin.default")
 def _argument_of_extreme(lowering: Lowering, node: Node) -> Value | None:
-    name = operator_name(node.target)
+    name = called_operator(node)
     source = node.args[0]
     assert isinstance(source, Node)
     dim = argument_of(node, 1, "dim")
@@ -221,17 +235,6 @@ def _pairs(dims: list[int], rank: int) -> list[list[int]]:
 @rule("sym_size.int")
 def _sym_size(lowering: Lowering, node: Node) -> Value | None:
     return lowering.call("sym_size.int", list(node.args), Symbol())
-
-
-@rule("aten._local_scalar_dense.default")
-def _local_scalar(lowering: Lowering, node: Node) -> Value | None:
-    """The element of a tensor that decides about shapes or positions."""
-    selected = node.args[0]
-    assert isinstance(selected, Node)
-    if operator_name(selected.target) == "aten.select_copy.int":
-        source, dim, index = selected.args[:3]
-        return lowering.call("et_vk.select_as_symint.default", [source, dim, index], Symbol())
-    return None
 
 
 def _same_shape(a: Any, b: Any) -> bool:

@@ -16,13 +16,13 @@ from torch.fx.passes.operator_support import create_op_support
 
 from sdk.backends.transforms.constants import is_constant, is_foldable, settled
 from sdk.backends.vulkan.graph.fusions import attention_refusal
-from sdk.backends.vulkan.op_registry import SYMBOLIC, VIEWS, get_op_features, has_impl, operator_name
+from sdk.backends.vulkan.op_registry import SYMBOLIC, VIEWS, called_operator, get_op_features, has_impl, operator_name
 from sdk.backends.vulkan.options import options_of, parse_compile_options
-from sdk.backends.vulkan.support import WRITTEN_AS, Support, name_of
+from sdk.backends.vulkan.support import WRITTEN_AS, Support
 from sdk.backends.vulkan.vulkan_preprocess import VulkanBackend
 from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
+from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data, tag_mutated_buffer
 
 __all__ = ["VulkanPartitioner", "parse_compile_options"]
 
@@ -38,6 +38,8 @@ _OURS_NOT_TO_DECOMPOSE = [
     torch.ops.aten.linear.default,
     torch.ops.aten.scaled_dot_product_attention.default,
 ]
+
+_TORCHAO = ("choose_qparams_affine", "quantize_affine", "dequantize_affine")
 
 OpKey = Any
 """An operator of ATen or of the edge dialect, or its name, such as `aten.add.Tensor`."""
@@ -80,7 +82,7 @@ class VulkanPartitioner(Partitioner):
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
         """Operators that the runtime has and the exporter would decompose."""
-        whole = list(ops_not_to_decompose)
+        whole = [*ops_not_to_decompose, *_operators_of_torchao()]
         if self._parsed.compat is None:
             whole += _OURS_NOT_TO_DECOMPOSE
 
@@ -106,6 +108,9 @@ class VulkanPartitioner(Partitioner):
                 node.meta["delegation_tag"] = tag
         logger.debug("%d partitions", len(tags))
         tag_constant_data(exported_program)
+        tag_mutated_buffer(exported_program)
+        if self._parsed.compat is not None:
+            _untag_other_state(exported_program)
         return PartitionResult(exported_program, tags)
 
     def _partitions(self, program: ExportedProgram) -> list[Partition]:
@@ -151,8 +156,24 @@ class VulkanPartitioner(Partitioner):
                 takes.discard(node)
                 why(node, "it is read outside the delegate")
         for node in list(takes):
-            if name_of(node) == "getitem" and node.args[0] not in takes:
+            if called_operator(node) == "getitem" and node.args[0] not in takes:
                 takes.discard(node)
+
+
+def _operators_of_torchao() -> list[torch._ops.OpOverload]:
+    """Those of the quantised layers; none where torchao is not imported, because then no program calls them."""
+    packets = [getattr(torch.ops.torchao, name, None) for name in _TORCHAO]
+    return [packet.default for packet in packets if packet is not None]
+
+
+def _untag_other_state(program: ExportedProgram) -> None:
+    """Leaves the buffers outside that operators other than those for key-value caches change: the original has none
+    that writes to a buffer."""
+    buffers = program.graph_signature.inputs_to_buffers
+    mutated = set(program.graph_signature.buffers_to_mutate.values())
+    for node in program.graph.nodes:
+        if buffers.get(node.name) in mutated and any("_all_bases" not in user.kwargs for user in node.users):
+            node.meta.pop("delegation_tag", None)
 
 
 def _only_with_readers(program: ExportedProgram, node: Node) -> bool:
@@ -164,7 +185,7 @@ def _only_with_readers(program: ExportedProgram, node: Node) -> bool:
 
 def _is_free(program: ExportedProgram, node: Node) -> bool:
     """Whether a call alone does not justify a delegate."""
-    name = name_of(node)
+    name = called_operator(node)
     return name == "getitem" or name in SYMBOLIC or name in VIEWS or is_foldable(program, node)
 
 
@@ -177,7 +198,7 @@ def _incomplete(program: ExportedProgram, partitions: Iterable[Partition], why: 
             why(node, "several parts read it")
             yield node
             continue
-        name = WRITTEN_AS.get(name_of(node), name_of(node))
+        name = WRITTEN_AS.get(called_operator(node), called_operator(node))
         folds = is_foldable(program, node)
         owns = folds or (has_impl(name) and get_op_features(name).supports_prepacking)
         for operand in node.all_input_nodes if owns else ():

@@ -103,7 +103,9 @@ class VkGraphBuilder:
 
     def _tensor(self, tensor: Tensor) -> schema.VkTensor:
         narrow = _NARROWED.get(tensor.dtype, tensor.dtype) if self.options.downcast_64_bit else tensor.dtype
-        stored = torch.float16 if self.options.force_fp16 and narrow == torch.float32 else narrow
+        stored = (
+            torch.float16 if self.options.force_fp16 and narrow == torch.float32 and not tensor.is_exact else narrow
+        )
         is_constant = tensor.constant is not None
         return schema.VkTensor(
             datatype=_DATATYPES[stored],

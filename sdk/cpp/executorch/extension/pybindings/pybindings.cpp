@@ -2,10 +2,14 @@
 //
 // The extension module `_portable_lib`: names and arguments here are public API, with the Python around it in
 // python/sdk/extension/pybindings.
+#include <array>
+#include <climits>
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -13,6 +17,7 @@
 #include <executorch/extension/pybindings/bundles.h>
 #include <executorch/extension/pybindings/data_loaders.h>
 #include <executorch/extension/pybindings/errors.h>
+#include <executorch/extension/pybindings/log_capture.h>
 #include <executorch/extension/pybindings/metadata.h>
 #include <executorch/extension/pybindings/programs.h>
 #include <executorch/runtime/backend/interface.h>
@@ -109,6 +114,56 @@ py::list backend_names() {
 bool backend_is_available(const std::string& name) {
   const auto* backend = runtime::get_backend_class(name.c_str());
   return backend != nullptr && backend->is_available();
+}
+
+void set_backend_option(const std::string& backend, const std::string& key,
+                        const std::variant<bool, int, std::string>& value) {
+  runtime::BackendOption option;
+  if (key.size() >= runtime::kMaxOptionKeyLength) {
+    throw py::value_error("the key of a backend's option has at most " +
+                          std::to_string(runtime::kMaxOptionKeyLength - 1) + " bytes; found " + key);
+  }
+  key.copy(option.key, key.size());
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    std::array<char, runtime::kMaxOptionValueLength> copied{};
+    if (text->size() >= copied.size()) {
+      throw py::value_error("the text of a backend's option has at most " + std::to_string(copied.size() - 1) +
+                            " bytes; found " + std::to_string(text->size()));
+    }
+    text->copy(copied.data(), text->size());
+    option.value = copied;
+  } else if (const auto* flag = std::get_if<bool>(&value)) {
+    option.value = *flag;
+  } else {
+    option.value = std::get<int>(value);
+  }
+  const LogCapture capture;
+  const runtime::Error error = runtime::set_option(backend.c_str(), {&option, 1});
+  if (error != runtime::Error::Ok) {
+    throw_error("setting the option " + key + " of " + backend, error, capture);
+  }
+}
+
+py::object get_backend_option(const std::string& backend, const std::string& key) {
+  runtime::BackendOption option;
+  if (key.size() >= runtime::kMaxOptionKeyLength) {
+    return py::none();
+  }
+  key.copy(option.key, key.size());
+  constexpr int kUnset = INT_MIN;  // a backend leaves the options alone that it does not have
+  option.value = kUnset;
+  runtime::Span<runtime::BackendOption> options(&option, 1);
+  if (runtime::get_option(backend.c_str(), options) != runtime::Error::Ok) {
+    return py::none();
+  }
+  if (const auto* text = std::get_if<std::array<char, runtime::kMaxOptionValueLength>>(&option.value)) {
+    return py::str(std::string(text->data(), strnlen(text->data(), text->size())));
+  }
+  if (const auto* flag = std::get_if<bool>(&option.value)) {
+    return py::bool_(*flag);
+  }
+  const int number = std::get<int>(option.value);
+  return number == kUnset ? py::object(py::none()) : py::object(py::int_(number));
 }
 
 size_t thread_count() {
@@ -354,6 +409,10 @@ PYBIND11_MODULE(_portable_lib, m) {
   m.def("_get_registered_backend_names", backend_names, "Names of the backends that are linked in.");
   m.def("_is_available", backend_is_available, py::arg("backend_name"),
         "Whether a backend is linked in and can run on this machine.");
+  m.def("_set_backend_option", set_backend_option, py::arg("backend_name"), py::arg("key"), py::arg("value"),
+        "Sets an option of a backend: a bool, an int or a text.");
+  m.def("_get_backend_option", get_backend_option, py::arg("backend_name"), py::arg("key"),
+        "The value of an option of a backend; None for an option or a backend that there is not.");
   m.def("_threadpool_get_thread_count", thread_count,
         "Threads that kernels and backends run on, the caller's included.");
   m.def("_unsafe_reset_threadpool", reset_threads, py::arg("num_threads"),

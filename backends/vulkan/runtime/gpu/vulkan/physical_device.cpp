@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/vulkan/physical_device.h"
+
+#include <cstdio>
+
+namespace executorch {
+namespace backends {
+namespace vulkan {
+namespace gpu {
+
+namespace {
+
+const char* kind_of(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return "discrete GPU";
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return "integrated GPU";
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return "virtual GPU";
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return "CPU";
+    default:
+      return "other";
+  }
+}
+
+}  // namespace
+
+int rank_of(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return 0;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return 1;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return 2;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return 4;
+    default:
+      return 3;
+  }
+}
+
+VkInstance make_instance(Functions& vk, std::string& problem) {
+  problem = vk.open();
+  if (!problem.empty()) {
+    return VK_NULL_HANDLE;
+  }
+  uint32_t version = 0;
+  if (vk.EnumerateInstanceVersion(&version) != VK_SUCCESS || version < VK_API_VERSION_1_1) {
+    problem = "the Vulkan library is older than 1.1; update it";
+    return VK_NULL_HANDLE;
+  }
+  VkApplicationInfo application = described<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
+  application.pApplicationName = "ExecuTorch";
+  application.apiVersion = VK_API_VERSION_1_1;
+  VkInstanceCreateInfo info = described<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO);
+  info.pApplicationInfo = &application;
+  VkInstance instance = VK_NULL_HANDLE;
+  const VkResult result = vk.CreateInstance(&info, nullptr, &instance);
+  if (result != VK_SUCCESS) {
+    problem = "Vulkan finds no driver (vkCreateInstance: " + std::to_string(result) + "); install one";
+    return VK_NULL_HANDLE;
+  }
+  if (!vk.load_instance(instance)) {
+    problem = "the Vulkan library lacks functions of version 1.1; update it";
+    if (vk.DestroyInstance != nullptr) {
+      vk.DestroyInstance(instance, nullptr);
+    }
+    return VK_NULL_HANDLE;
+  }
+  return instance;
+}
+
+std::vector<VkPhysicalDevice> devices_of(const Functions& vk, VkInstance instance) {
+  uint32_t count = 0;
+  if (vk.EnumeratePhysicalDevices(instance, &count, nullptr) != VK_SUCCESS) {
+    return {};
+  }
+  std::vector<VkPhysicalDevice> devices(count);
+  const VkResult result = vk.EnumeratePhysicalDevices(instance, &count, devices.data());
+  devices.resize(result == VK_SUCCESS || result == VK_INCOMPLETE ? count : 0);
+  return devices;
+}
+
+Properties::Properties(const Functions& vk, VkPhysicalDevice device) {
+  base.pNext = &maintenance;
+  vk.GetPhysicalDeviceProperties2(device, &base);
+  features.pNext = &half;
+  vk.GetPhysicalDeviceFeatures2(device, &features);
+}
+
+int family_of(const Functions& vk, VkPhysicalDevice device, uint32_t* timestamp_bits) {
+  uint32_t count = 0;
+  vk.GetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
+  std::vector<VkQueueFamilyProperties> families(count);
+  vk.GetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
+  for (uint32_t i = 0; i < count; ++i) {
+    if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0) {
+      *timestamp_bits = families[i].timestampValidBits;
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+std::string describe(const Properties& properties) {
+  const VkPhysicalDeviceProperties& device = properties.base.properties;
+  const VkPhysicalDeviceLimits& limits = device.limits;
+  char line[640];
+  std::snprintf(
+      line, sizeof(line),
+      "%s (%s), Vulkan %u.%u.%u; buffers to %u MiB, shared memory %u KiB, %u threads a workgroup, 3D textures "
+      "to %u, 16-bit storage %s",
+      device.deviceName, kind_of(device.deviceType), VK_API_VERSION_MAJOR(device.apiVersion),
+      VK_API_VERSION_MINOR(device.apiVersion), VK_API_VERSION_PATCH(device.apiVersion),
+      limits.maxStorageBufferRange >> 20, limits.maxComputeSharedMemorySize >> 10,
+      limits.maxComputeWorkGroupInvocations, limits.maxImageDimension3D,
+      properties.half.storageBuffer16BitAccess == VK_TRUE ? "yes" : "no");
+  return line;
+}
+
+}  // namespace gpu
+}  // namespace vulkan
+}  // namespace backends
+}  // namespace executorch

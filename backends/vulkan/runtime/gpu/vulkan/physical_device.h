@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The devices of a machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gpu/vulkan/functions.h"
+
+namespace executorch {
+namespace backends {
+namespace vulkan {
+namespace gpu {
+
+/// Opens the library and makes an instance, or says why not.
+VkInstance make_instance(Functions& vk, std::string& problem);
+
+std::vector<VkPhysicalDevice> devices_of(const Functions& vk, VkInstance instance);
+
+/// What a device is and can.
+struct Properties {
+  VkPhysicalDeviceProperties2 base =
+      described<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
+  VkPhysicalDeviceMaintenance3Properties maintenance =
+      described<VkPhysicalDeviceMaintenance3Properties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES);
+  VkPhysicalDeviceFeatures2 features =
+      described<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+  VkPhysicalDevice16BitStorageFeatures half =
+      described<VkPhysicalDevice16BitStorageFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
+
+  Properties(const Functions& vk, VkPhysicalDevice device);
+  Properties(const Properties&) = delete;
+  Properties& operator=(const Properties&) = delete;
+  const VkPhysicalDeviceLimits& limits() const { return base.properties.limits; }
+};
+
+/// How much a kind of device is preferred; the smallest number most.
+int rank_of(VkPhysicalDeviceType type);
+
+/// The queue family for kernels: the first that computes. -1 if there is none.
+int family_of(const Functions& vk, VkPhysicalDevice device, uint32_t* timestamp_bits);
+
+/// A line about a device with its limits and features, for people.
+std::string describe(const Properties& properties);
+
+}  // namespace gpu
+}  // namespace vulkan
+}  // namespace backends
+}  // namespace executorch

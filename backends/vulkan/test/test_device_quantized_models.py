@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Quantised models: what the partitioner makes of them gives the results of the quantised model in eager PyTorch on the
+device, in one delegate, and weights keep the size of their integers in the file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from hand_built import numbers
+from torch import nn
+
+pytest.importorskip("torchao")
+import lowered
+from torchao.quantization.granularity import PerAxis, PerGroup
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
+
+from sdk.backends.vulkan.quantizer.vulkan_quantizer import VulkanQuantizer
+from sdk.backends.vulkan.quantizer.vulkan_quantizer import get_symmetric_quantization_config as linear_config
+from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from sdk.exir import EdgeProgramManager
+from sdk.exir.lowered_backend_module import get_lowered_backend_modules
+from sdk.runtime import Runtime
+
+COMPAT = pytest.mark.parametrize("compat", [None, "1.4"])
+HALF = pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
+
+
+def check(
+    edge: EdgeProgramManager, model: nn.Module, *calls: tuple[torch.Tensor, ...], tolerance: float, mean: float = 1.0
+) -> int:
+    """Runs a program of one delegate on each of `calls` and returns the size of the file. `tolerance` is relative to
+    the largest number, `mean` the share of it that the mean difference may have."""
+    assert not lowered.left(edge)
+    assert len(get_lowered_backend_modules(edge.exported_program().graph_module)) == 1
+    data = edge.to_executorch().buffer
+    method = Runtime.get().load_program(data).load_method("forward")
+    for inputs in calls:
+        with torch.no_grad():
+            expected = model(*inputs)
+        difference = (method.execute(list(inputs))[0] - expected).abs()
+        assert float(difference.max()) <= tolerance * float(expected.abs().max())
+        assert float(difference.mean()) <= tolerance * mean * float(expected.abs().max())
+    return len(data)
+
+
+def layers() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(256, 192, bias=False), nn.Linear(192, 128), nn.Linear(128, 33)).eval()
+
+
+WEIGHTS = 256 * 192 + 192 * 128 + 128 * 33
+
+
+@COMPAT
+@HALF
+@pytest.mark.parametrize("config", ["8w", "4w", "8da4w"])
+def test_torchao(config: str, half: bool, compat: str | None) -> None:
+    """VK-03, VK-07, VK-08, VK-19: rows of any number, up to 6."""
+    configs = {
+        "8w": IntxWeightOnlyConfig(weight_dtype=torch.int8, granularity=PerAxis(0)),
+        "4w": IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(32)),
+        "8da4w": Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)),
+    }
+    model = layers()
+    quantize_(model, configs[config])
+    rows = {0: torch.export.Dim("rows", min=1, max=6)} if compat is None else None
+    counts = (4, 1, 6) if compat is None else (4,)
+    calls = [(numbers(count, 256),) for count in counts]
+    options = {"force_fp16": half, "compat": compat}
+    edge = lowered.lower(model, calls[0], (rows,) if rows else None, compile_options=options)
+    # Rounding activations in another order changes single integers of 8da4w.
+    size = check(edge, model, *calls, tolerance=3e-2 if half or config == "8da4w" else 1e-4, mean=0.2)
+    assert size < WEIGHTS * (1.2 if config == "8w" else 0.85)
+
+
+def test_torchao_with_batches() -> None:
+    model = layers()
+    quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)))
+    x = (numbers(2, 3, 256),)
+    check(lowered.lower(model, x), model, x, tolerance=2e-2, mean=0.2)
+
+
+@COMPAT
+@pytest.mark.parametrize("bits", [8, 4])
+@pytest.mark.parametrize("is_dynamic", [False, True], ids=["weights", "dynamic"])
+def test_pt2e(bits: int, is_dynamic: bool, compat: str | None) -> None:
+    """VK-03, VK-06, VK-08: scales of outputs; activations are quantised on the GPU."""
+    x = (numbers(5, 256),)
+    quantizer = VulkanQuantizer().set_global(linear_config(is_dynamic=is_dynamic, weight_bits=bits))
+    prepared = prepare_pt2e(torch.export.export(layers(), x).module(), quantizer)
+    prepared(*x)
+    model = convert_pt2e(prepared)
+    edge = lowered.lower_program(torch.export.export(model, x), compile_options={"compat": compat})
+    size = check(edge, model, x, tolerance=2e-2 if is_dynamic else 1e-4, mean=0.2)
+    assert size < WEIGHTS * bits / 8 * 1.3 + 4096
+
+
+class Images(nn.Module):
+    """Each kind of int8 layer: convolutions, depthwise, pointwise, transposed; sums, clamps and a linear layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.skip = nn.Conv2d(3, 16, 3, padding=1, stride=2), nn.Conv2d(16, 12, 1)
+        self.depthwise = nn.Conv2d(16, 16, 3, padding=1, groups=16, bias=False)
+        self.pointwise, self.grouped = nn.Conv2d(16, 12, 1), nn.Conv2d(12, 12, 3, groups=3, dilation=2, padding=2)
+        self.transposed = nn.ConvTranspose2d(12, 8, 3, stride=2, padding=1, output_padding=1)
+        self.shuffle, self.head = nn.PixelShuffle(2), nn.Linear(2, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = torch.relu(self.first(x))
+        y = self.skip(x)
+        x = self.pointwise(nn.functional.relu6(self.depthwise(x)))
+        x = torch.relu(self.grouped(x + y))
+        x = self.shuffle(self.transposed(x))
+        return self.head(x.mean((2, 3)))
+
+
+@COMPAT
+@pytest.mark.parametrize("by_channel", [True, False], ids=["channels", "tensor"])
+def test_static_int8(by_channel: bool, compat: str | None) -> None:
+    """VK-03, VK-19: layers between int8 tensors become one operator each."""
+    torch.manual_seed(0)
+    images = [(numbers(1, 3, 17, 22, seed=seed),) for seed in range(4)]
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=by_channel))
+    prepared = prepare_pt2e(torch.export.export(Images().eval(), images[0]).module(), quantizer)
+    for inputs in images:
+        prepared(*inputs)
+    model = convert_pt2e(prepared)
+    edge = lowered.lower_program(torch.export.export(model, images[0]), compile_options={"compat": compat})
+    called = lowered.names(edge)
+    for name in ("conv2d", "conv2d_dw", "conv2d_pw", "conv2d_transposed", "add", "linear"):
+        assert f"et_vk.q8ta_{name}.default" in called, name
+    assert "aten.convolution.default" not in called and "aten.linear.default" not in called
+    # A step of the result is 1 / 255 of its range; sums in another order move single roundings by one step.
+    check(edge, model, *images, tolerance=3 / 255)
+
+
+def test_quantised_table() -> None:
+    """VK-19: rows of a table with 4-bit numbers, which stay packed."""
+
+    class Table(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table, self.out = nn.Embedding(500, 128), nn.Linear(128, 4)
+
+        def forward(self, tokens: torch.Tensor) -> Any:
+            return self.out(self.table(tokens))
+
+    torch.manual_seed(0)
+    model = Table().eval()
+    config = IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(32))
+    quantize_(model, config, lambda module, _: isinstance(module, nn.Embedding))
+    tokens = (torch.tensor([[0, 499, 7], [3, 3, 250]]),)
+    edge = lowered.lower(model, tokens)
+    assert "et_vk.embedding_q4gsw.default" in lowered.names(edge)
+    assert check(edge, model, tokens, tolerance=1e-5) < 500 * 128 * 0.75
