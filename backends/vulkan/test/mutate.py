@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.ao.quantization.fx._decomposed  # registers the operators of quantized_decomposed
 import torch.nn.functional as F
 from hand_built import numbers
 from torch import nn
@@ -29,6 +30,7 @@ from sdk.exir.lowered_backend_module import LoweredBackendModule, get_lowered_ba
 from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
 
 EXTREMES = [0, 1, -1, 2, 3, 7, 127, 255, 65535, 2**20, 2**30, 2**31 - 1, -(2**31), 2**31, 2**32 - 1, 2**62, -(2**63)]
+HANGS = 120  # seconds
 REALS = [0.0, -1.0, 1e-30, 1e30, float("inf"), float("-inf"), float("nan"), 2.5]
 
 
@@ -197,7 +199,7 @@ def main(seed: str, first: int, rounds: int) -> None:
         dice = random.Random(number)
         print(number, file=sys.stderr, flush=True)
         data = (damaged_bytes if dice.random() < 0.4 else damaged_graph)(payload, dice)
-        faulthandler.dump_traceback_later(20, exit=True)  # a hang
+        faulthandler.dump_traceback_later(HANGS, exit=True)
         try:
             file = LoweredBackendModule(original, "VulkanBackend", data, []).buffer()
             program = _load_for_executorch_from_buffer(file)
