@@ -154,7 +154,7 @@ def widened_arange(node: Node) -> str | None:
 
 
 def check_index_put(node: Node) -> str | None:
-    indices = [index for index in node.args[1] if index is not None]  # type: ignore[union-attr]
+    indices = [index for index in node.args[1] if index is not None]
     if len(indices) != 1 or value_of(indices[0]).dim() != 1:
         return "it writes at several tensors of indices, or at one of more than one dimension"
     return "it accumulates" if argument_of(node, 3, "accumulate", False) else None
@@ -192,7 +192,7 @@ def _check_caches(node: Node) -> str | None:
     operands = [value for value in node.kwargs.values() if isinstance(value, Node)]
     if any(tensor.dtype not in FLOATS for operand in operands for tensor in tensors_in(operand)):
         return "its operands are neither float16 nor float32"
-    for cache in node.kwargs.get("_all_bases") or ():  # type: ignore[union-attr]
+    for cache in node.kwargs.get("_all_bases") or ():
         if not isinstance(cache, Node) or list(cache.users) != [node]:
             return f"its cache {cache} is read elsewhere, too"
         if cache.op != "placeholder" and not _is_changed_cache(cache):

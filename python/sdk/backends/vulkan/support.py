@@ -125,8 +125,8 @@ class Support:
             return attention_refusal(node)
         if name == "aten._local_scalar_dense.default":
             return scalar_refusal(self.program, node)
-        for cache in node.kwargs.get("_all_bases") or ():  # type: ignore[union-attr]
-            if cache.op == "placeholder" and cache.name not in self.program.graph_signature.inputs_to_buffers:  # type: ignore[union-attr]
+        for cache in node.kwargs.get("_all_bases") or ():
+            if cache.op == "placeholder" and cache.name not in self.program.graph_signature.inputs_to_buffers:
                 return f"its cache {cache} is no buffer of the program"
         return (
             self._dtypes(name, features, node)

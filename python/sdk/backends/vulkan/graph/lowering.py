@@ -159,7 +159,8 @@ class Lowering:
         values = [self._argument(features, position, argument) for position, argument in enumerate(args)]
         found = result if isinstance(result, Tensor | Symbol) else self._new(result)
         for position in EXACT.get(name, ()):
-            for tensor in tensors_of(values[position] if position >= 0 else found[0]):
+            scales = values[position] if position >= 0 else next(tensors_of(found))
+            for tensor in tensors_of(scales):
                 tensor.is_exact = True
         call = Call(name, values, found, list(self._writing), features)
         if name in CHANGES_STATE:

@@ -216,7 +216,7 @@ def _bias(lowering: Lowering, bias: Any) -> tuple[bool, Tensor | None]:
 def _linear_operands(program: ExportedProgram, layer: Node) -> tuple[Any, Any, Any]:
     """The input, the weight [outputs, inputs] and the bias of a linear layer, however it is decomposed."""
     if called_operator(layer) == "aten.linear.default":
-        return (*layer.args, None)[:3]  # type: ignore[return-value]
+        return (*layer.args, None)[:3]
     bias, x, weight = layer.args[:3] if called_operator(layer) == "aten.addmm.default" else (None, *layer.args[:2])
     scaled = any(argument_of(layer, 9, name, 1) != 1 for name in ("beta", "alpha"))
     return x, None if scaled else untransposed(program, weight), bias
