@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-SEEDS = ("convolutions", "attention", "shapes", "quantised", "cache")
-ROUNDS = 80
+SEEDS = ("quantised", "cache")
+ROUNDS = 30
 
 
 def mutate(seed: str, first: int, rounds: int, timeout: int) -> subprocess.CompletedProcess[str]:
