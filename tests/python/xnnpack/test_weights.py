@@ -56,6 +56,32 @@ def test_programs_with_the_same_weights_compute_the_same() -> None:
         del methods[0], models[0]  # others keep what they use
 
 
+def test_the_receipt_says_that_quantised_weights_become_floats() -> None:
+    """Weights alone are quantised: 128 x 256 and 256 x 128 of one byte become as many of four. With activations that
+    are quantised too, and in static int8, weights stay integers."""
+    from torchao.quantization import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
+    from torchao.quantization.granularity import PerGroup
+
+    row = (torch.randn(1, 128),)
+
+    def notes(model: nn.Module, inputs: tuple[torch.Tensor, ...]) -> list[str]:
+        program = to_edge_transform_and_lower(export(model, inputs), partitioner=[XnnpackPartitioner()])
+        return [note for note in program.to_executorch().get_receipt().notes if "stored as floats" in note]
+
+    def layers() -> nn.Module:
+        return nn.Sequential(nn.Linear(128, 256), nn.Linear(256, 128)).eval()
+
+    assert notes(layers(), row) == []
+    for dtype in (torch.int8, torch.int4):
+        quantize_(alone := layers(), IntxWeightOnlyConfig(weight_dtype=dtype, granularity=PerGroup(32)))
+        (note,) = notes(alone, row)
+        assert f"2 quantised weights are stored as floats, {2 * 128 * 256 * 4} bytes instead of {2 * 128 * 256}" in note
+    config = Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32))
+    quantize_(both := layers(), config)
+    assert notes(both, row) == []
+    assert notes(quantize(nn.Conv2d(4, 6, 3).eval(), IMAGE), IMAGE) == []
+
+
 def test_damaged_payloads_are_refused_or_run() -> None:
     """No byte of a payload leads the runtime out of its memory."""
     torch.manual_seed(0)

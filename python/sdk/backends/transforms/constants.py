@@ -79,6 +79,11 @@ def get_constant(program: ExportedProgram, node: Any) -> torch.Tensor | None:
         return known.computed[node]
 
 
+def computed_constants(program: ExportedProgram) -> dict[Node, torch.Tensor]:
+    """The calls that `get_constant` has computed since `settled` was entered, and their results."""
+    return dict(_known(program).computed)
+
+
 def is_foldable(program: ExportedProgram, node: Node) -> bool:
     """Whether a call computes a tensor, no larger than its operands, from constants alone."""
     known = _known(program)

@@ -10,7 +10,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
-from sdk.backends.transforms.constants import is_foldable, settled
+from sdk.backends.transforms.constants import computed_constants, is_foldable, settled
+from sdk.backends.transforms.dynamic_quantization import name_of
 from sdk.backends.xnnpack.backend import BACKEND
 from sdk.backends.xnnpack.operators.branches import joined_branches
 from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
@@ -26,6 +27,7 @@ from sdk.backends.xnnpack.unread_rows import skip_unread_rows
 from sdk.exir.backend._messages import source_of
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
 from sdk.exir.backend.compile_spec_schema import CompileSpec
+from sdk.exir.backend.declarations import declare_note
 
 _OPERATORS = {name: cls() for cls in ALL_PARTITIONER_CONFIGS for name in cls.target_names}
 
@@ -97,6 +99,7 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) ->
             raise RuntimeError(f"a delegate of XNNPACK returns tensors; {result!r} is none")
         writer.add_output(result)
     graph = writer.graph()
+    _note_dequantized_weights(edge_program)
     return PreprocessResult(
         serialize_xnnpack_binary(graph, bytearray()),
         debug_handle_map=writer.handles,
@@ -107,6 +110,24 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) ->
         ),
         memory_padding=BACKEND.memory_padding,
     )
+
+
+def _note_dequantized_weights(edge_program: ExportedProgram) -> None:
+    """Declares that quantised weights are stored as floats, which makes them several times larger. XNNPACK computes
+    with quantised weights only where the activations are quantised too."""
+    weights = [
+        (operand.meta["val"], tensor)
+        for node, tensor in computed_constants(edge_program).items()
+        if "dequantize" in name_of(node)
+        and isinstance(operand := node.args[0], Node)
+        and operand.meta["val"].element_size() < tensor.element_size()
+    ]
+    if weights:
+        before, after = (sum(tensor.nbytes for tensor in tensors) for tensors in zip(*weights, strict=True))
+        declare_note(
+            f"{len(weights)} quantised weights are stored as floats, {after} bytes instead of {before}, because their "
+            "layers compute in floats; quantise the activations too, as 8da4w does, or leave these layers to kernels"
+        )
 
 
 def _in_place_outputs(inputs: list[Node], outputs: list[Node]) -> dict[int, int]:
