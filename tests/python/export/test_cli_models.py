@@ -258,7 +258,7 @@ def test_exp_16_a_target_gives_the_rest_to_the_default_backend(codec: str, expor
     """EXP-16: `get_ios_recipe` joins the backend that declares the target and the default one for CPUs."""
     default = registry.default_backend()
     assert default is not None
-    assert list(target_recipes.targets("ios")) == ["ios-command"] and not target_recipes.targets("android")
+    assert "ios-command" in target_recipes.targets("ios") and "ios-command" not in target_recipes.targets("android")
     lowering = target_recipes.get_ios_recipe("ios-command").lowering_recipe
     assert lowering is not None and lowering.partitioners is not None
     assert [type(p) for p in lowering.partitioners] == [OnlyRelu, default.find("partitioner")]

@@ -310,9 +310,9 @@ def test_an_operator_without_a_kernel_is_a_loss() -> None:
 
 
 def test_without_the_runtime_strict_does_not_pretend_to_know(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sdk.devtools.report as module
+    from sdk.devtools.report import _receipt_of
 
-    monkeypatch.setattr(module, "runtime_operators", lambda: None)
+    monkeypatch.setattr(_receipt_of, "runtime_operators", lambda: None)
     receipt = receipt_of(Net(), (X,))
     assert not receipt.kernels_checked and "was not checked" in str(receipt)
     with pytest.raises(LossError, match="could not be checked"):
