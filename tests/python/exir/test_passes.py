@@ -191,10 +191,19 @@ def test_pattern_bound_to_an_operator():
 
 
 def test_import_is_cheap():
-    """Importing the package adds at most a second of CPU time to importing torch."""
+    """Importing the compiler loads nothing that takes long and that not every model needs."""
     code = (
-        "import time, torch; start = time.process_time(); import sdk.exir; "
-        "from sdk.exir import to_edge, EdgeCompileConfig, ExecutorchBackendConfig; print(time.process_time() - start)"
+        "import sys; from sdk.exir import to_edge, EdgeCompileConfig, ExecutorchBackendConfig; "
+        "print(*(name for name in sys.argv[1:] if name in sys.modules))"
     )
-    seconds = float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
-    assert seconds < 1.0
+    slow = [
+        "torch._dynamo",
+        "torch._inductor",
+        "torch._export.serde",
+        "torch.onnx",
+        "torchao",
+        "pandas",
+        "sdk.backends",
+    ]
+    loaded = subprocess.run([sys.executable, "-c", code, *slow], capture_output=True, text=True, check=True).stdout
+    assert loaded.split() == []

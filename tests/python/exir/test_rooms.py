@@ -18,10 +18,12 @@ SOURCES = Path(__file__).resolve().parents[3] / "python"
 
 _REGISTERS_QUANTISED = "registering the operators of quantised models loads torch.ao.quantization, which takes 0.2 s"
 _LOADS_DYNAMO = "torch._export.serde loads TorchDynamo, which takes a second, and only saving a record needs it"
+_LOADS_TORCH = "commands that read files use the data model, and work without PyTorch"
 _REGISTERS = "operators of a namespace are registered when the namespace is first used"
 
 LAZY = {
     ("sdk.exir.record", "sdk.exir.serde.serialize"): _LOADS_DYNAMO,
+    ("sdk.exir.tensor_layout", "sdk.exir.tensor"): _LOADS_TORCH,
     ("sdk.exir._to_executorch", "sdk.exir.passes.quant_fusion_pass"): _REGISTERS_QUANTISED,
     ("sdk.exir.operator.convert", "sdk.exir.operator.quantized_kernel_ops"): _REGISTERS_QUANTISED,
     ("sdk.exir.quantization.embeddings", "sdk.exir.operator.quantized_ops"): _REGISTERS_QUANTISED,
