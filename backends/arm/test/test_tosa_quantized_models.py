@@ -21,6 +21,7 @@ def test_a_model(name: str, tolerance: float) -> None:
     lowered = lower(converted, inputs, BOTH)
     assert len(lowered.payloads) == 1
     assert all("quantize" in node for node in lowered.left())
-    assert lowered.operators["RESCALE"] > lowered.operators["MUL"]
+    # Each layer's int32 sums become int8 again; what has no integer lowering, such as a softmax, multiplies floats.
+    assert lowered.operators["RESCALE"] >= lowered.operators["CONV2D"] + lowered.operators["DEPTHWISE_CONV2D"] > 0
     with torch.no_grad():
         assert_close(lowered.run(*inputs), converted(*inputs), tolerance)
