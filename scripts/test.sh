@@ -51,8 +51,9 @@ declare_steps() {
   gate_step documents 2 "doxygen=doxygen"
   gate_step page 2 "chromium=chromium" "npm=npm"
   gate_step apple 2 "${apple[@]}"
-  gate_step demo-backend 2
   gate_step aarch64 2 "${aarch64[@]}"
+  long_step asan-backends
+  long_step demo-backend
   long_step fuzz "${fuzz[@]}"
   long_step fuzz-long "${fuzz[@]}"
   long_step aten
@@ -169,14 +170,16 @@ step_tsan() {
   TSAN_OPTIONS=die_after_fork=0 build_and_test tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_BACKENDS=linux \
     -DEXECUTORCH_BUILD_KERNELS_LLM=ON -DEXECUTORCH_SANITIZE=thread
 }
-# With event tracers: tests that need them run here; tests that need a build without them run in the step cpp.
+# With event tracers: tests that need them run here; tests that need a build without them run in the step cpp. Backends bring
+# hundreds of files of third parties, which only the long step compiles.
 step_asan() {
   ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-    build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_DEVTOOLS=ON \
+    build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DEXECUTORCH_BUILD_BACKENDS=${1:-none}" -DEXECUTORCH_BUILD_DEVTOOLS=ON \
     -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON \
     -DEXECUTORCH_ENABLE_EVENT_TRACER=ON \
     -DEXECUTORCH_SANITIZE=address,undefined
 }
+step_asan-backends() { step_asan linux; }
 
 # All of PyTorch's samples of every operator, and the conformance suite with its sweep, on the libraries that Python
 # links by default, under both sanitizers. A crash fails only its test, and leaves a report. Leaks are checked in the
