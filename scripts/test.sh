@@ -187,7 +187,7 @@ step_asan-backends() { step_asan linux; }
 # not run again. test_first_samples is left out, because its samples are among all of them.
 step_operators-asan() {
   local folder="${root}/build/operators-asan"
-  # With the options of the step asan, whose object files ccache has.
+  # With the options of the step asan-backends, whose object files ccache has.
   cmake -S . -B "${folder}" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=address,undefined \
     -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_PYBIND=ON -DPython_EXECUTABLE="${python}" -DPython3_EXECUTABLE="${python}" \
     -Dpybind11_DIR="$("${python}" -m pybind11 --cmakedir)" &&
@@ -241,7 +241,7 @@ step_interop() {
 
 # The Java and Kotlin library, on this machine's JVM.
 step_android() { EXECUTORCH_BUILD="${root}/build/release" sdk/android/test; }
-# With the libraries of the step asan, which have event tracers: here Java and Kotlin write ETDumps.
+# With the libraries of the step asan-backends, which have event tracers: here Java and Kotlin write ETDumps.
 step_android-asan() { EXECUTORCH_BUILD="${root}/build/asan" sdk/android/test --asan; }
 
 # Firmware for three boards, in an emulator.
