@@ -61,15 +61,12 @@ void extremes_of_halves(const void* x, const void* y, bool is_one, bool largest,
            static_cast<hwy::float16_t*>(out), bytes / sizeof(hwy::float16_t));
 }
 
-/// Whether any element is finite and above `limit`.
-bool has_finite_above(const float* in, size_t count, float limit) {
-  auto found = hn::MaskFalse(Tag());
-  const Vec least = vector::constant(limit);
-  for_vectors(count, [&](size_t i, auto load, auto) HWY_ATTR {
-    const Vec x = load(in + i);
-    found = hn::Or(found, hn::And(hn::Gt(x, least), hn::IsFinite(x)));
-  });
-  return !hn::AllFalse(Tag(), found);
+/// Whether all elements are at most `limit`; NaN is not.
+bool are_at_most(const float* in, size_t count, float limit) {
+  auto all = hn::Not(hn::MaskFalse(Tag()));
+  const Vec most = vector::constant(limit);
+  for_vectors(count, [&](size_t i, auto load, auto) HWY_ATTR { all = hn::And(all, hn::Le(load(in + i), most)); });
+  return hn::AllTrue(Tag(), all);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -92,7 +89,7 @@ HWY_EXPORT(sqrt_halves);
 HWY_EXPORT(rsqrt_floats);
 HWY_EXPORT(extremes_of_floats);
 HWY_EXPORT(extremes_of_halves);
-HWY_EXPORT(has_finite_above);
+HWY_EXPORT(are_at_most);
 
 using Uparams = union xnn_unary_uparams;
 
@@ -137,10 +134,10 @@ void log_kernel(size_t batch, const void* in, void* out, const Uparams* params) 
   auto* y = static_cast<float*>(out);
   for (size_t left = batch / sizeof(float); left > 0;) {
     const size_t count = std::min(kBlock, left);
-    if (HWY_DYNAMIC_DISPATCH(has_finite_above)(x, count, kLimit)) {
-      std::transform(x, x + count, y, [](float value) { return std::log(value); });
-    } else {
+    if (HWY_DYNAMIC_DISPATCH(are_at_most)(x, count, kLimit)) {
       fast_log(count * sizeof(float), x, y, params);
+    } else {
+      std::transform(x, x + count, y, [](float value) { return std::log(value); });
     }
     x += count;
     y += count;
