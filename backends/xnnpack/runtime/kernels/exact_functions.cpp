@@ -118,10 +118,18 @@ void half_extreme_kernel(size_t batch, const void* x, const void* y, void* out, 
 
 void replace(const xnn_binary_elementwise_config* config, xnn_vbinary_ukernel_fn of_two,
              xnn_vbinary_ukernel_fn of_one) {
-  if (config != nullptr) {
-    auto* kernels = const_cast<xnn_binary_elementwise_config*>(config);
-    kernels->op_ukernel = of_two;
-    kernels->opc_ukernel = kernels->ropc_ukernel = of_one;
+  auto* kernels = const_cast<xnn_binary_elementwise_config*>(config);
+  kernels->op_ukernel = of_two;
+  kernels->opc_ukernel = kernels->ropc_ukernel = of_one;
+}
+
+/// Replaces maximum or minimum in float16. XNNPACK takes its reference kernel on processors for which it has no other.
+void replace_in_halves(const xnn_binary_elementwise_config* config, xnn_binary_operator op,
+                       xnn_vbinary_ukernel_fn of_two, xnn_vbinary_ukernel_fn of_one) {
+  if (config == nullptr) {
+    replace(xnn_init_binary_reference_config(op, xnn_datatype_fp16), of_two, of_one);
+  } else if (!HWY_ARCH_ARM_A64) {  // which has instructions for float16
+    replace(config, of_two, of_one);
   }
 }
 
@@ -161,9 +169,11 @@ void use_exact_functions() {
   fast_log = replace(xnn_init_f32_log_config(), log_kernel);
   if (!HWY_ARCH_ARM_A64) {  // which has instructions for float16
     replace(xnn_init_f16_sqrt_config(), half_sqrt_kernel);
-    replace(xnn_init_f16_vmax_config(), half_extreme_kernel<false, true>, half_extreme_kernel<true, true>);
-    replace(xnn_init_f16_vmin_config(), half_extreme_kernel<false, false>, half_extreme_kernel<true, false>);
   }
+  replace_in_halves(xnn_init_f16_vmax_config(), xnn_binary_maximum, half_extreme_kernel<false, true>,
+                    half_extreme_kernel<true, true>);
+  replace_in_halves(xnn_init_f16_vmin_config(), xnn_binary_minimum, half_extreme_kernel<false, false>,
+                    half_extreme_kernel<true, false>);
 }
 
 }  // namespace xnnpack

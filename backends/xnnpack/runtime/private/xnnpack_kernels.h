@@ -12,4 +12,5 @@
 #include <xnnpack/hardware-config.h>
 #include <xnnpack/microparams.h>
 #include <xnnpack/pack.h>
+#include <xnnpack/reference-config.h>
 #include <xnnpack/requantization.h>

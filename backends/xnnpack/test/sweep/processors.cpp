@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "kernels/depthwise.h"
+#include "kernels/exact_functions.h"
 #include "kernels/exact_windows.h"
 #include "kernels/products.h"
 #include "private/xnnpack_kernels.h"
@@ -104,6 +105,7 @@ void become(const Processor& processor) {
     use_integer_products();
     use_depthwise();
     use_exact_windows();
+    use_exact_functions();
   }
 }
 
@@ -164,11 +166,11 @@ std::vector<Processor> processors() {
   return found;
 }
 
-void expect_on_each_processor(const std::function<void()>& sweep) {
+void expect_on_each_processor(const std::function<void()>& sweep, bool only_with_our_kernels) {
   // Report failures at the end: a child process would begin with those of its parent.
   std::vector<std::string> failed;
   for (const Processor& processor : processors()) {
-    if (!run_on(processor, sweep)) {
+    if ((processor.has_our_kernels || !only_with_our_kernels) && !run_on(processor, sweep)) {
       failed.push_back(processor.name);
     }
   }

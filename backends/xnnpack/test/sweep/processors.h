@@ -32,7 +32,8 @@ std::vector<Processor> processors();
 
 /// Runs `sweep` once for each of processors(), in a process of its own whose XNNPACK is initialised for it, and expects
 /// that no expectation fails there and that the process ends.
-void expect_on_each_processor(const std::function<void()>& sweep);
+/// @param only_with_our_kernels Whether processors with XNNPACK's kernels alone are left out.
+void expect_on_each_processor(const std::function<void()>& sweep, bool only_with_our_kernels = false);
 
 }  // namespace xnnpack
 }  // namespace backends
