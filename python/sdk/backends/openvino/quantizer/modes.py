@@ -41,8 +41,13 @@ class QuantizationMode(Enum):
 
 
 @functools.cache  # torchao compares configurations by the identity of their observers
-def configuration(mode: QuantizationMode) -> QuantizationConfig:
-    """How a mode that quantises activations does it. Such modes need calibration."""
+def configuration(mode: QuantizationMode, overflow_fix: bool) -> QuantizationConfig:
+    """How a mode that quantises activations does it. Such modes need calibration.
+
+    With `overflow_fix` weights have 7 bits. CPUs without VNNI add two products of an unsigned and a signed byte in 16
+    bits (vpmaddubsw), which saturates: 2 * 255 * 127 is more than 32767, 2 * 255 * 63 is not.
+    """
+    limit = 63 if overflow_fix else 127
     scheme = torch.per_tensor_symmetric if mode.is_symmetric else torch.per_tensor_affine
     activation = QuantizationSpec(
         dtype=torch.int8,
@@ -54,8 +59,8 @@ def configuration(mode: QuantizationMode) -> QuantizationConfig:
     )
     weight = QuantizationSpec(
         dtype=torch.int8,
-        quant_min=-127,
-        quant_max=127,
+        quant_min=-limit,
+        quant_max=limit,
         qscheme=torch.per_channel_symmetric,
         ch_axis=0,
         is_dynamic=False,

@@ -45,17 +45,28 @@ class OpenVINOQuantizer(Quantizer):
             Layers whose number of inputs is no multiple get int8 weights.
         all_layers: In the modes with int4, whether embeddings, and the last linear layer, have int4 too; otherwise they
             get int8, because they lose most.
+        overflow_fix: In the modes with int8 activations, "enable" for weights of 7 bits, with which sums do not
+            saturate on CPUs without VNNI; "disable" for 8 bits, for programs that run on CPUs with VNNI only. nncf's
+            "first_layer_only" is a ValueError.
     """
 
     def __init__(
-        self, *, mode: QuantizationMode = QuantizationMode.INT8_SYM, group_size: int = 32, all_layers: bool = False
+        self,
+        *,
+        mode: QuantizationMode = QuantizationMode.INT8_SYM,
+        group_size: int = 32,
+        all_layers: bool = False,
+        overflow_fix: str = "enable",
     ) -> None:
         super().__init__()
         if not isinstance(mode, QuantizationMode):
             raise TypeError(f"mode is {mode!r}; expected a QuantizationMode")
         if group_size != -1 and group_size < 1:
             raise ValueError(f"group_size is {group_size}; expected -1 or a positive number")
+        if overflow_fix not in ("enable", "disable"):
+            raise ValueError(f"overflow_fix is {overflow_fix!r}; expected 'enable' or 'disable'")
         self.mode, self.group_size, self.all_layers = mode, group_size, all_layers
+        self.overflow_fix = overflow_fix
         self._ignored = IgnoredScope()
 
     def set_ignored_scope(
@@ -91,9 +102,10 @@ class OpenVINOQuantizer(Quantizer):
             self._annotate_weights(nodes)
             return model
         layers = (*CONVOLUTIONS, *TRANSPOSED, *LINEAR)
+        config = configuration(self.mode, self.overflow_fix == "enable")
         for node in nodes:
             if self.mode is not QuantizationMode.INT8_TRANSFORMER or node.target in layers:
-                annotate_part(node, configuration(self.mode), lambda part: True)
+                annotate_part(node, config, lambda part: True)
         return model
 
     def validate(self, model: GraphModule) -> None:
