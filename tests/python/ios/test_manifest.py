@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The products that sdk/ios/Package.swift offers, evaluated by Swift if sdk/ios/test has installed it."""
+"""The products that Package.swift offers, evaluated by Swift if sdk/ios/test has installed it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 _ROOT = Path(__file__).parents[3]
-_PACKAGE = _ROOT / "sdk/ios"
 _CACHE = _ROOT / ".cache/swift"
 _LIST = [_ROOT / "scripts/backend_manifests.py", "--platform", "ios", "--list", "product"]
 _BACKENDS = subprocess.run(_LIST, capture_output=True, text=True, check=True).stdout.split()
@@ -24,10 +24,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def _products(folder: Path, *environment: str) -> dict[str, list[str]]:
-    """Name -> targets."""
+def _manifest(folder: Path, *environment: str) -> dict[str, Any]:
     command = [
-        _PACKAGE / "test",
+        _ROOT / "sdk/ios/test",
         "--in",
         folder,
         "env",
@@ -38,8 +37,12 @@ def _products(folder: Path, *environment: str) -> dict[str, list[str]]:
         "none",
         "dump-package",
     ]
-    manifest = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    return {product["name"]: product["targets"] for product in manifest["products"]}
+    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
+
+def _products(folder: Path, *environment: str) -> dict[str, list[str]]:
+    """Name -> targets."""
+    return {product["name"]: product["targets"] for product in _manifest(folder, *environment)["products"]}
 
 
 @pytest.fixture
@@ -49,16 +52,16 @@ def on_a_mac() -> Iterator[Path]:
     folder = tree / "sdk" / "ios"
     folder.mkdir(parents=True)
     (tree / "backends").symlink_to(_ROOT / "backends")
-    (folder / "Backends").symlink_to(_PACKAGE / "Backends")
-    text = (_PACKAGE / "Package.swift").read_text()
+    (folder / "Backends").symlink_to(_ROOT / "sdk/ios/Backends")
+    text = (_ROOT / "Package.swift").read_text()
     assert text.count("#if canImport(Darwin)") == 1
-    (folder / "Package.swift").write_text(text.replace("#if canImport(Darwin)", "#if true"))
-    yield folder
+    (tree / "Package.swift").write_text(text.replace("#if canImport(Darwin)", "#if true"))
+    yield tree
     shutil.rmtree(tree)
 
 
 def test_ios01_every_product_has_one_with_log_messages_beside_it() -> None:
-    products = _products(_PACKAGE, "EXECUTORCH_PLATFORM=apple")
+    products = _products(_ROOT, "EXECUTORCH_PLATFORM=apple")
     names = _PARTS | {"ExecuTorchObjC"}
     assert products.keys() == names | {f"{name}_debug" for name in names}
     for name in names:
@@ -67,7 +70,7 @@ def test_ios01_every_product_has_one_with_log_messages_beside_it() -> None:
 
 
 def test_ios02_elsewhere_a_manifest_may_name_the_same_products() -> None:
-    products = _products(_PACKAGE)
+    products = _products(_ROOT)
     assert products.keys() == _PARTS | {f"{name}_debug" for name in _PARTS}
     assert not any(target.endswith("_library") for targets in products.values() for target in targets)
 
@@ -78,7 +81,7 @@ def test_ios01_what_was_built_is_offered(on_a_mac: Path) -> None:
     backend = _BACKENDS[0]
     built = ("executorch_debug", backend, "kernels_quantized_debug", "kernels_optimized")
     for name in built:
-        (on_a_mac / f"Frameworks/{name}.xcframework").mkdir(parents=True)
+        (on_a_mac / f"sdk/ios/Frameworks/{name}.xcframework").mkdir(parents=True)
     # The quantized kernels need those of all operators, of their kind.
     assert _products(on_a_mac) == {
         "executorch_debug": ["ExecuTorch", "executorch_debug_library"],
@@ -86,3 +89,17 @@ def test_ios01_what_was_built_is_offered(on_a_mac: Path) -> None:
         backend: [backend, f"{backend}_library"],
         "kernels_optimized": ["kernels_optimized", "kernels_optimized_library"],
     }
+
+
+def test_the_tag_of_a_release_names_archives_and_their_checksums(on_a_mac: Path) -> None:
+    """IOS-03: what scripts/make_release writes into the tag."""
+    names = ["executorch", "kernels_optimized", _BACKENDS[0]]
+    checksums = {name: f"{index:064x}" for index, name in enumerate(names)}
+    release = {"version": "1.2.3", "url": "https://example.com/v1.2.3", "checksums": checksums}
+    (on_a_mac / "sdk/ios/release.json").write_text(json.dumps(release))
+    manifest = _manifest(on_a_mac)
+    binaries = {target["name"]: target for target in manifest["targets"] if target["type"] == "binary"}
+    assert {name: (target["url"], target["checksum"]) for name, target in binaries.items()} == {
+        f"{name}_library": (f"https://example.com/v1.2.3/{name}.xcframework.zip", checksums[name]) for name in names
+    }
+    assert {product["name"] for product in manifest["products"]} == {*names, "ExecuTorchObjC"}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The public API of the Swift package changes only on purpose."""
+"""The public API of the Swift package changes only on purpose, and its documentation links to what exists."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,3 +58,54 @@ def test_every_kind_of_declaration_is_found() -> None:
         "Net: public subscript(index: Int) -> Int",
         "Net: public typealias Index = Int",
     ]
+
+
+def _documented_paths() -> set[str]:
+    """The paths by which DocC knows the public declarations, such as `Module/execute(_:_:)`."""
+    paths = set()
+    for line in (IOS / "api/ExecuTorch.txt").read_text().splitlines():
+        outer, declaration = re.fullmatch(r"(?:([\w.]+): )?((?:public|open|case) .*)", line).groups()
+        name = re.search(
+            r"\b(?:class|struct|enum|protocol|func|let|var|case|typealias) (\w+|`\w+`)|\binit\b", declaration
+        )
+        if name is None:
+            continue
+        path = (name[1] or "init").strip("`")
+        if re.search(r"\b(?:func|init)\b", name[0]):
+            path += f"({_labels(declaration[name.end() :])})"
+        paths.add(f"{outer.replace('.', '/')}/{path}" if outer else path)
+    return paths
+
+
+def _labels(signature: str) -> str:
+    """`<T>(_ a: (Int) -> T, b: Int) throws` -> `_:b:`."""
+    depth, labels, at_start = 0, "", False
+    for at, letter in enumerate(signature):
+        if letter in "([":
+            depth += 1
+            at_start = depth == 1
+        elif letter in ")]":
+            depth -= 1
+            if depth == 0:
+                break
+        elif letter == "," and depth == 1:
+            at_start = True
+        elif at_start and letter != " ":
+            labels += re.match(r"\w+", signature[at:])[0] + ":"
+            at_start = False
+    return labels
+
+
+def test_the_documentation_links_to_public_declarations() -> None:
+    paths = _documented_paths()
+    assert {"Module/forward(_:)", "Tensor/withUnsafeBytes(_:)", "ValueTag/optionalTensorList", "Value/tag"} <= paths
+    page = (IOS / "Sources/ExecuTorch/ExecuTorch.docc/ExecuTorch.md").read_text()
+    links = re.findall(r"(?<!`)``([^`\n]+)``(?!`)", page.partition("\n")[2])
+    assert links and set(links) <= paths, set(links) - paths
+    # Every declaration that is in no type has its place among the topics.
+    topics = re.findall(r"^- ``([^`]+)``$", page, re.M)
+    assert sorted(topics) == sorted(path for path in paths if "/" not in path)
+    for source in (IOS / "Sources/ExecuTorch").glob("*.swift"):
+        # In a comment, a link may begin at the type around it.
+        for link in re.findall(r"``([^`]+)``", source.read_text()):
+            assert any(path == link or path.endswith(f"/{link}") for path in paths), f"{source.name}: {link}"

@@ -3,10 +3,13 @@
 import Foundation
 import PackageDescription
 
-// On Apple platforms the runtime is a set of xcframeworks; scripts/build_apple_frameworks.sh builds them and links them
-// into Frameworks/ here. Elsewhere it is the shared library of the C interface (executorch_c), which pkg-config finds.
-// That library has all kernels and backends, so the products of these names are empty there; they exist for an app's
-// manifest to work on both. EXECUTORCH_PLATFORM=apple gives the Apple manifest, with all products, on any system.
+// The Swift package, whose sources are in sdk/ios. On Apple platforms the runtime is a set of xcframeworks:
+// - in the tag of a release: archives, whose addresses and checksums are in sdk/ios/release.json (docs/releasing.md);
+// - in a checkout: what scripts/build_apple_frameworks.sh built and linked into sdk/ios/Frameworks.
+// Elsewhere it is the shared library of the C interface (executorch_c), which pkg-config finds. That library has all
+// kernels and backends, so the products of these names are empty there; they exist for an app's manifest to work on
+// both. EXECUTORCH_PLATFORM=apple gives the Apple manifest, with all products, on any system.
+let sources = "sdk/ios"
 let showsAll = Context.environment["EXECUTORCH_PLATFORM"] == "apple"
 #if canImport(Darwin)
   let isApple = true
@@ -15,25 +18,41 @@ let showsAll = Context.environment["EXECUTORCH_PLATFORM"] == "apple"
 #endif
 
 // The products of backends are named backend_<name>. The backend.json files in this checkout say which backends are for
-// iOS. frameworks/backend_targets.py, which scripts/build_apple_frameworks.sh runs, writes their targets into
-// Backends/.
+// iOS. sdk/ios/frameworks/backend_targets.py, which scripts/build_apple_frameworks.sh runs, writes their targets into
+// sdk/ios/Backends/.
 struct Backend: Decodable {
   let name: String
   let platforms: [String]
 }
+
+// The binaries of a release: SwiftPM downloads them, and refuses one with another checksum.
+struct Release: Decodable {
+  let url: String
+  let checksums: [String: String]
+}
+let release: Release? = {
+  let file = "\(Context.packageDirectory)/\(sources)/release.json"
+  guard let json = FileManager.default.contents(atPath: file) else { return nil }
+  guard let release = try? JSONDecoder().decode(Release.self, from: json) else {
+    fatalError("\(file) cannot be read: scripts/make_release writes it for the tag of a release; a checkout has none")
+  }
+  return release
+}()
+
 let backends: [String] = {
   func inside(_ folder: String) -> [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.sorted().map { "\(folder)/\($0)" }
   }
-  let folders = inside("\(Context.packageDirectory)/../../backends")
+  let folders = inside("\(Context.packageDirectory)/backends")
   return (folders + folders.flatMap(inside)).compactMap { folder in
     guard let json = FileManager.default.contents(atPath: "\(folder)/backend.json") else { return nil }
     guard let backend = try? JSONDecoder().decode(Backend.self, from: json) else {
       fatalError("\(folder)/backend.json cannot be read: scripts/backend_manifests.py says what is wrong with it")
     }
     let product = "backend_\(backend.name.split(separator: "/").last ?? "")"
-    let isThere = showsAll || FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/Backends/\(product)")
+    let target = "\(Context.packageDirectory)/\(sources)/Backends/\(product)"
+    let isThere = showsAll || FileManager.default.fileExists(atPath: target)
     return backend.platforms.contains("ios") && isThere ? product : nil
   }
 }()
@@ -56,24 +75,36 @@ let package = Package(
   name: "executorch",
   platforms: [.iOS(.v13), .macOS(.v11)],
   targets: [
-    .target(name: "CExecuTorch"),
+    .target(name: "CExecuTorch", path: "\(sources)/Sources/CExecuTorch"),
     .target(
       name: "ExecuTorch",
       dependencies: isApple ? ["CExecuTorch"] : ["CExecuTorch", "executorch_c"],
+      path: "\(sources)/Sources/ExecuTorch",
       resources: [.copy("PrivacyInfo.xcprivacy")],
       linkerSettings: [.linkedLibrary("c++", .when(platforms: [.iOS, .macOS]))]),
-    .target(name: "kernels_optimized"),
-    .target(name: "kernels_quantized"),
-    .target(name: "kernels_selected"),
-  ] + backends.map { .target(name: $0, path: "Backends/\($0)") },
+    .target(name: "kernels_optimized", path: "\(sources)/Sources/kernels_optimized"),
+    .target(name: "kernels_quantized", path: "\(sources)/Sources/kernels_quantized"),
+    .target(name: "kernels_selected", path: "\(sources)/Sources/kernels_selected"),
+  ] + backends.map { .target(name: $0, path: "\(sources)/Backends/\($0)") },
   swiftLanguageModes: [.v6]
 )
 
-func path(of framework: String) -> String { "Frameworks/\(framework).xcframework" }
+func path(of framework: String) -> String { "\(sources)/Frameworks/\(framework).xcframework" }
 
-/// Whether the framework has been built. One that has not is left out, because a binary target without its file makes
-/// the whole package fail. The runtime is always offered, so that the error names the missing file.
+func binaryTarget(of framework: String) -> Target {
+  let name = "\(framework)_library"
+  guard let release, let checksum = release.checksums[framework] else {
+    return .binaryTarget(name: name, path: path(of: framework))
+  }
+  return .binaryTarget(name: name, url: "\(release.url)/\(framework).xcframework.zip", checksum: checksum)
+}
+
+/// Whether the framework has been built or released. One that has not is left out, because a binary target without its
+/// file makes the whole package fail. The runtime is always offered, so that the error names the missing file.
 func isOffered(_ framework: String) -> Bool {
+  if let release, !release.checksums.isEmpty {
+    return release.checksums[framework] != nil
+  }
   func isBuilt(_ name: String) -> Bool {
     FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(path(of: name))")
   }
@@ -82,14 +113,16 @@ func isOffered(_ framework: String) -> Bool {
 
 if isApple {
   package.targets.append(
-    .target(name: "ExecuTorchObjC", dependencies: ["CExecuTorch"], linkerSettings: [.linkedLibrary("c++")]))
+    .target(
+      name: "ExecuTorchObjC", dependencies: ["CExecuTorch"], path: "\(sources)/Sources/ExecuTorchObjC",
+      linkerSettings: [.linkedLibrary("c++")]))
   var libraries: Set<String> = []
   for suffix in ["", "_debug"] {
     for (name, targets, frameworks) in products + [objectiveC] {
       let frameworks = frameworks.map { $0 + suffix }
       guard frameworks.allSatisfy(isOffered) else { continue }
       for framework in frameworks where libraries.insert(framework).inserted {
-        package.targets.append(.binaryTarget(name: "\(framework)_library", path: path(of: framework)))
+        package.targets.append(binaryTarget(of: framework))
       }
       package.products.append(.library(name: name + suffix, targets: targets + frameworks.map { "\($0)_library" }))
     }
@@ -99,10 +132,12 @@ if isApple {
     package.products += products.map { .library(name: $0.name + suffix, targets: $0.targets) }
   }
   package.targets += [
-    .systemLibrary(name: "executorch_c", pkgConfig: "executorch_c"),
+    .systemLibrary(name: "executorch_c", path: "\(sources)/Sources/executorch_c", pkgConfig: "executorch_c"),
     .testTarget(
       name: "ExecuTorchTests",
-      dependencies: ["CExecuTorch"] + Set(products.flatMap(\.targets)).sorted().map { .target(name: $0) }),
-    .executableTarget(name: "CallOverhead", dependencies: ["ExecuTorch", "CExecuTorch"], path: "Benchmarks/CallOverhead"),
+      dependencies: ["CExecuTorch"] + Set(products.flatMap(\.targets)).sorted().map { .target(name: $0) },
+      path: "\(sources)/Tests/ExecuTorchTests"),
+    .executableTarget(
+      name: "CallOverhead", dependencies: ["ExecuTorch", "CExecuTorch"], path: "\(sources)/Benchmarks/CallOverhead"),
   ]
 }
