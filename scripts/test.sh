@@ -5,7 +5,8 @@
 #   scripts/test.sh                the whole gate (at most 40 minutes on two cores, with nothing compiled before)
 #   scripts/test.sh lint python    only these steps, in this order
 #   scripts/test.sh --list         what the steps are
-#   scripts/test.sh --all          the long suites too: hours of fuzzing, every sanitizer, every operator
+#   scripts/test.sh --all          the long suites too: hours of fuzzing, every sanitizer, every operator; and all tests of
+#                                  those of which the gate runs a share, another one each day
 #   scripts/test.sh --times        also prints what each step cost: time, CPU time and what was compiled
 #   scripts/test.sh --no-network   without the steps that install packages (interop, wheel)
 #
@@ -88,12 +89,14 @@ main() {
       --times) with_times=1 ;;
       --no-network) without_network=1 ;;
       --list) printf '%s\n' "${gate[*]}" "with --all also: ${long[*]}"; exit 0 ;;
-      -h | --help) sed -n '3,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+      -h | --help) sed -n '3,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
       -*) die "there is no option ${argument}; scripts/test.sh --help lists them." ;;
       *) [[ " ${gate[*]} ${long[*]} " == *" ${argument} "* ]] || die "there is no step \`${argument}\`; the steps are: ${gate[*]} ${long[*]}"
         named+=("${argument}") ;;
     esac
   done
+  # Of tests that are many alike, the gate runs a share, another one each day: see conftest.py.
+  [[ -n "${with_long}" || -n "${SDK_TEST_SHARE:-}" ]] || export SDK_TEST_SHARE="$(($(date +%s) / 86400 % 5))/5"
   local wanted=() all=("${gate[@]}" ${with_long:+"${long[@]}"}) name
   ((!${#named[@]})) || all=("${named[@]}")
   for name in "${all[@]}"; do
@@ -233,10 +236,10 @@ step_documents() {
 # Pages of programs, in a browser. npm provides the library that lays out their graphs if GitHub cannot be reached.
 step_page() { packages page && "${python}" -m pytest -q -m "not slow" tests/page; }
 # The tests of a backend are with its other tests. The original's environment is created before the tests, which share
-# it.
+# it. A file's tests run in one process, because its fixtures run the original on all that the file needs.
 step_interop() {
   "${python}" tests/interop/make_oracle.py &&
-    "${python}" -m pytest -q -m "not slow" -n "${jobs}" --dist worksteal tests/interop tests/python/*/interop
+    "${python}" -m pytest -q -m "not slow" -n "${jobs}" --dist loadfile tests/interop tests/python/*/interop
 }
 
 # The Java and Kotlin library, on this machine's JVM.
@@ -390,6 +393,7 @@ cpu_time() {
 
 run_step() {
   local name="$1" log="${logs}/$1.log" status=0
+  [[ -n "${lane[${name}]:-}" ]] || local -x SDK_TEST_SHARE=1 # long steps run all
   measured "${name}" step "${name}" "step_${name}" || status=$?
   local p f s
   # pytest: "3 failed, 412 passed, 2 skipped in 9.1s"; ctest: "98% tests passed, 2 tests failed out of 120".

@@ -51,6 +51,7 @@ def test_every_operator_of_core_aten_has_calls() -> None:
     assert core_aten() - set(OPERATORS) == set(NO_CALLS)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("target", targets(), ids=lambda target: target.name)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operator(name: str, target: Target) -> None:

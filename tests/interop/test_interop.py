@@ -19,11 +19,12 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 import zoo
+from sampling import values_in_tests
 from sdk.exir import ExecutorchProgramManager, to_edge
 from sdk.exir._serialize import _deserialize_pte_binary
 from sdk.runtime import Runtime
 
-pytestmark = [pytest.mark.oracle, pytest.mark.network]
+pytestmark = [pytest.mark.oracle, pytest.mark.network, pytest.mark.sampled]
 
 # Where the original's runtime fails, with the words it fails with. Ours must do it all the same.
 ORIGINAL_CANNOT_RUN = {
@@ -87,12 +88,12 @@ def export(case: zoo.Case) -> ExecutorchProgramManager:
     return to_edge(programs, constant_methods=case.constant_methods or None).to_executorch()
 
 
-@pytest.fixture(scope="session")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    """The zoo, exported by us."""
+@pytest.fixture(scope="module")
+def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    """The models of the zoo whose tests run, exported by us."""
     directory = tmp_path_factory.mktemp("interop")
     result = Exported(directory, {}, {})
-    for name in zoo.CASES:
+    for name in sorted(values_in_tests(request, "name")):
         case = zoo.build(name)
         calls = list(eager(case))
         result.calls[name] = [(method, inputs) for method, inputs, _ in calls]
@@ -105,15 +106,15 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     return result
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def original(exported: Exported, oracle, tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    """The zoo, exported by the original."""
+    """The same models, exported by the original."""
     directory = tmp_path_factory.mktemp("original")
-    oracle("export", directory, *zoo.CASES)
+    oracle("export", directory, *exported.calls)
     return Exported(directory, exported.expected, exported.calls)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def run_by_original(exported: Exported, oracle, tmp_path_factory: pytest.TempPathFactory) -> Exported:
     """Our programs, run by the original."""
     directory = tmp_path_factory.mktemp("run_by_original")

@@ -58,6 +58,7 @@ def exported(model: Transformer) -> Any:
     return lambda tokens, at: method.execute([tokens, at])[0]
 
 
+@pytest.mark.sampled
 @OPERATOR
 def test_int8_caches(operator: bool):
     """LE-09: near the float cache, and the program computes what eager does."""
@@ -82,6 +83,7 @@ def cached_int8(operator: bool) -> Transformer:
     return model
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("quantized", [False, True], ids=["float", "int8"])
 @OPERATOR
 def test_local_and_global_attention(operator: bool, quantized: bool):
@@ -128,6 +130,7 @@ def streaming(model: Transformer, tokens: Tensor, sinks: int, window: int) -> Te
     return torch.cat(rows)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("quantized", [False, True], ids=["float", "int8"])
 @pytest.mark.parametrize("halves", [False, True])
 @OPERATOR

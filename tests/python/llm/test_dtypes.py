@@ -43,6 +43,7 @@ def check(settings: list[str], dtype: torch.dtype, folder: Path, factor: float =
     return Path(written)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("attention", ["parts", "operator", "int8 cache", "windows"])
 @pytest.mark.parametrize("backend", ["none", "default"])
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -59,6 +60,7 @@ def test_logits_are_those_of_eager_in_the_same_dtype(dtype: str, backend: str, a
     check(settings, DTYPES[dtype], tmp_path, factor=24 if attention == "int8 cache" else 8)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["lfm2", "gemma3", "qwen3", "phi3"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_all_kinds_of_layers(dtype: str, name: str, tmp_path: Path):

@@ -55,6 +55,7 @@ def value(program: Any, method: str) -> Any:
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["llama3", "qwen3", "lfm2", "gemma3"])
 def test_folders_are_exported(name: str, tmp_path: Path):
     """LE-01, LE-04, LE-06, LE-08: with the metadata that runners read."""

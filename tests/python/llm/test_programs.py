@@ -21,6 +21,7 @@ CALLS = [(0, 1), (0, 7), (7, 8), (8, 9), (9, 40), (0, 32), (32, 34), (34, 35)]
 """First and last positions, one call after another."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("delegated", [False, True], ids=["portable", "delegated"])
 @pytest.mark.parametrize("operator", [False, True], ids=["sdpa", "custom_sdpa"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -91,6 +91,7 @@ def operator_of(qmode: str) -> str:
     return "llama::linear_packed"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name, qmode", SAMPLE)
 def test_quantised_programs(name: str, qmode: str, tmp_path: Path):
     """LE-11, LE-12, QNT-07."""
@@ -105,6 +106,7 @@ def test_every_quantised_program(name: str, qmode: str, tmp_path: Path):
     check([*files(name, tmp_path), f"quantization.qmode={qmode}", "quantization.group_size=16"], operator_of(qmode))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("embedding", ["'torchao:4,32'", "'torchao:3,0'", "'8,16'"])
 def test_quantised_embeddings(embedding: str, tmp_path: Path):
     """LE-13."""
@@ -112,6 +114,7 @@ def test_quantised_embeddings(embedding: str, tmp_path: Path):
     check([*files("llama", tmp_path), f"quantization.embedding_quantize={embedding}"], *operators)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("qmode", ["torchao:8da4w", "torchao:fpa6w"])
 def test_shared_embeddings(qmode: str, tmp_path: Path):
     """LE-09, LE-10: embedding and output layer have one weight in the program."""
@@ -134,6 +137,7 @@ def test_shared_embeddings(qmode: str, tmp_path: Path):
         check([*common, "model.use_shared_embedding=true"])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type", ["Q4_0", "Q4_1", "Q8_0", "Q5_1"])
 @pytest.mark.parametrize("name", ["llama", "qwen2"])
 def test_gguf_blocks_stay_as_they_are(name: str, type: str, tmp_path: Path):
@@ -147,6 +151,7 @@ def test_gguf_blocks_stay_as_they_are(name: str, type: str, tmp_path: Path):
     assert len(program.buffer) < weights + 60_000
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "settings, places",
     [

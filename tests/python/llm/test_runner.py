@@ -133,6 +133,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return str(model), str(write_tokenizer(folder / "tokenizer.json"))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "settings",
     [
@@ -159,6 +160,7 @@ def test_greedy_tokens_equal_eager(tmp_path: Path, settings: dict[str, Any], exp
     assert json.loads(stats[0].to_json_string())["prompt_tokens"] == len(PROMPT)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_logits_in_half_precision(tmp_path: Path, dtype: torch.dtype):
     """Logits of 16 bits are rounded: the reference rounds them too."""

@@ -21,12 +21,14 @@ def check(model: torch.nn.Module, inputs: tuple[Any, ...], dynamic_shapes: Any =
     assert measured.bytes <= 1.02 * measured.alive_bytes
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", zoo.CASES)
 def test_arena_is_within_two_percent_of_what_is_alive(name: str) -> None:
     for method in zoo.build(name).methods.values():
         check(method.module, method.calls[0], method.dynamic_shapes)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("label", MODELS)
 def test_arena_of_a_whole_model(label: str) -> None:
     try:

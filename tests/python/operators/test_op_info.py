@@ -74,6 +74,7 @@ def probe(call: Call) -> None:
                 check(variant)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("op", _OP_INFOS, ids=lambda op: op.full_name)
 def test_first_samples_agree_with_eager(op: OpInfo) -> None:
     compare(op, SAMPLES)
@@ -85,6 +86,7 @@ def test_all_samples_agree_with_eager(op: OpInfo) -> None:
     compare(op, None)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "op", [op for op in _OP_INFOS if op.error_inputs_func is not None], ids=lambda op: op.full_name
 )

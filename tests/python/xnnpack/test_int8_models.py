@@ -81,6 +81,7 @@ def outputs(model: nn.Module, inputs: Inputs) -> list[torch.Tensor]:
     return list(results) if isinstance(results, (list, tuple)) else [results]
 
 
+@pytest.mark.sampled
 @torch.no_grad()
 @pytest.mark.parametrize("name", MODELS)
 def test_the_runtime_is_the_quantised_graph(name: str) -> None:

@@ -207,6 +207,7 @@ def test_a_transposed_convolution_has_its_channels_second() -> None:
     assert weight.args[3] == 1 and getattr(module, weight.args[1].target).shape == (5,)
 
 
+@pytest.mark.slow  # torchao looks for each of its patterns in the graph
 def test_training_with_quantised_numbers() -> None:
     """QNT-04, DIA-06, ARC-04: the norm is trained, too, and folded in the end."""
     torch.manual_seed(0)

@@ -131,6 +131,7 @@ def test_a_model_with_scales_for_each_channel_runs_without_the_backend() -> None
     torch.testing.assert_close(method.execute(list(SMALL))[0], quantized(*SMALL), atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("is_dynamic", [False, True])
 @pytest.mark.parametrize("is_per_channel", [False, True])
 def test_the_options_of_quantising(is_per_channel: bool, is_dynamic: bool) -> None:
@@ -147,6 +148,7 @@ def compiled(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("flags", "file"), [([], "mv2_xnnpack_fp32.pte"), (["--quantize"], "mv2_xnnpack_q8.pte")])
 def test_the_script(flags: list[str], file: str, mobilenet_v2: torch.nn.Module, tmp_path: Path) -> None:
     """XNN2-08, XNN2-11"""
