@@ -88,6 +88,7 @@ MODULES: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("per_channel", [True, False])
 @pytest.mark.parametrize("name", MODULES)
 def test_weights(name: str, per_channel: bool) -> None:
@@ -126,6 +127,7 @@ _POSITIVE = ("log", "log1p", "log2", "log10", "rsqrt", "sqrt", "reciprocal", "ac
 _UNIT = ("acos", "asin", "atanh")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_operators(name: str) -> None:
     """VGF-05"""
@@ -142,6 +144,7 @@ def _arguments(target: Any) -> tuple[Any, ...]:
     return {"pow": (1.7,), "clamp": (-0.5, 1.25)}.get(target.__name__.partition(".")[0].rstrip("_"), ())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("target", sorted((t for t in UNARY if "_." not in str(t)), key=str), ids=str)
 def test_functions_are_tables(target: Any) -> None:
     """Equal to PT2E's model: PyTorch computes the table."""

@@ -42,6 +42,7 @@ def _delegated(lowered: Any) -> set[Any]:
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", DECLARED)
 def test_operator(case: str) -> None:
     """The calls that TOSA expresses give eager's results; every other call has a reason."""
@@ -94,6 +95,7 @@ MORE: dict[str, tuple[Any, tuple[Any, ...]]] = {
 """By names of the table: a function that PyTorch lowers to the operator, and its inputs or their shapes."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", MORE)
 def test_more_operators(name: str) -> None:
     """These too."""
