@@ -30,6 +30,7 @@ def _tensors(values: Any) -> list[torch.Tensor]:
     return [leaf for leaf in pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("use_fp16", [False, True], ids=["fp32", "fp16"])
 @pytest.mark.parametrize("name", CASES)
 def test_the_zoo(name: str, use_fp16: bool, tmp_path: Path) -> None:
@@ -68,6 +69,7 @@ def _minilm() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
     return BertModel(config, add_pooling_layer=False).eval(), (tokens, mask)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("use_fp16", [False, True], ids=["fp32", "fp16"])
 @pytest.mark.parametrize(
     ("make", "outside"),
