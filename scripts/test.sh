@@ -214,6 +214,8 @@ step_python() {
     SDK_LLAMA_MAIN="${root}/build/package/examples/models/llama/llama_main" \
     "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" --dist worksteal tests/python tests/backends
 }
+# The marks of the tests that the step of a backend runs: with --all, the slow ones too. (The step slow has those of tests.)
+marks_of_backend() { if [[ -n "${with_long}" ]]; then echo "not oracle"; else echo "not oracle and not slow"; fi; }
 # The conformance suite on the portable kernels alone; the step python runs it on the libraries that Python links and on
 # the backends. With --all, this step runs the whole sweep, as the step slow does for those.
 step_conformance() { on_portable_kernels "not slow"; }

@@ -11,5 +11,5 @@ step_arm() {
     rm -rf "${folder}"
     "${python}" -m pip install --quiet --no-deps --target "${folder}" -r "${requirements}" && touch "${stamp}" || return
   fi
-  PYTHONPATH="${folder}" "${python}" -m pytest -q -n "${jobs}" --dist worksteal backends/arm
+  PYTHONPATH="${folder}" "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/arm
 }

@@ -13,5 +13,5 @@ step_openvino() {
   done
   PYTHONPATH="${folder}/2025.4.1" OPENVINO_LIB_PATH="${folder}/2025.4.1/openvino/libs" \
     SDK_OTHER_OPENVINO="${folder}/2026.4.1/openvino/libs" \
-    "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" --dist worksteal backends/openvino/test
+    "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/openvino/test
 }

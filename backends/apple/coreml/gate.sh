@@ -17,5 +17,5 @@ step_coreml() {
     "${python}" -m pip install --quiet --no-deps --target "${folder}" "${coreml_packages[@]}" && touch "${stamp}" || return
   fi
   backends/apple/coreml/test/check_runtime || return
-  PYTHONPATH="${folder}" "${python}" -m pytest -q -n "${jobs}" --dist worksteal backends/apple/coreml/test
+  PYTHONPATH="${folder}" "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/apple/coreml/test
 }

@@ -3,5 +3,5 @@
 gate_step mps 2
 
 step_mps() {
-  "${python}" -m pytest -q -m "not oracle" -n "${jobs}" --dist worksteal backends/apple/mps/test
+  "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/apple/mps/test
 }

@@ -69,6 +69,7 @@ SCHEMES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", SCHEMES)
 @pytest.mark.parametrize("activation", [torch.quint8, torch.float32], ids=["static", "weights"])
 def test_schemes(name: str, activation: torch.dtype) -> None:
@@ -140,6 +141,7 @@ def test_parts_of_the_model() -> None:
     )
 
 
+@pytest.mark.slow  # torchao looks for each of its patterns in the graph
 def test_training() -> None:
     """CML-14: a model that was trained with fake quantisation, with the batch norm inside of the convolution."""
     torch.manual_seed(0)

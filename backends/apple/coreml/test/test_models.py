@@ -38,6 +38,7 @@ def _tensors(values: Any) -> list[torch.Tensor]:
     return [leaf for leaf in pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("precision", [FP32, FP16], ids=["fp32", "fp16"])
 @pytest.mark.parametrize("name", CASES)
 def test_the_zoo(name: str, precision: Any) -> None:
