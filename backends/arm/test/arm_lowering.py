@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
+import subprocess
 from collections import Counter
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -114,3 +118,11 @@ def assert_close(found: list[Tensor], expected: Any, tolerance: float = 1e-6) ->
         if eager.numel():
             difference = float((ours - eager).abs().max() / eager.abs().max().clamp(min=1.0))
             assert difference <= tolerance, difference
+
+
+def contents_of(file: Path) -> dict[str, Any]:
+    """What Arm's library reads of a VGF file."""
+    package = importlib.util.find_spec("vgf_lib")
+    assert package is not None and package.submodule_search_locations
+    program = Path(package.submodule_search_locations[0], "binaries/bin/vgf_dump")
+    return json.loads(subprocess.run([program, "-i", file], check=True, capture_output=True, text=True).stdout)

@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import importlib.util
-import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from arm_lowering import FP, lower
+from arm_lowering import FP, contents_of, lower
 from torch import nn
 
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
@@ -24,14 +22,6 @@ from sdk.exir.lowered_backend_module import get_lowered_submodules
 
 X = torch.randn(1, 3, 9, 9)
 MODEL = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU())
-
-
-def _dumped(file: Path) -> dict[str, Any]:
-    """What the VGF library reads."""
-    package = importlib.util.find_spec("vgf_lib")
-    assert package is not None and package.submodule_search_locations
-    program = Path(package.submodule_search_locations[0], "binaries/bin/vgf_dump")
-    return json.loads(subprocess.run([program, "-i", file], check=True, capture_output=True, text=True).stdout)
 
 
 def _lower(spec: VgfCompileSpec | None = None) -> Any:
@@ -63,7 +53,7 @@ def test_a_model_becomes_a_vgf_file(tmp_path: Path) -> None:
     assert module.backend_id == VgfBackend.__name__ == "VgfBackend"
     assert {path.name for path in tmp_path.iterdir()} == {"partition_0.tosa", "partition_0.vgf"}
     assert (tmp_path / "partition_0.vgf").read_bytes() == module.processed_bytes
-    dumped = _dumped(tmp_path / "partition_0.vgf")
+    dumped = contents_of(tmp_path / "partition_0.vgf")
     resources = dumped["resources"]
     sequence = dumped["model_sequence"]
     (given,), (returned,) = (
