@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operators that keep all elements in order and change at most the shape: view_copy, squeeze_copy, unsqueeze_copy,
-// alias_copy, detach_copy, lift_fresh_copy. Nothing is copied if input and output share their memory.
+// alias_copy, detach_copy, lift_fresh_copy. Nothing is copied if input and output share their memory. view_copy.dtype
+// keeps all bytes in order.
 #include <algorithm>
 
 #include "kernels/portable/cpu/pattern/checks.h"
@@ -43,6 +44,20 @@ Tensor& copy_same_shape(KernelRuntimeContext& ctx, const char* name, const Tenso
   return out;
 }
 
+// Splits each element of `large` into parts, and the last dimension of `small` alike, so that both have the same sizes.
+void split_elements(StridedView& large, StridedView& small) {
+  const auto ratio = static_cast<int64_t>(large.element_size / small.element_size);
+  for (size_t d = 0; d < large.dims; ++d) {
+    large.strides[d] *= ratio;
+  }
+  large.element_size = small.element_size;
+  large.insert(large.dims, ratio, 1);
+  const size_t last = small.dims - 1;
+  small.insert(small.dims, ratio, small.strides[last]);
+  small.sizes[last] /= ratio;
+  small.strides[last] *= ratio;
+}
+
 }  // namespace
 
 Tensor& view_copy_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef size, Tensor& out) {
@@ -74,6 +89,39 @@ Tensor& view_copy_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef s
   ET_KERNEL_CHECK_MSG(ctx, known == numel, InvalidArgument, out, "%s: the new shape has %lld elements, the input %lld",
                       name, static_cast<long long>(known), static_cast<long long>(numel));
   return copy_reshaped(ctx, name, in, sizes, size.size(), out);
+}
+
+/// The bytes of `in` as elements of another dtype. If its size differs, the last dimension grows or shrinks.
+Tensor& view_copy_dtype_out(KernelRuntimeContext& ctx, const Tensor& in, ScalarType dtype, Tensor& out) {
+  constexpr const char* name = "view_copy.dtype_out";
+  ET_KERNEL_CHECK_MSG(ctx, out.scalar_type() == dtype, InvalidArgument, out,
+                      "%s: the output has dtype %s instead of %s", name, toString(out.scalar_type()), toString(dtype));
+  StridedView from = StridedView::of(in);
+  const auto size = static_cast<int64_t>(from.element_size), new_size = static_cast<int64_t>(out.element_size());
+  int64_t sizes[kTensorDimensionLimit];
+  std::copy_n(from.sizes, from.dims, sizes);
+  if (size != new_size) {
+    ET_KERNEL_CHECK_MSG(ctx, from.dims > 0 && from.dims < kTensorDimensionLimit, InvalidArgument, out,
+                        "%s: elements of %lld bytes instead of %lld need 1 to %zu dimensions, the input has %zu", name,
+                        static_cast<long long>(new_size), static_cast<long long>(size),
+                        static_cast<size_t>(kTensorDimensionLimit) - 1, from.dims);
+    int64_t& last = sizes[from.dims - 1];
+    ET_KERNEL_CHECK_MSG(ctx, last * size % new_size == 0, InvalidArgument, out,
+                        "%s: the last dimension has %lld bytes, which are no elements of %lld bytes", name,
+                        static_cast<long long>(last * size), static_cast<long long>(new_size));
+    last = last * size / new_size;
+  }
+  if (check_resize(ctx, name, out, sizes, from.dims)) {
+    StridedView to = StridedView::of(out);
+    if (size > new_size) {
+      split_elements(from, to);
+    } else if (size < new_size) {
+      split_elements(to, from);
+    }
+    to.dtype = from.dtype;  // what the bytes are does not matter
+    copy(to, from);
+  }
+  return out;
 }
 
 Tensor& squeeze_copy_dim_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, Tensor& out) {

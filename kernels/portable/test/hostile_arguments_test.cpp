@@ -31,6 +31,18 @@ TEST_F(HostileArgumentsTest, PaddingByAmountsThatCannotBeNegated) {
   expect_failure();
 }
 
+TEST_F(HostileArgumentsTest, BytesThatAreNoElementsOfTheDtype) {
+  Tensor out = longs.zeros({2, 1});
+  view_copy_dtype_out(ctx, floats.ones({2, 3}), ScalarType::Long, out);
+  expect_failure();
+  Tensor number = longs.zeros({});
+  view_copy_dtype_out(ctx, floats.ones({}), ScalarType::Long, number);
+  expect_failure();
+  Tensor of_another_dtype = floats.zeros({2, 2});
+  view_copy_dtype_out(ctx, floats.ones({2, 2}), ScalarType::Int, of_another_dtype);
+  expect_failure();
+}
+
 TEST_F(HostileArgumentsTest, PaddingThatCropsAllOfTheInput) {
   const Tensor in = floats.ones({5});
   Tensor out = floats.ones({4});

@@ -80,6 +80,12 @@ CASES = {
     "sort": (lambda x: {"sorted": torch.sort(x[1])}, (X,)),
     "topk": (lambda x: torch.topk(x, 2), (X,)),
     "take": (lambda x, i: torch.take(x, i), (X, torch.tensor([[0, -1, 11], [-12, 5, 5]]))),
+    **{
+        f"bytes_as_{str(dtype).removeprefix('torch.')}": (lambda x, dtype=dtype: x.view(dtype), (IMAGE,))
+        for dtype in (torch.int32, torch.int64, torch.int16, torch.uint8)
+    },
+    "bytes_of_a_bool": (lambda x: (x > 0).view(torch.uint8) + (x > 0).view(torch.int8), (X[0, 2],)),
+    "bytes_in_another_order": (lambda x: x.transpose(0, 2).contiguous().view(torch.float64), (IMAGE,)),
     "take_one": (lambda x, i: torch.take(x, i), (X, torch.tensor(-3))),
     "take_of_one": (lambda x, i: torch.take(x, i), (X[0, 1], torch.tensor([0, -1]))),
     "linspace_of_integers": (lambda x: x + torch.linspace(4.3, -3, 50, dtype=torch.int64), (torch.zeros(()),)),
@@ -101,6 +107,30 @@ def test_same_numbers_as_eager(name):
         assert len(got) == len(want)
         for a, b in zip(got, want, strict=True):
             torch.testing.assert_close(a, b, equal_nan=True)
+
+
+@pytest.mark.parametrize("training", [F.dropout2d, F.feature_alpha_dropout, F.alpha_dropout])
+def test_channels_are_dropped_in_training(training):
+    """What `bernoulli` decides is random: whole channels in their places, and about half of the numbers."""
+    x = torch.rand(4, 64, 3, 3) + 0.1
+    program = to_edge(export(Function(lambda x: training(x, 0.5, training=True)), (x,))).to_executorch()
+    (found,) = _load_for_executorch_from_buffer(program.buffer).forward((x,))
+    kept = found != found.amin()
+    assert 0.3 < kept.float().mean() < 0.7
+    if training is not F.alpha_dropout:
+        assert torch.equal(kept, kept[..., :1, :1].expand_as(kept))
+    if training is F.dropout2d:
+        torch.testing.assert_close(found[kept], 2 * x[kept])
+
+
+def test_bernoulli():
+    def draw(x, p):
+        return torch.bernoulli(x, 0.25), torch.bernoulli(p.expand(100, 2)), x.clone().bernoulli_(p[1])
+
+    program = to_edge(export(Function(draw), (torch.ones(40, 40), torch.tensor([0.0, 1.0])))).to_executorch()
+    found = _load_for_executorch_from_buffer(program.buffer).forward((torch.ones(40, 40), torch.tensor([0.0, 1.0])))
+    assert 0.18 < found[0].mean() < 0.32 and set(found[0].unique().tolist()) == {0.0, 1.0}
+    assert torch.equal(found[1], torch.tensor([0.0, 1.0]).expand(100, 2)) and torch.equal(found[2], torch.ones(40, 40))
 
 
 def test_numbers_among_float64_are_not_rounded():

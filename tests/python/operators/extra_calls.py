@@ -229,6 +229,14 @@ def _resize(dtype: torch.dtype) -> Calls:
         yield aten.resize.default, make((3, 2), dtype), size
 
 
+def _view_dtype(dtype: torch.dtype) -> Calls:
+    """As elements of the same size, of one byte, and back in those of eight bytes."""
+    same = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[dtype.itemsize]
+    for of in (same, torch.uint8, torch.int64):
+        yield aten.view_copy.dtype, make((2, 3, 8), dtype), of
+    yield aten.view_copy.dtype, make((2, 8, 2, 8), dtype).to(memory_format=torch.channels_last), same
+
+
 EXTRA_CALLS: dict[str, tuple[Callable[[torch.dtype], Calls], tuple[torch.dtype, ...]]] = {
     "_adaptive_avg_pool2d_backward.out": (backward_calls.adaptive_avg_pool2d_backward, FLOATING),
     "_embedding_bag.out": (_embedding_bag, FLOATING),
@@ -278,6 +286,7 @@ EXTRA_CALLS: dict[str, tuple[Callable[[torch.dtype], Calls], tuple[torch.dtype, 
     "upsample_bilinear2d.vec_out": (_upsample(aten.upsample_bilinear2d.vec, False), (*FLOATING, torch.uint8)),
     "upsample_nearest2d.vec_out": (_upsample(aten.upsample_nearest2d.vec), (*FLOATING, torch.uint8)),
     "var.out": (_var, FLOATING),
+    "view_copy.dtype_out": (_view_dtype, ALL),
 }
 """For each operator what calls it, and the dtypes it is called with."""
 

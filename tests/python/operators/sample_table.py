@@ -30,7 +30,6 @@ _CLASSES = "torch.export: without `num_classes` the largest value is the size (G
 _UNBOUNDED = "the size of the result depends on values and has no bound; with `torch._check(n <= 64)` it is lowered"
 _SPARSE = "sparse tensors, which programs do not have"
 _LDL = "Bunch-Kaufman factorization, for which there is no kernel"
-_TRAINING = "drops channels in training by `aten.bernoulli`, for which there is no kernel"
 _EXPANDED = "a result with a stride of 0 has no dim order; `.contiguous()` gives it one"
 _SPLITS = "torch.export: places to split at in a tensor are values (GuardOnDataDependentSymNode)"
 _SUMS = "integers as large as 9 in three dimensions: 2 of 360 numbers are 1e-5 off, where PyTorch's tests allow 1.3e-6"
@@ -54,13 +53,9 @@ EXCEPTIONS: dict[str, tuple[str, str]] = {
     "linalg.lstsq": (NOT_CAPTURED, _SIZES.format("aten.linalg_lstsq")),
     "linalg.lstsq.grad_oriented": (NOT_CAPTURED, _SIZES.format("aten.linalg_lstsq")),
     "narrow": (NOT_CAPTURED, _OFFSET),
-    "nn.functional.alpha_dropout": (NOT_LOWERED, _TRAINING),
     "nn.functional.ctc_loss": (NOT_CAPTURED, _SIZES.format("aten._ctc_loss")),
-    "nn.functional.dropout2d": (NOT_LOWERED, _TRAINING),
-    "nn.functional.dropout3d": (NOT_LOWERED, _TRAINING),
     "nn.functional.embedding": (NOT_LOWERED, _MAX_NORM),
     "nn.functional.embedding_bag": (NOT_LOWERED, _MAX_NORM),
-    "nn.functional.feature_alpha_dropout.with_train": (NOT_LOWERED, _TRAINING),
     "nn.functional.gaussian_nll_loss": (NOT_CAPTURED, _VARIANCE),
     "nn.functional.interpolate.bicubic": (WRONG, "PyTorch's decomposition rounds some uint8 samples otherwise"),
     "nn.functional.one_hot": (NOT_CAPTURED, _CLASSES),

@@ -86,6 +86,11 @@ def _geometric(x: Tensor, p: float, *, generator: Any = None) -> Tensor:
     return (torch.floor(torch.log1p(-u) / math.log1p(-p)) + 1).to(x.dtype)
 
 
+def _bernoulli(x: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """1 with probability `p`, a number or a tensor; x gives the shape and dtype."""
+    return (_uniform(x.shape, torch.float32) < p).to(x.dtype)
+
+
 def _cauchy(x: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
     u = _uniform(x.shape, _float_of(x.dtype))
     return (torch.tan((u - 0.5) * math.pi) * sigma + median).to(x.dtype)
@@ -116,6 +121,8 @@ def _rrelu(
 
 
 RANDOM: dict[torch._ops.OperatorBase, Callable] = {
+    aten.bernoulli.Tensor: _bernoulli,
+    aten.bernoulli.p: _bernoulli,
     aten.cauchy.default: _cauchy,
     aten.exponential.default: _exponential,
     aten.geometric.default: _geometric,

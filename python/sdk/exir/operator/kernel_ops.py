@@ -96,6 +96,7 @@ KERNEL_OPS: frozenset[torch._ops.OpOverload] = frozenset(
         aten.unique_dim.default,
         aten.view_as_complex_copy.default,
         aten.view_as_real_copy.default,
+        aten.view_copy.dtype,
     }
 )
 """Operator as torch.export gives it; the kernel is that of its out variant in `kernels/portable/functions.yaml`."""
