@@ -156,6 +156,10 @@ class VulkanBackend final : public BackendInterface {
     if (opened_ == nullptr) {
       opened_ = std::make_unique<OpenDevice>();
       opened_->device = gpu::VulkanDevice::open(choice_, opened_->problem);
+      if (opened_->device == nullptr) {
+        // The caller learns only that the backend is not available.
+        ET_LOG(Error, "Vulkan: %s", opened_->problem.c_str());
+      }
     }
     return *opened_;
   }

@@ -12,6 +12,12 @@ int power(int a, int b) {
   return result;
 }
 #else
+// The quotient is rounded, up to the next whole number too: the sign of the rest tells whether that is beyond the exact one.
+float floor_div(float a, float b) {
+  const float q = floor(a / b);
+  const float rest = fma(-q, b, a);
+  return rest != 0.0 && ((rest < 0.0) != (b < 0.0)) ? q - 1.0 : q;
+}
 float power(float a, float b) {
   if (b == 0.0 || a == 1.0) return 1.0;
   if (b == 1.0) return a;
@@ -41,7 +47,7 @@ TO compute(TI a, TI b) {
     case 1: return TO(a - b * P_alpha);
     case 3: return TO(a / b);
     case 4: return TO(trunc(a / b));
-    case 5: return TO(floor(a / b));
+    case 5: return TO(floor_div(a, b));
 #endif
     case 2: return TO(a * b);
     case 6: return TO(power(a, b));

@@ -1,5 +1,6 @@
 #include "numbers.glsl"
-// One thread for each row of `length` elements that lie `inner` apart.
+// One thread for each row of `length` elements that lie `inner` apart. MODE 0: softmax, 1: its logarithm, 2: softmax, of a row of
+// -infinity zeros.
 void main() {
   const uint id = thread_id();
   if (id >= uint(P_rows)) {
@@ -23,7 +24,7 @@ void main() {
   const float shift = highest + log(sum);
   for (int i = 0; i < length; ++i) {
     const float x = load_x(base + i * inner);
-    const float y = LOG != 0 ? x - shift : exp(x - highest) * scale;
-    store_out(base + i * inner, nan || highest == -kInfinity ? kNan : y);
+    const float y = MODE == 1 ? x - shift : exp(x - highest) * scale;
+    store_out(base + i * inner, nan ? kNan : highest == -kInfinity ? (MODE == 2 ? 0.0 : kNan) : y);
   }
 }

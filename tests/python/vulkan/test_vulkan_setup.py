@@ -4,6 +4,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import lowered
@@ -24,6 +28,22 @@ def test_a_program_without_the_backend() -> None:
     loaded = Runtime.get().load_program(program.buffer)
     with pytest.raises(RuntimeError, match=r"not registered.*VulkanBackend"):
         loaded.load_method("forward")
+
+
+def test_a_build_without_glslc(tmp_path: Path) -> None:
+    """VK-09, VK-10: without glslc and Vulkan's headers, the configuration fails and says how to get them."""
+    script = tmp_path / "build.cmake"
+    script.write_text(f"include({ROOT / 'backends/vulkan/CMakeLists.txt'})\n")
+    cmake = shutil.which("cmake")
+    assert cmake is not None
+    environment = {key: value for key, value in os.environ.items() if key not in ("VULKAN_SDK", "CPATH")}
+    environment["PATH"] = str(tmp_path)
+    command = [cmake, "-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF", "-P", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode != 0
+    message = re.sub(r"\s+", " ", done.stderr)
+    assert "EXECUTORCH_BUILD_VULKAN needs the headers of Vulkan and glslc" in message
+    assert "apt-get install libvulkan-dev glslc" in message and "VULKAN_SDK" in message
 
 
 def test_preset_for_android() -> None:

@@ -36,9 +36,12 @@ Heads heads_of(OpContext& c, Tensor& tensor, bool heads_first) {
   return h;
 }
 
+/// What to do with a query for which the mask hides all keys; numbers of shaders/softmax.glsl.
+enum class Hidden : int32_t { IsNan = 0, IsZero = 2 };
+
 /// `keys`: how many there are; `start`: the position of the first query.
 void attend(OpContext& c, Tensor& out, const Heads& q, const Heads& k, const Heads& v, int64_t keys, int64_t start,
-            bool causal, Tensor* mask, double scale, bool heads_first) {
+            bool causal, Tensor* mask, double scale, bool heads_first, Hidden hidden) {
   c.resize(out, q.tensor == nullptr ? Sizes() : q.tensor->sizes);
   const Kind kind = out.kind;
   if (c.failed() ||
@@ -79,7 +82,8 @@ void attend(OpContext& c, Tensor& out, const Heads& q, const Heads& k, const Hea
         scores.count(), {causal ? 1 : 0, mask != nullptr ? 1 : 0});
   Tensor& weights = c.scratch(1, Kind::Float, scores_sizes, most);
   const int64_t rows = scores.count() / keys;
-  c.run("softmax_float", {c.memory(weights), c.memory(scores)}, Parameters().i(rows).i(keys).i(1), rows, {0});
+  c.run("softmax_float", {c.memory(weights), c.memory(scores)}, Parameters().i(rows).i(keys).i(1), rows,
+        {static_cast<int32_t>(hidden)});
   Parameters p;
   p.i(out.count())
       .i(keys)
@@ -104,7 +108,7 @@ void sdpa(OpContext& c) {
   const Heads q = heads_of(c, c.tensor(0), true);
   const Heads k = heads_of(c, c.tensor(1), true);
   attend(c, c.result(), q, k, heads_of(c, c.tensor(2), true), k.length, 0, false,
-         c.num_args() > 4 ? c.optional_tensor(3) : nullptr, scale_of(c, 4, q.depth), true);
+         c.num_args() > 4 ? c.optional_tensor(3) : nullptr, scale_of(c, 4, q.depth), true, Hidden::IsNan);
 }
 
 /// The position of the first query.
@@ -130,11 +134,21 @@ void update_cache(OpContext& c) {
   write_cache(c, c.tensor(0), c.tensor(1), c.integer(2));
 }
 
-/// Refuses a mask and dropout, the arguments from `mask` on. A mask has a column for each position of the cache, as
-/// many as were written or more.
-void check_options(OpContext& c, int mask) {
-  c.check(c.optional_tensor(mask) == nullptr, "a mask; expected attention that is causal or to all positions");
-  c.check(c.real(mask + 1, 0) == 0, "dropout of %g, expected 0", c.real(mask + 1, 0));
+/// Attention over caches, with the arguments mask, dropout, is_causal and scale from `mask_at` on. With a mask
+/// (positions of queries, positions of the caches) over all of the caches, else over what is written.
+void attend_to_caches(OpContext& c, Tensor& k_cache, Tensor& v_cache, int64_t start, int mask_at) {
+  const Heads q = heads_of(c, c.tensor(0), false);
+  const Heads k = heads_of(c, k_cache, false);
+  const bool is_causal = c.boolean(mask_at + 2);
+  Tensor* mask = c.optional_tensor(mask_at);
+  c.check(c.real(mask_at + 1, 0) == 0, "dropout of %g, expected 0", c.real(mask_at + 1, 0));
+  if (mask != nullptr) {
+    c.check(!is_causal, "a mask and is_causal, expected one of them");
+    c.check(mask->sizes == Sizes{q.length, k.length}, "a mask of sizes %s, expected [%" PRId64 ", %" PRId64 "]",
+            text_of(mask->sizes).c_str(), q.length, k.length);
+  }
+  attend(c, c.result(), q, k, heads_of(c, v_cache, false), mask == nullptr ? start + q.length : k.length, start,
+         is_causal, mask, scale_of(c, mask_at + 3, q.depth), false, mask == nullptr ? Hidden::IsNan : Hidden::IsZero);
 }
 
 /// (q, k, v, k cache, v cache, start, length, mask, dropout, is_causal, scale), all [1, length, heads, depth].
@@ -144,19 +158,12 @@ void sdpa_with_kv_cache(OpContext& c) {
   Tensor& v_cache = c.tensor(4);
   write_cache(c, c.tensor(1), k_cache, start);
   write_cache(c, c.tensor(2), v_cache, start);
-  const Heads q = heads_of(c, c.tensor(0), false);
-  check_options(c, 7);
-  attend(c, c.result(), q, heads_of(c, k_cache, false), heads_of(c, v_cache, false), start + q.length, start,
-         c.boolean(9), nullptr, scale_of(c, 10, q.depth), false);
+  attend_to_caches(c, k_cache, v_cache, start, 7);
 }
 
 /// (q, k cache, v cache, start, mask, dropout, is_causal, scale).
 void custom_sdpa(OpContext& c) {
-  const int64_t start = position(c, 3);
-  const Heads q = heads_of(c, c.tensor(0), false);
-  check_options(c, 4);
-  attend(c, c.result(), q, heads_of(c, c.tensor(1), false), heads_of(c, c.tensor(2), false), start + q.length, start,
-         c.boolean(6), nullptr, scale_of(c, 7, q.depth), false);
+  attend_to_caches(c, c.tensor(1), c.tensor(2), position(c, 3), 4);
 }
 
 void rotate(OpContext& c, int32_t mode, Tensor& out, Tensor& x, Tensor& cosine, Tensor& sine, int64_t start) {

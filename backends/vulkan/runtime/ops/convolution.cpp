@@ -71,13 +71,13 @@ void run_convolution(OpContext& c, Tensor& out, Tensor& x, Tensor& weight, Tenso
   const int64_t channels = s.groups * s.out_channels;
   const bool is_depthwise = s.in_channels == 1 && !s.is_transposed && s.groups > 1;
   const bool is_pointwise = w.kernel_h == 1 && w.kernel_w == 1 && w.stride_h == 1 && w.stride_w == 1 && w.pad_h == 0 &&
-                            w.pad_w == 0 && s.groups == 1 && !s.is_transposed && w.in_h * w.in_w % 4 == 0;
-  gpu::Buffer* in = operand(c, &x, kind, 0, 1);
+                            w.pad_w == 0 && s.groups == 1 && !s.is_transposed;
   gpu::Buffer* biases = operand(c, bias, kind, channels, 2);
   if (c.failed() || out.count() == 0) {
     return;
   }
   if (is_pointwise) {
+    // For every size of the image, because weights cannot be packed anew when it changes.
     Matmul m;
     m.batch = s.batch;
     m.m = channels;
@@ -88,8 +88,10 @@ void run_convolution(OpContext& c, Tensor& out, Tensor& x, Tensor& weight, Tenso
     m.low = s.low;
     m.high = s.high;
     m.a_is_shared = true;
-    return run_matmul(c, m, kind, c.memory(out), operand(c, &weight, kind, channels * s.in_channels, 0), in, biases);
+    return run_matmul(c, m, kind, c.memory(out), operand(c, &weight, kind, channels * s.in_channels, 0),
+                      columns(c, x, kind, s.batch, m.k, m.n, false, 1), biases);
   }
+  gpu::Buffer* in = operand(c, &x, kind, 0, 1);
   const int64_t pixels = w.out_h * w.out_w;
   const uint32_t local = pixels >= 64 ? 64 : pixels >= 32 ? 32 : 16;
   Parameters p;

@@ -80,7 +80,8 @@ void var_dim(OpContext& c) {
             c.num_args() > 3 ? (c.boolean(2) ? 1 : 0) : 1);
 }
 
-template <int32_t kLog>
+/// kMode: 0 or, for the logarithm, 1.
+template <int32_t kMode>
 void softmax(OpContext& c) {
   Tensor& in = c.tensor(0);
   Tensor& out = c.result();
@@ -97,7 +98,7 @@ void softmax(OpContext& c) {
   c.check(out.kind == in.kind, "a result of %s for an argument of %s", name_of(out.dtype), name_of(in.dtype));
   const int64_t rows = in.count() / length;
   c.run("softmax" + kinds({in.kind}), {c.memory(out), c.memory(in)}, Parameters().i(rows).i(length).i(inner), rows,
-        {kLog});
+        {kMode});
 }
 
 constexpr Operator kOperators[] = {

@@ -169,22 +169,21 @@ def check_embedding_4bit(node: Node) -> str | None:
 
 
 def check_custom_sdpa(node: Node) -> str | None:
-    return _check_attention(argument_of(node, 4, "attn_mask"), argument_of(node, 5, "drpout_p", 0.0))
+    return "it has dropout" if argument_of(node, 5, "drpout_p", 0.0) else None
+
+
+def widened_custom_sdpa(node: Node) -> str | None:
+    return "it has a mask" if argument_of(node, 4, "attn_mask") is not None else None
 
 
 def check_sdpa_with_kv_cache(node: Node) -> str | None:
-    reason = _check_attention(node.kwargs.get("attn_mask"), node.kwargs.get("drpout_p", 0.0))
-    return reason or _check_caches(node)
+    if node.kwargs.get("attn_mask") is not None:
+        return "it has a mask; it takes attention that is causal or to all positions"
+    return "it has dropout" if node.kwargs.get("drpout_p", 0.0) else _check_caches(node)
 
 
 def check_update_cache(node: Node) -> str | None:
     return _check_caches(node)
-
-
-def _check_attention(mask: Any, dropout: Any) -> str | None:
-    if mask is not None:
-        return "it has a mask; it takes attention that is causal or to all positions"
-    return "it has dropout" if dropout else None
 
 
 def _check_caches(node: Node) -> str | None:

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import torch
@@ -49,6 +49,8 @@ class OpFeatures:
         ours: Whether the original of version 1.4 lacks the operator.
         widened: Why the original of version 1.4 would not take a call that this package's runtime takes; None if it
             would.
+        widened_dtypes: The dtypes of arguments, by position, that this package's runtime takes and that `widened`
+            refuses for the original.
     """
 
     inputs_storage: tuple[Reprs | None, ...] | Reprs = ANY_STORAGE
@@ -64,6 +66,7 @@ class OpFeatures:
     constants: tuple[int, ...] | None = None
     ours: bool = False
     widened: Callable[[Node], str | None] | None = None
+    widened_dtypes: Mapping[int, Dtypes] = field(default_factory=dict)
 
     def storages(self, node: Node) -> Storages:
         """`inputs_storage` and `outputs_storage` of a call."""
@@ -74,7 +77,7 @@ class OpFeatures:
     def check_dtypes(self, node: Node) -> str | None:
         """Says which operand or result has a dtype that the operator does not take."""
         for position, argument in enumerate(node.args):
-            allowed = _at(self.inputs_dtypes, position)
+            allowed = self.widened_dtypes.get(position, _at(self.inputs_dtypes, position))
             for operand in tensors_in(argument):
                 if allowed and operand.dtype not in allowed:
                     return f"argument {position} is {operand.dtype}; it takes {_listed(allowed)}"

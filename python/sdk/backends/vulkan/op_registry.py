@@ -288,7 +288,15 @@ _ops(
     **_STATE,
 )
 _ops("llama: update_cache", CONTIGUOUS_ANY, check=check.check_update_cache, **_STATE)
-_ops("llama: custom_sdpa", CONTIGUOUS_ANY, check=check.check_custom_sdpa, **_F, **_RESIZE)
+_ops(
+    "llama: custom_sdpa",
+    CONTIGUOUS_ANY,
+    check=check.check_custom_sdpa,
+    widened=check.widened_custom_sdpa,
+    widened_dtypes={4: FLOATS | BOOL},
+    **_F,
+    **_RESIZE,
+)
 _ops("et_vk: sdpa", CONTIGUOUS_ANY, **_F, **_RESIZE)
 _ops("et_vk: apply_rotary_emb apply_rotary_emb_hf", CONTIGUOUS_ANY, **_F, **_ANY_RANK)
 _ops("et_vk: apply_rotary_emb_interleaved", (CONTIGUOUS_ANY, CONTIGUOUS_BUFFER), **_F, **_ANY_RANK)

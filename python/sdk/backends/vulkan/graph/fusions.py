@@ -276,6 +276,16 @@ def _attention(lowering: Lowering, node: Node) -> Value | None:
     return like(lowering, found, node, query)
 
 
+@rule("llama.custom_sdpa.default")
+def _cached_attention(lowering: Lowering, node: Node) -> Value | None:
+    """A mask of bool becomes what is added to the scores."""
+    arguments = bound_arguments(node)
+    if arguments[4] is None:
+        return None
+    arguments[4] = _mask_of(lowering, arguments[4], value_of(node).dtype)
+    return lowering.call("llama.custom_sdpa.default", arguments, node)
+
+
 def attention_refusal(node: Node) -> str | None:
     """Why attention is not written as matrix multiplications."""
     query, key, value, mask, dropout, is_causal, _, grouped = bound_arguments(node)
