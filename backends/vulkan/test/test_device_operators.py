@@ -9,49 +9,17 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from eager import Inputs, check, check_together
 from hand_built import numbers
 from torch import nn
 
 from sdk.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
 from sdk.exir import to_edge_transform_and_lower
-from sdk.exir.backend.utils import get_non_lowered_nodes
 from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
 
-Inputs = tuple[torch.Tensor, ...]
 
-
-class Call(nn.Module):
-    """A function as a module."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs: torch.Tensor) -> Any:
-        return self.function(*inputs)
-
-
-def check(
-    model: nn.Module | Callable[..., Any],
-    *cases: Inputs,
-    half: bool = False,
-    dynamic: Any = None,
-) -> None:
-    """Lowers the model for the first inputs and runs it on all, and on the first again."""
-    module = (model if isinstance(model, nn.Module) else Call(model)).eval()
-    exported = torch.export.export(module, cases[0], dynamic_shapes=dynamic)
-    edge = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner({"force_fp16": half})])
-    left = [node for node in get_non_lowered_nodes(edge.exported_program().graph) if "getitem" not in node.name]
-    assert not left, left
-    program = _load_for_executorch_from_buffer(edge.to_executorch().buffer)
-    tolerance = 2e-2 if half else 1e-4
-    for inputs in (*cases, cases[0]):
-        with torch.no_grad():
-            expected = module(*inputs)
-        expected = [expected] if isinstance(expected, torch.Tensor) else list(expected)
-        for found, wanted in zip(program.forward(list(inputs)), expected, strict=True):
-            assert found.dtype == wanted.dtype
-            torch.testing.assert_close(found, wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
+def check_all(functions: dict[str, Callable[..., Any]], *inputs: torch.Tensor, half: bool = False) -> None:
+    check_together({name: (function, inputs) for name, function in functions.items()}, half)
 
 
 UNARY: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -79,9 +47,8 @@ UNARY: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 
-@pytest.mark.parametrize("name", UNARY)
-def test_unary(name):
-    check(UNARY[name], (numbers(2, 3, 7, 5) * 2,))
+def test_unary():
+    check_all(UNARY, numbers(2, 3, 7, 5) * 2)
 
 
 BINARY: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
@@ -98,9 +65,8 @@ BINARY: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
 }
 
 
-@pytest.mark.parametrize("name", BINARY)
-def test_binary_broadcasts(name):
-    check(BINARY[name], (numbers(2, 3, 7, 5), numbers(3, 1, 5)))
+def test_binary_broadcasts():
+    check_all(BINARY, numbers(2, 3, 7, 5), numbers(3, 1, 5))
 
 
 MOVES: dict[str, Callable[[torch.Tensor], Any]] = {
@@ -119,10 +85,8 @@ MOVES: dict[str, Callable[[torch.Tensor], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", MOVES)
-def test_moves(name):
-    tensor = numbers(2, 5, 6, 7)
-    check(MOVES[name], (tensor.half().float() if name == "to_half" else tensor,))
+def test_moves():
+    check_all(MOVES, numbers(2, 5, 6, 7).half().float())
 
 
 REDUCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -137,9 +101,8 @@ REDUCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 
-@pytest.mark.parametrize("name", REDUCTIONS)
-def test_reductions(name):
-    check(REDUCTIONS[name], (numbers(2, 5, 6, 7),))
+def test_reductions():
+    check_all(REDUCTIONS, numbers(2, 5, 6, 7))
 
 
 LAYERS: dict[str, tuple[nn.Module, Inputs]] = {
@@ -166,11 +129,9 @@ LAYERS: dict[str, tuple[nn.Module, Inputs]] = {
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
-@pytest.mark.parametrize("name", LAYERS)
-def test_layers(name, half):
+def test_layers(half):
     """VK-05: float32 and float16."""
-    module, inputs = LAYERS[name]
-    check(module, inputs, half=half)
+    check_together(LAYERS, half=half)
 
 
 def test_matrix_products():
@@ -254,10 +215,9 @@ RANKS: dict[str, Callable[[torch.Tensor], Any]] = {
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 2, 3, 4), (1, 3, 2, 2, 3, 2)], ids=["5", "6"])
-@pytest.mark.parametrize("name", RANKS)
-def test_more_than_four_dimensions(name, shape):
+def test_more_than_four_dimensions(shape):
     """VK-04"""
-    check(RANKS[name], (numbers(*shape),))
+    check_all(RANKS, numbers(*shape))
 
 
 INDICES: dict[str, Callable[..., Any]] = {
@@ -273,11 +233,10 @@ INDICES: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
-@pytest.mark.parametrize("name", INDICES)
-def test_index(name, half):
+def test_index(half):
     """One index and several, negative ones among them."""
     i, j = torch.tensor([1, 0, -1, 4]), torch.tensor([2, -3, 1, 0])
-    check(INDICES[name], (numbers(5, 3, 4).half().float(), i, j), half=half)
+    check_all(INDICES, numbers(5, 3, 4).half().float(), i, j, half=half)
 
 
 def test_arange_of_a_dynamic_size():

@@ -10,6 +10,7 @@ from typing import Any
 import lowered
 import pytest
 import torch
+from eager import check_together
 from test_operators import CALLS, IDS, Calls
 from test_partitioner import IMAGE, Attends, Net
 
@@ -32,9 +33,17 @@ def check(program: Any, model: torch.nn.Module, *calls: tuple[torch.Tensor, ...]
             torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("first", range(0, len(CALLS), 20))
+def test_operators(first: int) -> None:
+    """VK-04, VK-05: each operator of the page gives eager's result on the device; several in one program."""
+    calls = list(zip(IDS, CALLS, strict=True))[first : first + 20]
+    check_together({name: (function, inputs) for name, (_, function, inputs) in calls})
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "function", "inputs"), CALLS, ids=IDS)
 def test_operator(name: str, function: Callable[..., Any], inputs: tuple[torch.Tensor, ...]) -> None:
-    """VK-04, VK-05: each operator of the page gives eager's result on the device."""
+    """The same in a program of its own."""
     inputs = tuple(tensor.clone() for tensor in inputs)
     check(lowered.lower(Calls(function), inputs), Calls(function), inputs)
 
