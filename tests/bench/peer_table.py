@@ -78,7 +78,7 @@ class PeerTable:
     def __init__(self, models: dict[str, str], directory: Path, backend: str, columns: list[str] | None = None) -> None:
         self.models, self.directory, self.backend = models, directory, backend
         self.ours = f"sdk-{backend}"
-        known = {OURS: self.ours, **peers()}
+        known = {OURS: self.ours, **peers(backend)}
         if unknown := set(columns or ()) - known.keys():
             raise ValueError(f"no column {', '.join(sorted(unknown))}; there are {', '.join(known)}")
         self.columns = {title: engine for title, engine in known.items() if columns is None or title in columns}
@@ -89,7 +89,8 @@ class PeerTable:
         print(text, file=sys.stderr, flush=True)
 
     def start(self, engine: str, threads: int, writes: bool) -> Engine:
-        environment = {PEER_PYTHON: python_of(engine)}
+        # Mesa's Vulkan driver for CPUs has threads of its own.
+        environment = {PEER_PYTHON: python_of(engine), "LP_NUM_THREADS": str(threads)}
         return Engine(engine, python_of(engine, writes), threads, **environment)
 
     def program(self, engine: str, model: str) -> Path:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pkgutil
 import subprocess
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
@@ -40,6 +40,8 @@ class Declaration:
             packages of `NAME.txt` ("own").
         writer: The Python that writes their programs, which needs torch.
         peer: The float32 engine that `scripts/bench --peers` measures; None for none.
+        beside: The engine that it measures for a backend of this SDK, by the backend's name: one for the same
+            processors.
         lowers: Whether `torch.export` and the lowering after it can be measured apart.
     """
 
@@ -51,6 +53,7 @@ class Declaration:
     environment: Literal["sdk", "oracle", "own"] = "own"
     writer: Literal["sdk", "oracle", "own"] = "oracle"
     peer: str | None = None
+    beside: Mapping[str, str] = field(default_factory=dict)
     lowers: bool = False
 
 
@@ -74,9 +77,12 @@ def declaration(engine: str) -> Declaration:
     return found
 
 
-def peers() -> dict[str, str]:
-    """The columns of `--peers` and their float32 engines, the original first."""
-    found = {declaration(name).title: peer for name in known() if (peer := declaration(name).peer)}
+def peers(backend: str = "") -> dict[str, str]:
+    """The columns of `--peers` and their float32 engines, the original first. Where engines are declared beside the
+    backend, only those."""
+    declared = [declaration(name) for name in known()]
+    found = {one.title: one.beside[backend] for one in declared if backend in one.beside}
+    found = found or {one.title: one.peer for one in declared if one.peer}
     return dict(sorted(found.items(), key=lambda item: item[0] != "original"))
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ncnn in float32, converted by pnnx from a TorchScript trace. Its graphs have no batch: leading dimensions of 1 are
-dropped."""
+"""ncnn in float32, on the CPU or through Vulkan (`ncnn-vulkan`), converted by pnnx from a TorchScript trace. Its graphs
+have no batch: leading dimensions of 1 are dropped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNUSED_FILES = {
 
 class NcnnEngine:
     def __init__(self, name: str, threads: int) -> None:
-        self.threads, self.int8 = threads, is_int8(name)
+        self.threads, self.int8, self.vulkan = threads, is_int8(name), "vulkan" in name.split("-")
 
     def export(self, spec: str, output: str) -> dict[str, Any]:
         if self.int8:
@@ -66,7 +66,9 @@ class NcnnEngine:
         net = ncnn.Net()
         options = net.opt
         options.num_threads = self.threads
-        options.use_vulkan_compute = False
+        options.use_vulkan_compute = self.vulkan
+        if self.vulkan and ncnn.get_gpu_count() == 0:
+            raise ImpossibleError("it finds no Vulkan device")
         options.use_fp16_packed = options.use_fp16_storage = options.use_fp16_arithmetic = False
         options.use_bf16_storage = False
         if net.load_param(f"{path}/model.param") or net.load_model(f"{path}/model.bin"):
@@ -92,5 +94,11 @@ class NcnnEngine:
 
 
 DECLARATION = Declaration(
-    title="ncnn", color="#2a9d8f", packages=("ncnn", "pnnx"), suffix="ncnn", make=NcnnEngine, peer="ncnn"
+    title="ncnn",
+    color="#2a9d8f",
+    packages=("ncnn", "pnnx"),
+    suffix="ncnn",
+    make=NcnnEngine,
+    peer="ncnn",
+    beside={"vulkan": "ncnn-vulkan"},
 )

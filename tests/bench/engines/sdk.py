@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""This SDK: `sdk` without a backend, `sdk-NAME` with the backend NAME, and `sdk-NAME-int8` quantised by its recipe."""
+"""This SDK, or the build of its runtime that SDK_PORTABLE_LIB names: `sdk` without a backend, `sdk-NAME` with the
+backend NAME, and `sdk-NAME-int8` quantised by its recipe."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from bench.engines import PRECISIONS, Declaration, is_int8
+import runtime_under_test
+from bench.engines import PRECISIONS, Declaration, ImpossibleError, is_int8
 from bench.pte import PteEngine
 
 
 class SdkEngine(PteEngine):
     def __init__(self, name: str, threads: int) -> None:
+        runtime_under_test.load()
         super().__init__("sdk", threads)
         self.backend = name.removesuffix(PRECISIONS["int8"]).partition("-")[2]
         self.int8 = is_int8(name)
@@ -27,7 +30,9 @@ class SdkEngine(PteEngine):
         from sdk.backends.registry import backend
         from sdk.export.cli.recipes import recipe_of
 
-        scheme = backend(self.backend).quantization["int8"]
+        scheme = backend(self.backend).quantization.get("int8")
+        if scheme is None:
+            raise ImpossibleError(f"{self.backend} has no scheme `int8`")
         recipe = recipe_of(None, scheme, [self.backend], None)
         assert recipe.quantization_recipe is not None
         (quantizer,) = recipe.quantization_recipe.get_quantizers() or ()

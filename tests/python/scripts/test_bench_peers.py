@@ -47,6 +47,7 @@ def test_engines_are_the_modules_of_a_folder() -> None:
     """One module each; those with an environment of their own pin what they install."""
     names = {path.stem for path in (ROOT / "tests/bench/engines").glob("*.py")} - {"__init__"}
     assert set(engines.known()) == names
+    assert peers("vulkan") == {"ncnn": "ncnn-vulkan"}
     assert next(iter(peers())) == "original" and "OpenVINO" in peers() and "sdk" not in peers()
     for name in names:
         declared = declaration(name)
