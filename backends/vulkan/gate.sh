@@ -14,6 +14,6 @@ step_vulkan() (
   # Lavapipe's libraries are for the tests on the device.
   LD_LIBRARY_PATH="" "${root}/build/vulkan/backends/vulkan/vulkan_backend_test" --gtest_brief=1 || return
   # A message of the layers fails a test: see test/conftest.py.
-  EXECUTORCH_PORTABLE_LIB="$(find "${root}/build/vulkan" -name '_portable_lib*.so')" \
+  SDK_PORTABLE_LIB="$(find "${root}/build/vulkan" -name '_portable_lib*.so')" \
     VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation "${python}" -m pytest -q -m "$(marks_of_backend)" backends/vulkan/test
 )

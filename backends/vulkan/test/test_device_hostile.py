@@ -18,7 +18,7 @@ ROUNDS = 30
 
 def mutate(seed: str, first: int, rounds: int, timeout: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", f"import conftest, mutate; mutate.main({seed!r}, {first}, {rounds})"],
+        [sys.executable, "-c", f"import device_extension, mutate; mutate.main({seed!r}, {first}, {rounds})"],
         env={**os.environ, "PYTHONPATH": str(HERE)},
         capture_output=True,
         text=True,

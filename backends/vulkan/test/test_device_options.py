@@ -21,7 +21,7 @@ from sdk.extension.pybindings.portable_lib import _get_backend_option
 
 PRELUDE = """
 import os
-import conftest
+import device_extension
 import numpy as np
 from sdk.runtime import Runtime
 
