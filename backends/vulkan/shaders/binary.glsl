@@ -12,10 +12,24 @@ int power(int a, int b) {
   return result;
 }
 #else
-// The quotient is rounded, up to the next whole number too: the sign of the rest tells whether that is beyond the exact one.
+// The part of a product that float32 rounds off: T. J. Dekker, A floating-point technique for extending the available precision
+// (1971), because fma() may round twice.
+float lost_by_product(float a, float b) {
+  precise float c = a * 4097.0;
+  precise float a_high = c - (c - a);
+  precise float a_low = a - a_high;
+  precise float d = b * 4097.0;
+  precise float b_high = d - (d - b);
+  precise float b_low = b - b_high;
+  precise float product = a * b;
+  precise float lost = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
+  return lost;
+}
+// The quotient may be rounded up to a whole number: the sign of the rest tells. Larger quotients have no fraction.
 float floor_div(float a, float b) {
   const float q = floor(a / b);
-  const float rest = fma(-q, b, a);
+  if (!(abs(q) < 16777216.0)) return q;
+  precise float rest = (a - q * b) - lost_by_product(q, b);
   return rest != 0.0 && ((rest < 0.0) != (b < 0.0)) ? q - 1.0 : q;
 }
 float power(float a, float b) {

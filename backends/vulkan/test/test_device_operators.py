@@ -150,6 +150,18 @@ def test_where_and_logic():
     check(lambda a, b: torch.logical_not((a > 0) & (b > 0) | (a < b)), (numbers(4, 5), numbers(4, 5, seed=1)))
 
 
+def test_floor_division():
+    """Quotients that float32 rounds up to whole numbers, negative operands and infinite quotients."""
+    tenths = torch.arange(-40, 41) / 10
+    check_together(
+        {
+            "number": (lambda x: torch.div(x, 0.1, rounding_mode="floor"), (tenths,)),
+            "tensor": (lambda x, y: torch.div(x, y, rounding_mode="floor"), (tenths[:, None], tenths[1::7] + 0.05)),
+            "zero": (lambda x: torch.div(x, torch.zeros(1), rounding_mode="floor"), (tenths[41:],)),
+        }
+    )
+
+
 def test_integers():
     whole = torch.randint(-9, 9, (3, 6), dtype=torch.int32, generator=torch.Generator().manual_seed(0))
     check(lambda a, b: a * b + a, (whole, whole.flip(0)))
