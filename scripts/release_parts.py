@@ -66,7 +66,7 @@ def prebuilt(folder: Path, patterns: tuple[str, ...], option: str, maker: str) -
 
 
 def make_python(request: Request, archive: Path) -> None:
-    """The sdist and the wheel, from the full source archive."""
+    """The sdist of the Python package, its wheel and that of the C++ package, from the full source archive."""
     if given := request.arguments.wheels:
         for path in prebuilt(given, ("*.whl", "*.tar.gz"), "--wheels", "cibuildwheel"):
             made(Path(shutil.copy2(path, request.folder)))
@@ -87,11 +87,12 @@ def make_python(request: Request, archive: Path) -> None:
         "CMAKE_ARGS": f"-Dpybind11_DIR={_pybind11()} {os.environ.get('CMAKE_ARGS', '')}",
     }
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    wheels = request.work / "wheels"
-    options = ("--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels)
-    run("pip wheel", *pip, "wheel", *options, ".", cwd=tree, **environment)
-    (wheel,) = wheels.glob("*.whl")
-    made(_repaired(request, wheel))
+    for name, project in (("python", "."), ("cpp", "./sdk/cpp/wheel")):
+        wheels = request.work / "wheels" / name
+        options = ("--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels)
+        run(f"pip wheel {project}", *pip, "wheel", *options, project, cwd=tree, **environment)
+        (wheel,) = wheels.glob("*.whl")
+        made(_repaired(request, wheel))
     code = "import sys; from scikit_build_core.build import build_sdist; print(build_sdist(sys.argv[1]))"
     name = run("the sdist", sys.executable, "-c", code, request.folder, cwd=tree, **environment).splitlines()[-1]
     made(request.folder / name)

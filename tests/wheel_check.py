@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -70,12 +71,15 @@ def main(installed: Path) -> None:
     (y,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute([x])
     assert y.tolist() == [[1.0, 0.0]]
 
-    check_without_torch(installed)
+    check_without_torch(_bare(installed))
     print("2 passed in 0.0s")
 
 
-def check_without_torch(installed: Path) -> None:
-    """In an environment that has NumPy and the wheel alone, programs run, and what needs PyTorch says so."""
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def _bare(installed: Path) -> Run:
+    """Runs Python with NumPy and the wheel alone."""
     bare = Path("bare").resolve()
     bare.mkdir()
     for folder in (Path(np.__file__).parent, Path(np.__file__).parent.with_name("numpy.libs")):
@@ -87,6 +91,11 @@ def check_without_torch(installed: Path) -> None:
         command = [sys.executable, "-S", *arguments]
         return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
+    return run
+
+
+def check_without_torch(run: Run) -> None:
+    """In an environment without PyTorch, programs run, and what needs PyTorch says so. `run` runs its Python."""
     model = str(PROGRAM / "model.pte")
     done = run("-m", "sdk", "run", model, "--input", "random", "--input", "random", "--json")
     assert done.returncode == 0, done.stderr

@@ -18,14 +18,14 @@ from sdk.extras import TORCH_HINT, lacks_torch
 GROUP = "sdk.commands"
 
 _USAGE = """\
-usage: sdk [--version] [--help] COMMAND ...
+usage: sdk [--version] [--cmake-prefix] [--help] COMMAND ...
 
 Turn a PyTorch model into a .pte program and run it anywhere.
 
 commands:
 {commands}
 
-`sdk COMMAND --help` describes a command.
+`sdk COMMAND --help` describes a command. `--cmake-prefix` prints the folder of the C++ package for CMAKE_PREFIX_PATH.
 """
 
 
@@ -35,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments[:1] == ["--version"]:
         print(f"sdk {__version__}")
         return 0
+    if arguments[:1] == ["--cmake-prefix"]:
+        return _cmake_prefix()
     commands = _commands()
     if not arguments or arguments[0] in ("-h", "--help"):
         width = max(map(len, commands), default=0) + 2
@@ -60,6 +62,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not lacks_torch(error):
             raise
         return _without_torch(name)
+
+
+def _cmake_prefix() -> int:
+    """Prints where the C++ package is, which is a wheel of its own."""
+    try:
+        import pte_sdk_cpp
+    except ModuleNotFoundError:
+        print("sdk: --cmake-prefix needs the C++ package: pip install 'pte-sdk[cpp]'", file=sys.stderr)
+        return 1
+    if pte_sdk_cpp.__version__ != __version__:
+        print(
+            f"sdk: the C++ package is of version {pte_sdk_cpp.__version__}, expected {__version__}: "
+            f"pip install 'pte-sdk-cpp=={__version__}'",
+            file=sys.stderr,
+        )
+        return 1
+    print(pte_sdk_cpp.cmake_prefix())
+    return 0
 
 
 def _without_torch(name: str) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import tomllib
 import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -45,3 +46,14 @@ def test_wheels_are_made_for_every_supported_python() -> None:
     classified = set(re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', text))
     built = set(re.findall(r"cp3(\d+)-\*", text))
     assert classified <= built
+
+
+def test_one_c_plus_plus_wheel_is_made_for_all_pythons() -> None:
+    """The wheel pte-sdk-cpp has no code for Python: one build for each architecture, on Linux, in the same images."""
+    project = tomllib.loads((ROOT / "sdk/cpp/wheel/pyproject.toml").read_text())
+    assert project["tool"]["scikit-build"]["wheel"]["py-api"] == "py3"
+    wheels = project["tool"]["cibuildwheel"]
+    assert re.fullmatch(r"cp3\d+-manylinux_\*", wheels["build"])
+    assert wheels["linux"] == tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["cibuildwheel"]["linux"]
+    text = (ROOT / ".github/workflows/release.yml").read_text()
+    assert "package-dir: sdk/cpp/wheel" in text
