@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,14 @@ from blocks import Block, blocks
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BUILD = ROOT / "build" / "documents"
+PROGRAMS = ROOT / "build" / "documents-programs"
+"""At the depth of other build folders, so that ccache shares their object files."""
+
+
+def with_ccache() -> dict[str, str]:
+    """The environment in which CMake compiles with ccache, if it is installed. A user's project decides that itself."""
+    languages = ("C", "CXX") if shutil.which("ccache") else ()
+    return {**os.environ, **{f"CMAKE_{language}_COMPILER_LAUNCHER": "ccache" for language in languages}}
 
 
 def build_all() -> Path:
@@ -26,14 +35,14 @@ def build_all() -> Path:
     with (BUILD / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two processes of pytest-xdist must not build in one folder at a time
         _build(project, found)
-    return BUILD / "out"
+    return PROGRAMS
 
 
 def _build(project: Path, found: list[Block]) -> None:
     lines = [
         "cmake_minimum_required(VERSION 3.24)",
         "project(documents CXX)",
-        "set(EXECUTORCH_ENABLE_WERROR ON)",  # as in build/package, whose object files ccache has
+        "set(EXECUTORCH_ENABLE_WERROR ON)",  # as in build/release, whose object files ccache has
         # The command exports to a backend by default.
         "set(EXECUTORCH_BUILD_BACKENDS linux)",
         *(f"set(EXECUTORCH_BUILD_EXTENSION_{name} ON)" for name in ("MODULE", "TENSOR", "LLM_RUNNER")),
@@ -52,13 +61,15 @@ def _build(project: Path, found: list[Block]) -> None:
             "executorch::backends)",
         ]
     (project / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
-    run(["cmake", "-S", project, "-B", BUILD / "out", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"])
-    run(["cmake", "--build", BUILD / "out", "--parallel", str(min(os.cpu_count() or 1, 2))])
+    run(["cmake", "-S", project, "-B", PROGRAMS, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"])
+    run(["cmake", "--build", PROGRAMS, "--parallel", str(min(os.cpu_count() or 1, 2))])
 
 
 def run(command: list[Any], cwd: Path | None = None) -> str:
     """Runs a command. Returns what it writes to standard error; a status other than 0 fails the test."""
-    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=with_ccache(), capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         pytest.fail(
             f"{command} ended with status {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}", pytrace=False

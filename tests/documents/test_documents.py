@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from page_programs import PAGES, ROOT, run
+from page_programs import PAGES, ROOT, run, with_ccache
 
 from blocks import Block, blocks
 
@@ -59,7 +59,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 def shell(block: Block, folder: Path) -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     # With paths below the folder made relative, ccache knows what an earlier run compiled in another folder.
-    environment = {**os.environ, "PATH": path, "CMAKE_BUILD_PARALLEL_LEVEL": "2", "CCACHE_BASEDIR": str(folder)}
+    environment = {**with_ccache(), "PATH": path, "CMAKE_BUILD_PARALLEL_LEVEL": "2", "CCACHE_BASEDIR": str(folder)}
     command = ["bash", "-euo", "pipefail", "-c", block.code]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if (done.returncode != 0) != (block.kind == "fails"):
