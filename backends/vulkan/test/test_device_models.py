@@ -26,6 +26,9 @@ from sdk.runtime import Runtime
 from zoo.vision import VisionTransformer
 
 HALF = pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
+# The gate takes one of them, the slow tests the other.
+FLOAT = pytest.mark.parametrize("half", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["float", "half"])
+FLOAT16 = pytest.mark.parametrize("half", [pytest.param(False, marks=pytest.mark.slow), True], ids=["float", "half"])
 
 
 def loaded(model: nn.Module, inputs: tuple[Any, ...], dynamic: Any = None, **options: Any) -> Any:
@@ -71,7 +74,7 @@ def test_mobilenet_v2_of_full_size(half: bool) -> None:
     check(mobilenet_v2(), (images(1, 224),), half=half)
 
 
-@HALF
+@FLOAT
 def test_resnet18(half: bool) -> None:
     torch.manual_seed(0)
     check(resnet18()[0], (images(1, 64),), half=half)
@@ -83,7 +86,7 @@ def test_resnet18_of_full_size_and_any_batch() -> None:
     check(resnet18()[0], *((images(count, 224),) for count in (2, 1, 3)), dynamic=({0: Dim("batch", min=1, max=3)},))
 
 
-@HALF
+@FLOAT16
 def test_vision_transformer(half: bool) -> None:
     torch.manual_seed(0)
     model = VisionTransformer(dim=48, depth=2, heads=3, size=32, patch=8, classes=10)
