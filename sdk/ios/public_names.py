@@ -66,8 +66,8 @@ def _continues(text: str, at: int, head: str) -> bool:
 
 
 def _without_defaults(head: str) -> str:
-    head = re.sub(r"\s*(?<![=!<>])=(?!=)\s*(?:\[[^\]]*\]|[^,()]*\([^()]*\)|[^,)]+)(?=[,)])", "", head)
     head = re.sub(r"(\b(?:let|var) \w+(?:: [^=]+)?) = .*", r"\1", head)
+    head = re.sub(r"\s*(?<![=!<>])=(?!=)\s*(?:\[[^\]]*\]|[^,()]*\([^()]*\)|[^,)]+)(?=[,)])", "", head)
     return head.replace("( ", "(").replace(" )", ")")
 
 

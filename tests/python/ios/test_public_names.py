@@ -25,6 +25,7 @@ def test_every_kind_of_declaration_is_found() -> None:
     /// public func in_a_comment()
     public final class Net<T: Scalar>: Base, Sendable {
       public let name: String = "public var inside { a text }"
+      public static let shared = Net(path: "a", sizes: [1])
       var hidden = 1
       public private(set) var count: Int { get { 1 } }
       public init(
@@ -49,6 +50,7 @@ def test_every_kind_of_declaration_is_found() -> None:
     assert list(public_names.public_names(source)) == [
         "public final class Net<T: Scalar>: Base, Sendable",
         "Net: public let name: String",
+        "Net: public static let shared",
         "Net: public private(set) var count: Int",
         "Net: public init(path: String, sizes: [Int], mode: Mode, log: Bool) throws",
         "Net: public static func == (lhs: Net, rhs: Net) -> Bool",
