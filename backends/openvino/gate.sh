@@ -11,7 +11,10 @@ step_openvino() {
     [[ -e "${folder}/${release}/openvino" ]] ||
       pip install --quiet --no-deps --target "${folder}/${release}" "openvino==${release}" || return
   done
+  # The suites of models of examples/openvino.
+  PYTHONPATH="${root}/tests" "${python}" -c 'from zoo.libraries import packages; packages.install()' || return
   PYTHONPATH="${folder}/2025.4.1" OPENVINO_LIB_PATH="${folder}/2025.4.1/openvino/libs" \
     SDK_OTHER_OPENVINO="${folder}/2026.4.1/openvino/libs" \
+    SDK_EXECUTOR_RUNNER="${root}/build/package/examples/portable/executor_runner/executor_runner" \
     "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/openvino/test
 }

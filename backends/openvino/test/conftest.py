@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))  # the examples
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))  # the suites that backends share
 
 from openvino_lowering import Lowered, lower

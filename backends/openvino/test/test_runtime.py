@@ -67,6 +67,39 @@ def test_the_library_may_be_named_by_its_file(tmp_path: Path, image: torch.Tenso
     assert_close(torch.load(tmp_path / "output.pt"), model(image))
 
 
+def test_an_openvino_that_was_built_from_source_is_found(tmp_path: Path, image: torch.Tensor) -> None:
+    """OVN-02: setupvars.sh of an installed build puts its libraries, with the names that a linker looks for, on the
+    linker's path; there is no Python package."""
+    libraries = Path(os.environ["OPENVINO_LIB_PATH"])
+    (library,) = libraries.glob("libopenvino_c.so*")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libopenvino_c.so").symlink_to(library)
+    model = Model()
+    buffer = lower(model, (image,)).buffer
+    without_package = {"OPENVINO_LIB_PATH": "", "PYTHONPATH": ""}
+    done = _run(tmp_path, buffer, image, LD_LIBRARY_PATH=f"{tmp_path / 'lib'}:{libraries}", **without_package)
+    assert done.returncode == 0, done.stderr
+    assert_close(torch.load(tmp_path / "output.pt"), model(image))
+    done = _run(tmp_path, buffer, image, LD_LIBRARY_PATH="", **without_package)
+    assert done.returncode == 1 and "OpenVINO is not here" in done.stderr, done.stderr
+
+
+def test_executor_runner(tmp_path: Path) -> None:
+    """OVN-05: the documented command. The runner's inputs are ones."""
+    model = Model()
+    (tmp_path / "model.pte").write_bytes(lower(model, (torch.ones(2, 3, 16, 16),)).buffer)
+    command = [os.environ["SDK_EXECUTOR_RUNNER"], "--model_path=model.pte", "--num_executions=10"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0 and "Model executed successfully 10 time(s)" in said, said
+    printed = said.partition("OutputX 0: tensor(sizes=[2, 5], [")[2].partition("]")[0]
+    numbers = [float(number) for number in printed.replace(",", " ").split()]
+    with torch.no_grad():
+        expected = model(torch.ones(2, 3, 16, 16)).flatten()
+    # The runner prints five significant digits.
+    assert (torch.tensor(numbers) - expected).abs().max() <= 1e-4 * expected.abs().max()
+
+
 def test_another_release_compiles_the_ir_and_says_so(tmp_path: Path, image: torch.Tensor) -> None:
     """A payload of 2025.4.1 under 2026.4.1: refused without the IR, run with it."""
     other, model = os.environ["SDK_OTHER_OPENVINO"], Model()
