@@ -25,19 +25,20 @@ function(executorch_embed_program name)
   target_include_directories(${name} INTERFACE "${output}")
 endfunction()
 
-# executorch_program_operators(variable file.pte): the operators of all methods, as "aten::add.out;..." .
+# executorch_program_operators(variable file.pte [argument ...]): the operators of all methods, as "aten::add.out;..." .
+# Arguments are those of codegen/program_operators.py.
 function(executorch_program_operators variable program)
   cmake_path(ABSOLUTE_PATH program BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${program}")
-  executorch_run_codegen(operators program_operators "${program}")
+  executorch_run_codegen(operators program_operators "${program}" ${ARGN})
   set(${variable} "${operators}" PARENT_SCOPE)
 endfunction()
 
-# executorch_kernels_for_program(name PROGRAM file.pte [FUNCTIONS_YAML file] [SOURCES folder])
-# Makes <name>_ops_lib, as executorch_kernel_library() does, with the operators of one program. Only the source files in SOURCES
-# that implement them are compiled; by default those of the portable library.
+# executorch_kernels_for_program(name PROGRAM file.pte [OPERATORS add,mul] [FUNCTIONS_YAML file] [SOURCES folder])
+# Makes <name>_ops_lib, as executorch_kernel_library() does, with the operators of one program, and OPERATORS. Only the source
+# files in SOURCES that implement them are compiled; by default those of the portable library.
 function(executorch_kernels_for_program name)
-  cmake_parse_arguments(ARG "" "PROGRAM;FUNCTIONS_YAML;SOURCES" "" ${ARGN})
+  cmake_parse_arguments(ARG "" "PROGRAM;OPERATORS;FUNCTIONS_YAML;SOURCES" "" ${ARGN})
   cmake_path(ABSOLUTE_PATH EXECUTORCH_CODEGEN_ROOT NORMALIZE OUTPUT_VARIABLE root)
   if(NOT ARG_FUNCTIONS_YAML)
     set(ARG_FUNCTIONS_YAML "${root}/kernels/portable/functions.yaml")
@@ -46,9 +47,9 @@ function(executorch_kernels_for_program name)
     set(ARG_SOURCES "${root}/kernels/portable/cpu")
   endif()
   cmake_path(ABSOLUTE_PATH ARG_PROGRAM BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
-  executorch_program_operators(operators "${ARG_PROGRAM}")
-  executorch_run_codegen(sources program_operators "${ARG_PROGRAM}" --functions-yaml "${ARG_FUNCTIONS_YAML}"
-    --sources "${ARG_SOURCES}")
+  set(selection --functions-yaml "${ARG_FUNCTIONS_YAML}" "--operators=${ARG_OPERATORS}")
+  executorch_program_operators(operators "${ARG_PROGRAM}" ${selection})
+  executorch_run_codegen(sources program_operators "${ARG_PROGRAM}" ${selection} --sources "${ARG_SOURCES}")
   executorch_library(${name}_kernels FREESTANDING SOURCES ${sources} LIBS executorch_core)
   target_include_directories(${name}_kernels PUBLIC "$<BUILD_INTERFACE:${root}>")
   target_compile_options(${name}_kernels PRIVATE -fno-math-errno -fno-trapping-math)

@@ -2,7 +2,8 @@
 """The operators that a .pte needs, for selective builds: ``python -m codegen.program_operators model.pte``.
 
 Prints one name (``aten::add.out``) a line; with ``--sources FOLDER``, the C++ files in that folder that implement them.
-Needs neither torch nor the exporter: it reads the few tables of the flatbuffer that name operators.
+``--operators add,mul`` adds operators that the program does not have. Needs neither torch nor the exporter: it reads
+the few tables of the flatbuffer that name operators.
 """
 
 from __future__ import annotations
@@ -145,20 +146,40 @@ def implementing_sources(functions: list[str], folder: Path) -> list[Path]:
     return sorted(helpers | set(functions_of_sources(functions, [folder])))
 
 
+def named_operators(names: str, functions_yaml: Path) -> list[str]:
+    """``add,aten::mul.out``: all overloads of `add` in the file, and the one of `mul`. Raises ProgramError."""
+    from .functions_yaml import load_functions
+
+    known = [entry.schema.qualified_name for entry in load_functions(functions_yaml)]
+    found: list[str] = []
+    for name in filter(None, re.split(r"[,; ]+", names)):
+        full = name if "::" in name else f"aten::{name}"
+        overloads = [operator for operator in known if full in (operator, operator.partition(".")[0])]
+        if not overloads:
+            raise ProgramError(
+                f"no operator {name} in {functions_yaml.name}; expected names such as add or aten::add.out"
+            )
+        found += overloads
+    return found
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m codegen.program_operators", description=__doc__.splitlines()[0])
     parser.add_argument("program", type=Path, help="a .pte file")
     parser.add_argument("--functions-yaml", type=Path, help="says which function implements an operator")
     parser.add_argument("--sources", type=Path, help="print the files in this folder that implement the operators")
+    parser.add_argument("--operators", default="", metavar="ADD,MUL", help="also these, with all of their overloads")
     options = parser.parse_args(arguments)
+    if options.functions_yaml is None and (options.sources or options.operators):
+        parser.error("--sources and --operators need --functions-yaml")
     try:
         operators = program_operators(options.program.read_bytes())
+        if options.operators:
+            operators = sorted({*operators, *named_operators(options.operators, options.functions_yaml)})
         if options.sources is None:
             print("\n".join(operators))
             return 0
-        if options.functions_yaml is None:
-            parser.error("--sources needs --functions-yaml")
         from .functions_yaml import load_functions, select
 
         entries = select(load_functions(options.functions_yaml), operators)

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# examples/pico2/build_firmware_pico.sh [--model=FILE.pte] [--build=FOLDER]: makes executorch_pico.elf, and .uf2 if
-# picotool is installed or can be built. Without --model, it exports the model of the digits.
+# examples/pico2/build_firmware_pico.sh [--model=FILE.pte] [--operators=add,mul] [--build=FOLDER]: makes
+# executorch_pico.elf, and .uf2 if picotool is installed or can be built. Without --model, it exports the model of the
+# digits. The firmware has the operators of the program; --operators adds others.
 set -euo pipefail
 here="$(cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 root="${here}/../.."
-build="${root}/build/pico2" model=''
+build="${root}/build/pico2" model='' operators=''
 for argument in "$@"; do
   case "${argument}" in
     --model=*) model="$(realpath "${argument#*=}")" ;;
+    --operators=*) operators="${argument#*=}" ;;
     --build=*) build="${argument#*=}" ;;
-    -h | --help) sed -n '3,4s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '3,5s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) echo "build_firmware_pico.sh: there is no option ${argument}; see --help" >&2; exit 1 ;;
   esac
 done
@@ -29,7 +31,7 @@ fi
 picotool=()
 command -v picotool >/dev/null || picotool=(-DPICO_NO_PICOTOOL=1)
 cmake -S "${here}" -B "${build}" -G Ninja -DCMAKE_BUILD_TYPE=MinSizeRel -DPICO_SDK_PATH="${PICO_SDK_PATH}" \
-  -DET_PTE_FILE_PATH="${model}" -DPython3_EXECUTABLE="$(command -v "${python}")" "${picotool[@]}"
+  -DET_PTE_FILE_PATH="${model}" -DET_OPERATORS="${operators}" -DPython3_EXECUTABLE="$(command -v "${python}")" "${picotool[@]}"
 cmake --build "${build}" --target executorch_pico
 arm-none-eabi-size "${build}/executorch_pico.elf"
 [[ -f "${build}/executorch_pico.uf2" ]] ||

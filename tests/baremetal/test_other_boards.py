@@ -65,13 +65,35 @@ def test_the_led_says_whether_all_went_well() -> None:
 
 @pytest.mark.slow
 def test_pico_firmware_builds(tmp_path: Path) -> None:
-    """PICO-02, PICO-04: with the pico-sdk of scripts/third_party or of PICO_SDK_PATH; the image fits the board."""
-    command = [str(PICO / "build_firmware_pico.sh"), f"--build={tmp_path}"]
+    """PICO-02, PICO-04, PICO-08: with the pico-sdk of PICO_SDK_PATH or scripts/third_party; it fits the board."""
+    command = [str(PICO / "build_firmware_pico.sh"), f"--build={tmp_path}", "--operators=add,mul,relu"]
     done = subprocess.run(command, env={**os.environ, "PYTHON": sys.executable}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     sizes = subprocess.run(["arm-none-eabi-size", tmp_path / "executorch_pico.elf"], capture_output=True, text=True)
     text, data, bss = map(int, sizes.stdout.splitlines()[1].split()[:3])
     assert text + data + bss < 400 * 1024
+    added = subprocess.run(["arm-none-eabi-nm", "-C", tmp_path / "executorch_pico.elf"], capture_output=True, text=True)
+    for kernel in ("add_out", "mul_out", "relu_out"):
+        assert f"::native::{kernel}(" in added.stdout
+
+
+def test_pico_10_the_page_has_a_remedy_for_each_error(tmp_path: Path) -> None:
+    """PICO-10: the errors of the document, and the text that is printed here for them."""
+    rows = re.findall(r"^\| (.+?) \| (.+?) \| .{20,} \|$", (PICO / "README.md").read_text(), re.M)
+    here = {name: text for text, name in rows}
+    assert {"Memory allocation failed", "Operator missing", "Import error"} <= here.keys()
+    errors = (ROOT / "sdk/cpp/executorch/runtime/core/error.h").read_text()
+    assert "  MemoryAllocationFailed =" in errors and "  OperatorMissing =" in errors
+    assert here["Memory allocation failed"] == "`MemoryAllocationFailed`"
+    assert here["Operator missing"] == "`OperatorMissing`"
+    assert "error_name(method.error())" in (PICO / "main.cpp").read_text()
+    tools = {name: os.path.realpath(f"/usr/bin/{name}") for name in ("env", "bash", "dirname")}
+    for name, path in tools.items():
+        (tmp_path / name).symlink_to(path)
+    done = subprocess.run(
+        ["bash", PICO / "build_firmware_pico.sh"], env={"PATH": str(tmp_path)}, capture_output=True, text=True
+    )
+    assert done.returncode == 1 and done.stderr.startswith(here["Import error"].strip("`"))
 
 
 def test_zephyr_module_names_what_is_there() -> None:

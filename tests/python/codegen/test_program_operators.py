@@ -64,6 +64,24 @@ def test_sources_are_those_that_implement_the_functions(tmp_path: Path) -> None:
     assert [path.name for path in found] == ["helper.cpp", "op_add.cpp", "op_unary.cpp"]
 
 
+def test_pico_08_operators_may_be_added(capsys: pytest.CaptureFixture[str]) -> None:
+    """PICO-08: `--operators=add,mul,relu` of examples/pico2/build_firmware_pico.sh, which hands it on."""
+    program = str(REPOSITORY / "tests/data/corpus/linear/model.pte")
+    functions = ["--functions-yaml", str(REPOSITORY / "kernels/portable/functions.yaml")]
+    assert program_operators.main([program]) == 0
+    own = set(capsys.readouterr().out.split())
+    assert program_operators.main([program, *functions, "--operators=add, mul,aten::relu.out"]) == 0
+    added = {"aten::add.out", "aten::add.Scalar_out", "aten::mul.out", "aten::mul.Scalar_out", "aten::relu.out"}
+    assert set(capsys.readouterr().out.split()) == own | added
+    folder = REPOSITORY / "kernels/portable/cpu"
+    assert program_operators.main([program, *functions, "--operators=add,relu", "--sources", str(folder)]) == 0
+    names = {Path(line).name for line in capsys.readouterr().out.split()}
+    assert {"op_add.cpp", "op_unary.cpp"} <= names and "op_mul.cpp" not in names
+    for wrong in ("ad", "aten::add.no_such", "add,other::add.out"):
+        assert program_operators.main([program, *functions, f"--operators={wrong}"]) == 1
+        assert "expected names such as add or aten::add.out" in capsys.readouterr().err
+
+
 @given(st.binary(min_size=1, max_size=200))
 def test_the_array_has_the_bytes_of_the_file(data: bytes) -> None:
     """PICO-03"""
