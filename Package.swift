@@ -18,11 +18,13 @@ let showsAll = Context.environment["EXECUTORCH_PLATFORM"] == "apple"
 #endif
 
 // The products of backends are named backend_<name>. The backend.json files in this checkout say which backends are for
-// iOS. sdk/ios/frameworks/backend_targets.py, which scripts/build_apple_frameworks.sh runs, writes their targets into
-// sdk/ios/Backends/.
+// iOS, and which of Apple's frameworks they need. sdk/ios/frameworks/backend_targets.py, which
+// scripts/build_apple_frameworks.sh runs, writes their targets into sdk/ios/Backends/.
 struct Backend: Decodable {
   let name: String
   let platforms: [String]
+  let frameworks: [String]?
+  var product: String { "backend_\(name.split(separator: "/").last ?? "")" }
 }
 
 // The binaries of a release: SwiftPM downloads them, and refuses one with another checksum.
@@ -39,7 +41,7 @@ let release: Release? = {
   return release
 }()
 
-let backends: [String] = {
+let backends: [Backend] = {
   func inside(_ folder: String) -> [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.sorted().map { "\(folder)/\($0)" }
@@ -50,10 +52,9 @@ let backends: [String] = {
     guard let backend = try? JSONDecoder().decode(Backend.self, from: json) else {
       fatalError("\(folder)/backend.json cannot be read: scripts/backend_manifests.py says what is wrong with it")
     }
-    let product = "backend_\(backend.name.split(separator: "/").last ?? "")"
-    let target = "\(Context.packageDirectory)/\(sources)/Backends/\(product)"
+    let target = "\(Context.packageDirectory)/\(sources)/Backends/\(backend.product)"
     let isThere = showsAll || FileManager.default.fileExists(atPath: target)
-    return backend.platforms.contains("ios") && isThere ? product : nil
+    return backend.platforms.contains("ios") && isThere ? backend : nil
   }
 }()
 
@@ -68,7 +69,7 @@ let products: [(name: String, targets: [String], frameworks: [String])] = [
   ("kernels_optimized", ["kernels_optimized"], ["kernels_optimized"]),
   ("kernels_quantized", ["kernels_quantized", "kernels_optimized"], ["kernels_quantized", "kernels_optimized"]),
   ("kernels_selected", ["kernels_selected"], ["kernels_selected"]),
-] + backends.map { ($0, [$0], [$0]) }
+] + backends.map { ($0.product, [$0.product], [$0.product]) }
 let objectiveC = ("ExecuTorchObjC", ["ExecuTorchObjC"], ["executorch"])
 
 let package = Package(
@@ -85,7 +86,11 @@ let package = Package(
     .target(name: "kernels_optimized", path: "\(sources)/Sources/kernels_optimized"),
     .target(name: "kernels_quantized", path: "\(sources)/Sources/kernels_quantized"),
     .target(name: "kernels_selected", path: "\(sources)/Sources/kernels_selected"),
-  ] + backends.map { .target(name: $0, path: "\(sources)/Backends/\($0)") },
+  ] + backends.map { backend in
+    .target(
+      name: backend.product, path: "\(sources)/Backends/\(backend.product)",
+      linkerSettings: (backend.frameworks ?? []).map { .linkedFramework($0, .when(platforms: [.iOS, .macOS])) })
+  },
   swiftLanguageModes: [.v6]
 )
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The step of Core ML, for scripts/test.sh.
-gate_step coreml 2
+gate_step coreml 2 "clang-19=clang-19 libclang-rt-19-dev" "/usr/include/GNUstep/Foundation/Foundation.h=libgnustep-base-dev"
 needs_network coreml
 
 # coremltools and what it imports are installed beside the environment, so that the other steps run without them.

@@ -69,6 +69,22 @@ def test_ios01_every_product_has_one_with_log_messages_beside_it() -> None:
         assert sum(target.endswith("_library") for target in products[name]) >= 1
 
 
+def test_ios24_a_backend_links_the_frameworks_that_it_needs() -> None:
+    """IOS-24: those that its manifest names."""
+    targets = _manifest(_ROOT, "EXECUTORCH_PLATFORM=apple")["targets"]
+    linked = {
+        target["name"]: [setting["kind"]["linkedFramework"]["_0"] for setting in target["settings"]]
+        for target in targets
+        if target["name"] in _BACKENDS
+    }
+    command = [*_LIST[:-1], "product", "frameworks"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert linked == {
+        product: frameworks.split() for product, _, frameworks in (line.partition("\t") for line in lines)
+    }
+    assert any(linked.values())
+
+
 def test_ios02_elsewhere_a_manifest_may_name_the_same_products() -> None:
     products = _products(_ROOT)
     assert products.keys() == _PARTS | {f"{name}_debug" for name in _PARTS}

@@ -86,7 +86,10 @@ PIN = {"url": "https://host/a.tar.gz", "suite": "sid", "package": "a", "archive"
     ("fields", "expected"),
     [
         ({"id": None}, 'the field "id" is missing. Add it: the name that programs call it by'),
-        ({"colour": "red"}, 'there is no field "colour". Remove it, or write one of: description, hardware'),
+        (
+            {"colour": "red"},
+            'there is no field "colour". Remove it, or write one of: description, frameworks, hardware',
+        ),
         ({"needs": "EXECUTORCH_BUILD_TESTS"}, '"needs" is of type string, expected array'),
         ({"verified": ["linux"]}, '"verified" is of type array, expected object'),
         ({"title": None, "hardware": 1}, '"hardware" is of type number, expected string'),
@@ -208,16 +211,18 @@ def test_every_option_is_of_a_folder_that_is_here() -> None:
 
 NAMES_THE_ORIGINALS = re.compile(
     r"sdk/android/.*/src/test/|sdk/ios/Tests/|tests/(data|corpus)/|tests/bench/engines/original\.py"
-    r"|tests/documents/test_(pages|index|getting_started|faq|architecture)\.py|tests/python/runtime/test_messages\.py|tests/zoo/libraries/"
-    r"|tests/interop/test_interop_inspector\.py|tests/backends/(sweep/|test_at_once\.py)"
+    r"|tests/documents/test_(pages|index|getting_started|faq|architecture|front_page)\.py|tests/python/runtime/test_messages\.py|tests/zoo/libraries/"
+    r"|tests/interop/(test_interop|oracle)_\w+\.py|tests/backends/(sweep/|test_at_once\.py)"
+    r"|python/sdk/export/(target_recipes|utils)\.py"
     r"|python/sdk/extension/llm/export/(config/|(export_llm|backends)\.py)|python/sdk/examples/models/llama/(config/|export_llama\.py)"
     r"|tests/python/llm/test_(llm_config|llm_backends|export_llama|prequantized)\.py"
-    r"|python/sdk/backends/arm/vgf/|backends/.*/test/"
+    r"|(python/sdk/)?backends/arm/vgf/|backends/.*/test/|tests/release/bare_environment\.py"
 )
 """Tests of files that ExecuTorch wrote, of its engine, of its pages and their terms; the zoo of libraries, whose page
 has a column for the default backend; the sweep, whose sizes follow the constants of that backend's kernels;
-ExecuTorch's settings and flags of language models; VGF, which builds on another one; tests of a backend with
-the quantizer of another one, or beside it in one program."""
+ExecuTorch's functions and arguments that have a backend's name; its settings and flags of language models; VGF, which
+builds on another one; tests of a backend with the quantizer of another one, or beside it in one program; a wheel's
+program for the default backend."""
 
 MEASURES_ENGINES = re.compile(r"scripts/bench$|tests/bench/|tests/interop/test_bench_|tests/python/scripts/test_bench_")
 """What measures this SDK beside other engines. Some are what a backend hands its work to."""
