@@ -45,6 +45,7 @@ def _name_in_table(case: str) -> str:
 DECLARED = sorted(case for case in CASES if _name_in_table(case))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", DECLARED)
 def test_operator(case: str, monkeypatch: Any) -> None:
     """BKO-05: results are eager's, wherever they are computed; what stays outside has a reason."""
@@ -131,6 +132,7 @@ class _Call(nn.Module):
         return self.function(*inputs)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", MORE)
 def test_more_operators(name: str) -> None:
     """BKO-05"""
