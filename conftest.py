@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Settings of all tests.
 
-SDK_TEST_SHARE=N runs every N-th of the tests marked `sampled`: today's share, another one tomorrow. SDK_TEST_SHARE=K/N
-is share K. scripts/test.sh sets it; without it, all of them run.
+SDK_TEST_SHARE=K/N runs share K, from 0 to N - 1, of the tests marked `sampled`. scripts/test.sh sets it, to another share
+each day; without it, all of them run.
 """
 
 from __future__ import annotations
 
-import datetime
 import os
 import zlib
 
@@ -21,8 +20,11 @@ settings.load_profile("sdk")
 
 def share() -> tuple[int, int]:
     """Which share of the sampled tests runs, and how many shares there are."""
-    which, _, count = os.environ.get("SDK_TEST_SHARE", "1").rpartition("/")
-    return (int(which) if which else datetime.date.today().toordinal()) % int(count), int(count)
+    text = os.environ.get("SDK_TEST_SHARE") or "0/1"
+    which, _, count = text.partition("/")
+    if not (which.isdigit() and count.isdigit() and int(which) < int(count)):
+        raise pytest.UsageError(f"SDK_TEST_SHARE is {text}; expected K/N, share K (from 0 to N - 1) of N, such as 2/5")
+    return int(which), int(count)
 
 
 def pytest_report_header() -> str | None:

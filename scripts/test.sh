@@ -214,7 +214,7 @@ step_python() {
     SDK_LLAMA_MAIN="${root}/build/package/examples/models/llama/llama_main" \
     "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" --dist worksteal tests/python tests/backends
 }
-# The marks of the tests that the step of a backend runs: with --all, the slow ones too. (The step slow has those of tests.)
+# Which tests the step of a backend runs: with --all, the slow ones too. The step `slow` runs those of the folder tests.
 marks_of_backend() { if [[ -n "${with_long}" ]]; then echo "not oracle"; else echo "not oracle and not slow"; fi; }
 # The conformance suite on the portable kernels alone; the step python runs it on the libraries that Python links and on
 # the backends. With --all, this step runs the whole sweep, as the step slow does for those.
@@ -395,7 +395,7 @@ cpu_time() {
 
 run_step() {
   local name="$1" log="${logs}/$1.log" status=0
-  [[ -n "${lane[${name}]:-}" ]] || local -x SDK_TEST_SHARE=1 # long steps run all
+  [[ -n "${lane[${name}]:-}" ]] || local -x SDK_TEST_SHARE=0/1 # long steps run all
   measured "${name}" step "${name}" "step_${name}" || status=$?
   local p f s
   # pytest: "3 failed, 412 passed, 2 skipped in 9.1s"; ctest: "98% tests passed, 2 tests failed out of 120".
