@@ -32,6 +32,12 @@ using runtime::etensor::Tensor;
 
 namespace {
 
+/// Empty for nil.
+std::string text_of(NSString* text) {
+  const char* const bytes = [text UTF8String];
+  return bytes == nullptr ? "" : bytes;
+}
+
 /// Runs `function`. What Core ML raises becomes an error with its text.
 template <typename Function>
 auto without_exceptions(Function&& function) -> decltype(function()) {
@@ -39,15 +45,10 @@ auto without_exceptions(Function&& function) -> decltype(function()) {
     @try {
       return function();
     } @catch (NSException* exception) {
-      ET_LOG(Error, "Core ML raised %s: %s", [[exception name] UTF8String], [[exception reason] UTF8String]);
+      ET_LOG(Error, "Core ML raised %s: %s", text_of([exception name]).c_str(), text_of([exception reason]).c_str());
       return Error::DelegateInvalidHandle;
     }
   }
-}
-
-std::string text_of(NSString* text) {
-  const char* const bytes = [text UTF8String];
-  return bytes == nullptr ? "" : bytes;
 }
 
 /// Empty for a text that is no UTF-8.
