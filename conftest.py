@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Settings of all tests.
 
-SDK_TEST_SHARE=K/N runs share K, from 0 to N - 1, of the tests marked `sampled`. scripts/test.sh sets it, to another share
-each day; without it, all of them run.
+SDK_TEST_SHARE=K/N runs share K, from 0 to N - 1, of the tests marked `sampled`. scripts/test.sh sets it, to another
+share each day; without it, all of them run.
 """
 
 from __future__ import annotations
