@@ -23,6 +23,7 @@ from sdk.exir.memory_planning import (
     greedy,
     naive,
 )
+from sdk.exir.memory_planning._verifier import _shared_pairs
 from sdk.exir.passes import MemoryPlanningPass
 from sdk.exir.serde.serialize import deserialize, serialize
 from sdk.exir.tensor import TensorSpec
@@ -280,6 +281,24 @@ def test_algorithms_never_overlap_in_space_and_time(tensors: list[tuple[int, int
                 a.mem_obj_id = b.mem_obj_id = None
         for s in specs:
             s.mem_id = None
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 2), st.integers(0, 40), st.integers(0, 9), st.integers(0, 9), st.integers(0, 5)),
+        max_size=12,
+    )
+)
+def test_pairs_that_share_bytes_are_those_of_a_comparison_of_all(places: list[tuple[int, int, int, int, int]]) -> None:
+    specs = []
+    for arena, offset, size, first, length in places:
+        specs.append(spec(size, first, first + length, mem_id=arena))
+        specs[-1].mem_offset = offset
+    pairs = [(a, b) for i, a in enumerate(specs) for b in specs[:i] if Verifier.storage_overlap(a, b)]
+    conflicts = [{id(a), id(b)} for a, b in pairs if Verifier.lifetime_overlap(a, b)]
+    count, conflict = _shared_pairs(specs)
+    assert count == len(pairs)
+    assert conflict is None if not conflicts else {id(each) for each in conflict or ()} in conflicts
 
 
 def test_algorithm_results() -> None:

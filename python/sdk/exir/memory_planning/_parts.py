@@ -98,6 +98,16 @@ class _Access:
 
 
 @dataclass
+class _Change:
+    """Live bytes that were added from the node at `start` up to the node at `end`."""
+
+    mem_id: Any
+    start: int
+    end: int
+    bytes: int
+
+
+@dataclass
 class _Candidate:
     """The node at `index`, whose results are found the given numbers of bytes from the start of its operand."""
 
@@ -128,9 +138,13 @@ class _Graph:
         for index, node in enumerate(self.nodes):
             self._note(graph_module, index, node, node.name in mutated)
         self.alive: dict[Any, np.ndarray] = {}
+        self.changes: list[_Change] = []
+        self.replaced: dict[TensorSpec, list[_Access]] = {}
         for spec in self.accesses:
             if spec in self.planned:
                 self._count(spec, 1)
+        self.changes.clear()
+        self.peaks = {mem_id: int(alive.argmax()) for mem_id, alive in self.alive.items()}
 
     def _note(self, graph_module: GraphModule, index: int, node: Node, is_state: bool) -> None:
         operands = [s for arg in node.all_input_nodes if arg.target is not memory.alloc for s in _specs(arg)]
@@ -165,8 +179,11 @@ class _Graph:
         if root not in self.accesses:
             return
         first, last = self._lifetime(root)
-        alive = self.alive.setdefault(root.mem_id, np.zeros(len(self.nodes), dtype=np.int64))
-        alive[first : last + 1] += sign * -(-root.nbytes() // self.alignment) * self.alignment
+        if root.mem_id not in self.alive:
+            self.alive[root.mem_id] = np.zeros(len(self.nodes), dtype=np.int64)
+        bytes_ = sign * -(-root.nbytes() // self.alignment) * self.alignment
+        self.alive[root.mem_id][first : last + 1] += bytes_
+        self.changes.append(_Change(root.mem_id, first, last + 1, bytes_))
 
     def place_parts(self) -> None:
         refused: dict[TensorSpec, list[_Candidate]] = {}
@@ -205,16 +222,36 @@ class _Graph:
 
     def _join_all(self, candidates: Sequence[_Candidate]) -> bool:
         """Makes results parts of their operands, unless that raises the peak; returns whether it did."""
-        alive = {mem_id: bytes_.copy() for mem_id, bytes_ in self.alive.items()}
-        accesses = dict(self.accesses)
+        self.changes.clear()
+        self.replaced.clear()
         joined = [candidate for candidate in candidates if self._join(candidate)]
-        if all(int(bytes_.max()) <= int(alive[mem_id].max()) for mem_id, bytes_ in self.alive.items()):
-            return bool(joined)
-        self.alive, self.accesses = alive, accesses
+        if not joined:
+            return False
+        changed = {change.mem_id for change in self.changes}
+        if not any(self._raised(mem_id) for mem_id in changed):
+            self.peaks.update((mem_id, self._peak(mem_id)) for mem_id in changed)
+            return True
+        for change in self.changes:
+            self.alive[change.mem_id][change.start : change.end] -= change.bytes
+        self.accesses.update(self.replaced)
         for candidate in joined:
             for spec, _ in candidate.parts:
                 spec.inplace_base = spec.inplace_offset = None
         return False
+
+    def _raised(self, mem_id: Any) -> bool:
+        """Whether the changes make more bytes live than were at the peak. Only what they touch is looked at: a graph
+        has as many candidates as nodes."""
+        alive, peak = self.alive[mem_id], self.peaks[mem_id]
+        changes = [change for change in self.changes if change.mem_id == mem_id]
+        before = int(alive[peak]) - sum(change.bytes for change in changes if change.start <= peak < change.end)
+        return any(int(alive[change.start : change.end].max()) > before for change in changes)
+
+    def _peak(self, mem_id: Any) -> int:
+        """The node with the most live bytes after changes that did not raise them."""
+        peak = self.peaks[mem_id]
+        touched = any(change.start <= peak < change.end for change in self.changes if change.mem_id == mem_id)
+        return int(self.alive[mem_id].argmax()) if touched else peak
 
     def _join(self, candidate: _Candidate) -> bool:
         root, start = place_in_storage(candidate.operand)
@@ -233,12 +270,19 @@ class _Graph:
         for spec in (*specs, root):
             self._count(spec, -1)
         # The node still counts as a reader of the operand; it may be the only one.
-        self.accesses[root] = [*others, *moved]
+        self._replace(root, [*others, *moved])
         self._count(root, 1)
         for spec, offset in candidate.parts:
             spec.inplace_base, spec.inplace_offset = candidate.operand, offset
-            self.accesses.pop(spec, None)
+            self._replace(spec, None)
         return True
+
+    def _replace(self, spec: TensorSpec, accesses: list[_Access] | None) -> None:
+        """Sets or, with None, removes the accesses of a storage. The first ones are kept for `_join_all` to restore."""
+        if (old := self.accesses.pop(spec, None)) is not None:
+            self.replaced.setdefault(spec, old)
+        if accesses is not None:
+            self.accesses[spec] = accesses
 
 
 def _compatible(moved: Sequence[_Access], others: Sequence[_Access], index: int) -> bool:

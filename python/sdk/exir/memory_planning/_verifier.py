@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import bisect
+import heapq
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from torch.export.graph_signature import ExportGraphSignature
@@ -141,10 +144,37 @@ def _shared_pairs(specs: list[TensorSpec]) -> tuple[int, tuple[TensorSpec, Tenso
     specs = [spec for spec in specs if spec.nbytes()]
     if not specs:
         return 0, None
-    rows = [(s.mem_id, s.mem_offset, s.mem_offset + s.nbytes(), s.lifetime[0], s.lifetime[1]) for s in specs]
-    arena, start, end, first, last = np.array(rows, dtype=np.int64).T
-    storage = (arena[:, None] == arena) & (start[:, None] < end) & (start < end[:, None])
-    storage &= np.tri(len(specs), k=-1, dtype=bool)
-    conflicts = np.argwhere(storage & (first[:, None] <= last) & (first <= last[:, None]))
-    conflict = (specs[conflicts[0][0]], specs[conflicts[0][1]]) if len(conflicts) else None
-    return int(storage.sum()), conflict
+    arenas: dict[Any, list[TensorSpec]] = {}
+    for spec in specs:
+        arenas.setdefault(spec.mem_id, []).append(spec)
+    conflicts = (pair for members in arenas.values() if (pair := _conflict(members)))
+    return sum(map(_overlaps, arenas.values())), next(conflicts, None)
+
+
+def _overlaps(specs: list[TensorSpec]) -> int:
+    """How many pairs of one arena share bytes at any time: all but those of which one ends before the other starts."""
+    start, size = np.array([(s.mem_offset, s.nbytes()) for s in specs], dtype=np.int64).T
+    after = len(specs) - np.searchsorted(np.sort(start), start + size)
+    return len(specs) * (len(specs) - 1) // 2 - int(after.sum())
+
+
+def _conflict(specs: list[TensorSpec]) -> tuple[TensorSpec, TensorSpec] | None:
+    """A pair of one arena that shares bytes while both are needed.
+
+    Those that are needed at one time are kept in the order of their offsets: as none of them share bytes, a new one can
+    share bytes with its neighbours only.
+    """
+    alive: list[tuple[int, int]] = []  # offset, index
+    ends: list[tuple[int, int, int]] = []  # last node, offset, index
+    for index, spec in sorted(enumerate(specs), key=lambda item: item[1].lifetime[0]):
+        while ends and ends[0][0] < spec.lifetime[0]:
+            _, *key = heapq.heappop(ends)
+            alive.pop(bisect.bisect_left(alive, tuple(key)))
+        at = bisect.bisect_left(alive, (spec.mem_offset, index))
+        for _, other in alive[max(at - 1, 0) : at + 1]:
+            before, after = sorted((specs[other], spec), key=lambda each: each.mem_offset)
+            if after.mem_offset < before.mem_offset + before.nbytes():
+                return specs[other], spec
+        alive.insert(at, (spec.mem_offset, index))
+        heapq.heappush(ends, (spec.lifetime[1], spec.mem_offset, index))
+    return None
