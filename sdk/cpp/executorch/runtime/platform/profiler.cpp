@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include <executorch/runtime/platform/assert.h>
+#include <executorch/runtime/platform/log.h>
 
 namespace executorch {
 namespace runtime {
@@ -16,6 +16,7 @@ alignas(8) uint8_t prof_buffer[static_cast<size_t>(prof_buf_size) * MAX_PROFILE_
 uint32_t num_blocks = 0;
 uint32_t current_block = 0;
 prof_state_t profile_state = {-1, 0u};
+bool full = false;  // something was left out since the last dump
 
 uint8_t* block_start(uint32_t block) {
   return prof_buffer + static_cast<size_t>(block) * prof_buf_size;
@@ -42,6 +43,14 @@ void copy_name(char (&to)[PROF_NAME_MAX_LEN], const char* from) {
   to[PROF_NAME_MAX_LEN - 1] = '\0';
 }
 
+/// Logs the first thing that does not fit, because how much there is to record depends on the program.
+void leave_out(const char* name, const char* macro, int entries) {
+  if (!full) {
+    ET_LOG(Error, "The profile is full: %s and what follows is left out; build with %s above %d", name, macro, entries);
+  }
+  full = true;
+}
+
 }  // namespace
 
 const prof_state_t& get_profile_tls_state() {
@@ -63,8 +72,10 @@ void profiling_create_block(const char* name) {
       return;
     }
   }
-  ET_CHECK_MSG(num_blocks < MAX_PROFILE_BLOCKS, "the block %s does not fit: build with MAX_PROFILE_BLOCKS above %d",
-               name, MAX_PROFILE_BLOCKS);
+  if (num_blocks == MAX_PROFILE_BLOCKS) {
+    leave_out(name, "MAX_PROFILE_BLOCKS", MAX_PROFILE_BLOCKS);
+    return;
+  }
   current_block = num_blocks++;
   prof_header_t& h = header(current_block);
   h = prof_header_t{};
@@ -80,8 +91,10 @@ uint32_t begin_profiling(const char* name) {
     profiler_init();
   }
   prof_header_t& h = header(current_block);
-  ET_CHECK_MSG(h.prof_entries < MAX_PROFILE_EVENTS, "the span %s does not fit: build with MAX_PROFILE_EVENTS above %d",
-               name, MAX_PROFILE_EVENTS);
+  if (h.prof_entries == MAX_PROFILE_EVENTS) {
+    leave_out(name, "MAX_PROFILE_EVENTS", MAX_PROFILE_EVENTS);
+    return prof_not_recorded;
+  }
   prof_event_t& event = events(current_block)[h.prof_entries];
   event.name_str = name;
   event.chain_idx = profile_state.chain_idx;
@@ -92,9 +105,10 @@ uint32_t begin_profiling(const char* name) {
 }
 
 void end_profiling(uint32_t token_id) {
-  ET_CHECK_MSG(num_blocks > 0 && token_id < header(current_block).prof_entries, "span %u was not begun",
-               static_cast<unsigned>(token_id));
-  events(current_block)[token_id].end_time = pal_current_ticks();
+  // Also a span that a dump or a reset has ended.
+  if (num_blocks > 0 && token_id < header(current_block).prof_entries) {
+    events(current_block)[token_id].end_time = pal_current_ticks();
+  }
 }
 
 void dump_profile_stats(prof_result_t* prof_result) {
@@ -113,6 +127,7 @@ void dump_profile_stats(prof_result_t* prof_result) {
   prof_result->num_blocks = num_blocks;
   num_blocks = 0;
   current_block = 0;
+  full = false;
 }
 
 void reset_profile_stats() {
@@ -121,6 +136,7 @@ void reset_profile_stats() {
     header(block).allocator_entries = 0;
     header(block).mem_prof_entries = 0;
   }
+  full = false;
 }
 
 uint32_t track_allocator(const char* name) {
@@ -128,9 +144,10 @@ uint32_t track_allocator(const char* name) {
     profiler_init();
   }
   prof_header_t& h = header(current_block);
-  ET_CHECK_MSG(h.allocator_entries < MEM_PROFILE_MAX_ALLOCATORS,
-               "the allocator %s does not fit: build with MEM_PROFILE_MAX_ALLOCATORS above %d", name,
-               MEM_PROFILE_MAX_ALLOCATORS);
+  if (h.allocator_entries == MEM_PROFILE_MAX_ALLOCATORS) {
+    leave_out(name, "MEM_PROFILE_MAX_ALLOCATORS", MEM_PROFILE_MAX_ALLOCATORS);
+    return prof_not_recorded;
+  }
   prof_allocator_t& allocator = allocators(current_block)[h.allocator_entries];
   copy_name(allocator.name, name);
   allocator.allocator_id = h.allocator_entries;
@@ -145,8 +162,10 @@ void track_allocation(int32_t id, uint32_t size) {
     profiler_init();
   }
   prof_header_t& h = header(current_block);
-  ET_CHECK_MSG(h.mem_prof_entries < MAX_MEM_PROFILE_EVENTS,
-               "an allocation does not fit: build with MAX_MEM_PROFILE_EVENTS above %d", MAX_MEM_PROFILE_EVENTS);
+  if (h.mem_prof_entries == MAX_MEM_PROFILE_EVENTS) {
+    leave_out("an allocation", "MAX_MEM_PROFILE_EVENTS", MAX_MEM_PROFILE_EVENTS);
+    return;
+  }
   allocations(current_block)[h.mem_prof_entries++] = {static_cast<uint32_t>(id), size};
 }
 

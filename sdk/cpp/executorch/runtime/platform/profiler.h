@@ -84,10 +84,14 @@ constexpr size_t prof_mem_alloc_info_offset = prof_events_offset + sizeof(prof_e
 constexpr size_t prof_mem_alloc_events_offset =
     prof_mem_alloc_info_offset + sizeof(prof_allocator_t) * MEM_PROFILE_MAX_ALLOCATORS;
 
-/// Starts the first block. The functions below abort when their table is full.
+/// What a full table returns. As an allocator's id, it is -1.
+constexpr uint32_t prof_not_recorded = 0xFFFFFFFFu;
+
+/// Starts the first block. What does not fit into the tables is left out, and the log says so once for each dump.
 void profiler_init(void);
-/// Starts a span; `name` must live until the dump. Returns a token for end_profiling().
+/// Starts a span; `name` must live until the dump. Returns a token for end_profiling(), or prof_not_recorded.
 uint32_t begin_profiling(const char* name);
+/// Ends a span. Does nothing if there is no such span, because it did not fit or the profile was dumped in between.
 void end_profiling(uint32_t token_id);
 void dump_profile_stats(prof_result_t* prof_result);
 void reset_profile_stats();

@@ -46,3 +46,46 @@ TEST(ProfilerTest, RecordsSpansAndAllocations) {
   EXECUTORCH_DUMP_PROFILE_RESULTS(&result);
   EXPECT_EQ(result.num_blocks, 1u);
 }
+
+// Programs decide how many spans and allocations there are, so a full table must not end the process.
+TEST(ProfilerTest, WhatDoesNotFitIsLeftOut) {
+  PalSpy spy;
+  InterceptWith intercept(spy);
+  for (int i = 0; i < MAX_PROFILE_EVENTS; ++i) {
+    EXECUTORCH_END_PROF(EXECUTORCH_BEGIN_PROF("fits"));
+  }
+  EXPECT_EQ(spy.emit_log_message_call_count, 0u);
+  const uint32_t left_out = EXECUTORCH_BEGIN_PROF("one too many");
+  EXPECT_EQ(left_out, prof_not_recorded);
+  EXECUTORCH_END_PROF(left_out);
+  EXPECT_EQ(spy.emit_log_message_call_count, 1u);
+  EXPECT_NE(spy.last_log_message_args.message.find("one too many"), std::string::npos);
+  EXPECT_NE(spy.last_log_message_args.message.find("MAX_PROFILE_EVENTS above 1024"), std::string::npos);
+  uint32_t id = 0;
+  for (int i = 0; i <= MEM_PROFILE_MAX_ALLOCATORS; ++i) {
+    EXPECT_EQ(id, i == 0 ? 0u : static_cast<uint32_t>(i - 1));
+    id = EXECUTORCH_TRACK_ALLOCATOR("pool");
+  }
+  EXPECT_EQ(static_cast<int32_t>(id), -1);
+  for (int i = 0; i <= MAX_MEM_PROFILE_EVENTS; ++i) {
+    EXECUTORCH_TRACK_ALLOCATION(0, 8);
+  }
+  for (const char* name : {"second", "third"}) {
+    EXECUTORCH_PROFILE_CREATE_BLOCK(name);
+  }
+  EXPECT_EQ(spy.emit_log_message_call_count, 1u);  // the log says it once
+  prof_result_t result;
+  EXECUTORCH_DUMP_PROFILE_RESULTS(&result);
+  EXPECT_EQ(result.num_blocks, static_cast<uint32_t>(MAX_PROFILE_BLOCKS));
+  prof_header_t header;
+  std::memcpy(&header, result.prof_data, sizeof(header));
+  EXPECT_EQ(header.prof_entries, static_cast<uint32_t>(MAX_PROFILE_EVENTS));
+  EXPECT_EQ(header.allocator_entries, static_cast<uint32_t>(MEM_PROFILE_MAX_ALLOCATORS));
+  EXPECT_EQ(header.mem_prof_entries, static_cast<uint32_t>(MAX_MEM_PROFILE_EVENTS));
+  // A span over a dump, and a token that nobody gave.
+  const uint32_t open = EXECUTORCH_BEGIN_PROF("open");
+  EXECUTORCH_DUMP_PROFILE_RESULTS(&result);
+  EXECUTORCH_END_PROF(open);
+  EXECUTORCH_END_PROF(7);
+  EXPECT_EQ(result.num_blocks, 1u);
+}
