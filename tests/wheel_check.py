@@ -71,8 +71,16 @@ def main(installed: Path) -> None:
     (y,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute([x])
     assert y.tolist() == [[1.0, 0.0]]
 
+    _check_example()
     check_without_torch(_bare(installed))
     print("2 passed in 0.0s")
+
+
+def _check_example() -> None:
+    """BLD2-08: the examples of the package write a program to the working directory."""
+    command = ["-m", "sdk.examples.xnnpack.aot_compiler", "--model_name=mv2", "--delegate"]
+    subprocess.run([sys.executable, "-S", *command], check=True, capture_output=True)
+    assert Path("mv2_xnnpack_fp32.pte").read_bytes()[4:8] == b"ET12"
 
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lowers a model to XNNPACK, from the root of the repository:
+"""Lowers a model to XNNPACK. With the package installed:
 
-    python -m examples.xnnpack.aot_compiler --model_name=mv2 --delegate
-    python -m examples.xnnpack.aot_compiler --model_name=mv2 --delegate --quantize
+    python -m sdk.examples.xnnpack.aot_compiler --model_name=mv2 --delegate
+    python -m sdk.examples.xnnpack.aot_compiler --model_name=mv2 --delegate --quantize
 
-write mv2_xnnpack_fp32.pte and mv2_xnnpack_q8.pte to the working directory, or to --output_dir. Without --delegate,
-nothing is delegated to XNNPACK, and the program needs a kernel library. With --bundled, the file is
-mv2_xnnpack_fp32_bundled.pte: a bundled program with the example inputs and what PyTorch computes for them, which
+write mv2_xnnpack_fp32.pte and mv2_xnnpack_q8.pte to the working directory, or to --output_dir. In the repository,
+`python -m examples.xnnpack.aot_compiler` does the same. Without --delegate, nothing is delegated to XNNPACK, and the
+program needs a kernel library. With --bundled, the file is mv2_xnnpack_fp32_bundled.pte: a bundled program with the
+example inputs and what PyTorch computes for them, which
 `executor_runner --model_path mv2_xnnpack_fp32_bundled.pte --bundled_program` runs and verifies.
 
 For your own models, `python -m sdk.export` does the same, and also runs the result and compares it with PyTorch.
@@ -19,8 +20,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from examples.mobilenet_v2.model import example_inputs, mobilenet_v2
-from examples.portable.scripts.export import MODELS as SMALL_MODELS
 from torch import Tensor, nn
 from torch.export import ExportedProgram
 
@@ -32,6 +31,10 @@ from sdk.devtools.bundled_program.serialize import serialize_from_bundled_progra
 from sdk.exir import EdgeCompileConfig, EdgeProgramManager, ExecutorchProgramManager, to_edge_transform_and_lower
 from sdk.extension.export_util.utils import save_pte_program
 
+# Relative, because the examples are in the package, too.
+from ..mobilenet_v2.model import example_inputs, mobilenet_v2
+from ..portable.scripts.export import MODELS as SMALL_MODELS
+
 MODELS: dict[str, Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]] = {
     **SMALL_MODELS,
     "mv2": lambda: (mobilenet_v2(), example_inputs()),
@@ -42,7 +45,7 @@ def capture(model: nn.Module, inputs: tuple[Tensor, ...], quantized: bool) -> Ex
     """A quantised model is captured twice: before and after quantisation."""
     captured = torch.export.export(model.eval(), inputs)
     if quantized:
-        from examples.xnnpack.quantization.utils import quantize  # torchao takes longer to import than torch
+        from .quantization.utils import quantize  # torchao takes longer to import than torch
 
         captured = torch.export.export(quantize(captured.module(), inputs), inputs)
     return captured

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exports a small model for the portable kernels, from the root of the repository:
+"""Exports a small model for the portable kernels. With the package installed:
 
-    python -m examples.portable.scripts.export --model_name=add
+    python -m sdk.examples.portable.scripts.export --model_name=add
 
-writes add.pte to the working directory, or to --output_dir.
+writes add.pte to the working directory, or to --output_dir. In the repository,
+`python -m examples.portable.scripts.export` does the same.
 """
 
 from __future__ import annotations

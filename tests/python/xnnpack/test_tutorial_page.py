@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import operator
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -142,17 +144,34 @@ def test_the_options_of_quantising(is_per_channel: bool, is_dynamic: bool) -> No
     assert config.input_activation.is_dynamic == is_dynamic
 
 
-def compiled(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def compiled(*arguments: str, folder: Path, package: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs the script from the root of the repository, or as a part of `sdk.examples` with the files in `package`."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     command = [sys.executable, "-m", "examples.xnnpack.aot_compiler", *arguments]
+    if package is not None:
+        code = f"import runpy, sdk.examples; sdk.examples.__path__.insert(0, {str(package)!r});"
+        code += "runpy.run_module('sdk.examples.xnnpack.aot_compiler', run_name='__main__', alter_sys=True)"
+        command[1:3] = ["-c", code]
+        environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+
+
+def examples_in_the_package(folder: Path) -> Path:
+    """Makes the folders of sdk/examples in `folder`, as the build of the wheel does."""
+    text = (ROOT / "pyproject.toml").read_text()
+    for target, source in re.findall(r'^"sdk/examples/(.*)" = "(.*)"$', text, re.M):
+        shutil.copytree(ROOT / source, folder / target)
+    return folder
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("flags", "file"), [([], "mv2_xnnpack_fp32.pte"), (["--quantize"], "mv2_xnnpack_q8.pte")])
-def test_the_script(flags: list[str], file: str, mobilenet_v2: torch.nn.Module, tmp_path: Path) -> None:
-    """XNN2-08, XNN2-11"""
-    done = compiled("--model_name=mv2", "--delegate", *flags, folder=tmp_path)
+def test_the_script(
+    flags: list[str], file: str, mobilenet_v2: torch.nn.Module, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """XNN2-08, XNN2-11; BLD2-08: also from the installed package, with the files that pyproject.toml puts there."""
+    package = None if flags else examples_in_the_package(tmp_path_factory.mktemp("sdk"))
+    done = compiled("--model_name=mv2", "--delegate", *flags, folder=tmp_path, package=package)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "Total delegated subgraphs: 1"
     assert done.stdout.splitlines()[-1] == f"Wrote {file}"
