@@ -76,10 +76,11 @@ main() {
       libraries+=(--library "${abi}=${work}/${abi}/stripped/libexecutorch.so")
     done
   fi
-  local version
+  local version ndk=0
   version="$(sdk_version)"
+  [[ -n "${host}" ]] || ndk="$(sed -n 's/^Pkg\.Revision *= *\([0-9]*\).*/\1/p' "${ANDROID_NDK}/source.properties")"
   python3 sdk/android/package_aar.py --classes "${work}/classes" --out "${out}" --version "${version}" \
-    --kotlin "${kotlin_version}" "${libraries[@]}"
+    --kotlin "${kotlin_version}" --ndk "${ndk}" "${libraries[@]}"
   python3 sdk/android/check_aar.py ${host:+--host} "${out}/executorch${host:+-host}.aar"
   [[ -z "${size}" ]] || python3 sdk/android/sizes.py "${out}/executorch${host:+-host}.aar"
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import re
 import struct
 import subprocess
@@ -15,6 +16,10 @@ import tempfile
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
+
+C_API = Path(__file__).resolve().parents[1] / "cpp/executorch/extension/c_api"
+sys.path.insert(0, str(C_API))
+from check_exports import DECLARED  # noqa: E402
 
 PAGE = 16384
 MACHINES = {"arm64-v8a": 183, "x86_64": 62, "armeabi-v7a": 40, "x86": 3}
@@ -29,11 +34,12 @@ ANDROID = "{http://schemas.android.com/apk/res/android}"
 # An exported symbol in a line of `readelf --dyn-syms`.
 SYMBOL = re.compile(r" (FUNC|OBJECT) +(GLOBAL|WEAK) +DEFAULT +(?!UND)\w+ ")
 MEMBERS = re.compile(
-    r"AndroidManifest\.xml|R\.txt|classes\.jar|proguard\.txt|META-INF/com/android/.*|jni/[^/]+/libexecutorch\.so"
+    r"AndroidManifest\.xml|R\.txt|classes\.jar|proguard\.txt|META-INF/com/android/.*|jni/[^/]+/libexecutorch\.so|prefab/.*"
 )
 CLASSES = ("Module", "Tensor", "EValue", "DType", "MethodMetadata", "ExecuTorchRuntime", "ExecutorchRuntimeException")
 KEPT = ("Native", "EValue", "Tensor", "Run", "ExecutorchRuntimeException")
-PARTS = {"AndroidManifest.xml", "R.txt", "classes.jar", "proguard.txt"}
+PREFAB, PREFAB_MODULE = "prefab/prefab.json", "prefab/modules/executorch_c"
+PARTS = {"AndroidManifest.xml", "R.txt", "classes.jar", "proguard.txt", PREFAB, f"{PREFAB_MODULE}/module.json"}
 
 
 def segments(elf: bytes) -> list[tuple[int, int, int, int]]:
@@ -51,7 +57,8 @@ def segments(elf: bytes) -> list[tuple[int, int, int, int]]:
     return found
 
 
-def check_library(name: str, elf: bytes, host: bool) -> list[str]:
+def check_library(name: str, elf: bytes, host: bool, functions: set[str]) -> list[str]:
+    """`functions` are those of the C interface, which it must export."""
     abi = name.split("/")[1]
     if elf[:4] != b"\x7fELF":
         return [f"{name} is no ELF file"]
@@ -71,8 +78,32 @@ def check_library(name: str, elf: bytes, host: bool) -> list[str]:
     if needed - (HOST if host else BIONIC):
         wrong.append(f"{name} needs {sorted(needed - (HOST if host else BIONIC))}, which not every device has")
     exported = {line.split()[-1].split("@")[0] for line in dynamic.splitlines() if SYMBOL.search(line)}
-    if exported - {"EXECUTORCH_JNI"} != {"JNI_OnLoad"}:
-        wrong.append(f"{name} exports {sorted(exported)}, not JNI_OnLoad alone")
+    exported.discard("EXECUTORCH_C_1")  # the version of the symbols
+    wanted = {"JNI_OnLoad", *functions}
+    wrong += [f"{name} does not export {function}" for function in sorted(wanted - exported)]
+    wrong += [f"{name} exports {function}, which is not of its interface" for function in sorted(exported - wanted)]
+    return wrong
+
+
+def check_prefab(members: dict[str, bytes]) -> list[str]:
+    """The prefab package, as its documentation describes it: its metadata, and for each ABI the AAR's own library."""
+    wrong = []
+    package = json.loads(members[PREFAB])
+    if (package["schema_version"], package["name"], package["dependencies"]) != (2, "executorch", []):
+        wrong.append(f"{PREFAB} describes another package: {package}")
+    if not re.fullmatch(r"\d+(\.\d+){0,3}", package["version"]):
+        wrong.append(f"{PREFAB} has the version {package['version']}, which CMake cannot read")
+    library_name = json.loads(members[f"{PREFAB_MODULE}/module.json"])["library_name"]
+    for name in [name for name in members if name.startswith("jni/")]:
+        abi = name.split("/")[1]
+        folder = f"{PREFAB_MODULE}/libs/android.{abi}"
+        if members.get(f"{folder}/{library_name}.so") != members[name]:
+            wrong.append(f"{folder}/{library_name}.so is not {name}")
+        found = json.loads(members.get(f"{folder}/abi.json", b"{}"))
+        # Prefab refuses a shared library that names a static STL, for any app.
+        expected = {"abi": abi, "api": 21, "ndk": found.get("ndk"), "stl": "none", "static": False}
+        if found != expected or not isinstance(found.get("ndk"), int):
+            wrong.append(f"{folder}/abi.json describes another library: {found}")
     return wrong
 
 
@@ -109,8 +140,13 @@ def check(path: Path, host: bool, framework: Path | None) -> list[str]:
     libraries = [name for name in members if name.startswith("jni/")]
     if not libraries:
         wrong.append("there is no native library")
+    headers = [text.decode() for name, text in members.items() if name.startswith(f"{PREFAB_MODULE}/include/")]
+    functions = {function for text in headers for function in DECLARED.findall(text)}
+    if not functions:
+        wrong.append("the prefab package has no headers")
     for name in libraries:
-        wrong += check_library(name, members[name], host)
+        wrong += check_library(name, members[name], host, functions)
+    wrong += check_prefab(members)
     wrong += check_manifest(members["AndroidManifest.xml"])
     if framework is not None:
         wrong += link_with_aapt2(members["AndroidManifest.xml"], framework)

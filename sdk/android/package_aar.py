@@ -1,19 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packs compiled files into executorch.aar and a Maven repository. The same input gives the same bytes."""
+"""Packs compiled files into executorch.aar and a Maven repository. The same input gives the same bytes.
+
+The AAR has a prefab package (https://google.github.io/prefab) with the C interface, for native code of an app.
+"""
 
 from __future__ import annotations
 
 import argparse
 import hashlib
 import html
+import json
 import re
 import zipfile
 from pathlib import Path
 
+from check_aar import C_API, DECLARED
+
 HERE = Path(__file__).resolve().parent
 LIBRARY = HERE / "executorch_android"
 GROUP, ARTIFACT, BOM_ARTIFACT = "org.pytorch", "executorch-android", "executorch-bom"
+# The prefab package and its module: find_package(executorch), executorch::executorch_c, as with the C++ package.
+PACKAGE, MODULE = "executorch", "executorch_c"
+MIN_SDK = 21
 
 STYLE = "body{font:16px/1.5 sans-serif;max-width:50em;margin:2em auto}pre{white-space:pre-wrap}"
 # Matches a comment, the text after it, and the declaration.
@@ -118,10 +127,37 @@ def documentation(sources: dict[str, bytes]) -> dict[str, bytes]:
     return pages
 
 
+def prefab(version: str, ndk: int, libraries: dict[str, bytes]) -> dict[str, bytes]:
+    """The files of the prefab package: the headers of the C interface, and the libraries by ABI.
+
+    `version` has numeric parts only, for CMake; `ndk` is the NDK's major version. The metadata are of schema 2.
+    """
+    module = f"prefab/modules/{MODULE}"
+    numbers = re.match(r"\d+(\.\d+)*", version)
+    assert numbers is not None
+    package: dict[str, object] = {"schema_version": 2, "name": PACKAGE, "version": numbers[0], "dependencies": []}
+    members: dict[str, dict[str, object]] = {
+        "prefab/prefab.json": package,
+        f"{module}/module.json": {"export_libraries": [], "library_name": "libexecutorch"},
+    }
+    for abi in libraries:
+        # No STL: libc++ is linked statically, its symbols are hidden and the interface is C.
+        description: dict[str, object] = {"abi": abi, "api": MIN_SDK, "ndk": ndk, "stl": "none", "static": False}
+        members[f"{module}/libs/android.{abi}/abi.json"] = description
+    # The interface; other headers of the folder are internal.
+    headers = {path.name: path.read_bytes() for path in C_API.glob("*.h") if DECLARED.search(path.read_text("utf-8"))}
+    return {
+        **{name: (json.dumps(content, indent=2) + "\n").encode() for name, content in members.items()},
+        **{f"{module}/libs/android.{abi}/libexecutorch.so": library for abi, library in libraries.items()},
+        **{f"{module}/include/executorch/extension/c_api/{name}": header for name, header in headers.items()},
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--classes", type=Path, required=True, help="the folder of the compiled classes")
     parser.add_argument("--library", action="append", default=[], required=True, metavar="ABI=FILE")
+    parser.add_argument("--ndk", type=int, default=0, help="the major version of the NDK; 0: this machine's compiler")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--name", default="executorch.aar")
     parser.add_argument("--version", required=True)
@@ -139,9 +175,9 @@ def main() -> None:
         "classes.jar": jar(args.out / "classes.jar", classes),
         "proguard.txt": (LIBRARY / "consumer-proguard-rules.pro").read_bytes(),
     }
-    for library in args.library:
-        abi, _, path = library.partition("=")
-        members[f"jni/{abi}/libexecutorch.so"] = Path(path).read_bytes()
+    libraries = {abi: Path(path).read_bytes() for abi, _, path in (library.partition("=") for library in args.library)}
+    members |= {f"jni/{abi}/libexecutorch.so": library for abi, library in libraries.items()}
+    members |= prefab(args.version, args.ndk, libraries)
     aar = args.out / args.name
     write_zip(aar, members)
     (maven / f"{stem}.aar").parent.mkdir(parents=True, exist_ok=True)

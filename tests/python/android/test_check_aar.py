@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shutil
 import subprocess
@@ -15,7 +16,18 @@ from xml.etree import ElementTree
 import pytest
 
 ANDROID = Path(__file__).resolve().parents[3] / "sdk/android"
-GOOD_FLAGS = ["-Wl,-z,max-page-size=16384", f"-Wl,--version-script={ANDROID}/jni/exports.map"]
+C_API = ANDROID.parent / "cpp/executorch/extension/c_api"
+GOOD_FLAGS = ["-Wl,-z,max-page-size=16384", "-Wl,--version-script=exports.map"]
+# The functions of the C interface.
+FUNCTIONS = sorted(
+    {
+        name
+        for path in C_API.glob("*.h")
+        if "\nET_API " in path.read_text()
+        for name in re.findall(r"\b(et_\w+)\(", re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S))
+    }
+)
+SOURCE = "int JNI_OnLoad(void) { return 0; }\n" + "".join(f"int {name}(void) {{ return 0; }}\n" for name in FUNCTIONS)
 CLASSES = ["Module", "Tensor", "EValue", "DType", "MethodMetadata", "ExecuTorchRuntime", "ExecutorchRuntimeException"]
 
 pytestmark = pytest.mark.skipif(
@@ -23,10 +35,11 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def compile_library(folder: Path, flags: list[str], source: str = "int JNI_OnLoad(void) { return 0; }") -> Path:
+def compile_library(folder: Path, flags: list[str], source: str = SOURCE) -> Path:
     (folder / "library.c").write_text(source)
+    (folder / "exports.map").write_text("EXECUTORCH_C_1 { global: JNI_OnLoad; et_*; local: *; };")
     library = folder / "libexecutorch.so"
-    subprocess.run(["cc", "-shared", "-fPIC", *flags, "-o", library, folder / "library.c"], check=True)
+    subprocess.run(["cc", "-shared", "-fPIC", *flags, "-o", library, "library.c"], check=True, cwd=folder)
     return library
 
 
@@ -38,7 +51,7 @@ def pack(folder: Path, library: Path, abi: str = "x86_64") -> Path:
     subprocess.run(
         [
             *(sys.executable, ANDROID / "package_aar.py", "--classes", folder / "classes", "--out", folder / "out"),
-            *("--library", f"{abi}={library}", "--version", "1.2.3", "--kotlin", "2.4.20"),
+            *("--library", f"{abi}={library}", "--version", "1.2.3", "--kotlin", "2.4.20", "--ndk", "28"),
         ],
         check=True,
     )
@@ -80,6 +93,60 @@ def test_and03_the_repository_is_complete(tmp_path: Path) -> None:
     assert bom.with_name(f"{bom.name}.sha256").read_text().strip() == hashlib.sha256(bom.read_bytes()).hexdigest()
 
 
+def test_prefab_is_what_its_documentation_describes(tmp_path: Path) -> None:
+    """The layout and the metadata of schema 2. With what Prefab's CMake package takes from them, native code of an app
+    finds all headers of the C interface, and links the library that the classes use."""
+    library = compile_library(tmp_path, GOOD_FLAGS)
+    with zipfile.ZipFile(pack(tmp_path, library)) as aar:
+        aar.extractall(tmp_path / "aar")
+    package = tmp_path / "aar/prefab"
+    assert json.loads((package / "prefab.json").read_text()) == {
+        "schema_version": 2,
+        "name": "executorch",
+        "version": "1.2.3",
+        "dependencies": [],
+    }
+    module = package / "modules/executorch_c"
+    assert json.loads((module / "module.json").read_text()) == {
+        "export_libraries": [],
+        "library_name": "libexecutorch",
+    }
+    libs = module / "libs/android.x86_64"
+    described = {"abi": "x86_64", "api": 21, "ndk": 28, "stl": "none", "static": False}
+    assert json.loads((libs / "abi.json").read_text()) == described
+    assert (libs / "libexecutorch.so").read_bytes() == library.read_bytes()
+    headers = [path.relative_to(module / "include") for path in (module / "include").rglob("*.h")]
+    app = tmp_path / "app.cpp"
+    app.write_text(
+        "".join(f"#include <{header}>\n" for header in headers)
+        + f"void* all[] = {{{', '.join(f'(void*)&{name}' for name in FUNCTIONS)}}};\n"
+        + f"int main() {{ return sizeof(all) / sizeof(*all) == {len(FUNCTIONS)} ? 0 : 1; }}\n"
+    )
+    command = ["c++", "-std=c++17", "-I", module / "include", app, libs / "libexecutorch.so", "-o", tmp_path / "app"]
+    subprocess.run([*command, f"-Wl,-rpath,{libs}"], check=True)
+    subprocess.run([tmp_path / "app"], check=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("prefab.json", b'"1.2.3"', b'"1.2.3rc1"', "which CMake cannot read"),
+        ("abi.json", b'"none"', b'"c++_static"', "abi.json describes another library"),
+        ("libs/android.x86_64/libexecutorch.so", b"\x7fELF", b"\x7fELFX", "is not jni/x86_64/libexecutorch.so"),
+        ("images.h", b"ET_API ", b"", "which is not of its interface"),
+    ],
+)
+def test_a_wrong_prefab_package_is_found(tmp_path: Path, name: str, old: bytes, new: bytes, said: str) -> None:
+    aar = pack(tmp_path, compile_library(tmp_path, GOOD_FLAGS))
+    with zipfile.ZipFile(aar) as archive, zipfile.ZipFile(tmp_path / "wrong.aar", "w") as wrong:
+        for member in archive.namelist():
+            data = archive.read(member)
+            if member.startswith("prefab/") and member.endswith(name):
+                data = data.replace(old, new)
+            wrong.writestr(member, data)
+    assert said in check(tmp_path / "wrong.aar")
+
+
 def test_gradle_builds_take_their_versions_from_the_catalog() -> None:
     """Nothing else names one, and what the builds refer to is in it. Gradle itself is not on this machine."""
     catalog = (ANDROID / "gradle/libs.versions.toml").read_text()
@@ -113,10 +180,11 @@ def package_aar_pom() -> str:
 @pytest.mark.parametrize(
     ("flags", "source", "said"),
     [
-        ([*GOOD_FLAGS[1:], "-Wl,-z,max-page-size=4096"], "int JNI_OnLoad(void) { return 0; }", "pages of 16384"),
-        (GOOD_FLAGS[:1], "int JNI_OnLoad(void) { return 0; } int more;", "'more'"),
-        (GOOD_FLAGS, "int nothing;", "not JNI_OnLoad alone"),
-        ([*GOOD_FLAGS, "-Wl,--no-as-needed", "-lz"], "int JNI_OnLoad(void) { return 0; }", "libz"),
+        ([*GOOD_FLAGS[1:], "-Wl,-z,max-page-size=4096"], SOURCE, "pages of 16384"),
+        (GOOD_FLAGS[:1], SOURCE + "int more;", "exports more, which"),
+        (GOOD_FLAGS, SOURCE.replace("JNI_OnLoad", "nothing"), "does not export JNI_OnLoad"),
+        (GOOD_FLAGS, SOURCE.replace("et_result_free", "nothing"), "does not export et_result_free"),
+        ([*GOOD_FLAGS, "-Wl,--no-as-needed", "-lz"], SOURCE, "libz"),
     ],
 )
 def test_and01_a_bad_library_is_found(tmp_path: Path, flags: list[str], source: str, said: str) -> None:

@@ -10,11 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+# The name of a function that a header declares, wherever the declaration's line ends.
+DECLARED = re.compile(r"^ET_API [^;(]*?\b(\w+)\(", re.MULTILINE)
+
 
 def declared(headers: list[Path]) -> set[str]:
-    """Names after ET_API, wherever the declaration's line ends."""
-    text = "\n".join(header.read_text(encoding="utf-8") for header in headers)
-    return set(re.findall(r"^ET_API [^;(]*?\b(\w+)\(", text, re.MULTILINE))
+    return set(DECLARED.findall("\n".join(header.read_text(encoding="utf-8") for header in headers)))
 
 
 def exported(nm: str, library: Path, apple: bool) -> set[str]:
