@@ -10,10 +10,11 @@ step_vulkan() (
     -DEXECUTORCH_ENABLE_WERROR=ON -DEXECUTORCH_BUILD_TESTS=ON \
     "-DPython3_EXECUTABLE=${python}" "-DPython_EXECUTABLE=${python}" -DEXECUTORCH_BUILD_VULKAN=ON \
     -DEXECUTORCH_VULKAN_INCLUDE_DIR="${vulkan_root}/usr/include" -DEXECUTORCH_GLSLC="${vulkan_root}/glslc" || return
-  cmake --build build/vulkan --parallel "${jobs}" --target _portable_lib vulkan_backend_test || return
+  cmake --build build/vulkan --parallel "${jobs}" --target _portable_lib vulkan_backend_test vulkan_replay || return
   # Lavapipe's libraries are for the tests on the device.
   LD_LIBRARY_PATH="" "${root}/build/vulkan/backends/vulkan/vulkan_backend_test" --gtest_brief=1 || return
   # A message of the layers fails a test: see test/conftest.py.
   SDK_PORTABLE_LIB="$(find "${root}/build/vulkan" -name '_portable_lib*.so')" \
+    VULKAN_REPLAY="${root}/build/vulkan/backends/vulkan/vulkan_replay" \
     VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation "${python}" -m pytest -q -m "$(marks_of_backend)" backends/vulkan/test
 )

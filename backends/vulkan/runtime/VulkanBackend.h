@@ -23,12 +23,19 @@ constexpr char cache_folder_option_key[] = "cache_folder";
 /// float32, as on devices that cannot.
 constexpr char fp16_storage_option_key[] = "fp16_storage";
 
+/// bool: whether the processor writes to memory of the GPU where it can; true by default. False copies inputs and
+/// results, as on GPUs with memory of their own.
+constexpr char mapped_memory_option_key[] = "mapped_memory";
+
 /// Read only, int: how many devices there are.
 constexpr char device_count_option_key[] = "device_count";
 
 /// Read only, text: the first device with its limits and features, or why there is none. The others are "device_info_1"
 /// and so on.
 constexpr char device_info_option_key[] = "device_info";
+
+/// Read only, int: the most GPU memory that was allocated at one time, in KiB; 0 before the device is open.
+constexpr char peak_memory_option_key[] = "peak_memory_kib";
 
 }  // namespace vulkan
 }  // namespace backends

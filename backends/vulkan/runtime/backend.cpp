@@ -101,10 +101,15 @@ class VulkanBackend final : public BackendInterface {
         ET_CHECK_OR_RETURN_ERROR(flag != nullptr, InvalidArgument, "Vulkan: the option %s is true or false",
                                  option.key);
         changed.fp16_storage = *flag;
+      } else if (same_text(option.key, mapped_memory_option_key)) {
+        const auto* flag = std::get_if<bool>(&option.value);
+        ET_CHECK_OR_RETURN_ERROR(flag != nullptr, InvalidArgument, "Vulkan: the option %s is true or false",
+                                 option.key);
+        changed.mapped_memory = *flag;
       }
     }
     const bool differs = changed.device != choice_.device || changed.cache_folder != choice_.cache_folder ||
-                         changed.fp16_storage != choice_.fp16_storage;
+                         changed.fp16_storage != choice_.fp16_storage || changed.mapped_memory != choice_.mapped_memory;
     ET_CHECK_OR_RETURN_ERROR(opened_ == nullptr || !differs, InvalidState,
                              "Vulkan: the device is open; set its options before the first program is loaded");
     choice_ = std::move(changed);
@@ -121,6 +126,11 @@ class VulkanBackend final : public BackendInterface {
           option.value = text_of(choice_.cache_folder);
         } else if (same_text(option.key, fp16_storage_option_key)) {
           option.value = choice_.fp16_storage;
+        } else if (same_text(option.key, mapped_memory_option_key)) {
+          option.value = choice_.mapped_memory;
+        } else if (same_text(option.key, peak_memory_option_key)) {
+          const bool is_open = opened_ != nullptr && opened_->device != nullptr;
+          option.value = is_open ? static_cast<int>(opened_->device->peak_memory() / 1024) : 0;
         } else if (std::strncmp(option.key, device_info_option_key, std::strlen(device_info_option_key)) == 0 ||
                    same_text(option.key, device_count_option_key)) {
           describe(option);

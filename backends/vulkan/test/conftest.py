@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import device_extension  # noqa: F401
+import device_program
 import pytest
 
 
@@ -15,3 +16,9 @@ def no_message_of_the_validation_layers(capfd: pytest.CaptureFixture[str]) -> It
     yield
     written = "".join(capfd.readouterr())
     assert "Validation Error" not in written and "Validation Warning" not in written and "VUID-" not in written, written
+
+
+@pytest.fixture(autouse=True)
+def recorded(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    device_program.write_recorded(request.node.nodeid)

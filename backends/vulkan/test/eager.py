@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
+from device_program import DeviceProgram
 from torch import nn
 
 from sdk.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
 from sdk.exir import to_edge_transform_and_lower
 from sdk.exir.backend.utils import get_non_lowered_nodes
-from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
 
 Inputs = tuple[torch.Tensor, ...]
 
@@ -61,25 +61,15 @@ def check(
     edge = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner({"force_fp16": half})])
     left = [node for node in get_non_lowered_nodes(edge.exported_program().graph) if "getitem" not in node.name]
     assert not left, left
-    program = _load_for_executorch_from_buffer(edge.to_executorch().buffer)
+    program = DeviceProgram(edge.to_executorch().buffer)
     tolerance = 2e-2 if half else 1e-4
     for inputs in (*cases, cases[0]):
         with torch.no_grad():
             if isinstance(module, Together):
-                expected = list(module.results(inputs))
+                names, expected = zip(*module.results(inputs), strict=True)
             else:
-                found = module(*inputs)
-                expected = [("", y) for y in ([found] if isinstance(found, torch.Tensor) else found)]
-        for y, (name, wanted) in zip(program.forward(list(inputs)), expected, strict=True):
-            assert y.dtype == wanted.dtype, name
-            torch.testing.assert_close(
-                y,
-                wanted,
-                rtol=tolerance,
-                atol=tolerance,
-                equal_nan=True,
-                msg=lambda text, name=name: f"{name}: {text}",
-            )
+                names, expected = (), module(*inputs)
+        program.check(inputs, expected, tolerance, tolerance, names=names)
 
 
 def check_together(parts: Mapping[str, tuple[Callable[..., Any], Inputs]], half: bool = False) -> None:

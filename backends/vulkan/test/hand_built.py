@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from device_program import DeviceProgram
 from torch import nn
 
 from sdk.backends.vulkan.serialization import vulkan_graph_schema as schema
 from sdk.backends.vulkan.serialization.vulkan_graph_serialize import serialize_vulkan_graph
 from sdk.exir import to_edge
 from sdk.exir.lowered_backend_module import LoweredBackendModule
-from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
 
 _DATATYPES = {torch.float32: schema.VkDataType.FLOAT32, torch.int32: schema.VkDataType.INT32}
 
@@ -63,10 +63,12 @@ class GraphOf:
         self.graph.chain.append(schema.OperatorCall(len(self.graph.chain), name, list(ids)))
         return ids[-1]
 
-    def program(self, like: Callable[..., torch.Tensor], inputs: tuple[torch.Tensor, ...], *outputs: int) -> Any:
+    def program(
+        self, like: Callable[..., torch.Tensor], inputs: tuple[torch.Tensor, ...], *outputs: int
+    ) -> DeviceProgram:
         """Loads a program with these inputs, and results of the sizes and dtypes that like(*inputs) has."""
         original, payload = self.parts(like, inputs, *outputs)
-        return _load_for_executorch_from_buffer(LoweredBackendModule(original, "VulkanBackend", payload, []).buffer())
+        return DeviceProgram(LoweredBackendModule(original, "VulkanBackend", payload, []).buffer())
 
     def parts(
         self, like: Callable[..., torch.Tensor], inputs: tuple[torch.Tensor, ...], *outputs: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from device_program import DeviceProgram
 from hand_built import numbers
 from torch import nn
 
@@ -32,12 +33,12 @@ def test_methods_share_weights() -> None:
     data = edge.to_executorch().buffer
     weight = shared.weight.detach().numpy().tobytes()
     assert data.count(weight[:256]) == 1
-    program = _load_for_executorch_from_buffer(data)
+    program = DeviceProgram(data)
     for name in ("one", "two", "one", "two", "two", "one"):
         model, x = models[name]
         with torch.no_grad():
             expected = model(x)
-        torch.testing.assert_close(program.run_method(name, [x])[0], expected, rtol=1e-5, atol=1e-5)
+        program.check([x], expected, 1e-5, 1e-5, method=name)
 
 
 def test_a_program_outlives_another_with_its_weights() -> None:
@@ -46,12 +47,12 @@ def test_a_program_outlives_another_with_its_weights() -> None:
     x = numbers(2, 16)
     exported = torch.export.export(model, (x,))
     data = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner()]).to_executorch().buffer
-    first, second = _load_for_executorch_from_buffer(data), _load_for_executorch_from_buffer(data)
+    first, second = DeviceProgram(data), DeviceProgram(data)
     with torch.no_grad():
         expected = model(x)
-    torch.testing.assert_close(first.forward([x])[0], expected, rtol=1e-5, atol=1e-5)
+    first.check([x], expected, 1e-5, 1e-5)
     del first
-    torch.testing.assert_close(second.forward([x])[0], expected, rtol=1e-5, atol=1e-5)
+    second.check([x], expected, 1e-5, 1e-5)
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])

@@ -101,10 +101,23 @@ assert BACKENDS.get_option("VulkanBackend", "fp16_storage") is False
     assert single < 1e-6 and half < 2e-4
 
 
+def test_a_device_with_memory_of_its_own(folder: Path) -> None:
+    """Inputs, weights and results are copied; the kernels are the same."""
+    text = """
+set_option("mapped_memory", False)
+assert BACKENDS.get_option("VulkanBackend", "peak_memory_kib") == 0
+print(error(), error("half"))
+assert BACKENDS.get_option("VulkanBackend", "mapped_memory") is False
+assert 1 < BACKENDS.get_option("VulkanBackend", "peak_memory_kib") < 20000
+"""
+    single, half = map(float, good(folder, text).split())
+    assert single < 1e-6 and half < 1e-2
+
+
 def test_a_chosen_device_and_wrong_values(folder: Path) -> None:
     """A value of the wrong kind changes nothing; after the device opened no option changes."""
     text = """
-for key, value in (("device", "fast"), ("device", -2), ("cache_folder", 3), ("fp16_storage", 1)):
+for key, value in (("device", "fast"), ("device", -2), ("cache_folder", 3), ("fp16_storage", 1), ("mapped_memory", 0)):
     try:
         set_option(key, value)
     except Exception as error_of_option:
@@ -115,7 +128,7 @@ set_option("device", 0)
 set_option("device", 1)
 """
     done = python(folder, text)
-    assert done.stdout.split() == ["True"] * 4 and done.returncode != 0
+    assert done.stdout.split() == ["True"] * 5 and done.returncode != 0
     assert "before the first program is loaded" in done.stderr
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 import torch.ao.quantization.fx._decomposed
+from device_program import DeviceProgram
 from hand_built import numbers
 from torch import nn
 
@@ -24,7 +25,6 @@ from sdk.backends.vulkan import support
 from sdk.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
 from sdk.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from sdk.exir.backend.utils import get_non_lowered_nodes, get_refusals
-from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
 
 VK = torch.ops.et_vk
 QD = torch.ops.quantized_decomposed
@@ -49,7 +49,7 @@ class Call(nn.Module):
         return self.function(*inputs, **dict(self.named_buffers()))
 
 
-def lower(module: nn.Module, inputs: tuple[Any, ...], dynamic: Any = None, half: bool = False) -> Any:
+def lower(module: nn.Module, inputs: tuple[Any, ...], dynamic: Any = None, half: bool = False) -> DeviceProgram:
     exported = torch.export.export(module.eval(), inputs, dynamic_shapes=dynamic)
     edge = to_edge_transform_and_lower(
         exported,
@@ -58,7 +58,7 @@ def lower(module: nn.Module, inputs: tuple[Any, ...], dynamic: Any = None, half:
     )
     left = [node for node in get_non_lowered_nodes(edge.exported_program().graph) if "getitem" not in node.name]
     assert not left, [(node, get_refusals(node)) for node in left]
-    return _load_for_executorch_from_buffer(edge.to_executorch().buffer)
+    return DeviceProgram(edge.to_executorch().buffer)
 
 
 def check(
@@ -72,11 +72,10 @@ def check(
     """Lowers the module for the first inputs and runs it on all, and on the first again."""
     program = lower(module, cases[0], dynamic, half)
     for inputs in (*cases, cases[0]):
+        # Integers differ by at most the tolerance.
         expected = (expect or module)(*inputs)
-        expected = [expected] if isinstance(expected, torch.Tensor) else list(expected)
-        for found, wanted in zip(program.forward(list(inputs)), expected, strict=True):
-            assert found.dtype == wanted.dtype
-            torch.testing.assert_close(found, wanted, rtol=tolerance, atol=tolerance)
+        first = expected if isinstance(expected, torch.Tensor) else expected[0]
+        program.check(inputs, expected, tolerance if first.is_floating_point() else 0.0, tolerance)
 
 
 def integers(low: int, high: int, *sizes: int, dtype: torch.dtype = torch.int8) -> torch.Tensor:

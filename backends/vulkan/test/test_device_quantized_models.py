@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from device_program import DeviceProgram
 from hand_built import numbers
 from torch import nn
 
@@ -22,7 +23,6 @@ from sdk.backends.vulkan.quantizer.vulkan_quantizer import get_symmetric_quantiz
 from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from sdk.exir import EdgeProgramManager
 from sdk.exir.lowered_backend_module import get_lowered_backend_modules
-from sdk.runtime import Runtime
 
 COMPAT = pytest.mark.parametrize("compat", [None, "1.4"])
 HALF = pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
@@ -36,13 +36,12 @@ def check(
     assert not lowered.left(edge)
     assert len(get_lowered_backend_modules(edge.exported_program().graph_module)) == 1
     data = edge.to_executorch().buffer
-    method = Runtime.get().load_program(data).load_method("forward")
+    program = DeviceProgram(data)
     for inputs in calls:
         with torch.no_grad():
             expected = model(*inputs)
-        difference = (method.execute(list(inputs))[0] - expected).abs()
-        assert float(difference.max()) <= tolerance * float(expected.abs().max())
-        assert float(difference.mean()) <= tolerance * mean * float(expected.abs().max())
+        allowed = tolerance * float(expected.abs().max())
+        program.check(inputs, expected, 0.0, allowed, mean=allowed * mean)
     return len(data)
 
 

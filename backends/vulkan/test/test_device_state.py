@@ -9,11 +9,11 @@ from typing import Any
 import lowered
 import pytest
 import torch
+from device_program import DeviceProgram
 from hand_built import GraphOf, numbers
 from torch import nn
 
 import sdk.extension.llm.custom_ops.custom_ops  # noqa: F401 - registers llama's operators
-from sdk.runtime import Runtime
 
 QUERY, KEY, CACHE = (1, 4, 4, 8), (1, 4, 2, 8), (1, 12, 2, 8)
 
@@ -64,15 +64,16 @@ def test_caches_keep_their_state(whole: bool, prefix: str, packs: bool) -> None:
             expected = torch.ops.llama.sdpa_with_kv_cache(
                 q, k, v, k_cache, v_cache, start, QUERY[1], None, 0.0, True, None
             )
-            (found,) = program.forward([q, k, v, torch.tensor([start], dtype=torch.int32)])
-            torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+            program.check([q, k, v, torch.tensor([start], dtype=torch.int32)], expected, 1e-4, 1e-4)
 
 
 def test_a_position_beyond_the_cache_is_an_error() -> None:
     program = cached(True, "", False, numbers(*CACHE))
     for start in (9, 12, -1, 2**31 - 1):
         with pytest.raises(RuntimeError):
-            program.forward([numbers(*QUERY), numbers(*KEY), numbers(*KEY), torch.tensor([start], dtype=torch.int32)])
+            program.loaded.forward(
+                [numbers(*QUERY), numbers(*KEY), numbers(*KEY), torch.tensor([start], dtype=torch.int32)]
+            )
 
 
 @pytest.mark.parametrize(("rows", "outputs", "inputs"), [((7,), 5, 9), ((1,), 4, 4), ((2, 5), 33, 18)])
@@ -88,7 +89,7 @@ def test_linear_dw(rows: tuple[int, ...], outputs: int, inputs: int) -> None:
 
     program = g.program(expect, given, out)
     for _ in range(2):
-        torch.testing.assert_close(program.forward(list(given))[0], expect(*given), rtol=1e-4, atol=1e-4)
+        program.check(given, expect(*given), 1e-4, 1e-4)
 
 
 def test_an_operator_without_a_kernel_is_refused() -> None:
@@ -96,7 +97,7 @@ def test_an_operator_without_a_kernel_is_refused() -> None:
     out = g.tensor(3)
     g.call("et_vk.adamw_step.default", g.input(3), out)
     with pytest.raises(RuntimeError, match="NotSupported"):
-        g.program(lambda x: x * 2, (numbers(3),), out).forward([numbers(3)])
+        g.program(lambda x: x * 2, (numbers(3),), out).loaded.forward([numbers(3)])
 
 
 class Running(nn.Module):
@@ -127,11 +128,10 @@ def test_buffers_that_a_model_changes(half: bool) -> None:
     x = [numbers(5, 4, seed=seed).half().float() for seed in range(4)]
     edge = lowered.lower(model, (x[0], rows[0]), {"x": None, "rows": {0: count}}, compile_options={"force_fp16": half})
     assert not lowered.left(edge)
-    method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
+    program = DeviceProgram(edge.to_executorch().buffer)
     for inputs in zip(x, rows, strict=True):
         tolerance = 1e-2 if half else 1e-5
-        for found, expected in zip(method.execute(list(inputs)), eager(*inputs), strict=True):
-            torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
+        program.check(inputs, eager(*inputs), tolerance, tolerance)
 
 
 def test_rows_beyond_a_buffer_are_not_written() -> None:
@@ -142,4 +142,4 @@ def test_rows_beyond_a_buffer_are_not_written() -> None:
     program = g.program(lambda x, index, value: x + index.sum() + value.sum(), inputs, out)
     expected = inputs[0].clone()
     expected[1] = inputs[2][0]
-    torch.testing.assert_close(program.forward(list(inputs))[0], expected)
+    program.check(inputs, expected, 0, 0)

@@ -10,27 +10,17 @@ from typing import Any
 import lowered
 import pytest
 import torch
+from device_program import DeviceProgram
 from eager import check_together
 from test_operators import CALLS, IDS, Calls
 from test_partitioner import IMAGE, Attends, Net
 
-from sdk.runtime import Runtime
-
-
-def run(program: Any, *calls: tuple[torch.Tensor, ...]) -> list[Any]:
-    """The results of calls of one loaded program."""
-    loaded = Runtime.get().load_program(program.to_executorch().buffer)
-    method = loaded.load_method("forward")
-    return [[value.clone() for value in method.execute(list(inputs))] for inputs in calls]
-
 
 def check(program: Any, model: torch.nn.Module, *calls: tuple[torch.Tensor, ...], tolerance: float = 2e-5) -> None:
-    for inputs, results in zip(calls, run(program, *calls), strict=True):
+    loaded = DeviceProgram(program.to_executorch().buffer)
+    for inputs in calls:
         with torch.no_grad():
-            expected = model(*inputs)
-        expected = [expected] if isinstance(expected, torch.Tensor) else list(expected)
-        for a, b in zip(results, expected, strict=True):
-            torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance)
+            loaded.check(inputs, model(*inputs), tolerance, tolerance)
 
 
 @pytest.mark.parametrize("first", range(0, len(CALLS), 20))

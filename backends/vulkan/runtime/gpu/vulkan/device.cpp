@@ -81,6 +81,7 @@ bool VulkanDevice::create(VkPhysicalDevice physical, const DeviceChoice& choice,
     return false;
   }
   family_ = static_cast<uint32_t>(family);
+  mapped_memory_ = choice.mapped_memory;
   const float priority = 1.0f;
   VkDeviceQueueCreateInfo queue = described<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
   queue.queueFamilyIndex = family_;

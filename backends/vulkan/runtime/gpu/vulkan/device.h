@@ -27,9 +27,10 @@ constexpr uint32_t kParameterBytes = 512;
 runtime::Error check(VkResult result, const char* what);
 
 struct DeviceChoice {
-  int device = -1;           ///< -1: the fastest kind
-  std::string cache_folder;  ///< "" for none
-  bool fp16_storage = true;  ///< false: as if the device could not store float16
+  int device = -1;            ///< -1: the fastest kind
+  std::string cache_folder;   ///< "" for none
+  bool fp16_storage = true;   ///< false: as if the device could not store float16
+  bool mapped_memory = true;  ///< false: as if the processor could not reach the GPU's memory
 };
 
 class VulkanDevice final : public Device, public std::enable_shared_from_this<VulkanDevice> {
@@ -53,6 +54,8 @@ class VulkanDevice final : public Device, public std::enable_shared_from_this<Vu
   uint32_t family() const { return family_; }
   uint32_t uniform_alignment() const { return uniform_alignment_; }
   double ticks_to_ns() const { return features_.ticks_to_ns; }
+  /// The most bytes of device memory that were allocated at one time.
+  uint64_t peak_memory() const { return peak_memory_; }
   /// Submits and waits; one caller at a time.
   runtime::Error submit(VkCommandBuffer commands, VkFence fence);
 
@@ -87,8 +90,10 @@ class VulkanDevice final : public Device, public std::enable_shared_from_this<Vu
   VkQueue queue_ = VK_NULL_HANDLE;
   uint32_t family_ = 0;
   uint32_t uniform_alignment_ = 256;
+  bool mapped_memory_ = true;
   VkPhysicalDeviceMemoryProperties memory_{};
   std::array<std::atomic<uint64_t>, VK_MAX_MEMORY_HEAPS> allocated_{};
+  std::atomic<uint64_t> peak_memory_{0};
   std::mutex queue_mutex_;
   std::mutex mutex_;
   std::map<uint32_t, Layout> layouts_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstring>
+#include <numeric>
 
 #include <executorch/runtime/platform/log.h>
 
@@ -67,6 +68,7 @@ Result<std::shared_ptr<VulkanDevice::Block>> VulkanDevice::allocate(uint64_t byt
   block->size = bytes;
   block->heap = heap;
   allocated_[heap] += bytes;
+  peak_memory_ = std::max<uint64_t>(peak_memory_, std::accumulate(allocated_.begin(), allocated_.end(), uint64_t{0}));
   constexpr VkMemoryPropertyFlags kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   if ((memory_.memoryTypes[type].propertyFlags & kHost) == kHost) {
     ET_CHECK_OK_OR_RETURN_ERROR(
@@ -123,7 +125,8 @@ Result<std::unique_ptr<Buffer>> VulkanDevice::buffer(uint64_t bytes, Use use) {
     vk_.DestroyBuffer(device_, handle, nullptr);
     return error;
   }
-  void* mapped = block->mapped == nullptr ? nullptr : static_cast<uint8_t*>(block->mapped) + offset;
+  const bool is_mapped = block->mapped != nullptr && (mapped_memory_ || use == Use::Staging);
+  void* mapped = is_mapped ? static_cast<uint8_t*>(block->mapped) + offset : nullptr;
   auto made = std::make_unique<VulkanBuffer>(std::move(block), handle, bytes, mapped);
   if (mapped != nullptr) {
     std::memset(mapped, 0, bytes);
