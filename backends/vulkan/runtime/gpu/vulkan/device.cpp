@@ -15,24 +15,6 @@ namespace gpu {
 using runtime::Error;
 using runtime::Result;
 
-Error check(VkResult result, const char* what) {
-  switch (result) {
-    case VK_SUCCESS:
-      return Error::Ok;
-    case VK_ERROR_OUT_OF_HOST_MEMORY:
-    case VK_ERROR_OUT_OF_DEVICE_MEMORY:
-    case VK_ERROR_OUT_OF_POOL_MEMORY:
-      ET_LOG(Error, "Vulkan: out of memory (%s)", what);
-      return Error::MemoryAllocationFailed;
-    case VK_ERROR_DEVICE_LOST:
-      ET_LOG(Error, "Vulkan: the device was lost (%s); load the program again", what);
-      return Error::Internal;
-    default:
-      ET_LOG(Error, "Vulkan: %s failed with %d", what, static_cast<int>(result));
-      return Error::Internal;
-  }
-}
-
 std::shared_ptr<VulkanDevice> VulkanDevice::open(const DeviceChoice& choice, std::string& problem) {
   auto device = std::make_shared<VulkanDevice>();
   device->instance_ = make_instance(device->vk_, problem);

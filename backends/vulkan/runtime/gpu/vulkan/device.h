@@ -23,9 +23,6 @@ namespace gpu {
 /// Bytes of the parameters of a dispatch.
 constexpr uint32_t kParameterBytes = 512;
 
-/// Error::Ok, or logs what failed and returns its error.
-runtime::Error check(VkResult result, const char* what);
-
 struct DeviceChoice {
   int device = -1;            ///< -1: the fastest kind
   std::string cache_folder;   ///< "" for none

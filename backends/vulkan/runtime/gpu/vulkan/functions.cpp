@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/vulkan/functions.h"
 
+#include <executorch/runtime/platform/log.h>
+
 #if defined(_WIN32)
 #include <windows.h>
 #else
@@ -37,6 +39,24 @@ void* find_entry() {
 #endif
 
 }  // namespace
+
+runtime::Error check(VkResult result, const char* what) {
+  switch (result) {
+    case VK_SUCCESS:
+      return runtime::Error::Ok;
+    case VK_ERROR_OUT_OF_HOST_MEMORY:
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+    case VK_ERROR_OUT_OF_POOL_MEMORY:
+      ET_LOG(Error, "Vulkan: out of memory (%s)", what);
+      return runtime::Error::MemoryAllocationFailed;
+    case VK_ERROR_DEVICE_LOST:
+      ET_LOG(Error, "Vulkan: the device was lost (%s); load the program again", what);
+      return runtime::Error::Internal;
+    default:
+      ET_LOG(Error, "Vulkan: %s failed with %d", what, static_cast<int>(result));
+      return runtime::Error::Internal;
+  }
+}
 
 std::string Functions::open() {
   GetInstanceProcAddr = reinterpret_cast<PFN_vkGetInstanceProcAddr>(find_entry());

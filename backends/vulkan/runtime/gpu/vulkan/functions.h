@@ -11,11 +11,13 @@
 
 #include <string>
 
+#include <executorch/runtime/core/error.h>
+
 // clang-format off
 #define VULKAN_INSTANCE_FUNCTIONS(X) \
   X(CreateDevice) X(DestroyInstance) X(EnumerateDeviceExtensionProperties) X(EnumeratePhysicalDevices) X(GetDeviceProcAddr) \
-  X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceMemoryProperties) X(GetPhysicalDeviceProperties2) \
-  X(GetPhysicalDeviceQueueFamilyProperties)
+  X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceFormatProperties2) X(GetPhysicalDeviceMemoryProperties) \
+  X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceQueueFamilyProperties)
 #define VULKAN_DEVICE_FUNCTIONS(X) \
   X(AllocateCommandBuffers) X(AllocateDescriptorSets) X(AllocateMemory) X(BeginCommandBuffer) X(BindBufferMemory) \
   X(CmdBindDescriptorSets) X(CmdBindPipeline) X(CmdCopyBuffer) X(CmdDispatch) X(CmdFillBuffer) X(CmdPipelineBarrier) \
@@ -40,6 +42,9 @@ T described(VkStructureType type) {
   structure.sType = type;
   return structure;
 }
+
+/// Error::Ok, or logs what failed and returns its error.
+runtime::Error check(VkResult result, const char* what);
 
 /// The functions of an instance and its device; those of the device are null until load_device().
 struct Functions {

@@ -42,19 +42,20 @@ int rank_of(VkPhysicalDeviceType type) {
   }
 }
 
-VkInstance make_instance(Functions& vk, std::string& problem) {
+VkInstance make_instance(Functions& vk, std::string& problem, uint32_t version) {
   problem = vk.open();
   if (!problem.empty()) {
     return VK_NULL_HANDLE;
   }
-  uint32_t version = 0;
-  if (vk.EnumerateInstanceVersion(&version) != VK_SUCCESS || version < VK_API_VERSION_1_1) {
-    problem = "the Vulkan library is older than 1.1; update it";
+  uint32_t found = 0;
+  if (vk.EnumerateInstanceVersion(&found) != VK_SUCCESS || found < version) {
+    problem = "the Vulkan library is older than " + std::to_string(VK_API_VERSION_MAJOR(version)) + "." +
+              std::to_string(VK_API_VERSION_MINOR(version)) + "; update it";
     return VK_NULL_HANDLE;
   }
   VkApplicationInfo application = described<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
   application.pApplicationName = "ExecuTorch";
-  application.apiVersion = VK_API_VERSION_1_1;
+  application.apiVersion = version;
   VkInstanceCreateInfo info = described<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO);
   info.pApplicationInfo = &application;
   VkInstance instance = VK_NULL_HANDLE;

@@ -12,8 +12,8 @@ namespace backends {
 namespace vulkan {
 namespace gpu {
 
-/// Opens the library and makes an instance, or says why not.
-VkInstance make_instance(Functions& vk, std::string& problem);
+/// Opens the library and makes an instance for a version of Vulkan, or says why not.
+VkInstance make_instance(Functions& vk, std::string& problem, uint32_t version = VK_API_VERSION_1_1);
 
 std::vector<VkPhysicalDevice> devices_of(const Functions& vk, VkInstance instance);
 
