@@ -18,8 +18,10 @@
 
 #include <executorch/runtime/platform/platform.h>
 
+#include "spirv_module.h"
 #include "vgf_file.h"
 
+using executorch::backends::vgf::check_module;
 using executorch::backends::vgf::Constant;
 using executorch::backends::vgf::Module;
 using executorch::backends::vgf::read_vgf;
@@ -27,6 +29,8 @@ using executorch::backends::vgf::Resource;
 using executorch::backends::vgf::Segment;
 using executorch::backends::vgf::Slot;
 using executorch::backends::vgf::VgfFile;
+using executorch::runtime::Error;
+using executorch::runtime::Result;
 
 static std::string message;
 
@@ -56,9 +60,21 @@ std::unique_ptr<uint8_t[]> exact(const std::vector<uint8_t>& bytes) {
   return copy;
 }
 
+/// The file with its modules, checked as the delegate does.
+Result<VgfFile> read_checked(const uint8_t* data, size_t size) {
+  auto file = read_vgf(data, size);
+  for (size_t i = 0; file.ok() && i < file->segments.size(); ++i) {
+    const Error error = check_module(*file, file->segments[i]);
+    if (error != Error::Ok) {
+      return error;
+    }
+  }
+  return file;
+}
+
 void print(const std::vector<uint8_t>& bytes) {
   const auto data = exact(bytes);
-  const auto file = read_vgf(data.get(), bytes.size());
+  const auto file = read_checked(data.get(), bytes.size());
   if (!file.ok()) {
     std::printf("{\"error\": %u, \"message\": \"%s\"}\n", static_cast<unsigned>(file.error()), message.c_str());
     return;
@@ -145,7 +161,7 @@ int main(int count, char** arguments) {
     for (long round = std::atol(arguments[2]); round > 0; --round) {
       const std::vector<uint8_t> changed = damaged(bytes, random);
       const auto data = exact(changed);
-      const auto file = read_vgf(data.get(), changed.size());
+      const auto file = read_checked(data.get(), changed.size());
       if (!file.ok()) {
         continue;
       }
