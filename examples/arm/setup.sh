@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # examples/arm/setup.sh --i-agree-to-the-contained-eula --disable-ethos-u-deps --enable-mlsdk-deps: installs the model
 # converter, the VGF library, the emulation layer and the TOSA reference model into examples/arm/arm-scratch, and writes
-# setup_path.sh there, which puts them on the path of the shell that sources it.
+# setup_path.sh there, which puts them on the path of the shell that sources it and turns on the layers.
 set -euo pipefail
 usage="usage: examples/arm/setup.sh --i-agree-to-the-contained-eula --disable-ethos-u-deps --enable-mlsdk-deps"
 agreed='' ethos=1 mlsdk=''
@@ -23,9 +23,12 @@ scratch="${here}/arm-scratch"
 packages="${scratch}/packages"
 mkdir -p "${scratch}"
 "${PYTHON:-python3}" -m pip install --quiet --no-deps --upgrade --target "${packages}" \
-  -r "${here}/../../backends/arm/requirements.txt" ai_ml_emulation_layer_for_vulkan==0.9.0
+  -r "${here}/../../backends/arm/requirements.txt"
+source "${here}/../../backends/arm/scripts/emulation_layers.sh"
+layers="$(emulation_layers "${packages}" "${scratch}/layers")"
 cat > "${scratch}/setup_path.sh" <<SETUP
 export PATH="${packages}/model_converter/binaries/bin:${packages}/vgf_lib/binaries/bin:\${PATH}"
 export PYTHONPATH="${packages}\${PYTHONPATH:+:\${PYTHONPATH}}"
+${layers}
 SETUP
 echo "Wrote ${scratch}/setup_path.sh: source it in each shell"

@@ -223,7 +223,7 @@ CHANGES: dict[str, tuple[Callable[[VgfParts], None], int, str]] = {
     "format": (_sets("resources.1.vk_format", 37), NOT_SUPPORTED, "resource 1 has the VkFormat 37"),
     "category": (_sets("resources.1.category", 4), INVALID_PROGRAM, "resource 1 has the category 4"),
     "no shape": (_without_shape, INVALID_PROGRAM, "resource 1 has no shape"),
-    "no dimension": (_sets("resources.1.description.shape", []), INVALID_PROGRAM, "has 0 dimensions"),
+    "no dimension": (_sets("resources.1.description.shape", []), INVALID_PROGRAM, "another type than the resource 1"),
     "dimensions": (_sets("resources.1.description.shape", [1] * 17), INVALID_PROGRAM, "has 17 dimensions"),
     "empty": (_sets("resources.1.description.shape.0", 0), INVALID_PROGRAM, "the size 0 in dimension 0"),
     "dynamic": (_sets("resources.1.description.shape.0", -1), INVALID_PROGRAM, "the size -1 in dimension 0"),

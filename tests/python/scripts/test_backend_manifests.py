@@ -216,13 +216,13 @@ NAMES_THE_ORIGINALS = re.compile(
     r"|python/sdk/export/(target_recipes|utils)\.py"
     r"|python/sdk/extension/llm/export/(config/|(export_llm|backends)\.py)|python/sdk/examples/models/llama/(config/|export_llama\.py)"
     r"|tests/python/llm/test_(llm_config|llm_backends|export_llama|prequantized)\.py"
-    r"|(python/sdk/)?backends/arm/vgf/|backends/.*/test/|tests/release/bare_environment\.py"
+    r"|(python/sdk/)?backends/arm/|backends/.*/test/|tests/release/bare_environment\.py"
 )
 """Tests of files that ExecuTorch wrote, of its engine, of its pages and their terms; the zoo of libraries, whose page
 has a column for the default backend; the sweep, whose sizes follow the constants of that backend's kernels;
-ExecuTorch's functions and arguments that have a backend's name; its settings and flags of language models; VGF, which
-builds on another one; tests of a backend with the quantizer of another one, or beside it in one program; a wheel's
-program for the default backend."""
+ExecuTorch's functions and arguments that have a backend's name; its settings and flags of language models; Arm's
+family, of which one builds on another backend; tests of a backend with the quantizer of another one, or beside it in
+one program; a wheel's program for the default backend."""
 
 MEASURES_ENGINES = re.compile(r"scripts/bench$|tests/bench/|tests/interop/test_bench_|tests/python/scripts/test_bench_")
 """What measures this SDK beside other engines. Some are what a backend hands its work to."""

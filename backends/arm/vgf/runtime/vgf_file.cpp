@@ -169,8 +169,8 @@ class FileReader final {
       if (bytes.is_damaged() || !afford(1)) {
         break;
       }
-      ET_CHECK_OR_RETURN_ERROR(shape.size() >= 1 && shape.size() <= kMaxRank, InvalidProgram,
-                               "VGF: resource %u has %u dimensions, expected 1 to %zu", i, shape.size(), kMaxRank);
+      ET_CHECK_OR_RETURN_ERROR(shape.size() <= kMaxRank, InvalidProgram,
+                               "VGF: resource %u has %u dimensions, expected at most %zu", i, shape.size(), kMaxRank);
       uint64_t count = 1;
       for (uint32_t d = 0; d < shape.size(); ++d) {
         const auto size = shape.number<int64_t>(d);
@@ -180,12 +180,15 @@ class FileReader final {
         count *= static_cast<uint64_t>(size);
         made.shape.push_back(size);
       }
+      if (made.shape.empty()) {
+        made.shape.push_back(1);  // as the module has it
+      }
       made.scalar_type = format->type;
       made.bytes = static_cast<size_t>(count * format->bytes);
       int64_t packed = format->bytes;
       for (uint32_t d = strides.size(); d-- > 0;) {
-        ET_CHECK_OR_RETURN_ERROR(strides.size() == shape.size() && strides.number<int64_t>(d) == packed, NotSupported,
-                                 "VGF: resource %u is not packed", i);
+        ET_CHECK_OR_RETURN_ERROR(strides.size() == made.shape.size() && strides.number<int64_t>(d) == packed,
+                                 NotSupported, "VGF: resource %u is not packed", i);
         packed *= made.shape[d];
       }
       file.resources.push_back(std::move(made));

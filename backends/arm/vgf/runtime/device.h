@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The device that all methods share: opened once, with the two extensions.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <executorch/runtime/core/result.h>
+
+#include "arm_vulkan.h"
+
+namespace executorch {
+namespace backends {
+namespace vgf {
+
+using vulkan::gpu::check;
+using vulkan::gpu::described;
+
+/// A handle that is destroyed with its owner.
+template <typename Handle>
+class Owned final {
+ public:
+  using Destroy = void(VKAPI_PTR*)(VkDevice, Handle, const VkAllocationCallbacks*);
+
+  Owned() = default;
+  Owned(VkDevice device, Destroy destroy, Handle handle) : device_(device), destroy_(destroy), handle_(handle) {}
+  Owned(Owned&& other) noexcept { *this = std::move(other); }
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(destroy_, other.destroy_);
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    if (handle_ != Handle{}) {
+      destroy_(device_, handle_, nullptr);
+    }
+  }
+  Handle get() const { return handle_; }
+
+ private:
+  VkDevice device_ = VK_NULL_HANDLE;
+  Destroy destroy_ = nullptr;
+  Handle handle_ = {};
+};
+
+class Device final {
+ public:
+  /// Opens the best device with the extensions. Null, with what to install or set in `problem`, if there is none.
+  static std::unique_ptr<Device> open(std::string& problem);
+
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const vulkan::gpu::Functions& vk() const { return vk_; }
+  const arm::Functions& arm() const { return arm_; }
+  VkDevice handle() const { return device_; }
+  uint32_t family() const { return family_; }
+  /// The limits of tensors.
+  const arm::TensorProperties& limits() const { return limits_; }
+  /// Whether packed tensors of a format can be used by graphs.
+  bool supports(VkFormat format) const;
+
+  template <typename Handle>
+  Owned<Handle> own(typename Owned<Handle>::Destroy destroy, Handle handle) const {
+    return Owned<Handle>(device_, destroy, handle);
+  }
+
+  /// Memory of the device, which it may not outlive.
+  class Memory final {
+   public:
+    explicit Memory(Device& device) : device_(device) {}
+    ~Memory();
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+    VkDeviceMemory handle() const { return handle_; }
+    /// Where the processor reads and writes it; null if it was not asked for.
+    void* mapped() const { return mapped_; }
+
+   private:
+    friend class Device;
+    Device& device_;
+    VkDeviceMemory handle_ = VK_NULL_HANDLE;
+    void* mapped_ = nullptr;
+    uint64_t size_ = 0;
+    uint32_t heap_ = 0;
+  };
+  /// MemoryAllocationFailed (logged) if there is not enough; NotSupported if `is_mapped` and no memory can be mapped.
+  runtime::Result<std::unique_ptr<Memory>> allocate(const VkMemoryRequirements& needs, bool is_mapped);
+
+  /// Runs commands and waits for their end. Thread-safe; commands of all callers run one after another.
+  runtime::Error run(VkCommandBuffer commands, VkFence fence);
+
+ private:
+  Device() = default;
+  /// Why the device cannot be used; "" if it can. Sets family_ and physical_.
+  std::string choose(VkPhysicalDevice physical);
+  std::string create();
+
+  vulkan::gpu::Functions vk_;
+  arm::Functions arm_{};
+  VkInstance instance_ = VK_NULL_HANDLE;
+  VkPhysicalDevice physical_ = VK_NULL_HANDLE;
+  VkDevice device_ = VK_NULL_HANDLE;
+  VkQueue queue_ = VK_NULL_HANDLE;
+  uint32_t family_ = 0;
+  arm::TensorProperties limits_;
+  VkPhysicalDeviceMemoryProperties memory_{};
+  std::array<std::atomic<uint64_t>, VK_MAX_MEMORY_HEAPS> allocated_{};
+  std::mutex queue_mutex_;
+};
+
+}  // namespace vgf
+}  // namespace backends
+}  // namespace executorch

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One delegated part of a method: the segments of a VGF file on the device, recorded once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/span.h>
+
+#include "device.h"
+#include "vgf_file.h"
+
+namespace executorch {
+namespace backends {
+namespace vgf {
+
+class Graph final {
+ public:
+  explicit Graph(Device& device) : device_(device) {}
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  /**
+   * Checks a VGF file, moves its constants to the device, compiles its segments and records their commands.
+   *
+   * @param payload Not used after the call.
+   * @returns The errors of read_vgf() and check_module(); NotSupported (logged) for tensors above the device's limits;
+   *     MemoryAllocationFailed (logged).
+   */
+  runtime::Error load(const void* payload, size_t size);
+
+  /**
+   * Runs the segments. Allocates nothing. Thread-safe: calls run one after another.
+   *
+   * @param args The inputs, then the outputs, in the order of the file.
+   * @returns InvalidArgument (logged) for tensors of another dtype, shape or layout than those of the file.
+   */
+  runtime::Error execute(runtime::Span<runtime::EValue*> args);
+
+ private:
+  struct Tensor {
+    std::unique_ptr<Device::Memory> memory;
+    Owned<arm::Tensor> tensor;
+    Owned<arm::TensorView> view;
+  };
+  struct Compiled {
+    std::vector<Owned<VkDescriptorSetLayout>> set_layouts;
+    Owned<VkPipelineLayout> layout;
+    Owned<VkPipeline> pipeline;
+    std::vector<std::unique_ptr<Device::Memory>> memory;
+    Owned<arm::Session> session;
+    Owned<VkDescriptorPool> pool;
+    std::vector<VkDescriptorSet> sets;
+  };
+  /// An input or output, in memory that the processor reads and writes.
+  struct End {
+    runtime::etensor::ScalarType scalar_type;
+    std::vector<executorch::aten::SizesType> shape;
+    size_t bytes;
+    void* mapped;
+  };
+
+  runtime::Error check_limits(const VgfFile& file) const;
+  runtime::Error add_tensors(const VgfFile& file);
+  runtime::Error add_ends(const VgfFile& file);
+  runtime::Error compile(const VgfFile& file, const Segment& segment);
+  runtime::Error make_layout(const Segment& segment, Compiled& made) const;
+  runtime::Error make_pipeline(const VgfFile& file, const Segment& segment, Compiled& made) const;
+  runtime::Error make_session(Compiled& made) const;
+  runtime::Error bind_tensors(const Segment& segment, Compiled& made) const;
+  runtime::Error record();
+  runtime::Error check_argument(const End& end, const runtime::EValue& value, const char* kind, size_t number) const;
+
+  Device& device_;
+  std::vector<Tensor> tensors_;  ///< of the file's resources; empty for constants
+  std::vector<Compiled> segments_;
+  std::vector<End> inputs_, outputs_;
+  Owned<VkCommandPool> commands_pool_;
+  VkCommandBuffer commands_ = VK_NULL_HANDLE;
+  Owned<VkFence> fence_;
+  std::mutex mutex_;
+};
+
+}  // namespace vgf
+}  // namespace backends
+}  // namespace executorch
