@@ -190,7 +190,6 @@ LINALG: dict[torch._ops.OperatorBase, Callable] = {
     aten._linalg_det.default: _determinant,
     aten._linalg_slogdet.default: _sign_and_logarithm_of_determinant,
     aten._linalg_solve_ex.default: _solve,
-    aten.cholesky.default: _cholesky,
     aten.cholesky_inverse.default: _cholesky_inverse,
     aten.cholesky_solve.default: _cholesky_solve,
     aten.linalg_inv_ex.default: _inverse,
@@ -204,3 +203,6 @@ LINALG: dict[torch._ops.OperatorBase, Callable] = {
     aten.triangular_solve.default: _triangular_solve,
 }
 """Operator to the function that computes it."""
+
+if hasattr(aten, "cholesky"):  # until PyTorch 2.13
+    LINALG[aten.cholesky.default] = _cholesky
