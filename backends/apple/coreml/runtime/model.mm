@@ -12,6 +12,7 @@
 #include <executorch/runtime/platform/log.h>
 
 #include "elements.h"
+#import "exceptions.h"
 #import "owned.h"
 
 // The classes below are used where is_core_ml_available() is true.
@@ -23,6 +24,8 @@ namespace executorch {
 namespace backends {
 namespace coreml {
 
+using apple::Owned;
+using apple::without_exceptions;
 using runtime::Error;
 using runtime::EValue;
 using runtime::Result;
@@ -32,24 +35,7 @@ using runtime::etensor::Tensor;
 
 namespace {
 
-/// Empty for nil.
-std::string text_of(NSString* text) {
-  const char* const bytes = [text UTF8String];
-  return bytes == nullptr ? "" : bytes;
-}
-
-/// Runs `function`. What Core ML raises becomes an error with its text.
-template <typename Function>
-auto without_exceptions(Function&& function) -> decltype(function()) {
-  @autoreleasepool {
-    @try {
-      return function();
-    } @catch (NSException* exception) {
-      ET_LOG(Error, "Core ML raised %s: %s", text_of([exception name]).c_str(), text_of([exception reason]).c_str());
-      return Error::DelegateInvalidHandle;
-    }
-  }
-}
+using apple::text_of;  // the functions here have the same name
 
 /// Empty for a text that is no UTF-8.
 NSString* text_of(const std::string& text) {
@@ -166,7 +152,7 @@ class EXECUTORCH_COREML_AVAILABLE CoreMLModel final : public Model {
   Error open(const std::string& path, const std::string& function, const std::string& compute_unit,
              const FunctionNames& names);
   Error execute(Span<EValue*> args) override {
-    return without_exceptions([&] { return predict(args); });
+    return without_exceptions("Core ML", [&] { return predict(args); });
   }
 
  private:
@@ -376,7 +362,7 @@ std::string temporary_folder() {
 }
 
 Result<std::string> compile_model(const std::string& package) {
-  return without_exceptions([&]() -> Result<std::string> {
+  return without_exceptions("Core ML", [&]() -> Result<std::string> {
     NSError* error = nil;
     NSURL* const made = [MLModel compileModelAtURL:url_of(package) error:&error];
     ET_CHECK_OR_RETURN_ERROR(made != nil, DelegateInvalidCompatibility, "Core ML cannot compile the model: %s",
@@ -387,7 +373,7 @@ Result<std::string> compile_model(const std::string& package) {
 
 Result<std::unique_ptr<Model>> open_model(const std::string& path, const std::string& function,
                                           const std::string& compute_unit, const FunctionNames& names) {
-  return without_exceptions([&]() -> Result<std::unique_ptr<Model>> {
+  return without_exceptions("Core ML", [&]() -> Result<std::unique_ptr<Model>> {
     if (@available(macOS 13.0, iOS 16.0, tvOS 16.0, *)) {
       auto model = std::make_unique<CoreMLModel>();
       ET_CHECK_OK_OR_RETURN_ERROR(model->open(path, function, compute_unit, names));

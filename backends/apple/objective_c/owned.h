@@ -8,7 +8,7 @@
 
 namespace executorch {
 namespace backends {
-namespace coreml {
+namespace apple {
 
 /// Keeps an object of Objective-C alive. `T` is the type of the pointer.
 template <typename T>
@@ -40,6 +40,6 @@ class Owned final {
   T object_ = nil;
 };
 
-}  // namespace coreml
+}  // namespace apple
 }  // namespace backends
 }  // namespace executorch
