@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The step of Metal Performance Shaders, for scripts/test.sh. It needs no package: the interpreter is PyTorch.
-gate_step mps 2
+# The step of Metal Performance Shaders, for scripts/test.sh. It needs no Python package: the interpreter is PyTorch.
+gate_step mps 2 "clang-19=clang-19 libclang-rt-19-dev" "/usr/include/GNUstep/Foundation/Foundation.h=libgnustep-base-dev"
 
 step_mps() {
+  backends/apple/mps/test/check_runtime || return
   "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/apple/mps/test
 }

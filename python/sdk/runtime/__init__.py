@@ -12,7 +12,7 @@ input is a numpy array. Without tensor inputs, they are torch tensors if the pro
 module never imports.
 
 A program for a device that is not here runs in the reference of its backend, where there is one:
-`load_program("model.pte", reference="mps")`. A warning says so.
+`load_program("model.pte", reference=NAME)`, with the name of the backend. A warning says so.
 
 Errors of the runtime raise `ExecuTorchError`, a RuntimeError, whose message says what was expected and what was found.
 A value that no method accepts raises TypeError.

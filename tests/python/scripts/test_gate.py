@@ -83,7 +83,7 @@ step_six() { :; }
 def test_the_gate_names_no_backend() -> None:
     text = (ROOT / "scripts/test.sh").read_text(encoding="utf-8").lower()
     for manifest in [*ROOT.glob("backends/*/backend.json"), *ROOT.glob("backends/*/*/backend.json")]:
-        assert manifest.parent.name not in text
+        assert not re.search(rf"(^|[^a-z]){manifest.parent.name}", text), manifest  # "dumps" is no backend
 
 
 def test_a_full_disk_is_an_error_before_anything_is_built(tree: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from mps_cases import Call
+from mps_cases import Call, floats, integers
 from mps_programs import edge_program
 from torch.utils import _pytree as pytree
 
@@ -64,3 +64,25 @@ def difference(actual: Sequence[torch.Tensor], expected: Any) -> float:
             error = (have[finite] - want[finite]).abs().max() / want[finite].abs().max().clamp(min=1.0)
             worst = max(worst, float(error.nan_to_num(float("inf"))))
     return worst
+
+
+class QuantizedLinear(torch.nn.Module):
+    """A linear layer with int4 weights in groups of 32 and activations quantised for each token."""
+
+    def __init__(self, dynamic: bool) -> None:
+        super().__init__()
+        self.dynamic = dynamic
+        self.register_buffer("weight", integers(48, 64, low=-8, high=8, dtype=torch.int8))
+        self.register_buffer("scales", floats(48, 2, low=0.03125, high=0.5, seed=3))
+        self.register_buffer("zeros", torch.zeros(48, 2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q = torch.ops.quantized_decomposed
+        if self.dynamic:
+            scale, zero = q.choose_qparams_per_token_asymmetric(x, torch.int8)
+            given = q.quantize_per_token(x, scale, zero, -128, 127, torch.int8)
+            x = q.dequantize_per_token(given, scale, zero, -128, 127, torch.int8, torch.float32)
+        weight = q.dequantize_per_channel_group(
+            self.weight, self.scales, self.zeros, -8, 7, torch.int8, 32, torch.float32
+        )
+        return torch.nn.functional.linear(x, weight)

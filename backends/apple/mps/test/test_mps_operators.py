@@ -8,7 +8,7 @@ from itertools import groupby
 import pytest
 import torch
 from mps_cases import Call, all_calls, bools, floats, integers
-from mps_lowering import LIMITS, difference, lower, lower_call, reference
+from mps_lowering import LIMITS, QuantizedLinear, difference, lower, lower_call, reference
 from mps_programs import expected_of, tensors_of
 
 import sdk.backends.apple.mps.operators  # noqa: F401 - registers the visitors
@@ -70,35 +70,13 @@ def test_copies_and_conversions_of_the_edge_dialect(use_fp16: bool, tmp_path) ->
     assert difference(program.run_method("forward", inputs), _Conversions()(*inputs)) <= LIMITS[use_fp16]
 
 
-class _QuantizedLinear(torch.nn.Module):
-    """A linear layer with int4 weights in groups of 32 and activations quantised for each token."""
-
-    def __init__(self, dynamic: bool) -> None:
-        super().__init__()
-        self.dynamic = dynamic
-        self.register_buffer("weight", integers(48, 64, low=-8, high=8, dtype=torch.int8))
-        self.register_buffer("scales", floats(48, 2, low=0.03125, high=0.5, seed=3))
-        self.register_buffer("zeros", torch.zeros(48, 2))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        q = torch.ops.quantized_decomposed
-        if self.dynamic:
-            scale, zero = q.choose_qparams_per_token_asymmetric(x, torch.int8)
-            given = q.quantize_per_token(x, scale, zero, -128, 127, torch.int8)
-            x = q.dequantize_per_token(given, scale, zero, -128, 127, torch.int8, torch.float32)
-        weight = q.dequantize_per_channel_group(
-            self.weight, self.scales, self.zeros, -8, 7, torch.int8, 32, torch.float32
-        )
-        return torch.nn.functional.linear(x, weight)
-
-
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_linear_layers_with_int4_weights(dynamic: bool, tmp_path) -> None:
     """The weights take half a byte each; quantised activations are left as floats, which is nearer to the float model
     than the quantised one is."""
     import torch.ao.quantization.fx._decomposed
 
-    model, x = _QuantizedLinear(dynamic), floats(5, 64)
+    model, x = QuantizedLinear(dynamic), floats(5, 64)
     manager = lower(model, (x,), use_fp16=True)
     operators = _delegated(manager)
     assert operators["MPSDequantizePerChannelGroup"] == 1
@@ -116,7 +94,7 @@ def test_linear_layers_with_int4_weights(dynamic: bool, tmp_path) -> None:
 def test_int4_weights_stay_outside_in_float32() -> None:
     import torch.ao.quantization.fx._decomposed  # noqa: F401 - its operators
 
-    manager = lower(_QuantizedLinear(False), (floats(5, 64),), use_fp16=False)
+    manager = lower(QuantizedLinear(False), (floats(5, 64),), use_fp16=False)
     assert _outside(manager)["quantized_decomposed.dequantize_per_channel_group.default"] == (
         "MPS dequantises to float16, and use_fp16 is off"
     )

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which dtypes and sizes nodes compute. MPSGraph ends the process where operands do not fit an operation: graphs are
+// checked here before it sees them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "payload.h"
+
+namespace executorch {
+namespace backends {
+namespace mps {
+
+/// The dtype in which operands of two dtypes are computed, by PyTorch's promotion.
+DataType promote(DataType a, DataType b);
+
+/// The sizes to which operands broadcast. False if they do not.
+bool broadcast(const Sizes& a, const Sizes& b, Sizes& result);
+
+/// What the operands are to a node. An absent one is null.
+using OperandTypes = std::vector<const Type*>;
+
+/**
+ * The dtypes and sizes of a node's results.
+ *
+ * @param operands One for each of `node.operands`.
+ * @param results Becomes one for each of `node.results`.
+ * @returns What is wrong; empty if the operands fit the node.
+ */
+std::string infer(const Node& node, const OperandTypes& operands, std::vector<Type>& results);
+
+/// Rules for nodes with a window or a filter, and for those that move elements; infer() calls them.
+std::string infer_window(const Node& node, const OperandTypes& operands, std::vector<Type>& results);
+std::string infer_movement(const Node& node, const OperandTypes& operands, std::vector<Type>& results);
+
+/// The numbers of convolutions and poolings by name.
+struct Window {
+  int64_t kernel_y, kernel_x, stride_y, stride_x, dilation_y, dilation_x;
+  int64_t left, right, top, bottom;
+  int64_t groups = 1;  ///< of a convolution
+  bool ceil_mode = false, count_include_pad = true;
+  int64_t divisor_override = 0;
+
+  /// Of a node with these fields. A convolution's kernel is that of `weight`, OIHW or OIL.
+  static Window of_convolution(const Node& node, const Sizes& weight);
+  static Window of_pooling(const Node& node);
+};
+
+/// The number of an arange's elements; -1 if there is no such range.
+int64_t count_of_range(const Node& node);
+
+}  // namespace mps
+}  // namespace backends
+}  // namespace executorch

@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPSGraph on the CPU, for GNUstep, without ARC. Every operation is computed with zeros when a graph is built, so that
+// what does not fit raises there, as in MPSGraph; the file MPS_STAND_IN_LOG gets a line for each: its name, the numbers
+// that it is given, and the shape of its result. With MPS_STAND_IN_FAILS, compiling raises.
+#include <cstdio>
+#include <stdexcept>
+
+#include "stand_in.h"
+
+using namespace stand_in;
+
+namespace {
+
+void note(const std::string& line) {
+  const char* const path = std::getenv("MPS_STAND_IN_LOG");
+  FILE* const file = path == nullptr ? nullptr : std::fopen(path, "a");
+  if (file != nullptr) {
+    std::fprintf(file, "%s\n", line.c_str());
+    std::fclose(file);
+  }
+}
+
+}  // namespace
+
+#define STAND_IN_UNARY(method) \
+  -(MPSGraphTensor *)method##WithTensor : (MPSGraphTensor *)tensor name : (NSString *)name { \
+    (void)name; \
+    return [self add:#method operands:{tensor} compute:[](const Operands &x) { return stand_in::unary(#method, *x[0]); }]; \
+  }
+#define STAND_IN_BINARY(method) \
+  -(MPSGraphTensor *)method##WithPrimaryTensor \
+      : (MPSGraphTensor *)primaryTensor secondaryTensor : (MPSGraphTensor *)secondaryTensor name : (NSString *)name { \
+    (void)name; \
+    return [self add:#method operands:{primaryTensor, secondaryTensor} compute:[](const Operands &x) { \
+      return stand_in::binary(#method, *x[0], *x[1]); \
+    }]; \
+  }
+
+@implementation MPSGraph
+STAND_IN_UNARY(identity)
+STAND_IN_UNARY(exponent)
+STAND_IN_UNARY(exponentBase2)
+STAND_IN_UNARY(reciprocal)
+STAND_IN_UNARY(squareRoot)
+STAND_IN_UNARY(negative)
+STAND_IN_UNARY(logarithm)
+STAND_IN_UNARY(logarithmBase10)
+STAND_IN_UNARY(logarithmBase2)
+STAND_IN_UNARY(erf)
+STAND_IN_UNARY(floor)
+STAND_IN_UNARY(ceil)
+STAND_IN_UNARY(sigmoid)
+STAND_IN_UNARY(sin)
+STAND_IN_UNARY(sign)
+STAND_IN_UNARY(cos)
+STAND_IN_UNARY(tan)
+STAND_IN_UNARY(absolute)
+STAND_IN_UNARY(asin)
+STAND_IN_UNARY(acos)
+STAND_IN_UNARY(atan)
+STAND_IN_UNARY(sinh)
+STAND_IN_UNARY(cosh)
+STAND_IN_UNARY(tanh)
+STAND_IN_UNARY(asinh)
+STAND_IN_UNARY(acosh)
+STAND_IN_UNARY(atanh)
+STAND_IN_UNARY(isNaN)
+STAND_IN_UNARY(isInfinite)
+STAND_IN_UNARY(rint)
+STAND_IN_UNARY(not)
+STAND_IN_UNARY(reLU)
+STAND_IN_UNARY(bitwiseNOT)
+STAND_IN_BINARY(addition)
+STAND_IN_BINARY(subtraction)
+STAND_IN_BINARY(multiplication)
+STAND_IN_BINARY(division)
+STAND_IN_BINARY(power)
+STAND_IN_BINARY(minimum)
+STAND_IN_BINARY(maximum)
+STAND_IN_BINARY(atan2)
+STAND_IN_BINARY(equal)
+STAND_IN_BINARY(notEqual)
+STAND_IN_BINARY(greaterThanOrEqualTo)
+STAND_IN_BINARY(greaterThan)
+STAND_IN_BINARY(lessThanOrEqualTo)
+STAND_IN_BINARY(lessThan)
+STAND_IN_BINARY(logicalAND)
+STAND_IN_BINARY(logicalOR)
+STAND_IN_BINARY(logicalXOR)
+STAND_IN_BINARY(minimumWithNaNPropagation)
+STAND_IN_BINARY(maximumWithNaNPropagation)
+STAND_IN_BINARY(bitwiseAND)
+STAND_IN_BINARY(bitwiseOR)
+STAND_IN_BINARY(bitwiseXOR)
+
+- (instancetype)init {
+  self = [super init];
+  _steps = new std::vector<Step>;
+  _tensors = [[NSMutableArray alloc] init];
+  return self;
+}
+
+- (void)dealloc {
+  delete static_cast<std::vector<Step> *>(_steps);
+  [_tensors release];
+  [super dealloc];
+}
+
+/// Appends a step. `name` is what the log gets.
+- (MPSGraphTensor *)add:(const std::string &)name
+               operands:(const std::vector<MPSGraphTensor *> &)operands
+                compute:(const Compute &)compute {
+  std::vector<Array> given;
+  Operands pointers;
+  Step step;
+  step.compute = compute;
+  for (MPSGraphTensor *operand : operands) {
+    if (operand == nil) {
+      [NSException raise:NSInvalidArgumentException format:@"an operand of %s is nil", name.c_str()];
+    }
+    step.operands.push_back([operand number]);
+    given.push_back(stand_in::zeros([operand dataType], sizes_of([operand shape])));
+  }
+  for (const Array &each : given) {
+    pointers.push_back(&each);
+  }
+  const Array result = raising([&] { return compute(pointers); });
+  static_cast<std::vector<Step> *>(_steps)->push_back(step);
+  MPSGraphTensor *const made = [[[MPSGraphTensor alloc] initWithNumber:[_tensors count]
+                                                                 shape:numbers_of(result.sizes)
+                                                              dataType:static_cast<MPSDataType>(result.type)] autorelease];
+  [_tensors addObject:made];
+  note(name + " -> " + text_of(result.sizes));
+  return made;
+}
+
+- (std::vector<Array>)evaluate:(NSArray *)targets feeds:(NSArray *)feeds data:(NSArray *)data {
+  auto &steps = *static_cast<std::vector<Step> *>(_steps);
+  std::vector<Array> values(steps.size());
+  std::vector<bool> known(steps.size());
+  for (NSUInteger i = 0; i < [feeds count]; ++i) {
+    const NSUInteger number = [[feeds objectAtIndex:i] number];
+    values[number] = [(MPSGraphTensorData *)[data objectAtIndex:i] array];
+    known[number] = true;
+  }
+  return raising([&] {
+    for (size_t number = 0; number < steps.size(); ++number) {
+      Operands operands;
+      for (const NSUInteger each : steps[number].operands) {
+        operands.push_back(&values[each]);
+      }
+      if (!known[number]) {
+        values[number] = steps[number].compute(operands);
+      }
+    }
+    std::vector<Array> results;
+    for (MPSGraphTensor *target in targets) {
+      results.push_back(values[[target number]]);
+    }
+    return results;
+  });
+}
+
+- (MPSGraphTensor *)placeholderWithShape:(MPSShape *)shape dataType:(MPSDataType)dataType name:(NSString *)name {
+  (void)name;
+  const Array zeros = stand_in::zeros(dataType, sizes_of(shape));
+  return [self add:"placeholder" operands:{} compute:[zeros](const Operands &) { return zeros; }];
+}
+
+- (MPSGraphTensor *)constantWithData:(NSData *)data shape:(MPSShape *)shape dataType:(MPSDataType)dataType {
+  const Array array =
+      raising([&] { return stand_in::from_bytes([data bytes], [data length], dataType, sizes_of(shape)); });
+  return [self add:"constant" operands:{} compute:[array](const Operands &) { return array; }];
+}
+
+- (MPSGraphTensor *)constantWithScalar:(double)scalar dataType:(MPSDataType)dataType {
+  return [self constantWithScalar:scalar shape:@[ @1 ] dataType:dataType];
+}
+
+- (MPSGraphTensor *)constantWithScalar:(double)scalar shape:(MPSShape *)shape dataType:(MPSDataType)dataType {
+  Array array = stand_in::zeros(dataType, sizes_of(shape));
+  for (double &each : array.data) {
+    each = dataType == MPSDataTypeInt4 ? scalar : stand_in::rounded(scalar, dataType);
+  }
+  return [self add:"scalar " + std::to_string(scalar) operands:{} compute:[array](const Operands &) { return array; }];
+}
+
+- (MPSGraphExecutable *)compileWithDevice:(MPSGraphDevice *)device
+                                    feeds:(NSDictionary *)feeds
+                            targetTensors:(NSArray<MPSGraphTensor *> *)targetTensors
+                         targetOperations:(NSArray<MPSGraphOperation *> *)targetOperations
+                    compilationDescriptor:(MPSGraphCompilationDescriptor *)compilationDescriptor {
+  (void)device;
+  (void)targetOperations;
+  (void)compilationDescriptor;
+  if (std::getenv("MPS_STAND_IN_FAILS") != nullptr) {
+    [NSException raise:NSGenericException format:@"the graph cannot be compiled"];
+  }
+  return [[[MPSGraphExecutable alloc] initWithGraph:self feeds:[feeds allKeys] targets:targetTensors] autorelease];
+}
+
+- (MPSGraphTensor *)leakyReLUWithTensor:(MPSGraphTensor *)tensor alpha:(double)alpha name:(NSString *)name {
+  (void)name;
+  return [self add:"leakyReLU " + std::to_string(alpha) operands:{tensor} compute:[alpha](const Operands &x) {
+    Array made = *x[0];
+    for (double &value : made.data) {
+      value = stand_in::rounded(value < 0 ? value * alpha : value, made.type);
+    }
+    return made;
+  }];
+}
+
+- (MPSGraphTensor *)softMaxWithTensor:(MPSGraphTensor *)tensor axis:(NSInteger)axis name:(NSString *)name {
+  (void)name;
+  return [self add:"softMax " + std::to_string(axis) operands:{tensor} compute:[axis](const Operands &x) {
+    return stand_in::softmax(*x[0], axis);
+  }];
+}
+
+- (MPSGraphTensor *)reduce:(const std::string &)kind tensor:(MPSGraphTensor *)tensor axes:(const Sizes &)axes {
+  return [self add:kind + " " + text_of(axes) operands:{tensor} compute:[kind, axes](const Operands &x) {
+    return stand_in::reduce(kind, *x[0], axes);
+  }];
+}
+
+- (MPSGraphTensor *)reductionMaximumWithTensor:(MPSGraphTensor *)tensor axis:(NSInteger)axis name:(NSString *)name {
+  (void)name;
+  return [self reduce:"max" tensor:tensor axes:{axis}];
+}
+
+- (MPSGraphTensor *)reductionSumWithTensor:(MPSGraphTensor *)tensor axis:(NSInteger)axis name:(NSString *)name {
+  (void)name;
+  return [self reduce:"sum" tensor:tensor axes:{axis}];
+}
+
+- (MPSGraphTensor *)meanOfTensor:(MPSGraphTensor *)tensor axes:(NSArray<NSNumber *> *)axes name:(NSString *)name {
+  (void)name;
+  return [self reduce:"mean" tensor:tensor axes:sizes_of(axes)];
+}
+
+- (MPSGraphTensor *)varianceOfTensor:(MPSGraphTensor *)tensor axes:(NSArray<NSNumber *> *)axes name:(NSString *)name {
+  (void)name;
+  return [self reduce:"variance" tensor:tensor axes:sizes_of(axes)];
+}
+
+- (MPSGraphTensor *)matrixMultiplicationWithPrimaryTensor:(MPSGraphTensor *)primaryTensor
+                                          secondaryTensor:(MPSGraphTensor *)secondaryTensor
+                                                     name:(NSString *)name {
+  (void)name;
+  return [self add:"matrixMultiplication" operands:{primaryTensor, secondaryTensor} compute:[](const Operands &x) {
+    return stand_in::matrix_product(*x[0], *x[1]);
+  }];
+}
+
+- (MPSGraphTensor *)selectWithPredicateTensor:(MPSGraphTensor *)predicateTensor
+                          truePredicateTensor:(MPSGraphTensor *)truePredicateTensor
+                         falsePredicateTensor:(MPSGraphTensor *)falseSelectTensor
+                                         name:(NSString *)name {
+  (void)name;
+  return [self add:"select" operands:{predicateTensor, truePredicateTensor, falseSelectTensor} compute:[](const Operands &x) {
+    return stand_in::select(*x[0], *x[1], *x[2]);
+  }];
+}
+
+- (MPSGraphTensor *)normalizationWithTensor:(MPSGraphTensor *)tensor
+                                 meanTensor:(MPSGraphTensor *)mean
+                             varianceTensor:(MPSGraphTensor *)variance
+                                gammaTensor:(MPSGraphTensor *)gamma
+                                 betaTensor:(MPSGraphTensor *)beta
+                                    epsilon:(float)epsilon
+                                       name:(NSString *)name {
+  (void)name;
+  std::vector<MPSGraphTensor *> operands{tensor, mean, variance};
+  if (gamma != nil) {
+    operands.push_back(gamma);
+  }
+  if (beta != nil) {
+    operands.push_back(beta);
+  }
+  const bool scales = gamma != nil, moves = beta != nil;
+  return [self add:"normalization " + std::to_string(epsilon) operands:operands compute:[=](const Operands &x) {
+    const uint32_t wide = stand_in::kFloat | 32;
+    const auto in = [&](size_t i) { return stand_in::cast(*x[i], wide); };
+    Array deviation = in(2);
+    for (double &value : deviation.data) {
+      value = stand_in::rounded(value + epsilon, wide);
+    }
+    Array made = stand_in::binary("division", stand_in::binary("subtraction", in(0), in(1)),
+                                  stand_in::unary("squareRoot", deviation));
+    made = scales ? stand_in::binary("multiplication", made, in(3)) : made;
+    made = moves ? stand_in::binary("addition", made, in(x.size() - 1)) : made;
+    for (const Array *each : x) {
+      if (each->type != x[0]->type) {
+        throw std::invalid_argument("the statistics have another data type");
+      }
+    }
+    return stand_in::cast(made, x[0]->type);
+  }];
+}
+
+- (MPSGraphTensor *)convolution2DWithSourceTensor:(MPSGraphTensor *)source
+                                    weightsTensor:(MPSGraphTensor *)weights
+                                       descriptor:(MPSGraphConvolution2DOpDescriptor *)descriptor
+                                             name:(NSString *)name {
+  (void)name;
+  const stand_in::Window window{{},
+                                longs(descriptor->strides, 2),
+                                longs(descriptor->dilations, 2),
+                                longs(descriptor->paddings, 4),
+                                static_cast<long>(descriptor->groups)};
+  const std::string label = "convolution2D strides " + text_of(window.strides) + " dilations " + text_of(window.dilations) +
+                            " paddings " + text_of(window.paddings) + " groups " + std::to_string(window.groups);
+  return [self add:label operands:{source, weights} compute:[window](const Operands &x) {
+    return stand_in::convolve(*x[0], *x[1], window);
+  }];
+}
+
+- (MPSGraphTensor *)depthwiseConvolution3DWithSourceTensor:(MPSGraphTensor *)source
+                                             weightsTensor:(MPSGraphTensor *)weights
+                                                descriptor:(MPSGraphDepthwiseConvolution3DOpDescriptor *)descriptor
+                                                      name:(NSString *)name {
+  (void)name;
+  const Sizes strides = sizes_of([descriptor strides]), dilations = sizes_of([descriptor dilationRates]);
+  const Sizes pads = sizes_of([descriptor paddingValues]);
+  if (strides.size() != 3 || dilations.size() != 3 || pads.size() != 6 || [descriptor channelDimensionIndex] != -3 ||
+      strides[0] != 1 || dilations[0] != 1 || pads[0] != 0 || pads[1] != 0) {
+    [NSException raise:NSInvalidArgumentException format:@"the stand-in has channels as the first spatial dimension"];
+  }
+  stand_in::Window window{{}, {strides[1], strides[2]}, {dilations[1], dilations[2]}, {pads[4], pads[5], pads[2], pads[3]}};
+  const std::string label = "depthwiseConvolution3D strides " + text_of(window.strides) + " dilations " +
+                            text_of(window.dilations) + " paddings " + text_of(window.paddings);
+  return [self add:label operands:{source, weights} compute:[window](const Operands &x) {
+    stand_in::Window own = window;
+    own.groups = x[0]->sizes[1];
+    return stand_in::convolve(*x[0], stand_in::transpose(*x[1], 0, 1), own);
+  }];
+}
+
+- (MPSGraphTensor *)pool:(const std::string &)what
+                  source:(MPSGraphTensor *)source
+              descriptor:(MPSGraphPooling2DOpDescriptor *)descriptor {
+  const stand_in::Window window{longs(descriptor->kernel, 2),
+                                longs(descriptor->strides, 2),
+                                longs(descriptor->dilations, 2),
+                                longs(descriptor->paddings, 4),
+                                1,
+                                [descriptor ceilMode] != NO,
+                                [descriptor includeZeroPadToAverage] != NO};
+  const std::string label = "pool " + what + " kernel " + text_of(window.kernel) + " strides " + text_of(window.strides) +
+                            " dilations " + text_of(window.dilations) + " paddings " + text_of(window.paddings);
+  return [self add:label operands:{source} compute:[what, window](const Operands &x) {
+    return stand_in::pool(what, *x[0], window);
+  }];
+}
+
+- (NSArray<MPSGraphTensor *> *)maxPooling2DReturnIndicesWithSourceTensor:(MPSGraphTensor *)source
+                                                              descriptor:(MPSGraphPooling2DOpDescriptor *)descriptor
+                                                                    name:(NSString *)name {
+  (void)name;
+  if ([descriptor returnIndicesMode] != MPSGraphPoolingReturnIndicesGlobalFlatten2D ||
+      [descriptor returnIndicesDataType] != MPSDataTypeInt32) {
+    [NSException raise:NSInvalidArgumentException format:@"the stand-in has indices of planes in int32"];
+  }
+  return @[ [self pool:"max" source:source descriptor:descriptor], [self pool:"place" source:source descriptor:descriptor] ];
+}
+
+- (MPSGraphTensor *)avgPooling2DWithSourceTensor:(MPSGraphTensor *)source
+                                      descriptor:(MPSGraphPooling2DOpDescriptor *)descriptor
+                                            name:(NSString *)name {
+  (void)name;
+  return [self pool:"average" source:source descriptor:descriptor];
+}
+
+- (MPSGraphTensor *)dequantizeTensor:(MPSGraphTensor *)tensor
+                         scaleTensor:(MPSGraphTensor *)scaleTensor
+                     zeroPointTensor:(MPSGraphTensor *)zeroPointTensor
+                            dataType:(MPSDataType)dataType
+                                name:(NSString *)name {
+  (void)name;
+  if (dataType != MPSDataTypeFloat16) {
+    [NSException raise:NSInvalidArgumentException format:@"the stand-in dequantises to float16"];
+  }
+  return [self add:"dequantize" operands:{tensor, scaleTensor, zeroPointTensor} compute:[](const Operands &x) {
+    return stand_in::dequantize(*x[0], *x[1]);
+  }];
+}
+
+- (MPSGraphTensor *)castTensor:(MPSGraphTensor *)tensor toType:(MPSDataType)type name:(NSString *)name {
+  (void)name;
+  return [self add:"cast" operands:{tensor} compute:[type](const Operands &x) { return stand_in::cast(*x[0], type); }];
+}
+
+- (MPSGraphTensor *)reshapeTensor:(MPSGraphTensor *)tensor withShape:(MPSShape *)shape name:(NSString *)name {
+  (void)name;
+  const Sizes sizes = sizes_of(shape);
+  return [self add:"reshape" operands:{tensor} compute:[sizes](const Operands &x) { return stand_in::reshape(*x[0], sizes); }];
+}
+
+- (MPSGraphTensor *)transposeTensor:(MPSGraphTensor *)tensor
+                          dimension:(NSUInteger)dimensionIndex
+                      withDimension:(NSUInteger)dimensionIndex2
+                               name:(NSString *)name {
+  (void)name;
+  const auto a = static_cast<long>(dimensionIndex), b = static_cast<long>(dimensionIndex2);
+  return [self add:"transpose " + text_of({a, b}) operands:{tensor} compute:[a, b](const Operands &x) {
+    return stand_in::transpose(*x[0], a, b);
+  }];
+}
+
+- (MPSGraphTensor *)broadcastTensor:(MPSGraphTensor *)tensor toShape:(MPSShape *)shape name:(NSString *)name {
+  (void)name;
+  const Sizes sizes = sizes_of(shape);
+  return [self add:"broadcast" operands:{tensor} compute:[sizes](const Operands &x) { return stand_in::broadcast(*x[0], sizes); }];
+}
+
+- (MPSGraphTensor *)concatTensors:(NSArray<MPSGraphTensor *> *)tensors
+                        dimension:(NSInteger)dimensionIndex
+                             name:(NSString *)name {
+  (void)name;
+  std::vector<MPSGraphTensor *> operands;
+  for (MPSGraphTensor *tensor in tensors) {
+    operands.push_back(tensor);
+  }
+  return [self add:"concat " + std::to_string(dimensionIndex) operands:operands compute:[dimensionIndex](const Operands &x) {
+    return stand_in::concatenate(x, dimensionIndex);
+  }];
+}
+
+- (MPSGraphTensor *)sliceTensor:(MPSGraphTensor *)tensor
+                      dimension:(NSUInteger)dimensionIndex
+                          start:(NSInteger)start
+                         length:(NSInteger)length
+                           name:(NSString *)name {
+  Sizes starts([[tensor shape] count]), ends = sizes_of([tensor shape]), strides(starts.size(), 1);
+  starts.at(dimensionIndex) = start;
+  ends.at(dimensionIndex) = start + length;
+  return [self sliceTensor:tensor starts:numbers_of(starts) ends:numbers_of(ends) strides:numbers_of(strides) name:name];
+}
+
+- (MPSGraphTensor *)sliceTensor:(MPSGraphTensor *)tensor
+                         starts:(NSArray<NSNumber *> *)starts
+                           ends:(NSArray<NSNumber *> *)ends
+                        strides:(NSArray<NSNumber *> *)strides
+                           name:(NSString *)name {
+  (void)name;
+  const Sizes from = sizes_of(starts), to = sizes_of(ends), by = sizes_of(strides);
+  const std::string label = "slice " + text_of(from) + " to " + text_of(to) + " by " + text_of(by);
+  return [self add:label operands:{tensor} compute:[from, to, by](const Operands &x) {
+    return stand_in::slice(*x[0], from, to, by);
+  }];
+}
+
+- (MPSGraphTensor *)padTensor:(MPSGraphTensor *)tensor
+              withPaddingMode:(MPSGraphPaddingMode)paddingMode
+                  leftPadding:(MPSShape *)leftPadding
+                 rightPadding:(MPSShape *)rightPadding
+                constantValue:(double)constantValue
+                         name:(NSString *)name {
+  (void)name;
+  if (paddingMode != MPSGraphPaddingModeConstant) {
+    [NSException raise:NSInvalidArgumentException format:@"the stand-in pads with a number"];
+  }
+  const Sizes before = sizes_of(leftPadding), after = sizes_of(rightPadding);
+  return [self add:"pad " + text_of(before) + " and " + text_of(after)
+          operands:{tensor}
+           compute:[before, after, constantValue](const Operands &x) {
+             return stand_in::pad(*x[0], before, after, constantValue);
+           }];
+}
+
+- (MPSGraphTensor *)depthToSpace2DTensor:(MPSGraphTensor *)tensor
+                               widthAxis:(NSUInteger)widthAxis
+                              heightAxis:(NSUInteger)heightAxis
+                               depthAxis:(NSUInteger)depthAxis
+                               blockSize:(NSUInteger)blockSize
+                    usePixelShuffleOrder:(BOOL)usePixelShuffleOrder
+                                    name:(NSString *)name {
+  (void)name;
+  if (widthAxis != 3 || heightAxis != 2 || depthAxis != 1 || !usePixelShuffleOrder) {
+    [NSException raise:NSInvalidArgumentException format:@"the stand-in has PyTorch's order of pixels in NCHW"];
+  }
+  const auto block = static_cast<long>(blockSize);
+  return [self add:"depthToSpace " + std::to_string(block) operands:{tensor} compute:[block](const Operands &x) {
+    return stand_in::pixel_shuffle(*x[0], block);
+  }];
+}
+
+- (MPSGraphTensor *)gatherWithUpdatesTensor:(MPSGraphTensor *)updatesTensor
+                              indicesTensor:(MPSGraphTensor *)indicesTensor
+                                       axis:(NSUInteger)axis
+                            batchDimensions:(NSUInteger)batchDimensions
+                                       name:(NSString *)name {
+  (void)name;
+  if (batchDimensions != 0) {
+    [NSException raise:NSInvalidArgumentException format:@"the stand-in has no batches of indices"];
+  }
+  const auto dim = static_cast<long>(axis);
+  return [self add:"gather " + std::to_string(dim) operands:{updatesTensor, indicesTensor} compute:[dim](const Operands &x) {
+    return stand_in::gather(*x[0], *x[1], dim);
+  }];
+}
+
+- (MPSGraphTensor *)scatterWithDataTensor:(MPSGraphTensor *)dataTensor
+                            updatesTensor:(MPSGraphTensor *)updatesTensor
+                            indicesTensor:(MPSGraphTensor *)indicesTensor
+                                     axis:(NSInteger)axis
+                                     mode:(MPSGraphScatterMode)mode
+                                     name:(NSString *)name {
+  (void)name;
+  if (mode != MPSGraphScatterModeSet) {
+    [NSException raise:NSInvalidArgumentException format:@"the stand-in replaces elements"];
+  }
+  return [self add:"scatter " + std::to_string(axis)
+          operands:{dataTensor, updatesTensor, indicesTensor}
+           compute:[axis](const Operands &x) { return stand_in::scatter(*x[0], *x[1], *x[2], axis); }];
+}
+
+- (MPSGraphTensor *)scatterAlongAxis:(NSInteger)axis
+                      withDataTensor:(MPSGraphTensor *)dataTensor
+                       updatesTensor:(MPSGraphTensor *)updatesTensor
+                       indicesTensor:(MPSGraphTensor *)indicesTensor
+                                mode:(MPSGraphScatterMode)mode
+                                name:(NSString *)name {
+  (void)name;
+  if (mode != MPSGraphScatterModeSet) {
+    [NSException raise:NSInvalidArgumentException format:@"the stand-in replaces elements"];
+  }
+  return [self add:"scatterAlongAxis " + std::to_string(axis)
+          operands:{dataTensor, updatesTensor, indicesTensor}
+           compute:[axis](const Operands &x) { return stand_in::scatter_along(*x[0], *x[1], *x[2], axis); }];
+}
+@end
