@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The original: `original` without a delegate, `original-xnnpack` and `original-xnnpack-int8` with XNNPACK."""
+"""The original: `original` without a delegate, `original-xnnpack` and `original-xnnpack-int8` with XNNPACK, and
+`original-coreml` with Core ML, which cannot run its programs outside of Apple's systems."""
 
 from __future__ import annotations
 
@@ -15,11 +16,14 @@ class OriginalEngine(PteEngine):
     def __init__(self, name: str, threads: int) -> None:
         super().__init__("executorch", threads)
         self.delegates = name != "original"
+        self.core_ml = name == "original-coreml"
         self.int8 = is_int8(name)
 
     def partitioners(self) -> list[Any]:
         if not self.delegates:
             return []
+        if self.core_ml:
+            return [importlib.import_module("executorch.backends.apple.coreml.partition").CoreMLPartitioner()]
         module = importlib.import_module("executorch.backends.xnnpack.partition.xnnpack_partitioner")
         return [module.XnnpackPartitioner()]
 
