@@ -1,15 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The step of Arm's backends, for scripts/test.sh.
+# The step of Arm's backends, for scripts/test.sh: builds the Python extension and the runner with the delegate of VGF, and runs the
+# tests, those of the delegate on lavapipe with the ML emulation layers.
 gate_step arm 2
 needs_network arm
 
 # The packages are installed beside the environment, so that the other steps run without them.
-step_arm() {
-  local folder="${root}/.cache/arm-packages" requirements="${root}/backends/arm/requirements.txt"
+step_arm() (
+  local folder="${root}/.cache/arm-packages" requirements="${root}/backends/arm/requirements.txt" build="${root}/build/arm" layers
   local stamp="${folder}/.$(sha256sum < "${requirements}" | cut -c1-16)"
   if [[ ! -e "${stamp}" ]]; then
     rm -rf "${folder}"
     "${python}" -m pip install --quiet --no-deps --target "${folder}" -r "${requirements}" && touch "${stamp}" || return
   fi
-  PYTHONPATH="${folder}" "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/arm
-}
+  source backends/vulkan/test/environment.sh || return
+  source backends/arm/scripts/emulation_layers.sh || return
+  layers="$(emulation_layers "${folder}" "${root}/.cache/arm-layers")" || return
+  eval "${layers}"
+  # The options of the package, so that ccache has most object files.
+  cmake -S . -B "${build}" -G Ninja -DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_PRESET_FILE=cmake/preset/wheel.cmake \
+    -DEXECUTORCH_ENABLE_WERROR=ON "-DPython3_EXECUTABLE=${python}" "-DPython_EXECUTABLE=${python}" -DEXECUTORCH_BUILD_VGF=ON \
+    -DEXECUTORCH_BUILD_EXECUTOR_RUNNER=ON -DEXECUTORCH_VULKAN_INCLUDE_DIR="${vulkan_root}/usr/include" || return
+  cmake --build "${build}" --parallel "${jobs}" --target _portable_lib executor_runner || return
+  SDK_PORTABLE_LIB="$(find "${build}" -name '_portable_lib*.so')" \
+    SDK_EXECUTOR_RUNNER="${build}/examples/portable/executor_runner/executor_runner" PYTHONPATH="${folder}" \
+    "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/arm
+)

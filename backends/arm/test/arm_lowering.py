@@ -24,6 +24,7 @@ from sdk.exir import to_edge_transform_and_lower
 from sdk.exir._serialize._flatbuffer import read_root
 from sdk.exir.backend.utils import get_non_lowered_nodes, get_refusals
 from sdk.exir.lowered_backend_module import get_lowered_submodules
+from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
 
 FP, INT, BOTH = "TOSA-1.0+FP", "TOSA-1.0+INT", "TOSA-1.0+FP+INT"
 
@@ -81,6 +82,11 @@ class Lowered:
         with mock.patch("sdk.exir.delegate.run_original", delegate), torch.no_grad():
             results = self.program.module()(*inputs)
         return [leaf for leaf in pytree.tree_leaves(results) if isinstance(leaf, Tensor)]
+
+    def run_by_the_runtime(self, *inputs: Any) -> list[Tensor]:
+        """The results of the program."""
+        program = _load_for_executorch_from_buffer(self.edge.to_executorch().buffer)
+        return program.forward(pytree.tree_leaves(inputs))
 
 
 def _results(module: Any) -> list[Any]:

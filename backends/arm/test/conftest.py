@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The step `arm` of scripts/test.sh runs these tests, with Arm's packages."""
+"""The step `arm` of scripts/test.sh runs these tests, with Arm's packages and a runtime that has VGF's delegate."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from typing import Any
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))  # the suites that backends share
+
+import runtime_under_test
+
+runtime_under_test.load()  # before anything of `sdk` is imported
 
 torch.set_num_threads(1)  # tensors are small, and several workers run at once
 

@@ -41,7 +41,7 @@ def test_a_vision_transformer() -> None:
         assert_close(lowered.run(*method.calls[0]), method.module(*method.calls[0]))
 
 
-def _example(path: str) -> Any:
+def example_model(path: str) -> Any:
     spec = importlib.util.spec_from_file_location(Path(path).stem, EXAMPLES / path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -52,7 +52,7 @@ def _example(path: str) -> Any:
 def test_mobilenet_v2() -> None:
     """At its full size."""
     torch.manual_seed(0)
-    model = _example("mobilenet_v2/model.py").MobileNetV2().eval()
+    model = example_model("mobilenet_v2/model.py").MobileNetV2().eval()
     x = torch.randn(1, 3, 224, 224)
     begin = time.process_time()
     lowered = lower(model, (x,))
@@ -66,7 +66,7 @@ def test_mobilenet_v2() -> None:
 def test_minilm() -> None:
     """With its trained weights. Token ids and the mask are int64, so their look-up and its conversion
     are PyTorch's."""
-    encoder = _example("minilm/model.py").sentence_encoder()
+    encoder = example_model("minilm/model.py").sentence_encoder()
     tokens = torch.randint(1000, 20000, (2, 32))
     mask = torch.ones(2, 32, dtype=torch.int64)
     mask[1, 20:] = 0
