@@ -191,15 +191,10 @@ def test_models_in_integers(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_quantized", [False, True])
-def test_mobilenet_v2(is_quantized: bool) -> None:
-    """VGF-08: MobileNetV2 at its full size, in floats and in integers."""
+def test_mobilenet_v2() -> None:
+    """VGF-08: MobileNetV2 at its full size."""
     torch.manual_seed(0)
-    model, inputs = example_model("mobilenet_v2/model.py").MobileNetV2().eval(), (torch.randn(1, 3, 224, 224),)
-    if is_quantized:
-        _check_integers(model, inputs)
-    else:
-        _check_floats(model, inputs)
+    _check_floats(example_model("mobilenet_v2/model.py").MobileNetV2().eval(), (torch.randn(1, 3, 224, 224),))
 
 
 class _NoSine(OperatorSupportBase):
