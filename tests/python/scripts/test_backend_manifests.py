@@ -216,7 +216,7 @@ NAMES_THE_ORIGINALS = re.compile(
     r"|python/sdk/export/(target_recipes|utils)\.py"
     r"|python/sdk/extension/llm/export/(config/|(export_llm|backends)\.py)|python/sdk/examples/models/llama/(config/|export_llama\.py)"
     r"|tests/python/llm/test_(llm_config|llm_backends|export_llama|prequantized)\.py"
-    r"|(python/sdk/)?backends/arm/|backends/.*/test/|tests/release/bare_environment\.py|codegen/aten_schemas\.txt"
+    r"|(python/sdk/)?backends/arm/|backends/.*/test/|tests/(release/bare_environment|wheel_check)\.py|codegen/aten_schemas\.txt"
 )
 """Tests of files that ExecuTorch wrote, of its engine, of its pages and their terms; the zoo of libraries, whose page
 has a column for the default backend; the sweep, whose sizes follow the constants of that backend's kernels;

@@ -29,7 +29,7 @@ Each program is made twice. *Fixed* has the sizes of the example (a batch of one
 change, the batch or the length of a sequence, and runs at the smallest, the exported and the largest size.
 
 - **works**: the largest difference from eager is at most 1e-4 of the largest value of each result, on both backends.
-  Where eager is away from the same model in float64 by a third of that or more, the limit is three times that distance.
+  A model that magnifies rounding has a larger limit: three times the distance of eager from the same model in float64.
 - **not captured**: `torch.export` of PyTorch {torch} refuses the model, so there is nothing to lower. The reason is
   PyTorch's; [exporting](export.md) says what usually helps.
 - **fails**: captured, and not lowered or not right; the reason follows.
