@@ -7,6 +7,7 @@
 #include <limits>
 #include <tuple>
 
+#include "kernels/optimized/cpu/pooling/columns.h"
 #include "kernels/optimized/cpu/pooling/taps.h"
 #include "kernels/portable/NativeFunctions.h"
 #include "kernels/portable/cpu/math/planes.h"
@@ -103,18 +104,9 @@ void for_each_tap(const Pooling& pooling, const Run& run, const Body& body) {
       }
       continue;
     }
-    // Skip taps that are padding for all windows: a kernel may be much larger than the input.
-    const int64_t leftmost = x.start(run.ow), rightmost = x.start(run.ow + run.count - 1);
-    const int64_t taps = leftmost < x.in ? std::min(x.kernel, (x.in - 1 - leftmost) / x.dilation + 1) : 0;
-    for (int64_t tap = rightmost < 0 ? (-rightmost + x.dilation - 1) / x.dilation : 0; tap < taps; ++tap) {
-      const int64_t w = leftmost + tap * x.dilation;  // for the first window; may be padding
-      const int64_t first = w < 0 ? (-w + x.stride - 1) / x.stride : 0;
-      const int64_t last = w < x.in ? std::min((x.in - 1 - w) / x.stride + 1, run.count) : 0;
-      if (first < last) {
-        const int64_t at = w + first * x.stride;
-        body(run.in + pooling.in.pixel(h, at), first, last - first, h * pooling.in.width + at, x.stride);
-      }
-    }
+    for_each_column(x, run.ow, run.count, [&](int64_t first, int64_t last, int64_t at) {
+      body(run.in + pooling.in.pixel(h, at), first, last - first, h * pooling.in.width + at, x.stride);
+    });
   }
 }
 

@@ -243,6 +243,26 @@ void pooling(Calls& calls, bool is_max) {
   }
 }
 
+/// Adds calls with numbers of rows around the grain size.
+void pooling_of_volumes(Calls& calls) {
+  const int64_t rows = grain_for(GRAIN_SIZE, {32, 2, 2, 2});
+  for (const int64_t channels : around({rows / 8, rows / 4, rows})) {
+    const int32_t c = narrow(channels);
+    const Sizes sizes = {1, c, 2, 4, 32};
+    const Tensor in = calls.values({1, c, 4, 8, 64}, 1);
+    std::vector<Tensor> places;
+    for (size_t i = 0; i < kNested; ++i) {
+      places.push_back(calls.indices(sizes));
+    }
+    calls.add(text({1, c, 4, 8, 64}), sizes, [=](KernelRuntimeContext& ctx, Tensor& out, size_t number) {
+      const int64_t two = 2, zero = 0, one = 1;
+      Tensor indices = places[number];
+      opt_max_pool3d_with_indices_out(ctx, in, IntArrayRef(&two, 1), {}, IntArrayRef(&zero, 1), IntArrayRef(&one, 1),
+                                      false, out, indices);
+    });
+  }
+}
+
 struct Shape {
   Sizes in, weight, out;
   int64_t stride, padding, groups;
@@ -313,6 +333,7 @@ constexpr SweptKernel kKernels[] = {
     {"aten::_native_batch_norm_legit_no_training.out", batch_norm},
     {"aten::avg_pool2d.out", [](Calls& calls) { pooling(calls, false); }},
     {"aten::max_pool2d_with_indices.out", [](Calls& calls) { pooling(calls, true); }},
+    {"aten::max_pool3d_with_indices.out", pooling_of_volumes},
     {"aten::convolution.out", convolution},
     {"aten::mm.out",
      [](Calls& calls) {
