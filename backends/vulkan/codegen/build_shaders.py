@@ -7,7 +7,7 @@ A kernel family is shaders/<family>.glsl and shaders/<family>.yaml:
       - out w T
       - a r T
     parameters: [int n, float scale, "int sizes[8]"]   # the uniform block after the buffers
-    constants: [OP]      # specialisation constants after the size of the workgroup
+    constants: [OP]      # specialisation constants after the size of the workgroup; OP=1 has the default 1, not 0
     types:               # the variants: each gives the types of its buffers
       - {T: float}
       - {T: half}
@@ -83,7 +83,8 @@ def text_of(family: str, description: dict, types: dict[str, str], body: str) ->
         lines.append("#extension GL_EXT_shader_16bit_storage : require")
     lines.append("layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;")
     for i, name in enumerate(description.get("constants", [])):
-        lines.append(f"layout(constant_id = {i + 3}) const int {name} = 0;")
+        name, _, default = name.partition("=")
+        lines.append(f"layout(constant_id = {i + 3}) const int {name} = {default or 0};")
     for key, kind in types.items():
         lines.append(f"#define {key} {STORAGE[kind][1]}")
         lines.append(f"#define {key}_IS_{kind.upper()} 1")

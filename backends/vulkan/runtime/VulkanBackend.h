@@ -27,6 +27,14 @@ constexpr char fp16_storage_option_key[] = "fp16_storage";
 /// results, as on GPUs with memory of their own.
 constexpr char mapped_memory_option_key[] = "mapped_memory";
 
+/// int: how many threads kernels should have at least: those with fewer results share the sum of one among several
+/// threads. 0, the default, chooses by the kind of device; 1 never shares.
+constexpr char least_threads_option_key[] = "least_threads";
+
+/// int, for tests: by how many units in the last place divisions and roots of the device are changed, as if it rounded
+/// badly; 0 by default, from -2 to 2. Results that depend on their exact value must stay the same.
+constexpr char division_error_option_key[] = "division_error";
+
 /// Read only, int: how many devices there are.
 constexpr char device_count_option_key[] = "device_count";
 

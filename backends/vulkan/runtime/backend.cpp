@@ -106,11 +106,19 @@ class VulkanBackend final : public BackendInterface {
         ET_CHECK_OR_RETURN_ERROR(flag != nullptr, InvalidArgument, "Vulkan: the option %s is true or false",
                                  option.key);
         changed.mapped_memory = *flag;
+      } else if (same_text(option.key, least_threads_option_key)) {
+        const auto* number = std::get_if<int>(&option.value);
+        ET_CHECK_OR_RETURN_ERROR(number != nullptr && *number >= 0, InvalidArgument,
+                                 "Vulkan: the option %s is a number of threads, or 0", option.key);
+        changed.least_threads = *number;
+      } else if (same_text(option.key, division_error_option_key)) {
+        const auto* number = std::get_if<int>(&option.value);
+        ET_CHECK_OR_RETURN_ERROR(number != nullptr && *number >= -2 && *number <= 2, InvalidArgument,
+                                 "Vulkan: the option %s is a number from -2 to 2", option.key);
+        changed.division_error = *number;
       }
     }
-    const bool differs = changed.device != choice_.device || changed.cache_folder != choice_.cache_folder ||
-                         changed.fp16_storage != choice_.fp16_storage || changed.mapped_memory != choice_.mapped_memory;
-    ET_CHECK_OR_RETURN_ERROR(opened_ == nullptr || !differs, InvalidState,
+    ET_CHECK_OR_RETURN_ERROR(opened_ == nullptr || changed == choice_, InvalidState,
                              "Vulkan: the device is open; set its options before the first program is loaded");
     choice_ = std::move(changed);
     return Error::Ok;
@@ -128,6 +136,10 @@ class VulkanBackend final : public BackendInterface {
           option.value = choice_.fp16_storage;
         } else if (same_text(option.key, mapped_memory_option_key)) {
           option.value = choice_.mapped_memory;
+        } else if (same_text(option.key, least_threads_option_key)) {
+          option.value = choice_.least_threads;
+        } else if (same_text(option.key, division_error_option_key)) {
+          option.value = choice_.division_error;
         } else if (same_text(option.key, peak_memory_option_key)) {
           const bool is_open = opened_ != nullptr && opened_->device != nullptr;
           option.value = is_open ? static_cast<int>(opened_->device->peak_memory() / 1024) : 0;

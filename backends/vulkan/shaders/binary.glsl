@@ -1,4 +1,5 @@
 #include "numbers.glsl"
+#include "division.glsl"
 #ifdef TI_IS_INT
 int floor_div(int a, int b) {
   const int q = a / b;
@@ -12,37 +13,42 @@ int power(int a, int b) {
   return result;
 }
 #else
-// The part of a product that float32 rounds off: T. J. Dekker, A floating-point technique for extending the available precision
-// (1971), because fma() may round twice.
-float lost_by_product(float a, float b) {
-  precise float c = a * 4097.0;
-  precise float a_high = c - (c - a);
-  precise float a_low = a - a_high;
-  precise float d = b * 4097.0;
-  precise float b_high = d - (d - b);
-  precise float b_low = b - b_high;
-  precise float product = a * b;
-  precise float lost = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
-  return lost;
-}
-// The quotient may be rounded up to a whole number: the sign of the rest tells. Larger quotients have no fraction.
+// The largest whole number that is not above the exact quotient, as PyTorch computes it with fmod().
 float floor_div(float a, float b) {
-  const float q = floor(a / b);
-  if (!(abs(q) < 16777216.0)) return q;
-  precise float rest = (a - q * b) - lost_by_product(q, b);
-  return rest != 0.0 && ((rest < 0.0) != (b < 0.0)) ? q - 1.0 : q;
+  const uint a_bits = floatBitsToUint(a);
+  const uint b_bits = floatBitsToUint(b);
+  const uint a_size = a_bits & 0x7fffffffu;
+  const uint b_size = b_bits & 0x7fffffffu;
+  if (a_size != 0u && a_size < b_size && b_size <= 0x7f800000u) return (a_bits ^ b_bits) >= 0x80000000u ? -1.0 : 0.0;
+  if (a_size == 0x7f800000u && b_size != 0u) return kNan;
+  const float q = floor(quotient(a, b));
+  // Larger quotients have no fraction.
+  if (!(abs(q) < 16777216.0) || b_size < 0x00800000u || a_size < b_size) return q;
+  // The quotient may be rounded up to a whole number: the sign of the rest tells. Both are scaled, so that nothing overflows.
+  const float y = significand(b_bits);
+  const float x = significand(a_bits) * uintBitsToFloat(((a_size >> 23) - (b_size >> 23) + 127u) << 23);
+  const bool is_negative = (a_bits ^ b_bits) >= 0x80000000u;
+  const float rest = rest_of(is_negative ? -x : x, q, y);
+  return rest < 0.0 ? q - 1.0 : q;
+}
+// Whole exponents by products, which keep whole results exact.
+float whole_power(float a, int b) {
+  float result = 1.0;
+  for (int rest = abs(b); rest > 0; rest >>= 1, a *= a) {
+    result *= (rest & 1) != 0 ? a : 1.0;
+  }
+  return b < 0 ? quotient(1.0, result) : result;
 }
 float power(float a, float b) {
   if (b == 0.0 || a == 1.0) return 1.0;
-  if (b == 1.0) return a;
-  if (b == 2.0) return a * a;
-  if (b == 0.5 && a >= 0.0) return sqrt(a);
-  if (b == -1.0) return 1.0 / a;
+  if (b == floor(b) && abs(b) <= 64.0) return whole_power(a, int(b));
+  const float twice = 2.0 * b;
+  if (a >= 0.0 && twice == floor(twice) && abs(twice) <= 64.0) return whole_power(root(a), int(twice));
   if (a == 0.0) return b > 0.0 ? 0.0 : kInfinity;
   const float size = exp2(b * log2(abs(a)));
   if (a > 0.0) return size;
   if (b != floor(b)) return kNan;
-  return mod(b, 2.0) != 0.0 ? -size : size;
+  return b * 0.5 != floor(b * 0.5) ? -size : size;
 }
 #endif
 TO compute(TI a, TI b) {
@@ -59,8 +65,8 @@ TO compute(TI a, TI b) {
 #else
     case 0: return TO(a + b * P_alpha);
     case 1: return TO(a - b * P_alpha);
-    case 3: return TO(a / b);
-    case 4: return TO(trunc(a / b));
+    case 3: return TO(quotient(a, b));
+    case 4: return TO(trunc(quotient(a, b)));
     case 5: return TO(floor_div(a, b));
 #endif
     case 2: return TO(a * b);

@@ -1,3 +1,4 @@
+#include "division.glsl"
 // The scale and zero point of each row of `length` elements. MODE 0: asymmetric, zero point of the least element, 1: asymmetric, zero point
 // with the smaller error, 2: symmetric.
 void main() {
@@ -15,15 +16,17 @@ void main() {
   float scale;
   float zero;
   if (MODE == 2) {
-    scale = max(max(-low, high) / ((P_high - P_low) * 0.5), P_eps);
+    scale = max(quotient(max(-low, high), (P_high - P_low) * 0.5), P_eps);
     zero = floor((P_high + P_low + 1.0) * 0.5);
   } else {
-    scale = max((high - low) / (P_high - P_low), P_eps);
-    zero = P_low - roundEven(low / scale);
+    scale = max(quotient(high - low, P_high - P_low), P_eps);
+    const float lowest = quotient(low, scale);
+    zero = P_low - roundEven(lowest);
     if (MODE == 1) {
-      const float low_error = P_low + low / scale;
-      const float high_error = P_high + high / scale;
-      zero = roundEven(clamp(low_error + high_error > 0.0 ? P_low - low / scale : P_high - high / scale, P_low, P_high));
+      const float highest = quotient(high, scale);
+      const float low_error = P_low + lowest;
+      const float high_error = P_high + highest;
+      zero = roundEven(clamp(low_error + high_error > 0.0 ? P_low - lowest : P_high - highest, P_low, P_high));
     }
     zero = clamp(zero, P_low, P_high);
   }

@@ -1,14 +1,16 @@
+#include "split.glsl"
 // Convolution and (TRANSPOSED) its transpose. A thread computes one pixel of 4 * BLOCKS channels; the channels of a workgroup are
 // the same for all its threads, so that weights are read once for all of them. Weights are [group, block of 4 results, channel,
-// position in the window].
+// position in the window]. SPLIT threads share the channels of a pixel.
 void main() {
   const int pixel = int(gl_GlobalInvocationID.x);
   const int first = int(gl_WorkGroupID.y) * BLOCKS;
   const int group = int(gl_WorkGroupID.z) % P_groups;
   const int batch = int(gl_WorkGroupID.z) / P_groups;
-  if (pixel >= P_out_h * P_out_w) {
-    return;
-  }
+  // All threads meet at the barriers, so that those beside the image stay, without channels.
+  const int part = (P_in_channels + SPLIT - 1) / SPLIT;
+  const int first_channel = part * int(gl_LocalInvocationID.z);
+  const int end_channel = pixel >= P_out_h * P_out_w ? 0 : min(first_channel + part, P_in_channels);
   const int out_y = pixel / P_out_w;
   const int out_x = pixel - out_y * P_out_w;
   const int blocks = (P_out_channels + 3) / 4;
@@ -44,7 +46,7 @@ void main() {
       }
       const int in_at = (batch * P_groups + group) * P_in_channels * plane + y * P_in_w + x;
       const int w_at = ky * P_kernel_w + kx;
-      for (int c = 0; c < P_in_channels; ++c) {
+      for (int c = first_channel; c < end_channel; ++c) {
         const float value = load_x(in_at + c * plane);
         [[unroll]] for (int b = 0; b < BLOCKS; ++b) {
           sum[b] = fma(vec4(value), load_w(at[b] + c * window + w_at), sum[b]);
@@ -52,7 +54,15 @@ void main() {
       }
     }
   }
+  if (SPLIT > 1) {
+    [[unroll]] for (int b = 0; b < BLOCKS; ++b) {
+      sum[b] = sum_of_parts(sum[b]);
+    }
+  }
   const int out_plane = P_out_h * P_out_w;
+  if (pixel >= out_plane || gl_LocalInvocationID.z != 0) {
+    return;
+  }
   [[unroll]] for (int b = 0; b < BLOCKS; ++b) {
     [[unroll]] for (int i = 0; i < 4; ++i) {
       const int channel = (first + b) * 4 + i;

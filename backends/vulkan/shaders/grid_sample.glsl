@@ -9,7 +9,7 @@ float place(float g, int size) {
     x = span == 0.0 ? 0.0 : abs(x - low);
     const float turns = span == 0.0 ? 0.0 : floor(x / span);
     x = x - turns * span;
-    x = mod(turns, 2.0) == 0.0 ? x + low : span - x + low;
+    x = turns * 0.5 == floor(turns * 0.5) ? x + low : span - x + low;
     x = clamp(x, 0.0, float(size - 1));
   }
   return x;

@@ -1,5 +1,6 @@
+#include "split.glsl"
 // out[m, n] = sum over groups of scale[group, n] * sum over k of a[m, k] * w[k, n] + bias[n]. BITS 8: one word for each k and four columns;
-// 4: the low half of a word is an even k, the high half the next.
+// 4: the low half of a word is an even k, the high half the next. SPLIT threads share the depth.
 vec4 int8s_of(uint word) {
   return vec4(ivec4(int(word << 24) >> 24, int(word << 16) >> 24, int(word << 8) >> 24, int(word) >> 24));
 }
@@ -10,20 +11,22 @@ void main() {
   const int n4 = (P_n + 3) / 4;
   const int column = int(gl_GlobalInvocationID.x);
   const int row = int(gl_WorkGroupID.y) * ROWS;
-  if (column >= n4) {
-    return;
-  }
+  // All threads meet at the barriers, so that those beside the matrix stay, without depth.
+  const int part = (P_k + SPLIT - 1) / SPLIT;
+  const int first = part * int(gl_LocalInvocationID.z);
+  const int last = column >= n4 ? 0 : min(first + part, P_k);
   vec4 total[4];
   [[unroll]] for (int r = 0; r < ROWS; ++r) {
     total[r] = vec4(0.0);
   }
-  for (int first = 0, group = 0; first < P_k; first += P_group, ++group) {
-    const int end = min(first + P_group, P_k);
+  for (int k = first; k < last;) {
+    const int group = k / P_group;
+    const int end = min((group + 1) * P_group, last);
     vec4 sum[4];
     [[unroll]] for (int r = 0; r < ROWS; ++r) {
       sum[r] = vec4(0.0);
     }
-    for (int k = first; k < end; ++k) {
+    for (; k < end; ++k) {
       vec4 w;
       if (BITS == 8) {
         w = int8s_of(load_w(k * n4 + column));
@@ -39,6 +42,14 @@ void main() {
     [[unroll]] for (int r = 0; r < ROWS; ++r) {
       total[r] = fma(sum[r], scale, total[r]);
     }
+  }
+  if (SPLIT > 1) {
+    [[unroll]] for (int r = 0; r < ROWS; ++r) {
+      total[r] = sum_of_parts(total[r]);
+    }
+  }
+  if (column >= n4 || gl_LocalInvocationID.z != 0) {
+    return;
   }
   [[unroll]] for (int r = 0; r < ROWS; ++r) {
     if (row + r < P_m) {

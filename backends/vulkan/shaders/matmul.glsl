@@ -1,6 +1,7 @@
+#include "split.glsl"
 // out[b, m, n] = sum over k of a[b, m, k] * w[b, k, n], plus a bias for each column (BIAS 1) or row (2), clamped. w has rows of
 // whole vectors of four columns. A thread computes ROWS x 4 * COLUMNS elements; the rows of a workgroup are the same for all
-// its threads, so that a is read once for all of them.
+// its threads, so that a is read once for all of them. SPLIT threads share the depth of an element.
 void main() {
   const int n4 = (P_n + 3) / 4;
   const int column = int(gl_GlobalInvocationID.x) * COLUMNS;
@@ -15,15 +16,16 @@ void main() {
       sum[r * COLUMNS + j] = vec4(0.0);
     }
   }
-  if (column >= n4) {
-    return;
-  }
+  // All threads meet at the barriers, so that those beside the matrix stay, without depth.
+  const int part = ((depth + SPLIT - 1) / SPLIT + 3) / 4 * 4;
+  const int first_depth = part * int(gl_LocalInvocationID.z);
+  const int end_depth = column >= n4 ? 0 : min(first_depth + part, depth);
   int w_at[2];
   [[unroll]] for (int j = 0; j < COLUMNS; ++j) {
     w_at[j] = batch * P_w_batch + min(column + j, n4 - 1);
   }
   if (A_VECTORS != 0) {
-    for (int k = 0; k < depth; k += 4) {
+    for (int k = first_depth; k < end_depth; k += 4) {
       vec4 w[8];
       [[unroll]] for (int i = 0; i < 4; ++i) {
         [[unroll]] for (int j = 0; j < COLUMNS; ++j) {
@@ -43,7 +45,7 @@ void main() {
       }
     }
   } else {
-    for (int k = 0; k < depth; ++k) {
+    for (int k = first_depth; k < end_depth; ++k) {
       vec4 w[2];
       [[unroll]] for (int j = 0; j < COLUMNS; ++j) {
         w[j] = load_w(w_at[j] + k * n4);
@@ -55,6 +57,14 @@ void main() {
         }
       }
     }
+  }
+  if (SPLIT > 1) {
+    [[unroll]] for (int i = 0; i < ROWS * COLUMNS; ++i) {
+      sum[i] = sum_of_parts(sum[i]);
+    }
+  }
+  if (column >= n4 || gl_LocalInvocationID.z != 0) {
+    return;
   }
   [[unroll]] for (int r = 0; r < ROWS; ++r) {
     if (row + r >= P_m) {

@@ -1,4 +1,5 @@
 #include "numbers.glsl"
+#include "division.glsl"
 // MODE 0: average, 1: largest, 2: largest with its index in the plane.
 void main() {
   const uint id = thread_id();
@@ -37,7 +38,7 @@ void main() {
       divisor = (min(end_y, P_in_h) - max(first_y, 0)) * (min(end_x, P_in_w) - max(first_x, 0));
     }
     divisor = P_divisor != 0 ? P_divisor : divisor;
-    result /= float(divisor);
+    result = quotient(result, float(divisor));
   }
   store_out(id, result);
   if (MODE == 2) {

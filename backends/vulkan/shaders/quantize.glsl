@@ -1,3 +1,4 @@
+#include "division.glsl"
 // MODE 0: q = clamp(round(x / scale) + zero point), 1: x = (q - zero point) * scale, 2: x quantised and dequantised again. The scale of
 // an element is that of its block: index = sum of (coordinate / block) * stride.
 void main() {
@@ -16,7 +17,7 @@ void main() {
   const float zero = FROM_TENSORS == 1 ? float(load_zero(at)) : FROM_TENSORS == 2 ? 0.0 : float(P_zero);
   float y = float(load_x(id));
   if (MODE != 1) {
-    y = clamp(roundEven(y * (1.0 / scale)) + zero, P_low, P_high);
+    y = clamp(roundEven(y * quotient(1.0, scale)) + zero, P_low, P_high);
   }
   if (MODE != 0) {
     y = (y - zero) * scale;

@@ -1,4 +1,5 @@
 #include "numbers.glsl"
+#include "division.glsl"
 // One thread for each result: the reduced index space has up to four dimensions.
 void main() {
   const uint id = thread_id();
@@ -104,11 +105,11 @@ void main() {
   }
 #endif
   if (OP == 1) {
-    store_out(id, TO(float(result) / float(length)));
+    store_out(id, TO(quotient(float(result), float(length))));
   } else if (OP == 4 || OP == 5) {
     store_out(id, TO(best));
   } else if (OP == 6) {
-    store_out(id, TO(squares / float(length - P_correction)));
+    store_out(id, TO(quotient(squares, float(length - P_correction))));
   } else {
     store_out(id, TO(result));
   }

@@ -1,4 +1,5 @@
 #include "numbers.glsl"
+#include "division.glsl"
 #ifdef T_IS_INT
 int compute(int x) {
   switch (OP) {
@@ -30,7 +31,7 @@ float compute(float x) {
     case 16: return clamp(x + 3.0, 0.0, 6.0) / 6.0;
     case 17: return 1.0 / (1.0 + exp(-x));
     case 18: return sin(x);
-    case 19: return x == 0.0 ? x : sqrt(x);
+    case 19: return root(x);
     case 20: return x == 0.0 ? kInfinity : inversesqrt(x);
     case 21: return safe_tanh(x);
     case 22: return roundEven(x);
@@ -39,7 +40,7 @@ float compute(float x) {
     case 25: return floor(x);
     case 26: return ceil(x);
     case 27: return trunc(x);
-    case 28: return 1.0 / x;
+    case 28: return quotient(1.0, x);
     case 29: return x / (1.0 + exp(-x));
     case 30: return x > 0.0 ? x * P_b : (exp(x * P_c) - 1.0) * P_a * P_b;
     case 31: return erf_of(x);

@@ -44,6 +44,7 @@ constexpr char kHelp[] =
     "  --device N         takes device N\n"
     "  --cache-folder F   keeps compiled kernels in the folder F\n"
     "  --unmapped         copies inputs and results also where the processor reaches the GPU's memory\n"
+    "  --option KEY=N     sets an option of the backend to a number\n"
     "  --repeat N         runs each program's last call N times more and prints times\n"
     "  --dispatches       prints the times of dispatches of each program's last call\n";
 
@@ -51,13 +52,14 @@ struct Options {
   bool info = false, dispatches = false, help = false, unmapped = false;
   int device = -1, repeat = 0;
   std::string cache_folder;
+  std::vector<std::pair<std::string, int>> numbers;
   std::vector<fs::path> paths;
 };
 
 bool parse(int argc, char** argv, Options* options) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    const bool takes_value = word == "--device" || word == "--repeat" || word == "--cache-folder";
+    const bool takes_value = word == "--device" || word == "--repeat" || word == "--cache-folder" || word == "--option";
     if (takes_value && ++i == argc) {
       std::fprintf(stderr, "vulkan_replay: %s needs a value\n", word.c_str());
       return false;
@@ -72,6 +74,16 @@ bool parse(int argc, char** argv, Options* options) {
       (word == "--device" ? options->device : options->repeat) = static_cast<int>(number);
     } else if (word == "--cache-folder") {
       options->cache_folder = argv[i];
+    } else if (word == "--option") {
+      const std::string text = argv[i];
+      const size_t at = text.find('=');
+      char* end = nullptr;
+      const long number = at == std::string::npos ? 0 : std::strtol(argv[i] + at + 1, &end, 10);
+      if (end == nullptr || end == argv[i] + at + 1 || *end != '\0' || number < INT32_MIN || number > INT32_MAX) {
+        std::fprintf(stderr, "vulkan_replay: --option needs KEY=NUMBER, found %s\n", argv[i]);
+        return false;
+      }
+      options->numbers.emplace_back(text.substr(0, at), static_cast<int>(number));
     } else if (word == "--info") {
       options->info = true;
     } else if (word == "--unmapped") {
@@ -105,6 +117,9 @@ Error set_options(const Options& options) {
     Text text{};
     options.cache_folder.copy(text.data(), text.size() - 1);
     add(vulkan::cache_folder_option_key, text);
+  }
+  for (const auto& [key, number] : options.numbers) {
+    add(key.c_str(), number);
   }
   if (options.unmapped) {
     add(vulkan::mapped_memory_option_key, false);

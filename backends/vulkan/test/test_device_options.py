@@ -117,7 +117,9 @@ assert 1 < BACKENDS.get_option("VulkanBackend", "peak_memory_kib") < 20000
 def test_a_chosen_device_and_wrong_values(folder: Path) -> None:
     """A value of the wrong kind changes nothing; after the device opened no option changes."""
     text = """
-for key, value in (("device", "fast"), ("device", -2), ("cache_folder", 3), ("fp16_storage", 1), ("mapped_memory", 0)):
+WRONG = {"device": ("fast", -2), "cache_folder": (3,), "fp16_storage": (1,), "mapped_memory": (0,)}
+WRONG |= {"least_threads": (-1, "all"), "division_error": (3, True)}
+for key, value in ((key, value) for key, values in WRONG.items() for value in values):
     try:
         set_option(key, value)
     except Exception as error_of_option:
@@ -128,7 +130,7 @@ set_option("device", 0)
 set_option("device", 1)
 """
     done = python(folder, text)
-    assert done.stdout.split() == ["True"] * 5 and done.returncode != 0
+    assert done.stdout.split() == ["True"] * 9 and done.returncode != 0
     assert "before the first program is loaded" in done.stderr
 
 

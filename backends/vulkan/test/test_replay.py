@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import device_program
 import pytest
 import torch
 from device_program import DeviceProgram
-from eager import check
+from eager import check, check_together
 from hand_built import numbers
 from test_device_state import cached
 from torch import nn
@@ -22,6 +24,26 @@ pytestmark = pytest.mark.skipif(not REPLAY, reason="VULKAN_REPLAY does not name 
 
 def replay(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([REPLAY, *map(str, words)], capture_output=True, text=True, timeout=120)
+
+
+def check_with_options(
+    parts: Mapping[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]],
+    options: Iterable[str],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    half: bool = False,
+) -> None:
+    """Checks the parts, and again with each option of the backend (`least_threads=4096`)."""
+    repeats = REPLAY and device_program.VARIABLE not in os.environ
+    if repeats:
+        monkeypatch.setenv(device_program.VARIABLE, str(folder))
+    check_together(parts, half)
+    if repeats:
+        device_program.write_recorded("with_options::test")
+        for option in options:
+            done = replay("--option", option, folder)
+            written = done.stdout + done.stderr
+            assert done.returncode == 0 and "Validation" not in written, f"{option}: {written}"
 
 
 @pytest.fixture
@@ -96,6 +118,8 @@ def test_differences_and_damaged_recordings_are_failures(folder: Path) -> None:
         (["--repeat"], "--repeat needs a value"),
         (["--repeat", "-3"], "--repeat needs a number, found -3"),
         (["--device", "two"], "--device needs a number, found two"),
+        (["--option", "least_threads"], "--option needs KEY=NUMBER, found least_threads"),
+        (["--option", "least_threads=4x"], "--option needs KEY=NUMBER, found least_threads=4x"),
         ([], "usage: vulkan_replay"),
     ],
 )

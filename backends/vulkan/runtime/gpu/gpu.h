@@ -31,6 +31,7 @@ struct Features {
   std::array<uint32_t, 3> max_groups{};
   bool has_fp16_storage = false;
   bool is_processor = false;  ///< a driver that computes on the CPU, such as lavapipe
+  int64_t least_threads = 1;  ///< that a kernel should have to use the whole GPU
   double ticks_to_ns = 0;     ///< of time stamps; 0 if there are none
 };
 
@@ -68,8 +69,9 @@ class Sequence {
   virtual ~Sequence() = default;
   /// Forgets what was recorded. No submission may be running.
   virtual runtime::Error begin(bool with_timestamps) = 0;
-  /// Copies the first `bytes`, a multiple of 4.
-  virtual runtime::Error copy(Buffer* from, Buffer* to, uint64_t bytes) = 0;
+  /// Copies `bytes`, a multiple of 4 as the offsets are.
+  virtual runtime::Error copy(Buffer* from, Buffer* to, uint64_t bytes, uint64_t from_offset = 0,
+                              uint64_t to_offset = 0) = 0;
   /**
    * Adds a dispatch of so many workgroups.
    *

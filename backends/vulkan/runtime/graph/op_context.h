@@ -136,9 +136,9 @@ class OpContext final {
            Threads threads, const std::vector<int32_t>& constants = {}, std::array<uint32_t, 3> local = {64, 1, 1});
   /// The same for a number of threads that has no shape: more than the workgroups of x go to y.
   void run(const std::string& shader, std::initializer_list<gpu::Buffer*> buffers, const Parameters& parameters,
-           int64_t threads, const std::vector<int32_t>& constants = {}) {
+           int64_t threads, const std::vector<int32_t>& constants = {}, std::array<uint32_t, 3> local = {64, 1, 1}) {
     linear_ = true;
-    run(shader, buffers, parameters, Threads{threads, 1, 1}, constants);
+    run(shader, buffers, parameters, Threads{threads, 1, local[2]}, constants, local);
     linear_ = false;
   }
 

@@ -112,12 +112,19 @@ void run_general_convolution(OpContext& c, const Convolution& s, Kind kind, gpu:
   const int64_t pixels = s.window.out_h * s.window.out_w;
   const uint32_t local = pixels >= 64 ? 64 : pixels >= 32 ? 32 : 16;
   const int64_t all = (s.out_channels + 3) / 4;
-  const int32_t blocks = all >= 4 ? 4 : static_cast<int32_t>(all);
+  int32_t blocks = all >= 4 ? 4 : static_cast<int32_t>(all);
+  const int64_t planes = s.batch * s.groups;
+  const auto threads = [&] { return pixels * planes * ((all + blocks - 1) / blocks); };
+  const Split split = split_of(c, threads(), s.in_channels, local);
+  while (blocks > 1 && threads() * split.parts < c.features().least_threads) {
+    blocks /= 2;
+  }
   Parameters p;
   p.i(s.groups).i(s.in_channels).i(s.out_channels);
   c.run("conv2d" + kinds({kind}), {out, in, weights, bias == nullptr ? in : bias}, geometry(p, s),
-        Threads{pixels, (all + blocks - 1) / blocks, s.batch * s.groups},
-        {blocks, bias != nullptr ? 1 : 0, s.is_transposed ? 1 : 0}, {local, 1, 1});
+        Threads{pixels, (all + blocks - 1) / blocks, planes * split.parts},
+        {blocks, bias != nullptr ? 1 : 0, s.is_transposed ? 1 : 0, split.parts, split.shared},
+        {local, 1, static_cast<uint32_t>(split.parts)});
 }
 
 namespace {

@@ -34,11 +34,15 @@ void normalise(OpContext& c, Tensor& out, Tensor& in, Tensor* weight, Tensor* bi
     return;
   }
   gpu::Buffer* any = c.memory(in);
+  const Split split = split_of(c, rows.rows, rows.length, 1, 64);
+  // Threads that share a row are a workgroup of their own.
+  const uint32_t local = split.parts == 1 ? 64 : 1;
   c.run("norm" + kinds({in.kind}),
         {c.memory(out), any, weight_memory == nullptr ? any : weight_memory, bias_memory == nullptr ? any : bias_memory,
          c.memory(means), c.memory(scales)},
         Parameters().i(rows.rows).i(rows.length).i(rows.period).i(rows.groups).f(eps), rows.rows,
-        {is_rms ? 1 : 0, weight != nullptr ? 1 : 0, bias != nullptr ? 1 : 0});
+        {is_rms ? 1 : 0, weight != nullptr ? 1 : 0, bias != nullptr ? 1 : 0, split.parts, split.shared},
+        {local, 1, static_cast<uint32_t>(split.parts)});
   for (auto [from, to] : {std::pair<Tensor*, Tensor*>{&means, mean}, {&scales, rstd}}) {
     if (to != nullptr && from != to) {
       copy_all(c, *to, *from);

@@ -75,6 +75,19 @@ gpu::Buffer* columns(OpContext& c, Tensor& tensor, Kind kind, int64_t batch, int
   return c.memory(copy);
 }
 
+Split split_of(const OpContext& c, int64_t threads, int64_t depth, uint32_t local, int32_t most) {
+  // Every device of Vulkan 1.1 has 64 threads in z and 16 KiB of shared memory.
+  const gpu::Features& gpu = c.features();
+  const uint32_t room = std::min<uint32_t>({gpu.max_threads, gpu.shared_bytes / 16, 512});
+  Split split;
+  while (threads * split.parts < gpu.least_threads && split.parts < most && depth >= split.parts * 2 * (256 / most) &&
+         local * static_cast<uint32_t>(split.parts) * 2 <= room) {
+    split.parts *= 2;
+  }
+  split.shared = split.parts == 1 ? 1 : split.parts * static_cast<int32_t>(local);
+  return split;
+}
+
 void run_matmul(OpContext& c, const Matmul& s, Kind kind, gpu::Buffer* out, gpu::Buffer* a, gpu::Buffer* b,
                 gpu::Buffer* bias) {
   if (c.failed() || s.batch * s.m * s.n == 0) {
@@ -82,9 +95,11 @@ void run_matmul(OpContext& c, const Matmul& s, Kind kind, gpu::Buffer* out, gpu:
   }
   const int64_t vectors = (s.n + 3) / 4;
   const int32_t rows = s.m >= 8 ? 8 : s.m >= 4 ? 4 : s.m >= 2 ? 2 : 1;
-  const int32_t blocks = vectors >= 64 ? 2 : 1;
+  const int64_t tiles = (s.m + rows - 1) / rows;
+  const int32_t blocks = vectors >= 64 && vectors * tiles * s.batch >= 2 * c.features().least_threads ? 2 : 1;
   const int64_t threads = (vectors + blocks - 1) / blocks;
   const uint32_t local = threads >= 64 ? 64 : threads >= 32 ? 32 : threads >= 16 ? 16 : 8;
+  const Split split = split_of(c, threads * tiles * s.batch, s.k, local);
   c.run("matmul" + kinds({kind}), {out, out, a, a, b, bias == nullptr ? a : bias},
         Parameters()
             .i(s.m)
@@ -96,8 +111,9 @@ void run_matmul(OpContext& c, const Matmul& s, Kind kind, gpu::Buffer* out, gpu:
             .f(s.bias_scale)
             .f(s.low)
             .f(s.high),
-        Threads{threads, (s.m + rows - 1) / rows, s.batch},
-        {rows, blocks, s.k % 4 == 0 ? 1 : 0, s.n % 4 == 0 ? 1 : 0, s.bias, s.clamps ? 1 : 0}, {local, 1, 1});
+        Threads{threads, tiles, s.batch * split.parts},
+        {rows, blocks, s.k % 4 == 0 ? 1 : 0, s.n % 4 == 0 ? 1 : 0, s.bias, s.clamps ? 1 : 0, split.parts, split.shared},
+        {local, 1, static_cast<uint32_t>(split.parts)});
 }
 
 }  // namespace vulkan

@@ -29,6 +29,22 @@ gpu::Buffer* operand(OpContext& context, Tensor* tensor, Kind kind, int64_t leas
 gpu::Buffer* columns(OpContext& context, Tensor& tensor, Kind kind, int64_t batch, int64_t k, int64_t n,
                      bool is_transposed, int number);
 
+/// How many threads of a workgroup share a sum, and how large the workgroup's shared memory is.
+struct Split {
+  int32_t parts = 1;
+  int32_t shared = 1;  ///< vectors of 4 numbers
+};
+
+/**
+ * Fills the GPU if there are fewer threads than it needs.
+ *
+ * @param threads With one thread for each sum.
+ * @param depth Terms of a sum.
+ * @param local Threads of a workgroup, with one for each sum.
+ * @param most How many parts there may be, at most 64. Each has at least 256 / `most` terms.
+ */
+Split split_of(const OpContext& context, int64_t threads, int64_t depth, uint32_t local, int32_t most = 16);
+
 struct Matmul {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   int bias = 0;  ///< 0: none, 1: one for each column, 2: one for each row

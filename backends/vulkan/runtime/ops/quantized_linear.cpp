@@ -116,9 +116,12 @@ void run(OpContext& c, Tensor& out, Tensor& x, gpu::Buffer* a, Tensor& weight, T
   const int64_t vectors = (s.n + 3) / 4;
   const int32_t rows = m >= 4 ? 4 : m >= 2 ? 2 : 1;
   const uint32_t local = vectors >= 64 ? 64 : vectors >= 32 ? 32 : vectors >= 16 ? 16 : 8;
+  const int64_t tiles = (m + rows - 1) / rows;
+  const Split split = split_of(c, vectors * tiles, s.k, local);
   c.run("linear_quantized" + kinds({out.kind}), {c.memory(out), a, words, factors, biases == nullptr ? a : biases},
-        Parameters().i(m).i(s.n).i(s.k).i(s.group), Threads{vectors, (m + rows - 1) / rows, 1},
-        {s.form == Form::Bytes ? 8 : 4, rows, biases != nullptr ? 1 : 0, relu ? 1 : 0}, {local, 1, 1});
+        Parameters().i(m).i(s.n).i(s.k).i(s.group), Threads{vectors, tiles, split.parts},
+        {s.form == Form::Bytes ? 8 : 4, rows, biases != nullptr ? 1 : 0, relu ? 1 : 0, split.parts, split.shared},
+        {local, 1, static_cast<uint32_t>(split.parts)});
 }
 
 /// (x, weight [n, k], scales, bias); one of the names has no bias.

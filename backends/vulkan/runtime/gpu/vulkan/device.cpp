@@ -64,6 +64,7 @@ bool VulkanDevice::create(VkPhysicalDevice physical, const DeviceChoice& choice,
   }
   family_ = static_cast<uint32_t>(family);
   mapped_memory_ = choice.mapped_memory;
+  division_error_ = choice.division_error;
   const float priority = 1.0f;
   VkDeviceQueueCreateInfo queue = described<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
   queue.queueFamilyIndex = family_;
@@ -94,6 +95,12 @@ bool VulkanDevice::create(VkPhysicalDevice physical, const DeviceChoice& choice,
   std::copy(limits.maxComputeWorkGroupCount, limits.maxComputeWorkGroupCount + 3, features_.max_groups.begin());
   features_.has_fp16_storage = half.storageBuffer16BitAccess == VK_TRUE;
   features_.is_processor = properties.base.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  // A GPU hides the latency of its memory behind other threads. There is no query for the number that fills it.
+  const VkPhysicalDeviceType type = properties.base.properties.deviceType;
+  features_.least_threads = choice.least_threads > 0                       ? choice.least_threads
+                            : type == VK_PHYSICAL_DEVICE_TYPE_CPU          ? 1
+                            : type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU ? 1 << 16
+                                                                           : 1 << 12;
   features_.ticks_to_ns = timestamp_bits > 0 ? static_cast<double>(limits.timestampPeriod) : 0;
   driver_ = extension::name_content({properties.base.properties.driverVersion, properties.base.properties.vendorID},
                                     properties.base.properties.pipelineCacheUUID, VK_UUID_SIZE);

@@ -28,6 +28,14 @@ struct DeviceChoice {
   std::string cache_folder;   ///< "" for none
   bool fp16_storage = true;   ///< false: as if the device could not store float16
   bool mapped_memory = true;  ///< false: as if the processor could not reach the GPU's memory
+  int least_threads = 0;      ///< of a kernel; 0: by the kind of device
+  int division_error = 0;     ///< see shaders/include/division.glsl
+
+  bool operator==(const DeviceChoice& other) const {
+    return device == other.device && cache_folder == other.cache_folder && fp16_storage == other.fp16_storage &&
+           mapped_memory == other.mapped_memory && least_threads == other.least_threads &&
+           division_error == other.division_error;
+  }
 };
 
 class VulkanDevice final : public Device, public std::enable_shared_from_this<VulkanDevice> {
@@ -88,6 +96,7 @@ class VulkanDevice final : public Device, public std::enable_shared_from_this<Vu
   uint32_t family_ = 0;
   uint32_t uniform_alignment_ = 256;
   bool mapped_memory_ = true;
+  int32_t division_error_ = 0;
   VkPhysicalDeviceMemoryProperties memory_{};
   std::array<std::atomic<uint64_t>, VK_MAX_MEMORY_HEAPS> allocated_{};
   std::atomic<uint64_t> peak_memory_{0};

@@ -13,6 +13,9 @@ using runtime::Span;
 
 namespace {
 
+/// The constant DIVISION_ERROR of shaders/include/division.glsl.
+constexpr uint32_t kDivisionError = 99;
+
 constexpr extension::CacheOwner kCacheOwner = {
     "Vulkan's compiled kernels", {'E', 'T', 'V', 'K', 'P', 'C', '0', '1'}, {1, 0}};
 
@@ -68,6 +71,12 @@ Result<Kernel*> VulkanDevice::kernel(const Shader& shader, Span<const int32_t> c
   std::vector<VkSpecializationMapEntry> entries(constants.size());
   for (uint32_t i = 0; i < constants.size(); ++i) {
     entries[i] = {i, static_cast<uint32_t>(i * sizeof(int32_t)), sizeof(int32_t)};
+  }
+  std::vector<int32_t> with_error(constants.begin(), constants.end());
+  if (division_error_ != 0) {
+    entries.push_back({kDivisionError, static_cast<uint32_t>(constants.size() * sizeof(int32_t)), sizeof(int32_t)});
+    with_error.push_back(division_error_);
+    constants = {with_error.data(), with_error.size()};
   }
   VkSpecializationInfo values{};
   values.mapEntryCount = static_cast<uint32_t>(constants.size());

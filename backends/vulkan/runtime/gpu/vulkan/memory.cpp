@@ -21,6 +21,8 @@ namespace {
 
 /// Buffers up to a quarter of it share blocks of this size.
 constexpr uint64_t kBlockBytes = uint64_t{1} << 20;
+/// Of a buffer through which larger ones are copied to the GPU and back.
+constexpr uint64_t kStagingBytes = uint64_t{1} << 20;
 
 }  // namespace
 
@@ -155,20 +157,26 @@ Error VulkanDevice::transfer(Buffer& gpu, void* host, uint64_t bytes, bool to_gp
     std::memcpy(to_gpu ? gpu.mapped() : host, to_gpu ? host : gpu.mapped(), bytes);
     return Error::Ok;
   }
-  Result<std::unique_ptr<Buffer>> staging = buffer(bytes, Use::Staging);
+  Result<std::unique_ptr<Buffer>> staging = buffer(std::min(bytes, kStagingBytes), Use::Staging);
   ET_CHECK_OK_OR_RETURN_ERROR(staging.error());
   Result<std::unique_ptr<Sequence>> copy = sequence();
   ET_CHECK_OK_OR_RETURN_ERROR(copy.error());
-  if (to_gpu) {
-    std::memcpy(staging.get()->mapped(), host, bytes);
-  }
-  ET_CHECK_OK_OR_RETURN_ERROR(copy.get()->begin(false));
-  ET_CHECK_OK_OR_RETURN_ERROR(
-      copy.get()->copy(to_gpu ? staging.get().get() : &gpu, to_gpu ? &gpu : staging.get().get(), (bytes + 3) / 4 * 4));
-  ET_CHECK_OK_OR_RETURN_ERROR(copy.get()->end());
-  ET_CHECK_OK_OR_RETURN_ERROR(copy.get()->run());
-  if (!to_gpu) {
-    std::memcpy(host, staging.get()->mapped(), bytes);
+  uint8_t* const mapped = static_cast<uint8_t*>(staging.get()->mapped());
+  for (uint64_t at = 0; at < bytes; at += kStagingBytes) {
+    const uint64_t part = std::min(bytes - at, kStagingBytes);
+    const uint64_t copied = (part + 3) / 4 * 4;
+    uint8_t* const place = static_cast<uint8_t*>(host) + at;
+    if (to_gpu) {
+      std::memcpy(mapped, place, part);
+    }
+    ET_CHECK_OK_OR_RETURN_ERROR(copy.get()->begin(false));
+    ET_CHECK_OK_OR_RETURN_ERROR(to_gpu ? copy.get()->copy(staging.get().get(), &gpu, copied, 0, at)
+                                       : copy.get()->copy(&gpu, staging.get().get(), copied, at, 0));
+    ET_CHECK_OK_OR_RETURN_ERROR(copy.get()->end());
+    ET_CHECK_OK_OR_RETURN_ERROR(copy.get()->run());
+    if (!to_gpu) {
+      std::memcpy(place, mapped, part);
+    }
   }
   return Error::Ok;
 }

@@ -86,9 +86,9 @@ class VulkanSequence final : public Sequence {
     return Error::Ok;
   }
 
-  Error copy(Buffer* from, Buffer* to, uint64_t bytes) override {
+  Error copy(Buffer* from, Buffer* to, uint64_t bytes, uint64_t from_offset, uint64_t to_offset) override {
     order(from, to);
-    const VkBufferCopy region{0, 0, bytes};
+    const VkBufferCopy region{from_offset, to_offset, bytes};
     vk_.CmdCopyBuffer(commands_, static_cast<VulkanBuffer*>(from)->handle(), static_cast<VulkanBuffer*>(to)->handle(),
                       1, &region);
     mark("copy", 0);
