@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import torch
 
 from zoo.libraries import page
-from zoo.libraries.examine import Result
+from zoo.libraries.case import Model
+from zoo.libraries.examine import Cell, Result, own_error, run_eager
+from zoo.libraries.examine import _compare as compare
 
 TESTS = Path(__file__).resolve().parents[2]
 
@@ -43,6 +46,29 @@ def check(found: Sequence[Result]) -> None:
     ]
     assert not stale, "docs/models.md is not up to date (scripts/zoo writes it):\n" + "\n".join(stale)
     assert len(exceptions) <= 3, f"more than three exceptions: {exceptions}"
+
+
+class AfterALargeSum(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (x + 1e4) - 1e4
+
+
+def test_a_model_that_magnifies_rounding_has_a_larger_limit_and_no_other() -> None:
+    """Float32 numbers near 10,000 are 2^-10 apart, so that a sum is rounded by up to 2^-11; the difference is exact."""
+    x = torch.linspace(0.5, 1, 1000)
+    for module, least, most in ((AfterALargeSum(), 2**-12, 1.01 * 2**-11), (torch.nn.Identity(), 0, 2**-22)):
+        model = Model(module, lambda size: [(x,)], (None,))
+        wanted = run_eager(model, [(x,)])
+        error = own_error(model, [(x,)], wanted)
+        assert least <= error <= most
+        limit = max(1e-4, 3 * error)
+        for factor, right in ((0.9, True), (1.1, False)):
+            found = [wanted[0][0] + factor * limit * wanted[0][0].max()]
+            if right:
+                compare(found, wanted[0], Cell(), lambda error=error: error)
+            else:
+                with pytest.raises(AssertionError, match="differs by"):
+                    compare(found, wanted[0], Cell(), lambda error=error: error)
 
 
 def test_models_of_the_gate(tmp_path: Path) -> None:
