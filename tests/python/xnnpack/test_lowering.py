@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -135,6 +136,8 @@ WHOLE: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
     "prelu": (nn.PReLU(4), IMAGE),
     "max pool": (nn.MaxPool2d(3, stride=2, padding=1), IMAGE),
     "average pool": (nn.AvgPool2d(2), IMAGE),
+    "average pool that counts its padding": (nn.AvgPool2d(3, 1, 1), IMAGE),
+    "average pool that counts the padding of its rows": (nn.AvgPool2d((5, 2), (2, 1), (2, 0)), IMAGE),
     "global average pool": (nn.AdaptiveAvgPool2d(1), IMAGE),
     "mean without its dimensions": (Call(lambda x: x.mean([-1, -2])), IMAGE),
     "softmax": (nn.Softmax(-1), ROWS),
@@ -168,6 +171,26 @@ def test_images_stay_in_nhwc_and_batch_norm_becomes_weights() -> None:
     (graph,) = graphs(lowered)
     assert kinds(graph) == ["StaticTranspose", "Conv2d", "MaxPooling2d", "Conv2d", "StaticTranspose"]
     check(model, IMAGE, lowered=lowered)
+
+
+@pytest.mark.parametrize("counts", [True, False], ids=["counted", "not counted"])
+@pytest.mark.parametrize(
+    ("window", "stride", "padding"), [(3, 1, 1), (3, 2, 1), (2, 2, 1), ((5, 3), (1, 2), (2, 1)), (7, 3, 3)]
+)
+def test_padding_of_average_pools(window: Any, stride: Any, padding: Any, counts: bool) -> None:
+    """XNN-16: heights that are known only when the model runs, at both ends of their range, with rows left over."""
+    torch.manual_seed(0)
+    model = nn.AvgPool2d(window, stride, padding, count_include_pad=counts)
+    example = torch.randn(2, 19, 8, 9)
+    exported = export(
+        model, (example,), dynamic_shapes={"input": {0: Dim("n", min=1, max=4), 2: Dim("h", min=4, max=33)}}
+    )
+    lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    assert get_non_lowered_nodes(lowered.exported_program().graph) == []
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    for count, height in ((2, 8), (1, 4), (4, 33), (3, 10)):
+        x = torch.randn(count, 19, height, 9)
+        torch.testing.assert_close(method.execute((x,))[0], model(x), rtol=1e-5, atol=1e-6)
 
 
 def test_clamps_become_limits_of_the_layer_before_them() -> None:

@@ -126,6 +126,7 @@ LAYERS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
     "wide depthwise convolution": (nn.Conv2d(5, 5, 7, padding=3, groups=5), (5, 3, 3)),
     "average pool": (nn.AvgPool2d(2, stride=1), (5, 3, 3)),
     "padded average pool": (nn.AvgPool2d(3, padding=1, count_include_pad=False), (5, 3, 4)),
+    "average pool that counts its padding": (nn.AvgPool2d(3, padding=1), (5, 3, 4)),
     "ReLU6": (nn.ReLU6(), (37,)),
 }
 

@@ -190,6 +190,25 @@ def test_means_over_windows_are_sums_of_integers() -> None:
     assert is_as_quantized(run(lowered, IMAGE), quantized(*IMAGE))
 
 
+def test_zeros_around_a_quantised_image_are_part_of_the_mean() -> None:
+    """XNN-09: the zero of the scale, which is not the integer 0 after a ReLU."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(4, 8, 3), nn.ReLU(), nn.AvgPool2d(3, 2, 1), nn.Conv2d(8, 4, 1))
+    quantized = quantize(model, IMAGE, is_per_channel=True)
+    lowered = lower(quantized, IMAGE)
+    (graph,) = payloads(lowered)
+    assert kinds(graph) == [
+        "StaticTranspose",
+        "Convert",
+        "Conv2d",
+        "DepthwiseConv2d",
+        "Conv2d",
+        "StaticTranspose",
+        "Convert",
+    ]
+    assert is_as_quantized(run(lowered, IMAGE), quantized(*IMAGE))
+
+
 @pytest.mark.parametrize("name", ["attention", "mlp", "residual"])
 def test_dynamic(name: str) -> None:
     """XNN-09: a scale for each row, so at least as close to the model as the graph with one for all."""

@@ -13,7 +13,7 @@ from sdk.backends.xnnpack.operators.image import pair, reads_more_than_first
 from sdk.backends.xnnpack.operators.matrix import TOO_FAR_APART
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
 from sdk.backends.xnnpack.quantization import Scale
-from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES, XNNStaticConstantPad
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 from sdk.backends.xnnpack.weights import QuantizedWeight
 
@@ -30,14 +30,22 @@ class PoolConfig(XNNPartitionerConfig):
 
     def write_pool(self, writer: SubgraphWriter, node: Node, kind: str, dilations: tuple[int, int]) -> None:
         window = pair(argument(node, 1))
-        top, left = pair(argument(node, 3))
+        top, left = self.paddings_before(node)
         bottom, right = self.paddings_after(node)
         strides = pair(argument(node, 2) or window)
-        source, result = writer.read(node.args[0], True), writer.result(node, True)
+        source, result = self.read_image(writer, node), writer.result(node, True)
         writer.add(NODES[kind](top, right, bottom, left, *window, *strides, *dilations, source, result))
 
+    def read_image(self, writer: SubgraphWriter, node: Node) -> int:
+        """The id of what XNNPACK's node pools."""
+        return writer.read(node.args[0], True)
+
+    def paddings_before(self, node: Node) -> tuple[int, int]:
+        """The padding of XNNPACK's node before the first row and before the first column."""
+        return pair(argument(node, 3))
+
     def paddings_after(self, node: Node) -> tuple[int, int]:
-        """The padding after the last row and after the last column."""
+        """The padding of XNNPACK's node after the last row and after the last column."""
         return pair(argument(node, 3))
 
 
@@ -96,11 +104,12 @@ class MaxDimConfig(XNNPartitionerConfig):
 
 
 class AvgPoolConfig(PoolConfig):
+    """Means over windows. XNNPACK's node leaves padding out of the mean; with count_include_pad, zeros are part of the
+    image that it pools."""
+
     target_names = ("aten.avg_pool2d.default",)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        if argument(node, 5) and any(pair(argument(node, 3))):
-            return "count_include_pad is on, and XNNPACK leaves padding out of the mean"
         if argument(node, 6) is not None:
             return f"divisor_override is {argument(node, 6)}"
         return "ceil_mode is on" if argument(node, 4) else self.refusal_of_window(node)
@@ -108,7 +117,7 @@ class AvgPoolConfig(PoolConfig):
     def refusal_in_integers(
         self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
     ) -> str | None:
-        if any(pair(argument(node, 3))):
+        if any(pair(argument(node, 3))) and not argument(node, 5):
             return "it has padding, which its mean leaves out"
         return None if 2**-32 <= self._share(node) * operands[0].scale / result.scale < 2**8 else TOO_FAR_APART
 
@@ -117,6 +126,27 @@ class AvgPoolConfig(PoolConfig):
         """The factor of each element in the mean over its window."""
         height, width = pair(argument(node, 1))
         return 1 / (height * width)
+
+    @staticmethod
+    def _counted_padding(node: Node) -> tuple[int, int]:
+        """The rows and columns of zeros before the image, and as many after it, that are part of the mean."""
+        return pair(argument(node, 3)) if argument(node, 5) else (0, 0)
+
+    def read_image(self, writer: SubgraphWriter, node: Node) -> int:
+        image = super().read_image(writer, node)
+        rows, columns = self._counted_padding(node)
+        if not rows and not columns:
+            return image
+        count, height, width, channels = writer.values[image].dims
+        padded = writer.temporary([count, height + 2 * rows, width + 2 * columns, channels])
+        margins = [0, rows, columns, 0]
+        writer.add(XNNStaticConstantPad(margins, margins, 0.0, image, padded))
+        return padded
+
+    def paddings_before(self, node: Node) -> tuple[int, int]:
+        return (0, 0) if any(self._counted_padding(node)) else pair(argument(node, 3))
+
+    paddings_after = paddings_before
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         if not writer.in_integers:
@@ -128,11 +158,20 @@ class AvgPoolConfig(PoolConfig):
         channels, window = int(node.args[0].meta["val"].shape[1]), pair(argument(node, 1))
         ones = torch.ones(1, *window, channels, dtype=torch.int8)
         filters = writer.weight(QuantizedWeight(ones, torch.full((channels,), self._share(node)), 3))
-        strides = pair(argument(node, 2) or window)
+        strides, (rows, columns) = pair(argument(node, 2) or window), self._counted_padding(node)
         source, result = writer.read(node.args[0], True), writer.result(node, True)
         writer.add(
             NODES["DepthwiseConv2d"](
-                *(0, 0, 0, 0), *window, *strides, *(1, 1), *(1, 1, channels), *(0, 0), source, filters, NO_VALUE, result
+                *(rows, columns, rows, columns),
+                *window,
+                *strides,
+                *(1, 1),
+                *(1, 1, channels),
+                *(0, 0),
+                source,
+                filters,
+                NO_VALUE,
+                result,
             ),
             writer.take_limits(),
         )
