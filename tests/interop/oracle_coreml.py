@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs in the original's environment: packs folders for Core ML, and unpacks payloads, with its own module.
+"""Runs in the original's environment: packs folders for Core ML, and unpacks payloads, with its own module. Lowers
+programs, too, where coremltools can be imported.
 
     python oracle_coreml.py WORK
 
 Each folder of WORK/folders is packed to WORK/theirs, and each payload of WORK/ours is unpacked into a folder of its
-name in WORK/unpacked.
+name in WORK/unpacked. Each exported program WORK/NAME.pt2 is lowered to WORK/NAME.fp32.pte and WORK/NAME.fp16.pte.
 """
 
 from __future__ import annotations
@@ -15,10 +16,29 @@ from pathlib import Path
 from executorch.backends.apple.coreml import executorchcoreml
 
 
+def lower(file: Path) -> None:
+    import coremltools as ct
+    import torch
+    from executorch.backends.apple.coreml.compiler import CoreMLBackend
+    from executorch.backends.apple.coreml.partition import CoreMLPartitioner
+    from executorch.exir import to_edge_transform_and_lower
+
+    for name, precision in (("fp32", ct.precision.FLOAT32), ("fp16", ct.precision.FLOAT16)):
+        specs = CoreMLBackend.generate_compile_specs(
+            compute_precision=precision, minimum_deployment_target=ct.target.iOS17
+        )
+        manager = to_edge_transform_and_lower(
+            torch.export.load(file), partitioner=[CoreMLPartitioner(compile_specs=specs)]
+        ).to_executorch()
+        file.with_suffix(f".{name}.pte").write_bytes(manager.buffer)
+
+
 def main() -> None:
     work = Path(sys.argv[1])
-    for folder in ("theirs", "unpacked"):
-        (work / folder).mkdir()
+    for program in sorted(work.glob("*.pt2")):
+        lower(program)
+    for folder in ("folders", "ours", "theirs", "unpacked"):
+        (work / folder).mkdir(exist_ok=True)
     for folder in sorted((work / "folders").iterdir()):
         (work / "theirs" / folder.name).write_bytes(executorchcoreml.flatten_directory_contents(str(folder)))
     for payload in sorted((work / "ours").iterdir()):

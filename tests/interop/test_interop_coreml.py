@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sdk.backends.apple.coreml.container import pack, read_folder, unpack
 
+pytestmark = [pytest.mark.oracle, pytest.mark.network]
 HERE = Path(__file__).resolve().parent
 NAMES = "abcXYZ01 _-.äßé漢"  # without quotes and empty files, at which the original's reader ends the process
 SIZES = (1, 2, 63, 64, 65, 1000, 5000)
@@ -56,3 +62,31 @@ def test_random_folders(oracle_python: str, tmp_path: Path) -> None:
         assert root == name and _plain(found) == tree
         assert pack(found, name) == theirs
         assert _plain(read_folder(tmp_path / "unpacked" / name)) in (tree, {name: tree})
+
+
+@pytest.fixture(scope="module")
+def coremltools() -> Path:
+    """The folder of coremltools, which is not in the environment."""
+    script = HERE.parents[1] / "backends" / "apple" / "coreml" / "test" / "install_coremltools"
+    return Path(subprocess.run([script], check=True, stdout=subprocess.PIPE, text=True).stdout.strip())
+
+
+@pytest.mark.parametrize(
+    "names", [["mlp"], pytest.param(["mobilenet", "encoder"], marks=pytest.mark.slow)], ids="-".join
+)
+def test_whole_programs(oracle_python: str, coremltools: Path, names: list[str], tmp_path: Path) -> None:
+    """CML-19: programs that the original lowers give eager's results in the interpreter, and the original unpacks our
+    payloads to the same files."""
+    script = [sys.executable, "-W", "ignore", str(HERE / "exchange_coreml.py"), oracle_python, str(tmp_path), *names]
+    environment = {**os.environ, "PYTHONPATH": str(coremltools)}
+    subprocess.run(script, check=True, env=environment)
+    differences = json.loads((tmp_path / "differences.json").read_text())
+    assert set(differences) == {f"{name}.{precision}" for name in names for precision in ("fp32", "fp16")}
+    for case, found in differences.items():
+        assert found <= (1e-5 if case.endswith("fp32") else 5e-3), case
+    payloads = sorted((tmp_path / "ours").iterdir())
+    assert [payload.name for payload in payloads] == sorted(names)
+    for payload in payloads:
+        root, tree = unpack(payload.read_bytes())
+        files = _plain(tree)
+        assert _plain(read_folder(tmp_path / "unpacked" / payload.name)) in (files, {root: files}), payload.name
