@@ -57,7 +57,7 @@ main() {
   java_tools
   alone "${work}"
   mkdir -p "${out}"
-  unless_compiled "${work}/classes" "${library_sources}/main" -- "classes" compile_library "${work}/classes"
+  unless_compiled "${work}/classes" "${library_sources}"/{main,stand_in} -- "classes" compile_library "${work}/classes"
   local abi libraries=()
   if [[ -n "${host}" ]]; then
     abi="$(uname -m)"

@@ -61,13 +61,16 @@ unless_compiled() {
 }
 
 # compile_library FOLDER: compiles the library's classes for the API of Java 8, without lambdas that are created at run
-# time, because Android 5 (API 21) has no more.
+# time, because Android 5 (API 21) has no more. FOLDER-stand-in has stand-ins of Android's classes.
 compile_library() {
-  local sources
+  local sources stand_ins
   mapfile -t sources < <(find "${library_sources}/main/java" -name '*.kt' | sort)
-  rm -rf "$1" && mkdir -p "$1" &&
+  mapfile -t stand_ins < <(find "${library_sources}/stand_in/java" -name '*.java' | sort)
+  rm -rf "$1" "$1-stand-in" && mkdir -p "$1" "$1-stand-in" &&
+    javac --release 8 -Xlint:-options -Werror -d "$1-stand-in" "${stand_ins[@]}" &&
     kotlinc -module-name executorch_android -Xexplicit-api=strict -Werror -jvm-target 1.8 -Xjdk-release=8 \
-      -Xlambdas=class -Xsam-conversions=class -cp "${stdlib}:${coroutines}" -d "$1" "${sources[@]}" &&
+      -Xlambdas=class -Xsam-conversions=class -jvm-default=no-compatibility -cp "${stdlib}:${coroutines}:$1-stand-in" \
+      -d "$1" "${sources[@]}" &&
     check_android_api "$1"
 }
 
@@ -85,6 +88,6 @@ check_android_api() {
 # The public names of compiled classes in Java. Names that are internal in Kotlin are excluded by class or name.
 public_names() {
   (cd "$1" && find . -name '*.class' | sed 's|^\./||; s|\.class$||' | LC_ALL=C sort |
-    grep -vE '/(Cancellation|Native|Reaper|Run|MethodState|StorageKt|ExecuTorchRuntimeKt)([$]|$)|[$](WhenMappings|[0-9$]|toFloat|Layout|executeAsync|executeOn|loadAsync|executeAndCopy|whenCancelled)' |
+    grep -vE '/(Cancellation|Native|Reaper|Run|MethodState|StorageKt|ExecutorchExceptionKt|ExecuTorchRuntimeKt)([$]|$)|[$](WhenMappings|[0-9$]|toFloat|Layout|executeAsync|executeOn|loadAsync|executeAndCopy|generate|generateFlow|whenCancelled|open)' |
     xargs javap -public -cp . | grep -vE '^Compiled from|[$]executorch_android|DefaultConstructorMarker|static final .*Companion Companion|access[$]')
 }

@@ -28,8 +28,9 @@ android {
     externalNativeBuild {
       cmake {
         targets += "executorch_jni"
-        // -Pexecutorch.models=a.pte;b.pte: only the operators that these use.
+        // -Pexecutorch.models=a.pte;b.pte: only the operators that these use. -Pexecutorch.llm: with language models.
         val models = providers.gradleProperty("executorch.models").orNull
+        val llm = providers.gradleProperty("executorch.llm").orNull
         arguments += listOfNotNull(
           "-DANDROID_STL=c++_static",
           "-DANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES=ON",
@@ -38,6 +39,8 @@ android {
           "-DEXECUTORCH_BUILD_BACKENDS=android",
           "-DEXECUTORCH_BUILD_KERNELS_QUANTIZED=ON",
           models?.let { "-DEXECUTORCH_SELECT_OPS_MODEL=$it" },
+          llm?.let { "-DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON" },
+          llm?.let { "-DEXECUTORCH_BUILD_KERNELS_LLM=ON" },
         )
       }
     }
@@ -59,7 +62,10 @@ android {
 
 kotlin {
   explicitApi()
-  compilerOptions { jvmTarget = org.jetbrains.kotlin.gradle.dsl.JvmTarget.JVM_1_8 }
+  compilerOptions {
+    jvmTarget = org.jetbrains.kotlin.gradle.dsl.JvmTarget.JVM_1_8
+    freeCompilerArgs.add("-Xjvm-default=all")  // Java code need not implement onStats and onError of LlmCallback
+  }
 }
 
 dependencies { compileOnly(libs.coroutines.core) }

@@ -28,6 +28,7 @@ bool find_java_names(JNIEnv* env) {
     return (*out = env->GetStaticMethodID(owner, name, signature)) != nullptr;
   };
   jclass run = nullptr;
+  jclass receiver = nullptr;
   return find(&java.byte_array, "[B") && find(&java.evalue, "org/pytorch/executorch/EValue") &&
          find(&java.tensor, "org/pytorch/executorch/Tensor") && find(&run, "org/pytorch/executorch/Run") &&
          find(&java.exception, "org/pytorch/executorch/ExecutorchRuntimeException") &&
@@ -43,7 +44,10 @@ bool find_java_names(JNIEnv* env) {
          field(&java.tensor_order, java.tensor, "order", "[B") &&
          field(&java.tensor_storage, java.tensor, "storage", "Ljava/nio/Buffer;") &&
          field(&java.run_result, run, "result", "J") &&
-         static_method(&java.exception_from_native, java.exception, "fromNative", "(I[B)Ljava/lang/RuntimeException;");
+         static_method(&java.exception_from_native, java.exception, "fromNative",
+                       "(I[B)Ljava/lang/RuntimeException;") &&
+         find(&receiver, "org/pytorch/executorch/Native$Receiver") &&
+         method(&java.receiver_receive, receiver, "receive", "([B)Z");
 }
 
 void throw_error(JNIEnv* env, et_status status, const char* text) {
@@ -120,7 +124,8 @@ extern "C" JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void*) {
     return JNI_ERR;
   }
   // Registered here and not at the first call, so that a mismatch of class and library is noticed at once.
-  for (const auto* functions : {&kModuleFunctions, &kExecuteFunctions, &kRuntimeFunctions}) {
+  for (const auto* functions :
+       {&kModuleFunctions, &kExecuteFunctions, &kImageFunctions, &kLlmFunctions, &kRuntimeFunctions}) {
     if (env->RegisterNatives(native, functions->data(), static_cast<jint>(functions->size())) != JNI_OK) {
       return JNI_ERR;
     }

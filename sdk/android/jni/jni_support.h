@@ -5,6 +5,7 @@
 #include <jni.h>
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct JavaNames {
   jfieldID run_result = nullptr;
   jclass exception = nullptr;
   jmethodID exception_from_native = nullptr;
+  jmethodID receiver_receive = nullptr;
 };
 extern JavaNames java;
 
@@ -72,6 +74,15 @@ jobjectArray to_byte_arrays(JNIEnv* env, size_t count, Text&& text) {
 /// `result` from now on, and frees it.
 jobjectArray to_java(JNIEnv* env, et_result* result, jobject run);
 
+struct FreeOptions {
+  void operator()(et_options* options) const { et_options_free(options); }
+};
+using Options = std::unique_ptr<et_options, FreeOptions>;
+
+/// The load options that a Java caller passed; null with an exception pending. `backend_options`: names of backends,
+/// keys, values.
+Options make_options(JNIEnv* env, jobjectArray data_paths, jint load_mode, jobjectArray backend_options);
+
 constexpr size_t kMaxRank = 16;  // of et_tensor_wrap
 
 inline et_module* to_module(jlong handle) {
@@ -91,6 +102,8 @@ void let_go(void* data, void* object);
 // The functions of the class Native, by file.
 extern const std::vector<JNINativeMethod> kModuleFunctions;
 extern const std::vector<JNINativeMethod> kExecuteFunctions;
+extern const std::vector<JNINativeMethod> kImageFunctions;
+extern const std::vector<JNINativeMethod> kLlmFunctions;
 extern const std::vector<JNINativeMethod> kRuntimeFunctions;
 
 /// Begins to keep the last lines of the log.

@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Native functions that load modules, read their metadata and free them.
-#include <memory>
-
 #include "jni_support.h"
 
 namespace executorch {
 namespace android {
-namespace {
 
-struct FreeOptions {
-  void operator()(et_options* options) const { et_options_free(options); }
-};
-using Options = std::unique_ptr<et_options, FreeOptions>;
-
-/// The load options that a Java caller passed; null with an exception pending. `backend_options`: names of backends,
-/// keys, values.
 Options make_options(JNIEnv* env, jobjectArray data_paths, jint load_mode, jobjectArray backend_options) {
   et_error* error = nullptr;
   et_options* made = nullptr;
@@ -45,6 +35,8 @@ Options make_options(JNIEnv* env, jobjectArray data_paths, jint load_mode, jobje
   }
   return options;
 }
+
+namespace {
 
 /// Returns the handle of the module that `load(options, &module, &error)` creates.
 template <typename Load>

@@ -3,7 +3,7 @@ package org.pytorch.executorch
 
 /**
  * A call of the runtime failed. [message] says what was expected, what was found and what to do. The text is the same
- * in all languages.
+ * in all languages. What the library throws is an [ExecutorchException], which has the file, the operator and a hint.
  *
  * @property errorCode one of the numbers below, those of the C++ enum `executorch::runtime::Error`.
  */
@@ -20,8 +20,7 @@ constructor(public val errorCode: Int, details: String?, cause: Throwable? = nul
     }
 
   /** An argument has a wrong value, or a program's input a wrong shape or dtype: [INVALID_ARGUMENT]. */
-  public class ExecutorchInvalidArgumentException(details: String?) :
-    ExecutorchRuntimeException(INVALID_ARGUMENT, details)
+  public class ExecutorchInvalidArgumentException(details: String?) : ExecutorchException(INVALID_ARGUMENT, details)
 
   public companion object {
     public const val OK: Int = 0x00
@@ -51,11 +50,13 @@ constructor(public val errorCode: Int, details: String?, cause: Throwable? = nul
 
     private const val serialVersionUID: Long = 1
 
-    /** The exception for a code: an [ExecutorchInvalidArgumentException] for [INVALID_ARGUMENT]. */
+    /**
+     * The exception for a code: the subclass of [ExecutorchException] that has this code, an
+     * [ExecutorchInvalidArgumentException] for [INVALID_ARGUMENT].
+     */
     @JvmStatic
     public fun makeExecutorchException(errorCode: Int, details: String?): RuntimeException =
-      if (errorCode == INVALID_ARGUMENT) ExecutorchInvalidArgumentException(details)
-      else ExecutorchRuntimeException(errorCode, details)
+      ExecutorchException.of(errorCode, details)
 
     // Called by the native library.
     @JvmStatic

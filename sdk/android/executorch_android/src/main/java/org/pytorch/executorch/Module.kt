@@ -21,7 +21,7 @@ import kotlin.concurrent.withLock
  * What the runtime refuses throws an [ExecutorchRuntimeException]. After [close] every function except [close] throws
  * an [IllegalStateException]. A module that nobody closes is freed some time after it became unreachable.
  */
-public open class Module private constructor(private var handle: Long) : Closeable {
+public open class Module private constructor(private var handle: Long, private val file: String?) : Closeable {
   private val lock = ReentrantLock()
   private val methods = ConcurrentHashMap<String, MethodState>()
   private var cancellation = Cancellation()
@@ -202,7 +202,7 @@ public open class Module private constructor(private var handle: Long) : Closeab
   private inline fun <T> exclusively(block: (Long) -> T): T =
     lock.withLock {
       check(handle != 0L) { "the module is closed" }
-      block(handle)
+      ExecutorchException.withFile(file) { block(handle) }
     }
 
   private fun stateOf(method: String): MethodState =
@@ -261,7 +261,9 @@ public open class Module private constructor(private var handle: Long) : Closeab
     ): Module {
       ExecuTorchRuntime.validateFilePath(modelPath, "model")
       dataPaths.forEach { ExecuTorchRuntime.validateFilePath(it, "data file") }
-      return open(loadMode, numThreads, options) { Native.loadFile(modelPath!!.toByteArray(), encode(dataPaths), loadMode, it) }
+      return open(loadMode, numThreads, options, modelPath) {
+        Native.loadFile(modelPath!!.toByteArray(), encode(dataPaths), loadMode, it)
+      }
     }
 
     /**
@@ -272,16 +274,14 @@ public open class Module private constructor(private var handle: Long) : Closeab
     @JvmOverloads
     public fun loadBundled(modelPath: String?, loadMode: Int = LOAD_MODE_FILE, numThreads: Int = 0): Module {
       ExecuTorchRuntime.validateFilePath(modelPath, "bundled program")
-      return open(loadMode, numThreads, BackendOptionsMap()) {
+      return open(loadMode, numThreads, BackendOptionsMap(), modelPath) {
         Native.loadBundledFile(modelPath!!.toByteArray(), emptyArray(), loadMode, it)
       }
     }
 
     /**
      * Loads from `length` bytes at `offset` of an open file, which may be closed afterwards. They are mapped, not
-     * copied. An asset, which must be stored uncompressed (`androidResources { noCompress += "pte" }`):
-     *
-     *     assets.openFd("model.pte").use { Module.load(it.parcelFileDescriptor.fd, it.startOffset, it.length) }
+     * copied. [loadAsset] loads a file of the app's assets.
      *
      * @param descriptor the file's number, as `ParcelFileDescriptor.getFd()` returns it.
      * @param length 0: to the end of the file.
@@ -321,6 +321,7 @@ public open class Module private constructor(private var handle: Long) : Closeab
       loadMode: Int,
       numThreads: Int,
       options: BackendOptionsMap,
+      file: String? = null,
       load: (Array<Any>) -> Long,
     ): Module {
       require(loadMode in LOAD_MODE_FILE..LOAD_MODE_MMAP_USE_MLOCK_IGNORE_ERRORS) {
@@ -329,7 +330,7 @@ public open class Module private constructor(private var handle: Long) : Closeab
       require(numThreads >= 0) { "expected a number of threads, or 0 to leave it as it is; found $numThreads" }
       if (numThreads > 0) Native.setThreadCount(numThreads)
       val (backends, keys, values) = options.flatten()
-      return Module(load(arrayOf(backends, keys, values)))
+      return Module(ExecutorchException.withFile(file) { load(arrayOf(backends, keys, values)) }, file)
     }
 
     private fun encode(texts: List<String>): Array<ByteArray> = Array(texts.size) { texts[it].toByteArray() }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 package org.pytorch.executorch
 
+import java.nio.Buffer
 import java.nio.ByteBuffer
 
 /**
@@ -84,6 +85,62 @@ internal object Native {
   @JvmStatic external fun recordsEvents(): Boolean
 
   @JvmStatic external fun freeResult(result: Long)
+
+  /**
+   * Writes an image to a FLOAT tensor of the shape 1, 3, height, width. The order of the numbers is that of
+   * ImageProcessor.numbers().
+   */
+  @JvmStatic
+  external fun imageToTensor(lengths: IntArray, factors: FloatArray, pixels: ByteBuffer, chroma: ByteBuffer?, out: Buffer)
+
+  /** Columns to the left and rows above. */
+  @JvmStatic external fun imagePadding(lengths: IntArray, factors: FloatArray): IntArray
+
+  /** Receives text in UTF-8, in the thread that called. False: no more of it. */
+  interface Receiver {
+    fun receive(text: ByteArray): Boolean
+  }
+
+  /** Whether this library can run language models. */
+  @JvmStatic external fun hasLlm(): Boolean
+
+  /** @param tokenizerPath null: the tokenizer inside the program. */
+  @JvmStatic
+  external fun llmLoad(
+    path: ByteArray,
+    tokenizerPath: ByteArray?,
+    dataPaths: Array<ByteArray>,
+    loadMode: Int,
+    options: Array<Any>,
+  ): Long
+
+  /** @param names settings of et_llm_config_set_int, with their [values]. */
+  @JvmStatic
+  external fun llmGenerate(
+    llm: Long,
+    prompt: ByteArray,
+    names: Array<ByteArray>,
+    values: LongArray,
+    temperature: Double,
+    receiver: Receiver,
+  )
+
+  @JvmStatic external fun llmPrefill(llm: Long, prompt: ByteArray)
+
+  @JvmStatic external fun llmStop(llm: Long)
+
+  @JvmStatic external fun llmReset(llm: Long)
+
+  /** Tokens in the context. */
+  @JvmStatic external fun llmPosition(llm: Long): Long
+
+  /** The numbers of et_llm_stats, in its order. */
+  @JvmStatic external fun llmStats(llm: Long): LongArray
+
+  /** @param variables a JSON object. */
+  @JvmStatic external fun llmApplyChatTemplate(llm: Long, variables: ByteArray): ByteArray?
+
+  @JvmStatic external fun llmFree(llm: Long)
 
   /** @param count 0: one for each fast core. */
   @JvmStatic external fun setThreadCount(count: Int)

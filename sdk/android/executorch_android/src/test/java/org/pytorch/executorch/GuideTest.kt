@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 package org.pytorch.executorch
 
+import android.graphics.Bitmap
 import java.io.File
 import kotlin.test.assertContentEquals
 import kotlin.test.assertTrue
@@ -11,6 +12,8 @@ import kotlinx.coroutines.flow.map
 import kotlinx.coroutines.flow.single
 import kotlinx.coroutines.runBlocking
 import org.junit.jupiter.api.Test
+import org.pytorch.executorch.extension.llm.LlmModule
+import org.pytorch.executorch.extension.llm.generateFlow
 import org.pytorch.executorch.training.SGD
 import org.pytorch.executorch.training.TrainingModule
 
@@ -46,6 +49,16 @@ fun classify(image: FloatArray, model: String): FloatArray =
     val outputs = module.forward(EValue.from(input))
     outputs[0].toTensor().dataAsFloatArray
   }
+
+fun scores(module: Module, photo: Bitmap): FloatArray {
+  val processor = ImageProcessor(224, 224, ImageNormalization.imagenet())
+  return module.forward(EValue.from(processor.process(photo)))[0].toTensor().dataAsFloatArray
+}
+
+suspend fun answer(model: LlmModule, question: String, show: (String) -> Unit) {
+  val messages = """{"messages": [{"role": "user", "content": "$question"}], "add_generation_prompt": true}"""
+  model.generateFlow(model.applyChatTemplate(messages)).collect { show(it) }
+}
 
 suspend fun scores(module: Module, image: Tensor): FloatArray =
   module.forwardAsync(EValue.from(image))[0].toTensor().dataAsFloatArray

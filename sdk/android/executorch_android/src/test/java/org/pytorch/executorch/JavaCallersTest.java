@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import android.graphics.Bitmap;
 import java.io.Closeable;
 import java.lang.reflect.Modifier;
 import java.nio.Buffer;
@@ -19,6 +21,7 @@ import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -27,6 +30,10 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import org.junit.jupiter.api.Test;
+import org.pytorch.executorch.extension.llm.LlmCallback;
+import org.pytorch.executorch.extension.llm.LlmGenerationConfig;
+import org.pytorch.executorch.extension.llm.LlmModule;
+import org.pytorch.executorch.extension.llm.LlmModuleConfig;
 import org.pytorch.executorch.training.SGD;
 import org.pytorch.executorch.training.TrainingModule;
 
@@ -277,5 +284,44 @@ class JavaCallersTest {
         assertTrue(error.getMessage().contains(words), error.getMessage());
       }
     }
+  }
+
+  /** The failure's details, and the names for language models and Android's inputs. */
+  @Test
+  void failuresLanguageModelsAndInputsHaveTheirNames() throws Exception {
+    try (Module module = Module.load(program("add"))) {
+      ExecutorchException error = assertThrows(ExecutorchException.class, () -> module.forward());
+      assertEquals(program("add"), error.getFile());
+      assertNull(error.getOperator());
+      assertNull(error.getBackend());
+      assertNull(error.getHint());
+    }
+    Class<?> text = String.class;
+    for (Class<?>[] parameters :
+        new Class<?>[][] {
+          {text, text, float.class},
+          {text, text, float.class, text},
+          {int.class, text, text, float.class},
+          {int.class, text, text, float.class, text},
+          {int.class, text, text, float.class, text, int.class, int.class},
+          {int.class, text, text, float.class, List.class},
+          {int.class, text, text, float.class, List.class, int.class, int.class},
+          {LlmModuleConfig.class}
+        }) {
+      assertNotNull(LlmModule.class.getConstructor(parameters));
+    }
+    assertEquals(1, LlmModule.MODEL_TYPE_TEXT);
+    assertEquals(2, LlmModule.MODEL_TYPE_TEXT_VISION);
+    assertEquals(2, LlmModule.MODEL_TYPE_MULTIMODAL);
+    LlmGenerationConfig config =
+        LlmGenerationConfig.create().echo(false).maxNewTokens(3).warming(true).seqLen(4).temperature(0.5f).numBos(1).numEos(2).build();
+    assertTrue(!config.isEcho() && config.isWarming() && config.getMaxNewTokens() == 3 && config.getSeqLen() == 4);
+    assertTrue(config.getTemperature() == 0.5f && config.getNumBos() == 1 && config.getNumEos() == 2);
+    LlmCallback callback = result -> assertNotNull(result);
+    callback.onStats("{}");
+    callback.onError(1, "text");
+    Bitmap bitmap = Bitmap.createBitmap(new int[] {0xFF0000FF}, 1, 1, Bitmap.Config.ARGB_8888);
+    ImageProcessor processor = new ImageProcessor(1, 1);
+    assertArrayEquals(new float[] {0, 0, 1}, AndroidInputs.process(processor, bitmap).getDataAsFloatArray());
   }
 }
