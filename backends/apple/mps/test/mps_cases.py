@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import torch
@@ -305,8 +306,9 @@ def indices() -> Iterator[Call]:
     yield Call("aten.slice_scatter.default", (x, floats(6, 5, 1), -1, -1, 2**63 - 1), same=False, original=False)
 
 
+@cache
 def all_calls() -> list[Call]:
-    """All calls, those of an operator in sequence."""
+    """All calls, those of an operator in sequence. The list is the same one each time."""
     found: list[Call] = []
     for part in (unary, binary, activations, constants, windows, matrices, shapes, indices):
         found += part()

@@ -27,10 +27,19 @@ def specs(use_fp16: bool) -> list[CompileSpec]:
     return [CompileSpec("use_fp16", bytes([use_fp16]))]
 
 
+_programs: dict[int, tuple[Call, Any]] = {}
+_payloads: dict[tuple[int, bool], bytes] = {}
+
+
 def lower_call(call: Call, use_fp16: bool) -> bytes:
-    """The payload of a single call. Raises RuntimeError where MPS does not take it."""
-    payload: bytes = MPSBackend.preprocess(edge_program(call, ops.edge), specs(use_fp16)).processed_bytes
-    return payload
+    """The payload of a single call. Raises RuntimeError where MPS does not take it. The export of a call, which takes
+    longest, is made once for both precisions, and a payload once for the interpreter and the delegate."""
+    key = id(call), use_fp16
+    if key not in _payloads:
+        if id(call) not in _programs:
+            _programs[id(call)] = call, edge_program(call, ops.edge)
+        _payloads[key] = MPSBackend.preprocess(_programs[id(call)][1], specs(use_fp16)).processed_bytes
+    return _payloads[key]
 
 
 def lower(

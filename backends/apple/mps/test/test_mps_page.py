@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,13 +32,18 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True)
 
 
-def example(folder: Path, *arguments: str) -> str:
-    for name in ("examples", "scripts"):
-        if not (folder / name).exists():
-            (folder / name).symlink_to(ROOT / name)
-    done = run(folder, "examples.apple.mps.scripts.mps_example", *arguments)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Runs the example script in this process, which saves its imports, and returns what it prints."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(ROOT))
+
+    def call(*arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["mps_example", *arguments])
+        importlib.import_module("examples.apple.mps.scripts.mps_example").main()
+        return capsys.readouterr().out
+
+    return call
 
 
 def test_the_command_verifies_by_the_interpreter(tmp_path: Path) -> None:
@@ -52,7 +59,11 @@ def test_the_command_verifies_by_the_interpreter(tmp_path: Path) -> None:
 
 def test_the_example_writes_bundled_programs(tmp_path: Path) -> None:
     """MPS-02: mv3_mps_float16_bundled.pte, whose test case the interpreter verifies."""
-    example(tmp_path, "--model_name=mv3", "--bundled", "--use_fp16")
+    for name in ("examples", "scripts"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    module = "examples.apple.mps.scripts.mps_example"
+    done = run(tmp_path, module, "--model_name=mv3", "--bundled", "--use_fp16")
+    assert done.returncode == 0, done.stdout + done.stderr
     file = tmp_path / "mv3_mps_float16_bundled.pte"
     bundle = deserialize_from_flatbuffer_to_bundled_program(file.read_bytes())
     (suite,) = bundle.method_test_suites
@@ -69,37 +80,39 @@ def test_the_example_writes_bundled_programs(tmp_path: Path) -> None:
     assert torch.allclose(result, expected, atol=5e-3 * max(1.0, float(expected.abs().max())))
 
 
-def test_the_example_compares_with_pytorch(tmp_path: Path) -> None:
+def test_the_example_compares_with_pytorch(example: Callable[..., str], tmp_path: Path) -> None:
     """By the interpreter, which it says."""
-    text = example(tmp_path, "--model_name=add_mul", "--no-use_fp16", "--check_correctness", "--generate_etrecord")
+    text = example("--model_name=add_mul", "--no-use_fp16", "--check_correctness", "--generate_etrecord")
     assert "not Apple's arithmetic" in text
     assert "PyTorch forward pass for add_mul_mps are matching!" in text
     assert (tmp_path / "add_mul_mps_float32.pte").exists() and (tmp_path / "etrecord.bin").exists()
 
 
-def test_the_example_lowers_whole_programs(tmp_path: Path) -> None:
+def test_the_example_lowers_whole_programs(example: Callable[..., str], tmp_path: Path) -> None:
     """MPS-03: it uses the partitioner unless it is told not to; then an operator that MPS lacks is an error."""
-    example(tmp_path, "-m", "softmax", "--no-use_partitioner", "--use_fp16", "-c")
+    example("-m", "softmax", "--no-use_partitioner", "--use_fp16", "-c")
     assert (tmp_path / "softmax_mps_float16.pte").exists()
-    done = run(tmp_path, "examples.apple.mps.scripts.mps_example", "-m", "cond", "--no-use_partitioner")
-    assert done.returncode != 0 and "--use_partitioner" in done.stderr
+    with pytest.raises(SystemExit, match="--use_partitioner"):
+        example("-m", "cond", "--no-use_partitioner")
     assert not list(tmp_path.glob("cond*"))
-    assert "cond_mps are matching!" in example(tmp_path, "-m", "cond", "-c")
+    assert "cond_mps are matching!" in example("-m", "cond", "-c")
 
 
-def test_the_example_lists_its_options(tmp_path: Path) -> None:
+def test_the_example_lists_its_options(example: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> None:
     """MPS-02"""
-    text = example(tmp_path, "--help")
+    with pytest.raises(SystemExit) as end:
+        example("--help")
+    assert end.value.code == 0
+    text = capsys.readouterr().out
     for option in ("--use_partitioner, --no-use_partitioner", "--use_fp16, --no-use_fp16", "--check_correctness",
                    "--bench_pytorch", "--generate_etrecord", "-b, --bundled", "--model_name"):  # fmt: skip
         assert option in text, option
 
 
 @pytest.mark.skipif(torch.backends.mps.is_available(), reason="this is a Mac")
-def test_measuring_needs_a_mac(tmp_path: Path) -> None:
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    done = run(tmp_path, "examples.apple.mps.scripts.mps_example", "-m", "add", "--bench_pytorch")
-    assert done.returncode != 0 and "needs a Mac" in done.stderr
+def test_measuring_needs_a_mac(example: Callable[..., str]) -> None:
+    with pytest.raises(SystemExit, match="needs a Mac"):
+        example("-m", "add", "--bench_pytorch")
 
 
 def test_programs_keep_their_results_between_runs(tmp_path: Path) -> None:
