@@ -22,6 +22,7 @@
 #include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
 #include <executorch/extension/named_data_map/merged_data_map.h>
 #include <executorch/extension/runner_util/inputs.h>
+#include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/executor/memory_manager.h>
@@ -55,9 +56,6 @@ using executorch::runtime::Result;
 using executorch::runtime::Span;
 
 namespace {
-
-/// How far outputs may be from the expected ones: backends add in another order than PyTorch.
-constexpr double kTolerance = 1e-4;
 
 // Logs what the failed step was for, below the runtime's own lines about it, and passes the error on.
 Error failed(const char* what, const std::string& name, Error error) {
@@ -152,6 +150,14 @@ Error read_files(const std::vector<std::string>& paths, std::vector<std::vector<
   return Error::Ok;
 }
 
+Error write_file(const std::string& path, const void* data, size_t size) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
+  file.close();
+  ET_CHECK_OR_RETURN_ERROR(!file.fail(), AccessFailed, "The file %s cannot be written.", path.c_str());
+  return Error::Ok;
+}
+
 Error write_outputs(const std::vector<EValue>& outputs, const std::string& base_name) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].isTensor()) {
@@ -159,10 +165,7 @@ Error write_outputs(const std::vector<EValue>& outputs, const std::string& base_
     }
     const auto& tensor = outputs[i].toTensor();
     const std::string path = base_name + "-" + std::to_string(i) + ".bin";
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file.write(static_cast<const char*>(tensor.const_data_ptr()), static_cast<std::streamsize>(tensor.nbytes()));
-    file.close();
-    ET_CHECK_OR_RETURN_ERROR(!file.fail(), AccessFailed, "The output file %s cannot be written.", path.c_str());
+    ET_CHECK_OK_OR_RETURN_ERROR(write_file(path, tensor.const_data_ptr(), tensor.nbytes()));
   }
   return Error::Ok;
 }
@@ -211,7 +214,8 @@ Error prepare_inputs(Method& method, const Flags& flags, void* bundle, std::vect
 }
 
 Error verify(Method& method, const Flags& flags, void* bundle) {
-  const Error error = executorch::bundled_program::verify_method_outputs(method, bundle, 0, kTolerance, kTolerance);
+  const Error error =
+      executorch::bundled_program::verify_method_outputs(method, bundle, 0, flags.bundleio_rtol, flags.bundleio_atol);
   if (error != Error::Ok) {
     return failed("The outputs are not those of the first test case of", flags.method_name, error);
   }
@@ -223,10 +227,7 @@ Error write_etdump(ETDumpGen& etdump, const std::string& path) {
   const ETDumpResult trace = etdump.get_etdump_data();
   const std::unique_ptr<void, decltype(&std::free)> guard(trace.buf, &std::free);
   ET_CHECK_OR_RETURN_ERROR(trace.buf != nullptr, MemoryAllocationFailed, "There is no ETDump to write.");
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(static_cast<const char*>(trace.buf), static_cast<std::streamsize>(trace.size));
-  file.close();
-  ET_CHECK_OR_RETURN_ERROR(!file.fail(), AccessFailed, "The ETDump file %s cannot be written.", path.c_str());
+  ET_CHECK_OK_OR_RETURN_ERROR(write_file(path, trace.buf, trace.size));
   ET_LOG(Info, "Write etdump to %s, Size = %zu", path.c_str(), trace.size);
   return Error::Ok;
 }
@@ -274,6 +275,12 @@ Error run(const Flags& flags) {
 
   ET_LOG(Info, "Loading method name from plan");
   ETDumpGen etdump;
+  std::vector<uint8_t> debug_buffer;
+  if (flags.dump_outputs) {
+    debug_buffer.resize(flags.debug_buffer_size);
+    ET_CHECK_OK_OR_RETURN_ERROR(etdump.set_debug_buffer({debug_buffer.data(), debug_buffer.size()}).error());
+    etdump.set_event_tracer_debug_level(executorch::runtime::EventTracerDebugLogLevel::kProgramOutputs);
+  }
   Result<Method> method = program->load_method(flags.method_name.c_str(), &memory_manager,
                                                flags.etdump_path.empty() ? nullptr : &etdump, external_data.map());
   if (!method.ok()) {
@@ -300,6 +307,9 @@ Error run(const Flags& flags) {
   ET_CHECK_OK_OR_RETURN_ERROR(execute(*method, flags));
   if (!flags.etdump_path.empty()) {
     ET_CHECK_OK_OR_RETURN_ERROR(write_etdump(etdump, flags.etdump_path));
+  }
+  if (flags.dump_outputs) {
+    ET_CHECK_OK_OR_RETURN_ERROR(write_file(flags.debug_output_path, debug_buffer.data(), debug_buffer.size()));
   }
 
   if (model.bundle() != nullptr) {

@@ -2,6 +2,7 @@
 #include "flags.h"
 
 #include <charconv>
+#include <cstdlib>
 #include <system_error>
 
 #include "command_line.h"
@@ -14,7 +15,9 @@ What to run
   --model_path FILE       The program. Default: model.pte
   --data_path FILE,...    Files with the program's external data (.ptd).
   --bundled_program       The model file is a bundled program: run its first test case, and check that each element of
-                          the outputs is at most 1e-4 + 1e-4 * |expected| away from the expected one.
+                          the outputs is at most ATOL + RTOL * |expected| away from the expected one.
+  --bundleio_atol ATOL, --bundleio_rtol RTOL
+                          Default: 1e-4. Outputs that were computed in float16 need more.
   --method_name NAME      The method to run. Default: forward
 
 Inputs
@@ -28,6 +31,10 @@ Outputs
   --noprint_output        Print no outputs.
   --etdump_path FILE      Write an ETDump of all runs for the Inspector. Needs a build with
                           EXECUTORCH_ENABLE_EVENT_TRACER=ON.
+  --dump_outputs          Also keep the outputs of all runs for the Inspector; the ETDump's default is etdump.etdp then.
+  --debug_output_path FILE
+                          The file of these outputs. Default: debug_output.bin
+  --debug_buffer_size N   The bytes that it has room for. Default: 16777216
 
 How
   --num_executions N      Run N times and report the total time. Default: 1
@@ -40,10 +47,30 @@ std::string parse_flags(int argc, const char* const* argv, Flags* flags) {
   std::string problem;
   const Switches switches = {
       {"bundled_program", &flags->bundled_program},
+      {"dump_outputs", &flags->dump_outputs},
+      {"dump-outputs", &flags->dump_outputs},
       {"help", &flags->help},
       {"h", &flags->help},
       {"print_all_output", &flags->print_all_output},
       {"print_output", &flags->print_output},
+  };
+  const auto number = [&](const char* name, uint32_t* target) {
+    return [&problem, name, target](const std::string& value) {
+      const char* end = value.data() + value.size();
+      const auto parsed = std::from_chars(value.data(), end, *target);
+      if (parsed.ec != std::errc() || parsed.ptr != end || *target == 0) {
+        problem = "--" + std::string(name) + ": expected a whole number of at least 1, found '" + value + "'";
+      }
+    };
+  };
+  const auto tolerance = [&](const char* name, double* target) {
+    return [&problem, name, target](const std::string& value) {
+      char* end = nullptr;
+      *target = std::strtod(value.c_str(), &end);
+      if (value.empty() || *end != '\0' || !(*target >= 0)) {
+        problem = "--" + std::string(name) + ": expected a number of at least 0, found '" + value + "'";
+      }
+    };
   };
   const Values values = {
       {"model_path", [&](const std::string& value) { flags->model_path = value; }},
@@ -52,19 +79,19 @@ std::string parse_flags(int argc, const char* const* argv, Flags* flags) {
       {"inputs", [&](const std::string& value) { flags->inputs = split_at_commas(value); }},
       {"output_file", [&](const std::string& value) { flags->output_file = value; }},
       {"etdump_path", [&](const std::string& value) { flags->etdump_path = value; }},
-      {"num_executions",
-       [&](const std::string& value) {
-         const char* end = value.data() + value.size();
-         const auto parsed = std::from_chars(value.data(), end, flags->num_executions);
-         if (parsed.ec != std::errc() || parsed.ptr != end || flags->num_executions == 0) {
-           problem = "--num_executions: expected a whole number of at least 1, found '" + value + "'";
-         }
-       }},
+      {"bundleio_rtol", tolerance("bundleio_rtol", &flags->bundleio_rtol)},
+      {"bundleio_atol", tolerance("bundleio_atol", &flags->bundleio_atol)},
+      {"debug_output_path", [&](const std::string& value) { flags->debug_output_path = value; }},
+      {"debug_buffer_size", number("debug_buffer_size", &flags->debug_buffer_size)},
+      {"num_executions", number("num_executions", &flags->num_executions)},
   };
 
   const std::string misread = parse_command_line(argc, argv, switches, values);
   if (misread.empty() && problem.empty() && flags->bundled_program && !flags->inputs.empty()) {
     return "--bundled_program runs the bundled inputs: leave out --inputs";
+  }
+  if (flags->dump_outputs && flags->etdump_path.empty()) {
+    flags->etdump_path = "etdump.etdp";
   }
   return misread.empty() ? problem : misread;
 }

@@ -13,8 +13,14 @@ struct Flags {
   std::vector<std::string> inputs;
   std::string output_file;
   std::string etdump_path;
+  std::string debug_output_path = "debug_output.bin";
+  uint32_t debug_buffer_size = 16 << 20;
   uint32_t num_executions = 1;
+  /// How far outputs may be from the expected ones: backends add in another order than PyTorch.
+  double bundleio_rtol = 1e-4;
+  double bundleio_atol = 1e-4;
   bool bundled_program = false;
+  bool dump_outputs = false;
   bool print_all_output = false;
   bool print_output = true;
   bool help = false;

@@ -23,7 +23,8 @@ from sdk.exir.schema import ScalarType
 from sdk.exir.tensor import get_scalar_type, scalar_type_enum
 
 ROOT = Path(__file__).resolve().parents[4]
-RUNNER = ROOT / "build" / "coreml" / "backends" / "apple" / "coreml" / "test" / "coreml_run_program"
+BUILD = ROOT / "build" / "coreml"
+RUNNER = BUILD / "backends" / "apple" / "coreml" / "test" / "coreml_run_program"
 ARRAY_TYPES = {torch.float16: 0x10010, torch.float32: 0x10020, torch.int32: 0x20020}
 """MLMultiArrayDataType by dtype, as Apple's headers have it."""
 
@@ -89,8 +90,15 @@ class Device:
         """Runs the lines in a process, each with its result."""
         script = self.folder / "script"
         script.write_text("".join(line + "\n" for line in lines))
+        done = self.start(RUNNER, self.program, script, **environment)
+        found = done.stdout.splitlines()
+        assert len(found) == len(lines)
+        return [_read(line, text) for line, text in zip(lines, found, strict=True)]
+
+    def start(self, *command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Runs a command, which succeeds, on the stand-in with the records."""
         done = subprocess.run(
-            [RUNNER, self.program, script],
+            command,
             env={
                 **os.environ,
                 "COREML_STAND_IN_RECORDS": str(self.records),
@@ -106,9 +114,7 @@ class Device:
         )
         self.stderr = done.stderr
         assert done.returncode == 0, done.stdout + done.stderr
-        found = done.stdout.splitlines()
-        assert len(found) == len(lines)
-        return [_read(line, text) for line, text in zip(lines, found, strict=True)]
+        return done
 
     def run_calls(self, calls: Sequence[tuple[str, Sequence[torch.Tensor]]], **environment: str) -> list[Call]:
         """Calls methods, with a cache of compiled models in this folder."""

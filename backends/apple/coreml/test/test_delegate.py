@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from delegate_runner import Device
+from delegate_runner import BUILD, Device
 from lowering import FP16, FP32, ct
 from torch.export import Dim, export
 
@@ -90,6 +90,19 @@ def test_outputs(tmp_path: Path, dtype: torch.dtype, precision: Any, padded: boo
     (call,) = device.run_calls([("forward", [x])], **({"COREML_STAND_IN_PADDED": "1"} if padded else {}))
     assert call.error == "Ok", device.stderr
     assert same(call.outputs, expected)
+
+
+def test_the_runner(tmp_path: Path) -> None:
+    """UCPP-03, CML-18: Core ML's own runner, from a `.pte` and a file with the input to a file with the output."""
+    x = torch.randn(2, 4)
+    device = device_of(torch.nn.Linear(4, 3), (x,), tmp_path)
+    ((expected,),) = device.record([("forward", [x])])
+    (tmp_path / "x").write_bytes(x.numpy().tobytes())
+    runner = BUILD / "examples" / "apple" / "coreml" / "coreml_executor_runner"
+    files = ["--inputs", str(tmp_path / "x"), "--output_file", str(tmp_path / "y")]
+    done = device.start(runner, "--model_path", device.program, *files)
+    assert "Model executed successfully" in done.stdout + done.stderr
+    assert (tmp_path / "y-0.bin").read_bytes() == expected.numpy().tobytes()
 
 
 def test_integers_bools_and_scalars(tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def test_what_mpsgraph_raises(delegate: Delegate) -> None:
 
 
 def _run_program(program: bytes, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    runner = BUILD / "backends" / "apple" / "mps" / "test" / "mps_executor_runner"
+    runner = BUILD / "examples" / "apple" / "mps" / "mps_executor_runner"
     if not runner.exists():
         pytest.skip("backends/apple/mps/test/check_runtime, which builds the runner, was not run here")
     file = folder / "program"
@@ -246,12 +246,34 @@ def test_from_a_program_to_its_outputs(use_fp16: bool, tmp_path: Path) -> None:
         assert difference([result], model(x)) <= LIMITS[use_fp16]
 
 
-def test_a_bundled_program(tmp_path: Path) -> None:
+@pytest.mark.parametrize("use_fp16", [False, True], ids=["fp32", "fp16"])
+def test_a_bundled_program(use_fp16: bool, tmp_path: Path) -> None:
     """MPS-04: the runner verifies the program's own test case, and says so."""
     model, x = _Perceptron().eval(), floats(4, 12)
-    manager = lower(model, (x,)).to_executorch()
+    manager = lower(model, (x,), use_fp16).to_executorch()
     case = MethodTestSuite("forward", [MethodTestCase([x], [model(x).detach()])])
     bundle = serialize_from_bundled_program_to_flatbuffer(BundledProgram(manager, [case]))
-    done = _run_program(bundle, tmp_path, "--bundled_program")
+    options = ("--bundleio_atol", "0.005", "--bundleio_rtol=0.005") if use_fp16 else ()
+    done = _run_program(bundle, tmp_path, "--bundled_program", *options)
     assert done.returncode == 0, done.stderr
     assert "Model verified successfully." in done.stderr + done.stdout
+    exact = _run_program(bundle, tmp_path, "--bundled_program", "--bundleio_atol=0", "--bundleio_rtol=0")
+    assert exact.returncode == 1 and "are not those of the first test case" in exact.stderr
+
+
+def test_the_flow_of_a_profile(tmp_path: Path) -> None:
+    """MPS-07: what the runner's `--dump-outputs` writes, the Inspector reads: the delegate's call, and the outputs."""
+    from sdk.devtools import Inspector
+
+    model, x = _Perceptron().eval(), floats(4, 12)
+    (tmp_path / "x").write_bytes(x.numpy().tobytes())
+    files = ["--etdump_path", str(tmp_path / "etdump.etdp"), "--debug_output_path", str(tmp_path / "outputs.bin")]
+    done = _run_program(
+        lower(model, (x,)).to_executorch().buffer, tmp_path, "--dump-outputs", "--inputs", str(tmp_path / "x"), *files
+    )
+    assert done.returncode == 0, done.stderr
+    inspector = Inspector(etdump_path=str(tmp_path / "etdump.etdp"), debug_buffer_path=str(tmp_path / "outputs.bin"))
+    (block,) = [block for block in inspector.event_blocks if block.name == "Execute"]
+    assert "DELEGATE_CALL" in [event.name for event in block.events]
+    with torch.no_grad():
+        assert difference([block.run_output[0]], model(x)) <= LIMITS[False]

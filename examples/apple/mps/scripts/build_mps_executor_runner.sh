@@ -1,0 +1,4 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds cmake-out/examples/apple/mps/mps_executor_runner; the arguments go to CMake. See ../../build_runner.
+exec "$(dirname "$0")/../../build_runner" mps "$@"
