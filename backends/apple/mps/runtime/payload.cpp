@@ -357,6 +357,22 @@ Error wrong_id(const char* where, int32_t id, size_t count) {
   return damaged("an id is wrong");
 }
 
+/// Whether a form allows an operand to be absent: an O, or an element of the list P. A form has one list at most.
+bool may_be_absent(const char* form, size_t operand, size_t operands) {
+  std::string letters;
+  for (; *form != '\0'; ++form) {
+    if (std::strchr("oOLP", *form) != nullptr) {
+      letters += *form;
+    }
+  }
+  const size_t list = letters.find_first_of("LP");
+  if (list != std::string::npos) {
+    letters =
+        letters.substr(0, list) + std::string(operands + 1 - letters.size(), letters[list]) + letters.substr(list + 1);
+  }
+  return letters[operand] == 'O' || letters[operand] == 'P';
+}
+
 Error check_ids(const Graph& graph) {
   const size_t count = graph.values.size();
   std::vector<bool> known(count);
@@ -381,9 +397,10 @@ Error check_ids(const Graph& graph) {
     }
   }
   for (const Node& node : graph.nodes) {
-    const bool lists = std::strpbrk(form_of(node.type), "OP") != nullptr;
-    for (const int32_t id : node.operands) {
-      if (!(lists && id == kAbsent) && !(is_inside(id) && known[id])) {
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const int32_t id = node.operands[i];
+      const bool is_absent = id == kAbsent && may_be_absent(form_of(node.type), i, node.operands.size());
+      if (!is_absent && !(is_inside(id) && known[id])) {
         return wrong_id(name_of(node.type), id, count);
       }
     }

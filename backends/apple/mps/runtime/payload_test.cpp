@@ -2,6 +2,8 @@
 #include "payload.h"
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 
 #include <executorch/runtime/platform/runtime.h>
@@ -185,6 +187,16 @@ TEST(PayloadTest, EveryFlippedBitIsReadOrRefused) {
     }
     payload[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
   }
+}
+
+TEST(PayloadTest, RefusesWhatFuzzingFound) {
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(FOUND_FOLDER)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    EXPECT_EQ(error_of({std::istreambuf_iterator<char>(file), {}}), Error::InvalidProgram) << entry.path();
+    ++files;
+  }
+  EXPECT_GE(files, 1u);
 }
 
 }  // namespace
