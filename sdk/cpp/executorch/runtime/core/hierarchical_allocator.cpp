@@ -7,15 +7,24 @@ namespace runtime {
 HierarchicalAllocator::HierarchicalAllocator(Span<Span<uint8_t>> buffers,
                                              Span<const etensor::Device> planned_buffer_devices)
     : buffers_(buffers), devices_(planned_buffer_devices) {
-  ET_CHECK_MSG(devices_.empty() || devices_.size() == buffers_.size(),
-               "expected one device a buffer (%" ET_PRIsize_t ") or none, found %" ET_PRIsize_t, buffers_.size(),
-               devices_.size());
+  // How many buffers there are is for a program to say, so a wrong number is an error of get_offset_address().
+  if (!devices_.empty() && devices_.size() != buffers_.size()) {
+    ET_LOG(Error,
+           "expected one device a buffer (%" ET_PRIsize_t ") or none, found %" ET_PRIsize_t ": no buffer is used",
+           buffers_.size(), devices_.size());
+    buffers_ = {};
+    devices_ = {};
+  }
 }
 
 HierarchicalAllocator::HierarchicalAllocator(uint32_t n_allocators, MemoryAllocator* allocators) {
-  ET_CHECK_MSG(n_allocators <= kMaxAllocators,
-               "expected at most %" ET_PRIsize_t " allocators, found %" PRIu32 "; pass a Span of buffers instead",
-               kMaxAllocators, n_allocators);
+  if (n_allocators > kMaxAllocators) {
+    ET_LOG(Error,
+           "expected at most %" ET_PRIsize_t " allocators, found %" PRIu32
+           ": no buffer is used; pass a Span of buffers instead",
+           kMaxAllocators, n_allocators);
+    return;
+  }
   for (uint32_t i = 0; i < n_allocators; ++i) {
     allocator_buffers_[i] = Span<uint8_t>(allocators[i].base_address(), allocators[i].size());
   }

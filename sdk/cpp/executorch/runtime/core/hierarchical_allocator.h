@@ -24,11 +24,12 @@ class HierarchicalAllocator final {
 
   /**
    * @param buffers As above.
-   * @param planned_buffer_devices Device of each buffer; as many as buffers, or none when all are on the CPU.
+   * @param planned_buffer_devices Device of each buffer; as many as buffers, or none when all are on the CPU. With
+   *     another number there are no buffers: get_offset_address() fails.
    */
   HierarchicalAllocator(Span<Span<uint8_t>> buffers, Span<const etensor::Device> planned_buffer_devices);
 
-  /// Takes the buffers of allocators; at most kMaxAllocators. Prefer the constructors that take spans.
+  /// Takes the buffers of allocators; at most 16, of more it takes none. Prefer the constructors that take spans.
   ET_DEPRECATED HierarchicalAllocator(uint32_t n_allocators, MemoryAllocator* allocators);
 
   HierarchicalAllocator(const HierarchicalAllocator&) = delete;

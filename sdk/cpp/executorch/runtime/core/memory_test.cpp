@@ -89,8 +89,23 @@ TEST(HierarchicalAllocatorTest, KeepsTheDevicesOfItsBuffers) {
   HierarchicalAllocator allocator({buffers, 1}, {devices, 1});
   EXPECT_EQ(allocator.planned_buffer_devices()[0].index(), 1);
   const etensor::Device two[] = {etensor::DeviceType::CPU, etensor::DeviceType::CUDA};
-  EXPECT_DEATH(HierarchicalAllocator({buffers, 1}, {two, 2}), "one device a buffer");
+  HierarchicalAllocator wrong({buffers, 1}, {two, 2});
+  EXPECT_THAT(wrong.get_offset_address(0, 0, 1), HasError(Error::InvalidArgument));
+  EXPECT_TRUE(wrong.planned_buffer_devices().empty());
 }
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+TEST(HierarchicalAllocatorTest, MoreAllocatorsThanItHasRoomForAreAnError) {
+  uint8_t memory[8];
+  MemoryAllocator one(8, memory);
+  HierarchicalAllocator all(1, &one);
+  EXPECT_THAT(all.get_offset_address(0, 4, 4), IsOkAndHolds(static_cast<void*>(memory + 4)));
+  // A program decides how many buffers it has. Nothing is read of too many allocators.
+  HierarchicalAllocator too_many(17, nullptr);
+  EXPECT_THAT(too_many.get_offset_address(0, 0, 1), HasError(Error::InvalidArgument));
+}
+#pragma GCC diagnostic pop
 
 namespace {
 struct FreeCall {
