@@ -62,37 +62,57 @@ let backends: [Backend] = {
 // product has the same targets, with the `_debug` frameworks.
 //
 // The linker drops a static library that nothing refers to, and its kernels would not be registered. The small target
-// of the same name refers to it, so linking a product is enough. The quantized kernels use helpers of the optimized
-// ones; kernels_selected, which is built for an app's own models, is complete.
+// of the same name refers to it, so linking a product is enough. The quantized kernels and those of language models use
+// helpers of the optimized ones; kernels_selected, which is built for an app's own models, is complete.
 let products: [(name: String, targets: [String], frameworks: [String])] = [
   ("executorch", ["ExecuTorch"], ["executorch"]),
+  ("executorch_llm", ["ExecuTorchLLM"], ["executorch", "executorch_llm"]),
+  ("kernels_llm", ["kernels_llm", "kernels_optimized"], ["kernels_llm", "kernels_optimized"]),
   ("kernels_optimized", ["kernels_optimized"], ["kernels_optimized"]),
   ("kernels_quantized", ["kernels_quantized", "kernels_optimized"], ["kernels_quantized", "kernels_optimized"]),
   ("kernels_selected", ["kernels_selected"], ["kernels_selected"]),
 ] + backends.map { ($0.product, [$0.product], [$0.product]) }
 let objectiveC = ("ExecuTorchObjC", ["ExecuTorchObjC"], ["executorch"])
 
+// sdk/ios/test names stand-ins of Apple's frameworks, with which the code for these is compiled and tested elsewhere.
+let standIns: [String] = {
+  guard !isApple, let names = Context.environment["EXECUTORCH_STAND_INS"] else { return [] }
+  return names.split(separator: ",").map(String.init)
+}()
+func dependencies(on targets: [String]) -> [Target.Dependency] {
+  targets.map { Target.Dependency.target(name: $0) }
+}
+let library: [String] = isApple ? ["CExecuTorch"] : ["CExecuTorch", "executorch_c"]
+
+let apple: [Platform] = [.iOS, .macOS, .macCatalyst, .visionOS]
+
 let package = Package(
   name: "executorch",
-  platforms: [.iOS(.v13), .macOS(.v11)],
+  platforms: [.iOS(.v13), .macOS(.v11), .macCatalyst(.v14), .visionOS(.v1)],
   targets: [
     .target(name: "CExecuTorch", path: "\(sources)/Sources/CExecuTorch"),
     .target(
       name: "ExecuTorch",
-      dependencies: isApple ? ["CExecuTorch"] : ["CExecuTorch", "executorch_c"],
+      dependencies: dependencies(on: library + standIns),
       path: "\(sources)/Sources/ExecuTorch",
       resources: [.copy("PrivacyInfo.xcprivacy")],
-      linkerSettings: [.linkedLibrary("c++", .when(platforms: [.iOS, .macOS]))]),
+      linkerSettings: [.linkedLibrary("c++", .when(platforms: apple))]),
+    .target(name: "ExecuTorchLLM", dependencies: ["ExecuTorch", "CExecuTorch"], path: "\(sources)/Sources/ExecuTorchLLM"),
+    .target(name: "kernels_llm", path: "\(sources)/Sources/kernels_llm"),
     .target(name: "kernels_optimized", path: "\(sources)/Sources/kernels_optimized"),
     .target(name: "kernels_quantized", path: "\(sources)/Sources/kernels_quantized"),
     .target(name: "kernels_selected", path: "\(sources)/Sources/kernels_selected"),
   ] + backends.map { backend in
     .target(
       name: backend.product, path: "\(sources)/Backends/\(backend.product)",
-      linkerSettings: (backend.frameworks ?? []).map { .linkedFramework($0, .when(platforms: [.iOS, .macOS])) })
+      linkerSettings: (backend.frameworks ?? []).map { .linkedFramework($0, .when(platforms: apple)) })
   },
   swiftLanguageModes: [.v6]
 )
+
+// Makes the class of each program among the files of a target: docs/ios.md.
+package.targets.append(.plugin(name: "ModelClasses", capability: .buildTool(), path: "\(sources)/Plugins/ModelClasses"))
+package.products.append(.plugin(name: "ModelClasses", targets: ["ModelClasses"]))
 
 func path(of framework: String) -> String { "\(sources)/Frameworks/\(framework).xcframework" }
 
@@ -136,12 +156,16 @@ if isApple {
   for suffix in ["", "_debug"] {
     package.products += products.map { .library(name: $0.name + suffix, targets: $0.targets) }
   }
+  package.targets += standIns.map { .target(name: $0, path: "\(sources)/Tests/StandIns/\($0)") }
   package.targets += [
     .systemLibrary(name: "executorch_c", path: "\(sources)/Sources/executorch_c", pkgConfig: "executorch_c"),
     .testTarget(
       name: "ExecuTorchTests",
-      dependencies: ["CExecuTorch"] + Set(products.flatMap(\.targets)).sorted().map { .target(name: $0) },
+      dependencies: dependencies(on: ["CExecuTorch"] + standIns) + dependencies(on: Set(products.flatMap(\.targets)).sorted()),
       path: "\(sources)/Tests/ExecuTorchTests"),
+    .testTarget(
+      name: "ModelClassesTests", dependencies: ["ExecuTorch"], path: "\(sources)/Tests/ModelClassesTests",
+      resources: [.copy("DynBatch.pte")], plugins: ["ModelClasses"]),
     .executableTarget(
       name: "CallOverhead", dependencies: ["ExecuTorch", "CExecuTorch"], path: "\(sources)/Benchmarks/CallOverhead"),
   ]

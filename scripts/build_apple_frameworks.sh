@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds the runtime, the kernels and the backends as xcframeworks for iOS, its simulator and macOS (arm64).
+# Builds the runtime, the kernels and the backends as xcframeworks for Apple's systems and simulators (arm64).
 #
 #   scripts/build_apple_frameworks.sh                          all products, into cmake-out/
 #   scripts/build_apple_frameworks.sh --models a.pte b.pte     kernels_selected: only kernels and dtypes of these models
 #   scripts/build_apple_frameworks.sh --models App/Resources   the same for all .pte files in a folder
 #   scripts/build_apple_frameworks.sh --products executorch_debug,kernels_optimized   only these
-#   scripts/build_apple_frameworks.sh --slices macos-arm64     only for these systems, separated by commas
+#   scripts/build_apple_frameworks.sh --slices macos-arm64     only for these systems, separated by commas; all: for all
 #   scripts/build_apple_frameworks.sh --output DIRECTORY       instead of cmake-out/
 #   scripts/build_apple_frameworks.sh --debug                  the same, named *_debug, beside the others
 #
-# Products: executorch, kernels_optimized, kernels_quantized, and backend_<name> for each backend whose manifest names iOS.
-# With --models, kernels_selected replaces the other kernels_ products. Each product also exists with the suffix _debug:
-# unoptimised and with all log messages, where the others have only those of errors, which are the texts of exceptions.
-# Systems: ios-arm64, ios-arm64-simulator, macos-arm64.
+# Products: executorch, executorch_llm, kernels_optimized, kernels_quantized, kernels_llm, and backend_<name> for each backend
+# whose manifest names iOS. With --models, kernels_selected replaces the other kernels_ products. Each product also exists with
+# the suffix _debug: unoptimised and with all log messages, where the others have only those of errors, which are the texts of
+# exceptions.
+# Systems: ios-arm64, ios-arm64-simulator, macos-arm64, and where --slices names them, or says all: ios-arm64-maccatalyst,
+# xros-arm64 and xros-arm64-simulator (visionOS).
 # With the variable EXECUTORCH_ENABLE_EVENT_TRACER=ON, libraries record ETDumps.
 # Needs CMake 3.24, Ninja, and a Python (the one that PYTHON names, or python3) with jinja2 and pyyaml.
 #
@@ -27,10 +29,11 @@ tools="${root}/sdk/ios/frameworks"
 python="${PYTHON:-python3}"
 jobs="${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}"
 
-all_products=(executorch kernels_optimized kernels_quantized kernels_selected)
+all_products=(executorch executorch_llm kernels_optimized kernels_quantized kernels_llm kernels_selected)
 backends=()          # their products
 backend_manifests='' # a line for each: product, option, target, symbol
-all_slices=(ios-arm64 ios-arm64-simulator macos-arm64)
+default_slices=(ios-arm64 ios-arm64-simulator macos-arm64)
+all_slices=("${default_slices[@]}" ios-arm64-maccatalyst xros-arm64 xros-arm64-simulator)
 
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
@@ -41,6 +44,10 @@ targets_of() {
     executorch) echo executorch_core program_schema executorch prim_ops extension_data_loader extension_flat_tensor \
       extension_named_data_map extension_file_cache extension_threadpool extension_tensor extension_image extension_module \
       bundled_program etdump extension_c_api ;;
+    # extension_c_api has the functions for language models: here in this product, and in executorch all others.
+    executorch_llm) echo extension_c_api extension_llm_runner extension_llm_sampler extension_llm_tokenizers executorch_pcre2 \
+      executorch_yyjson executorch_utf8proc ;;
+    kernels_llm) echo llm_kernels executorch_highway llm_ops_table ;;
     kernels_optimized) echo portable_kernels optimized_kernels optimized_native_cpu_ops_table ;;
     kernels_quantized) echo quantized_kernels quantized_ops_table ;;
     kernels_selected) echo selected_ops_lib portable_kernels ;;
@@ -53,6 +60,7 @@ symbol_of() {
   case "$1" in
     kernels_optimized) echo executorch_optimized_native_cpu_kernels_at_load ;;
     kernels_quantized) echo executorch_quantized_kernels_at_load ;;
+    kernels_llm) echo executorch_llm_kernels_at_load ;;
     kernels_selected) echo executorch_selected_ops_lib_kernels_at_load ;;
     backend_*) of_backend "$1" 4 ;;
   esac
@@ -62,7 +70,7 @@ symbol_of() {
 needs_of() {
   case "$1" in
     executorch) ;;
-    kernels_quantized) echo executorch kernels_optimized ;;
+    kernels_quantized | kernels_llm) echo executorch kernels_optimized ;;
     *) echo executorch ;;
   esac
 }
@@ -73,6 +81,9 @@ library_of() {
     ios-arm64) echo "lib$1_ios.a" ;;
     ios-arm64-simulator) echo "lib$1_simulator.a" ;;
     macos-arm64) echo "lib$1_macos.a" ;;
+    ios-arm64-maccatalyst) echo "lib$1_maccatalyst.a" ;;
+    xros-arm64) echo "lib$1_xros.a" ;;
+    xros-arm64-simulator) echo "lib$1_xrsimulator.a" ;;
   esac
 }
 
@@ -82,11 +93,14 @@ folder_of() { echo "$1/build-$2${3/_/-}"; }
 models=()  # absolute paths
 
 main() {
-  local output="${root}/cmake-out" products=() slices=("${all_slices[@]}") debug=''
+  local output="${root}/cmake-out" products=() slices=("${default_slices[@]}") debug=''
   while (($#)); do
     case "$1" in
       --products) IFS=, read -r -a products <<<"$2"; shift ;;
-      --slices) IFS=, read -r -a slices <<<"$2"; shift ;;
+      --slices)
+        IFS=, read -r -a slices <<<"$2"
+        [[ "$2" != all ]] || slices=("${all_slices[@]}")
+        shift ;;
       --debug) debug=1 ;;
       --output) mkdir -p "$2"; output="$(cd "$2" && pwd)"; shift ;;
       --models)
@@ -96,7 +110,7 @@ main() {
           models+=("$(cd "$(dirname "$1")" && pwd)/$(basename "$1")")
         done
         ((${#models[@]})) || die "--models takes the app's .pte files, or a folder of them; found none." ;;
-      -h | --help) sed -n '3,24s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+      -h | --help) sed -n '3,26s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
       *) die "there is no option $1; --help lists them." ;;
     esac
     shift
@@ -104,8 +118,8 @@ main() {
   read_backends
   local name
   if ((!${#products[@]})); then
-    products=(executorch kernels_optimized kernels_quantized ${backends[@]+"${backends[@]}"})
-    ((!${#models[@]})) || products=(executorch kernels_selected ${backends[@]+"${backends[@]}"})
+    products=(executorch executorch_llm kernels_optimized kernels_quantized kernels_llm ${backends[@]+"${backends[@]}"})
+    ((!${#models[@]})) || products=(executorch executorch_llm kernels_selected ${backends[@]+"${backends[@]}"})
   fi
   if [[ -n "${debug}" ]]; then
     products=("${products[@]%_debug}")  # users may give names with the suffix
@@ -196,6 +210,10 @@ build_slice() {
     [[ " $* " == *" ${product} "* || " $* " == *" ${product}_debug "* ]] && name=ON || name=OFF
     options+=("-D$(of_backend "${product}" 2)=${name}")
   done
+  for product in executorch_llm=EXTENSION_LLM_RUNNER kernels_llm=KERNELS_LLM; do
+    [[ " $* " == *" ${product%=*} "* || " $* " == *" ${product%=*}_debug "* ]] && name=ON || name=OFF
+    options+=("-DEXECUTORCH_BUILD_${product#*=}=${name}")
+  done
   options+=("-DEXECUTORCH_ENABLE_EVENT_TRACER=${EXECUTORCH_ENABLE_EVENT_TRACER:-OFF}")
   # The folder may have been built for other models.
   options+=("-DEXECUTORCH_SELECT_OPS_MODEL=$(IFS=';'; printf '%s' "${models[*]:-}")")
@@ -206,6 +224,11 @@ build_slice() {
       ios-arm64) options+=(-DCMAKE_SYSTEM_NAME=iOS -DCMAKE_OSX_SYSROOT=iphoneos -DCMAKE_OSX_DEPLOYMENT_TARGET=13.0) ;;
       ios-arm64-simulator) options+=(-DCMAKE_SYSTEM_NAME=iOS -DCMAKE_OSX_SYSROOT=iphonesimulator -DCMAKE_OSX_DEPLOYMENT_TARGET=13.0) ;;
       macos-arm64) options+=(-DCMAKE_OSX_DEPLOYMENT_TARGET=11.0) ;;
+      # CMake does not know this system: it is macOS for CMake, and compilers are told.
+      ios-arm64-maccatalyst) options+=(-DCMAKE_OSX_DEPLOYMENT_TARGET= -DCMAKE_C_FLAGS="--target=arm64-apple-ios14.0-macabi"
+        -DCMAKE_CXX_FLAGS="--target=arm64-apple-ios14.0-macabi" -DCMAKE_OBJCXX_FLAGS="--target=arm64-apple-ios14.0-macabi") ;;
+      xros-arm64) options+=(-DCMAKE_SYSTEM_NAME=visionOS -DCMAKE_OSX_SYSROOT=xros -DCMAKE_OSX_DEPLOYMENT_TARGET=1.0) ;;
+      xros-arm64-simulator) options+=(-DCMAKE_SYSTEM_NAME=visionOS -DCMAKE_OSX_SYSROOT=xrsimulator -DCMAKE_OSX_DEPLOYMENT_TARGET=1.0) ;;
     esac
   else
     local target
@@ -213,6 +236,9 @@ build_slice() {
       ios-arm64) target=arm64-apple-ios13.0 ;;
       ios-arm64-simulator) target=arm64-apple-ios13.0-simulator ;;
       macos-arm64) target=arm64-apple-macos11.0 ;;
+      ios-arm64-maccatalyst) target=arm64-apple-ios14.0-macabi ;;
+      xros-arm64) target=arm64-apple-xros1.0 ;;
+      xros-arm64-simulator) target=arm64-apple-xros1.0-simulator ;;
     esac
     options+=("-DCMAKE_TOOLCHAIN_FILE=${tools}/apple-from-linux.cmake" "-DAPPLE_TARGET=${target}" "-DAPPLE_HEADERS=${headers}")
   fi
@@ -232,6 +258,7 @@ build_slice() {
       found="$(find "${folder}" -name "lib${name/%_ops_table/_kernels_bindings}.a" -not -path "${folder}/products/*")"
       [[ -n "${found}" ]] || die "the build made no library for the target ${name}."
       [[ "${product%_debug} ${name}" != "kernels_selected portable_kernels" ]] || found="$(without_selected "${folder}" "${found}")"
+      [[ "${name}" != extension_c_api ]] || found="$(part_of_c_api "${folder}" "${product%_debug}" "${found}")"
       while IFS= read -r archive; do archives+=("${archive}"); done <<<"${found}"
     done
     "${libtool:-libtool}" -static -o "${folder}/products/$(library_of "${product}" "${slice}")" "${archives[@]}" 2> >(grep -v 'has no symbols' >&2 || true)
@@ -247,6 +274,19 @@ without_selected() {
   # shellcheck disable=SC2086  # one name a word
   "${ar:-ar}" d "${rest}" ${selected}
   printf '%s\n' "${rest}"
+}
+
+# part_of_c_api FOLDER PRODUCT ARCHIVE: a copy of the archive that has the object of language models only, for
+# executorch_llm, or all others. The linker takes that object where an app calls it, so apps without language models need
+# no executorch_llm.
+part_of_c_api() {
+  local part="$1/products/c_api_of_$2.a" llm='llm.cpp.o' others
+  cp "$3" "${part}"
+  others="${llm}"
+  [[ "$2" != executorch_llm ]] || others="$("${ar:-ar}" t "$3" | grep -v -e '^__' -e "^${llm}\$")"
+  # shellcheck disable=SC2086  # one name a word
+  "${ar:-ar}" d "${part}" ${others}
+  printf '%s\n' "${part}"
 }
 
 # copy_headers FOLDER: copies the headers of the C interface, for projects that link the libraries without the Swift
@@ -276,7 +316,11 @@ make_framework() {
     "${python}" "${tools}/xcframework.py" assemble "${framework}" "${arguments[@]}"
   fi
   if [[ "${base}" == executorch ]]; then
-    for name in "${output}"/include/CExecuTorch/*.h; do checks+=(--header "${name}"); done
+    for name in "${output}"/include/CExecuTorch/*.h; do
+      [[ "${name}" == */llm.h ]] || checks+=(--header "${name}")
+    done
+  elif [[ "${base}" == executorch_llm ]]; then
+    checks=(--header "${output}/include/CExecuTorch/llm.h")
   else
     checks=(--symbol "$(symbol_of "${base}")")
   fi

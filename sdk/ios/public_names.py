@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The public declarations of the Swift module ExecuTorch, a line each, sorted.
+"""The public declarations of the Swift modules ExecuTorch and ExecuTorchLLM, a line each, sorted.
 
-    sdk/ios/public_names.py            prints them
-    sdk/ios/public_names.py --update   accepts a change of them: writes sdk/ios/api/ExecuTorch.txt
+    sdk/ios/public_names.py            prints those of ExecuTorch
+    sdk/ios/public_names.py MODULE     prints those of another module
+    sdk/ios/public_names.py --update   accepts a change of them: writes sdk/ios/api/<module>.txt
 
 They are read from the sources, so that every system can compare them. A declaration is printed with the type that
 contains it, without default values of its parameters and without its body.
@@ -17,8 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SOURCES = HERE / "Sources" / "ExecuTorch"
-SNAPSHOT = HERE / "api" / "ExecuTorch.txt"
+MODULES = ("ExecuTorch", "ExecuTorchLLM")
 
 _COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"""(.*?)"""|"(?:\\.|[^"\\\n])*"', re.S)
 _CONTAINER = re.compile(r"(?:class|struct|enum|actor|protocol|extension)\s+([\w.]+)")
@@ -71,18 +71,23 @@ def _without_defaults(head: str) -> str:
     return head.replace("( ", "(").replace(" )", ")")
 
 
-def snapshot() -> str:
-    names = {name for path in SOURCES.glob("*.swift") for name in public_names(path.read_text(encoding="utf-8"))}
+def snapshot(module: str) -> str:
+    """The text of the module's file in sdk/ios/api."""
+    sources = (HERE / "Sources" / module).glob("*.swift")
+    names = {name for path in sources for name in public_names(path.read_text(encoding="utf-8"))}
     return "".join(f"{name}\n" for name in sorted(names))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--update", action="store_true", help="write the snapshot")
-    if parser.parse_args().update:
-        SNAPSHOT.write_text(snapshot(), encoding="utf-8")
+    parser.add_argument("module", nargs="?", choices=MODULES, default=MODULES[0])
+    parser.add_argument("--update", action="store_true", help="write the snapshots")
+    args = parser.parse_args()
+    if args.update:
+        for module in MODULES:
+            (HERE / "api" / f"{module}.txt").write_text(snapshot(module), encoding="utf-8")
     else:
-        print(snapshot(), end="")
+        print(snapshot(args.module), end="")
 
 
 if __name__ == "__main__":

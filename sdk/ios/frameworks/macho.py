@@ -51,7 +51,7 @@ class MachO:
         processor = struct.unpack_from("<I", content, 4)[0]
         self.architecture = {_CPU_ARM64: "arm64", _CPU_X86_64: "x86_64"}.get(processor, hex(processor))
         self.platform: int | None = None
-        """Darwin's number: 1 macOS, 2 iOS, 7 the simulator of iOS; None if the file has no platform."""
+        """Darwin's number, such as 1 of macOS, 2 of iOS and 7 of its simulator; None if the file has no platform."""
         self.defined: list[str] = []
         """The symbols that it exports."""
         self.hidden: list[str] = []

@@ -5,7 +5,7 @@
     xcframework.py assemble OUTPUT.xcframework SLICE=LIBRARY.a ...
     xcframework.py check OUTPUT.xcframework [--header HEADER ...] [--symbol NAME ...] [--needs OTHER.xcframework ...]
 
-A slice is `ios-arm64`, `ios-arm64-simulator` or `macos-arm64`. `check` examines the Info.plist and the processor and
+PLATFORMS lists the slices. `check` examines the Info.plist and the processor and
 platform of every object file. Everything that each --header declares with ET_API, and each --symbol, must be defined
 once. Symbols of ours (or of a pinned library) that the library imports must be in it or in a library that it --needs.
 """
@@ -25,7 +25,10 @@ from macho import MachO, archive_members
 PLATFORMS = {
     "ios-arm64": ("ios", None, 2),
     "ios-arm64-simulator": ("ios", "simulator", 7),
+    "ios-arm64-maccatalyst": ("ios", "maccatalyst", 6),
     "macos-arm64": ("macos", None, 1),
+    "xros-arm64": ("xros", None, 11),
+    "xros-arm64-simulator": ("xros", "simulator", 12),
 }
 """Slice -> SupportedPlatform, SupportedPlatformVariant, and the platform's number in object files."""
 

@@ -109,7 +109,7 @@ def test_a_full_disk_is_one_line(sdk: Call, monkeypatch: pytest.MonkeyPatch) -> 
     assert (found.status, found.err) == (2, "sdk inspect: model.html: No space left on device\n")
 
 
-@pytest.mark.parametrize("command", ["run", "bench", "inspect", "test"])
+@pytest.mark.parametrize("command", ["run", "bench", "inspect", "test", "wrap"])
 def test_help_says_what_the_exit_statuses_are(sdk: Call, command: str) -> None:
     found = sdk(command, "--help")
     assert found.status == 0

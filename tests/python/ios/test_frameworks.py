@@ -25,6 +25,9 @@ _TARGETS = {
     "ios-arm64": "arm64-apple-ios13.0",
     "ios-arm64-simulator": "arm64-apple-ios13.0-simulator",
     "macos-arm64": "arm64-apple-macos11.0",
+    "ios-arm64-maccatalyst": "arm64-apple-ios14.0-macabi",
+    "xros-arm64": "arm64-apple-xros1.0",
+    "xros-arm64-simulator": "arm64-apple-xros1.0-simulator",
 }
 
 
@@ -71,6 +74,8 @@ def test_ios01_a_framework_has_a_library_for_each_system(framework: Path) -> Non
     assert entries.keys() == _TARGETS.keys()
     assert entries["ios-arm64-simulator"]["SupportedPlatformVariant"] == "simulator"
     assert "SupportedPlatformVariant" not in entries["ios-arm64"]
+    assert entries["ios-arm64-maccatalyst"]["SupportedPlatformVariant"] == "maccatalyst"
+    assert entries["xros-arm64"]["SupportedPlatform"] == "xros"
     for name, entry in entries.items():
         assert entry["LibraryPath"] == f"libthing_{name}.a"
         assert (framework / name / entry["LibraryPath"]).is_file()
@@ -136,7 +141,7 @@ def test_ios04_linking_a_product_is_enough() -> None:
     manifest = (_ROOT / "Package.swift").read_text()
     assert "unsafeFlags" not in manifest and "all_load" not in manifest
     script = (_ROOT / "scripts/build_apple_frameworks.sh").read_text()
-    for product in ("kernels_optimized", "kernels_quantized", "kernels_selected"):
+    for product in ("kernels_optimized", "kernels_quantized", "kernels_llm", "kernels_selected"):
         assert f'"{product}"' in manifest
         (source,) = (sources / f"Sources/{product}").glob("*.c")
         symbol = source.read_text().rsplit("registers)(void) = ", 1)[1].split(";")[0]
@@ -171,6 +176,7 @@ folder=$2
 shift 5
 for name; do touch "$folder/lib$(echo "$name" | sed s/_ops_table/_kernels_bindings/).a"; done""",
     "libtool": 'touch "$3"',
+    "ar": 'echo "ar $@" >>"$ASKED"; [ "$1" != t ] || echo "__.SYMDEF call.cpp.o llm.cpp.o" | tr " " "\\n"',
     "xcodebuild": 'echo "xcodebuild $@" >>"$ASKED"',
     "python": f"""
 case "$1" in *backend_*.py) exec "{sys.executable}" "$@" ;; esac
@@ -210,8 +216,24 @@ def test_ios01_each_product_is_built_with_and_without_log_messages(
     assert f"-DEXECUTORCH_LOG_LEVEL={'debug' if suffix else 'error'}" in first
     assert {f"-D{option}=ON" for option, _ in _BACKENDS.values()} <= set(first)
     made = {line.rsplit("/", 1)[1] for line in asked if line.startswith("xcodebuild ")}
-    products = ("executorch", "kernels_optimized", "kernels_quantized", *_BACKENDS)
+    products = ("executorch", "executorch_llm", "kernels_llm", "kernels_optimized", "kernels_quantized", *_BACKENDS)
     assert made == {f"{product}{suffix}.xcframework" for product in products}
+    # The functions of the C interface for language models are in the product that has the rest of them.
+    assert {"-DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON", "-DEXECUTORCH_BUILD_KERNELS_LLM=ON"} <= set(first)
+    removed = {line.split()[2].rsplit("/", 1)[1]: line.split()[3:] for line in asked if line.startswith("ar d ")}
+    assert removed == {"c_api_of_executorch.a": ["llm.cpp.o"], "c_api_of_executorch_llm.a": ["call.cpp.o"]}
+
+
+def test_ios01_every_system_is_built_by_its_name(tmp_path: Path) -> None:
+    asked = _asked_on_a_mac(tmp_path, "--products", "executorch", "--slices", "all")
+    folders = {line.split(" -B ")[1].split()[0].rsplit("/build-", 1)[1]: line for line in asked if " -B " in line}
+    assert folders.keys() == _TARGETS.keys()
+    assert "-DCMAKE_SYSTEM_NAME=visionOS -DCMAKE_OSX_SYSROOT=xrsimulator" in folders["xros-arm64-simulator"]
+    assert "--target=arm64-apple-ios14.0-macabi" in folders["ios-arm64-maccatalyst"]
+    assert all("-DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=OFF" in line for line in folders.values())
+    (made,) = [line for line in asked if line.startswith("xcodebuild ")]
+    for name in ("ios", "simulator", "macos", "maccatalyst", "xros", "xrsimulator"):
+        assert f"/libexecutorch_{name}.a" in made
 
 
 def test_ios04_libraries_have_the_names_that_force_load_goes_by(tmp_path: Path) -> None:

@@ -17,7 +17,15 @@ _ROOT = Path(__file__).parents[3]
 _CACHE = _ROOT / ".cache/swift"
 _LIST = [_ROOT / "scripts/backend_manifests.py", "--platform", "ios", "--list", "product"]
 _BACKENDS = subprocess.run(_LIST, capture_output=True, text=True, check=True).stdout.split()
-_PARTS = {"executorch", "kernels_optimized", "kernels_quantized", "kernels_selected", *_BACKENDS}
+_PARTS = {
+    "executorch",
+    "executorch_llm",
+    "kernels_llm",
+    "kernels_optimized",
+    "kernels_quantized",
+    "kernels_selected",
+    *_BACKENDS,
+}
 
 pytestmark = pytest.mark.skipif(
     not (_CACHE / "lib/executorch_c.pc").exists(), reason="sdk/ios/test, which may install Swift, was not run here"
@@ -63,6 +71,7 @@ def on_a_mac() -> Iterator[Path]:
 def test_ios01_every_product_has_one_with_log_messages_beside_it() -> None:
     products = _products(_ROOT, "EXECUTORCH_PLATFORM=apple")
     names = _PARTS | {"ExecuTorchObjC"}
+    assert products.pop("ModelClasses") == ["ModelClasses"]
     assert products.keys() == names | {f"{name}_debug" for name in names}
     for name in names:
         assert products[f"{name}_debug"] == [target.replace("_library", "_debug_library") for target in products[name]]
@@ -87,13 +96,13 @@ def test_ios24_a_backend_links_the_frameworks_that_it_needs() -> None:
 
 def test_ios02_elsewhere_a_manifest_may_name_the_same_products() -> None:
     products = _products(_ROOT)
-    assert products.keys() == _PARTS | {f"{name}_debug" for name in _PARTS}
+    assert products.keys() == _PARTS | {f"{name}_debug" for name in _PARTS} | {"ModelClasses"}
     assert not any(target.endswith("_library") for targets in products.values() for target in targets)
 
 
 def test_ios01_what_was_built_is_offered(on_a_mac: Path) -> None:
     # Without any, what is missing is named when the package is used.
-    assert _products(on_a_mac).keys() == {"executorch", "ExecuTorchObjC"}
+    assert _products(on_a_mac).keys() == {"executorch", "ExecuTorchObjC", "ModelClasses"}
     backend = _BACKENDS[0]
     built = ("executorch_debug", backend, "kernels_quantized_debug", "kernels_optimized")
     for name in built:
@@ -104,6 +113,7 @@ def test_ios01_what_was_built_is_offered(on_a_mac: Path) -> None:
         "ExecuTorchObjC_debug": ["ExecuTorchObjC", "executorch_debug_library"],
         backend: [backend, f"{backend}_library"],
         "kernels_optimized": ["kernels_optimized", "kernels_optimized_library"],
+        "ModelClasses": ["ModelClasses"],
     }
 
 
@@ -118,4 +128,4 @@ def test_the_tag_of_a_release_names_archives_and_their_checksums(on_a_mac: Path)
     assert {name: (target["url"], target["checksum"]) for name, target in binaries.items()} == {
         f"{name}_library": (f"https://example.com/v1.2.3/{name}.xcframework.zip", checksums[name]) for name in names
     }
-    assert {product["name"] for product in manifest["products"]} == {*names, "ExecuTorchObjC"}
+    assert {product["name"] for product in manifest["products"]} == {*names, "ExecuTorchObjC", "ModelClasses"}

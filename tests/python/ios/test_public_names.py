@@ -8,16 +8,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 IOS = Path(__file__).resolve().parents[3] / "sdk/ios"
 sys.path.insert(0, str(IOS))
 
 import public_names  # noqa: E402
 
+modules = pytest.mark.parametrize("module", public_names.MODULES)
 
-def test_the_public_names_are_those_of_the_snapshot() -> None:
-    printed = subprocess.run([IOS / "public_names.py"], capture_output=True, text=True, check=True).stdout
+
+@modules
+def test_the_public_names_are_those_of_the_snapshot(module: str) -> None:
+    printed = subprocess.run([IOS / "public_names.py", module], capture_output=True, text=True, check=True).stdout
     hint = "the public API changed: if that is meant, run sdk/ios/public_names.py --update"
-    assert printed == (IOS / "api/ExecuTorch.txt").read_text(), hint
+    assert printed and printed == (IOS / f"api/{module}.txt").read_text(), hint
 
 
 def test_every_kind_of_declaration_is_found() -> None:
@@ -62,10 +67,10 @@ def test_every_kind_of_declaration_is_found() -> None:
     ]
 
 
-def _documented_paths() -> set[str]:
+def _documented_paths(module: str) -> set[str]:
     """The paths by which DocC knows the public declarations, such as `Module/execute(_:_:)`."""
     paths = set()
-    for line in (IOS / "api/ExecuTorch.txt").read_text().splitlines():
+    for line in (IOS / f"api/{module}.txt").read_text().splitlines():
         outer, declaration = re.fullmatch(r"(?:([\w.]+): )?((?:public|open|case) .*)", line).groups()
         name = re.search(
             r"\b(?:class|struct|enum|protocol|func|let|var|case|typealias) (\w+|`\w+`)|\binit\b", declaration
@@ -98,16 +103,21 @@ def _labels(signature: str) -> str:
     return labels
 
 
-def test_the_documentation_links_to_public_declarations() -> None:
-    paths = _documented_paths()
+def test_paths_have_the_labels_of_parameters() -> None:
+    paths = _documented_paths("ExecuTorch")
     assert {"Module/forward(_:)", "Tensor/withUnsafeBytes(_:)", "ValueTag/optionalTensorList", "Value/tag"} <= paths
-    page = (IOS / "Sources/ExecuTorch/ExecuTorch.docc/ExecuTorch.md").read_text()
+
+
+@modules
+def test_the_documentation_links_to_public_declarations(module: str) -> None:
+    paths = _documented_paths(module)
+    page = (IOS / f"Sources/{module}/{module}.docc/{module}.md").read_text()
     links = re.findall(r"(?<!`)``([^`\n]+)``(?!`)", page.partition("\n")[2])
     assert links and set(links) <= paths, set(links) - paths
     # Every declaration that is in no type has its place among the topics.
     topics = re.findall(r"^- ``([^`]+)``$", page, re.M)
     assert sorted(topics) == sorted(path for path in paths if "/" not in path)
-    for source in (IOS / "Sources/ExecuTorch").glob("*.swift"):
+    for source in (IOS / "Sources" / module).glob("*.swift"):
         # In a comment, a link may begin at the type around it.
         for link in re.findall(r"``([^`]+)``", source.read_text()):
             assert any(path == link or path.endswith(f"/{link}") for path in paths), f"{source.name}: {link}"

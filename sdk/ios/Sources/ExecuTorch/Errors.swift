@@ -86,7 +86,7 @@ public func Error(code: ErrorCode, description: String? = nil) -> ExecuTorchErro
 }
 
 /// Calls a function of the C interface, and throws the error that it reports.
-func check(_ call: (UnsafeMutablePointer<OpaquePointer?>) -> et_status) throws {
+package func check(_ call: (UnsafeMutablePointer<OpaquePointer?>) -> et_status) throws {
   var error: OpaquePointer?
   let status = call(&error)
   guard status != et_status(ET_STATUS_OK) else { return }

@@ -82,6 +82,12 @@ struct TensorLayout: Equatable {
 
   /// Calls `body` with the offset in memory of each element, in row-major order of the shape.
   func forEachOffset(_ body: (Int) -> Void) {
+    TensorLayout.forEachOffset(shape: shape, strides: strides, body)
+  }
+
+  /// The same for any strides.
+  static func forEachOffset(shape: [Int], strides: [Int], _ body: (Int) -> Void) {
+    let count = elementCount(ofShape: shape)
     guard count > 0 else { return }
     var index = [Int](repeating: 0, count: shape.count)
     var offset = 0

@@ -9,6 +9,8 @@ final class TensorStorage {
     case own(UnsafeMutableRawPointer)
     /// Memory of the caller, who keeps it valid.
     case borrowed
+    /// Memory of an object, which this storage keeps alive.
+    case part(AnyObject)
     /// Bytes of a `Data` that may have other users: they are copied before the first change.
     case shared(DataBytes)
     /// Memory of a module, valid until its method runs again.
@@ -57,6 +59,10 @@ final class TensorStorage {
 
   static func borrowing(_ bytes: UnsafeMutableRawPointer, byteCount: Int) -> TensorStorage {
     TensorStorage(base: bytes, byteCount: byteCount, owner: .borrowed)
+  }
+
+  static func part(of owner: AnyObject, at base: UnsafeMutableRawPointer, byteCount: Int) -> TensorStorage {
+    TensorStorage(base: base, byteCount: byteCount, owner: .part(owner))
   }
 
   /// Uses the bytes of `data` in place, or copies them if they are not aligned to `alignment`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import ExecuTorch
+import ExecuTorchLLM
 import Foundation
 import XCTest
 
@@ -32,6 +33,17 @@ final class GuideTests: XCTestCase {
     let outputs = try module.forward(inputs)  // [Value]
     let first: Tensor<Float>? = outputs[0].tensor()
     XCTAssertEqual(first?.count, 6)
+  }
+
+  func testLanguageModels() async throws {
+    try XCTSkipUnless(TextRunner.isSupported, "built without EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER")
+    let program = Corpus.folder.deletingLastPathComponent().appendingPathComponent("language_model.pte").path
+    let runner = TextRunner(modelPath: program)  // with `tokenizerPath:` where the program has no tokenizer in it
+    let prompt = try runner.applyChatTemplate(#"{"messages": [{"role": "user", "content": "Hi"}]}"#)
+    for try await text in runner.stream(prompt, Config { $0.maximumNewTokens = 64 }) {
+      print(text, terminator: "")
+    }
+    XCTAssertEqual(prompt, "<user>Hi")
   }
 
   func testAsynchronousCode() async throws {

@@ -2,6 +2,8 @@
 // Text from a language model. tests/data/make_language_model.py makes the model and says what eager mode makes of it.
 #include <executorch/extension/c_api/llm.h>
 
+#include <cstdio>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
@@ -187,6 +189,34 @@ TEST_F(LlmTest, FilesThatCannotBeUsedAreNamed) {
   C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "contains no tokenizer: name its file", et_llm_load_file,
                      program("add").c_str(), nullptr, nullptr, &llm);
   EXPECT_EQ(llm, nullptr);
+}
+
+TEST_F(LlmTest, TiktokenTakesSpecialTokens) {
+  // The letters of the model but the last two, whose numbers are those of the special tokens.
+  const char* const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const std::string path = ::testing::TempDir() + "letters.tiktoken";
+  std::ofstream file(path);
+  for (int i = 0; i < 93; ++i) {
+    const int letter = 32 + i;
+    file << digits[letter >> 2] << digits[(letter & 3) << 4] << "== " << i << "\n";
+  }
+  file.close();
+  const char* const tokens[] = {"<a>", "<b>"};
+  et_llm* llm = nullptr;
+  ASSERT_EQ(et_llm_load_file_with_special_tokens(kModel, path.c_str(), tokens, 2, nullptr, &llm, nullptr),
+            et_status{ET_STATUS_OK});
+  const Runner runner(llm);
+  ASSERT_EQ(et_llm_prefill(runner.get(), "<a>x<b>", nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(et_llm_position(runner.get()), 3);
+  // With the 256 of Llama 3 it is the tokenizer of another model.
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "it has 349 tokens, the program has 95",
+                     et_llm_load_file_with_special_tokens, kModel, path.c_str(), tokens, 0, nullptr, &llm);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "`special_tokens`", et_llm_load_file_with_special_tokens, kModel,
+                     path.c_str(), nullptr, 2, nullptr, &llm);
+  const char* const missing[] = {"<a>", nullptr};
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "`special_tokens[i]`", et_llm_load_file_with_special_tokens, kModel,
+                     path.c_str(), missing, 2, nullptr, &llm);
+  std::remove(path.c_str());
 }
 
 TEST_F(LlmTest, MakesPromptsOfConversations) {

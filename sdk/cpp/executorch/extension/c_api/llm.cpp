@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <executorch/extension/llm/chat_template/chat_template.h>
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
@@ -73,7 +74,8 @@ class Claim final {
 constexpr Module::LoadMode kModes[] = {Module::LoadMode::File, Module::LoadMode::Mmap, Module::LoadMode::MmapUseMlock,
                                        Module::LoadMode::MmapUseMlockIgnoreErrors};
 
-Error load_file(const char* path, const char* tokenizer_path, const et_options* given, et_llm** out) {
+Error load_file(const char* path, const char* tokenizer_path, const char* const* special_tokens, size_t count,
+                const et_options* given, et_llm** out) {
   namespace llm = executorch::extension::llm;
   ET_CHECK_NOT_NULL(path);
   const et_options options = given != nullptr ? *given : et_options();
@@ -82,7 +84,16 @@ Error load_file(const char* path, const char* tokenizer_path, const et_options* 
   ET_CHECK_OK_OR_RETURN_ERROR(module->load());
   std::unique_ptr<tokenizers::Tokenizer> tokenizer;
   if (tokenizer_path != nullptr) {
-    tokenizer = llm::load_tokenizer(tokenizer_path);
+    std::unique_ptr<std::vector<std::string>> tokens;
+    if (count > 0) {
+      ET_CHECK_NOT_NULL(special_tokens);
+      tokens = std::make_unique<std::vector<std::string>>();
+      for (size_t i = 0; i < count; ++i) {
+        ET_CHECK_NOT_NULL(special_tokens[i]);
+        tokens->emplace_back(special_tokens[i]);
+      }
+    }
+    tokenizer = llm::load_tokenizer(tokenizer_path, std::move(tokens));
     ET_CHECK_OR_RETURN_ERROR(tokenizer != nullptr, InvalidArgument, "the tokenizer %s cannot be loaded: %s",
                              tokenizer_path, tokenizers::last_error_message());
   } else {
@@ -282,7 +293,18 @@ void et_llm_config_free(et_llm_config* config) {
 
 et_status et_llm_load_file([[maybe_unused]] const char* path, [[maybe_unused]] const char* tokenizer_path,
                            [[maybe_unused]] const et_options* options, et_llm** out, et_error** error) {
-  return call_for(out, error, [&]() -> Error { ET_WITH_LLM(return load_file(path, tokenizer_path, options, out);) });
+  return et_llm_load_file_with_special_tokens(path, tokenizer_path, nullptr, 0, options, out, error);
+}
+
+et_status et_llm_load_file_with_special_tokens([[maybe_unused]] const char* path,
+                                               [[maybe_unused]] const char* tokenizer_path,
+                                               [[maybe_unused]] const char* const* special_tokens,
+                                               [[maybe_unused]] size_t count,
+                                               [[maybe_unused]] const et_options* options, et_llm** out,
+                                               et_error** error) {
+  return call_for(out, error, [&]() -> Error {
+    ET_WITH_LLM(return load_file(path, tokenizer_path, special_tokens, count, options, out);)
+  });
 }
 
 void et_llm_free(et_llm* llm) {

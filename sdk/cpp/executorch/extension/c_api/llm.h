@@ -47,6 +47,11 @@ typedef struct et_llm et_llm;
  * tokenizer inside the program. Of `options`, which may be NULL, the load mode and the data files count. */
 ET_API et_status et_llm_load_file(const char* path, const char* tokenizer_path, const et_options* options, et_llm** out,
                                   et_error** error);
+/** The same for a tokenizer of tiktoken: `count` texts of special tokens, in the order of their numbers, instead of
+ * Llama 3's. Other tokenizers have theirs in the file; for them and with a count of 0 it is et_llm_load_file. (1.5) */
+ET_API et_status et_llm_load_file_with_special_tokens(const char* path, const char* tokenizer_path,
+                                                      const char* const* special_tokens, size_t count,
+                                                      const et_options* options, et_llm** out, et_error** error);
 ET_API void et_llm_free(et_llm* llm);
 
 /** Receives a piece of the answer: `size` bytes of whole UTF-8 characters, and a NUL. They are valid until the function

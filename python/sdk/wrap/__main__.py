@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Write a class for a program: its methods as functions in Kotlin, Swift or C++."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from sdk.command import OK, CommandError, Parser, describe, existing, finish, print_json, write_bytes
+
+_EPILOG = """\
+The export writes such a class with --wrapper, and knows the names of the inputs and the sizes of dynamic dimensions. A
+program has neither: inputs are called input_0, input_1 and so on, and a dimension of a dynamic tensor may have any size
+up to its largest.
+
+examples
+  sdk wrap net.pte --language swift                     writes Net.swift beside net.pte
+  sdk wrap net.pte --language kotlin --package com.example.models --output Net.kt
+"""
+
+
+def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.wrap") -> int:
+    """Writes the class; returns the exit status."""
+    parser = Parser(prog, __doc__ or "", "never", _EPILOG)
+    parser.add_argument("program", type=Path, help="a program (.pte)")
+    parser.add_argument("--language", required=True, choices=("kotlin", "swift", "cpp"), help="the language")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="the source file (beside the program)")
+    parser.add_argument("--name", type=_identifier, help="the class (after the program's file)")
+    parser.add_argument("--package", default="model", help="package in Kotlin, namespace in C++ (model)")
+    return finish(parser, argv, _run)
+
+
+def _identifier(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_]\w*", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"expected the name of a class, such as Net; found `{text}`")
+    return text
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        from sdk.exir._serialize._program import deserialize_pte_binary
+        from sdk.export.wrappers import LANGUAGES, describe_program, render, wrapper_name
+    except ModuleNotFoundError as error:
+        if error.name != "jinja2":
+            raise
+        raise CommandError("this needs jinja2: pip install 'pte-sdk[export]'") from None
+    file = existing(options.program)
+    try:
+        program = deserialize_pte_binary(file.read_bytes()).program
+    except ValueError as error:
+        raise CommandError(f"`{file}` is no program (.pte) that can be read: {describe(error)}") from error
+    name = options.name or wrapper_name(file.name)
+    output = options.output or file.with_name(name + LANGUAGES[options.language])
+    text = render(describe_program(program, file), options.language, name, options.package)
+    write_bytes(output, text.encode())
+    if options.json:
+        print_json({"class": name, "file": str(output)})
+    else:
+        print(f"{output}: {name}")
+    return OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import CExecuTorch
+import ExecuTorch
+
+/// How an answer is generated: `Config { $0.temperature = 0; $0.maximumNewTokens = 64 }`.
+public final class Config {
+  /// Whether the callback receives the prompt first.
+  public var isEchoEnabled: Bool = true
+  /// The most tokens of the answer; -1: what the context has room for.
+  public var maximumNewTokens: Int = -1
+  /// Whether this is a run that prepares later ones: the callback receives nothing.
+  public var isWarming: Bool = false
+  /// The most tokens of prompt and answer together; -1: all of the context.
+  public var sequenceLength: Int = -1
+  /// 0: always the likeliest token; higher values make the answer more random.
+  public var temperature: Double = 0.8
+  /// The number of begin tokens before the prompt.
+  public var bosCount: Int = 0
+  /// The number of end tokens after it.
+  public var eosCount: Int = 0
+
+  public init() {}
+
+  public init(_ block: (Config) -> Void) {
+    block(self)
+  }
+
+  public func copy() -> Config {
+    Config {
+      $0.isEchoEnabled = isEchoEnabled
+      $0.maximumNewTokens = maximumNewTokens
+      $0.isWarming = isWarming
+      $0.sequenceLength = sequenceLength
+      $0.temperature = temperature
+      $0.bosCount = bosCount
+      $0.eosCount = eosCount
+    }
+  }
+
+  /// An `et_llm_config`, the caller's.
+  func make() throws -> OpaquePointer {
+    var made: OpaquePointer?
+    try check { et_llm_config_create(&made, $0) }
+    let config = made!
+    let integers = [
+      ("echo", isEchoEnabled ? 1 : 0), ("max_new_tokens", maximumNewTokens), ("seq_len", sequenceLength),
+      ("num_bos", bosCount), ("num_eos", eosCount),
+    ]
+    do {
+      for (name, value) in integers {
+        try check { et_llm_config_set_int(config, name, Int64(value), $0) }
+      }
+      try check { et_llm_config_set_double(config, "temperature", temperature, $0) }
+    } catch {
+      et_llm_config_free(config)
+      throw error
+    }
+    return config
+  }
+}
