@@ -49,7 +49,11 @@ OPERATORS: dict[str, tuple[nn.Module, Inputs]] = {
     "convolution of a line": (nn.Conv1d(5, 8, 3), (ROWS,)),
     "convolution and batch norm": (nn.Sequential(nn.Conv2d(8, 4, 1), nn.BatchNorm2d(4), nn.ReLU6()), (IMAGE,)),
     "batch norm": (nn.BatchNorm2d(8), (IMAGE,)),
-    "pools": (nn.Sequential(nn.MaxPool2d(3, 2, 1), nn.AvgPool2d(3, 2, 1), nn.AdaptiveAvgPool2d(1)), (IMAGE,)),
+    "adaptive pool": (nn.AdaptiveAvgPool2d((1, 3)), (torch.linspace(-2, 2, 120).reshape(1, 4, 5, 6).sin(),)),
+    "pools": (
+        nn.Sequential(nn.MaxPool2d(3, 2, 1), nn.AvgPool2d(3, 2, 1), nn.AdaptiveAvgPool2d(1)),
+        (IMAGE,),
+    ),
     "bilinear": (nn.Upsample(scale_factor=2, mode="bilinear"), (IMAGE,)),
     "prelu": (nn.PReLU(8), (IMAGE,)),
     "functions": (Call(functions), (ROWS,)),

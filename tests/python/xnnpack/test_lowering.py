@@ -139,6 +139,12 @@ WHOLE: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
     "average pool that counts its padding": (nn.AvgPool2d(3, 1, 1), IMAGE),
     "average pool that counts the padding of its rows": (nn.AvgPool2d((5, 2), (2, 1), (2, 0)), IMAGE),
     "global average pool": (nn.AdaptiveAvgPool2d(1), IMAGE),
+    "adaptive average pool": (nn.AdaptiveAvgPool2d((2, 4)), IMAGE),
+    "adaptive average pool of single rows": (nn.AdaptiveAvgPool2d((8, 2)), IMAGE),
+    "adaptive average pool that changes nothing": (
+        nn.Sequential(nn.ReLU(), nn.AdaptiveAvgPool2d(8), nn.Conv2d(4, 2, 3)),
+        IMAGE,
+    ),
     "mean without its dimensions": (Call(lambda x: x.mean([-1, -2])), IMAGE),
     "softmax": (nn.Softmax(-1), ROWS),
     "cat": (Call(lambda x: torch.cat([x, x * 2, x + 1], 1)), IMAGE),
@@ -191,6 +197,16 @@ def test_padding_of_average_pools(window: Any, stride: Any, padding: Any, counts
     for count, height in ((2, 8), (1, 4), (4, 33), (3, 10)):
         x = torch.randn(count, 19, height, 9)
         torch.testing.assert_close(method.execute((x,))[0], model(x), rtol=1e-5, atol=1e-6)
+
+
+def test_adaptive_pools_with_windows_of_several_sizes_are_refused() -> None:
+    """And pools of images whose size is known only when the model runs."""
+    model = nn.AdaptiveAvgPool2d((3, 2))
+    lowered = lower(model, IMAGE)
+    assert len(get_non_lowered_nodes(lowered.exported_program().graph)) == 1
+    check(model, IMAGE, lowered=lowered)
+    dynamic = export(nn.AdaptiveAvgPool2d(2), IMAGE, dynamic_shapes={"input": {2: Dim("h", min=4, max=9)}})
+    assert graphs(to_edge_transform_and_lower(dynamic, partitioner=[XnnpackPartitioner()])) == []
 
 
 def test_clamps_become_limits_of_the_layer_before_them() -> None:

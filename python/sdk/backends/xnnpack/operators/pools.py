@@ -208,18 +208,45 @@ class MeanConfig(XNNPartitionerConfig):
 
 
 class AdaptivePoolConfig(MeanConfig):
+    """Means over windows of one size: over the whole image, or where the result divides it."""
+
     target_names = ("aten._adaptive_avg_pool2d.default",)
+
+    @staticmethod
+    def _window(node: Node) -> tuple[int, int] | None:
+        """Height and width of every window, None if they differ or are known only when the model runs."""
+        image, size = node.args[0].meta["val"].shape[2:], argument(node, 1)
+        if not is_static(image) or any(n == 0 or n % m for n, m in zip(image, size, strict=True)):
+            return None
+        height, width = (n // m for n, m in zip(image, size, strict=True))
+        return height, width
+
+    @staticmethod
+    def _is_mean(node: Node) -> bool:
+        return tuple(argument(node, 1)) == (1, 1)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram | None) -> str | None:
         if rank_of(node) != 4:
             return f"its input has {rank_of(node)} dimensions, and XNNPACK takes 4"
-        size = argument(node, 1)
-        return None if tuple(size) == (1, 1) else f"its output is {size}, and XNNPACK takes (1, 1)"
+        if self._is_mean(node) or self._window(node):
+            return None
+        return f"its output is {argument(node, 1)}, which does not divide the image"
 
     def refusal_in_integers(
         self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
     ) -> str | None:
-        return None
+        return None if self._is_mean(node) else "its output is not (1, 1)"
+
+    def write(self, writer: SubgraphWriter, node: Node) -> None:
+        window = self._window(node)
+        if self._is_mean(node) or window is None:
+            super().write(writer, node)
+        elif window == (1, 1):
+            assert isinstance(node.args[0], Node)
+            writer.alias(node, node.args[0])
+        else:
+            source, result = writer.read(node.args[0], True), writer.result(node, True)
+            writer.add(NODES["AvgPooling2d"](*(0, 0, 0, 0), *window, *window, *(1, 1), source, result))
 
 
 class ResizeConfig(XNNPartitionerConfig):
