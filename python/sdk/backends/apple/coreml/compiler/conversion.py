@@ -24,6 +24,7 @@ from torch.fx import Node
 
 from sdk.backends.apple.coreml._coremltools import coremltools
 from sdk.backends.apple.coreml.compiler import torch_ops
+from sdk.backends.apple.coreml.compiler.memory import checked_in_parts, give_back, separate_garbage
 from sdk.backends.apple.coreml.compiler.settings import Settings
 from sdk.backends.apple.coreml.container import Tree
 from sdk.exir.graph.programs import copy_program
@@ -89,7 +90,7 @@ def convert(program: ExportedProgram, settings: Settings, target: Any) -> Packag
     ct = coremltools()
     torch_ops.register()
     adapted = adapt(program)
-    with quiet():
+    with quiet(), checked_in_parts(), separate_garbage():
         model = ct.convert(
             adapted,
             source="pytorch",
@@ -104,7 +105,9 @@ def convert(program: ExportedProgram, settings: Settings, target: Any) -> Packag
         )
         if settings.quantizer is not None:
             model = ct.optimize.coreml.linear_quantize_weights(model, config=settings.quantizer)
-    return package_of(model)
+        model._mil_program = None  # its operations refer to each other, and to a copy of the weights
+        give_back()
+        return package_of(model)
 
 
 def package_of(model: Any) -> Package:
