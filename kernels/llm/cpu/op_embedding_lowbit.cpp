@@ -15,15 +15,23 @@ using executorch::runtime::tensor_is_default_dim_order;
 
 namespace {
 
-float parameter(const PackedWeights& w, const uint8_t* from, int64_t lane) {
+float half_at(const uint8_t* from, int64_t lane) {
+  executorch::runtime::etensor::Half value;
+  std::memcpy(&value.x, from + lane * 2, sizeof(value.x));
+  return static_cast<float>(value);
+}
+
+// `factors`: those of the block.
+float parameter(const PackedWeights& w, const uint8_t* from, int64_t lane, const uint8_t* factors) {
+  if (w.block_factors) {
+    return half_at(factors, lane) * static_cast<float>(static_cast<int8_t>(from[lane]));
+  }
   if (w.wide_scales) {
     float value;
     std::memcpy(&value, from + lane * 4, sizeof(value));
     return value;
   }
-  executorch::runtime::etensor::Half value;
-  std::memcpy(&value.x, from + lane * 2, sizeof(value.x));
-  return static_cast<float>(value);
+  return half_at(from, lane);
 }
 
 // The integer of a column of a unit, by the layout of packed.h.
@@ -48,10 +56,15 @@ int32_t weight_at(const uint8_t* unit, int bits, int64_t lane, int64_t column) {
 
 void dequantize_row(const PackedWeights& w, int64_t row, float* out) {
   const int64_t lane = row % kTileOutputs, unit = unit_of(w.bits);
-  const uint8_t* group = w.groups_of(row / kTileOutputs);
+  const uint8_t* group = w.blocks_of(row / kTileOutputs);
+  const uint8_t* factors = group;
   for (int64_t g = 0; g < w.groups; ++g, group += w.group_bytes) {
-    const float scale = parameter(w, group, lane);
-    const float minimum = w.has_minima ? parameter(w, group + w.scale_bytes, lane) : 0.0f;
+    if (g % w.block_groups == 0) {
+      factors = group;
+      group += w.factor_bytes;
+    }
+    const float scale = parameter(w, group, lane, factors);
+    const float minimum = w.has_minima ? parameter(w, group + w.scale_bytes, lane, factors + kTileOutputs * 2) : 0.0f;
     const uint8_t* weights = group + w.scale_bytes * (w.has_minima ? 2 : 1);
     const int64_t count = std::min(w.group, w.columns - g * w.group);
     for (int64_t k = 0; k < count; ++k) {

@@ -21,6 +21,7 @@ struct Shape {
   int bits;
   int32_t group, rows, columns;
   bool minima = false, row_activations = false, wide = false;
+  int32_t block_groups = 0;  // 0: scales stand alone
 };
 
 // Weights, and their packed form by the layout in packed.h.
@@ -36,6 +37,15 @@ struct Weights {
       q.push_back(static_cast<uint8_t>(random(1u << s.bits)));
     }
     for (int32_t i = 0; i < s.rows * groups; ++i) {  // few bits, so that float16 holds them
+      if (s.block_groups > 0) {
+        if (i % s.block_groups == 0) {
+          factor.push_back(static_cast<float>(random(60) + 4) / 4096.0f);
+          minimum_factor.push_back(static_cast<float>(random(60) + 4) / 4096.0f);
+        }
+        scale.push_back(factor.back() * (static_cast<float>(random(256)) - 128.0f));
+        minimum.push_back(s.minima ? minimum_factor.back() * (static_cast<float>(random(256)) - 128.0f) : 0.0f);
+        continue;
+      }
       scale.push_back(static_cast<float>(random(60) + 4) / 64.0f);
       minimum.push_back(s.minima ? static_cast<float>(random(64)) / 32.0f : 0.0f);
     }
@@ -61,9 +71,9 @@ struct Weights {
     append(&bytes, kPackedMagic);
     append(&bytes, static_cast<uint8_t>(shape.bits));
     append(&bytes, static_cast<uint8_t>((shape.minima ? kMinima : 0) | (shape.row_activations ? kRowActivations : 0) |
-                                        (shape.wide ? kWideScales : 0)));
+                                        (shape.wide ? kWideScales : 0) | (shape.block_groups > 0 ? kBlockFactors : 0)));
     append(&bytes, static_cast<uint16_t>(zero_point));
-    for (const int32_t number : {shape.group, shape.rows, shape.columns}) {
+    for (const int32_t number : {shape.group, shape.rows, shape.columns, shape.block_groups}) {
       append(&bytes, static_cast<uint32_t>(number));
     }
     bytes.resize(kPackedHeaderBytes);
@@ -83,11 +93,28 @@ struct Weights {
         append(bytes, static_cast<float>(sum));
       }
     }
+    const int32_t block_groups = std::max(shape.block_groups, 1);
     for (int32_t g = 0; g < groups; ++g) {
-      for (const std::vector<float>* numbers : {&scale, &minimum}) {
-        for (int32_t row = first; row < first + 16 && (numbers == &scale || shape.minima); ++row) {
-          const float number = row < shape.rows ? (*numbers)[static_cast<size_t>(row * groups + g)] : 0.0f;
-          shape.wide ? append(bytes, number) : append(bytes, half_of(number));
+      const auto factor_of = [&](const std::vector<float>& factors, int32_t row) {
+        return row < shape.rows ? factors[static_cast<size_t>((row * groups + g) / block_groups)] : 0.0f;
+      };
+      for (const bool minima : {false, true}) {
+        for (int32_t row = first; row < first + 16 && shape.block_groups > 0 && g % block_groups == 0; ++row) {
+          if (!minima || shape.minima) {
+            append(bytes, half_of(factor_of(minima ? minimum_factor : factor, row)));
+          }
+        }
+      }
+      for (const bool minima : {false, true}) {
+        for (int32_t row = first; row < first + 16 && (!minima || shape.minima); ++row) {
+          const auto& numbers = minima ? minimum : scale;
+          const float number = row < shape.rows ? numbers[static_cast<size_t>(row * groups + g)] : 0.0f;
+          if (shape.block_groups > 0) {
+            const float divisor = row < shape.rows ? factor_of(minima ? minimum_factor : factor, row) : 1.0f;
+            append(bytes, static_cast<int8_t>(number / divisor));
+          } else {
+            shape.wide ? append(bytes, number) : append(bytes, half_of(number));
+          }
         }
       }
       for (int32_t column = g * shape.group; column < (g + 1) * shape.group;
@@ -124,6 +151,7 @@ struct Weights {
   int32_t groups;
   std::vector<uint8_t> q;
   std::vector<float> scale, minimum;
+  std::vector<float> factor, minimum_factor;  // of the blocks of each row
 };
 
 class LowBitTest : public KernelTest {
@@ -229,6 +257,12 @@ const Shape kShapes[] = {
     {5, 32, 16, 160, true, false, true},
     {6, 16, 19, 48, false, false, true},
     {7, 64, 3, 129, false, true, true},
+    {4, 32, 1, 256, true, false, false, 8},  // Q4_K
+    {4, 32, 33, 512, true, false, false, 8},
+    {5, 32, 16, 768, true, false, false, 8},    // Q5_K
+    {6, 16, 15, 256, false, false, false, 16},  // Q6_K
+    {6, 16, 17, 1024, false, false, false, 16},
+    {8, 4, 18, 36, true, true, false, 3},
 };
 
 /// QNT-07: each number of bits; rows and columns around those of tiles, units and groups; from one row on.
@@ -304,11 +338,20 @@ TEST_F(LowBitTest, RefusesWhatDoesNotFit) {
   fails({});
   fails({good.begin(), good.end() - 1});
   fails({good.begin(), good.begin() + 63});
-  for (const size_t at : {0, 4, 5, 7, 8, 9, 12, 16, 19}) {  // magic, bits, flags, zero point, group, rows, columns
+  // Magic, bits, flags, zero point, group, rows, columns, groups of a block.
+  for (const size_t at : {0, 4, 5, 7, 8, 9, 12, 16, 19, 20, 23}) {
     std::vector<uint8_t> wrong = good;
     wrong[at] = 0xFF;
     fails(wrong);
   }
+  std::vector<uint8_t> in_blocks = Weights({4, 32, 17, 64, true, false, false, 2}).packed();
+  for (const uint8_t count : {0, 1, 3, 4}) {  // groups of a block: none, fewer, no divisor, more than there are
+    in_blocks[20] = count;
+    fails(in_blocks);
+  }
+  in_blocks[20] = 2;
+  in_blocks[5] |= kWideScales;
+  fails(in_blocks);
   linear_8bit_act_out(ctx, x, packed, 32, 16, 64, out);
   expect_failure();
   linear_packed_out(ctx, tf.zeros({1, 63}), packed, 32, 17, 64, out);
@@ -334,17 +377,18 @@ TEST_F(LowBitTest, NoRows) {
 #ifdef ET_USE_THREADPOOL
 TEST_F(LowBitTest, ThreadsDoNotChangeResults) {
   using ::executorch::extension::threadpool::get_threadpool;
-  const Weights weights({4, 32, 1000, 608, true});
-  const Tensor packed = bytes_of(weights);
-  for (const int32_t rows : {1, 3, 37, 130}) {
-    const Tensor x = tf.make({rows, 608}, activations(rows, 608));
-    Tensor one = tf.zeros({rows, 1000});
-    for (const uint32_t threads : {1u, 2u, 3u, 8u}) {
-      ASSERT_TRUE(get_threadpool()->_unsafe_reset_threadpool(threads));
-      Tensor out = tf.full({rows, 1000}, kNaN);
-      linear_8bit_act_out(ctx, x, packed, 32, 1000, 608, threads == 1 ? one : out);
-      if (threads > 1) {
-        ASSERT_EQ(std::memcmp(one.const_data_ptr(), out.const_data_ptr(), one.nbytes()), 0) << threads << " threads";
+  for (const Shape& s : {Shape{4, 32, 1000, 608, true}, Shape{6, 16, 500, 512, false, false, false, 16}}) {
+    const Tensor packed = bytes_of(Weights(s));
+    for (const int32_t rows : {1, 3, 37, 130}) {
+      const Tensor x = tf.make({rows, s.columns}, activations(rows, s.columns));
+      Tensor one = tf.zeros({rows, s.rows});
+      for (const uint32_t threads : {1u, 2u, 3u, 8u}) {
+        ASSERT_TRUE(get_threadpool()->_unsafe_reset_threadpool(threads));
+        Tensor out = tf.full({rows, s.rows}, kNaN);
+        linear_8bit_act_out(ctx, x, packed, s.group, s.rows, s.columns, threads == 1 ? one : out);
+        if (threads > 1) {
+          ASSERT_EQ(std::memcmp(one.const_data_ptr(), out.const_data_ptr(), one.nbytes()), 0) << threads << " threads";
+        }
       }
     }
   }

@@ -13,6 +13,7 @@ from sdk.examples.models.llama.llama_transformer import Transformer, construct_t
 from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.extension.llm.export.checkpoint import hugging_face_args, hugging_face_weights, load_model, set_weights
 from sdk.extension.llm.export.gguf import ExportableGGUFTensor
+from sdk.extension.llm.export.gguf._blocks import FORMATS
 
 SMALL = {
     "vocab_size": 96,
@@ -78,8 +79,33 @@ def both(name: str, **overrides: Any) -> tuple[Any, Transformer]:
 def small(**fields: Any) -> Transformer:
     """A model whose rows are whole blocks."""
     torch.manual_seed(1)
-    common = {"dim": 64, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "vocab_size": 96, "hidden_dim": 128}
-    return construct_transformer(ModelArgs(**common, max_context_len=40, generate_full_logits=True, **fields)).eval()
+    common: dict[str, Any] = {
+        "dim": 64,
+        "n_layers": 2,
+        "n_heads": 4,
+        "n_kv_heads": 2,
+        "vocab_size": 96,
+        "hidden_dim": 128,
+    }
+    common |= {"max_context_len": 40, "generate_full_logits": True}
+    return construct_transformer(ModelArgs(**{**common, **fields})).eval()
+
+
+def blocks(type: str, rows: int, columns: int, seed: int = 0, size: float = 0.01) -> ExportableGGUFTensor:
+    """Random blocks of a GGUF type whose float16 scales are from 0.1 to 1.1 times `size`.
+
+    Factors of minima are so much larger that the mean of the weights of Q4_K and Q5_K is near 0, as in a model.
+    """
+    format = FORMATS[type]
+    generator = torch.Generator().manual_seed(seed)
+    raw = torch.randint(0, 256, (rows, columns // format.weights, format.bytes), dtype=torch.uint8, generator=generator)
+    halves = {"q4_1": {0: 1.0, 2: 1.0}, "q5_1": {0: 1.0, 2: 1.0}, "q6_k": {208: 1.0}}
+    halves |= {"q4_k": {0: 1.0, 2: 7.5}, "q5_k": {0: 1.0, 2: 15.5}}
+    for offset, times in halves.get(type, {0: 1.0}).items():
+        scales = (torch.rand(rows, columns // format.weights, 1, generator=generator) + 0.1) * size * times
+        scales = scales.half()
+        raw[..., offset : offset + 2] = scales.view(torch.uint8)
+    return ExportableGGUFTensor.from_raw(raw.reshape(rows, -1), type, torch.float32)
 
 
 def dequantised(file: Path, context: int) -> Transformer:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
-from language_models import small
+from language_models import blocks, small
 from torch import Tensor, nn
 from torchao.quantization.granularity import PerAxis, PerGroup
 from torchao.quantization.quant_api import (
@@ -18,26 +19,13 @@ from torchao.quantization.quant_api import (
 )
 
 from sdk.exir import to_edge_transform_and_lower
-from sdk.extension.llm.custom_ops import low_bit  # noqa: F401, registers the operators
+from sdk.extension.llm.custom_ops import low_bit
 from sdk.extension.llm.custom_ops.packed import LowBitMatrix, pack, unpack
-from sdk.extension.llm.export.gguf import ExportableGGUFTensor
 from sdk.extension.llm.export.gguf._blocks import FORMATS
 from sdk.extension.llm.export.low_bit import PackedEmbedding, PackedLinear, matrix_of, pack_linear
 from sdk.runtime import Runtime
 
 BITS = range(1, 9)
-
-
-def blocks(type: str, rows: int, columns: int, seed: int = 0) -> ExportableGGUFTensor:
-    """Random blocks of a GGUF type with scales that are not NaN."""
-    format = FORMATS[type]
-    generator = torch.Generator().manual_seed(seed)
-    raw = torch.randint(0, 256, (rows, columns // format.weights, format.bytes), dtype=torch.uint8, generator=generator)
-    halves = {"q4_1": [0, 2], "q5_1": [0, 2], "q4_k": [0, 2], "q5_k": [0, 2], "q6_k": [208]}.get(type, [0])
-    for offset in halves:
-        scales = torch.rand(rows, columns // format.weights, 1, generator=generator).half() * 0.01 + 0.001
-        raw[..., offset : offset + 2] = scales.view(torch.uint8)
-    return ExportableGGUFTensor.from_raw(raw.reshape(rows, -1), type, torch.float32)
 
 
 def matrix(bits: int, rows: int, columns: int, group: int, minima: bool = False, row: bool = False) -> LowBitMatrix:
@@ -63,11 +51,39 @@ def test_packing_keeps_every_weight(bits: int, group: int):
         assert found.row_activations == row
 
 
-def test_a_group_of_six_is_refused():
+@pytest.mark.parametrize("type", ["q4_k", "q5_k", "q6_k"])
+@pytest.mark.parametrize("rows, columns", [(1, 256), (15, 512), (17, 256), (32, 1280)])
+def test_blocks_of_256_multiply_as_their_definition(type: str, rows: int, columns: int):
+    """QNT-07: rows around those of a tile, one and several tokens; int8 activations with a scale a group."""
+    weight = blocks(type, rows, columns, seed=rows)
+    m = matrix_of(weight)
+    packed, plain = pack(m), weight.dequantize().double()
+    assert torch.equal(unpack(packed).dequantize().double(), plain)
+    for tokens in (1, 2, 3, 9):
+        x = torch.randn(tokens, columns, generator=torch.Generator().manual_seed(tokens))
+        # Sums of float32 in any order are as near as this to those of float64.
+        bound = 1e-6 * (x.double().abs() @ plain.abs().t()).max().item() + 1e-6 * columns**0.5
+        exact = run(PackedLinear(m, None, packed, True), x).double()
+        torch.testing.assert_close(exact, x.double() @ plain.t(), rtol=0, atol=bound)
+        eight = run(PackedLinear(m, None, packed, False), x).double()
+        rounded = low_bit.quantized_activations(x, m.group)
+        torch.testing.assert_close(eight, rounded @ plain.t(), rtol=0, atol=bound)
+
+
+def test_what_cannot_be_packed_is_refused():
     with pytest.raises(ValueError, match="groups of 6 weights cannot be packed; expected a multiple of 4"):
         pack(matrix(4, 3, 12, 6))
     with pytest.raises(ValueError, match="no packed weights"):
         unpack(torch.zeros(80, dtype=torch.uint8))
+    of_blocks = matrix_of(blocks("q4_k", 2, 512))
+    assert of_blocks.factors is not None
+    with pytest.raises(ValueError, match="16 groups of a row cannot be 3 blocks"):
+        pack(replace(of_blocks, factors=of_blocks.factors[:, :1].repeat(1, 3, 1)))
+    with pytest.raises(ValueError, match="16 groups of a row cannot be 0 blocks"):
+        pack(replace(of_blocks, factors=of_blocks.factors[:, :0]))
+    of_512 = replace(of_blocks, group=512, scale=of_blocks.scale[:, :1], minimum=None, factors=of_blocks.factors[:, :1])
+    with pytest.raises(ValueError, match="groups of 512 weights with factors cannot be packed; expected at most 256"):
+        pack(of_512)
 
 
 @pytest.mark.parametrize("type", FORMATS)
@@ -80,6 +96,11 @@ def test_gguf_blocks_are_taken_over_exactly(type: str):
     if type in ("q4_0", "q4_1", "q5_0", "q5_1", "q8_0"):
         # The fifth bits of Q5 are packed like the others, so that all of these have as many bytes as in the file.
         assert packed.numel() == weight.raw.numel() + 64
+    else:
+        # Of 256 weights: their bits, a byte for each scale and minimum, and the float16 of the block. A file packs the
+        # scales and minima of Q4_K and Q5_K in 6 bits.
+        size = {"q4_k": 128 + 16 + 4, "q5_k": 160 + 16 + 4, "q6_k": 192 + 16 + 2}[type]
+        assert packed.numel() - 64 == 48 * 2 * size <= 1.03 * weight.raw.numel()
     linear, table = PackedLinear(m, None, packed, True), PackedEmbedding(m, packed)
     indices = torch.tensor([[0, 47], [16, 15]])
     assert torch.equal(run(table, indices), weight.dequantize()[indices])
@@ -115,15 +136,15 @@ def test_layers_of_torchao_compute_what_they_do_in_eager(bits: int, group: int):
 
 def test_projections_of_one_input_become_one_layer():
     """QNT-07: queries, keys and values, gate and up projection; a layer of another type stays by itself."""
-    for types in (("q4_0", "q4_0", "q4_0"), ("q4_0", "q4_0", "q8_0")):
-        model = small(attention_qkv_bias=True)
+    for types in (("q4_0", "q4_0", "q4_0"), ("q4_0", "q4_0", "q8_0"), ("q5_k", "q5_k", "q5_k")):
+        model = small(attention_qkv_bias=True, dim=256 if types[0] == "q5_k" else 64)
         attention: Any = model.layers[0].attention
         for i, (name, type) in enumerate(zip(("wq", "wk", "wv"), types, strict=True)):
             layer = getattr(attention, name)
             layer.weight = nn.Parameter(blocks(type, *layer.weight.shape, seed=i), requires_grad=False)
             nn.init.normal_(layer.bias)
         tokens = torch.tensor([[5, 17, 80]])
-        x = torch.randn(1, 3, 64)
+        x = torch.randn(1, 3, model.params.dim)
         with torch.no_grad():
             separate = [PackedLinear(m, layer.bias, pack(m), False)(x) for layer in
                         (attention.wq, attention.wk, attention.wv) for m in (matrix_of(layer.weight),)]  # fmt: skip

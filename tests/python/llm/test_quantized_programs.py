@@ -151,6 +151,17 @@ def test_gguf_blocks_stay_as_they_are(name: str, type: str, tmp_path: Path):
     assert len(program.buffer) < weights + 60_000
 
 
+@pytest.mark.parametrize("type, bits", [("Q4_K", 4), ("Q5_K", 5), ("Q6_K", 6)])
+def test_gguf_blocks_of_256_keep_their_size(type: str, bits: int, tmp_path: Path):
+    """QNT-07: factors of a block and bytes of a group; the program is at most 3 % larger than the file's weights."""
+    model = small(dim=256, hidden_dim=512)
+    path = write_gguf(tmp_path / "model.gguf", model, "llama", type)
+    operators = (f"torchao::_linear_8bit_act_{bits}bit_weight", f"torchao::_shared_embedding_{bits}bit")
+    program = check([f"base.checkpoint={path}", "model.use_sdpa_with_kv_cache=true"], *operators)
+    blocks = sum(p.numel() for p in model.parameters() if p.dim() == 2) // 256
+    assert len(program.buffer) < 1.03 * blocks * {4: 144, 5: 176, 6: 210}[bits] + 60_000
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     "settings, places",

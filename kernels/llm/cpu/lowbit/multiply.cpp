@@ -50,8 +50,9 @@ HWY_INLINE void add_columns(const UnitAt& unit, Vec32 (&sums)[kRows][kVectors]) 
   }
 }
 
-// Vectors [first, first + kVectors) of a tile for a block of kRows rows, of which `stored` exist.
-template <int kBits, int kRows, int kVectors>
+// Vectors [first, first + kVectors) of a tile for a block of kRows rows, of which `stored` exist. kFactors: as
+// PackedWeights::block_factors; without them the loop is shorter.
+template <int kBits, int kRows, int kVectors, bool kFactors>
 HWY_INLINE void multiply_part(const PackedWeights& w, const QuantizedRows& rows, int64_t block, int64_t tile, int first,
                               int64_t stored, float* out) {
   const Tag32 d;
@@ -60,15 +61,28 @@ HWY_INLINE void multiply_part(const PackedWeights& w, const QuantizedRows& rows,
   const int32_t zero_point = w.zero_point - zero_point_shift(kBits);
   const int64_t first_group = block * w.groups * kRows;
   const int8_t* activations = rows.values + block * w.padded_columns() * kRows;
-  const uint8_t* group = w.groups_of(tile);
+  const uint8_t* group = w.blocks_of(tile);
+  int64_t left_in_block = 0;
+  VecFloat factors[kVectors], minimum_factors[kVectors];
   VecFloat totals[kRows][kVectors];
-  for (int i = 0; i < kRows; ++i) {
-    for (int v = 0; v < kVectors; ++v) {
+  for (int v = 0; v < kVectors; ++v) {
+    factors[v] = minimum_factors[v] = hn::Zero(df);
+    for (int i = 0; i < kRows; ++i) {
       totals[i][v] = hn::Zero(df);
     }
   }
-  for (int64_t g = 0; g < w.groups; ++g, group += w.group_bytes) {
+  for (int64_t g = 0; g < w.groups; ++g, --left_in_block, group += w.group_bytes) {
     const int64_t at = first_group + g * kRows;
+    if (kFactors && left_in_block == 0) {
+      for (int v = 0; v < kVectors; ++v) {
+        factors[v] = halves_at(group, first + v);
+        if (w.has_minima) {
+          minimum_factors[v] = halves_at(group + kTileOutputs * 2, first + v);
+        }
+      }
+      group += w.factor_bytes;
+      left_in_block = w.block_groups;
+    }
     Vec32 sums[kRows][kVectors];
     for (int i = 0; i < kRows; ++i) {
       const Vec32 start = hn::Set(d, -zero_point * rows.sums[at + i]);
@@ -84,13 +98,13 @@ HWY_INLINE void multiply_part(const PackedWeights& w, const QuantizedRows& rows,
     }
     activations = unit.activations;
     for (int v = 0; v < kVectors; ++v) {
-      const VecFloat scale = parameters_at(w, group, first + v);
+      const VecFloat scale = parameters_at<kFactors>(w, group, first + v, factors[v]);
       for (int i = 0; i < kRows; ++i) {
         const VecFloat scaled = hn::Mul(scale, hn::Set(df, rows.scales[at + i]));
         totals[i][v] = hn::MulAdd(hn::ConvertTo(df, sums[i][v]), scaled, totals[i][v]);
       }
       if (w.has_minima) {
-        const VecFloat minimum = parameters_at(w, group + w.scale_bytes, first + v);
+        const VecFloat minimum = parameters_at<kFactors>(w, group + w.scale_bytes, first + v, minimum_factors[v]);
         for (int i = 0; i < kRows; ++i) {
           totals[i][v] = hn::NegMulAdd(minimum, hn::Set(df, rows.scaled_sums[at + i]), totals[i][v]);
         }
@@ -116,21 +130,27 @@ HWY_INLINE void multiply_part(const PackedWeights& w, const QuantizedRows& rows,
   }
 }
 
-template <int kBits>
-void multiply_bits(const PackedWeights& w, const QuantizedRows& rows, int64_t begin, int64_t end, float* out) {
+template <int kBits, bool kFactors>
+void multiply_blocks(const PackedWeights& w, const QuantizedRows& rows, int64_t begin, int64_t end, float* out) {
   for (int64_t tile = begin; tile < end; ++tile) {
     for (int64_t block = 0; block < rows.blocks(); ++block) {
       const int64_t first = block * rows.interleave;
       float* to = out + first * w.rows;
       if (rows.interleave == 1) {
-        multiply_part<kBits, 1, kVectorsOfTile>(w, rows, block, tile, 0, 1, to);
+        multiply_part<kBits, 1, kVectorsOfTile, kFactors>(w, rows, block, tile, 0, 1, to);
         continue;
       }
       for (int v = 0; v < kVectorsOfTile; ++v) {
-        multiply_part<kBits, kBlockRows, 1>(w, rows, block, tile, v, rows.rows - first, to);
+        multiply_part<kBits, kBlockRows, 1, kFactors>(w, rows, block, tile, v, rows.rows - first, to);
       }
     }
   }
+}
+
+template <int kBits>
+void multiply_bits(const PackedWeights& w, const QuantizedRows& rows, int64_t begin, int64_t end, float* out) {
+  w.block_factors ? multiply_blocks<kBits, true>(w, rows, begin, end, out)
+                  : multiply_blocks<kBits, false>(w, rows, begin, end, out);
 }
 
 // Calls F<bits>(args...).
@@ -197,7 +217,7 @@ HWY_INLINE void add_float_unit(const FloatRows& rows, VecFloat scale, VecFloat o
 }
 
 // `x`: kFloatRows rows, of which `stored` are stored; the last group's columns are in `ends` where they must be padded.
-template <int kBits>
+template <int kBits, bool kFactors>
 void multiply_float_part(const PackedWeights& w, const float* const (&x)[kFloatRows],
                          const float (&ends)[kFloatRows][kMaxGroup], int64_t tile, int vector, int64_t stored,
                          float* out) {
@@ -207,16 +227,26 @@ void multiply_float_part(const PackedWeights& w, const float* const (&x)[kFloatR
     total = hn::Zero(df);
   }
   FloatRows rows;
-  const uint8_t* group = w.groups_of(tile);
-  for (int64_t g = 0; g < w.groups; ++g, group += w.group_bytes) {
+  const uint8_t* group = w.blocks_of(tile);
+  int64_t left_in_block = 0;
+  VecFloat factor = hn::Zero(df), minimum_factor = hn::Zero(df);
+  for (int64_t g = 0; g < w.groups; ++g, --left_in_block, group += w.group_bytes) {
     const bool whole = (g + 1) * w.group <= w.columns;
+    if (kFactors && left_in_block == 0) {
+      factor = halves_at(group, vector);
+      if (w.has_minima) {
+        minimum_factor = halves_at(group + kTileOutputs * 2, vector);
+      }
+      group += w.factor_bytes;
+      left_in_block = w.block_groups;
+    }
     for (int i = 0; i < kFloatRows; ++i) {
       rows.x[i] = whole ? x[i] + g * w.group : ends[i];
     }
-    const VecFloat scale = parameters_at(w, group, vector);
+    const VecFloat scale = parameters_at<kFactors>(w, group, vector, factor);
     const uint8_t* unit = group + w.scale_bytes * (w.has_minima ? 2 : 1) + vector * kLanes32 * 4;
-    const VecFloat offset =
-        w.has_minima ? parameters_at(w, group + w.scale_bytes, vector) : hn::Set(df, static_cast<float>(w.zero_point));
+    const VecFloat offset = w.has_minima ? parameters_at<kFactors>(w, group + w.scale_bytes, vector, minimum_factor)
+                                         : hn::Set(df, static_cast<float>(w.zero_point));
     for (int64_t k = 0; k < w.group; k += unit_of(kBits)) {
       if (w.has_minima) {
         add_float_unit<kBits, true, 0>(rows, scale, offset, unit, k, totals);
@@ -248,7 +278,8 @@ void multiply_float_bits(const PackedWeights& w, const float* x, int64_t rows, i
     }
     for (int64_t tile = begin; tile < end; ++tile) {
       for (int v = 0; v < kVectorsOfTile; ++v) {
-        multiply_float_part<kBits>(w, from, ends, tile, v, rows - first, out + first * w.rows);
+        const auto part = w.block_factors ? multiply_float_part<kBits, true> : multiply_float_part<kBits, false>;
+        part(w, from, ends, tile, v, rows - first, out + first * w.rows);
       }
     }
   }

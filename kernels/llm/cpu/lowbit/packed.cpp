@@ -25,22 +25,34 @@ bool parse(const uint8_t* header, PackedWeights* weights) {
   weights->has_minima = (flags & kMinima) != 0;
   weights->row_activations = (flags & kRowActivations) != 0;
   weights->wide_scales = (flags & kWideScales) != 0;
+  weights->block_factors = (flags & kBlockFactors) != 0;
   weights->zero_point = read<uint16_t>(header + 6);
   weights->group = read<uint32_t>(header + 8);
   weights->rows = read<uint32_t>(header + 12);
   weights->columns = read<uint32_t>(header + 16);
-  if (read<uint32_t>(header) != kPackedMagic || weights->bits < 1 || weights->bits > 8 || flags > 7 ||
+  weights->block_groups = read<uint32_t>(header + 20);
+  if (read<uint32_t>(header) != kPackedMagic || weights->bits < 1 || weights->bits > 8 || flags > 15 ||
       weights->zero_point > 255 || weights->group < 1 || weights->group > kMaxGroup ||
       weights->group % unit_of(weights->bits) != 0) {
     return false;
   }
   weights->groups = (weights->columns + weights->group - 1) / weights->group;
+  if (weights->block_factors != (weights->block_groups != 0) || (weights->block_factors && weights->wide_scales)) {
+    return false;
+  }
+  if (!weights->block_factors) {
+    weights->block_groups = weights->groups;
+  } else if (weights->groups % weights->block_groups != 0) {
+    return false;
+  }
   weights->tiles = (weights->rows + kTileOutputs - 1) / kTileOutputs;
-  weights->scale_bytes = kTileOutputs * (weights->wide_scales ? 4 : 2);
-  weights->group_bytes =
-      weights->scale_bytes * (weights->has_minima ? 2 : 1) + kTileOutputs * weights->group * weights->bits / 8;
+  const int64_t parameters = weights->has_minima ? 2 : 1;
+  weights->scale_bytes = kTileOutputs * (weights->block_factors ? 1 : weights->wide_scales ? 4 : 2);
+  weights->factor_bytes = weights->block_factors ? kTileOutputs * 2 * parameters : 0;
+  weights->group_bytes = weights->scale_bytes * parameters + kTileOutputs * weights->group * weights->bits / 8;
   // At most 2^32 columns of 512 bytes and a little more for each 16 rows: no overflow below 2^28 tiles.
-  weights->tile_bytes = (weights->row_activations ? kTileOutputs * 4 : 0) + weights->groups * weights->group_bytes;
+  weights->tile_bytes = (weights->row_activations ? kTileOutputs * 4 : 0) + weights->groups * weights->group_bytes +
+                        weights->blocks() * weights->factor_bytes;
   return true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Matrices of 1- to 8-bit weights, in groups that share a scale, packed for the kernels of this folder.
 //
-// Python packs them (sdk/extension/llm/custom_ops/low_bit.py); the layout below is the contract. Everything is
+// Python packs them (sdk/extension/llm/custom_ops/packed.py); the layout below is the contract. Everything is
 // little-endian.
 //
 // A header of 64 bytes:
@@ -12,17 +12,23 @@
 //    8  uint32  group: weights of a row that share a scale; a multiple of unit_of(bits), at most kMaxGroup
 //   12  uint32  rows, n
 //   16  uint32  columns, k
-//   20          zeros
+//   20  uint32  groups of a block (only with kBlockFactors, else 0), of which a row has a whole number
+//   24          zeros
 //
 // Then the rows in tiles of 16, the last one padded with rows of zeros, and within a tile the columns in groups, the
 // last one padded with columns of zeros. A tile has
 //   float[16]         the sum of each row's weights (only with kRowActivations), then for each group:
-//   scale[16]         float16, or float32 with kWideScales
+//   scale[16]         float16, or float32 with kWideScales, or int8 with kBlockFactors
 //   minimum[16]       of the same type, only with kMinima
 //   the weights, in units of unit_of(bits) columns. A unit has a plane of 4 bits, of 2 bits and of 1 bit, as the number
 //   of bits is the sum of these; 8 bits are whole bytes. Weight [row r, column 4 j + i] belongs to byte 4 r + i: of
 //   64-byte block j for whole bytes; else in a plane of b bits, of block j / (8 / b), from bit (j % (8 / b)) * b on.
 //   Low planes hold the high bits: 6 = 4 + 2 is (low 4 bits) | (2 bits) << 4.
+//
+// With kBlockFactors, as in ggml's Q4_K, Q5_K and Q6_K, a block of groups begins with
+//   float16[16]       the factor of its scales
+//   float16[16]       that of its minima, only with kMinima
+// and a scale or minimum is this factor times the int8 of the group, which float32 holds exactly.
 //
 // A weight means scale * u - minimum, or scale * (u - zero point).
 #pragma once
@@ -42,6 +48,7 @@ enum PackedFlags : uint8_t {
   kMinima = 1,
   kRowActivations = 2,  ///< int8 activations have one scale and one zero point a row, else a scale a group
   kWideScales = 4,
+  kBlockFactors = 8,  ///< not with kWideScales
 };
 
 /// The columns of a unit: as many as fill a 64-byte block of the plane with the fewest bits.
@@ -55,21 +62,26 @@ struct PackedWeights {
   bool has_minima;
   bool row_activations;
   bool wide_scales;
+  bool block_factors;
   int32_t zero_point;
   int64_t group;
   int64_t rows;
   int64_t columns;
-  int64_t groups;  ///< of a row
+  int64_t groups;        ///< of a row
+  int64_t block_groups;  ///< groups of a block; without factors a row is one block
+  int64_t factor_bytes;  ///< of the factors of a block
   int64_t tiles;
   int64_t scale_bytes;  ///< of the scales of a group
   int64_t group_bytes;
   int64_t tile_bytes;
   const uint8_t* data;  ///< of the first tile
 
+  /// The blocks of a row.
+  int64_t blocks() const { return block_groups == 0 ? 0 : groups / block_groups; }
   int64_t padded_columns() const { return groups * group; }
   const uint8_t* tile(int64_t number) const { return data + number * tile_bytes; }
-  /// The first group of a tile.
-  const uint8_t* groups_of(int64_t number) const { return tile(number) + (row_activations ? kTileOutputs * 4 : 0); }
+  /// The first block of a tile.
+  const uint8_t* blocks_of(int64_t number) const { return tile(number) + (row_activations ? kTileOutputs * 4 : 0); }
 };
 
 /// Reads a header. Reports as InvalidArgument what is not a packed matrix of n rows and k columns, or has not the bytes

@@ -113,15 +113,25 @@ HWY_INLINE Vec32 dot4(VecByte weights, hn::Vec<hn::Repartition<int8_t, Tag32>> a
 #endif
 }
 
-/// Scales or minima of the outputs of a vector, which is number `vector` of a tile.
-HWY_INLINE VecFloat parameters_at(const PackedWeights& weights, const uint8_t* from, int vector) {
-  const TagFloat d;
-  if (weights.wide_scales) {
-    return hn::BitCast(d, hn::LoadU(TagByte(), from + vector * kLanes32 * 4));
-  }
+/// Numbers in float16 of the outputs of a vector, which is number `vector` of a tile.
+HWY_INLINE VecFloat halves_at(const uint8_t* from, int vector) {
   const hn::Rebind<hwy::float16_t, TagFloat> d16;
   const hn::Repartition<uint8_t, decltype(d16)> d8;
-  return hn::PromoteTo(d, hn::BitCast(d16, hn::LoadU(d8, from + vector * kLanes32 * 2)));
+  return hn::PromoteTo(TagFloat(), hn::BitCast(d16, hn::LoadU(d8, from + vector * kLanes32 * 2)));
+}
+
+/// Scales or minima of the outputs of a vector. `factor`: that of their block, where kFactors says that there is one.
+template <bool kFactors>
+HWY_INLINE VecFloat parameters_at(const PackedWeights& weights, const uint8_t* from, int vector, VecFloat factor) {
+  const TagFloat d;
+  if constexpr (kFactors) {
+    const hn::Rebind<int8_t, Tag32> d8;
+    const auto numbers = hn::LoadU(d8, reinterpret_cast<const int8_t*>(from) + vector * kLanes32);
+    return hn::Mul(hn::ConvertTo(d, hn::PromoteTo(Tag32(), numbers)), factor);
+  } else if (weights.wide_scales) {
+    return hn::BitCast(d, hn::LoadU(TagByte(), from + vector * kLanes32 * 4));
+  }
+  return halves_at(from, vector);
 }
 
 }  // namespace torch::executor::native::HWY_NAMESPACE

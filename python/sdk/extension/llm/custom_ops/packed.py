@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 _MAGIC = 0x3157424C
-_HEADER = struct.Struct("<IBBHIII44x")
-_MINIMA, _ROW_ACTIVATIONS, _WIDE_SCALES = 1, 2, 4
+_HEADER = struct.Struct("<IBBHIIII40x")
+_MINIMA, _ROW_ACTIVATIONS, _WIDE_SCALES, _BLOCK_FACTORS = 1, 2, 4, 8
 _TILE = 16
 _BLOCK = 64
 MAX_GROUP = 256
@@ -26,7 +26,7 @@ class LowBitMatrix:
     q: Tensor
     """uint8 [rows, columns], from 0 to 2^bits - 1."""
     scale: Tensor
-    """float16 or float32 [rows, groups]."""
+    """float16 or float32 [rows, groups]; int8 where there are factors."""
     minimum: Tensor | None
     """As `scale`; None where all weights have one zero point."""
     zero_point: int
@@ -36,13 +36,22 @@ class LowBitMatrix:
     """Weights of a row that share a scale; the last group of a row may have fewer."""
     row_activations: bool
     """int8 activations have a scale and a zero point a row (torchao), else a scale a group (ggml)."""
+    factors: Tensor | None = None
+    """float16 [rows, blocks, 1, or 2 with minima]: `scale` and `minimum` are to be multiplied by those of their block,
+    which is an equal part of a row's groups (ggml's K types). None: they are what they say."""
+
+    def parameters(self) -> list[Tensor]:
+        """Scales and, where there are any, minima, as they are multiplied: float32 [rows, groups]."""
+        stored = [p.float() for p in (self.scale, self.minimum) if p is not None]
+        if self.factors is None:
+            return stored
+        groups = self.scale.shape[1] // self.factors.shape[1]
+        return [p * self.factors[..., i].float().repeat_interleave(groups, dim=1) for i, p in enumerate(stored)]
 
     def dequantize(self) -> Tensor:
         """float32 [rows, columns]."""
-        scale = _columns(self.scale.float(), self.group, self.q.shape[1])
-        if self.minimum is None:
-            return (self.q.float() - self.zero_point) * scale
-        return self.q.float() * scale - _columns(self.minimum.float(), self.group, self.q.shape[1])
+        scale, *minimum = (_columns(p, self.group, self.q.shape[1]) for p in self.parameters())
+        return self.q.float() * scale - minimum[0] if minimum else (self.q.float() - self.zero_point) * scale
 
 
 def _columns(parameters: Tensor, group: int, columns: int) -> Tensor:
@@ -71,7 +80,7 @@ def _fitting(matrix: LowBitMatrix) -> LowBitMatrix:
     """The same weights in groups that the packed form has, and with as many bits as these groups need."""
     bits, group, columns = matrix.bits, matrix.group, matrix.q.shape[1]
     scale, minimum = matrix.scale, matrix.minimum
-    if group > MAX_GROUP:
+    if group > MAX_GROUP and matrix.factors is None:
         # Equal parts of a group, or one that divides it, with the same scale each.
         single = scale.shape[1] == 1
         part = MAX_GROUP if single else max(size for size in range(1, MAX_GROUP + 1) if group % size == 0)
@@ -87,21 +96,27 @@ def _fitting(matrix: LowBitMatrix) -> LowBitMatrix:
         bits += 1
     if group % unit_of(bits):
         raise ValueError(f"groups of {matrix.group} weights cannot be packed; expected a multiple of 4")
-    return LowBitMatrix(matrix.q, scale, minimum, matrix.zero_point, bits, group, matrix.row_activations)
+    return replace(matrix, scale=scale, minimum=minimum, bits=bits, group=group)
 
 
 def pack(matrix: LowBitMatrix) -> Tensor:
     """uint8 [bytes]. Integers, scales and minima are taken over bit for bit.
 
-    Scales and minima are stored in float16 where that holds them exactly. Raises ValueError for groups that are no
-    multiple of 4.
+    Scales and minima are stored as int8 and the factors of blocks where there are factors, else in float16 where that
+    holds them exactly. Raises ValueError for groups that are no multiple of 4, for blocks that do not fill a row, and
+    for factors of groups of more than MAX_GROUP weights.
     """
     m = _fitting(matrix)
     (rows, columns), groups = m.q.shape, m.scale.shape[1]
     if groups != -(-columns // m.group):
         raise ValueError(f"{columns} columns in groups of {m.group} need {-(-columns // m.group)} scales, not {groups}")
     parameters = [m.scale] if m.minimum is None else [m.scale, m.minimum]
-    wide = any(not torch.equal(p.half().float(), p.float()) for p in parameters)
+    blocks = 1 if m.factors is None else m.factors.shape[1]
+    if blocks < 1 or groups % blocks:
+        raise ValueError(f"{groups} groups of a row cannot be {blocks} blocks of as many groups each")
+    if m.group > MAX_GROUP:
+        raise ValueError(f"groups of {m.group} weights with factors cannot be packed; expected at most {MAX_GROUP}")
+    wide = m.factors is None and any(not torch.equal(p.half().float(), p.float()) for p in parameters)
     tiles = -(-rows // _TILE)
     q = F.pad(m.q, (0, groups * m.group - columns, 0, tiles * _TILE - rows))
     # [tiles, groups, units of a group, four columns, 16 rows x 4]
@@ -117,41 +132,62 @@ def pack(matrix: LowBitMatrix) -> Tensor:
             packed |= shifted[..., part, :] << (part * plane)
         planes.append(packed.reshape(*q.shape[:3], -1))
     weights = torch.cat(planes, dim=-1).reshape(tiles, groups, -1)
-    dtype = torch.float32 if wide else torch.float16
-    heads = [
-        F.pad(p.to(dtype), (0, 0, 0, tiles * _TILE - rows)).view(tiles, _TILE, groups).transpose(1, 2).contiguous()
-        for p in parameters
-    ]
-    content = torch.cat([*(head.view(torch.uint8) for head in heads), weights], dim=-1).reshape(tiles, -1)
+    dtype = torch.int8 if m.factors is not None else torch.float32 if wide else torch.float16
+    content = torch.cat([*(_in_tiles(p.to(dtype)) for p in parameters), weights], dim=-1)
+    if m.factors is not None:
+        factors = [_in_tiles(factor) for factor in m.factors.unbind(-1)]
+        content = torch.cat([*factors, content.reshape(tiles, blocks, -1)], dim=-1)
+    content = content.reshape(tiles, -1)
     if m.row_activations:
         sums = F.pad(m.dequantize().double().sum(1).float(), (0, tiles * _TILE - rows))
         content = torch.cat([sums.view(tiles, _TILE).contiguous().view(torch.uint8), content], dim=1)
     flags = (_MINIMA if len(parameters) > 1 else 0) | (_ROW_ACTIVATIONS if m.row_activations else 0)
-    flags |= _WIDE_SCALES if wide else 0
-    header = _HEADER.pack(_MAGIC, m.bits, flags, m.zero_point, m.group, rows, columns)
+    flags |= (_WIDE_SCALES if wide else 0) | (_BLOCK_FACTORS if m.factors is not None else 0)
+    block_groups = 0 if m.factors is None else groups // blocks
+    header = _HEADER.pack(_MAGIC, m.bits, flags, m.zero_point, m.group, rows, columns, block_groups)
     return torch.cat([torch.frombuffer(bytearray(header), dtype=torch.uint8), content.flatten()])
+
+
+def _in_tiles(parameter: Tensor) -> Tensor:
+    """[rows, n] as the bytes of 16 rows at a time: uint8 [tiles, n, bytes]."""
+    rows, count = parameter.shape
+    padded = F.pad(parameter, (0, 0, 0, -rows % _TILE))
+    return padded.view(-1, _TILE, count).transpose(1, 2).contiguous().view(torch.uint8)
+
+
+def _from_tiles(content: Tensor, dtype: torch.dtype, rows: int) -> tuple[Tensor, Tensor]:
+    """The parameter with which uint8 [tiles, n, bytes] begins, [rows, n], and the bytes after it."""
+    tiles, count, _ = content.shape
+    width = _TILE * dtype.itemsize
+    head = content[..., :width].contiguous().view(dtype)
+    return head.transpose(1, 2).reshape(tiles * _TILE, count)[:rows], content[..., width:]
 
 
 def unpack(packed: Tensor) -> LowBitMatrix:
     """The matrix of `pack`'s result. Raises ValueError for what is none."""
     size = packed.numel()
     header = bytes(packed[: _HEADER.size].tolist())
-    fields = _HEADER.unpack(header) if len(header) == _HEADER.size else (0,) * 7
-    magic, bits, flags, zero_point, group, rows, columns = fields
+    fields = _HEADER.unpack(header) if len(header) == _HEADER.size else (0,) * 8
+    magic, bits, flags, zero_point, group, rows, columns, block_groups = fields
     if magic != _MAGIC:
         raise ValueError(f"these {size} bytes are no packed weights of this SDK")
     tiles, groups, unit = -(-rows // _TILE), -(-columns // group), unit_of(bits)
     content = packed[_HEADER.size :].view(tiles, -1)
     if flags & _ROW_ACTIVATIONS:
         content = content[:, _TILE * 4 :]
-    content = content.reshape(tiles, groups, -1)
     dtype = torch.float32 if flags & _WIDE_SCALES else torch.float16
-    width = _TILE * dtype.itemsize
-    parameters = []
-    for _ in range(2 if flags & _MINIMA else 1):
-        head = content[..., :width].contiguous().view(dtype)
-        parameters.append(head.transpose(1, 2).reshape(tiles * _TILE, groups)[:rows])
-        content = content[..., width:]
+    parameters: list[Tensor] = []
+    factors: list[Tensor] = []
+    count = 2 if flags & _MINIMA else 1
+    if flags & _BLOCK_FACTORS:
+        dtype, content = torch.int8, content.reshape(tiles, groups // block_groups, -1)
+        while len(factors) < count:
+            factor, content = _from_tiles(content, torch.float16, rows)
+            factors.append(factor)
+    content = content.reshape(tiles, groups, -1)
+    while len(parameters) < count:
+        parameter, content = _from_tiles(content, dtype, rows)
+        parameters.append(parameter)
     content = content.reshape(tiles, groups, group // unit, -1)
     q = torch.zeros((tiles, groups, group // unit, unit // 4, _BLOCK), dtype=torch.uint8)
     for plane, above in _planes(bits):
@@ -165,4 +201,13 @@ def unpack(packed: Tensor) -> LowBitMatrix:
     q = q.view(tiles, groups, group // unit, unit // 4, _TILE, 4).permute(0, 4, 1, 2, 3, 5)
     q = q.reshape(tiles * _TILE, groups * group)[:rows, :columns]
     minimum = parameters[1] if flags & _MINIMA else None
-    return LowBitMatrix(q, parameters[0], minimum, zero_point, bits, group, bool(flags & _ROW_ACTIVATIONS))
+    return LowBitMatrix(
+        q,
+        parameters[0],
+        minimum,
+        zero_point,
+        bits,
+        group,
+        bool(flags & _ROW_ACTIVATIONS),
+        torch.stack(factors, dim=-1) if factors else None,
+    )

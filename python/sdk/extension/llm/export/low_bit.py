@@ -71,7 +71,10 @@ def matrix_of_gguf(weight: ExportableGGUFTensor) -> LowBitMatrix:
     groups = groups_of(weight.raw, format)
     zero_point = 0 if groups.minimum is not None else 1 << (format.bits - 1)
     q = (groups.q.to(torch.int16) + zero_point).to(torch.uint8)
-    return LowBitMatrix(q, groups.scale, groups.minimum, zero_point, format.bits, format.group, False)
+    scale, minimum, factors = groups.scale, groups.minimum, None
+    if groups.products is not None:
+        (scale, minimum), factors = (*groups.products.codes, None)[:2], groups.products.factors
+    return LowBitMatrix(q, scale, minimum, zero_point, format.bits, format.group, False, factors)
 
 
 def matrix_of_intx(weight: Any) -> LowBitMatrix:
@@ -153,14 +156,17 @@ def _fuse(module: Any, names: tuple[str, ...], fused: str, float_activations: bo
     if len({layer.bias is None for layer in layers}) > 1:
         return
     matrices = [matrix_of(layer.weight) for layer in layers]
-    if len({(m.bits, m.group, m.zero_point, m.minimum is None, m.row_activations) for m in matrices}) > 1:
+    alike = {(m.bits, m.group, m.zero_point, m.minimum is None, m.row_activations, m.factors is None) for m in matrices}
+    if len(alike) > 1:
         return
     minima = [m.minimum for m in matrices if m.minimum is not None]
+    factors = [m.factors for m in matrices if m.factors is not None]
     joined = replace(
         matrices[0],
         q=torch.cat([m.q for m in matrices]),
         scale=torch.cat([m.scale for m in matrices]),
         minimum=torch.cat(minima) if minima else None,
+        factors=torch.cat(factors) if factors else None,
     )
     bias = None if layers[0].bias is None else torch.cat([layer.bias for layer in layers])
     setattr(module, fused, _linear(joined, bias, float_activations))

@@ -19,6 +19,16 @@ QK_K = 256
 
 
 @dataclass(frozen=True)
+class Products:
+    """Scales and minima as the product of a number of their block and one of their group, which float32 holds."""
+
+    factors: Tensor
+    """float16 [blocks, 1], or [blocks, 2] with minima."""
+    codes: tuple[Tensor, ...]
+    """int8 [blocks, groups of a block] of the scales and, where there are any, of the minima."""
+
+
+@dataclass(frozen=True)
 class Groups:
     """The numbers of some blocks. The weights are `scale * q - minimum`, computed in float32."""
 
@@ -28,6 +38,8 @@ class Groups:
     """float32 [blocks, groups of a block]."""
     minimum: Tensor | None
     """float32 [blocks, groups of a block]; None where the format has none."""
+    products: Products | None = None
+    """How the K types store scale and minimum."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +109,7 @@ def _q8_0(block: Tensor) -> Groups:
 
 
 def _six_bit_pairs(packed: Tensor) -> tuple[Tensor, Tensor]:
-    """The 8 scales and 8 minima of six bits that 12 bytes hold, float32 [blocks, 8] each.
+    """The 8 scales and 8 minima of six bits that 12 bytes hold, int8 [blocks, 8] each.
 
     Bytes 0 to 3 and 4 to 7 hold the first four of each in their low six bits. Their two high bits are the high bits of
     the last four, whose low four bits are the halves of bytes 8 to 11.
@@ -105,7 +117,7 @@ def _six_bit_pairs(packed: Tensor) -> tuple[Tensor, Tensor]:
     first, second, low = packed[:, :4], packed[:, 4:8], packed[:, 8:]
     scales = torch.cat([first & 63, (low & 15) | (first >> 6 << 4)], dim=1)
     minima = torch.cat([second & 63, (low >> 4) | (second >> 6 << 4)], dim=1)
-    return scales.float(), minima.float()
+    return scales.view(torch.int8), minima.view(torch.int8)
 
 
 def _paired_nibbles(packed: Tensor) -> Tensor:
@@ -113,22 +125,28 @@ def _paired_nibbles(packed: Tensor) -> Tensor:
     return _nibbles(packed.reshape(-1, 4, 32)).reshape(-1, QK_K)
 
 
+def _of_products(q: Tensor, factors: Tensor, *codes: Tensor) -> Groups:
+    """`factors`: their bytes, uint8 [blocks, 2], or [blocks, 4] with minima."""
+    products = Products(factors.contiguous().view(torch.float16), codes)
+    scale, *minimum = (_half(factors, 2 * i) * code.float() for i, code in enumerate(codes))
+    return Groups(q, scale, minimum[0] if minimum else None, products)
+
+
 def _q4_k(block: Tensor) -> Groups:
-    scales, minima = _six_bit_pairs(block[:, 4:16])
-    return Groups(_signed(_paired_nibbles(block[:, 16:]), 0), _half(block, 0) * scales, _half(block, 2) * minima)
+    q = _signed(_paired_nibbles(block[:, 16:]), 0)
+    return _of_products(q, block[:, :4], *_six_bit_pairs(block[:, 4:16]))
 
 
 def _q5_k(block: Tensor) -> Groups:
-    scales, minima = _six_bit_pairs(block[:, 4:16])
     q = _paired_nibbles(block[:, 48:]) | _bits(block[:, 16:48], 1).reshape(-1, QK_K) << 4
-    return Groups(_signed(q, 0), _half(block, 0) * scales, _half(block, 2) * minima)
+    return _of_products(_signed(q, 0), block[:, :4], *_six_bit_pairs(block[:, 4:16]))
 
 
 def _q6_k(block: Tensor) -> Groups:
     low = _nibbles(block[:, :128].reshape(-1, 2, 64)).reshape(-1, QK_K)
     high = _bits(block[:, 128:192].reshape(-1, 32), 2).reshape(-1, QK_K)
-    scales = block[:, 192:208].contiguous().view(torch.int8).float()
-    return Groups(_signed(low | high << 4, 32), _half(block, 208) * scales, None)
+    scales = block[:, 192:208].contiguous().view(torch.int8)
+    return _of_products(_signed(low | high << 4, 32), block[:, 208:], scales)
 
 
 FORMATS = {
@@ -148,11 +166,15 @@ FORMATS = {
 
 
 def groups_of(raw: Tensor, format: BlockFormat) -> Groups:
-    """The numbers of a matrix. `raw`: uint8 [rows, bytes of a row]. q has a row a row, scale and minimum as well."""
+    """The numbers of a matrix. `raw`: uint8 [rows, bytes of a row]. q has a row a row, scale and minimum as well; the
+    factors of products are [rows, blocks of a row, 1 or 2]."""
     decoded = format.decode(raw.reshape(-1, format.bytes))
-    rows = len(raw)
+    rows, products = len(raw), decoded.products
     minimum = None if decoded.minimum is None else decoded.minimum.reshape(rows, -1)
-    return Groups(decoded.q.reshape(rows, -1), decoded.scale.reshape(rows, -1), minimum)
+    if products is not None:
+        factors = products.factors.reshape(rows, -1, products.factors.shape[1])
+        products = Products(factors, tuple(code.reshape(rows, -1) for code in products.codes))
+    return Groups(decoded.q.reshape(rows, -1), decoded.scale.reshape(rows, -1), minimum, products)
 
 
 def dequantize(raw: Tensor, format: BlockFormat) -> Tensor:
