@@ -73,6 +73,8 @@ def test_arguments_change_what_the_file_says(tmp_path: Path):
     assert config.base.metadata == '{"get_bos_id":1}'
     assert (config.export.max_seq_length, config.export.max_context_length) == (64, 128)
     assert config.model.local_global_attention == [0, 16] and config.model.use_kv_cache
+    for metadata in ('{"get_bos_id": 1, "get_eos_ids": [2]}', '{"x": "{}"}'):  # as a shell hands over a quoted text
+        assert read_settings(None, [f"base.metadata={metadata}"]).base.metadata == metadata
 
 
 def test_defaults():

@@ -42,7 +42,11 @@ def read_settings(path: str | Path | None, overrides: Sequence[str] = ()) -> Llm
                 raise SettingsError(
                     f"{source!r} is no setting; expected group.key=value, as in model.use_kv_cache=true"
                 )
-            config = OmegaConf.merge(config, OmegaConf.from_dotlist([source.removeprefix("+")]))
+            name, _, value = source.removeprefix("+").partition("=")
+            if name == "base.metadata" and value.lstrip().startswith("{"):
+                OmegaConf.update(config, name, value)  # JSON as a shell hands it over; YAML would make it a mapping
+            else:
+                config = OmegaConf.merge(config, OmegaConf.from_dotlist([f"{name}={value}"]))
         source = "the settings"
         config = OmegaConf.to_object(config)
     except (OmegaConfBaseException, YAMLError) as error:
