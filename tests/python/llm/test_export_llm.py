@@ -94,6 +94,35 @@ def test_checkpoints_of_meta_are_exported_and_quantised(tmp_path: Path):
     assert (tmp_path / "llama3.pte").stat().st_size < 0.6 * whole
 
 
+@pytest.mark.parametrize("name, dynamic", [("llama3_2", True), ("static_llama", False)])
+def test_llamas_by_their_names(name: str, dynamic: bool, tmp_path: Path):
+    """LE-04: `base.model_class` names the program. Calls of static shapes have one token."""
+    model = small()
+    torch.save(model.state_dict(), tmp_path / "model.pth")
+    params = {"dim": 64, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "vocab_size": 96, "hidden_dim": 128}
+    (tmp_path / "params.json").write_text(json.dumps(params))
+    files = [f"base.checkpoint={tmp_path / 'model.pth'}", f"base.params={tmp_path / 'params.json'}"]
+    settings = [f"base.model_class={name}", f"model.enable_dynamic_shape={dynamic}", f"export.output_dir={tmp_path}"]
+    written = export(None, [*files, *CACHED, *settings])
+    assert Path(written).name == f"{name}.pte"
+    program = Runtime.get().load_program(written)
+    assert value(program, "enable_dynamic_shape") is dynamic
+    method = program.load_method("forward")
+    tokens = torch.randint(0, 96, (1, 20), generator=torch.Generator().manual_seed(2))
+    steps = [4, 1, 9, 6] if dynamic else [1] * 20
+    parts = tokens.split(steps, dim=1)
+    with torch.no_grad():
+        expected = model(tokens)[0]
+    for at, part in zip([0, *torch.tensor(steps).cumsum(0).tolist()], parts, strict=False):
+        found = method.execute([part, torch.tensor([at])])[0]
+        torch.testing.assert_close(found[0], expected[at + part.shape[1] - 1], rtol=1e-4, atol=1e-4)
+
+
+def test_models_with_images_are_refused():
+    with pytest.raises(SettingsError, match="llama3_2_vision reads images, which this version does not export"):
+        export(None, ["base.model_class=llama3_2_vision", "base.params=params.json"])
+
+
 def test_pruned_vocabularies(tmp_path: Path):
     theirs, _ = both("llama")
     folder = saved(theirs, tmp_path)

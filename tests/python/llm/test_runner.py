@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 import torch
+from test_caches import streaming
 
 from sdk.extension.llm.export.config.llm_config import LlmConfig
+from sdk.extension.llm.export.export_llm import export
 from sdk.extension.llm.export.exporter import capture, lower, make_model, metadata_of
 from sdk.extension.llm.runner import (
     GenerationConfig,
@@ -114,6 +116,26 @@ def eager(folder: Path, prompt: str, count: int, dtype: torch.dtype = torch.floa
         if tokens[-1] == 95:
             break
     return tokens[len(prompt) :]
+
+
+def test_attention_sinks_generate_past_the_context(tmp_path: Path):
+    """LE-09, LE-23: 4 windows past 32 positions; each token is the likeliest by the definition of attention sinks."""
+    sinks, window = 4, 20
+    model = weighted(settings_of(tmp_path, use_kv_cache=False))
+    torch.save(model.state_dict(), tmp_path / "model.pth")
+    settings = [f"base.checkpoint={tmp_path / 'model.pth'}", f"base.params={tmp_path / 'params.json'}"]
+    settings += ["model.use_kv_cache=true", f"model.use_attention_sink='{sinks},{window}'"]
+    settings += ["export.max_seq_length=8", "export.max_context_length=32", f"export.output_dir={tmp_path}"]
+    written = export(None, [*settings, 'base.metadata={"get_eos_ids": [96]}'])
+    pieces: list[str] = []
+    runner = TextLLMRunner(str(written), str(write_tokenizer(tmp_path / "tokenizer.json")))
+    count = 32 + 4 * window
+    runner.generate(PROMPT[:20], greedy(count, logit_bias={95: -1e9}), pieces.append)  # letters alone
+    found = ids("".join(pieces))
+    assert len(found) == count
+    with torch.no_grad():
+        logits = streaming(model, torch.tensor([[*ids(PROMPT[:20]), *found[:-1]]]), sinks, window)
+    assert logits[19:, :95].argmax(1).tolist() == found
 
 
 def greedy(count: int, **fields: Any) -> GenerationConfig:

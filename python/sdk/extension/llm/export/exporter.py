@@ -26,13 +26,14 @@ from sdk.examples.models.llama.source_transformation.spin_quant import (
 from sdk.exir import EdgeProgramManager, ExecutorchBackendConfig, ExecutorchProgramManager, to_edge_transform_and_lower
 from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
 from sdk.extension.llm.export.backends import partitioners, refuse_unknown
-from sdk.extension.llm.export.config.llm_config import DtypeOverride, LlmConfig, SpinQuant
+from sdk.extension.llm.export.config.llm_config import DtypeOverride, LlmConfig, ModelType, SpinQuant
 from sdk.extension.llm.export.dtypes import DTYPES, change_dtype
 from sdk.extension.llm.export.load import load, prune_map
 from sdk.extension.llm.export.quantize import UNSUPPORTED_QMODES, quantize
 from sdk.extension.llm.export.settings import SettingsError
 
 _WITHOUT_EFFECT = ("base.tokenizer_path",)
+_NO_LIMIT = 2**31 - 1
 _SUPPORTED = {
     "base": (
         "model_class",
@@ -91,6 +92,8 @@ def refuse_unsupported(config: LlmConfig) -> None:
             changed = getattr(getattr(config, group), field.name) != getattr(getattr(default, group), field.name)
             if changed and field.name not in supported and name not in _WITHOUT_EFFECT:
                 names.append(name)
+    if config.base.model_class is ModelType.llama3_2_vision:
+        raise SettingsError("base.model_class: llama3_2_vision reads images, which this version does not export")
     if (why := UNSUPPORTED_QMODES.get(config.quantization.qmode or "")) is not None:
         raise SettingsError(f"quantization.qmode={config.quantization.qmode}: {why}")
     if names:
@@ -197,6 +200,8 @@ def metadata_of(model: Transformer, config: LlmConfig) -> dict[str, Any]:
         "use_sdpa_with_kv_cache": params.use_sdpa_with_kv_cache_op,
         "enable_dynamic_shape": params.enable_dynamic_shape,
     }
+    if config.model.use_attention_sink:
+        found["get_max_context_len"] = _NO_LIMIT  # old positions are given up: a runner need not end
     if params.use_kv_cache and "conv" in (params.layer_types or ()):
         found["has_recurrent_state"] = True  # a runner cannot go back to an earlier position
     if config.base.metadata is not None:
