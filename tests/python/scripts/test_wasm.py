@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The preset `wasm`: the runtime in WebAssembly, run by Node.js."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+NODE = shutil.which("node")
+RUN = """
+const { WASI } = require("node:wasi");
+const wasi = new WASI({ version: "preview1" });
+WebAssembly.instantiate(require("node:fs").readFileSync(process.argv[1]), wasi.getImportObject())
+  .then(({ instance }) => process.exit(wasi.start(instance)));
+"""
+"""Runs a program of WASI; its exit status is that of the program."""
+
+needs_wasi = pytest.mark.skipif(
+    NODE is None or shutil.which("clang++-19") is None or not Path("/usr/include/wasm32-wasi/c++/v1/vector").exists(),
+    reason="needs Node.js, clang-19, lld-19, wasi-libc, libc++-19-dev-wasm32 and libclang-rt-19-dev-wasm32",
+)
+
+
+def _status(program: Path) -> int:
+    assert NODE is not None
+    return subprocess.run([NODE, "--no-warnings", "-e", RUN, program], check=False, timeout=60).returncode
+
+
+@needs_wasi
+def test_a_part_of_the_core_runs(tmp_path: Path) -> None:
+    """The memory allocator, whose alignment depends on the size of pointers."""
+    (tmp_path / "main.cpp").write_text("""
+        #include <executorch/runtime/core/memory_allocator.h>
+        int main() {
+          alignas(16) static uint8_t memory[64];
+          executorch::runtime::MemoryAllocator allocator(sizeof(memory), memory);
+          void* first = allocator.allocate(1);
+          void* second = allocator.allocate(8, 16);
+          return first == memory && second == memory + 16 && allocator.allocate(64) == nullptr ? 7 : 1;
+        }
+    """)
+    program = tmp_path / "main.wasm"
+    parts = ("core/memory_allocator", "platform/abort", "platform/platform", "platform/default/minimal")
+    sources = [tmp_path / "main.cpp", *(ROOT / f"sdk/cpp/executorch/runtime/{part}.cpp" for part in parts)]
+    flags = ["--target=wasm32-wasi", "-std=c++17", "-fno-exceptions", "-Wall", "-Wextra", "-Werror"]
+    flags += ["-DET_LOG_ENABLED=0", f"-I{ROOT}/sdk/cpp"]
+    subprocess.run(["clang++-19", *flags, *sources, "-o", program], check=True)
+    assert _status(program) == 7
+
+
+@needs_wasi
+@pytest.mark.slow
+def test_the_preset_builds_a_runtime_that_runs_a_program() -> None:
+    """tests/size: the status is 0 if the program gives its input back."""
+    subprocess.run(["cmake", "--preset", "wasm"], cwd=ROOT, check=True, capture_output=True)
+    subprocess.run(["cmake", "--build", "--preset", "wasm", "--target", "size_test"], cwd=ROOT, check=True)
+    assert _status(ROOT / "build/wasm/tests/size/size_test") == 0
