@@ -157,6 +157,10 @@ public final class TextRunner: @unchecked Sendable {
   }
 }
 
+/// An earlier name of ``TextRunner``, which some of the documents have.
+@available(*, deprecated, renamed: "TextRunner", message: "Use TextRunner instead. May be removed in 0.3 or later.")
+public typealias TextLLMRunner = TextRunner
+
 private final class Receiver {
   let onText: (String) -> Bool
 

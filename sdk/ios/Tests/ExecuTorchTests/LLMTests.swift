@@ -42,6 +42,15 @@ final class LLMTests: XCTestCase {
     expectError(.invalidArgument, "contains no tokenizer") { try TextRunner(modelPath: Corpus.path("add")).load() }
   }
 
+  /// LIFE-09: the earlier name is there, marked as deprecated, and names its successor: using it in a function that is
+  /// not deprecated itself is a warning.
+  @available(*, deprecated)
+  func testLIFE09TheEarlierNameIsDeprecated() throws {
+    let runner = TextLLMRunner(modelPath: program)
+    XCTAssertTrue(type(of: runner) == TextRunner.self)
+    XCTAssertEqual(try answer(runner, prompt, greedy), eager)
+  }
+
   /// LI-03: the special tokens of tiktoken are one token each.
   func testLI03SpecialTokens() throws {
     let file = NSTemporaryDirectory() + "letters-\(UUID().uuidString).tiktoken"
