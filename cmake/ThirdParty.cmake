@@ -137,7 +137,9 @@ function(executorch_add_pcre2)
     tables ucd valid_utf xclass)
   list(TRANSFORM names REPLACE "(.+)" "src/pcre2_\\1.c")
   set(definitions HAVE_CONFIG_H PCRE2_CODE_UNIT_WIDTH=8 PCRE2_STATIC SUPPORT_PCRE2_8 SUPPORT_UNICODE)
-  if(NOT CMAKE_SYSTEM_NAME MATCHES "^(iOS|Emscripten|WASI)$")
+  # Compilers for Mac Catalyst, and clang on Linux for all of Apple's systems, are told the system by their target.
+  if(NOT CMAKE_SYSTEM_NAME MATCHES "^(iOS|visionOS|Emscripten|WASI)$" AND NOT WASI
+     AND NOT "${APPLE_TARGET} ${CMAKE_C_FLAGS}" MATCHES "-apple-(ios|xros)")
     list(APPEND definitions SUPPORT_JIT)
   endif()
   executorch_add_c_library(pcre2 SOURCES ${names} "${made}/pcre2_chartables.c" INCLUDE src CONFIGURED "${made}" DEFINES ${definitions})
