@@ -72,7 +72,10 @@ let products: [(name: String, targets: [String], frameworks: [String])] = [
   ("kernels_quantized", ["kernels_quantized", "kernels_optimized"], ["kernels_quantized", "kernels_optimized"]),
   ("kernels_selected", ["kernels_selected"], ["kernels_selected"]),
 ] + backends.map { ($0.product, [$0.product], [$0.product]) }
-let objectiveC = ("ExecuTorchObjC", ["ExecuTorchObjC"], ["executorch"])
+let objectiveC = [
+  (name: "ExecuTorchObjC", targets: ["ExecuTorchObjC"], frameworks: ["executorch"]),
+  (name: "ExecuTorchLLMObjC", targets: ["ExecuTorchLLMObjC"], frameworks: ["executorch", "executorch_llm"]),
+]
 
 // sdk/ios/test names stand-ins of Apple's frameworks, with which the code for these is compiled and tested elsewhere.
 let standIns: [String] = {
@@ -137,13 +140,15 @@ func isOffered(_ framework: String) -> Bool {
 }
 
 if isApple {
-  package.targets.append(
-    .target(
-      name: "ExecuTorchObjC", dependencies: ["CExecuTorch"], path: "\(sources)/Sources/ExecuTorchObjC",
-      linkerSettings: [.linkedLibrary("c++")]))
+  for product in objectiveC {
+    package.targets.append(
+      .target(
+        name: product.name, dependencies: ["CExecuTorch"], path: "\(sources)/Sources/\(product.name)",
+        linkerSettings: [.linkedLibrary("c++")]))
+  }
   var libraries: Set<String> = []
   for suffix in ["", "_debug"] {
-    for (name, targets, frameworks) in products + [objectiveC] {
+    for (name, targets, frameworks) in products + objectiveC {
       let frameworks = frameworks.map { $0 + suffix }
       guard frameworks.allSatisfy(isOffered) else { continue }
       for framework in frameworks where libraries.insert(framework).inserted {

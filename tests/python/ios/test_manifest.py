@@ -70,7 +70,7 @@ def on_a_mac() -> Iterator[Path]:
 
 def test_ios01_every_product_has_one_with_log_messages_beside_it() -> None:
     products = _products(_ROOT, "EXECUTORCH_PLATFORM=apple")
-    names = _PARTS | {"ExecuTorchObjC"}
+    names = _PARTS | {"ExecuTorchObjC", "ExecuTorchLLMObjC"}
     assert products.pop("ModelClasses") == ["ModelClasses"]
     assert products.keys() == names | {f"{name}_debug" for name in names}
     for name in names:

@@ -17,3 +17,6 @@
 /// Runs the programs in a folder.
 /// Returns: how many calls there were.
 int RunCorpus(NSString *path);
+
+/// `corpus`: beside it is the language model.
+void TestLanguageModels(NSString *corpus);

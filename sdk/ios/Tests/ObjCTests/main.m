@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Objective-C classes, run: ObjCTests FOLDER-OF-THE-CORPUS (sdk/ios/check_objc).
+#import <CExecuTorch/llm.h>
+
 #import "ExecuTorchObjC.h"
 #import "check.h"
 
@@ -181,6 +183,9 @@ int main(int count, char **arguments) {
     TestModules(corpus);
     TestListsAndCancellation([corpus stringByDeletingLastPathComponent]);
     TestLog();
+    if (et_has_llm()) {
+      TestLanguageModels(corpus);
+    }
     printf("the Objective-C classes ran %d calls of the corpus\n", RunCorpus(corpus));
     fflush(stdout);
     _Exit(0);  // without ARC nothing has given its memory back

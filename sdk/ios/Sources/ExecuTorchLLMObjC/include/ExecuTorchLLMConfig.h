@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#import <Foundation/Foundation.h>
+
+NS_ASSUME_NONNULL_BEGIN
+
+/// How an answer is generated. The defaults: the prompt before the answer, the context's length, temperature 0.8.
+@interface ExecuTorchLLMConfig : NSObject <NSCopying>
+
+/// Whether the callback receives the prompt first.
+@property(nonatomic, getter=isEchoEnabled) BOOL echoEnabled;
+/// The most tokens of the answer; -1: what the context has room for.
+@property(nonatomic) NSInteger maximumNewTokens;
+/// Whether this is a run that prepares later ones: the callback receives nothing.
+@property(nonatomic, getter=isWarming) BOOL warming;
+/// The most tokens of prompt and answer together; -1: all of the context.
+@property(nonatomic) NSInteger sequenceLength;
+/// 0: always the likeliest token; higher values make the answer more random.
+@property(nonatomic) double temperature;
+/// The number of begin tokens before the prompt.
+@property(nonatomic) NSInteger bosCount;
+/// The number of end tokens after it.
+@property(nonatomic) NSInteger eosCount;
+
+- (instancetype)init;
+/// The defaults, changed by `block`.
+- (instancetype)initWithBlock:(void (^)(ExecuTorchLLMConfig *))block;
+
+@end
+
+NS_ASSUME_NONNULL_END

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#import <Foundation/Foundation.h>
+
+@class ExecuTorchLLMConfig;
+
+NS_ASSUME_NONNULL_BEGIN
+
+/// The domain of all errors here. The codes are those of ExecuTorchErrorCode; the localizedDescription says what was
+/// expected, what was found and what to do.
+extern NSString *const ExecuTorchLLMErrorDomain;
+
+/// A language model with its tokenizer, and the conversation so far as its context. Any thread may use it. It makes one
+/// call at a time: another one meanwhile fails with the code 0x02, except `stop`.
+@interface ExecuTorchLLMTextRunner : NSObject
+
+/// Loads nothing yet.
+/// @param tokenizerPath a `tokenizer.json`, `tokenizer.model` or `tokenizer.bin`; nil: the tokenizer in the program.
+/// @param specialTokens those of a tokenizer of tiktoken, in the order of their numbers; empty: those of Llama 3. Other
+/// tokenizers have theirs in the file.
+- (instancetype)initWithModelPath:(NSString *)modelPath
+                    tokenizerPath:(nullable NSString *)tokenizerPath
+                    specialTokens:(NSArray<NSString *> *)specialTokens NS_DESIGNATED_INITIALIZER;
+- (instancetype)initWithModelPath:(NSString *)modelPath tokenizerPath:(nullable NSString *)tokenizerPath;
+- (instancetype)init NS_UNAVAILABLE;
+
+- (BOOL)isLoaded;
+/// Loads the program and the tokenizer, so that the first answer need not.
+- (BOOL)loadWithError:(NSError **)error;
+
+/// Continues the conversation by a prompt and by the model's answer.
+/// @param callback receives the pieces of the answer, in this thread: whole characters, usually of one token. It may
+/// call `stop`.
+- (BOOL)generateWithPrompt:(NSString *)prompt
+                    config:(ExecuTorchLLMConfig *)config
+             tokenCallback:(nullable void (^)(NSString *))callback
+                     error:(NSError **)error;
+
+/// Ends the current answer after the token at work.
+- (void)stop;
+/// Begins a new conversation. Also makes the runner usable again after an error.
+- (void)reset;
+
+@end
+
+NS_ASSUME_NONNULL_END
