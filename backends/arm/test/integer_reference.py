@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sdk.backends.arm.tosa.schema import DType, Op, TosaFile, TosaOperator
+from sdk.backends.arm.tosa.schema import DType, Op, ResizeMode, TosaFile, TosaOperator
 
 _TYPES = {
     DType.BOOL: "?",
@@ -160,6 +160,26 @@ def _gather(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.nda
     return np.stack([rows[chosen] for rows, chosen in zip(values, indices, strict=True)])
 
 
+def _resize(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.ndarray:
+    value, scale, offset, border = operands
+    axes = []
+    for axis in (0, 1):
+        inputs, n, d = value.shape[1 + axis], scale[2 * axis], scale[2 * axis + 1]
+        outputs = ((inputs - 1) * n - offset[axis] + border[axis]) // d + 1
+        position = np.arange(outputs) * d + offset[axis]
+        first = position // n
+        rest = position - first * n
+        axes.append((np.maximum(first, 0), np.minimum(first + 1, inputs - 1), rest, n))
+    (top, bottom, y, height), (left, right, x, width) = axes
+    if operator.attribute.mode == ResizeMode.NEAREST:
+        rows, columns = np.where(2 * y >= height, bottom, top), np.where(2 * x >= width, right, left)
+        return value[:, rows][:, :, columns]
+    y, x = y[:, None, None], x[:, None]
+    above = value[:, top][:, :, left] * (width - x) + value[:, top][:, :, right] * x
+    below = value[:, bottom][:, :, left] * (width - x) + value[:, bottom][:, :, right] * x
+    return above * (height - y) + below * y
+
+
 _OPERATORS: dict[str, Any] = {
     "ADD": lambda operator, given, dtype: given[0] + given[1],
     "AVG_POOL2D": _avg_pool2d,
@@ -167,8 +187,12 @@ _OPERATORS: dict[str, Any] = {
     "CONCAT": lambda operator, given, dtype: np.concatenate(given, operator.attribute.axis),
     "CONV2D": _conv2d,
     "DEPTHWISE_CONV2D": _depthwise_conv2d,
+    "EQUAL": lambda operator, given, dtype: given[0] == given[1],
     "GATHER": _gather,
+    "GREATER": lambda operator, given, dtype: given[0] > given[1],
+    "GREATER_EQUAL": lambda operator, given, dtype: given[0] >= given[1],
     "IDENTITY": lambda operator, given, dtype: given[0],
+    "LOGICAL_NOT": lambda operator, given, dtype: ~np.asarray(given[0], bool),
     "MATMUL": _matmul,
     "MAXIMUM": lambda operator, given, dtype: np.maximum(given[0], given[1]),
     "MAX_POOL2D": _max_pool2d,
@@ -183,6 +207,8 @@ _OPERATORS: dict[str, Any] = {
     "RESCALE": _rescale,
     "RESHAPE": lambda operator, given, dtype: given[0].reshape(given[1]),
     "REVERSE": lambda operator, given, dtype: np.flip(given[0], operator.attribute.axis),
+    "RESIZE": _resize,
+    "SELECT": lambda operator, given, dtype: np.where(given[0], given[1], given[2]),
     "SLICE": _slice,
     "SUB": lambda operator, given, dtype: given[0] - given[1],
     "TABLE": lambda operator, given, dtype: given[1][given[0] + 128],

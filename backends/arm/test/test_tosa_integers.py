@@ -102,6 +102,12 @@ def test_weights(name: str, per_channel: bool) -> None:
     assert steps(lowered, converted, inputs) <= 1
 
 
+def _chosen_by(name: str, is_number: bool) -> Any:
+    """A choice between two operands by their comparison, or by that of one with a number. Half of the numbers are 0."""
+    compare = getattr(torch, name)
+    return lambda x, y: torch.where(compare(F.relu(x), 0.5 if is_number else F.relu(y)), x, y)
+
+
 FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "aten.add.Tensor": (lambda x, y: x + y * 3, (ROWS, (16,))),
     "aten.sub.Tensor": (lambda x, y: x - y, (ROWS, ROWS)),
@@ -122,6 +128,23 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "aten.unsqueeze_copy.default": (lambda x: (x * x).unsqueeze(1), (ROWS,)),
     "aten.squeeze_copy.dims": (lambda x: (x * x).squeeze(1), ((3, 1, 5),)),
     "aten.select_copy.int": (lambda x: (x * x)[:, 1], (ROWS,)),
+    "aten.expand_copy.default": (lambda x: (x * x).expand(4, 5, 16), ((1, 5, 16),)),
+    "aten.repeat.default": (lambda x: (x * x).repeat(2, 1, 3), (ROWS,)),
+    "aten.flip.default": (lambda x: (x * x).flip(0, 2), (ROWS,)),
+    "aten.index_select.default": (lambda x: (x * x).index_select(1, torch.tensor([4, 0, 2])), (ROWS,)),
+    "aten.gather.default": (lambda x: torch.gather(x * x, 1, torch.tensor([[[3], [0]]])), (ROWS,)),
+    "aten.index.Tensor": (lambda x: (x * x)[:, torch.tensor([[4, 0], [2, 2]])], (ROWS,)),
+    "aten.upsample_nearest2d.vec": (lambda x: F.interpolate(x * x, size=(18, 33)), (IMAGE,)),
+    "aten.upsample_bilinear2d.vec": (lambda x: F.interpolate(x * x, size=(13, 25), mode="bilinear"), (IMAGE,)),
+    "aten.amax.default": (lambda x: (x * x).amax(1), (ROWS,)),
+    "aten.amin.default": (lambda x: torch.tanh(x).amin(1, keepdim=True), (ROWS,)),
+    "aten.constant_pad_nd.default": (lambda x: F.pad(x * x, (1, 2, 0, 1), value=1.5), (ROWS,)),
+    "aten.where.self": (lambda x, y: torch.where(x * x > y, x, y), (ROWS, ROWS)),
+    **{
+        f"aten.{name}.{overload}": (_chosen_by(name, overload == "Scalar"), (ROWS, ROWS))
+        for name in elementwise.COMPARISONS
+        for overload in ("Tensor", "Scalar")
+    },
 }
 _POSITIVE = ("log", "log1p", "log2", "log10", "rsqrt", "sqrt", "reciprocal", "acosh", "pow")
 _UNIT = ("acos", "asin", "atanh")

@@ -12,8 +12,10 @@ import torch.nn.functional as F
 from arm_lowering import BOTH, Call, assert_close, lower
 
 from backends.cases import OPERATORS, Calls, calls_of, overload_of
+from interop.operator_calls import Several
 from sdk.backends.arm.tosa.lowering import LOWERINGS
 from sdk.backends.transforms.dynamic_quantization import name_of
+from sdk.exir.backend.utils import get_non_lowered_nodes, get_refusals
 from sdk.exir.lowered_backend_module import get_lowered_submodules
 
 TOLERANCE = 1e-6
@@ -63,6 +65,7 @@ def test_operator(case: str) -> None:
 IMAGE, ROWS = (2, 8, 9, 11), (3, 5, 16)
 _aten = torch.ops.aten
 WHOLE = torch.arange(-9.0, 9.0)
+UNIT = torch.cat([torch.linspace(-0.9999, 0.9999, 101), torch.tensor([-1.0, 0.0, 1e-6])])
 INDICES = torch.tensor([[4, 0, 2], [1, 1, 3]], dtype=torch.int32)
 MORE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "aten._native_batch_norm_legit_no_training.default": (
@@ -90,6 +93,13 @@ MORE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "aten.bitwise_xor.Scalar": (lambda x: x.int() ^ 6, (WHOLE,)),
     "aten.bitwise_left_shift.Tensor": (lambda x: x.int() << 3, (WHOLE,)),
     "aten.bitwise_right_shift.Tensor": (lambda x: x.int() >> 2, (WHOLE,)),
+    "aten.as_strided_copy.default": (lambda x: torch.as_strided(x * 1.5, (3, 8), (80, 2), 1), (ROWS,)),
+    "aten.unfold_copy.default": (lambda x: (x * 2).unfold(-2, 3, 2), (ROWS,)),
+    "aten.erfinv.default": (lambda x: torch.erfinv(torch.cat([x, torch.sign(x), x + 9])), (UNIT,)),
+    "aten.index_put.default": (
+        lambda x, v, w: _aten.index_put(_aten.index_put(x, [None, INDICES[0]], v), [INDICES[1, 1:]], w, True),
+        (ROWS, (3, 3, 16), (16,)),
+    ),
     "aten.full.default": (lambda x: torch.full_like(x, 2.5) * x, (ROWS,)),
 }
 """By names of the table: a function that PyTorch lowers to the operator, and its inputs or their shapes."""
@@ -105,6 +115,49 @@ def test_more_operators(name: str) -> None:
     lowered = lower(Call(function), inputs, BOTH)
     assert LOWERINGS[name].function in _delegated(lowered), lowered.left()
     assert_close(lowered.run(*inputs), function(*inputs), TOLERANCE)
+
+
+DECOMPOSED = [
+    (lambda x: (x * 10).int() << 3, (ROWS,)),
+    (lambda x: (x * 10).int() >> 2, (ROWS,)),
+    (lambda x: _aten.alias(x) * 2, (ROWS,)),
+    (lambda x: x.detach() * 2, (ROWS,)),
+    (lambda x: x + torch.arange(0.0, 16.0, 1.0), (ROWS,)),
+    (lambda x: x @ torch.eye(16), (ROWS,)),
+    (lambda x: x + torch.linspace(0, 1, 16), (ROWS,)),
+    (lambda x: x + torch.scalar_tensor(2.0), (ROWS,)),
+    (F.celu, (ROWS,)),
+    (F.selu, (ROWS,)),
+    (F.glu, (ROWS,)),
+    (F.hardsigmoid, (ROWS,)),
+    (F.hardswish, (ROWS,)),
+    (lambda x: torch.logit(torch.sigmoid(x), 1e-6), (ROWS,)),
+    (lambda x: x.masked_fill(x < 0, -1.0), (ROWS,)),
+    (lambda x: F.pad(x, (1, 2)), (ROWS,)),
+    (lambda x: torch.split(x, 4, -1)[1] * 2, (ROWS,)),
+    (lambda x, w: F.conv_transpose2d(x, w, stride=2), (IMAGE, (8, 4, 3, 3))),
+]
+"""What the original's list has too, and PyTorch writes with operators of the table or as constants."""
+
+
+def test_what_pytorch_writes_with_other_operators() -> None:
+    torch.manual_seed(0)
+    model = Several(DECOMPOSED).eval()  # type: ignore[arg-type]
+    lowered = lower(model, model.inputs, BOTH)
+    assert not lowered.left() and len(lowered.payloads) == 1
+    assert_close(lowered.run(*model.inputs), model(*model.inputs), TOLERANCE)
+
+
+def test_a_condition_stays_outside() -> None:
+    """Its branches are lowered by themselves, and it has a reason."""
+    model = Call(lambda x: torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, [x]))
+    inputs = (torch.randn(ROWS),)
+    lowered = lower(model, inputs)
+    reasons = [
+        reason for node in get_non_lowered_nodes(lowered.program.graph) for reason in get_refusals(node).values()
+    ]
+    assert "it has no lowering to TOSA" in reasons
+    assert_close(lowered.run(*inputs), model(*inputs))
 
 
 def test_every_lowering_is_tested() -> None:

@@ -14,7 +14,7 @@ from torchao.quantization.pt2e.quantizer import (
     get_output_act_qspec,
 )
 
-from sdk.backends.quantizer.patterns import ANNOTATION, annotate_part, is_annotated
+from sdk.backends.quantizer.patterns import ANNOTATION, SHARING, annotate_part, is_annotated
 
 _aten = torch.ops.aten
 
@@ -32,6 +32,25 @@ UNARY = frozenset(getattr(_aten, name).default for name in _NAMES if hasattr(get
 BINARY = frozenset((_aten.sub.Tensor, _aten.sub_.Tensor, _aten.maximum.default, _aten.minimum.default))
 MATRICES = frozenset((_aten.matmul.default, _aten.bmm.default, _aten.mm.default))
 SUMS = frozenset((_aten.mean.dim, _aten.sum.dim_IntList))
+COMPARISONS = frozenset(
+    getattr(getattr(_aten, name), overload)
+    for name in ("eq", "ne", "lt", "le", "gt", "ge")
+    for overload in ("Tensor", "Scalar")
+)
+MOVES = SHARING | frozenset(
+    (
+        *(
+            _aten.amax.default,
+            _aten.amin.default,
+            _aten.clone.default,
+            _aten.constant_pad_nd.default,
+            _aten.pad.default,
+        ),
+        *(_aten.contiguous.default, _aten.expand.default, _aten.flip.default, _aten.gather.default, _aten.index.Tensor),
+        *(_aten.index_select.default, _aten.repeat.default, _aten.upsample_nearest2d.vec),
+    )
+)
+"""What moves or selects elements, whose result has the scale of the operand."""
 
 
 def annotate(node: Node, config: QuantizationConfig) -> bool:
@@ -46,6 +65,10 @@ def annotate(node: Node, config: QuantizationConfig) -> bool:
         return _annotate(node, node.args[:1], config)
     if node.target in BINARY or node.target in MATRICES:
         return _annotate(node, node.args[:2], config)
+    if node.target is _aten.where.self:
+        return _annotate(node, node.args[1:3], config)
+    if node.target in COMPARISONS:
+        return _annotate_comparison(node, config)
     return node.target in SUMS and _annotate(node, node.args[:1], config)
 
 
@@ -56,6 +79,17 @@ def _annotate(node: Node, operands: Any, config: QuantizationConfig) -> bool:
         input_qspec_map=dict.fromkeys(operands, get_input_act_qspec(config)),
         output_qspec=get_output_act_qspec(config),
         _annotated=True,
+    )
+    return True
+
+
+def _annotate_comparison(node: Node, config: QuantizationConfig) -> bool:
+    """The result is bool. A number beside the operand stays one."""
+    operands = [each for each in node.args[:2] if isinstance(each, Node)]
+    if not all(map(_is_float, operands)):
+        return False
+    node.meta[ANNOTATION] = QuantizationAnnotation(
+        input_qspec_map=dict.fromkeys(operands, get_input_act_qspec(config)), _annotated=True
     )
     return True
 

@@ -64,7 +64,7 @@ class _Partition:
         if unit is None:
             if not is_dequantize(node):
                 self.results[node] = self.result(node)
-        elif node is unit.quantize:
+        elif node is unit.last:
             try:
                 self.results[node] = lower_unit(self.builder, unit, self.resolve, self.program)
             except UnsupportedError:
@@ -79,6 +79,8 @@ class _Partition:
             return self.results[node.args[0]][node.args[1]]
         if is_quantize(node) or is_dequantize(node):
             return lower_conversion(self.builder, node, self.resolve, self.program)
+        if name_of(node) not in LOWERINGS and name_of(node) not in self.custom:
+            raise UnsupportedError("it has no lowering to TOSA")
         return _result(Call(self.builder, node, self.resolve), self.custom)
 
 
@@ -176,9 +178,7 @@ def _result(call: Call, custom: Collection[str]) -> Any:
     name = name_of(node)
     if name in custom:
         return _custom(call, name)
-    lowering = LOWERINGS.get(name)
-    if lowering is None:
-        raise UnsupportedError("it has no lowering to TOSA")
+    lowering = LOWERINGS[name]
     if not lowering.indices:
         _refuse_int64(node)
     for operand in node.all_input_nodes:

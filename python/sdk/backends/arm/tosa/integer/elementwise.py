@@ -33,7 +33,7 @@ def _aligned(call: IntegerCall) -> tuple[list[Value], float]:
     unit = float(1 << _EXTRA_BITS[call.out.dtype])
     values = [
         rescale(call.b, value, unit * each.scale / common, each.zero_point, DType.INT32)
-        for value, each in zip(call.operands(*nodes), parameters, strict=True)
+        for value, each in zip(call.operands(*nodes, dtype=call.out.dtype), parameters, strict=True)
     ]
     return values, common / (unit * call.out.scale)
 
@@ -52,6 +52,37 @@ lowers_integers("aten.add.Tensor")(_binary("ADD"))
 lowers_integers("aten.sub.Tensor")(_binary("SUB"))
 lowers_integers("aten.maximum.default")(_binary("MAXIMUM"))
 lowers_integers("aten.minimum.default")(_binary("MINIMUM"))
+
+
+def _comparison(compare: Callable[[Any, Value, Value], Value]) -> Callable[[IntegerCall], Value]:
+    """In int32 of one scale; integers of one scale and zero point as they are. A number has the operand's scale."""
+
+    def lower(call: IntegerCall) -> Value:
+        first, second = call["self"], call["other"]
+        if not isinstance(second, Node):
+            given = call.activation(first)
+            unit = float(1 << _EXTRA_BITS[given.dtype]) / 2
+            (value,) = call.operands(first, dtype=given.dtype)
+            wide = rescale(call.b, value, unit, given.zero_point, DType.INT32)
+            number = min(max(round(float(second) / given.scale * unit), -(2**31)), 2**31 - 1)
+            return compare(call.b, wide, call.b.number(number, DType.INT32, wide.rank))
+        (a, b), _ = _aligned(call)
+        return compare(call.b, a, b)
+
+    return lower
+
+
+COMPARISONS: dict[str, Callable[[Any, Value, Value], Value]] = {
+    "eq": lambda b, x, y: b.equal(x, y),
+    "ne": lambda b, x, y: b.logical_not(b.equal(x, y)),
+    "gt": lambda b, x, y: b.greater(x, y),
+    "ge": lambda b, x, y: b.greater_equal(x, y),
+    "lt": lambda b, x, y: b.greater(y, x),
+    "le": lambda b, x, y: b.greater_equal(y, x),
+}
+"""By the names of PyTorch. Their results are bool, which is not quantised."""
+for _name, _compare in COMPARISONS.items():
+    lowers_integers(f"aten.{_name}.Tensor", f"aten.{_name}.Scalar", is_bool=True)(_comparison(_compare))
 
 
 @lowers_integers("aten.mul.Tensor")

@@ -7,24 +7,29 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from torch.fx import Node
 
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
-from sdk.backends.arm.tosa.integer.parameters import is_dequantize
+from sdk.backends.arm.tosa.integer.parameters import Parameters, is_dequantize
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
 from sdk.backends.arm.tosa.integer.rescale import rescale
 from sdk.backends.arm.tosa.lowering import LOWERINGS
 from sdk.backends.arm.tosa.lowering.call import Placed, without_axes
-from sdk.backends.arm.tosa.schema import DType
+from sdk.backends.arm.tosa.lowering.resizing import resized
+from sdk.backends.arm.tosa.lowering.shapes import padded
+from sdk.backends.arm.tosa.schema import DType, ResizeMode
 from sdk.backends.transforms.dynamic_quantization import name_of
 
 _MOVES = tuple(
     f"aten.{name}"
     for name in (
         *("view_copy.default", "permute_copy.default", "squeeze_copy.dims", "unsqueeze_copy.default"),
-        *("slice_copy.Tensor", "select_copy.int", "max_pool2d_with_indices.default"),
+        *("slice_copy.Tensor", "select_copy.int", "expand_copy.default", "repeat.default", "flip.default"),
+        *("index_select.default", "gather.default", "index.Tensor", "upsample_nearest2d.vec"),
+        *("max_pool2d_with_indices.default", "amax.default", "amin.default"),  # the order of integers is that of floats
     )
 )
 
@@ -43,27 +48,61 @@ def move(call: IntegerCall) -> Any:
     return [_alike(call, each, given) for each in result] if several else _alike(call, result, given)
 
 
-def _alike(call: IntegerCall, result: Value | Placed, given: Any) -> Value | Placed:
+def _alike(call: IntegerCall, result: Value | Placed, given: Parameters) -> Value | Placed:
+    if isinstance(result, Placed):
+        return Placed(_with_scale(call, result.value, given), result.order)
+    return _with_scale(call, result, given)
+
+
+def _with_scale(call: IntegerCall, value: Value, given: Parameters) -> Value:
+    """Integers with the scale and the zero point of the result."""
     if given.scale == call.out.scale and given.zero_point == call.out.zero_point:
-        return result
-    value = result.value if isinstance(result, Placed) else result
-    value = call.rescaled(value, given.scale / call.out.scale, given.zero_point)
-    return Placed(value, result.order) if isinstance(result, Placed) else value
+        return value
+    return call.rescaled(value, given.scale / call.out.scale, given.zero_point)
 
 
 lowers_integers(*_MOVES)(move)
+
+
+@lowers_integers("aten.constant_pad_nd.default")
+def pad(call: IntegerCall) -> Placed:
+    """The number of the padding is quantised as the operand is."""
+    given = call.activation("self")
+    number = int(given.quantized(np.float32(call["value"] or 0)))
+    placed = padded(call, number)
+    return Placed(_with_scale(call, placed.value, given), placed.order)
+
+
+@lowers_integers("aten.upsample_bilinear2d.vec")
+def upsample_bilinear2d(call: IntegerCall) -> Placed:
+    """RESIZE's exact sums, which are rescaled once."""
+    given = call.activation("input")
+    if given.dtype != DType.INT8:
+        raise UnsupportedError("its operand is int16; int8 is lowered")
+    placed, factor = resized(call, ResizeMode.BILINEAR, call["align_corners"])
+    if placed.value.dtype == DType.INT8:
+        return Placed(_with_scale(call, placed.value, given), placed.order)
+    sums = call.b.sub(placed.value, given.zero_point * factor)
+    return Placed(call.rescaled(sums, given.scale / call.out.scale / factor), placed.order)
+
+
+@lowers_integers("aten.where.self")
+def where(call: IntegerCall) -> Value:
+    """A choice of operands with the scale of the result."""
+    nodes = [call["self"], call["other"]]
+    condition, *values = call.operands(call["condition"], *nodes, dtypes=(DType.BOOL, call.dtype, call.dtype))
+    first, second = (_with_scale(call, value, call.activation(node)) for node, value in zip(nodes, values, strict=True))
+    return call.b.select(condition, first, second)
 
 
 @lowers_integers("aten.cat.default")
 def cat(call: IntegerCall) -> Value:
     """Operands that have other scales than the result are rescaled."""
     nodes = call["tensors"]
-    values = []
-    for node, value in zip(nodes, call.operands(*nodes), strict=True):
-        given = call.activation(node)
-        if (given.scale, given.zero_point) != (call.out.scale, call.out.zero_point):
-            value = call.rescaled(value, given.scale / call.out.scale, given.zero_point)
-        values.append(value)
+    values = [
+        _with_scale(call, value, call.activation(node))
+        for node, value in zip(nodes, call.operands(*nodes), strict=True)
+    ]
     assert call.order is not None
     return call.b.concat(values, call.order.index(call["dim"] % len(call.order)))
 

@@ -9,14 +9,19 @@ from typing import Any
 INTEGER: dict[str, Callable[..., Any]] = {}
 """By names like `aten.add.Tensor`: a function that gets an `IntegerCall` and returns the integers of the result."""
 
+PREDICATES: set[str] = set()
+"""Those of the table whose results are bool, which is not quantised."""
 
-def lowers_integers(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+
+def lowers_integers(*names: str, is_bool: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Puts a function into the table."""
 
     def put(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
             assert name not in INTEGER, name
             INTEGER[name] = function
+            if is_bool:
+                PREDICATES.add(name)
         return function
 
     return put

@@ -2,7 +2,7 @@
 """Units: what PT2E means by one quantised operator.
 
 Its operands are dequantised, and its result, after an activation function that only limits it, is quantised. A unit is
-lowered to integers as a whole; the floats in it exist nowhere.
+lowered to integers as a whole; the floats in it exist nowhere. A comparison is a unit alone: its result is bool.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.integer.parameters import Parameters, is_dequantize, is_quantize, parameters_of
-from sdk.backends.arm.tosa.integer.registry import INTEGER
+from sdk.backends.arm.tosa.integer.registry import INTEGER, PREDICATES
 from sdk.backends.arm.tosa.lowering.call import Placed
 from sdk.backends.arm.tosa.schema import DType
 from sdk.backends.arm.tosa.types import FLOATS, numpy_type, to_tosa
@@ -34,20 +34,20 @@ _RANGES = {DType.INT8: (-128, 127), DType.INT16: (-32768, 32767)}
 
 @dataclass(frozen=True)
 class Unit:
-    """The nodes of a unit, of which `quantize` gives the result.
+    """The nodes of a unit.
 
     Attributes:
         call: The operator.
         index: Which of its results; None if it has one.
         limit: The activation function after it, or None.
-        quantize: The node that quantises the result.
+        last: The node that has the result: it quantises it, or it is the operator, if its result is bool.
         members: All of these, with the getitem node between them.
     """
 
     call: Node
     index: int | None
     limit: Node | None
-    quantize: Node
+    last: Node
     members: tuple[Node, ...]
 
     @property
@@ -60,10 +60,17 @@ def find_units(nodes: Iterable[Node]) -> dict[Node, Unit]:
     """The units among nodes, by each of their members."""
     found: dict[Node, Unit] = {}
     for node in nodes:
-        unit = _unit_of(node) if is_quantize(node) else None
+        unit = _unit_of(node) if is_quantize(node) else _predicate(node)
         if unit is not None:
             found.update(dict.fromkeys(unit.members, unit))
     return found
+
+
+def _predicate(node: Node) -> Unit | None:
+    if node.op != "call_function" or name_of(node) not in PREDICATES:
+        return None
+    unit = Unit(node, None, None, node, (node,))
+    return unit if unit.operands == node.all_input_nodes else None
 
 
 def _unit_of(quantize: Node) -> Unit | None:
@@ -89,7 +96,8 @@ def _unit_of(quantize: Node) -> Unit | None:
 
 def lower_unit(builder: Builder, unit: Unit, resolve: Callable[[Node], Placed], program: ExportedProgram) -> Placed:
     """The integers of a unit. Raises UnsupportedError for what has no lowering to integers."""
-    out = parameters_of(unit.quantize)
+    is_bool = unit.last is unit.call
+    out = parameters_of(unit.operands[0] if is_bool else unit.last, program)
     if out.dtype not in _RANGES:
         raise UnsupportedError(f"its result is {out.dtype.name.lower()}; int8 and int16 are lowered")
     call = IntegerCall(builder, unit.call, resolve, program, out)
@@ -101,10 +109,12 @@ def lower_unit(builder: Builder, unit: Unit, resolve: Callable[[Node], Placed], 
     if not isinstance(result, Placed):
         order = call.order if call.order is not None and len(call.order) == result.rank else None
         result = Placed.plain(result) if order is None else Placed(result, order)
-    if result.value.dtype != out.dtype:
+    if result.value.dtype != (DType.BOOL if is_bool else out.dtype):
         raise UnsupportedError(f"its result would be {result.value.dtype.name.lower()}")
-    shape = tuple(unit.quantize.meta["val"].shape[dim] for dim in result.order)
+    shape = tuple(unit.last.meta["val"].shape[dim] for dim in result.order)
     assert result.value.shape == shape, (name_of(unit.call), result.value.shape, shape)
+    if is_bool:
+        return result
     return Placed(_limited(builder, result.value, unit.limit, out), result.order)
 
 

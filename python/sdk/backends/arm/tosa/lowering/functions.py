@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
@@ -177,3 +177,33 @@ def logical_not(call: Call) -> Value:
 def bitwise_not(call: Call) -> Value:
     (value,) = call.operands(call["self"])
     return call.b.unary("LOGICAL_NOT" if value.dtype == DType.BOOL else "BITWISE_NOT", value)
+
+
+# The polynomials of M. Giles, "Approximating the erfinv function" (2010), in w = -log(1 - x * x): for w below 5 in
+# w - 2.5, and beyond in sqrt(w) - 3. The first coefficient is that of the highest power.
+_INNER = (
+    *(2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087),
+    *(-0.00125372503, -0.00417768164, 0.246640727, 1.50140941),
+)
+_OUTER = (
+    *(-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773),
+    *(-0.0076224613, 0.00943887047, 1.00167406, 2.83297682),
+)
+
+
+def erfinv(b: Builder, x: Value) -> Value:
+    w = b.negate(b.unary("LOG", b.mul(b.sub(1, x), b.add(x, 1))))
+    inner = _polynomial(b, b.sub(w, 2.5), _INNER)
+    outer = _polynomial(b, b.sub(b.sqrt(w), 3), _OUTER)
+    finite = b.mul(b.select(b.greater(5, w), inner, outer), x)
+    return b.select(b.equal(b.unary("ABS", x), 1), b.mul(x, math.inf), finite)
+
+
+def _polynomial(b: Builder, x: Value, coefficients: Sequence[float]) -> Value:
+    total = b.add(b.mul(x, coefficients[0]), coefficients[1])
+    for coefficient in coefficients[2:]:
+        total = b.add(b.mul(total, x), coefficient)
+    return total
+
+
+lowers("aten.erfinv.default")(_unary(erfinv))

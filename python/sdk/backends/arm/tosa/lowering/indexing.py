@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -51,8 +52,24 @@ def index_select(call: Call) -> Placed:
     return Placed(found, order)
 
 
-@lowers("aten.index.Tensor", indices=True)
-def index(call: Call) -> Value:
+@dataclass(frozen=True)
+class _Indexed:
+    """What one or several tensors of indices read or write: rows of an operand whose indexed dimensions come first.
+
+    Attributes:
+        rows: The operand as [rows, ...].
+        indices: The rows, in the shape of the tensors of indices.
+        order: The dimensions of a result, of which those of the indices come first in a tensor of rows.
+        shape: The shape of such a tensor: that of the indices, then the other sizes.
+    """
+
+    rows: Value
+    indices: Value
+    order: tuple[int, ...]
+    shape: tuple[int, ...]
+
+
+def _indexed(call: Call) -> _Indexed:
     """One tensor of indices for one dimension; several where they are constants."""
     given = {dim: node for dim, node in enumerate(call["indices"]) if node is not None}
     dims = list(given)
@@ -74,12 +91,72 @@ def index(call: Call) -> Value:
     rest = [dim for dim in range(len(sizes)) if dim not in given]
     source = call.value("self", (*dims, *rest))
     rows = call.b.reshape(source, (math.prod(sizes[dim] for dim in dims), *(sizes[dim] for dim in rest)))
-    picked = _rows(call, rows, found[0])
     # The dimensions of the indices come where those that they replace were.
     shape = (*found[0].shape, *(sizes[dim] for dim in rest))
     count, before = found[0].rank, dims[0]
     order = (*range(count, count + before), *range(count), *range(count + before, len(shape)))
-    return call.b.transpose(call.b.reshape(picked, shape), order)
+    return _Indexed(rows, found[0], order, shape)
+
+
+@lowers("aten.index.Tensor", indices=True)
+def index(call: Call) -> Value:
+    where = _indexed(call)
+    picked = _rows(call, where.rows, where.indices)
+    return call.b.transpose(call.b.reshape(picked, where.shape), where.order)
+
+
+@lowers("aten.index_put.default", indices=True)
+def index_put(call: Call) -> Value:
+    """With constant indices: TOSA's SCATTER must not get one twice."""
+    where = _indexed(call)
+    b, positions = call.b, where.indices.constant
+    if positions is None or np.unique(positions).size != positions.size:
+        raise UnsupportedError("its indices are no constants, or one occurs twice, which TOSA's SCATTER does not have")
+    placed = b.with_rank(call.value("values"), len(where.shape))
+    wanted = [where.shape[axis] for axis in where.order]
+    placed = b.tile(placed, [to // size for to, size in zip(wanted, placed.shape, strict=True)])
+    placed = b.transpose(placed, [where.order.index(axis) for axis in range(len(where.shape))])
+    count, width = where.indices.size, math.prod(where.rows.shape[1:])
+    written = b.reshape(placed, (1, count, width))
+    indices = b.reshape(where.indices, (1, count))
+    rows = b.reshape(where.rows, (1, where.rows.shape[0], width))
+    if call["accumulate"]:
+        written = b.add(b.gather(rows, indices), written)
+    scattered = b.scatter(rows, indices, written)
+    given = [dim for dim, node in enumerate(call["indices"]) if node is not None]
+    first = (*given, *(dim for dim in range(len(call.shape)) if dim not in given))
+    plain = b.reshape(scattered, [call.shape[dim] for dim in first])
+    return b.transpose(plain, [first.index(dim) for dim in range(len(first))])
+
+
+@lowers("aten.unfold_copy.default", moves=True)
+def unfold(call: Call) -> Placed:
+    """Each window's elements, which lie in a new last dimension."""
+    rank = len(call.shape_of("self"))
+    if not rank:
+        raise UnsupportedError("its operand has no dimensions")
+    dim, size = call["dimension"] % rank, call["size"]
+    others = [each for each in range(rank) if each != dim]
+    count = call.shape[dim]
+    positions = np.arange(count)[:, None] * call["step"] + np.arange(size)
+    value = call.value("self", (dim, *others))
+    found = _rows(call, value, call.b.constant(positions.astype(np.int32), DType.INT32))
+    return Placed(call.b.reshape(found, (count, size, *value.shape[1:])), (dim, rank, *others))
+
+
+@lowers("aten.as_strided_copy.default", moves=True)
+def as_strided(call: Call) -> Value:
+    """Elements of a tensor that lies in memory as its dimensions say, at constant positions."""
+    given = call["self"].meta["val"]
+    if not given.is_contiguous() or given.storage_offset():
+        raise UnsupportedError("its operand lies in memory in another order than its dimensions say")
+    positions = np.full((), call["storage_offset"] or 0)
+    for size, stride in zip(call["size"], call["stride"], strict=True):
+        positions = positions[..., None] + np.arange(size) * stride
+    value = call.value("self")
+    flat = call.b.reshape(value, (value.size, 1))
+    found = _rows(call, flat, call.b.constant(positions.astype(np.int32), DType.INT32))
+    return call.b.reshape(found, call.shape)
 
 
 @lowers("aten.gather.default", indices=True)

@@ -74,7 +74,8 @@ def _resize(b: Builder, value: Value, axes: list[_Axis], mode: ResizeMode) -> Va
     return b.emit(Op["RESIZE"], [value, scale, offset, border], shape, dtype, mode=mode)
 
 
-def _lower(call: Call, mode: ResizeMode, align_corners: bool) -> Placed:
+def resized(call: Call, mode: ResizeMode, align_corners: bool) -> tuple[Placed, int]:
+    """The result, and by what it is too large: RESIZE makes int32 of int8, whose weights are integers."""
     order = channels_last(4)
     value = call.value("input", order)
     sizes = list(zip(value.shape[1:3], call.shape[2:], strict=True))
@@ -93,17 +94,19 @@ def _lower(call: Call, mode: ResizeMode, align_corners: bool) -> Placed:
             axes.append(_nearest(inputs, outputs))
         else:
             axes.append(_linear(inputs, outputs, align_corners))
+    given = value.dtype
     if any(axis.inputs != axis.outputs for axis in axes):
         value = _resize(call.b, value, axes, mode)
     times = [outputs // count for (_, outputs), count in zip(sizes, kept, strict=True)]
-    return Placed(call.b.tile(value, [1, *times, 1]), order)
+    factor = 1 if value.dtype == given else math.prod(axis.n for axis in axes)
+    return Placed(call.b.tile(value, [1, *times, 1]), order), factor
 
 
 @lowers("aten.upsample_nearest2d.vec")
 def upsample_nearest2d(call: Call) -> Placed:
-    return _lower(call, ResizeMode.NEAREST, False)
+    return resized(call, ResizeMode.NEAREST, False)[0]
 
 
 @lowers("aten.upsample_bilinear2d.vec")
 def upsample_bilinear2d(call: Call) -> Placed:
-    return _lower(call, ResizeMode.BILINEAR, call["align_corners"])
+    return resized(call, ResizeMode.BILINEAR, call["align_corners"])[0]

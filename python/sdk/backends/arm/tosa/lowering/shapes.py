@@ -122,6 +122,11 @@ def flip(call: Call) -> Placed:
 
 @lowers("aten.constant_pad_nd.default", moves=True)
 def pad(call: Call) -> Placed:
+    return padded(call, call["value"] or 0)
+
+
+def padded(call: Call, number: float) -> Placed:
+    """The operand of a padding, with a number around it."""
     source = call.placed("self")
     pairs = _pairs(call["pad"], len(source.order))
     cut = source.value
@@ -130,7 +135,7 @@ def pad(call: Call) -> Placed:
         start, stop = max(-before, 0), cut.shape[axis] - max(-after, 0)
         cut = call.b.cut(cut, axis, start, stop - start)
     kept = source.by_axis([(max(before, 0), max(after, 0)) for before, after in pairs])
-    return Placed(call.b.pad(cut, kept, call["value"] or 0), source.order)
+    return Placed(call.b.pad(cut, kept, number), source.order)
 
 
 def _pairs(flat: Sequence[int], rank: int) -> list[tuple[int, int]]:
