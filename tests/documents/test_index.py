@@ -217,6 +217,12 @@ def test_every_point_of_the_ecosystem_has_a_state() -> None:
         assert len(shown) > 3, number
         if state == "yes":
             assert "`" in shown or LINK.search(shown), number
+    # The list above the tables: how many there are of each, and what each of the others needs.
+    states = [state for *_, state, _ in rows]
+    counts = f"{states.count('yes')} hold, {states.count('partly')} hold in part and {states.count('no')} does not hold"
+    assert counts in ECOSYSTEM
+    named = re.findall(r"\b\d+\b", " ".join(re.findall(r"\(([\d, ]+)\)", ECOSYSTEM.partition("\n## ")[0])))
+    assert {number for number, _, state, _ in rows if state != "yes"} == set(named)
     check_commands(ECOSYSTEM)
 
 
