@@ -118,6 +118,16 @@ def test_llamas_by_their_names(name: str, dynamic: bool, tmp_path: Path):
         torch.testing.assert_close(found[0], expected[at + part.shape[1] - 1], rtol=1e-4, atol=1e-4)
 
 
+def test_libraries_of_operators(tmp_path: Path):
+    """`export.so_library` is loaded before the model is read."""
+    library = Path(torch.__file__).parent / "lib" / "libc10.so"
+    with pytest.raises(SettingsError, match=r"base\.params is missing"):
+        export(None, [f"export.so_library={library}"])
+    assert str(library) in torch.ops.loaded_libraries
+    with pytest.raises(SettingsError, match=r"export\.so_library: .*none\.so"):
+        export(None, [f"export.so_library={tmp_path / 'none.so'}"])
+
+
 def test_models_with_images_are_refused():
     with pytest.raises(SettingsError, match="llama3_2_vision reads images, which this version does not export"):
         export(None, ["base.model_class=llama3_2_vision", "base.params=params.json"])

@@ -66,6 +66,7 @@ _SUPPORTED = {
         "foundation_weights_file",
         "lora_weights_file",
         "embed_tokenizer",
+        "so_library",
     ),
     "debug": ("generate_etrecord", "generate_full_logits", "profile_memory", "profile_path", "verbose"),
     "multimethod": ("methods", "share_mutable_buffers"),
@@ -236,6 +237,11 @@ def export_program(config: LlmConfig) -> tuple[Transformer, ExportedProgram, Exe
     The program is None with `export.export_only`.
     """
     refuse_unsupported(config)
+    if config.export.so_library is not None:
+        try:
+            torch.ops.load_library(config.export.so_library)
+        except OSError as error:
+            raise SettingsError(f"export.so_library: {error}") from None
     model = make_model(config)
     metadata, named_data = metadata_of(model, config), {}
     if config.export.embed_tokenizer:
