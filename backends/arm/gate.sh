@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The step of Arm's backends, for scripts/test.sh: builds the Python extension and the runner with the delegate of VGF, and runs the
-# tests, those of the delegate on lavapipe with the ML emulation layers.
+# tests, those of the delegate on lavapipe with the ML emulation layers, some of them in the original's environment too.
 gate_step arm 2
 needs_network arm
 
@@ -21,6 +21,9 @@ step_arm() (
     -DEXECUTORCH_ENABLE_WERROR=ON "-DPython3_EXECUTABLE=${python}" "-DPython_EXECUTABLE=${python}" -DEXECUTORCH_BUILD_VGF=ON \
     -DEXECUTORCH_BUILD_EXECUTOR_RUNNER=ON -DEXECUTORCH_VULKAN_INCLUDE_DIR="${vulkan_root}/usr/include" || return
   cmake --build "${build}" --parallel "${jobs}" --target _portable_lib executor_runner || return
+  "${python}" tests/interop/make_oracle.py || return
+  # lavapipe compiles shaders without LLVM's optimisations: compiling takes longer than running them.
+  export GALLIVM_PERF=nopt
   SDK_PORTABLE_LIB="$(find "${build}" -name '_portable_lib*.so')" \
     SDK_EXECUTOR_RUNNER="${build}/examples/portable/executor_runner/executor_runner" PYTHONPATH="${folder}" \
     "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/arm

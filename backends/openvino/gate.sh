@@ -11,6 +11,8 @@ step_openvino() {
     [[ -e "${folder}/${release}/openvino" ]] ||
       pip install --quiet --no-deps --target "${folder}/${release}" "openvino==${release}" || return
   done
+  # Programs are exchanged with the original, in its environment.
+  "${python}" tests/interop/make_oracle.py || return
   # The suites of models of examples/openvino.
   PYTHONPATH="${root}/tests" "${python}" -c 'from zoo.libraries import packages; packages.install()' || return
   PYTHONPATH="${folder}/2025.4.1" OPENVINO_LIB_PATH="${folder}/2025.4.1/openvino/libs" \

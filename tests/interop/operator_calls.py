@@ -151,6 +151,8 @@ FAMILIES: dict[str, list[CallOfShapes]] = {
         (lambda x: F.max_pool2d(x, 3, 2, 1), (IMAGE,)),
         (lambda x: F.avg_pool2d(x, 2), (IMAGE,)),
         (lambda x: F.adaptive_avg_pool2d(x, 1), (IMAGE,)),
+    ],
+    "resizing": [
         (lambda x: F.interpolate(x, scale_factor=2), (IMAGE,)),
         (lambda x: F.interpolate(x, size=(17, 21), mode="bilinear", align_corners=True), (IMAGE,)),
     ],

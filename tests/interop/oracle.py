@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the original with the Python of its own environment.
 
-Usage: ``python oracle.py run|export|delegate=MODULE:PARTITIONER|describe DIRECTORY [NAME...]``
+Usage: ``python oracle.py run|export|lower=FUNCTION|describe[,...] DIRECTORY [NAME...]``
 
+Several commands, with commas between them, are done one after the other with each name.
 ``run`` executes every ``NAME.pte`` of the directory, with the weights of ``NAME.ptd`` if there is one, on the calls of
 ``NAME.calls.pt`` (a list of ``(method, flat inputs)``, made in order on one loaded program) and writes
-``NAME.outputs.pt``. ``export`` lowers the zoo's models to ``NAME.pte``, ``delegate`` gives the program ``NAME.pt2`` to
-a partitioner of the original and writes it as ``NAME.pte``. ``describe`` reads ``NAME.pte`` with the
-original's deserializer and writes the delegates it finds as ``NAME.delegates.json``. What fails becomes the text
+``NAME.outputs.pt``. ``export`` lowers the zoo's models to ``NAME.pte``, ``lower`` gives the program ``NAME.pt2``, if
+there is one, to a function of ``original_lowering`` and writes it as ``NAME.pte``. ``describe`` reads ``NAME.pte`` with
+the original's deserializer and writes the delegates it finds as ``NAME.delegates.json``. What fails becomes the text
 ``NAME.error.txt``: the caller judges it.
 """
 
@@ -16,8 +17,8 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 import torch
@@ -52,14 +53,16 @@ def export(directory: Path, name: str) -> None:
     (directory / f"{name}.pte").write_bytes(manager.buffer)
 
 
-def delegate(partitioner: str, directory: Path, name: str) -> None:
+def lower(function: str, directory: Path, name: str) -> None:
     import torchao.quantization.pt2e.quantize_pt2e  # noqa: F401 (its operators)
-    from executorch.exir import to_edge_transform_and_lower
 
-    module, _, made = partitioner.partition(":")
-    program = torch.export.load(directory / f"{name}.pt2")
-    lowered = to_edge_transform_and_lower(program, partitioner=[getattr(import_module(module), made)()])
-    (directory / f"{name}.pte").write_bytes(lowered.to_executorch().buffer)
+    from interop import original_lowering
+
+    file = directory / f"{name}.pt2"
+    if file.exists():
+        ((_, inputs),) = torch.load(directory / f"{name}.calls.pt", weights_only=False)
+        lowered = getattr(original_lowering, function)(torch.export.load(file), inputs)
+        (directory / f"{name}.pte").write_bytes(lowered.to_executorch().buffer)
 
 
 def describe(directory: Path, name: str) -> None:
@@ -84,15 +87,18 @@ def describe(directory: Path, name: str) -> None:
     (directory / f"{name}.delegates.json").write_text(json.dumps(found))
 
 
-def main(command: str, folder: str, *names: str) -> None:
+def main(commands: str, folder: str, *names: str) -> None:
     directory = Path(folder)
-    command, _, argument = command.partition("=")
-    delegated = partial(delegate, argument)
-    action = {"run": run, "export": export, "delegate": delegated, "describe": describe}[command]
+    actions: list[Callable[[Path, str], None]] = []
+    for command in commands.split(","):
+        verb, _, argument = command.partition("=")
+        known = {"run": run, "export": export, "lower": partial(lower, argument), "describe": describe}
+        actions.append(known[verb])
     for name in names or sorted(p.name.removesuffix(".calls.pt") for p in directory.glob("*.calls.pt")):
         try:
             with torch.no_grad():
-                action(directory, name)
+                for action in actions:
+                    action(directory, name)
         except Exception:  # the test that reads this decides whether it may happen
             (directory / f"{name}.error.txt").write_text(traceback.format_exc())
 

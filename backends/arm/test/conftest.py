@@ -12,6 +12,8 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))  # the suites that backends share
 
 import runtime_under_test
+from interop.conftest import oracle as oracle
+from interop.conftest import oracle_python as oracle_python
 
 runtime_under_test.load()  # before anything of `sdk` is imported
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from arm_lowering import assert_close, lower
-from torch import Tensor
+from torch import Tensor, nn
 
 from sdk.backends.transforms.dynamic_quantization import name_of
 from sdk.exir.backend.utils import get_non_lowered_nodes
@@ -49,6 +49,25 @@ def example_model(path: str) -> Any:
     return module
 
 
+def test_an_encoder() -> None:
+    """Its ids and mask are int64, so that their look-up and its conversion are PyTorch's."""
+    method = CASES["encoder"]().methods["forward"]
+    _check_encoder(method.module, method.calls[0])
+
+
+def _check_encoder(encoder: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+    """One delegate; beside it, the operators on int64 and what turns ids and the mask into floats."""
+    lowered = lower(encoder, inputs)
+    assert len(lowered.payloads) == 1
+    left = [node for node in get_non_lowered_nodes(lowered.program.graph) if isinstance(node.meta.get("val"), Tensor)]
+    floats = [node for node in left if node.meta["val"].dtype == torch.float32]
+    names = {name_of(node) for node in floats}
+    assert names == {"aten.embedding.default", "dim_order_ops._to_dim_order_copy.default"}
+    with torch.no_grad():
+        assert_close(lowered.run(*inputs), encoder(*inputs))
+
+
+@pytest.mark.slow
 def test_mobilenet_v2() -> None:
     """At its full size."""
     torch.manual_seed(0)
@@ -63,17 +82,10 @@ def test_mobilenet_v2() -> None:
         assert_close(lowered.run(x), model(x))
 
 
+@pytest.mark.slow
 def test_minilm() -> None:
-    """With its trained weights. Token ids and the mask are int64, so their look-up and its conversion
-    are PyTorch's."""
-    encoder = example_model("minilm/model.py").sentence_encoder()
+    """With its trained weights."""
     tokens = torch.randint(1000, 20000, (2, 32))
     mask = torch.ones(2, 32, dtype=torch.int64)
     mask[1, 20:] = 0
-    lowered = lower(encoder, (tokens, mask))
-    assert len(lowered.payloads) == 1
-    left = [node for node in get_non_lowered_nodes(lowered.program.graph) if isinstance(node.meta.get("val"), Tensor)]
-    floats = [node for node in left if node.meta["val"].dtype == torch.float32]
-    assert [name_of(node) for node in floats] == ["aten.embedding.default", "dim_order_ops._to_dim_order_copy.default"]
-    with torch.no_grad():
-        assert_close(lowered.run(tokens, mask), encoder(tokens, mask))
+    _check_encoder(example_model("minilm/model.py").sentence_encoder(), (tokens, mask))

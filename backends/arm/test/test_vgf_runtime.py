@@ -7,23 +7,23 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
 import torch
-import torch.nn.functional as F
 from arm_lowering import BOTH, Call, Lowered, assert_close, lower
 from test_arm_page import MODEL, run_the_notebook
 from test_tosa_integers import FUNCTIONS, MODULES, quantized
-from test_tosa_models import example_model
-from torch import Tensor, nn
+from torch import nn
 from torch.export import export
 from torch.fx.passes.operator_support import OperatorSupportBase
 from vgf_tables import read_parts, write_parts
 
+from bench.models import MODELS
+from bench.worker import load_model
+from interop.operator_calls import FAMILIES, Several
 from sdk.backends.arm.quantizer import get_symmetric_quantization_config
 from sdk.backends.arm.vgf import VgfCompileSpec, VgfPartitioner, preprocess
 from sdk.exir import to_edge_transform_and_lower
@@ -57,79 +57,10 @@ def test_the_backend_is_registered_and_available() -> None:
     assert _is_available("VgfBackend")
 
 
-X, Y = (3, 5, 16), (16,)
-IMAGE = (2, 8, 9, 11)
-FAMILIES: dict[str, list[tuple[Callable[..., Tensor], tuple[tuple[int, ...], ...]]]] = {
-    "arithmetic": [
-        (lambda x, y: x + y, (X, Y)),
-        (lambda x, y: x - y, (X, X)),
-        (lambda x, y: x * y, (X, (5, 1))),
-        (lambda x, y: x / (y.abs() + 1), (X, X)),
-        (torch.maximum, (X, X)),
-        (torch.minimum, (X, Y)),
-        (lambda x, y: torch.where(x > y, x, y * 2), (X, X)),
-    ],
-    "functions": [
-        (torch.abs, (X,)),
-        (torch.exp, (X,)),
-        (torch.sigmoid, (X,)),
-        (torch.tanh, (X,)),
-        (torch.floor, (X,)),
-        (torch.neg, (X,)),
-        (lambda x: torch.rsqrt(x.abs() + 1), (X,)),
-        (lambda x: torch.log(x.abs() + 1), (X,)),
-        (lambda x: F.hardtanh(x, -0.5, 1.25), (X,)),
-        (F.gelu, (X,)),
-    ],
-    "reductions": [
-        (lambda x: x.sum(1), (X,)),
-        (lambda x: x.mean((2, 3)), (IMAGE,)),
-        (lambda x: x.amax(2, keepdim=True), (X,)),
-        (lambda x: x.softmax(-1), (X,)),
-        (lambda x: F.layer_norm(x, (16,)), (X,)),
-    ],
-    "shapes": [
-        (lambda x: x.permute(2, 0, 1), (X,)),
-        (lambda x: x.reshape(5, 48) * 2, (X,)),
-        (lambda x: x[:, 1:4], (X,)),
-        (lambda x, y: torch.cat([x, y], 1), (X, X)),
-        (lambda x: F.pad(x, (1, 2), value=1.5), (X,)),
-        (lambda x: x.repeat(2, 1, 1), (X,)),
-        (lambda x: x.flip(1), (X,)),
-    ],
-    "products": [
-        (torch.mm, ((5, 16), (16, 7))),
-        (torch.bmm, (X, (3, 16, 7))),
-        (lambda x, w, b: F.linear(x, w, b), (X, (33, 16), (33,))),
-        (lambda x, w: F.conv2d(x, w, stride=2, padding=1), (IMAGE, (12, 8, 3, 3))),
-        (lambda x, w: F.conv2d(x, w, groups=8), (IMAGE, (16, 1, 3, 3))),
-        (lambda x, w: F.conv_transpose2d(x, w, stride=2), (IMAGE, (8, 4, 3, 3))),
-        (lambda x: F.max_pool2d(x, 3, 2, 1), (IMAGE,)),
-        (lambda x: F.avg_pool2d(x, 2), (IMAGE,)),
-    ],
-}
-
-
-class Several(nn.Module):
-    """Calls functions, each with inputs of its own."""
-
-    def __init__(self, calls: list[tuple[Callable[..., Tensor], tuple[tuple[int, ...], ...]]]) -> None:
-        super().__init__()
-        self.calls = calls
-        self.modules_of_calls = nn.ModuleList([call for call, _ in calls if isinstance(call, nn.Module)])
-        self.inputs = tuple(torch.randn(shape) for _, shapes in calls for shape in shapes)
-
-    def forward(self, *inputs: Tensor) -> list[Tensor]:
-        results, rest = [], list(inputs)
-        for function, shapes in self.calls:
-            results.append(function(*rest[: len(shapes)]))
-            del rest[: len(shapes)]
-        return results
-
-
+@pytest.mark.sampled
 @pytest.mark.parametrize("family", FAMILIES)
 def test_operators_in_floats(family: str) -> None:
-    """VGF-08: 37 operators, those of a family as one delegate with their inputs and outputs."""
+    """VGF-08: 100 operators, those of a family as one delegate with their inputs and outputs."""
     torch.manual_seed(0)
     model = Several(FAMILIES[family])
     _check_floats(model, model.inputs)
@@ -153,13 +84,16 @@ INTEGERS = {
     "weights": list(MODULES.items())[:6],
     "more weights": list(MODULES.items())[6:],
     "functions": list(FUNCTIONS.items())[:10],
-    "more functions": list(FUNCTIONS.items())[10:],
+    "more functions": list(FUNCTIONS.items())[10:20],
+    "moves": list(FUNCTIONS.items())[20:31],
+    "comparisons": list(FUNCTIONS.items())[31:],
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("family", INTEGERS)
 def test_operators_in_integers(family: str) -> None:
-    """VGF-08: 31 quantised operators, equal to the reference model."""
+    """VGF-08: 55 quantised operators, equal to the reference model."""
     torch.manual_seed(0)
     calls = [(value[0], (value[1],) if isinstance(value[0], nn.Module) else value[1]) for _, value in INTEGERS[family]]
     model = Several(calls)  # type: ignore[arg-type]
@@ -193,8 +127,7 @@ def test_models_in_integers(name: str) -> None:
 @pytest.mark.slow
 def test_mobilenet_v2() -> None:
     """VGF-08: MobileNetV2 at its full size."""
-    torch.manual_seed(0)
-    _check_floats(example_model("mobilenet_v2/model.py").MobileNetV2().eval(), (torch.randn(1, 3, 224, 224),))
+    _check_floats(*load_model(MODELS["MobileNetV2"]))
 
 
 class _NoSine(OperatorSupportBase):

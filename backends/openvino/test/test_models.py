@@ -11,102 +11,19 @@ from openvino_lowering import assert_close, lower
 from torch import Tensor, nn
 from torch.export import Dim
 
+from bench.models import MODELS as BENCHMARKED
+from bench.worker import load_model
 from sdk.backends.openvino.partitioner import OpenvinoPartitioner
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 
-
-def _mobilenet() -> tuple[nn.Module, tuple[Tensor, ...]]:
-    from examples.mobilenet_v2.model import mobilenet_v2
-
-    return mobilenet_v2(), (torch.randn(1, 3, 224, 224),)
+MODELS = ("MobileNetV2", "ResNet18", "ViT-tiny", "MiniLM")
 
 
-class _Block(nn.Module):
-    """A residual block of ResNet18."""
-
-    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(
-            nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False),
-            nn.BatchNorm2d(outputs),
-            nn.ReLU(),
-            nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False),
-            nn.BatchNorm2d(outputs),
-        )
-        same = stride == 1 and inputs == outputs
-        self.skip = (
-            nn.Identity()
-            if same
-            else nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
-        )
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.relu(self.layers(x) + self.skip(x))
-
-
-def _resnet() -> tuple[nn.Module, tuple[Tensor, ...]]:
-    """ResNet18."""
-    stem = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
-    widths = [
-        (64, 64, 1),
-        (64, 64, 1),
-        (64, 128, 2),
-        (128, 128, 1),
-        (128, 256, 2),
-        (256, 256, 1),
-        (256, 512, 2),
-        (512, 512, 1),
-    ]
-    head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000)]
-    return nn.Sequential(*stem, *(_Block(*width) for width in widths), *head), (torch.randn(1, 3, 224, 224),)
-
-
-class _Vit(nn.Module):
-    """ViT-tiny: 12 layers of 192, 3 heads, patches of 16 x 16."""
-
-    def __init__(self, layers: int = 12, width: int = 192, heads: int = 3) -> None:
-        super().__init__()
-        self.patches = nn.Conv2d(3, width, 16, 16)
-        self.token = nn.Parameter(torch.randn(1, 1, width) * 0.02)
-        self.positions = nn.Parameter(torch.randn(1, 197, width) * 0.02)
-        layer = nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
-        self.layers = nn.ModuleList(
-            [
-                layer,
-                *(
-                    nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
-                    for _ in range(layers - 1)
-                ),
-            ]
-        )
-        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 1000)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.patches(x).flatten(2).transpose(1, 2)
-        x = torch.cat([self.token.expand(x.shape[0], -1, -1), x], 1) + self.positions
-        for layer in self.layers:
-            x = layer(x)
-        return self.head(self.norm(x)[:, 0])
-
-
-def _vit() -> tuple[nn.Module, tuple[Tensor, ...]]:
-    return _Vit(), (torch.randn(1, 3, 224, 224),)
-
-
-def _minilm() -> tuple[nn.Module, tuple[Tensor, ...]]:
-    from examples.minilm.model import example_inputs, sentence_encoder
-
-    return sentence_encoder(), example_inputs()
-
-
-MODELS = {"mobilenet_v2": _mobilenet, "resnet18": _resnet, "vit_tiny": _vit, "minilm": _minilm}
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_model_is_one_delegate_and_right(name: str) -> None:
-    """OVN-04: the whole of each model runs in OpenVINO."""
-    torch.manual_seed(0)
-    model, inputs = MODELS[name]()
+    """The whole of each model runs in OpenVINO; test_openvino_interop.py has smaller ones of these kinds."""
+    model, inputs = load_model(BENCHMARKED[name])
     lowered = lower(model, inputs)
     assert len(lowered.delegates) == 1, lowered.left()
     with torch.no_grad():

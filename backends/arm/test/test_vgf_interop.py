@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""VGF programs of this SDK and of the original, each in both runtimes, on the same emulation layers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import torch
+from arm_lowering import BOTH, assert_close
+from test_tosa_integers import quantized
+from torch import nn
+
+from bench.worker import load_model
+from interop.exchange import Exchanged, exchange
+from interop.operator_calls import FAMILIES, Several
+from sdk.backends.arm.quantizer import get_symmetric_quantization_config
+from sdk.backends.arm.vgf import VgfCompileSpec, VgfPartitioner
+from sdk.backends.arm.vgf.model_converter import find_converter
+
+Models = dict[str, tuple[nn.Module, tuple[Any, ...]]]
+TOLERANCE = 1e-5
+
+
+@pytest.fixture
+def exchanged(oracle: Callable[..., None], tmp_path: Path) -> Callable[..., list[Exchanged]]:
+    """What `exchange` gives for models. The original looks for the model converter on the path."""
+
+    def call(models: Models, quantize: Any = None) -> list[Exchanged]:
+        original = "vgf" if quantize is None else "vgf_int8"
+        path = f"{os.environ['PATH']}{os.pathsep}{find_converter().parent}"
+        with mock.patch.dict(os.environ, {"PATH": path}):
+            return list(
+                exchange(oracle, tmp_path, models, lambda: VgfPartitioner(VgfCompileSpec()), original, quantize)
+            )
+
+    return call
+
+
+def _quantize(model: nn.Module, inputs: tuple[Any, ...]) -> nn.Module:
+    return quantized(model, inputs, get_symmetric_quantization_config(), BOTH)
+
+
+def _check_floats(each: Exchanged) -> None:
+    assert not each.error, f"{each.name}: {each.error}"
+    for found in (each.ours_here, each.ours_there, each.theirs_here, each.theirs_there):
+        assert_close(found, each.eager, TOLERANCE)
+    assert each.delegates == ["VgfBackend"], each.name
+
+
+def _check_integers(each: Exchanged) -> None:
+    """Each program gives the same bits in both runtimes."""
+    assert not each.error, f"{each.name}: {each.error}"
+    for here, there in ((each.ours_here, each.ours_there), (each.theirs_here, each.theirs_there)):
+        assert len(here) == len(there) == len(each.eager) and all(map(torch.equal, here, there)), each.name
+    assert each.delegates == ["VgfBackend"], each.name
+
+
+def _zoo(name: str) -> tuple[nn.Module, tuple[Any, ...]]:
+    return load_model(f"zoo:{name}")
+
+
+def _several(calls: list[Any]) -> tuple[nn.Module, tuple[Any, ...]]:
+    torch.manual_seed(0)
+    model = Several(calls).eval()
+    return model, model.inputs
+
+
+def test_floats(exchanged: Callable[..., list[Exchanged]]) -> None:
+    """VGF-08: a small MobileNet and a sample of operators."""
+    sample = [call for family in ("arithmetic", "functions", "reductions", "products") for call in FAMILIES[family][:2]]
+    for each in exchanged({"mobilenet": _zoo("mobilenet"), "operators": _several(sample)}):
+        _check_floats(each)
+
+
+def test_integers(exchanged: Callable[..., list[Exchanged]]) -> None:
+    """VGF-05, VGF-08: int8, equal bit for bit."""
+    for each in exchanged({"mobilenet": _zoo("mobilenet")}, _quantize):
+        _check_integers(each)
+
+
+@pytest.mark.slow
+def test_more_models(exchanged: Callable[..., list[Exchanged]]) -> None:
+    for each in exchanged({name: _zoo(name) for name in ("resnet", "vit")}):
+        _check_floats(each)
