@@ -5,11 +5,16 @@
 #include <cstring>
 #include <random>
 
+#include "mutate_in_place.h"
+
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
+namespace executorch {
+namespace fuzz {
 
 // Inserting a byte breaks every offset behind it, and the verifier of flatbuffers then refuses the file before
 // anything of ours has run. So most mutations change numbers in place: an aligned 1, 2, 4 or 8-byte field.
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
+size_t mutate_in_place(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
   std::minstd_rand random(seed);
   if (size < 64 || random() % 8 == 0) {
     return LLVMFuzzerMutate(data, size, max_size);
@@ -41,3 +46,6 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   }
   return size;
 }
+
+}  // namespace fuzz
+}  // namespace executorch

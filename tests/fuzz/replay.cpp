@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -74,6 +75,86 @@ bool take_flag(std::vector<std::string>& arguments, const char* flag) {
   }
   arguments.erase(found);
   return true;
+}
+
+std::vector<std::vector<uint8_t>> payloads_of(const std::filesystem::path& path, const char* magic,
+                                              const std::vector<std::string>& extensions) {
+  std::vector<uint8_t> file = read_file(path);
+  const std::string extension = path.extension().string();
+  if (extension == ".payload" || std::find(extensions.begin(), extensions.end(), extension) != extensions.end()) {
+    return {std::move(file)};
+  }
+  std::vector<std::vector<uint8_t>> payloads;
+  for (size_t at = 4; at + 26 <= file.size(); ++at) {
+    if (std::memcmp(file.data() + at, magic, 4) != 0) {
+      continue;
+    }
+    const uint8_t* header = file.data() + at - 4;
+    const auto number = [&](size_t offset) {
+      uint32_t value = 0;
+      std::memcpy(&value, header + offset, sizeof(value));
+      return uint64_t{value};
+    };
+    // The graph and the constants, from the start of the header on, which says where they are.
+    const uint64_t size = std::max(number(10) + number(14), number(18) + number(22));
+    if (size <= file.size() - (at - 4)) {
+      payloads.emplace_back(header, header + size);
+    }
+  }
+  return payloads;
+}
+
+int replay_payloads(std::vector<std::string> arguments, const char* magic, const std::vector<std::string>& extensions,
+                    const std::function<Run(const std::filesystem::path&)>& run_of) {
+  const bool with_mutations = take_flag(arguments, "--mutate");
+  const bool expect_executed = take_flag(arguments, "--expect-executed");
+  if (!take_flag(arguments, "--verbose")) {
+    silence_logs();
+  }
+  std::filesystem::path folder;
+  if (arguments.size() > 2 && arguments[0] == "--extract") {
+    folder = arguments[1];
+    arguments.erase(arguments.begin(), arguments.begin() + 2);
+    std::filesystem::create_directories(folder);
+  }
+  std::vector<std::string> searched = extensions;
+  searched.insert(searched.end(), {".bpte", ".pte", ".payload"});
+  size_t inputs = 0, not_executed = 0;
+  for (const auto& file : find_files(arguments, searched)) {
+    const Run run = run_of(file);
+    Counts counts;
+    size_t number = 0;
+    for (const auto& bytes : payloads_of(file, magic, extensions)) {
+      ++inputs;
+      if (!folder.empty()) {
+        const auto name =
+            file.parent_path().filename().string() + "_" + file.stem().string() + "_" + std::to_string(number++);
+        std::ofstream(folder / (name + ".payload"), std::ios::binary)
+            .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        continue;
+      }
+      const Outcome outcome = run(bytes.data(), bytes.size());
+      counts.add(outcome);
+      not_executed += outcome != Outcome::Executed;
+      if (with_mutations) {
+        run_mutations(bytes, run, counts);
+      }
+    }
+    if (folder.empty()) {
+      std::printf("%s: %zu executed, %zu loaded only, %zu refused\n", file.c_str(), counts.executed, counts.loaded,
+                  counts.refused);
+      std::fflush(stdout);
+    }
+  }
+  if (inputs == 0) {
+    std::fprintf(stderr, "no payloads named or found; usage: [--mutate] [--expect-executed] PATH...\n");
+    return 2;
+  }
+  if (expect_executed && not_executed > 0) {
+    std::fprintf(stderr, "%zu of %zu payloads did not execute\n", not_executed, inputs);
+    return 1;
+  }
+  return 0;
 }
 
 }  // namespace fuzz

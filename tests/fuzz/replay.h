@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,29 @@ void run_mutations(const std::vector<uint8_t>& original, Run run, Counts& counts
 /// `count` inputs of random bytes, the same ones every time. Fails, with 1, unless some execute to their end and some
 /// are refused: others would show nothing.
 int run_random(size_t count, size_t size, Run run);
+
+/// The payloads of delegates in a file: those with a header of this magic number, or, if its name ends in `.payload` or
+/// one of the extensions, the whole file.
+std::vector<std::vector<uint8_t>> payloads_of(const std::filesystem::path& file, const char* magic,
+                                              const std::vector<std::string>& extensions = {});
+
+/**
+ * The program of a driver that reads payloads of delegates. Files named *.payload are payloads, others contain
+ * payloads:
+ *
+ *     FILE_OR_FOLDER...             every payload once (folders are searched)
+ *     --mutate FILE_OR_FOLDER...    also every truncation and every flipped bit of the first kilobytes
+ *     --expect-executed ...         fails unless every payload executes to its end
+ *     --extract FOLDER FILE...      writes the payloads of the files into the folder
+ *     --verbose ...                 with the messages of the backend
+ *
+ * @param magic Bytes 4 to 7 of a payload.
+ * @param extensions Of files with other inputs.
+ * @param run_of Gives the driver of a file.
+ * @return The exit status.
+ */
+int replay_payloads(std::vector<std::string> arguments, const char* magic, const std::vector<std::string>& extensions,
+                    const std::function<Run(const std::filesystem::path&)>& run_of);
 
 /// Whether the flag is there; takes it away.
 bool take_flag(std::vector<std::string>& arguments, const char* flag);

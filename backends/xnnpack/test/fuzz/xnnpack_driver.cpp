@@ -11,10 +11,9 @@
 
 #include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/core/evalue.h>
-#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/platform/runtime.h>
 
+#include "delegate_arguments.h"
 #include "exact_buffer.h"
 #include "runtime/delegate.h"
 
@@ -22,7 +21,6 @@ namespace executorch {
 namespace fuzz {
 
 using backends::xnnpack::Delegate;
-using backends::xnnpack::element_count;
 using backends::xnnpack::GraphBuilder;
 using backends::xnnpack::Payload;
 using backends::xnnpack::RawType;
@@ -31,37 +29,17 @@ using backends::xnnpack::WeightsStore;
 using backends::xnnpack::WorkspaceGroup;
 using executorch::aten::ScalarType;
 using executorch::aten::Tensor;
-using executorch::aten::TensorImpl;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
-using executorch::runtime::FreeableBuffer;
-using executorch::runtime::Result;
 using executorch::runtime::Span;
 using executorch::runtime::internal::CheckedSize;
 
 namespace {
 
-constexpr size_t kNamedBytes = 1 << 16;
 /// The most elements of all values together.
 constexpr uint64_t kMaxElements = 1 << 16;
 /// The most multiplications of a node, so that no input takes too long.
 constexpr uint64_t kMaxWork = 1 << 24;
-
-/// Returns the same bytes for every name.
-class AnyData final : public runtime::NamedDataMap {
- public:
-  AnyData() : bytes_(kNamedBytes) { std::memset(bytes_.data.get(), 0x3d, bytes_.bytes); }
-  Result<const runtime::TensorLayout> get_tensor_layout(std::string_view) const override { return Error::NotFound; }
-  Result<FreeableBuffer> get_data(std::string_view) const override {
-    return FreeableBuffer(bytes_.data.get(), bytes_.bytes, nullptr);
-  }
-  Error load_data_into(std::string_view, void*, size_t) const override { return Error::NotSupported; }
-  Result<uint32_t> get_num_keys() const override { return 0; }
-  Result<const char*> get_key(uint32_t) const override { return Error::InvalidArgument; }
-
- private:
-  ExactBuffer bytes_;
-};
 
 ScalarType dtype_of(const backends::xnnpack::Value& value) {
   if (value.raw != RawType::None) {
@@ -87,15 +65,6 @@ struct Argument {
   Shape dims;
   bool is_input;
 };
-
-/// Whether a tensor can have this shape: even without elements, its strides must fit. Delegates never get other shapes.
-bool is_shape_of_tensor(const Shape& dims) {
-  CheckedSize stride = 1;
-  for (const size_t dim : dims) {
-    stride = stride * std::max<size_t>(dim, 1);
-  }
-  return stride.at_most(INT32_MAX);
-}
 
 /// Finds the arguments of the delegate. Returns false if running it takes too long for fuzzing.
 bool find_arguments(const ExactBuffer& bytes, const AnyData& named, std::vector<Argument>& arguments) {
@@ -142,33 +111,6 @@ bool find_arguments(const ExactBuffer& bytes, const AnyData& named, std::vector<
   }
   return most * most <= kMaxWork * 64;
 }
-
-/// A tensor that owns its data, sizes and strides.
-struct OwnedTensor {
-  OwnedTensor(ScalarType dtype, const Shape& dims, uint8_t fill)
-      : sizes(dims.begin(), dims.end()),
-        dim_order(dims.size()),
-        strides(dims.size()),
-        data(element_count(dims) * runtime::elementSize(dtype)) {
-    for (size_t i = 0; i < dim_order.size(); ++i) {
-      dim_order[i] = static_cast<uint8_t>(i);
-    }
-    runtime::dim_order_to_stride_nocheck(sizes.data(), dim_order.data(), sizes.size(), strides.data());
-    if (data.bytes > 0) {
-      // Indices must be small whatever the sizes, so they are 0.
-      const bool is_integer = runtime::isIntegralType(dtype, /*includeBool=*/true);
-      std::memset(data.data.get(), is_integer && runtime::elementSize(dtype) > 1 ? 0 : fill, data.bytes);
-    }
-    impl = std::make_unique<TensorImpl>(dtype, static_cast<ssize_t>(sizes.size()), sizes.data(), data.data.get(),
-                                        dim_order.data(), strides.data(), runtime::TensorShapeDynamism::DYNAMIC_BOUND);
-  }
-
-  std::vector<int32_t> sizes;
-  std::vector<uint8_t> dim_order;
-  std::vector<int32_t> strides;
-  ExactBuffer data;
-  std::unique_ptr<TensorImpl> impl;
-};
 
 bool run(Delegate& delegate, const std::vector<Argument>& arguments, bool smaller,
          std::vector<uint8_t>* outputs = nullptr) {
@@ -247,28 +189,6 @@ std::vector<uint8_t> outputs_of(const std::vector<uint8_t>& payload, WeightsStor
     std::abort();
   }
   return outputs;
-}
-
-std::vector<std::vector<uint8_t>> find_xnnpack_payloads(const std::vector<uint8_t>& file) {
-  constexpr char kMagic[] = {'X', 'H', '0', '0'};
-  std::vector<std::vector<uint8_t>> payloads;
-  for (size_t at = 4; at + 26 <= file.size(); ++at) {
-    if (std::memcmp(file.data() + at, kMagic, sizeof(kMagic)) != 0) {
-      continue;
-    }
-    const uint8_t* header = file.data() + at - 4;
-    const auto number = [&](size_t offset) {
-      uint32_t value = 0;
-      std::memcpy(&value, header + offset, sizeof(value));
-      return uint64_t{value};
-    };
-    // The graph and the constants, from the start of the header on; see backends/xnnpack/runtime/payload/payload.cpp.
-    const uint64_t size = std::max(number(10) + number(14), number(18) + number(22));
-    if (size <= file.size() - (at - 4)) {
-      payloads.emplace_back(header, header + size);
-    }
-  }
-  return payloads;
 }
 
 }  // namespace fuzz

@@ -30,8 +30,5 @@ Outcome run_packed_weights(const uint8_t* data, size_t size);
 /// delegate does not load or run.
 std::vector<uint8_t> outputs_of(const std::vector<uint8_t>& payload, backends::xnnpack::WeightsStore* store);
 
-/// The payloads with a header in a file, such as a `.pte`.
-std::vector<std::vector<uint8_t>> find_xnnpack_payloads(const std::vector<uint8_t>& file);
-
 }  // namespace fuzz
 }  // namespace executorch
