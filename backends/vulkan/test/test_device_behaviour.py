@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 import torch
 from device_program import DeviceProgram
@@ -55,15 +58,14 @@ def test_a_program_outlives_another_with_its_weights() -> None:
     second.check([x], expected, 1e-5, 1e-5)
 
 
-@pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
-def test_times_of_dispatches(tmp_path, half: bool) -> None:
-    """VK-13: with an event tracer each dispatch has a time, which belongs to an operator of the model, and a name: the
-    kernel, its types and the number of the dispatch."""
-    model = nn.Sequential(nn.Linear(16, 8), nn.Sigmoid()).eval()
-    x = numbers(2, 16)
-    exported = torch.export.export(model, (x,))
-    partitioner = VulkanPartitioner({"force_fp16": half})
-    edge = to_edge_transform_and_lower(exported, partitioner=[partitioner], generate_etrecord=True)
+def traced(
+    model: nn.Module, x: torch.Tensor, folder: Path, options: dict[str, Any], tolerance: float
+) -> tuple[list[Any], list[str]]:
+    """The events of two executions, and their names: the kernel, its types and the number of the dispatch."""
+    partitioner = VulkanPartitioner(options)
+    edge = to_edge_transform_and_lower(
+        torch.export.export(model, (x,)), partitioner=[partitioner], generate_etrecord=True
+    )
     program = edge.to_executorch()
     try:
         loaded = _load_for_executorch_from_buffer(program.buffer, enable_etdump=True)
@@ -71,21 +73,45 @@ def test_times_of_dispatches(tmp_path, half: bool) -> None:
         pytest.skip(str(error))
     for _ in range(2):
         with torch.no_grad():
-            torch.testing.assert_close(loaded.forward([x])[0], model(x), rtol=1e-5, atol=1e-2 if half else 1e-5)
-    file = tmp_path / "times.etdp"
+            torch.testing.assert_close(loaded.forward([x])[0], model(x), rtol=1e-5, atol=tolerance)
+    file, record = folder / "times.etdp", folder / "record.bin"
     loaded.write_etdump_result_to_file(str(file))
     from sdk.devtools import Inspector
 
-    record = tmp_path / "record.bin"
     program.get_etrecord().save(str(record))
     inspector = Inspector(etdump_path=str(file), etrecord=str(record))
     events = [event for block in inspector.event_blocks for event in block.events if event.is_delegated_op]
-    assert len(events) >= 2
-    names = [event.raw_delegate_debug_metadatas[0].decode().rstrip("\0") for event in events]
+    return events, [event.raw_delegate_debug_metadatas[0].decode().rstrip("\0") for event in events]
+
+
+def kernels_of(names: list[str]) -> list[str]:
+    """Beside copies to and from memory that the processor sees, which there are on some devices."""
+    return [name.rpartition("_")[0] for name in names if name.rpartition("_")[0] != "copy"]
+
+
+class Views(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = torch.tanh(x).reshape(4, 6).unsqueeze(1)
+        return torch.relu(y.permute(1, 0, 2).squeeze(0)).reshape(24)
+
+
+def test_views_are_no_dispatches(tmp_path: Path) -> None:
+    """Where no element moves. With skip_memory_planning each of the views has its own memory, to which it is copied."""
+    for options, views in ((None, 0), ({"skip_memory_planning": True}, 5)):
+        _, names = traced(Views().eval(), numbers(2, 3, 4), tmp_path, options or {}, 1e-5)
+        kernels = kernels_of(names)
+        assert kernels.count("unary_float") == 2
+        assert kernels.count("copy_nd_float") == views == len(kernels) - 2
+
+
+@pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
+def test_times_of_dispatches(tmp_path: Path, half: bool) -> None:
+    """VK-13: with an event tracer each dispatch has a time, which belongs to an operator of the model, and a name: the
+    kernel, its types and the number of the dispatch."""
+    model = nn.Sequential(nn.Linear(16, 8), nn.Sigmoid()).eval()
+    events, names = traced(model, numbers(2, 16), tmp_path, {"force_fp16": half}, 1e-2 if half else 1e-5)
     kind = "half" if half else "float"
-    # Beside copies to and from memory that the processor sees, which there are on some devices.
-    kernels = [name.rpartition("_")[0] for name in names if not name.startswith("copy_")]
-    assert kernels == [f"matmul_{kind}", f"unary_{kind}"]
+    assert kernels_of(names) == [f"matmul_{kind}", f"unary_{kind}"]
     assert [int(name.rpartition("_")[2]) for name in names] == list(range(len(names)))
     assert "aten.sigmoid.default" in [name for event in events for name in event.op_types]
     for event in events:

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 import sdk.backends.vulkan.custom_ops_lib  # noqa: F401 - registers the operators
+from sdk.backends.vulkan.graph.memory import VIEWS
 from sdk.backends.vulkan.op_registry import SYMBOLIC, vulkan_supported_ops
 from sdk.backends.vulkan.serialization import vulkan_graph_schema as schema
 from sdk.backends.vulkan.serialization.vulkan_graph_serialize import read_vulkan_graph
@@ -65,10 +66,11 @@ class ReferenceRunner:
 
     def run(self, *inputs: torch.Tensor | int) -> list[torch.Tensor]:
         self.values: dict[int, Any] = {}
-        self.owner: dict[int, int] = {}
+        self.owners: dict[int, set[int]] = {}
         if len(inputs) != len(self.graph.input_ids):
             raise PayloadError(f"the payload has {len(self.graph.input_ids)} inputs; found {len(inputs)}")
         for index, value in zip(self.graph.input_ids, inputs, strict=True):
+            self._claim(index)
             self._set(index, value)
         for call in self.graph.chain:
             try:
@@ -90,7 +92,7 @@ class ReferenceRunner:
             return
         self._check_storage(call)
         for index in self._tensors(result):
-            self._claim(index)
+            self._claim(index, ids[0] if call.name in VIEWS else None)
         if call.name in SYMBOLIC:
             if call.name == "sym_size.int":
                 self._set(result, self._get(ids[0]).shape[self._get(ids[1])])
@@ -122,6 +124,8 @@ class ReferenceRunner:
                 self._set(index, value)
         else:
             self._set(result, found)
+            if call.name in VIEWS:
+                self._check_view(ids[0], result)
 
     def _dtype(self, name: str, argument: Any, first: int, result: int) -> torch.dtype | None:
         """The dtype that a payload does not say, because a tensor has it."""
@@ -145,10 +149,24 @@ class ReferenceRunner:
             return [i for item in value.items for i in self._tensors(item)]
         return [index] if isinstance(value, schema.VkTensor) else []
 
-    def _claim(self, index: int) -> None:
-        memory = self.graph.values[index].value.mem_obj_id
-        if memory != schema.OWN_MEMORY:
-            self.owner[memory] = index
+    def _claim(self, index: int, viewed: int | None = None) -> None:
+        """Gives a tensor its memory, which it shares with an operand that it is a view of."""
+        memory = self._memory(index)
+        if memory == schema.OWN_MEMORY:
+            return
+        owners = self.owners.get(memory, set())
+        self.owners[memory] = owners | {index} if viewed in owners else {index}
+
+    def _memory(self, index: int) -> int:
+        value = self.graph.values[index].value
+        return value.mem_obj_id if isinstance(value, schema.VkTensor) else schema.OWN_MEMORY
+
+    def _check_view(self, operand: int, result: int) -> None:
+        """A view that has the memory of its operand has its bytes, too."""
+        if self._memory(result) != schema.OWN_MEMORY and self._memory(result) == self._memory(operand):
+            before, after = (self.values[i].flatten().view(torch.uint8) for i in (operand, result))
+            if not torch.equal(before, after):
+                raise PayloadError(f"value {result} has the memory of value {operand} and other bytes")
 
     def _set(self, index: int, value: Any) -> None:
         declared = self.graph.values[index].value
@@ -161,7 +179,6 @@ class ReferenceRunner:
             a > b for a, b in zip(value.shape, declared.dims, strict=True)
         ):
             raise PayloadError(f"a result has the shape {list(value.shape)}; the payload plans {declared.dims}")
-        self._claim(index)
         self.values[index] = value.to(DTYPES[declared.datatype])
 
     def _get(self, index: int) -> Any:
@@ -172,8 +189,8 @@ class ReferenceRunner:
             if index not in self.values:
                 raise PayloadError(f"value {index} is read before it is computed")
             memory = declared.mem_obj_id
-            if memory != schema.OWN_MEMORY and self.owner[memory] != index:
-                raise PayloadError(f"value {index} is read, but value {self.owner[memory]} has its memory {memory}")
+            if memory != schema.OWN_MEMORY and index not in self.owners[memory]:
+                raise PayloadError(f"value {index} is read, but {self.owners[memory]} have its memory {memory}")
             return self.values[index]
         if isinstance(declared, schema.SymInt):
             return self.values[index]

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import lowered
 import operator_list
 import pytest
@@ -93,6 +96,27 @@ def test_memory_is_shared() -> None:
         tensors = [v.value for v in runner.graph.values if isinstance(v.value, lowered.schema.VkTensor)]
         assert len({tensor.mem_obj_id for tensor in tensors}) == count
         lowered.check(program, model, x)
+
+
+class Views(nn.Module):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = torch.tanh(x).reshape(4, 6).unsqueeze(1)
+        z = torch.relu(y.permute(1, 0, 2).squeeze(0))  # no element moves
+        return z.permute(1, 0), y.reshape(24) + 1  # here all do
+
+
+@pytest.mark.parametrize("options", [{}, {"force_fp16": True}, {"compat": "1.4"}])
+def test_views_have_the_memory_of_their_operand(options: dict[str, Any]) -> None:
+    """Where no element moves, and not with compat: the original's runtime copies to other memory."""
+    x = (torch.randn(2, 3, 4),)
+    program = lowered.lower(Views(), x, compile_options=options)
+    (runner,) = lowered.runners(program)
+    memory = [v.value.mem_obj_id if isinstance(v.value, lowered.schema.VkTensor) else -1 for v in runner.graph.values]
+    views = [call for call in runner.graph.chain if re.search("view|squeeze|permute", call.name)]
+    shared = [memory[call.args[0]] == memory[call.args[-1]] for call in views]
+    assert len(views) == 6
+    assert shared.count(True) == (0 if "compat" in options else 5)
+    lowered.check(program, Views(), x, tolerance=2e-3 if "force_fp16" in options else 1e-5)
 
 
 def test_equal_weights_are_stored_once() -> None:

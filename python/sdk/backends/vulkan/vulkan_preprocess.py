@@ -37,7 +37,7 @@ class VulkanBackend(BackendDetails):
             transitions = choose(graph, options)
             declare_note(f"{len(graph.calls)} calls, of which {transitions} copy a tensor to another storage or layout")
         if not options.skip_memory_planning:
-            plan(graph)
+            plan(graph, views_share=options.compat is None)
         builder = VkGraphBuilder(options)
         payload = serialize_vulkan_graph(builder.build(graph), builder.constants)
         return PreprocessResult(

@@ -5,8 +5,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sdk.backends.vulkan.graph.ir import CHANGES_STATE, GpuGraph, Tensor, tensors_of
-from sdk.backends.vulkan.serialization.vulkan_graph_schema import VkStorageType
+from sdk.backends.vulkan.graph.ir import CHANGES_STATE, Call, GpuGraph, Tensor, tensors_of
+from sdk.backends.vulkan.serialization.vulkan_graph_schema import OWN_MEMORY, VkStorageType
+
+VIEWS = frozenset(
+    f"aten.{name}"
+    for name in (
+        *("view_copy.default", "view.default", "reshape.default", "_unsafe_view.default", "unsqueeze_copy.default"),
+        *("squeeze_copy.dims", "squeeze_copy.dim", "squeeze_copy.default", "clone.default", "alias_copy.default"),
+        *("permute.default", "permute_copy.default", "_to_copy.default"),
+    )
+)
+"""Operators whose result may have the elements of the operand in the same order."""
 
 
 @dataclass
@@ -19,11 +29,13 @@ class _Object:
     free_from: int
 
 
-def plan(graph: GpuGraph) -> int:
+def plan(graph: GpuGraph, views_share: bool) -> int:
     """Numbers the memory of each tensor but constants; returns the bytes of all memory at the largest shapes.
 
-    A call's results share no memory with its operands. Buffers and textures share none either, as their sizes in
-    memory differ from device to device. Results keep their memory to the end.
+    With `views_share`, a result that has the elements of its operand in the same order has its memory, too, which the
+    runtime recognises: it copies nothing. Otherwise a call's results share no memory with its operands. Buffers and
+    textures share none either, as their sizes in memory differ from device to device. Results keep their memory to the
+    end.
     """
     last: dict[Tensor, int] = {}
     for index, call in enumerate(graph.calls):
@@ -37,9 +49,31 @@ def plan(graph: GpuGraph) -> int:
     for index, call in enumerate(graph.calls):
         if call.name == "et_vk.prepack.default" or call.name in CHANGES_STATE:
             continue  # packed once, when the program is loaded; or a result that nothing reads
+        viewed = viewed_operand(call) if views_share else None
+        if viewed is not None:
+            (result,) = call.results()
+            shared = objects[viewed.memory]
+            shared.free_from = max(shared.free_from, last[result] + 1)
+            result.memory = viewed.memory
+            continue
         for tensor in call.results():
             _place(tensor, index, last[tensor], objects)
     return sum(item.size for item in objects)
+
+
+def viewed_operand(call: Call) -> Tensor | None:
+    """The operand whose planned memory is that of the result, byte for byte."""
+    operand, result = call.args[0] if call.args else None, call.result
+    if call.name not in VIEWS or not isinstance(operand, Tensor) or not isinstance(result, Tensor):
+        return None
+    converts = operand.dtype != result.dtype or operand.is_exact != result.is_exact
+    if operand.memory == OWN_MEMORY or operand.constant is not None or converts:
+        return None
+    if "permute" in call.name:
+        rank = len(operand.shape)
+        moved = [dim % rank for dim in call.args[1] if operand.shape[dim] != 1]
+        return operand if moved == sorted(moved) else None
+    return operand
 
 
 def _place(tensor: Tensor, start: int, end: int, objects: list[_Object]) -> None:
