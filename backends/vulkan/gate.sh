@@ -10,9 +10,17 @@ step_vulkan() (
     -DEXECUTORCH_ENABLE_WERROR=ON -DEXECUTORCH_BUILD_TESTS=ON \
     "-DPython3_EXECUTABLE=${python}" "-DPython_EXECUTABLE=${python}" -DEXECUTORCH_BUILD_VULKAN=ON \
     -DEXECUTORCH_VULKAN_INCLUDE_DIR="${vulkan_root}/usr/include" -DEXECUTORCH_GLSLC="${vulkan_root}/glslc" || return
-  cmake --build build/vulkan --parallel "${jobs}" --target _portable_lib vulkan_backend_test vulkan_replay || return
-  # Lavapipe's libraries are for the tests on the device.
-  LD_LIBRARY_PATH="" "${root}/build/vulkan/backends/vulkan/vulkan_backend_test" --gtest_brief=1 || return
+  cmake --build build/vulkan --parallel "${jobs}" \
+    --target _portable_lib vulkan_backend_test vulkan_device_loss_test vulkan_replay replay_vulkan || return
+  # Lavapipe's libraries are for the tests on the device. Those of payloads and of failures have a mock.
+  (
+    export LD_LIBRARY_PATH=""
+    cd build/vulkan/backends/vulkan || return
+    ./vulkan_backend_test --gtest_brief=1 && test/fuzz/vulkan_device_loss_test --gtest_brief=1 || return
+    seeds="${root}/backends/vulkan/test/fuzz"
+    test/fuzz/replay_vulkan --expect-executed "${seeds}/seeds" && test/fuzz/replay_vulkan "${seeds}/found" || return
+    test/fuzz/replay_vulkan --fail-each-call "${seeds}/seeds"
+  ) || return
   # A message of the layers fails a test: see test/conftest.py.
   SDK_PORTABLE_LIB="$(find "${root}/build/vulkan" -name '_portable_lib*.so')" \
     VULKAN_REPLAY="${root}/build/vulkan/backends/vulkan/vulkan_replay" \

@@ -46,7 +46,7 @@ using Text = std::array<char, runtime::kMaxOptionValueLength>;
 struct OpenDevice {
   std::shared_ptr<gpu::VulkanDevice> device;
   std::string problem;  ///< why there is none
-  ConstantStore constants;
+  std::shared_ptr<ConstantStore> constants = std::make_shared<ConstantStore>();
 };
 
 class VulkanBackend final : public BackendInterface {
@@ -55,7 +55,7 @@ class VulkanBackend final : public BackendInterface {
 
   Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
                                ArrayRef<CompileSpec>) const override {
-    OpenDevice& device = open();
+    const OpenDevice device = open();
     ET_CHECK_OR_RETURN_ERROR(device.device != nullptr, NotSupported, "Vulkan: %s", device.problem.c_str());
     auto* place = context.get_runtime_allocator()->allocateInstance<Graph>();
     ET_CHECK_OR_RETURN_ERROR(place != nullptr, MemoryAllocationFailed, "no memory for a delegate");
@@ -172,10 +172,10 @@ class VulkanBackend final : public BackendInterface {
     option.value = text_of(number < lines.size() ? lines[number] : problem);
   }
 
-  /// Opens the device when it is first needed.
-  OpenDevice& open() const {
+  /// Opens the device when it is first needed, and again after it was lost: a lost device runs nothing any more.
+  OpenDevice open() const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (opened_ == nullptr) {
+    if (opened_ == nullptr || (opened_->device != nullptr && opened_->device->is_lost())) {
       opened_ = std::make_unique<OpenDevice>();
       opened_->device = gpu::VulkanDevice::open(choice_, opened_->problem);
       if (opened_->device == nullptr) {

@@ -47,8 +47,8 @@ class ConstantStore final {
 
 class Graph final {
  public:
-  Graph(std::shared_ptr<gpu::Device> device, ConstantStore& constants)
-      : device_(std::move(device)), constants_(constants) {}
+  Graph(std::shared_ptr<gpu::Device> device, std::shared_ptr<ConstantStore> constants)
+      : device_(std::move(device)), constants_(std::move(constants)) {}
 
   /// Checks the payload, uploads its constants and records it for the largest shapes. The payload is not read later.
   runtime::Error load(const void* data, size_t size, const runtime::NamedDataMap* named_data);
@@ -98,7 +98,7 @@ class Graph final {
                                                        Pack&& pack);
 
   const std::shared_ptr<gpu::Device> device_;
-  ConstantStore& constants_;
+  const std::shared_ptr<ConstantStore> constants_;
   std::vector<Value> values_;
   std::vector<Call> calls_;
   std::vector<std::string> names_;
@@ -134,8 +134,8 @@ runtime::Result<std::shared_ptr<gpu::Buffer>> Graph::packed(int constant, uint64
   }
   const runtime::Error error =
       payload_->read(static_cast<uint32_t>(constant), bytes, [&](runtime::Span<const uint8_t> data) -> runtime::Error {
-        const ConstantStore::Key key{tag, constants_.name(data.data(), data.size())};
-        found = constants_.find(key);
+        const ConstantStore::Key key{tag, constants_->name(data.data(), data.size())};
+        found = constants_->find(key);
         if (found != nullptr) {
           return runtime::Error::Ok;
         }
@@ -144,7 +144,7 @@ runtime::Result<std::shared_ptr<gpu::Buffer>> Graph::packed(int constant, uint64
         ET_CHECK_OK_OR_RETURN_ERROR(made.error());
         found = std::move(made.get());
         ET_CHECK_OK_OR_RETURN_ERROR(device_->upload(*found, image.data(), image.size()));
-        constants_.add(key, found);
+        constants_->add(key, found);
         return runtime::Error::Ok;
       });
   ET_CHECK_OK_OR_RETURN_ERROR(error);

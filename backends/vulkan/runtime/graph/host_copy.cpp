@@ -89,6 +89,16 @@ ScalarType scalar_type_of(VkDataType dtype) {
   }
 }
 
+/// Element `index`. Any byte but 0 is true, whoever wrote it.
+template <typename T>
+T element_at(const void* data, int64_t index) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return static_cast<const uint8_t*>(data)[index] != 0;
+  } else {
+    return static_cast<const T*>(data)[index];
+  }
+}
+
 template <typename To, typename From>
 void convert_all(const void* from, size_t count, void* to) {
   if constexpr (std::is_same_v<To, From>) {
@@ -96,10 +106,9 @@ void convert_all(const void* from, size_t count, void* to) {
       std::memcpy(to, from, count * sizeof(To));
     }
   } else {
-    const auto* in = static_cast<const From*>(from);
     auto* out = static_cast<To*>(to);
     for (size_t i = 0; i < count; ++i) {
-      out[i] = convert<To>(in[i]);
+      out[i] = convert<To>(element_at<From>(from, static_cast<int64_t>(i)));
     }
   }
 }
@@ -158,7 +167,7 @@ Error copy_in(const aten::Tensor& from, Kind kind, void* to) {
         convert_all<Out, In>(from.const_data_ptr(), static_cast<size_t>(from.numel()), to);
       } else {
         for_each_element(from, [&](int64_t i, int64_t at) {
-          static_cast<Out*>(to)[i] = convert<Out>(static_cast<const In*>(from.const_data_ptr())[at]);
+          static_cast<Out*>(to)[i] = convert<Out>(element_at<In>(from.const_data_ptr(), at));
         });
       }
     });
@@ -182,7 +191,7 @@ Error copy_out(const void* from, Kind kind, const Sizes& sizes, aten::Tensor& to
         convert_all<Out, In>(from, static_cast<size_t>(to.numel()), to.mutable_data_ptr());
       } else {
         for_each_element(to, [&](int64_t i, int64_t at) {
-          static_cast<Out*>(to.mutable_data_ptr())[at] = convert<Out>(static_cast<const In*>(from)[i]);
+          static_cast<Out*>(to.mutable_data_ptr())[at] = convert<Out>(element_at<In>(from, i));
         });
       }
     });
@@ -197,7 +206,7 @@ bool integer_at(const aten::Tensor& tensor, int64_t index, int64_t* number) {
     return false;
   }
   return with_dtype(tensor.scalar_type(), [&](auto in) {
-    *number = static_cast<int64_t>(static_cast<const decltype(in)*>(tensor.const_data_ptr())[index]);
+    *number = static_cast<int64_t>(element_at<decltype(in)>(tensor.const_data_ptr(), index));
   });
 }
 

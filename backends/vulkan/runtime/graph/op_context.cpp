@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -131,7 +132,7 @@ Tensor& OpContext::tensor(int arg) {
 
 int64_t OpContext::integer(int arg) {
   const Value& found = value(arg);
-  if (found.type == Value::Type::Double && found.real == static_cast<double>(static_cast<int32_t>(found.real))) {
+  if (found.type == Value::Type::Double && std::abs(found.real) <= INT32_MAX && found.real == std::trunc(found.real)) {
     return static_cast<int64_t>(found.real);
   }
   check(found.type == Value::Type::Int || found.type == Value::Type::Bool || found.type == Value::Type::SymInt,

@@ -3,6 +3,7 @@
 // binary.glsl.
 #include <algorithm>
 #include <cinttypes>
+#include <cmath>
 #include <limits>
 
 #include "ops/tables.h"
@@ -118,7 +119,7 @@ void binary_of(OpContext& c, int32_t op, Tensor& out, Tensor& a, Tensor& b, doub
 void scalar_of(OpContext& c, int32_t op, Tensor& out, Tensor& a, double number, double alpha,
                bool is_reversed = false) {
   c.resize(out, a.sizes);
-  const bool is_whole = number == static_cast<double>(static_cast<int64_t>(std::min(std::max(number, -1e15), 1e15)));
+  const bool is_whole = std::abs(number) <= 1e15 && number == std::trunc(number);
   const Kind kind = a.kind == Kind::Int && (!is_whole || (op == 3 && out.kind != Kind::Int)) ? Kind::Float : a.kind;
   Tensor& left = in_kind(c, a, kind, 0);
   const bool converts = out.kind != kind && out.kind != Kind::Int;

@@ -11,14 +11,28 @@ namespace executorch {
 namespace backends {
 namespace vulkan {
 
+std::vector<Operators> operator_tables() {
+  return {elementwise_operators(),
+          copy_operators(),
+          join_operators(),
+          create_operators(),
+          reduce_operators(),
+          norm_operators(),
+          matmul_operators(),
+          convolution_operators(),
+          window_operators(),
+          index_operators(),
+          symbolic_operators(),
+          quantize_operators(),
+          quantized_linear_operators(),
+          attention_operators(),
+          quantized_convolution_operators()};
+}
+
 const Operator* find_operator(std::string_view name) {
   static const std::map<std::string_view, const Operator*> all = [] {
     std::map<std::string_view, const Operator*> found;
-    for (const Operators& table :
-         {elementwise_operators(), copy_operators(), join_operators(), create_operators(), reduce_operators(),
-          norm_operators(), matmul_operators(), convolution_operators(), window_operators(), index_operators(),
-          symbolic_operators(), quantize_operators(), quantized_linear_operators(), attention_operators(),
-          quantized_convolution_operators()}) {
+    for (const Operators& table : operator_tables()) {
       for (const Operator& op : table) {
         found[op.name] = &op;
       }

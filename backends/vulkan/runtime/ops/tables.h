@@ -2,6 +2,8 @@
 // The operators of each file of this folder.
 #pragma once
 
+#include <vector>
+
 #include <executorch/runtime/core/span.h>
 
 #include "graph/op_context.h"
@@ -27,6 +29,9 @@ Operators quantize_operators();
 Operators quantized_linear_operators();
 Operators attention_operators();
 Operators quantized_convolution_operators();
+
+/// All of these.
+std::vector<Operators> operator_tables();
 
 }  // namespace vulkan
 }  // namespace backends

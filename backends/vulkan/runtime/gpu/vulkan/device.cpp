@@ -145,10 +145,13 @@ Error VulkanDevice::submit(VkCommandBuffer commands, VkFence fence) {
   VkSubmitInfo info = described<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands;
-  ET_CHECK_OK_OR_RETURN_ERROR(check(vk_.QueueSubmit(queue_, 1, &info, fence), "vkQueueSubmit"));
-  const Error error = check(vk_.WaitForFences(device_, 1, &fence, VK_TRUE, UINT64_MAX), "vkWaitForFences");
+  const VkResult submitted = vk_.QueueSubmit(queue_, 1, &info, fence);
+  is_lost_ = is_lost_ || submitted == VK_ERROR_DEVICE_LOST;
+  ET_CHECK_OK_OR_RETURN_ERROR(check(submitted, "vkQueueSubmit"));
+  const VkResult waited = vk_.WaitForFences(device_, 1, &fence, VK_TRUE, UINT64_MAX);
+  is_lost_ = is_lost_ || waited == VK_ERROR_DEVICE_LOST;
   vk_.ResetFences(device_, 1, &fence);
-  return error;
+  return check(waited, "vkWaitForFences");
 }
 
 }  // namespace gpu

@@ -61,6 +61,8 @@ class VulkanDevice final : public Device, public std::enable_shared_from_this<Vu
   double ticks_to_ns() const { return features_.ticks_to_ns; }
   /// The most bytes of device memory that were allocated at one time.
   uint64_t peak_memory() const { return peak_memory_; }
+  /// Whether a submission ended with VK_ERROR_DEVICE_LOST. All later ones do, too.
+  bool is_lost() const { return is_lost_; }
   /// Submits and waits; one caller at a time.
   runtime::Error submit(VkCommandBuffer commands, VkFence fence);
 
@@ -100,6 +102,7 @@ class VulkanDevice final : public Device, public std::enable_shared_from_this<Vu
   VkPhysicalDeviceMemoryProperties memory_{};
   std::array<std::atomic<uint64_t>, VK_MAX_MEMORY_HEAPS> allocated_{};
   std::atomic<uint64_t> peak_memory_{0};
+  std::atomic<bool> is_lost_{false};
   std::mutex queue_mutex_;
   std::mutex mutex_;
   std::map<uint32_t, Layout> layouts_;

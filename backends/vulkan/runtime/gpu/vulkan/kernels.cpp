@@ -42,8 +42,10 @@ Result<VulkanDevice::Layout> VulkanDevice::layout(uint32_t num_buffers) {
       described<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
   set.bindingCount = num_buffers + 1;
   set.pBindings = bindings.data();
-  ET_CHECK_OK_OR_RETURN_ERROR(
-      check(vk_.CreateDescriptorSetLayout(device_, &set, nullptr, &found.set), "vkCreateDescriptorSetLayout"));
+  if (found.set == VK_NULL_HANDLE) {  // else it is there since an attempt that failed later
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        check(vk_.CreateDescriptorSetLayout(device_, &set, nullptr, &found.set), "vkCreateDescriptorSetLayout"));
+  }
   VkPipelineLayoutCreateInfo pipeline =
       described<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
   pipeline.setLayoutCount = 1;
