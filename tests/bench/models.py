@@ -55,6 +55,16 @@ class BasicBlock(nn.Module):
         return self.relu(y + self.skip(x))
 
 
+class Product(nn.Module):
+    def forward(self, a: Tensor, b: Tensor) -> Tensor:
+        return a @ b
+
+
+def matmul_512() -> Made:
+    """Two square matrices: 268 million multiplications."""
+    return Product(), (torch.randn(512, 512), torch.randn(512, 512))
+
+
 def resnet18() -> Made:
     """He et al., 2015 (arXiv:1512.03385, table 1): 18 layers, 11.7 million weights."""
     channels, layers = 64, []

@@ -10,12 +10,13 @@ from threading import Timer
 from typing import Any
 
 from bench.comparison import LEAST_DECIBELS, LEAST_PEERS, Series, Verdict, verdict
-from bench.engines import PEER_PYTHON, PRECISIONS, declaration, peers
+from bench.engines import ON_REQUEST, PEER_PYTHON, PRECISIONS, declaration, peers
 from bench.environments import python_of
 from bench.harness import Engine, EngineError
 from bench.worker import load_model
 
 OURS = "sdk"  # the column of this SDK
+ENDINGS = {**PRECISIONS, **ON_REQUEST}
 LARGEST_DIFFERENCE = 0.02  # of the largest value, in float32: a program that computes something else is not compared
 LONGEST_EXPORT = 1200  # seconds that writing a program may take
 
@@ -99,7 +100,7 @@ class PeerTable:
     def write_programs(self, precisions: list[str] | None = None) -> None:
         """Writes missing programs. The reason for a failure is stored in a file beside the program."""
         for model, spec in self.models.items():
-            for suffix in (PRECISIONS[precision] for precision in precisions or PRECISIONS):
+            for suffix in (ENDINGS[precision] for precision in precisions or PRECISIONS):
                 for engine in (column + suffix for column in self.columns.values()):
                     path = self.program(engine, model)
                     refused = path.with_name(path.name + ".reason")
@@ -139,7 +140,7 @@ class PeerTable:
     def _measure_row(self, row: Row, inputs: Path, expected: Path, rounds: int, seconds: float) -> None:
         workers: dict[str, Engine] = {}
         for column, engine in self.columns.items():
-            name = engine + PRECISIONS[row.precision]
+            name = engine + ENDINGS[row.precision]
             path = self.program(name, row.model)
             refused = path.with_name(path.name + ".reason")
             if not path.exists():

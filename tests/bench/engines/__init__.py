@@ -17,6 +17,8 @@ from typing import Any, Literal
 
 PRECISIONS = {"float32": "", "int8": "-int8"}
 """What is measured, and the ending of the engines' names for it."""
+ON_REQUEST = {"float16": "-half"}
+"""What `scripts/bench --peers` measures where `--precisions` names it."""
 PEER_PYTHON = "BENCH_PEER_PYTHON"  # where a worker that writes programs finds the engine's own converter
 CONVERSION_SECONDS = 900
 
@@ -88,6 +90,11 @@ def peers(backend: str = "") -> dict[str, str]:
 
 def is_int8(engine: str) -> bool:
     return engine.endswith(PRECISIONS["int8"])
+
+
+def is_half(engine: str) -> bool:
+    """Whether weights and activations have float16; inputs and results are float32."""
+    return engine.endswith(ON_REQUEST["float16"])
 
 
 def run_converter(*command: str) -> str:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ncnn in float32, on the CPU or through Vulkan (`ncnn-vulkan`), converted by pnnx from a TorchScript trace. Its graphs
-have no batch: leading dimensions of 1 are dropped."""
+"""ncnn in float32, on the CPU or through Vulkan (`ncnn-vulkan`, and in float16 `ncnn-vulkan-half`), converted by
+pnnx from a TorchScript trace. Its graphs have no batch: leading dimensions of 1 are dropped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.engines import PEER_PYTHON, Declaration, ImpossibleError, is_int8, run_converter
+from bench.engines import PEER_PYTHON, Declaration, ImpossibleError, is_half, is_int8, run_converter
 from bench.worker import load_model
 
 UNUSED_FILES = {
@@ -26,6 +26,7 @@ UNUSED_FILES = {
 class NcnnEngine:
     def __init__(self, name: str, threads: int) -> None:
         self.threads, self.int8, self.vulkan = threads, is_int8(name), "vulkan" in name.split("-")
+        self.half = is_half(name)
 
     def export(self, spec: str, output: str) -> dict[str, Any]:
         if self.int8:
@@ -69,7 +70,7 @@ class NcnnEngine:
         options.use_vulkan_compute = self.vulkan
         if self.vulkan and ncnn.get_gpu_count() == 0:
             raise ImpossibleError("it finds no Vulkan device")
-        options.use_fp16_packed = options.use_fp16_storage = options.use_fp16_arithmetic = False
+        options.use_fp16_packed = options.use_fp16_storage = options.use_fp16_arithmetic = self.half
         options.use_bf16_storage = False
         if net.load_param(f"{path}/model.param") or net.load_model(f"{path}/model.bin"):
             raise ImpossibleError("it cannot read what its converter wrote")

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """This SDK, or the build of its runtime that SDK_PORTABLE_LIB names: `sdk` without a backend, `sdk-NAME` with the
-backend NAME, and `sdk-NAME-int8` quantised by its recipe."""
+backend NAME, and `sdk-NAME-int8` quantised by its recipe. `sdk-NAME-half` computes in float16."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import runtime_under_test
-from bench.engines import PRECISIONS, Declaration, ImpossibleError, is_int8
+from bench.engines import ON_REQUEST, PRECISIONS, Declaration, ImpossibleError, is_half, is_int8
 from bench.pte import PteEngine
 
 
@@ -15,12 +15,14 @@ class SdkEngine(PteEngine):
     def __init__(self, name: str, threads: int) -> None:
         runtime_under_test.load()
         super().__init__("sdk", threads)
-        self.backend = name.removesuffix(PRECISIONS["int8"]).partition("-")[2]
-        self.int8 = is_int8(name)
+        self.int8, self.half = is_int8(name), is_half(name)
+        self.backend = name.removesuffix(PRECISIONS["int8"]).removesuffix(ON_REQUEST["float16"]).partition("-")[2]
 
     def partitioners(self) -> list[Any]:
         from sdk.backends.registry import backend
 
+        if self.half:
+            return [backend(self.backend).find("partitioner")({"force_fp16": True})]
         return [backend(self.backend).make("partitioner")] if self.backend else []
 
     def quantizer(self) -> Any:

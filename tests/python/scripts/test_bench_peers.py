@@ -47,13 +47,22 @@ def test_engines_are_the_modules_of_a_folder() -> None:
     """One module each; those with an environment of their own pin what they install."""
     names = {path.stem for path in (ROOT / "tests/bench/engines").glob("*.py")} - {"__init__"}
     assert set(engines.known()) == names
-    assert peers("vulkan") == {"ncnn": "ncnn-vulkan"}
+    assert peers("vulkan") == {"IREE": "iree-vulkan", "ncnn": "ncnn-vulkan"}
     assert next(iter(peers())) == "original" and "OpenVINO" in peers() and "sdk" not in peers()
     for name in names:
         declared = declaration(name)
         if declared.environment == "own":
             lines = (ROOT / "tests/bench/engines" / f"{name}.txt").read_text().lower().splitlines()
             assert f"{declared.packages[0].lower()}==" in " ".join(lines), name
+
+
+def test_precisions_are_endings_of_the_engines_names() -> None:
+    """float16 is lowered with force_fp16, and its backend is that of the name."""
+    for ending, int8, half in (("", False, False), ("-int8", True, False), ("-half", False, True)):
+        made = declaration("sdk").make(f"sdk-vulkan{ending}", 1)
+        assert (made.backend, made.int8, made.half) == ("vulkan", int8, half)
+        (partitioner,) = made.partitioners()
+        assert partitioner.options.get("force_fp16", False) is half
 
 
 def test_an_engine_that_is_not_there_is_an_error_that_lists_the_others() -> None:
