@@ -209,6 +209,35 @@ def test_zeros_around_a_quantised_image_are_part_of_the_mean() -> None:
     assert is_as_quantized(run(lowered, IMAGE), quantized(*IMAGE))
 
 
+def test_windows_that_are_larger_than_the_image() -> None:
+    """XNN-09: the part of the window that reads the image has the scales of the whole."""
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(4, 8, 3, padding=9, dilation=9), nn.ReLU(), nn.Conv2d(8, 4, 3, padding=5, dilation=5)
+    )
+    quantized = quantize(model, IMAGE, is_per_channel=True)
+    lowered = lower(quantized, IMAGE)
+    (graph,) = payloads(lowered)
+    windows = [node.xnode_union.kernel_height for node in graph.xnodes if hasattr(node.xnode_union, "kernel_height")]
+    assert windows == [1, 3]
+    assert is_as_quantized(run(lowered, IMAGE), quantized(*IMAGE))
+
+
+@pytest.mark.parametrize("window", [5, 7])
+def test_wide_depthwise_convolutions_compute_in_floats(window: int) -> None:
+    """XNN-09: XNNPACK has int8 kernels of up to 25 elements; without one, it would take several times as long."""
+    torch.manual_seed(0)
+    middle = nn.Conv2d(19, 19, window, padding=window // 2, groups=19)
+    model = nn.Sequential(nn.Conv2d(4, 19, 1), middle, nn.Conv2d(19, 4, 1))
+    quantized = quantize(model, IMAGE, is_per_channel=True)
+    lowered = lower(quantized, IMAGE)
+    (graph,) = payloads(lowered)
+    conversions = ["Convert"] * (2 if window == 7 else 0)
+    between = [*conversions[:1], "DepthwiseConv2d", *conversions[1:]]
+    assert kinds(graph) == ["StaticTranspose", "Convert", "Conv2d", *between, "Conv2d", "StaticTranspose", "Convert"]
+    assert is_as_quantized(run(lowered, IMAGE), quantized(*IMAGE))
+
+
 @pytest.mark.parametrize("name", ["attention", "mlp", "residual"])
 def test_dynamic(name: str) -> None:
     """XNN-09: a scale for each row, so at least as close to the model as the graph with one for all."""

@@ -41,6 +41,10 @@ class QuantizedWeight:
     def permute(self, *dims: int) -> QuantizedWeight:
         return replace(self, values=self.values.permute(dims), axis=dims.index(self.axis))
 
+    def part(self, slices: tuple[slice, ...]) -> QuantizedWeight:
+        """All channels, and of the other dimensions these parts."""
+        return replace(self, values=self.values[slices])
+
     def packed(self) -> torch.Tensor:
         """The bytes of a payload. Two elements of an int4 row share a byte, the first in the lower half; 8 is added to
         each."""

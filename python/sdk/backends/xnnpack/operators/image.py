@@ -22,10 +22,15 @@ from sdk.backends.xnnpack.operators.operator import (
     refusal_of_tensor,
 )
 from sdk.backends.xnnpack.operators.shape import SplitConfig, write_part
+from sdk.backends.xnnpack.operators.taps import taps_of
 from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, Scale, name_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES, StepKind
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, shape_of
 from sdk.backends.xnnpack.weights import is_quantized
+
+LARGEST_INT8_WINDOW = 25
+"""Elements of the windows for which XNNPACK has int8 kernels of depthwise convolutions. It computes larger ones as
+convolutions with a group for each channel, in 4 to 9 times the time of float32."""
 
 
 def pair(value: Any) -> tuple[int, int]:
@@ -77,6 +82,12 @@ class ConvolutionConfig(WeightedConfig):
         self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
     ) -> str | None:
         reason = self.refusal_of_call(node, program) if rank_of(node) == 4 else "it has no height"
+        if (
+            reason is None
+            and _is_depthwise(node)
+            and math.prod(node.args[1].meta["val"].shape[2:]) > LARGEST_INT8_WINDOW
+        ):
+            reason = f"it is depthwise and its window has more than {LARGEST_INT8_WINDOW} elements"
         return super().refusal_in_integers(node, program, operands, result) if reason is None else reason
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
@@ -96,7 +107,8 @@ class ConvolutionConfig(WeightedConfig):
             biases = NO_VALUE if bias is None else writer.floats(bias)
             write_convolution(writer, node, node, writer.floats(by_group), biases)
             return
-        filters, biases = write_weights(writer, node.args[0], node.args[1], 1 if transposed else 0, permutation, bias)
+        source, channels, part = node.args[0], 1 if transposed else 0, _part(node)
+        filters, biases = write_weights(writer, source, node.args[1], channels, permutation, bias, part)
         write_convolution(writer, node, node, filters, biases)
 
 
@@ -224,21 +236,29 @@ def _permutation(node: Node) -> tuple[int, ...]:
     return (1, 2, 3, 0) if argument(node, 6) or _is_depthwise(node) else (0, 2, 3, 1)
 
 
+def _part(node: Node) -> tuple[slice, ...]:
+    """The part of the permuted weights that the payload has."""
+    rows, columns = taps_of(node)
+    return (slice(None), slice(rows.first, rows.end), slice(columns.first, columns.end))
+
+
 def write_convolution(writer: SubgraphWriter, node: Node, result: Node, filters: int, bias: int) -> None:
     """Adds the convolution of `node` with other weights, whose result is that of `result`."""
     image = node.args[0]
-    strides, paddings, dilations = (pair(argument(node, i)) for i in (3, 4, 5))
+    rows, columns = taps_of(node)
+    window = (rows.end - rows.first, columns.end - columns.first)
+    strides = pair(argument(node, 3))
+    dilations = (step if size > 1 else 1 for step, size in zip(pair(argument(node, 5)), window, strict=True))
     transposed, groups = argument(node, 6), argument(node, 8)
     adjustments = pair(argument(node, 7)) if transposed else (0, 0)
     inputs = image.meta["val"].shape[1]
-    outputs, height, width = (node.args[1].meta["val"].shape[i] for i in (1 if transposed else 0, 2, 3))
+    outputs = node.args[1].meta["val"].shape[1 if transposed else 0]
     outputs = outputs * groups if transposed else outputs
     kind = "ConvTranspose2d" if transposed else "DepthwiseConv2d" if _is_depthwise(node) else "Conv2d"
-    top, left = paddings
     writer.add(
         NODES[kind](
-            *(top, left, top, left),
-            *(height, width),
+            *(rows.before, columns.after, rows.after, columns.before),
+            *window,
             *strides,
             *dilations,
             *(inputs // groups, outputs // groups, groups),
@@ -280,7 +300,7 @@ class BatchNormConfig(XNNPartitionerConfig):
                 write(writer, convolution, node, weight.double() * by_channel, shift)
                 return
             shape = (1, -1, 1, 1) if argument(convolution, 6) else (-1, 1, 1, 1)
-            filters = (weight.double() * scale.reshape(shape)).permute(_permutation(convolution))
+            filters = (weight.double() * scale.reshape(shape)).permute(_permutation(convolution))[_part(convolution)]
             write_convolution(writer, convolution, node, writer.floats(filters), writer.floats(shift))
             return
         channels = scale.numel()

@@ -29,6 +29,7 @@ def write_weights(
     channels: int,
     permutation: tuple[int, ...],
     bias: torch.Tensor | None,
+    part: tuple[slice, ...] = (),
 ) -> tuple[int, int]:
     """Adds the filter and the bias of a layer; returns their ids.
 
@@ -36,20 +37,21 @@ def write_weights(
         source: The input of the layer.
         weight: Holds its weights, with the output channels in dimension `channels`.
         permutation: The order of the dimensions in the payload.
+        part: What the payload has of the permuted weights, without a part of the channels.
     """
     if not writer.in_integers and dynamic_source(source) is None:
         values = get_constant(writer.program, weight)
         assert values is not None  # refusal() has checked it
         # XNNPACK accepts half precision only for the filters of linear layers; it rounds others itself.
         constant = writer.constant if values.dim() == 2 else writer.floats
-        filters = constant(values.permute(permutation))
+        filters = constant(values.permute(permutation)[part])
         return filters, NO_VALUE if bias is None else constant(bias)
     quantized = find_weight(writer.program, weight, channels)
     assert not isinstance(quantized, str)
     if not writer.in_integers:
-        filters = writer.weight(quantized.permute(*permutation))
+        filters = writer.weight(quantized.permute(*permutation).part(part))
         return filters, NO_VALUE if bias is None else writer.floats(bias)
-    filters = writer.weight(replace(quantized, bits=8).permute(*permutation))
+    filters = writer.weight(replace(quantized, bits=8).permute(*permutation).part(part))
     if bias is None:
         return filters, NO_VALUE
     return filters, writer.integer_bias(bias, quantized.scales * scale_of(source).scale)
