@@ -32,30 +32,6 @@ namespace {
 
 constexpr char kTitle[] = "MPSGraph";
 
-ScalarType scalar_type_of(DataType type) {
-  switch (type) {
-    case DataType::Float16:
-      return ScalarType::Half;
-    case DataType::Float32:
-      return ScalarType::Float;
-    case DataType::Int8:
-      return ScalarType::Char;
-    case DataType::Int16:
-      return ScalarType::Short;
-    case DataType::Int32:
-      return ScalarType::Int;
-    case DataType::Int64:
-      return ScalarType::Long;
-    case DataType::UInt8:
-      return ScalarType::Byte;
-    case DataType::Bool:
-      return ScalarType::Bool;
-    case DataType::Int4:
-      break;
-  }
-  return ScalarType::Undefined;
-}
-
 /// An input or output with memory that the CPU and the GPU share.
 struct EXECUTORCH_MPS_AVAILABLE Port {
   Type type;

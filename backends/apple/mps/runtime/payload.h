@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/result.h>
 
 #include "node_types.h"
@@ -30,6 +31,8 @@ enum class DataType : int16_t {
 };
 
 const char* name_of(DataType type);
+/// The dtype of tensors with these elements; Undefined for Int4.
+executorch::aten::ScalarType scalar_type_of(DataType type);
 bool is_float(DataType type);
 /// Bytes of an element; 0 for Int4, whose elements are half a byte.
 size_t element_size(DataType type);

@@ -50,6 +50,31 @@ const char* name_of(DataType type) {
   return "unknown";
 }
 
+executorch::aten::ScalarType scalar_type_of(DataType type) {
+  using executorch::aten::ScalarType;
+  switch (type) {
+    case DataType::Float16:
+      return ScalarType::Half;
+    case DataType::Float32:
+      return ScalarType::Float;
+    case DataType::Int8:
+      return ScalarType::Char;
+    case DataType::Int16:
+      return ScalarType::Short;
+    case DataType::Int32:
+      return ScalarType::Int;
+    case DataType::Int64:
+      return ScalarType::Long;
+    case DataType::UInt8:
+      return ScalarType::Byte;
+    case DataType::Bool:
+      return ScalarType::Bool;
+    case DataType::Int4:
+      break;
+  }
+  return ScalarType::Undefined;
+}
+
 bool is_float(DataType type) {
   return type == DataType::Float16 || type == DataType::Float32;
 }

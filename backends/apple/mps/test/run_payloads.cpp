@@ -14,7 +14,6 @@
 
 #include "model.h"
 
-using executorch::aten::ScalarType;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
 using namespace executorch::backends::mps;
@@ -24,27 +23,6 @@ namespace {
 std::vector<char> bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-ScalarType scalar_type_of(DataType type) {
-  switch (type) {
-    case DataType::Float16:
-      return ScalarType::Half;
-    case DataType::Int8:
-      return ScalarType::Char;
-    case DataType::Int16:
-      return ScalarType::Short;
-    case DataType::Int32:
-      return ScalarType::Int;
-    case DataType::Int64:
-      return ScalarType::Long;
-    case DataType::UInt8:
-      return ScalarType::Byte;
-    case DataType::Bool:
-      return ScalarType::Bool;
-    default:
-      return ScalarType::Float;
-  }
 }
 
 /// A tensor with its memory.
