@@ -104,6 +104,7 @@ class PteEngine:
             "weight_bytes": sum(weights.values()),
             "before_bytes": lowering.before,
             "peak_bytes": lowering.before + lowering.peak,
+            "lowering_cpu": lowering.cpu,
             **self.alive(exported),
         }
 
