@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes and reads payloads for MPS with the original, in its own environment.
 
-Usage: ``python oracle_mps.py DIRECTORY lower|read|names|models...``
+Usage: ``python oracle_mps.py DIRECTORY lower|read|names|models|tests...``
 
 ``lower`` writes the payloads of the calls of ``mps_cases``, ``CALL.PRECISION.mps``; one that fails becomes the text
 ``CALL.PRECISION.error.txt``. ``read`` reads ``*.payload`` with the original's schema and writes ``*.json``. ``names``
 writes the names of the original's operators to ``names.json``. ``models`` lowers ``*.pt2`` and writes ``*.pte``.
+``tests`` lowers the models of few of the original's own tests, into the folder ``tests`` (oracle_mps_cases.py).
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "backends" / "apple" / "mps" / "test"))
 warnings.simplefilter("ignore")
+
+
+FEW = ["test_mps_indexing_ops", "test_mps_unary_ops"]
+"""The modules of the original's tests whose models the gate compares."""
 
 
 def _backend() -> Any:
@@ -107,7 +112,14 @@ def models(directory: Path) -> None:
                 (directory / f"{name}.error.txt").write_text(traceback.format_exc())
 
 
+def tests(directory: Path) -> None:
+    import oracle_mps_cases
+
+    (directory / "tests").mkdir()
+    oracle_mps_cases.main(directory / "tests", FEW)
+
+
 if __name__ == "__main__":
     with torch.no_grad():
         for command in sys.argv[2:]:
-            {"lower": lower, "read": read, "names": names, "models": models}[command](Path(sys.argv[1]))
+            {"lower": lower, "read": read, "names": names, "models": models, "tests": tests}[command](Path(sys.argv[1]))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,17 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "backends" / "apple" / "mps" / "test"), str(ROOT / "tests")]
 
 from mps_cases import all_calls  # noqa: E402
-from mps_lowering import LIMITS, difference, lower_call  # noqa: E402
+from mps_lowering import LIMITS, difference, lower_call, specs  # noqa: E402
 from mps_programs import expected_of, tensors_of  # noqa: E402
-from oracle_mps import chosen  # noqa: E402
+from oracle_mps import FEW, chosen  # noqa: E402
 
 import sdk.backends.apple.mps.operators  # noqa: E402, F401 - registers the visitors
 from sdk.backends.apple.mps.operators.node_visitor import get_node_visitors  # noqa: E402
+from sdk.backends.apple.mps.partition import MPSPartitioner  # noqa: E402
 from sdk.backends.apple.mps.serialization.mps_graph_serialize import read_mps_graph  # noqa: E402
 from sdk.backends.apple.mps.verify import run  # noqa: E402
 from sdk.backends.apple.mps.verify.program import ReferenceProgram  # noqa: E402
+from sdk.exir import to_edge_transform_and_lower  # noqa: E402
 from zoo import vision  # noqa: E402, F401 - registers its models
 from zoo.case import build  # noqa: E402
 
@@ -46,7 +49,7 @@ def original(oracle_python: str, tmp_path_factory: pytest.TempPathFactory) -> Pa
         (method,) = build(name).methods.values()
         torch.export.save(torch.export.export(method.module.eval(), tuple(method.calls[0])), folder / f"{name}.pt2")
     script = ROOT / "tests" / "interop" / "oracle_mps.py"
-    arguments = [oracle_python, "-W", "ignore", script, folder, "names", "lower", "read", "models"]
+    arguments = [oracle_python, "-W", "ignore", script, folder, "names", "lower", "read", "models", "tests"]
     done = subprocess.run(arguments, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     return folder
@@ -81,16 +84,21 @@ def test_nodes_and_values_are_the_original_s(original: Path, precision: str) -> 
 
 def test_the_original_s_schema_reads_our_payloads(original: Path) -> None:
     for number, call in chosen(CALLS).items():
-        graph, _ = read_mps_graph((original / f"{number}.payload").read_bytes())
-        read = json.loads((original / f"{number}.json").read_text())
-        assert read["input_ids"] == graph.input_ids and read["output_ids"] == graph.output_ids, call
-        assert len(read["mps_values"]) == len(graph.mps_values)
-        for have, want in zip(read["mps_nodes"], graph.mps_nodes, strict=True):
-            assert have["mpsnode_union_type"] == type(want.mpsnode_union).__name__, call
-            for name, value in have["mpsnode_union"].items():
-                expected: Any = getattr(want.mpsnode_union, name)
-                named = getattr(expected, "name", expected)  # of an enumeration
-                assert value == (pytest.approx(named, rel=1e-6) if isinstance(named, float) else named), (call, name)
+        _compare_what_was_read(original / f"{number}.payload", call)
+
+
+def _compare_what_was_read(payload: Path, about: Any) -> None:
+    """The graph of a payload, and what the original's schema reads of it."""
+    graph, _ = read_mps_graph(payload.read_bytes())
+    read = json.loads(payload.with_suffix(".json").read_text())
+    assert read["input_ids"] == graph.input_ids and read["output_ids"] == graph.output_ids, about
+    assert len(read["mps_values"]) == len(graph.mps_values)
+    for have, want in zip(read["mps_nodes"], graph.mps_nodes, strict=True):
+        assert have["mpsnode_union_type"] == type(want.mpsnode_union).__name__, about
+        for name, value in have["mpsnode_union"].items():
+            expected: Any = getattr(want.mpsnode_union, name)
+            named = getattr(expected, "name", expected)  # of an enumeration
+            assert value == (pytest.approx(named, rel=1e-6) if isinstance(named, float) else named), (about, name)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
@@ -115,3 +123,70 @@ def _form(payload: bytes) -> tuple[Any, ...]:
     values = [(value.datatype, value.dims, value.constant_buffer_size) for value in graph.mps_values]
     names = [type(node.mpsnode_union).__name__ for node in graph.mps_nodes]
     return names, ids, values, graph.input_ids, graph.output_ids, graph.constant_ids
+
+
+WRONG = {"TestMPSAdd.test_constant_add.0"}
+"""Models whose payload, as the original writes it, returns more tensors than its program expects."""
+
+TESTS = {"test_mps_binary_ops": 17, "test_mps_indexing_ops": 14, "test_mps_unary_ops": 1}
+"""How many tests modules of the original have. Each lowers one model."""
+
+
+def test_few_models_of_the_original_s_own_tests(original: Path) -> None:
+    """What the original lowers gives eager's results in the interpreter, and so does what we lower."""
+    assert _check_tests(original / "tests", FEW, [False]) == 15
+
+
+@pytest.mark.slow
+def test_models_of_the_original_s_own_tests(oracle_python: str, tmp_path: Path) -> None:
+    """More of them, and in float16, too; test_mps and test_mps_linear are not among them."""
+    script = ROOT / "tests" / "interop" / "oracle_mps_cases.py"
+    subprocess.run([oracle_python, "-W", "ignore", script, tmp_path, *TESTS], check=True)
+    assert _check_tests(tmp_path, list(TESTS), [False, True]) == 64
+
+
+def _check_tests(folder: Path, modules: Sequence[str], precisions: Sequence[bool]) -> int:
+    """How many programs of ours were computed for the models that the tests in modules of the original lower."""
+    tests = json.loads((folder / "tests.json").read_text())
+    assert len(tests) == sum(TESTS[module] for module in modules)
+    assert set(tests.values()) == {1}
+    count = 0
+    for name in (f"{test}.0" for test in tests):
+        theirs, ours = folder / f"{name}.pte", folder / f"{name}.ours.pte"
+        inputs, changed, expected = _eager(folder / f"{name}.pt2")
+        if name in WRONG:
+            with pytest.raises(ValueError, match="a delegate returns 2 tensors; the program expects 1"):
+                ReferenceProgram(theirs).run_method("forward", inputs)
+        else:
+            results = ReferenceProgram(theirs).run_method("forward", inputs)
+            assert difference(results, [*changed, *expected]) <= LIMITS[False], name
+        for use_fp16 in precisions:
+            program = torch.export.load(folder / f"{name}.pt2")
+            manager = to_edge_transform_and_lower(program, partitioner=[MPSPartitioner(specs(use_fp16))])
+            ours.write_bytes(manager.to_executorch().buffer)
+            _compare(ReferenceProgram(ours).run_method("forward", inputs), expected, use_fp16, name)
+            count += 1
+    return count
+
+
+def _eager(exported: Path) -> tuple[list[Any], list[torch.Tensor], list[Any]]:
+    """The inputs of a program, what it changes of them, and its results, by PyTorch."""
+    program = torch.export.load(exported)
+    inputs = list(program.example_inputs[0])
+    given = [each.clone() if isinstance(each, torch.Tensor) else each for each in inputs]
+    with torch.no_grad():
+        results = program.module()(*given)
+    changed = [g for g, i in zip(given, inputs, strict=True) if isinstance(g, torch.Tensor) and not torch.equal(g, i)]
+    return inputs, changed, list(results)
+
+
+def _compare(results: Sequence[Any], expected: Sequence[Any], use_fp16: bool, name: str) -> None:
+    """In float16 without integers, which are places of largest elements: rounding makes elements equal. And without
+    programs whose results are beyond its range."""
+    assert len(results) == len(expected), name
+    pairs = list(zip(results, expected, strict=True))
+    if use_fp16:
+        pairs = [(r, e) for r, e in pairs if e.is_floating_point()]
+        if any(e.numel() and not e.abs().max() < torch.finfo(torch.float16).max for _, e in pairs):
+            return
+    assert difference([r for r, _ in pairs], [e for _, e in pairs]) <= LIMITS[use_fp16], name
