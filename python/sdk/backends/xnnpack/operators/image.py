@@ -81,13 +81,11 @@ class ConvolutionConfig(WeightedConfig):
     def refusal_in_integers(
         self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale
     ) -> str | None:
-        reason = self.refusal_of_call(node, program) if rank_of(node) == 4 else "it has no height"
-        if (
-            reason is None
-            and _is_depthwise(node)
-            and math.prod(node.args[1].meta["val"].shape[2:]) > LARGEST_INT8_WINDOW
-        ):
-            reason = f"it is depthwise and its window has more than {LARGEST_INT8_WINDOW} elements"
+        if rank_of(node) != 4:
+            return "it has no height"
+        if _is_depthwise(node) and math.prod(node.args[1].meta["val"].shape[2:]) > LARGEST_INT8_WINDOW:
+            return "it is depthwise and its window has more than 25 elements, for which XNNPACK has no kernel"
+        reason = self.refusal_of_call(node, program)
         return super().refusal_in_integers(node, program, operands, result) if reason is None else reason
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
