@@ -33,10 +33,8 @@ class Cell:
     reason: str = ""
     error: float = 0.0
     """The largest difference, by the largest value of the tensor."""
-    lowering: float = 0.0
-    """Seconds from the exported program to the bytes of the file."""
     cpu: float = 0.0
-    """Seconds of CPU time of the same, which other processes do not change."""
+    """Seconds of CPU time from the exported program to the bytes of the file."""
     size: int = 0
     latency: float = 0.0
     """Seconds: the fastest of several runs."""
@@ -125,10 +123,9 @@ def examine(
             sizes = (size,) if kind == "fixed" else dict.fromkeys(model.sizes)
             try:
                 enter(f"lower, {kind}, {backend}")
-                started, cpu = time.perf_counter(), time.process_time()
+                cpu = time.process_time()
                 program = lower(copy.copy(exported), backend, package)
-                cell.lowering, cell.size = time.perf_counter() - started, len(program)
-                cell.cpu = time.process_time() - cpu
+                cell.cpu, cell.size = time.process_time() - cpu, len(program)
                 for each in sizes:
                     enter(f"run, {kind} {each}, {backend}")
                     limits = partial(own_error, model, calls[each], expected[each])
