@@ -212,18 +212,18 @@ def test_every_option_is_of_a_folder_that_is_here() -> None:
 NAMES_THE_ORIGINALS = re.compile(
     r"sdk/android/.*/src/test/|sdk/ios/Tests/|tests/(data|corpus)/|tests/bench/engines/original\.py"
     r"|tests/documents/test_(pages|index|getting_started|faq|architecture|front_page)\.py|tests/python/runtime/test_messages\.py|tests/zoo/libraries/"
-    r"|tests/interop/(test_interop|oracle)_\w+\.py|tests/backends/(sweep/|test_at_once\.py)"
-    r"|python/sdk/export/(target_recipes|utils)\.py"
+    r"|tests/interop/(test_interop|oracle|exchange|original)_\w+\.py|tests/backends/(sweep/|test_at_once\.py)"
+    r"|python/sdk/export/(target_recipes|utils)\.py|sdk/ios/Sources/.*Frameworks\.swift|sdk/ios/test$|tests/python/ios/test_apple_runners\.py"
     r"|python/sdk/extension/llm/export/(config/|(export_llm|backends)\.py)|python/sdk/examples/models/llama/(config/|export_llama\.py)"
     r"|tests/python/llm/test_(llm_config|llm_backends|export_llama|prequantized)\.py"
     r"|(python/sdk/)?backends/arm/|backends/.*/test/|tests/(release/bare_environment|wheel_check)\.py|codegen/aten_schemas\.txt"
 )
 """Tests of files that ExecuTorch wrote, of its engine, of its pages and their terms; the zoo of libraries, whose page
 has a column for the default backend; the sweep, whose sizes follow the constants of that backend's kernels;
-ExecuTorch's functions and arguments that have a backend's name; its settings and flags of language models; Arm's
-family, of which one builds on another backend; tests of a backend with the quantizer of another one, or beside it in
-one program; a wheel's program for the default backend; PyTorch's operators of
-its own backends."""
+ExecuTorch's functions, arguments and scripts that have a backend's name; Apple's frameworks, after which a backend is
+named; its settings and flags of language models; Arm's family, of which one builds on another backend; tests of a
+backend with the quantizer of another one, or beside it in one program; a wheel's program for the default backend;
+PyTorch's operators of its own backends."""
 
 MEASURES_ENGINES = re.compile(r"scripts/bench$|tests/bench/|tests/interop/test_bench_|tests/python/scripts/test_bench_")
 """What measures this SDK beside other engines. Some are what a backend hands its work to."""

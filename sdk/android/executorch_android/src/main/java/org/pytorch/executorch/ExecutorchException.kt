@@ -21,7 +21,7 @@ public sealed class ExecutorchException(errorCode: Int, details: String?) :
   /** The operator that failed, `aten::add`, or the first one that is missing, `aten::add.out`; null if none is named. */
   public val operator: String? = details?.let(::operatorIn)
 
-  /** The backend that failed, or the first one that is missing, for example `XnnpackBackend`; null if none is named. */
+  /** The backend that failed, or the first one that is missing; null if none is named. */
   public val backend: String? = details?.let(::backendIn)
 
   /** What a developer of an app can do about this kind of failure; null if the message says all that is known. */
