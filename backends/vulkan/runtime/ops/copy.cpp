@@ -67,10 +67,11 @@ void view(OpContext& c) {
     if (sizes[d] == -1) {
       c.check(inferred < 0, "two of its sizes are -1");
       inferred = static_cast<int>(d);
-    } else {
-      c.check(sizes[d] >= 0 && (sizes[d] == 0 || known <= (int64_t{1} << 32) / std::max<int64_t>(sizes[d], 1)),
-              "size %" PRId64, sizes[d]);
+    } else if (c.check(sizes[d] >= 0 && known <= (int64_t{1} << 32) / std::max<int64_t>(sizes[d], 1), "size %" PRId64,
+                       sizes[d])) {
       known *= sizes[d];
+    } else {
+      return;
     }
   }
   if (inferred >= 0 && c.check(known > 0 && in.count() % known == 0, "%" PRId64 " elements do not fit", in.count())) {
