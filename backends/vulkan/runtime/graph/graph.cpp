@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstring>
 
 #include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/platform/log.h>
@@ -28,11 +29,14 @@ constexpr const char* kMutating[] = {"sdpa_with_kv_cache.default", "update_cache
                                      "et_vk.adamw_step.default",   "adamw_step.default",
                                      "aten.copy_.default",         "aten.index_put_.default"};
 
-template <typename From>
-std::vector<int64_t> integers_of(const From* items) {
-  std::vector<int64_t> all;
-  for (uint32_t i = 0; items != nullptr && i < items->size(); ++i) {
-    all.push_back(static_cast<int64_t>(items->Get(i)));
+/// The elements of a list. Flatbuffers verifies the alignment of a vector's length only, so they are copied out.
+template <typename To, typename From>
+std::vector<To> list_of(const From* items) {
+  std::vector<To> all;
+  for (size_t i = 0; items != nullptr && i < items->size(); ++i) {
+    typename From::value_type item;
+    std::memcpy(&item, items->Data() + i * sizeof(item), sizeof(item));
+    all.push_back(static_cast<To>(item));
   }
   return all;
 }
@@ -80,7 +84,7 @@ Error Graph::read_tensor(const fb_vulkan::VkTensor& from, int id, Value& value) 
   tensor.kind = !is_floating(tensor.dtype)                                                    ? Kind::Int
                 : tensor.dtype == VkDataType::FLOAT16 && device_->features().has_fp16_storage ? Kind::Half
                                                                                               : Kind::Float;
-  tensor.max_sizes = integers_of(from.dims());
+  tensor.max_sizes = list_of<int64_t>(from.dims());
   tensor.sizes = tensor.max_sizes;
   CheckedSize count = 1;
   for (const int64_t dim : tensor.max_sizes) {
@@ -131,23 +135,19 @@ Error Graph::read_values(const fb_vulkan::VkGraph& graph) {
         break;
       case Types::IntList:
         value.type = Value::Type::Ints;
-        value.integers = integers_of(from->value_as_IntList()->items());
+        value.integers = list_of<int64_t>(from->value_as_IntList()->items());
         break;
       case Types::BoolList:
         value.type = Value::Type::Bools;
-        value.integers = integers_of(from->value_as_BoolList()->items());
+        value.integers = list_of<int64_t>(from->value_as_BoolList()->items());
         break;
-      case Types::DoubleList: {
+      case Types::DoubleList:
         value.type = Value::Type::Doubles;
-        const auto* items = from->value_as_DoubleList()->items();
-        if (items != nullptr) {
-          value.reals.assign(items->begin(), items->end());
-        }
+        value.reals = list_of<double>(from->value_as_DoubleList()->items());
         break;
-      }
       case Types::ValueList:
         value.type = Value::Type::Values;
-        value.integers = integers_of(from->value_as_ValueList()->items());
+        value.integers = list_of<int64_t>(from->value_as_ValueList()->items());
         break;
       case Types::String: {
         value.type = Value::Type::String;
@@ -175,7 +175,7 @@ Error Graph::read_calls(const fb_vulkan::VkGraph& graph) {
                              "SDK or export again",
                              names_.back().c_str());
     Call call{op->name, i, from->node_id(), op, {}};
-    for (const int64_t id : integers_of(from->args())) {
+    for (const int64_t id : list_of<int64_t>(from->args())) {
       call.args.push_back(static_cast<int>(id));
     }
     for (const char* mutating : kMutating) {
