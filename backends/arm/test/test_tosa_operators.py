@@ -67,6 +67,7 @@ _aten = torch.ops.aten
 WHOLE = torch.arange(-9.0, 9.0)
 UNIT = torch.cat([torch.linspace(-0.9999, 0.9999, 101), torch.tensor([-1.0, 0.0, 1e-6])])
 INDICES = torch.tensor([[4, 0, 2], [1, 1, 3]], dtype=torch.int32)
+PLACES, OTHER_PLACES = torch.tensor([4, 0, 2]), torch.tensor([2, 1])
 MORE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "aten._native_batch_norm_legit_no_training.default": (
         lambda x, w, b, m, v: F.batch_norm(x, m, v.abs() + 0.5, w, b),
@@ -97,7 +98,7 @@ MORE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "aten.unfold_copy.default": (lambda x: (x * 2).unfold(-2, 3, 2), (ROWS,)),
     "aten.erfinv.default": (lambda x: torch.erfinv(torch.cat([x, torch.sign(x), x + 9])), (UNIT,)),
     "aten.index_put.default": (
-        lambda x, v, w: _aten.index_put(_aten.index_put(x, [None, INDICES[0]], v), [INDICES[1, 1:]], w, True),
+        lambda x, v, w: _aten.index_put(_aten.index_put(x, [None, PLACES], v), [OTHER_PLACES], w, True),
         (ROWS, (3, 3, 16), (16,)),
     ),
     "aten.full.default": (lambda x: torch.full_like(x, 2.5) * x, (ROWS,)),
