@@ -11,11 +11,14 @@ namespace {
 
 constexpr size_t kHeaderSize = 30;
 
+/// The elements of a list, whatever their alignment, which flatbuffers does not verify.
 template <typename To, typename From>
 std::vector<To> all_of(const From* items) {
   std::vector<To> all;
-  for (uint32_t i = 0; items != nullptr && i < items->size(); ++i) {
-    all.push_back(static_cast<To>(items->Get(i)));
+  for (size_t i = 0; items != nullptr && i < items->size(); ++i) {
+    typename From::value_type item;
+    std::memcpy(&item, items->Data() + i * sizeof(item), sizeof(item));
+    all.push_back(static_cast<To>(item));
   }
   return all;
 }
