@@ -138,7 +138,7 @@ class Mutation {
       case 1:
         return static_cast<int64_t>(pick(6));
       case 2:
-        return static_cast<int64_t>(static_cast<uint64_t>(before) + pick(7)) - 3;
+        return static_cast<int64_t>(static_cast<uint64_t>(before) + pick(7) - 3);
       default:
         return static_cast<int64_t>(static_cast<uint64_t>(before) ^ uint64_t{1} << pick(64));
     }
