@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cstring>
 
 #include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/platform/log.h>
 
 #include "graph/host_copy.h"
 #include "graph/op_context.h"
+#include "payload/list_of.h"
 
 namespace executorch {
 namespace backends {
@@ -28,18 +28,6 @@ constexpr const char* kMutating[] = {"sdpa_with_kv_cache.default", "update_cache
                                      "llama.update_cache.default", "llama.sdpa_with_kv_cache.default",
                                      "et_vk.adamw_step.default",   "adamw_step.default",
                                      "aten.copy_.default",         "aten.index_put_.default"};
-
-/// The elements of a list. Flatbuffers verifies the alignment of a vector's length only, so they are copied out.
-template <typename To, typename From>
-std::vector<To> list_of(const From* items) {
-  std::vector<To> all;
-  for (size_t i = 0; items != nullptr && i < items->size(); ++i) {
-    typename From::value_type item;
-    std::memcpy(&item, items->Data() + i * sizeof(item), sizeof(item));
-    all.push_back(static_cast<To>(item));
-  }
-  return all;
-}
 
 }  // namespace
 

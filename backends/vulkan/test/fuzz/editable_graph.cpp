@@ -3,25 +3,17 @@
 
 #include <cstring>
 
+#include "payload/list_of.h"
+
 namespace executorch {
 namespace fuzz {
 namespace editable {
 
+using backends::vulkan::list_of;
+
 namespace {
 
 constexpr size_t kHeaderSize = 30;
-
-/// The elements of a list, whatever their alignment, which flatbuffers does not verify.
-template <typename To, typename From>
-std::vector<To> all_of(const From* items) {
-  std::vector<To> all;
-  for (size_t i = 0; items != nullptr && i < items->size(); ++i) {
-    typename From::value_type item;
-    std::memcpy(&item, items->Data() + i * sizeof(item), sizeof(item));
-    all.push_back(static_cast<To>(item));
-  }
-  return all;
-}
 
 Value read(const fb_vulkan::VkValue& from) {
   Value value;
@@ -35,17 +27,17 @@ Value read(const fb_vulkan::VkValue& from) {
   } else if (const auto* symbol = from.value_as_SymInt()) {
     value.integer = symbol->value();
   } else if (const auto* integers = from.value_as_IntList()) {
-    value.integers = all_of<int64_t>(integers->items());
+    value.integers = list_of<int64_t>(integers->items());
   } else if (const auto* flags = from.value_as_BoolList()) {
-    value.integers = all_of<int64_t>(flags->items());
+    value.integers = list_of<int64_t>(flags->items());
   } else if (const auto* reals = from.value_as_DoubleList()) {
-    value.reals = all_of<double>(reals->items());
+    value.reals = list_of<double>(reals->items());
   } else if (const auto* list = from.value_as_ValueList()) {
-    value.integers = all_of<int64_t>(list->items());
+    value.integers = list_of<int64_t>(list->items());
   } else if (const auto* text = from.value_as_String()) {
     value.text = text->string_val() == nullptr ? "" : text->string_val()->str();
   } else if (const auto* tensor = from.value_as_VkTensor()) {
-    value.integers = all_of<int64_t>(tensor->dims());
+    value.integers = list_of<int64_t>(tensor->dims());
     value.integer = tensor->constant_id();
     value.dtype = tensor->datatype();
     value.staged = tensor->staging_datatype();
@@ -95,13 +87,13 @@ flatbuffers::Offset<void> write(const Value& value, flatbuffers::FlatBufferBuild
 Graph read(const fb_vulkan::VkGraph& from) {
   Graph graph;
   for (const auto* call : *from.chain()) {
-    graph.calls.push_back({call->node_id(), call->name()->str(), all_of<int32_t>(call->args())});
+    graph.calls.push_back({call->node_id(), call->name()->str(), list_of<int32_t>(call->args())});
   }
   for (const auto* value : *from.values()) {
     graph.values.push_back(read(*value));
   }
-  graph.inputs = all_of<uint32_t>(from.input_ids());
-  graph.outputs = all_of<uint32_t>(from.output_ids());
+  graph.inputs = list_of<uint32_t>(from.input_ids());
+  graph.outputs = list_of<uint32_t>(from.output_ids());
   for (uint32_t i = 0; from.constants() != nullptr && i < from.constants()->size(); ++i) {
     const auto* constant = from.constants()->Get(i);
     const auto* name = constant->named_key();

@@ -11,8 +11,8 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.transforms.constants import get_constant
-from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution, pair
-from sdk.backends.xnnpack.operators.operator import argument, rank_of
+from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
+from sdk.backends.xnnpack.operators.operator import argument, pair, rank_of
 from sdk.backends.xnnpack.quantization import dynamic_source, name_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter

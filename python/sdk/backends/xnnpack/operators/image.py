@@ -18,6 +18,7 @@ from sdk.backends.xnnpack.operators.operator import (
     XNNPartitionerConfig,
     argument,
     is_static,
+    pair,
     rank_of,
     refusal_of_tensor,
 )
@@ -31,12 +32,6 @@ from sdk.backends.xnnpack.weights import is_quantized
 LARGEST_INT8_WINDOW = 25
 """Elements of the windows for which XNNPACK has int8 kernels of depthwise convolutions. It computes larger ones as
 convolutions with a group for each channel, in 4 to 9 times the time of float32."""
-
-
-def pair(value: Any) -> tuple[int, int]:
-    """Height and width, which may be given as one number."""
-    numbers = list(value) if isinstance(value, (list, tuple)) else [value]
-    return (int(numbers[0]), int(numbers[-1]))
 
 
 def reads_more_than_first(node: Node) -> bool:

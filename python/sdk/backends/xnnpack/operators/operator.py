@@ -186,6 +186,12 @@ def argument(node: Node, position: int) -> Any:
     return node.kwargs.get(schema.name, schema.default_value)
 
 
+def pair(value: Any) -> tuple[int, int]:
+    """Height and width, which may be given as one number."""
+    numbers = list(value) if isinstance(value, (list, tuple)) else [value]
+    return (int(numbers[0]), int(numbers[-1]))
+
+
 def is_static(shape: Any) -> bool:
     """Whether all sizes are known ahead of time."""
     return all(isinstance(size, int) for size in shape)

@@ -9,9 +9,9 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.xnnpack.operators.image import pair, reads_more_than_first
+from sdk.backends.xnnpack.operators.image import reads_more_than_first
 from sdk.backends.xnnpack.operators.matrix import TOO_FAR_APART
-from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, pair, rank_of
 from sdk.backends.xnnpack.quantization import Scale
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES, XNNStaticConstantPad
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
@@ -144,7 +144,7 @@ class AvgPoolConfig(PoolConfig):
         return padded
 
     def paddings_before(self, node: Node) -> tuple[int, int]:
-        return (0, 0) if any(self._counted_padding(node)) else pair(argument(node, 3))
+        return (0, 0) if argument(node, 5) else pair(argument(node, 3))
 
     paddings_after = paddings_before
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from torch.fx import Node
 
-from sdk.backends.xnnpack.operators.operator import argument, is_static, rank_of
+from sdk.backends.xnnpack.operators.operator import argument, is_static, pair, rank_of
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,9 @@ def taps_of(node: Node) -> tuple[Taps, Taps]:
     the image is known only when the model runs, and of a transposed convolution."""
     assert rank_of(node) == 4 and isinstance(node.args[0], Node) and isinstance(node.args[1], Node)
     image, window = node.args[0].meta["val"].shape[2:], node.args[1].meta["val"].shape[2:]
-    numbers = list(zip(*(_both(argument(node, i)) for i in (3, 4, 5)), strict=True))
+    numbers = list(zip(*(pair(argument(node, i)) for i in (3, 4, 5)), strict=True))
     if argument(node, 6) or not is_static(image):
         rows, columns = (Taps(0, n, padding, padding) for n, (_, padding, _) in zip(window, numbers, strict=True))
     else:
         rows, columns = (Taps.of(size, n, *each) for size, n, each in zip(image, window, numbers, strict=True))
     return rows, columns
-
-
-def _both(value: list[int]) -> list[int]:
-    return [value[0], value[-1]]
