@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 from torch.export import Dim, export
+from xnnpack_payloads import graphs, kinds
 
 from sdk.backends.xnnpack.operators.elementwise import SumConfig
 from sdk.backends.xnnpack.partition.config import ConfigPrecisionType
@@ -20,12 +21,9 @@ from sdk.backends.xnnpack.partition.xnnpack_partitioner import (
     XnnpackFloatingPointPartitioner,
     XnnpackPartitioner,
 )
-from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH, XNNGraph
-from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import XNNHeader
 from sdk.backends.xnnpack.subgraph_writer import inputs_of, outputs_of
 from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
-from sdk.exir._serialize._flatbuffer import read_root
-from sdk.exir.backend.utils import get_delegated_payload, get_non_lowered_nodes, get_refusals
+from sdk.exir.backend.utils import get_non_lowered_nodes, get_refusals
 from sdk.runtime import Runtime
 
 IMAGE = (torch.linspace(-3, 3, 2 * 4 * 8 * 8).reshape(2, 4, 8, 8).sin(),)
@@ -78,21 +76,6 @@ def lower(
         export(model.eval(), inputs, **kwargs),  # type: ignore[arg-type]
         partitioner=[partitioner or XnnpackPartitioner()],
     )
-
-
-def graphs(lowered: EdgeProgramManager) -> list[XNNGraph]:
-    found = []
-    for backend, _, payload in get_delegated_payload(lowered.exported_program().graph_module).values():
-        assert backend == "XnnpackBackend"
-        header = XNNHeader.from_bytes(payload)
-        assert header.is_valid()
-        start = header.flatbuffer_offset
-        found.append(read_root(GRAPH, payload[start : start + header.flatbuffer_size], b"XN01"))
-    return found
-
-
-def kinds(graph: XNNGraph) -> list[str]:
-    return [type(node.xnode_union).__name__.removeprefix("XNN") for node in graph.xnodes]
 
 
 def check(model: nn.Module, *calls: tuple[torch.Tensor, ...], lowered: EdgeProgramManager) -> None:

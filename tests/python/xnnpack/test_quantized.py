@@ -16,6 +16,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, quantize_
 from torchao.quantization.utils import compute_error
 from torchao.utils import unwrap_tensor_subclass
+from xnnpack_payloads import graphs, kinds
 
 from sdk.backends.transforms.duplicate_dynamic_quant_chain import DuplicateDynamicQuantChainPass
 from sdk.backends.xnnpack.operators.elementwise import SumConfig
@@ -25,11 +26,8 @@ from sdk.backends.xnnpack.partition.xnnpack_partitioner import (
     XnnpackPartitioner,
 )
 from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
-from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH, XNNGraph
-from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import XNNHeader
 from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
-from sdk.exir._serialize._flatbuffer import read_root
-from sdk.exir.backend.utils import get_delegated_payload, get_non_lowered_nodes, get_refusals
+from sdk.exir.backend.utils import get_non_lowered_nodes, get_refusals
 from sdk.runtime import Runtime
 
 Inputs = tuple[torch.Tensor, ...]
@@ -113,18 +111,6 @@ def lower(model: nn.Module, inputs: Inputs, partitioner: XnnpackPartitioner | No
     return to_edge_transform_and_lower(export(model, inputs), partitioner=[partitioner or XnnpackPartitioner()])
 
 
-def payloads(lowered: EdgeProgramManager) -> list[XNNGraph]:
-    found = []
-    for _, _, payload in get_delegated_payload(lowered.exported_program().graph_module).values():
-        start = XNNHeader.from_bytes(payload).flatbuffer_offset
-        found.append(read_root(GRAPH, payload[start:], b"XN01"))  # the original's format
-    return found
-
-
-def kinds(graph: XNNGraph) -> list[str]:
-    return [type(node.xnode_union).__name__.removeprefix("XNN") for node in graph.xnodes]
-
-
 def run(lowered: EdgeProgramManager, inputs: Inputs) -> torch.Tensor:
     method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
     return torch.as_tensor(method.execute(inputs)[0])
@@ -162,7 +148,7 @@ def test_static(name: str, per_channel: bool) -> None:
     model = make().eval()
     quantized = quantize(model, inputs, is_per_channel=per_channel)
     lowered = lower(quantized, inputs)
-    (graph,) = payloads(lowered)
+    (graph,) = graphs(lowered)
     assert not get_non_lowered_nodes(lowered.exported_program().graph)
     assert set(expected) <= set(kinds(graph))
     found, wanted = run(lowered, inputs), quantized(*inputs)
@@ -173,20 +159,20 @@ def test_static(name: str, per_channel: bool) -> None:
 def test_no_floats_are_left_between_layers() -> None:
     """Every activation of the residual block is part of the layer before it, and only the ends convert."""
     torch.manual_seed(0)
-    (graph,) = payloads(lower(quantize(Residual(), IMAGE, is_per_channel=True), IMAGE))
+    (graph,) = graphs(lower(quantize(Residual(), IMAGE, is_per_channel=True), IMAGE))
     assert kinds(graph) == ["Convert", "StaticTranspose", "Conv2d", "Conv2d", "Add", "StaticTranspose", "Convert"]
 
 
 def test_means_over_windows_are_sums_of_integers() -> None:
     """XNN-09: XNNPACK has average pools of floats only. What does not count its padding has no constant share."""
     torch.manual_seed(0)
-    (graph,) = payloads(lower(quantize(averaged(), IMAGE, is_per_channel=True), IMAGE))
+    (graph,) = graphs(lower(quantize(averaged(), IMAGE, is_per_channel=True), IMAGE))
     convolutions = ["Conv2d", "DepthwiseConv2d"] * 2
     assert kinds(graph) == ["StaticTranspose", "Convert", *convolutions, "StaticTranspose", "Convert"]
     padded = nn.Sequential(nn.Conv2d(4, 4, 1), nn.AvgPool2d(3, 2, 1, count_include_pad=False))
     quantized = quantize(padded, IMAGE, is_per_channel=True)
     lowered = lower(quantized, IMAGE)
-    assert "AvgPooling2d" in kinds(payloads(lowered)[0])
+    assert "AvgPooling2d" in kinds(graphs(lowered)[0])
     assert is_as_quantized(run(lowered, IMAGE), quantized(*IMAGE))
 
 
@@ -196,7 +182,7 @@ def test_zeros_around_a_quantised_image_are_part_of_the_mean() -> None:
     model = nn.Sequential(nn.Conv2d(4, 8, 3), nn.ReLU(), nn.AvgPool2d(3, 2, 1), nn.Conv2d(8, 4, 1))
     quantized = quantize(model, IMAGE, is_per_channel=True)
     lowered = lower(quantized, IMAGE)
-    (graph,) = payloads(lowered)
+    (graph,) = graphs(lowered)
     assert kinds(graph) == [
         "StaticTranspose",
         "Convert",
@@ -217,7 +203,7 @@ def test_windows_that_are_larger_than_the_image() -> None:
     )
     quantized = quantize(model, IMAGE, is_per_channel=True)
     lowered = lower(quantized, IMAGE)
-    (graph,) = payloads(lowered)
+    (graph,) = graphs(lowered)
     windows = [node.xnode_union.kernel_height for node in graph.xnodes if hasattr(node.xnode_union, "kernel_height")]
     assert windows == [1, 3]
     assert is_as_quantized(run(lowered, IMAGE), quantized(*IMAGE))
@@ -231,7 +217,7 @@ def test_wide_depthwise_convolutions_compute_in_floats(window: int) -> None:
     model = nn.Sequential(nn.Conv2d(4, 19, 1), middle, nn.Conv2d(19, 4, 1))
     quantized = quantize(model, IMAGE, is_per_channel=True)
     lowered = lower(quantized, IMAGE)
-    (graph,) = payloads(lowered)
+    (graph,) = graphs(lowered)
     conversions = ["Convert"] * (2 if window == 7 else 0)
     between = [*conversions[:1], "DepthwiseConv2d", *conversions[1:]]
     assert kinds(graph) == ["StaticTranspose", "Convert", "Conv2d", *between, "Conv2d", "StaticTranspose", "Convert"]
@@ -246,7 +232,7 @@ def test_dynamic(name: str) -> None:
     model = make().eval()
     quantized = quantize(model, inputs, is_per_channel=True, is_dynamic=True)
     lowered = lower(quantized, inputs)
-    (graph,) = payloads(lowered)
+    (graph,) = graphs(lowered)
     assert "Convert" in kinds(graph) and not get_non_lowered_nodes(lowered.exported_program().graph)
     wanted = model(*inputs)
     assert compute_error(wanted, run(lowered, inputs)) > compute_error(wanted, quantized(*inputs)) - 1
@@ -265,7 +251,7 @@ def test_linear_weights_of_torchao(granularity: Any, bits: torch.dtype) -> None:
     found, wanted = run(lowered, ROWS), model(*ROWS)
     assert compute_error(wanted, found) > 40  # scales of groups have 8 bits in the kernels
     if bits == torch.int4 or isinstance(granularity, PerAxis):
-        (graph,) = payloads(lowered)
+        (graph,) = graphs(lowered)
         assert kinds(graph).count("FullyConnected") == 2 and not get_non_lowered_nodes(lowered.exported_program().graph)
 
 
@@ -277,13 +263,13 @@ def test_precisions() -> None:
     nodes = {}
     for precision in ConfigPrecisionType:
         lowered = lower(quantized, ROWS, XnnpackPartitioner(config_precisions=precision))
-        nodes[precision] = {kind for graph in payloads(lowered) for kind in kinds(graph)}
+        nodes[precision] = {kind for graph in graphs(lowered) for kind in kinds(graph)}
         torch.testing.assert_close(run(lowered, ROWS), quantized(*ROWS), rtol=0, atol=0.02)
     assert nodes[ConfigPrecisionType.STATIC_QUANT] >= {"FullyConnected", "Convert"}
     assert "Softmax" not in nodes[ConfigPrecisionType.STATIC_QUANT]
     assert nodes[ConfigPrecisionType.FP32] == {"Softmax"} and not nodes[ConfigPrecisionType.DYNAMIC_QUANT]
     dynamic = quantize(model, ROWS, is_per_channel=True, is_dynamic=True)
-    (*parts,) = payloads(lower(dynamic, ROWS, XnnpackDynamicallyQuantizedPartitioner()))
+    (*parts,) = graphs(lower(dynamic, ROWS, XnnpackDynamicallyQuantizedPartitioner()))
     assert {kind for graph in parts for kind in kinds(graph)} == {"FullyConnected", "Convert"}
 
 
@@ -292,7 +278,7 @@ def test_an_operator_for_each_delegate() -> None:
     torch.manual_seed(0)
     quantized = quantize(Inverted(), IMAGE, is_per_channel=True)
     lowered = lower(quantized, IMAGE, XnnpackPartitioner(per_op_mode=True))
-    assert len(payloads(lowered)) > 3
+    assert len(graphs(lowered)) > 3
     assert is_as_quantized(run(lowered, IMAGE), quantized(*IMAGE))
 
 
@@ -316,7 +302,7 @@ def test_a_delegate_takes_a_layer_with_quantised_input_weight_and_output() -> No
     assert quantize_out.args[1:3] == (out_scale, out_zero)
     torch.testing.assert_close(quantized(*ROWS), ((expected - out_zero) * out_scale).float())
     lowered = lower(quantized, ROWS)
-    assert kinds(payloads(lowered)[0]) == ["Convert", "FullyConnected", "Convert"]
+    assert kinds(graphs(lowered)[0]) == ["Convert", "FullyConnected", "Convert"]
     assert is_as_quantized(run(lowered, ROWS), quantized(*ROWS), quanta=1)
 
 
@@ -352,7 +338,7 @@ def test_chains_are_shared_or_not() -> None:
     DuplicateDynamicQuantChainPass()(quantized)
     assert chains < _chains(quantized) == 4  # three projections of one input, and the one behind them
     torch.testing.assert_close(quantized(*ROWS), expected)
-    (graph,) = payloads(lower(quantized, ROWS))
+    (graph,) = graphs(lower(quantized, ROWS))
     assert kinds(graph).count("Convert") == 2 and kinds(graph).count("FullyConnected") == 4
 
 
@@ -389,5 +375,5 @@ def test_other_integers_than_int8_stay_outside_with_a_reason(dtype: torch.dtype)
 
 def test_an_image_of_few_channels_is_transposed_before_it_is_quantised() -> None:
     """Which takes less time than to transpose its bytes."""
-    graph = payloads(lower(quantize(nn.Conv2d(3, 4, 3), IMAGE_OF_COLOURS), IMAGE_OF_COLOURS))[0]
+    graph = graphs(lower(quantize(nn.Conv2d(3, 4, 3), IMAGE_OF_COLOURS), IMAGE_OF_COLOURS))[0]
     assert kinds(graph)[:3] == ["StaticTranspose", "Convert", "Conv2d"]

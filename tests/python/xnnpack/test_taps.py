@@ -10,14 +10,11 @@ import pytest
 import torch
 from torch import nn
 from torch.export import Dim, export
+from xnnpack_payloads import graphs
 
 from sdk.backends.xnnpack.operators.taps import Taps
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH, XNNGraph
-from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import XNNHeader
 from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
-from sdk.exir._serialize._flatbuffer import read_root
-from sdk.exir.backend.utils import get_delegated_payload
 from sdk.runtime import Runtime
 
 Numbers = tuple[int, int, int, int, int]
@@ -73,10 +70,7 @@ def lower(model: nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any = None
 
 def convolutions(lowered: EdgeProgramManager) -> list[Any]:
     """The convolutions of the only payload."""
-    ((_, _, payload),) = get_delegated_payload(lowered.exported_program().graph_module).values()
-    header = XNNHeader.from_bytes(payload)
-    start = header.flatbuffer_offset
-    graph: XNNGraph = read_root(GRAPH, payload[start : start + header.flatbuffer_size], b"XN01")
+    (graph,) = graphs(lowered)
     return [node.xnode_union for node in graph.xnodes if hasattr(node.xnode_union, "kernel_height")]
 
 
