@@ -33,8 +33,17 @@ die() {
   exit 1
 }
 
+# show_failure LOG: the lines that name an error, which tests that follow may have moved far up, and the end of LOG.
+show_failure() {
+  local log="$1" errors
+  errors="$(head -n -30 "${log}" | grep -nE '(^|[ :])(error|fatal error|FAILED|\*\*\*Failed)\b|ERROR: [A-Z][a-z]*Sanitizer' | head -n 20 || true)"
+  [[ -z "${errors}" ]] || printf '\n%s\n%s\n' "Errors in ${log#"${root}"/}, by their lines:" "${errors}"
+  printf '\n%s\n' "The end of ${log#"${root}"/}:"
+  tail -n 30 "${log}"
+}
+
 # step NAME COMMAND...: runs COMMAND with its output in a log, and shows one line with its time.
-# Returns COMMAND's status; if it failed, the end of the log is shown.
+# Returns COMMAND's status; if it failed, the log's errors and its end are shown.
 step() {
   local name="$1" start=${SECONDS} status=0
   shift
@@ -45,8 +54,7 @@ step() {
     printf '%s  %s✓%s %-34s %s%s%s\n' "${erase}" "${green}" "${plain}" "${name}" "${dim}" "$(clock $((SECONDS - start)))" "${plain}"
   else
     printf '%s  %s✗%s %-34s %s\n' "${erase}" "${red}" "${plain}" "${name}" "$(clock $((SECONDS - start)))"
-    printf '\n%s\n' "The end of ${log#"${root}"/}:"
-    tail -n 30 "${log}" | sed 's/^/    /'
+    show_failure "${log}" | sed 's/^/    /'
     printf '\n'
   fi
   return "${status}"

@@ -80,6 +80,15 @@ step_six() { :; }
     assert "debian" not in run(tree, "two").stdout
 
 
+def test_a_failed_step_shows_its_errors_however_much_follows(tree: Path) -> None:
+    step = 'gate_step long 1\nstep_long() { echo "Test.swift:9: error: first failed"; seq 1000; echo "9 passed"; return 1; }\n'
+    gate = tree / "backends/demo/gate.sh"
+    gate.write_text(STEPS + step)
+    shown = run(tree, "long").stdout
+    assert re.search(r"Errors in \S*long\.log.*\n\s+1:Test\.swift:9: error: first failed\n", shown), shown
+    assert re.search(r"The end of \S*long\.log:\n\s+972\n", shown), shown
+
+
 def test_the_gate_names_no_backend() -> None:
     text = (ROOT / "scripts/test.sh").read_text(encoding="utf-8").lower()
     for manifest in [*ROOT.glob("backends/*/backend.json"), *ROOT.glob("backends/*/*/backend.json")]:
