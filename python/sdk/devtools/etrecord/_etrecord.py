@@ -10,7 +10,6 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 import torch
-from torch._export.serde.serialize import SerializedArtifact
 from torch.export import ExportedProgram
 
 from sdk.exir.error import ExportError
@@ -22,7 +21,6 @@ from sdk.exir.record import (
     _get_reference_outputs,
     _get_representative_inputs,
 )
-from sdk.exir.serde.serialize import deserialize
 
 __all__ = [
     "ETRecord",
@@ -102,6 +100,11 @@ def _program(name: str, members: dict[str, bytes]) -> ExportedProgram:
     missing = [name + part for part in PARTS if name + part not in members]
     if missing:
         raise RuntimeError(f"the ETRecord has {name!r} but no {missing[0]!r}: the file is damaged")
+    # They import torch._dynamo, which takes as long as all else; a command that reads no program does not need it.
+    from torch._export.serde.serialize import SerializedArtifact
+
+    from sdk.exir.serde.serialize import deserialize
+
     try:
         return deserialize(SerializedArtifact(members[name], *(members[name + part] for part in PARTS)))
     except ExportError as error:
