@@ -86,12 +86,17 @@ class QuantizedLinear(torch.nn.Module):
         self.register_buffer("zeros", torch.zeros(48, 2))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.linear(self.quantized(x) if self.dynamic else x, self.dequantized())
+
+    def quantized(self, x: torch.Tensor) -> torch.Tensor:
+        """The activations, quantised and dequantised."""
         q = torch.ops.quantized_decomposed
-        if self.dynamic:
-            scale, zero = q.choose_qparams_per_token_asymmetric(x, torch.int8)
-            given = q.quantize_per_token(x, scale, zero, -128, 127, torch.int8)
-            x = q.dequantize_per_token(given, scale, zero, -128, 127, torch.int8, torch.float32)
-        weight = q.dequantize_per_channel_group(
+        scale, zero = q.choose_qparams_per_token_asymmetric(x, torch.int8)
+        given = q.quantize_per_token(x, scale, zero, -128, 127, torch.int8)
+        return q.dequantize_per_token(given, scale, zero, -128, 127, torch.int8, torch.float32)
+
+    def dequantized(self) -> torch.Tensor:
+        """The weights."""
+        return torch.ops.quantized_decomposed.dequantize_per_channel_group(
             self.weight, self.scales, self.zeros, -8, 7, torch.int8, 32, torch.float32
         )
-        return torch.nn.functional.linear(x, weight)

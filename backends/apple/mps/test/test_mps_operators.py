@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from itertools import groupby
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ import sdk.backends.apple.mps.operators  # noqa: F401 - registers the visitors
 from sdk.backends.apple.mps.operators.node_visitor import get_node_visitors
 from sdk.backends.apple.mps.serialization.mps_graph_serialize import read_mps_graph
 from sdk.backends.apple.mps.verify import run
+from sdk.exir.lowered_backend_module import get_lowered_submodules
 
 CALLS = {name: list(calls) for name, calls in groupby(all_calls(), key=lambda call: call.target)}
 ELSEWHERE = {
@@ -84,6 +86,7 @@ def test_linear_layers_with_int4_weights(dynamic: bool, tmp_path) -> None:
     (result,) = reference(manager, tmp_path).run_method("forward", (x,))
     exact = torch.nn.functional.linear(x, model.weight * model.scales.repeat_interleave(32, 1))
     assert difference([result], exact) <= LIMITS[True]
+    assert ("stay floats" in str(_module(manager).meta)) == dynamic  # in the receipt
     graph, constants = read_mps_graph(_payload(manager))
     packed = next(value for value in graph.mps_values if value.datatype.name == "mps_data_type_int4")
     first = constants[packed.segment_offset]
@@ -91,20 +94,59 @@ def test_linear_layers_with_int4_weights(dynamic: bool, tmp_path) -> None:
     assert (first & 15, first >> 4) == tuple(int(value) & 15 for value in model.weight[0, :2])
 
 
-def test_int4_weights_stay_outside_in_float32() -> None:
+@pytest.mark.parametrize("shape", [(5, 64), (1, 1, 64), (2, 3, 64)], ids=str)
+def test_quantised_linear_layers_in_float32(shape: tuple[int, ...], tmp_path) -> None:
+    """int4 weights and the quantisation of activations stay outside, where their numbers are eager's."""
     import torch.ao.quantization.fx._decomposed  # noqa: F401 - its operators
 
-    manager = lower(QuantizedLinear(False), (floats(5, 64),), use_fp16=False)
-    assert _outside(manager)["quantized_decomposed.dequantize_per_channel_group.default"] == (
+    model, x = QuantizedLinear(True), floats(*shape)
+    manager = lower(model, (x,), use_fp16=False)
+    outside = _outside(manager)
+    assert outside["quantized_decomposed.dequantize_per_channel_group.default"] == (
         "MPS dequantises to float16, and use_fp16 is off"
     )
+    assert outside["quantized_decomposed.quantize_per_token.default"] == (
+        "MPS has no quantised activations, and int4 weights only with use_fp16"
+    )
+    assert difference(reference(manager, tmp_path).run_method("forward", (x,)), model(x)) <= LIMITS[False]
+
+
+class _QuantizedActivations(torch.nn.Module):
+    """Of a linear layer with float weights, or that something else reads, too."""
+
+    def __init__(self, also_read: bool) -> None:
+        super().__init__()
+        self.linear, self.also_read = QuantizedLinear(True), also_read
+        self.weight = torch.nn.Parameter(floats(16, 64))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        if self.also_read:
+            quantized = self.linear.quantized(x)
+            return torch.nn.functional.linear(quantized, self.linear.dequantized()), quantized.relu()
+        return (torch.nn.functional.linear(self.linear.quantized(x), self.weight),)
+
+
+@pytest.mark.parametrize("also_read", [False, True])
+def test_quantised_activations_of_other_layers_stay_quantised(also_read: bool, tmp_path) -> None:
+    """With use_fp16, too: eager's numbers, which differ from those without the quantisation by more than float16's."""
+    model, x = _QuantizedActivations(also_read), floats(5, 64)
+    manager = lower(model, (x,), use_fp16=True)
+    assert _outside(manager)["quantized_decomposed.quantize_per_token.default"] == (
+        "MPS leaves out the quantisation of activations for products with int4 weights only"
+    )
+    with torch.no_grad():
+        expected = model(x)
+    assert difference(reference(manager, tmp_path).run_method("forward", (x,)), expected) <= LIMITS[True]
+
+
+def _module(manager: object) -> Any:
+    """The only delegate of a lowered model."""
+    ((_, module, _),) = get_lowered_submodules(manager.exported_program().graph_module)  # type: ignore[attr-defined]
+    return module
 
 
 def _payload(manager: object) -> bytes:
-    from sdk.exir.lowered_backend_module import get_lowered_submodules
-
-    ((_, module, _),) = get_lowered_submodules(manager.exported_program().graph_module)  # type: ignore[attr-defined]
-    return bytes(module.processed_bytes)
+    return bytes(_module(manager).processed_bytes)
 
 
 def _delegated(manager: object) -> dict[str, int]:

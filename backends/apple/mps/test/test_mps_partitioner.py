@@ -20,6 +20,7 @@ from sdk.backends.apple.mps.mps_preprocess import MPSBackend as Preprocess
 from sdk.backends.apple.mps.operators.node_visitor import NodeVisitor, register_node_visitor
 from sdk.backends.apple.mps.partition import MPSPartitioner
 from sdk.backends.apple.mps.partition.mps_partitioner import MPSPartitioner as Partitioner
+from sdk.backends.apple.mps.verify import MPSProgram
 from sdk.exir import to_edge
 from sdk.exir.backend.backend_api import to_backend
 from sdk.exir.backend.compile_spec_schema import CompileSpec
@@ -64,7 +65,7 @@ REFUSED: dict[str, tuple[Any, tuple[torch.Tensor, ...], str]] = {
     "integer remainders": (lambda x: x % 3, (integers(4),), "divides floats"),
     "powers of integers": (lambda x, y: torch.pow(x, y), (integers(4), integers(4, low=0)), "powers of floats"),
     "sums of bool": (lambda x, y: torch.add(x, y), (bools(4), bools(4, seed=1)), "arithmetic of bool"),
-    "two indices": (lambda x, i: x[i, i], (X, torch.tensor([0, 1])), "these are of 2"),
+    "indices of dimensions apart": (lambda x, i: x[i, :, i], (X, torch.tensor([0, 1])), "these are of [0, 2]"),
     "a mask as an index": (lambda x, m: aten.index_put(x, [m], x.sum()), (X, bools(2, 3, 8, 8)), "int32 and int64"),
     "sums at indices": (
         lambda x, i: aten.index_put(x, [i], x[:1], True), (X, torch.tensor([0, 0])), "does not add",
@@ -110,6 +111,34 @@ def test_weights_in_channels_last_are_stored_contiguously(tmp_path: Path) -> Non
 def test_copies_alone_are_not_worth_a_delegate() -> None:
     assert refusals(lambda x: x.clone(), X)
     assert refusals(lambda x: (x.cumsum(0), torch.ones(3)), X)["aten.full.default"].startswith("alone")
+
+
+class _Positions(torch.nn.Module):
+    """Positions that are gathered from buffers, as in models of language, and sums of a weight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("kinds", integers(1, 6, low=0, high=3))
+        self.register_buffer("positions", torch.arange(8)[None])
+        self.weight = torch.nn.Parameter(floats(3, 4))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        kinds = self.kinds.expand(1, -1).gather(1, self.positions[:, 2:6])
+        return torch.nn.functional.embedding(kinds, self.weight) + x, self.weight.cumsum(0), kinds.to(torch.int32) + 1
+
+
+@pytest.mark.parametrize("use_fp16", [False, True], ids=["fp32", "fp16"])
+def test_what_mps_lacks_is_computed_in_advance_from_constants(use_fp16: bool, tmp_path: Path) -> None:
+    """gather and cumsum become constants, and what only they read is not in the payload."""
+    model, x = _Positions(), floats(1, 4, 4)
+    manager = lower(model, (x,), use_fp16)
+    assert not get_non_lowered_nodes(manager.exported_program().graph)
+    ((_, module, _),) = get_lowered_submodules(manager.exported_program().graph_module)
+    operations = MPSProgram.from_payload(module.processed_bytes).operations()
+    assert not {"MPSSlice", "MPSExpand"} & set(operations), operations
+    with torch.no_grad():
+        expected = model(x)
+    assert difference(reference(manager, tmp_path).run_method("forward", (x,)), expected) <= LIMITS[use_fp16]
 
 
 def test_parts_of_branches_are_delegated(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from sdk.backends.apple.mps.operators.node_visitor import NodeVisitor, get_node_
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.mps_data_type import edge_dtype_to_mps_dtype
 from sdk.backends.apple.mps.serialization.mps_graph_serialize import serialize_mps_graph
-from sdk.backends.transforms.constants import settled
+from sdk.backends.transforms.constants import is_foldable, settled
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.declarations import declare_loss
@@ -54,8 +54,11 @@ class MPSBackend(BackendDetails):
             for node in edge_program.graph.nodes:
                 if node.op == "placeholder":
                     _add_input(node, visitors["placeholder"], graph)
+            needed = _needed(edge_program, visitors)
             for node in edge_program.graph.nodes:
                 if node.op == "call_function":
+                    if node not in needed:
+                        continue
                     before = len(graph.mps_nodes)
                     _visitor_of(node, visitors).define_node(node, graph)
                     handle = node.meta.get("debug_handle")
@@ -77,6 +80,30 @@ def refusal_of(node: Node, visitors: dict[str, NodeVisitor]) -> str | None:
     if visitor is None or operator_name(node.target) in ("placeholder", "output"):
         return "MPS has no such operator"
     return visitor.refusal(node)
+
+
+def fold(program: ExportedProgram, node: Node, visitors: dict[str, NodeVisitor]) -> bool:
+    """Makes a call that MPS does not take a constant, if it computes one tensor from constants alone. Quantised weights
+    stay as small as they are.
+
+    Returns:
+        Whether it is a constant.
+    """
+    if operator_name(node.target).startswith("quantized_decomposed.") or not is_foldable(program, node):
+        return False
+    visitors["placeholder"].folded.add(node)
+    return True
+
+
+def _needed(program: ExportedProgram, visitors: dict[str, NodeVisitor]) -> set[Node]:
+    """The calls that the payload computes: those that are not constants, nor read by constants alone."""
+    calls = [node for node in program.graph.nodes if node.op == "call_function"]
+    folded = {node for node in calls if refusal_of(node, visitors) is not None and fold(program, node, visitors)}
+    needed: set[Node] = set(program.graph.output_node().all_input_nodes)
+    for node in reversed(calls):
+        if node in needed and node not in folded:
+            needed.update(node.all_input_nodes)
+    return needed - folded
 
 
 def _visitor_of(node: Node, visitors: dict[str, NodeVisitor]) -> NodeVisitor:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -17,17 +18,28 @@ from sdk.backends.apple.mps.operators.node_visitor import (
     wrapped,
 )
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
-from sdk.backends.apple.mps.serialization.nodes import ABSENT, MPSAdd, MPSLt
+from sdk.backends.apple.mps.serialization.nodes import ABSENT, MPSAdd, MPSLt, MPSMul
 from sdk.backends.apple.mps.serialization.shape_nodes import (
     MPSEmbedding,
     MPSIndexPut,
     MPSIndexSelect,
     MPSIndexTensor,
     MPSScatter,
+    MPSView,
     MPSWhere,
 )
 
 _INTEGERS = (torch.int32, torch.int64)
+
+
+def _indexed(indices: list[Node | None]) -> list[int]:
+    """The dimensions that have indices."""
+    return [dim for dim, index in enumerate(indices) if index is not None]
+
+
+def _merged(sizes: list[int], dims: list[int]) -> list[int]:
+    """Sizes with the dimensions `dims`, which are in sequence, as one."""
+    return [*sizes[: dims[0]], math.prod(sizes[dim] for dim in dims), *sizes[dims[-1] + 1 :]]
 
 
 @register_node_visitor
@@ -60,23 +72,56 @@ class EmbeddingVisitor(NodeVisitor):
 
 
 class _Advanced(NodeVisitor):
-    """index and index_put, whose indices may be negative."""
+    """index and index_put, whose indices may be negative. MPSGraph indexes one dimension: indices of several become
+    positions in these dimensions as one."""
 
     def refusal(self, node: Node) -> str | None:
-        indices = [index for index in arguments(node)["indices"] if index is not None]
-        if len(indices) != 1:
-            return f"MPS has indices of one dimension at a time; these are of {len(indices)}"
-        if dtype_of(indices[0]) not in _INTEGERS:
+        given = arguments(node)
+        dims = _indexed(given["indices"])
+        indices = [given["indices"][dim] for dim in dims]
+        if not dims or dims[-1] - dims[0] != len(dims) - 1:
+            return f"MPS has indices of dimensions in sequence; these are of {dims}"
+        if any(dtype_of(index) not in _INTEGERS for index in indices):
             return "MPS has indices of int32 and int64"
-        return None if shape_of(indices[0]) else "MPS has indices of rank 1 at least"
+        size = _merged(shape_of(given["self"]), dims)[dims[0]]
+        if len(dims) > 1 and size > torch.iinfo(torch.int32).max:
+            return f"MPS has positions of int32; the dimensions {dims} have {size} elements"
+        return None if any(shape_of(index) for index in indices) else "MPS has indices of rank 1 at least"
 
-    def _ids(self, node: Node, mps_graph: MPSGraph) -> list[int]:
-        """The ids of the indices by dimension."""
-        sizes = shape_of(arguments(node)["self"])
-        return [
-            ABSENT if index is None else self._positive(index, sizes[dim], mps_graph)
-            for dim, index in enumerate(arguments(node)["indices"])
-        ]
+    def _operand(self, node: Node, mps_graph: MPSGraph) -> tuple[int, list[int]]:
+        """The ids of what is indexed, its indexed dimensions as one, and of the indices by dimension."""
+        given = arguments(node)
+        dims, sizes = _indexed(given["indices"]), shape_of(given["self"])
+        value = self.define_tensor(given["self"], mps_graph)
+        if len(dims) > 1:
+            value = self._view(value, dtype_of(given["self"]), _merged(sizes, dims), mps_graph)
+        index = self._positions(given["indices"], sizes, mps_graph)
+        return value, [index if dim == dims[0] else ABSENT for dim in range(len(given["indices"]) - len(dims) + 1)]
+
+    def _positions(self, indices: list[Node | None], sizes: list[int], mps_graph: MPSGraph) -> int:
+        """The id of the positions in the indexed dimensions as one."""
+        found: int = ABSENT
+        shape: list[int] = []
+        own = [(index, size) for index, size in zip(indices, sizes, strict=False) if index is not None]
+        dtype = torch.int64 if any(dtype_of(index) == torch.int64 for index, _ in own) else torch.int32
+        for index, size in own:
+            position = self._positive(index, size, mps_graph)
+            if dtype_of(index) != dtype:
+                position = self.cast(position, dtype, shape_of(index), mps_graph)
+            if found == ABSENT:
+                found, shape = position, shape_of(index)
+                continue
+            rows = self.define_value(dtype, shape, mps_graph)
+            self.add(MPSMul(found, self.define_scalar(size, dtype, mps_graph), rows), mps_graph)
+            shape = list(torch.broadcast_shapes(shape, shape_of(index)))
+            found = self.define_value(dtype, shape, mps_graph)
+            self.add(MPSAdd(rows, position, found), mps_graph)
+        return found
+
+    def _view(self, value: int, dtype: torch.dtype, shape: list[int], mps_graph: MPSGraph) -> int:
+        made = self.define_value(dtype, shape, mps_graph)
+        self.add(MPSView(value, made, len(shape), shape), mps_graph)
+        return made
 
     def _positive(self, index: Node, size: int, mps_graph: MPSGraph) -> int:
         """The id of indices from 0 on."""
@@ -101,19 +146,18 @@ class _Advanced(NodeVisitor):
 
 @register_node_visitor
 class IndexTensorVisitor(_Advanced):
-    """index with one tensor of indices."""
+    """index with tensors of indices for dimensions in sequence."""
 
     target = "aten.index.Tensor"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        value = self.define_tensor(arguments(node)["self"], mps_graph)
-        indices = self._ids(node, mps_graph)
+        value, indices = self._operand(node, mps_graph)
         self.add(MPSIndexTensor(value, self.define_tensor(node, mps_graph), indices), mps_graph)
 
 
 @register_node_visitor
 class IndexPutVisitor(_Advanced):
-    """index_put with one list of indices."""
+    """index_put with lists of indices for dimensions in sequence."""
 
     target = "aten.index_put.default"
 
@@ -124,20 +168,23 @@ class IndexPutVisitor(_Advanced):
             return reason
         if given["accumulate"]:
             return "MPS replaces elements and does not add to them"
-        index = next(index for index in given["indices"] if index is not None)
-        return None if len(shape_of(index)) == 1 else "MPS writes at lists of indices"
+        ranks = [len(shape_of(index)) for index in given["indices"] if index is not None]
+        return None if max(ranks) == 1 else "MPS writes at lists of indices"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments(node)
-        value = self.define_tensor(given["self"], mps_graph)
-        indices = self._ids(node, mps_graph)
-        dim, index = next((d, i) for d, i in enumerate(given["indices"]) if i is not None)
-        shape = shape_of(given["self"])
-        shape[dim] = shape_of(index)[0]
-        dtype = dtype_of(node)
+        dims, sizes, dtype = _indexed(given["indices"]), shape_of(node), dtype_of(node)
+        value, indices = self._operand(node, mps_graph)
+        merged = _merged(sizes, dims)
+        written = list(merged)
+        (written[dims[0]],) = torch.broadcast_shapes(*(shape_of(given["indices"][dim]) for dim in dims))
         values = self.operand(given["values"], self.stored(dtype), mps_graph)
-        values = self.broadcast(values, shape_of(given["values"]), dtype, shape, mps_graph)
-        self.add(MPSIndexPut(value, self.define_tensor(node, mps_graph), indices, [], values), mps_graph)
+        values = self.broadcast(values, shape_of(given["values"]), dtype, written, mps_graph)
+        result = self.define_tensor(node, mps_graph)
+        changed = result if len(dims) == 1 else self.define_value(dtype, merged, mps_graph)
+        self.add(MPSIndexPut(value, changed, indices, [], values), mps_graph)
+        if len(dims) > 1:
+            self.add(MPSView(changed, result, len(sizes), sizes), mps_graph)
 
 
 @register_node_visitor

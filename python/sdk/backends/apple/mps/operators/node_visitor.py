@@ -26,6 +26,8 @@ class NodeVisitor:
 
     Attributes:
         target: The name of the operator, such as `aten.add.Tensor`, or several.
+        folded: The calls that MPS does not take, and whose results are constants instead: they are computed from
+            constants alone.
     """
 
     target: ClassVar[str | Sequence[str]] = ()
@@ -34,6 +36,7 @@ class NodeVisitor:
         self.exported_program = exported_program
         self.convert_model_to_fp16 = convert_model_to_fp16
         self.tensor_to_id: dict[Any, Any] = {}
+        self.folded: set[Node] = set()
 
     def refusal(self, node: Node) -> str | None:
         """Why a node cannot be part of a payload; None if it can."""
@@ -98,8 +101,10 @@ class NodeVisitor:
         return self.define_constant(torch.tensor([value], dtype=dtype), mps_graph, ("scalar", repr(value), dtype))
 
     def constant(self, node: Node) -> torch.Tensor | None:
-        """The value of a weight, of a buffer that does not change or of a constant; None for others."""
-        return get_constant(self.exported_program, node) if node.op == "placeholder" else None
+        """The value of a weight, of a buffer that does not change, of a constant or of a folded call; None for
+        others."""
+        known = node.op == "placeholder" or node in self.folded
+        return get_constant(self.exported_program, node) if known else None
 
     def operand(self, node: Any, dtype: torch.dtype, mps_graph: MPSGraph) -> int:
         """The id of an operand, a tensor or a number, as a value of the dtype `dtype`, which is not changed to
@@ -170,10 +175,11 @@ def get_node_visitors(exported_program: ExportedProgram, convert_model_to_fp16: 
     (`output`)."""
     made: dict[type[NodeVisitor], NodeVisitor] = {}
     ids: dict[Any, Any] = {}
+    folded: set[Node] = set()
     classes: list[type[NodeVisitor]] = [NodeVisitor, *_visitors.values()]
     for cls in dict.fromkeys(classes):
         made[cls] = cls(exported_program, convert_model_to_fp16)
-        made[cls].tensor_to_id = ids
+        made[cls].tensor_to_id, made[cls].folded = ids, folded
     visitors = {name: made[cls] for name, cls in _visitors.items()}
     return {**visitors, "placeholder": made[NodeVisitor], "output": made[NodeVisitor]}
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Linear layers with int4 weights in groups. The dynamic quantisation of activations is left out: MPS multiplies
-floats by int4 weights, which loses less."""
+"""Linear layers with int4 weights in groups. The dynamic quantisation of their activations is left out: MPS multiplies
+floats by int4 weights, which loses less. In float32, and where the weights are not int4, it stays on kernels."""
 
 from __future__ import annotations
 
@@ -19,17 +19,21 @@ from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.mps_data_type import MPSDataType, edge_dtype_to_mps_dtype
 from sdk.backends.apple.mps.serialization.nodes import ABSENT
 from sdk.backends.apple.mps.serialization.shape_nodes import MPSDequantizePerChannelGroup
+from sdk.exir.backend.declarations import declare_note
 
 _CHOOSE = "quantized_decomposed.choose_qparams_per_token_asymmetric.default"
 _QUANTIZE = "quantized_decomposed.quantize_per_token.default"
 _DEQUANTIZE = "quantized_decomposed.dequantize_per_token.default"
+_GROUPS = "quantized_decomposed.dequantize_per_channel_group.default"
+_RESHAPES = ("aten.view_copy.default", "aten.permute_copy.default", "aten.unsqueeze_copy.default")
+_PRODUCTS = ("aten.mm.default", "aten.addmm.default")
 
 
 @register_node_visitor
 class OpDequantizePerChannelGroupDefault(NodeVisitor):
     """int4 weights, two of which are a byte: the first in the low bits."""
 
-    target = "quantized_decomposed.dequantize_per_channel_group.default"
+    target = _GROUPS
 
     def refusal(self, node: Node) -> str | None:
         given = arguments(node)
@@ -81,19 +85,27 @@ class TokenQuantizationVisitor(NodeVisitor):
     target = (_CHOOSE, _QUANTIZE, _DEQUANTIZE)
 
     def refusal(self, node: Node) -> str | None:
+        if not self.convert_model_to_fp16:
+            return "MPS has no quantised activations, and int4 weights only with use_fp16"
         name = operator_name(node.target)
         if name == _CHOOSE:
             items = [user for item in node.users for user in item.users]
-            return None if _are(items, (_QUANTIZE, _DEQUANTIZE)) else _NOT_DYNAMIC
+            quantized = [user for user in items if operator_name(user.target) == _QUANTIZE]
+            if not quantized or not _are(items, (_QUANTIZE, _DEQUANTIZE)):
+                return _NOT_DYNAMIC
+            return next(filter(None, map(self.refusal, quantized)), None)
         if name == _QUANTIZE:
-            return None if _are(node.users, (_DEQUANTIZE,)) and self._chooses(node) else _NOT_DYNAMIC
+            if not self._chooses(node) or not _are(node.users, (_DEQUANTIZE,)):
+                return _NOT_DYNAMIC
+            return None if all(self._multiplies_int4(user) for user in node.users) else _NOT_INT4
         operand = node.args[0]
         assert isinstance(operand, Node)
-        return None if _are((operand,), (_QUANTIZE,)) and self._chooses(operand) else _NOT_DYNAMIC
+        return self.refusal(operand) if _are((operand,), (_QUANTIZE,)) else _NOT_DYNAMIC
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
         value = self.define_tensor(node.args[0], mps_graph)
         self.tensor_to_id[node] = [value, value] if operator_name(node.target) == _CHOOSE else value
+        declare_note("activations of int4 linear layers, which the model quantises for each token, stay floats")
 
     @staticmethod
     def _chooses(quantize: Node) -> bool:
@@ -102,9 +114,34 @@ class TokenQuantizationVisitor(NodeVisitor):
         chosen = scales.args[0] if isinstance(scales, Node) and scales.args else None
         return isinstance(chosen, Node) and _are((chosen,), (_CHOOSE,)) and chosen.args[0] is quantize.args[0]
 
+    def _multiplies_int4(self, node: Node) -> bool:
+        """Whether all that reads a value are products with int4 weights that MPS takes."""
+        for user in node.users:
+            if _are((user,), _RESHAPES):
+                if not self._multiplies_int4(user):
+                    return False
+            elif not _are((user,), _PRODUCTS) or not self._is_int4(_weight_of(user)):
+                return False
+        return bool(node.users)
+
+    def _is_int4(self, weight: Node) -> bool:
+        while _are((weight,), _RESHAPES):
+            assert isinstance(weight.args[0], Node)
+            weight = weight.args[0]
+        if not _are((weight,), (_GROUPS,)):
+            return False
+        return OpDequantizePerChannelGroupDefault(self.exported_program).refusal(weight) is None
+
+
+def _weight_of(product: Node) -> Node:
+    weight = arguments(product)["mat2"]
+    assert isinstance(weight, Node)
+    return weight
+
 
 def _are(nodes: Iterable[Node], names: tuple[str, ...]) -> bool:
     return all(node.op == "call_function" and operator_name(node.target) in names for node in nodes)
 
 
 _NOT_DYNAMIC = "MPS takes quantised activations that are dequantised at once, with parameters of their own"
+_NOT_INT4 = "MPS leaves out the quantisation of activations for products with int4 weights only"

@@ -12,7 +12,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
-from sdk.backends.apple.mps.mps_preprocess import refusal_of
+from sdk.backends.apple.mps.mps_preprocess import fold, refusal_of
 from sdk.backends.apple.mps.operators.node_visitor import get_node_visitors, operator_name
 from sdk.backends.transforms.constants import is_constant
 
@@ -30,13 +30,20 @@ class Support:
         self._visitors = get_node_visitors(program, use_fp16)
 
     def refusal(self, node: Node) -> str | None:
-        """Why MPS does not take a call; None if it does."""
+        """Why MPS does not take a call; None if it does, or if the result is a constant. Calls are asked about in the
+        order of the graph."""
         if node.target is operator.getitem:
             call = node.args[0]
             assert isinstance(call, Node)
             taken = call.op == "call_function" and operator_name(call.target) in self._visitors
             reason = self.refusal(call) if taken else "it is a result of a call that MPS does not take"
             return reason or self._tensor_refusal(node)
+        reason = self._call_refusal(node)
+        if reason is None or self._tensor_refusal(node) is not None:
+            return reason
+        return None if fold(self._program, node, self._visitors) else reason
+
+    def _call_refusal(self, node: Node) -> str | None:
         if operator_name(node.target) not in self._visitors:
             return "MPS has no such operator"
         if not operator_name(node.target).startswith(_TOGETHER):
