@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT / "backends" / "apple" / "mps" / "test"))
 warnings.simplefilter("ignore")
 
 
-FEW = ["test_mps_indexing_ops", "test_mps_unary_ops"]
+FEW = ["test_mps_indexing_ops", "test_mps_linear", "test_mps_unary_ops"]
 """The modules of the original's tests whose models the gate compares."""
 
 
