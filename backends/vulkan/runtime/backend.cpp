@@ -172,12 +172,16 @@ class VulkanBackend final : public BackendInterface {
     option.value = text_of(number < lines.size() ? lines[number] : problem);
   }
 
-  /// Opens the device when it is first needed, and again after it was lost: a lost device runs nothing any more.
+  /// Opens the device when it is first needed, and again after it was lost: a lost device runs nothing any more. Where
+  /// there was one, opening is tried each time until it succeeds.
   OpenDevice open() const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (opened_ == nullptr || (opened_->device != nullptr && opened_->device->is_lost())) {
+    const bool is_usable =
+        opened_ != nullptr && (opened_->device != nullptr ? !opened_->device->is_lost() : !has_been_open_);
+    if (!is_usable) {
       opened_ = std::make_unique<OpenDevice>();
       opened_->device = gpu::VulkanDevice::open(choice_, opened_->problem);
+      has_been_open_ = has_been_open_ || opened_->device != nullptr;
       if (opened_->device == nullptr) {
         // The caller learns only that the backend is not available.
         ET_LOG(Error, "Vulkan: %s", opened_->problem.c_str());
@@ -189,6 +193,7 @@ class VulkanBackend final : public BackendInterface {
   mutable std::mutex mutex_;
   gpu::DeviceChoice choice_;
   mutable std::unique_ptr<OpenDevice> opened_;
+  mutable bool has_been_open_ = false;
 };
 
 Error register_vulkan() {

@@ -103,6 +103,64 @@ TEST_F(DeviceLossTest, AProgramThatIsLoadedAgainRunsOnANewDevice) {
   backend_->destroy(second);
 }
 
+// The calls of Vulkan of an execution: vkResetFences, vkQueueSubmit, vkWaitForFences and, if that fails,
+// vkDeviceWaitIdle. The mock ends the process if an object is reset or destroyed that a submission may still use.
+TEST_F(DeviceLossTest, ASubmissionIsWaitedForTwice) {
+  DelegateHandle* const delegate = load();
+  ASSERT_NE(delegate, nullptr);
+  ASSERT_EQ(execute(delegate), Error::Ok) << "it is recorded";
+  for (const VkResult result : {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_TIMEOUT}) {
+    mock_vulkan::fail({3, result});
+    EXPECT_EQ(execute(delegate), Error::Ok);
+    EXPECT_EQ(mock_vulkan::num_calls(), 4U);
+    EXPECT_EQ(execute(delegate), Error::Ok) << "the device is as before";
+  }
+  for (const uint32_t call : {1U, 2U}) {
+    mock_vulkan::fail({call, VK_ERROR_OUT_OF_HOST_MEMORY, true});
+    EXPECT_EQ(execute(delegate), Error::MemoryAllocationFailed) << "nothing is submitted";
+    mock_vulkan::fail({});
+    EXPECT_EQ(execute(delegate), Error::Ok) << call;
+  }
+  backend_->destroy(delegate);
+}
+
+TEST_F(DeviceLossTest, ADeviceOnWhichASubmissionMayStillRunIsNotUsed) {
+  DelegateHandle* const first = load();
+  DelegateHandle* const other = load();
+  ASSERT_TRUE(first != nullptr && other != nullptr);
+  ASSERT_EQ(execute(first), Error::Ok);
+  mock_vulkan::fail({3, VK_TIMEOUT, true});
+  EXPECT_EQ(execute(first), Error::Internal);
+  mock_vulkan::fail({});
+  EXPECT_EQ(execute(first), Error::Internal);
+  EXPECT_EQ(execute(other), Error::Internal);
+  EXPECT_EQ(mock_vulkan::num_calls(), 0U) << "nothing is submitted or reset";
+  DelegateHandle* const second = load();
+  ASSERT_NE(second, nullptr);
+  backend_->destroy(first);
+  backend_->destroy(other);
+  EXPECT_EQ(execute(second), Error::Ok) << "on a new device";
+  backend_->destroy(second);
+}
+
+TEST_F(DeviceLossTest, ObjectsOfASubmissionThatMayStillRunAreKept) {
+  DelegateHandle* const first = load();
+  ASSERT_NE(first, nullptr);
+  ASSERT_EQ(execute(first), Error::Ok);
+  mock_vulkan::fail({3, VK_ERROR_OUT_OF_HOST_MEMORY, true});
+  EXPECT_EQ(execute(first), Error::MemoryAllocationFailed);
+  const size_t objects = mock_vulkan::num_objects();
+  backend_->destroy(first);
+  EXPECT_EQ(load(), nullptr) << "no other device can be opened";
+  EXPECT_EQ(mock_vulkan::num_objects(), objects);
+  mock_vulkan::fail({});
+  DelegateHandle* const second = load();
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(execute(second), Error::Ok);
+  EXPECT_EQ(mock_vulkan::num_objects(), objects) << "those of the first device are gone";
+  backend_->destroy(second);
+}
+
 TEST_F(DeviceLossTest, AProgramIsRefusedWithoutMemoryAndLoadsWithIt) {
   mock_vulkan::fail({1, VK_ERROR_OUT_OF_DEVICE_MEMORY, true});
   EXPECT_EQ(load(), nullptr);

@@ -9,6 +9,26 @@ namespace {
 
 volatile uint8_t sink = 0;
 
+/// Whether objects are in use: "a return value of VK_ERROR_DEVICE_LOST is equivalent to VK_SUCCESS" there.
+bool ends_wait(VkResult result) {
+  return result == VK_SUCCESS || result == VK_ERROR_DEVICE_LOST;
+}
+
+bool uses_buffer(VkBuffer buffer, const void* object) {
+  return buffer != VK_NULL_HANDLE && (buffer == object || buffer->memory == object);
+}
+
+bool uses(const Command& command, const void* object) {
+  if (object == command.pipeline || object == command.set || object == command.queries ||
+      uses_buffer(command.from, object) || uses_buffer(command.to, object)) {
+    return true;
+  }
+  return command.set != VK_NULL_HANDLE &&
+         (command.set->pool == object ||
+          std::any_of(command.set->buffers.begin(), command.set->buffers.end(),
+                      [&](const VkDescriptorBufferInfo& bound) { return uses_buffer(bound.buffer, object); }));
+}
+
 void run(const Command& command) {
   switch (command.kind) {
     case Command::Kind::Copy:
@@ -39,13 +59,16 @@ VkResult AllocateCommandBuffers(VkDevice, const VkCommandBufferAllocateInfo* inf
   const VkResult result = outcome();
   if (result == VK_SUCCESS) {
     info->commandPool->buffers.push_back(std::make_unique<VkCommandBuffer_T>());
+    info->commandPool->buffers.back()->pool = info->commandPool;
     buffers[0] = info->commandPool->buffers.back().get();
   }
   return result;
 }
-VkResult ResetCommandPool(VkDevice, VkCommandPool pool, VkCommandPoolResetFlags) {
+VkResult ResetCommandPool(VkDevice device, VkCommandPool pool, VkCommandPoolResetFlags) {
+  require_unused(device, pool);
   for (const auto& buffer : pool->buffers) {
     *buffer = {};
+    buffer->pool = pool;
   }
   return outcome();
 }
@@ -130,23 +153,55 @@ VkResult QueueSubmit(VkQueue queue, uint32_t, const VkSubmitInfo* info, VkFence 
   const VkCommandBuffer commands = info->pCommandBuffers[0];
   require(commands->state == VkCommandBuffer_T::State::Executable, "commands are submitted that are not recorded");
   require(!fence->is_signaled, "a fence is used again before a reset");
+  require_unused(queue->device, commands);
+  require_unused(queue->device, fence);
   const VkResult result = outcome(&queue->device->is_lost);
   if (result == VK_SUCCESS) {
     std::for_each(commands->commands.begin(), commands->commands.end(), run);
     fence->is_signaled = true;
   }
+  if (ends_wait(result)) {
+    commands->fence = fence;
+    queue->device->pending.push_back(commands);
+  }
   return result;
 }
 VkResult WaitForFences(VkDevice device, uint32_t, const VkFence* fences, VkBool32, uint64_t) {
   require(fences[0]->is_signaled, "nothing would end this wait");
-  return outcome(&device->is_lost);
+  const VkResult result = outcome(&device->is_lost);
+  if (ends_wait(result)) {
+    auto& all = device->pending;
+    all.erase(std::remove_if(all.begin(), all.end(), [&](auto commands) { return commands->fence == fences[0]; }),
+              all.end());
+  }
+  return result;
 }
-VkResult ResetFences(VkDevice, uint32_t, const VkFence* fences) {
+VkResult DeviceWaitIdle(VkDevice device) {
+  const VkResult result = outcome(&device->is_lost);
+  if (ends_wait(result)) {
+    device->pending.clear();
+  }
+  return result;
+}
+VkResult ResetFences(VkDevice device, uint32_t, const VkFence* fences) {
+  require_unused(device, fences[0]);
   fences[0]->is_signaled = false;
   return outcome();
 }
 
 }  // namespace
+
+void require_unused(VkDevice device, const void* object) {
+  if (object == nullptr) {
+    return;
+  }
+  for (const VkCommandBuffer commands : device->pending) {
+    require(object != commands && object != commands->pool && object != commands->fence &&
+                std::none_of(commands->commands.begin(), commands->commands.end(),
+                             [&](const Command& command) { return uses(command, object); }),
+            "an object is changed that a submission uses which may still run");
+  }
+}
 
 Functions command_functions() {
   return {
@@ -154,8 +209,8 @@ Functions command_functions() {
       MOCK(CmdCopyBuffer),          MOCK(CmdDispatch),        MOCK(CmdFillBuffer),         MOCK(CmdPipelineBarrier),
       MOCK(CmdResetQueryPool),      MOCK(CmdWriteTimestamp),  MOCK(CreateCommandPool),     MOCK(CreateFence),
       MOCK(CreateQueryPool),        MOCK(EndCommandBuffer),   MOCK(GetQueryPoolResults),   MOCK(QueueSubmit),
-      MOCK(ResetCommandPool),       MOCK(ResetFences),        MOCK(WaitForFences),         MOCK_DESTROY(CommandPool),
-      MOCK_DESTROY(Fence),          MOCK_DESTROY(QueryPool),
+      MOCK(DeviceWaitIdle),         MOCK(ResetCommandPool),   MOCK(ResetFences),           MOCK(WaitForFences),
+      MOCK_DESTROY(CommandPool),    MOCK_DESTROY(Fence),      MOCK_DESTROY(QueryPool),
   };
 }
 

@@ -48,8 +48,12 @@ VkResult make(Handle* made) {
   return result;
 }
 
+/// Requires that no commands that may still run use an object.
+void require_unused(VkDevice device, const void* object);
+
 template <typename Handle>
-void destroy(VkDevice, Handle handle, const VkAllocationCallbacks*) {
+void destroy(VkDevice device, Handle handle, const VkAllocationCallbacks*) {
+  require_unused(device, handle);
   delete handle;
 }
 
@@ -84,6 +88,7 @@ struct VkQueue_T {
 struct VkDevice_T : Counted {
   VkDevice_T() { queue.device = this; }
   VkQueue_T queue;
+  std::vector<VkCommandBuffer> pending;  ///< submitted, and no wait has ended
   uint64_t allocated = 0;
   bool is_lost = false;
 };
@@ -108,6 +113,7 @@ struct VkQueryPool_T : Counted {
   std::vector<uint64_t> ticks;
 };
 struct VkDescriptorSet_T {
+  VkDescriptorPool pool = VK_NULL_HANDLE;
   std::vector<VkDescriptorType> types;
   std::vector<VkDescriptorBufferInfo> buffers;
 };
@@ -131,6 +137,8 @@ struct Command {
 }  // namespace mock_vulkan
 
 struct VkCommandBuffer_T {
+  VkCommandPool pool = VK_NULL_HANDLE;
+  VkFence fence = VK_NULL_HANDLE;  ///< of the last submission
   enum class State { Initial, Recording, Executable } state = State::Initial;
   VkPipeline pipeline = VK_NULL_HANDLE;
   VkDescriptorSet set = VK_NULL_HANDLE;

@@ -20,6 +20,7 @@ VkResult AllocateMemory(VkDevice device, const VkMemoryAllocateInfo* info, const
   return result;
 }
 void FreeMemory(VkDevice device, VkDeviceMemory memory, const VkAllocationCallbacks*) {
+  require_unused(device, memory);
   device->allocated -= memory->bytes.size();
   delete memory;
 }
@@ -73,7 +74,8 @@ VkResult CreateDescriptorPool(VkDevice, const VkDescriptorPoolCreateInfo* info, 
   }
   return result;
 }
-VkResult ResetDescriptorPool(VkDevice, VkDescriptorPool pool, VkDescriptorPoolResetFlags) {
+VkResult ResetDescriptorPool(VkDevice device, VkDescriptorPool pool, VkDescriptorPoolResetFlags) {
+  require_unused(device, pool);
   pool->sets.clear();
   return VK_SUCCESS;
 }
@@ -84,15 +86,16 @@ VkResult AllocateDescriptorSets(VkDevice, const VkDescriptorSetAllocateInfo* inf
   if (result == VK_SUCCESS) {
     const auto& types = info->pSetLayouts[0]->types;
     all.push_back(std::make_unique<VkDescriptorSet_T>(
-        VkDescriptorSet_T{types, std::vector<VkDescriptorBufferInfo>(types.size())}));
+        VkDescriptorSet_T{info->descriptorPool, types, std::vector<VkDescriptorBufferInfo>(types.size())}));
     sets[0] = all.back().get();
   }
   return result;
 }
-void UpdateDescriptorSets(VkDevice, uint32_t count, const VkWriteDescriptorSet* writes, uint32_t,
+void UpdateDescriptorSets(VkDevice device, uint32_t count, const VkWriteDescriptorSet* writes, uint32_t,
                           const VkCopyDescriptorSet*) {
   for (uint32_t i = 0; i < count; ++i) {
     const VkDescriptorBufferInfo& bound = *writes[i].pBufferInfo;
+    require_unused(device, writes[i].dstSet);
     const bool is_uniform = writes[i].descriptorType == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
     require(writes[i].dstBinding < writes[i].dstSet->types.size() &&
                 writes[i].dstSet->types[writes[i].dstBinding] == writes[i].descriptorType,

@@ -122,6 +122,7 @@ VkResult CreateDevice(VkPhysicalDevice, const VkDeviceCreateInfo*, const VkAlloc
   return make(device);
 }
 void DestroyDevice(VkDevice device, const VkAllocationCallbacks*) {
+  require(device == VK_NULL_HANDLE || device->pending.empty(), "a device is destroyed whose submissions may still run");
   delete device;
 }
 void GetDeviceQueue(VkDevice device, uint32_t, uint32_t, VkQueue* queue) {

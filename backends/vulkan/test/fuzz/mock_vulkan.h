@@ -3,8 +3,8 @@
  * @file
  * A libvulkan for tests: one device whose memory is the heap and whose kernels compute nothing. Copies are made and
  * time stamps written. It ends the process when it is called wrongly, for example with a buffer that was destroyed
- * since a command was recorded, and returns errors where it is told to. The library has the file name of the real one,
- * so that a program that links it opens it instead.
+ * since a command was recorded, or if one is destroyed before a wait for its submission ended, and returns errors where
+ * it is told to. The library has the file name of the real one, so that a program that links it opens it instead.
  */
 #pragma once
 

@@ -226,6 +226,7 @@ Outcome run(const ExactBuffer& bytes, const Decisions& decisions, Again* again) 
           again->executes = again->executes && execute(*graph, arguments, decisions, false) == Error::Ok;
         }
       }
+      mock_vulkan::fail({});  // a device on which a submission may still run is not closed
     }
   }
   if (mock_vulkan::num_objects() != 0) {

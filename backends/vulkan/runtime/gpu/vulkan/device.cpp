@@ -15,8 +15,40 @@ namespace gpu {
 using runtime::Error;
 using runtime::Result;
 
+namespace {
+
+/// Devices that are closed, but on which a submission may still run.
+struct Unsettled {
+  std::mutex mutex;
+  std::vector<VulkanDevice*> devices;
+};
+
+Unsettled& unsettled() {
+  static auto* const all = new Unsettled;  // never destroyed: the last device may be closed when the process ends
+  return *all;
+}
+
+}  // namespace
+
+void VulkanDevice::close(VulkanDevice* device) {
+  if (device->is_settled()) {
+    delete device;
+    return;
+  }
+  Unsettled& others = unsettled();
+  const std::lock_guard<std::mutex> lock(others.mutex);
+  others.devices.push_back(device);
+}
+
 std::shared_ptr<VulkanDevice> VulkanDevice::open(const DeviceChoice& choice, std::string& problem) {
-  auto device = std::make_shared<VulkanDevice>();
+  std::vector<VulkanDevice*> earlier;
+  {
+    Unsettled& others = unsettled();
+    const std::lock_guard<std::mutex> lock(others.mutex);
+    earlier.swap(others.devices);
+  }
+  std::for_each(earlier.begin(), earlier.end(), close);
+  const std::shared_ptr<VulkanDevice> device(new VulkanDevice, close);
   device->instance_ = make_instance(device->vk_, problem);
   if (device->instance_ == VK_NULL_HANDLE) {
     return nullptr;
@@ -123,6 +155,9 @@ std::vector<std::string> VulkanDevice::describe_all(std::string& problem) {
 }
 
 VulkanDevice::~VulkanDevice() {
+  for (const std::function<void()>& destroy : to_destroy_) {
+    destroy();
+  }
   if (device_ != VK_NULL_HANDLE && vk_.DestroyDevice != nullptr) {
     kernels_.clear();
     for (const auto& entry : layouts_) {
@@ -140,18 +175,56 @@ Result<std::unique_ptr<Sequence>> VulkanDevice::sequence() {
   return make_sequence(shared_from_this());
 }
 
+Error VulkanDevice::check_usable() const {
+  ET_CHECK_OR_RETURN_ERROR(!is_lost_, Internal, "Vulkan: the device was lost; load the program again");
+  return Error::Ok;
+}
+
 Error VulkanDevice::submit(VkCommandBuffer commands, VkFence fence) {
   const std::lock_guard<std::mutex> lock(queue_mutex_);
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
+  // Before the submission, where nothing runs yet if it fails.
+  ET_CHECK_OK_OR_RETURN_ERROR(check(vk_.ResetFences(device_, 1, &fence), "vkResetFences"));
   VkSubmitInfo info = described<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands;
   const VkResult submitted = vk_.QueueSubmit(queue_, 1, &info, fence);
-  is_lost_ = is_lost_ || submitted == VK_ERROR_DEVICE_LOST;
-  ET_CHECK_OK_OR_RETURN_ERROR(check(submitted, "vkQueueSubmit"));
-  const VkResult waited = vk_.WaitForFences(device_, 1, &fence, VK_TRUE, UINT64_MAX);
-  is_lost_ = is_lost_ || waited == VK_ERROR_DEVICE_LOST;
-  vk_.ResetFences(device_, 1, &fence);
-  return check(waited, "vkWaitForFences");
+  if (submitted == VK_ERROR_OUT_OF_HOST_MEMORY || submitted == VK_ERROR_OUT_OF_DEVICE_MEMORY) {
+    return check(submitted, "vkQueueSubmit");  // nothing was submitted
+  }
+  const VkResult waited =
+      submitted == VK_SUCCESS ? vk_.WaitForFences(device_, 1, &fence, VK_TRUE, UINT64_MAX) : submitted;
+  if (waited == VK_SUCCESS) {
+    return Error::Ok;
+  }
+  // The commands may still run. If another wait succeeds, they have run.
+  may_run_ = true;
+  if (wait_for_all() == VK_SUCCESS && submitted == VK_SUCCESS && waited != VK_ERROR_DEVICE_LOST) {
+    return Error::Ok;
+  }
+  is_lost_ = true;
+  return check(waited, submitted == VK_SUCCESS ? "vkWaitForFences" : "vkQueueSubmit");
+}
+
+VkResult VulkanDevice::wait_for_all() {
+  const VkResult waited = vk_.DeviceWaitIdle(device_);
+  // Nothing runs on a lost device: VK_ERROR_DEVICE_LOST is as good as VK_SUCCESS for this question (Vulkan's
+  // specification, "Lost Device").
+  may_run_ = may_run_ && waited != VK_SUCCESS && waited != VK_ERROR_DEVICE_LOST;
+  return waited;
+}
+
+bool VulkanDevice::is_settled() {
+  const std::lock_guard<std::mutex> lock(queue_mutex_);
+  if (may_run_) {
+    wait_for_all();
+  }
+  return !may_run_;
+}
+
+void VulkanDevice::keep(std::function<void()> destroy) {
+  const std::lock_guard<std::mutex> lock(queue_mutex_);
+  to_destroy_.push_back(std::move(destroy));
 }
 
 }  // namespace gpu

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -61,10 +62,22 @@ class VulkanDevice final : public Device, public std::enable_shared_from_this<Vu
   double ticks_to_ns() const { return features_.ticks_to_ns; }
   /// The most bytes of device memory that were allocated at one time.
   uint64_t peak_memory() const { return peak_memory_; }
-  /// Whether a submission ended with VK_ERROR_DEVICE_LOST. All later ones do, too.
+  /// Whether a submission ended with VK_ERROR_DEVICE_LOST, or it is not known how one ended. Later ones are refused.
   bool is_lost() const { return is_lost_; }
+  /// Error::Internal (logged) for a device that is lost.
+  runtime::Error check_usable() const;
   /// Submits and waits; one caller at a time.
   runtime::Error submit(VkCommandBuffer commands, VkFence fence);
+  /// Destroys objects that submissions used: at once or, where one may still run because a wait for it failed, with the
+  /// device.
+  template <typename Destroy>
+  void when_settled(Destroy destroy) {
+    if (may_run_) {
+      keep(std::move(destroy));
+    } else {
+      destroy();
+    }
+  }
 
   struct Layout {
     VkDescriptorSetLayout set = VK_NULL_HANDLE;
@@ -83,6 +96,12 @@ class VulkanDevice final : public Device, public std::enable_shared_from_this<Vu
   };
 
  private:
+  /// Deletes a device on which nothing can run any more; others are kept, for the next call of open() to delete.
+  static void close(VulkanDevice* device);
+  /// Whether no submission may still run. After a wait that failed it waits again.
+  bool is_settled();
+  VkResult wait_for_all();
+  void keep(std::function<void()> destroy);
   /// The layout of kernels with so many buffers.
   runtime::Result<Layout> layout(uint32_t num_buffers);
   runtime::Result<std::shared_ptr<Block>> allocate(uint64_t bytes, uint32_t type);
@@ -103,7 +122,9 @@ class VulkanDevice final : public Device, public std::enable_shared_from_this<Vu
   std::array<std::atomic<uint64_t>, VK_MAX_MEMORY_HEAPS> allocated_{};
   std::atomic<uint64_t> peak_memory_{0};
   std::atomic<bool> is_lost_{false};
+  std::atomic<bool> may_run_{false};  ///< a submission, since a wait for it failed
   std::mutex queue_mutex_;
+  std::vector<std::function<void()>> to_destroy_;  ///< guarded by queue_mutex_
   std::mutex mutex_;
   std::map<uint32_t, Layout> layouts_;
   std::map<std::pair<const char*, std::vector<int32_t>>, std::unique_ptr<Kernel>> kernels_;

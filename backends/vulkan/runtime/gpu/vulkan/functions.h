@@ -25,8 +25,8 @@
   X(CreateDescriptorPool) X(CreateDescriptorSetLayout) X(CreateFence) X(CreatePipelineCache) X(CreatePipelineLayout) \
   X(CreateQueryPool) X(CreateShaderModule) X(DestroyBuffer) X(DestroyCommandPool) X(DestroyDescriptorPool) \
   X(DestroyDescriptorSetLayout) X(DestroyDevice) X(DestroyFence) X(DestroyPipeline) X(DestroyPipelineCache) \
-  X(DestroyPipelineLayout) X(DestroyQueryPool) X(DestroyShaderModule) X(EndCommandBuffer) X(FreeMemory) \
-  X(GetBufferMemoryRequirements) X(GetDeviceQueue) X(GetPipelineCacheData) X(GetQueryPoolResults) X(MapMemory) \
+  X(DestroyPipelineLayout) X(DestroyQueryPool) X(DestroyShaderModule) X(DeviceWaitIdle) X(EndCommandBuffer) \
+  X(FreeMemory) X(GetBufferMemoryRequirements) X(GetDeviceQueue) X(GetPipelineCacheData) X(GetQueryPoolResults) X(MapMemory) \
   X(QueueSubmit) X(ResetCommandPool) X(ResetDescriptorPool) X(ResetFences) X(UpdateDescriptorSets) X(WaitForFences)
 // clang-format on
 

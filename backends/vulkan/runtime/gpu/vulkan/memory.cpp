@@ -45,13 +45,16 @@ int VulkanDevice::memory_type(uint32_t allowed, Use use) const {
 
 VulkanDevice::Block::~Block() {
   if (memory != VK_NULL_HANDLE) {
-    device->vk().FreeMemory(device->handle(), memory, nullptr);
-    device->allocated_[heap] -= size;
+    device->when_settled([owner = device.get(), freed = memory, bytes = size, from = heap] {
+      owner->vk().FreeMemory(owner->handle(), freed, nullptr);
+      owner->allocated_[from] -= bytes;
+    });
   }
 }
 
 VulkanBuffer::~VulkanBuffer() {
-  block_->device->vk().DestroyBuffer(block_->device->handle(), buffer_, nullptr);
+  VulkanDevice* const device = block_->device.get();
+  device->when_settled([device, buffer = buffer_] { device->vk().DestroyBuffer(device->handle(), buffer, nullptr); });
 }
 
 Result<std::shared_ptr<VulkanDevice::Block>> VulkanDevice::allocate(uint64_t bytes, uint32_t type) {
@@ -150,6 +153,7 @@ Error VulkanDevice::download(Buffer& from, void* to, uint64_t bytes) {
 Error VulkanDevice::transfer(Buffer& gpu, void* host, uint64_t bytes, bool to_gpu) {
   ET_CHECK_OR_RETURN_ERROR(bytes <= gpu.size(), InvalidArgument, "Vulkan: %" PRIu64 " bytes of %" PRIu64 " are copied",
                            bytes, gpu.size());
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   if (bytes == 0) {
     return Error::Ok;
   }

@@ -27,18 +27,16 @@ class VulkanSequence final : public Sequence {
   explicit VulkanSequence(std::shared_ptr<VulkanDevice> device) : device_(std::move(device)), vk_(device_->vk()) {}
 
   ~VulkanSequence() override {
-    for (VkDescriptorPool pool : pools_) {
-      vk_.DestroyDescriptorPool(device_->handle(), pool, nullptr);
-    }
-    if (queries_ != VK_NULL_HANDLE) {
-      vk_.DestroyQueryPool(device_->handle(), queries_, nullptr);
-    }
-    if (commands_pool_ != VK_NULL_HANDLE) {
-      vk_.DestroyCommandPool(device_->handle(), commands_pool_, nullptr);
-    }
-    if (fence_ != VK_NULL_HANDLE) {
-      vk_.DestroyFence(device_->handle(), fence_, nullptr);
-    }
+    device_->when_settled([device = device_->handle(), &vk = vk_, pools = std::move(pools_), queries = queries_,
+                           commands = commands_pool_, fence = fence_] {
+      // Vulkan ignores VK_NULL_HANDLE here.
+      for (VkDescriptorPool pool : pools) {
+        vk.DestroyDescriptorPool(device, pool, nullptr);
+      }
+      vk.DestroyQueryPool(device, queries, nullptr);
+      vk.DestroyCommandPool(device, commands, nullptr);
+      vk.DestroyFence(device, fence, nullptr);
+    });
   }
   VulkanSequence(const VulkanSequence&) = delete;
   VulkanSequence& operator=(const VulkanSequence&) = delete;
@@ -60,6 +58,7 @@ class VulkanSequence final : public Sequence {
   }
 
   Error begin(bool with_timestamps) override {
+    ET_CHECK_OK_OR_RETURN_ERROR(device_->check_usable());
     ET_CHECK_OK_OR_RETURN_ERROR(
         check(vk_.ResetCommandPool(device_->handle(), commands_pool_, 0), "vkResetCommandPool"));
     for (VkDescriptorPool pool : pools_) {
