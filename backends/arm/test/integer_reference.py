@@ -39,6 +39,8 @@ def compute(file: TosaFile, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         (returned,) = operator.outputs
         result = _OPERATORS[name](operator, [values[each] for each in operator.inputs], DType(tensors[returned].type))
         assert list(result.shape) == tensors[returned].shape, (name, result.shape, tensors[returned].shape)
+        if DType(tensors[returned].type) == DType.INT32:
+            assert -(2**31) <= result.min() and result.max() < 2**31, f"{name} is beyond int32"
         values[returned] = result
     return [values[name] for name in block.outputs]
 
@@ -180,7 +182,30 @@ def _resize(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.nda
     return above * (height - y) + below * y
 
 
+def _mul(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.ndarray:
+    first, second, (shift,) = operands
+    product = first * second
+    return product if shift == 0 else (product + (np.int64(1) << (shift - 1))) >> shift
+
+
+def _clz(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.ndarray:
+    return np.vectorize(lambda each: 32 - int(each).bit_length() if each >= 0 else 0, otypes=[np.int64])(operands[0])
+
+
+def _shift_left(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.ndarray:
+    return (operands[0] << operands[1]).astype(np.int32).astype(np.int64)
+
+
+def _argmax(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.ndarray:
+    return operands[0].argmax(operator.attribute.axis)
+
+
 _OPERATORS: dict[str, Any] = {
+    "ARGMAX": _argmax,
+    "ARITHMETIC_RIGHT_SHIFT": lambda operator, given, dtype: given[0] >> given[1],
+    "CAST": lambda operator, given, dtype: given[0],  # to a wider type
+    "CLZ": _clz,
+    "LOGICAL_LEFT_SHIFT": _shift_left,
     "ADD": lambda operator, given, dtype: given[0] + given[1],
     "AVG_POOL2D": _avg_pool2d,
     "CLAMP": _clamp,
@@ -197,7 +222,7 @@ _OPERATORS: dict[str, Any] = {
     "MAXIMUM": lambda operator, given, dtype: np.maximum(given[0], given[1]),
     "MAX_POOL2D": _max_pool2d,
     "MINIMUM": lambda operator, given, dtype: np.minimum(given[0], given[1]),
-    "MUL": lambda operator, given, dtype: given[0] * given[1],
+    "MUL": _mul,
     "PAD": lambda operator, given, dtype: np.pad(
         given[0], np.reshape(given[1], (-1, 2)), constant_values=int(given[2][0])
     ),

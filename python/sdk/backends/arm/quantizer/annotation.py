@@ -10,10 +10,13 @@ from torch.fx import Node
 from torchao.quantization.pt2e.quantizer import (
     QuantizationAnnotation,
     QuantizationConfig,
+    SharedQuantizationSpec,
     get_input_act_qspec,
     get_output_act_qspec,
 )
 
+from sdk.backends.arm.quantizer.rewriting import constant_of
+from sdk.backends.arm.tosa.integer.normalization import MASKED
 from sdk.backends.quantizer.patterns import ANNOTATION, SHARING, annotate_part, is_annotated
 
 _aten = torch.ops.aten
@@ -23,7 +26,7 @@ _FUNCTIONS = (
     *("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "celu", "clamp", "cos", "cosh", "elu", "erf"),
     *("exp", "expm1", "floor", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log", "log10", "log1p"),
     *("log2", "mish", "neg", "reciprocal", "relu", "relu6", "round", "rsqrt", "selu", "sigmoid", "sign", "silu", "sin"),
-    *("sinh", "softplus", "sqrt", "tan", "tanh", "trunc"),
+    *("sinh", "softplus", "sqrt", "tan", "tanh", "trunc", "clamp_min", "clamp_max"),
 )
 _NAMES = (*_FUNCTIONS, *(f"{name}_" for name in _FUNCTIONS))
 UNARY = frozenset(getattr(_aten, name).default for name in _NAMES if hasattr(getattr(_aten, name, None), "default")) | {
@@ -31,7 +34,16 @@ UNARY = frozenset(getattr(_aten, name).default for name in _NAMES if hasattr(get
 }
 BINARY = frozenset((_aten.sub.Tensor, _aten.sub_.Tensor, _aten.maximum.default, _aten.minimum.default))
 MATRICES = frozenset((_aten.matmul.default, _aten.bmm.default, _aten.mm.default))
-SUMS = frozenset((_aten.mean.dim, _aten.sum.dim_IntList))
+SUMS = frozenset((_aten.mean.dim, _aten.sum.dim_IntList, _aten.cumsum.default))
+SOFTMAXES = frozenset((_aten.softmax.int, _aten._softmax.default, _aten._safe_softmax.default))
+NORMS = frozenset((_aten.layer_norm.default, _aten.group_norm.default, _aten.rms_norm.default))
+TABLES = frozenset(
+    (
+        *(_aten.div.Tensor, _aten.div.Tensor_mode, _aten.pow.Tensor_Tensor, _aten.remainder.Tensor, _aten.fmod.Tensor),
+        *(_aten.atan2.default, _aten.floor_divide.default),
+    )
+)
+"""Functions of two variables, which a table of all pairs computes."""
 COMPARISONS = frozenset(
     getattr(getattr(_aten, name), overload)
     for name in ("eq", "ne", "lt", "le", "gt", "ge")
@@ -42,12 +54,13 @@ MOVES = SHARING | frozenset(
         *(
             _aten.amax.default,
             _aten.amin.default,
-            _aten.clone.default,
             _aten.constant_pad_nd.default,
             _aten.pad.default,
         ),
-        *(_aten.contiguous.default, _aten.expand.default, _aten.flip.default, _aten.gather.default, _aten.index.Tensor),
+        *(_aten.expand.default, _aten.flip.default, _aten.gather.default, _aten.index.Tensor),
         *(_aten.index_select.default, _aten.repeat.default, _aten.upsample_nearest2d.vec),
+        *(_aten.unfold.default, _aten.as_strided.default, _aten.unflatten.int, _aten.squeeze.default),
+        *(_aten.movedim.int, _aten.expand_as.default),
     )
 )
 """What moves or selects elements, whose result has the scale of the operand."""
@@ -61,14 +74,29 @@ def annotate(node: Node, config: QuantizationConfig) -> bool:
         return True
     if config.input_activation is None or config.input_activation.is_dynamic:
         return False
-    if node.target in UNARY and config.input_activation.dtype == torch.int8:
+    if node.target in _OF_INT8 and config.input_activation.dtype != torch.int8:
+        return False
+    if node.target in UNARY or node.target in NORMS:
         return _annotate(node, node.args[:1], config)
+    if node.target is _aten.linalg_vector_norm.default:
+        return node.args[1:2] in ((), (2,)) and _annotate(node, node.args[:1], config)
+    if node.target in SOFTMAXES:
+        return _annotate(node, [each for each in node.args[:1] if not _takes_out(each)], config)
+    if node.target in TABLES:
+        return _annotate(node, node.args[:2], config)
+    if node.target is _aten.embedding.default:
+        return _annotate_embedding(node, config)
     if node.target in BINARY or node.target in MATRICES:
         return _annotate(node, node.args[:2], config)
+    if node.target is _aten.argmax.default:
+        return _annotate_bare(node, node.args[:1], config)
+    if _takes_out(node):
+        return _annotate_bare(node, [each for each in node.args[1:] if not _is_masked(each)], config)
     if node.target is _aten.where.self:
         return _annotate(node, node.args[1:3], config)
     if node.target in COMPARISONS:
-        return _annotate_comparison(node, config)
+        # The result is bool. A number beside the operand stays one.
+        return _annotate_bare(node, [each for each in node.args[:2] if isinstance(each, Node)], config)
     return node.target in SUMS and _annotate(node, node.args[:1], config)
 
 
@@ -83,15 +111,42 @@ def _annotate(node: Node, operands: Any, config: QuantizationConfig) -> bool:
     return True
 
 
-def _annotate_comparison(node: Node, config: QuantizationConfig) -> bool:
-    """The result is bool. A number beside the operand stays one."""
-    operands = [each for each in node.args[:2] if isinstance(each, Node)]
+def _annotate_bare(node: Node, operands: Any, config: QuantizationConfig) -> bool:
+    """What has a result that is not quantised."""
     if not all(map(_is_float, operands)):
         return False
     node.meta[ANNOTATION] = QuantizationAnnotation(
         input_qspec_map=dict.fromkeys(operands, get_input_act_qspec(config)), _annotated=True
     )
     return True
+
+
+def _annotate_embedding(node: Node, config: QuantizationConfig) -> bool:
+    """Of int32 only: TOSA has no int64, and a kernel would dequantise all of the table for each call."""
+    weight, indices = node.args[:2]
+    if not _is_float(weight) or indices.meta["val"].dtype != torch.int32:
+        return False
+    node.meta[ANNOTATION] = QuantizationAnnotation(
+        input_qspec_map={weight: get_input_act_qspec(config)},
+        output_qspec=SharedQuantizationSpec((weight, node)),
+        _annotated=True,
+    )
+    return True
+
+
+def _takes_out(node: Any) -> bool:
+    """Whether a choice takes elements out of softmaxes: they get a number that does not count."""
+    if not isinstance(node, Node) or node.target is not _aten.where.self:
+        return False
+    return any(map(_is_masked, node.args[1:])) and all(user.target in SOFTMAXES for user in node.users)
+
+
+def _is_masked(operand: Any) -> bool:
+    known = constant_of(operand)
+    return known is not None and known.is_floating_point() and bool((known <= MASKED).all())
+
+
+_OF_INT8 = UNARY | NORMS | SOFTMAXES | TABLES | {_aten.linalg_vector_norm.default}
 
 
 def _is_float(node: Any) -> bool:

@@ -23,6 +23,7 @@ from sdk.backends.arm.quantizer.configuration import (
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
 )
+from sdk.backends.arm.quantizer.rewriting import rewrite
 from sdk.backends.arm.tosa.specification import TosaSpecification
 from sdk.backends.arm.vgf.compile_spec import VgfCompileSpec
 from sdk.backends.quantizer.patterns import propagate, turn_numbers_into_tensors
@@ -80,7 +81,9 @@ class TOSAQuantizer(Quantizer):
         return self
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Turns numbers among the operands into tensors, so that they are quantised. Changes and returns `model`."""
+        """Turns numbers among the operands into tensors, and attention, splits and products of many matrices into what
+        is quantised. Changes and returns `model`."""
+        rewrite(model)
         turn_numbers_into_tensors(model)
         return model
 

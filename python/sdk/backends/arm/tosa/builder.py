@@ -62,12 +62,20 @@ class Builder(Graph):
     def sub(self, first: Operand, second: Operand) -> Value:
         return self.binary("SUB", first, second)
 
-    def mul(self, first: Operand, second: Operand) -> Value:
-        """A product. That of integers is int32."""
+    def mul(self, first: Operand, second: Operand, shift: int = 0) -> Value:
+        """A product. That of integers is int32; that of int32 is divided by 2^shift and rounded, from 64 bits."""
         a, b = self._alike(first, second)
         result = a.dtype if a.dtype in FLOATS else DType.INT32
-        shift = self.number(0, DType.INT8, 1)
-        return self.emit(Op["MUL"], [a, b, shift], broadcast(a.shape, b.shape), result)
+        operands = [a, b, self.number(shift, DType.INT8, 1)]
+        return self.emit(Op["MUL"], operands, broadcast(a.shape, b.shape), result)
+
+    def shift_left(self, value: Operand, bits: Operand) -> Value:
+        """int32 times 2^bits, without what is beyond 32 bits."""
+        return self.binary("LOGICAL_LEFT_SHIFT", value, bits)
+
+    def shift_right(self, value: Operand, bits: Operand) -> Value:
+        """int32 divided by 2^bits, rounded down."""
+        return self.binary("ARITHMETIC_RIGHT_SHIFT", value, bits)
 
     def div(self, first: Operand, second: Operand) -> Value:
         """A quotient of floats."""

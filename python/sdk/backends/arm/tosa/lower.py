@@ -146,10 +146,11 @@ def examine(
             if not specification.support_float():
                 return Examined(str(error))
     elif is_dequantize(node) and not specification.support_float():
-        within = all(user in units and user is units[user].call for user in node.users)
+        within = all(user in units and node in units[user].operands for user in node.users)
         return Examined(None if within else "what reads it is not quantised", True)
     partition = _Partition(program, Builder(specification), custom, {}, known)
     try:
+        _check_floats(node, specification)
         results = partition.result(node)
     except UnsupportedError as error:
         return Examined(str(error))
@@ -160,6 +161,13 @@ def examine(
         if user.target is not operator.getitem or user.args[1] >= len(results):
             return Examined("another than its first result is read")
     return Examined(None)
+
+
+def _check_floats(node: Node, specification: TosaSpecification) -> None:
+    """A move of floats is no operator of TOSA if only the layout changes, and yet no integer."""
+    value = node.meta.get("val")
+    if isinstance(value, torch.Tensor) and value.is_floating_point() and not specification.support_float():
+        raise UnsupportedError(f"its result is {str(value.dtype)[6:]}, and {specification} has no floats (+FP)")
 
 
 def _input(builder: Builder, node: Node) -> Placed:

@@ -25,9 +25,13 @@ logger = logging.getLogger("sdk.backends.arm")
 
 _aten = torch.ops.aten
 _WHOLE = [_aten.linear.default, _aten.upsample_bilinear2d.vec, _aten.upsample_nearest2d.vec]
-# Whole where they are quantised: a table computes them.
+# Whole where they are quantised.
 _WHOLE_AS_INTEGERS = [
-    getattr(_aten, name).default for name in ("celu", "hardsigmoid", "hardswish", "mish", "selu", "silu", "softplus")
+    getattr(_aten, name).default
+    for name in (
+        *("celu", "hardsigmoid", "hardswish", "mish", "selu", "silu", "softplus"),
+        *("rms_norm", "_safe_softmax", "linalg_vector_norm"),
+    )
 ]
 
 

@@ -121,7 +121,7 @@ class Selection:
         unit = self._units.get(node)
         if unit is not None:
             whole = all(each in inside or each in known for each in (*unit.members, *unit.operands))
-            return [] if whole else [(unit.call, "what quantises its operands or its result is outside")]
+            return [] if whole else [(node, "what quantises its operands or its result is outside")]
         if is_quantize(node) and node.args[0] not in inside and node.args[0] not in known:
             return [(node, "it quantises an input: the delegate gets integers")]
         if is_dequantize(node):

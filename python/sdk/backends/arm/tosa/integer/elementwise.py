@@ -13,10 +13,12 @@ from torch.fx import Node
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
+from sdk.backends.arm.tosa.integer.fixed_point import lookup
+from sdk.backends.arm.tosa.integer.parameters import Parameters
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
 from sdk.backends.arm.tosa.integer.rescale import rescale
 from sdk.backends.arm.tosa.lowering.call import Placed
-from sdk.backends.arm.tosa.schema import DType, Op
+from sdk.backends.arm.tosa.schema import DType
 
 # Sums are made in int32, of operands with these bits below one step of the larger scale: 8 + 20 and 16 + 12 bits fit,
 # with one for the sum.
@@ -82,19 +84,19 @@ COMPARISONS: dict[str, Callable[[Any, Value, Value], Value]] = {
 }
 """By the names of PyTorch. Their results are bool, which is not quantised."""
 for _name, _compare in COMPARISONS.items():
-    lowers_integers(f"aten.{_name}.Tensor", f"aten.{_name}.Scalar", is_bool=True)(_comparison(_compare))
+    lowers_integers(f"aten.{_name}.Tensor", f"aten.{_name}.Scalar", result=DType.BOOL)(_comparison(_compare))
 
 
 @lowers_integers("aten.mul.Tensor")
 def mul(call: IntegerCall) -> Value:
     nodes = [call["self"], call["other"]]
     parameters = [call.activation(node) for node in nodes]
-    values = [
+    first, second = (
         rescale(call.b, value, 1.0, each.zero_point, DType.INT32)
         for value, each in zip(call.operands(*nodes), parameters, strict=True)
-    ]
+    )
     factor = parameters[0].scale * parameters[1].scale / call.out.scale
-    return call.rescaled(call.b.mul(*values), factor)
+    return call.rescaled(call.b.mul(first, second), factor)
 
 
 def table(call: IntegerCall) -> Placed:
@@ -103,16 +105,45 @@ def table(call: IntegerCall) -> Placed:
     given = call.activation(operand)
     if given.dtype != DType.INT8:
         raise UnsupportedError("its operand is int16; functions of int8 are lowered, by a table")
+    source = call.placed(operand)
+    return Placed(lookup(call.b, source.value, _results(call, _all_of(given))), source.order)
+
+
+def _all_of(given: Parameters) -> torch.Tensor:
+    """What the 256 integers stand for."""
     integers = torch.arange(-128, 128, dtype=torch.float32)
-    values = (integers - given.zero_point) * torch.tensor(given.scale, dtype=torch.float32)
-    arguments: list[Any] = [values if argument is operand else argument for argument in call.node.args]
+    return (integers - given.zero_point) * torch.tensor(given.scale, dtype=torch.float32)
+
+
+def _results(call: IntegerCall, *operands: torch.Tensor) -> np.ndarray:
+    """What PyTorch computes of operands, as integers. What is no number is 0."""
+    given = iter(operands)
+    arguments: list[Any] = [next(given) if isinstance(argument, Node) else argument for argument in call.node.args]
     function = getattr(call.node.target, "_op", call.node.target)
     with torch.no_grad():
         results = function(*arguments, **call.node.kwargs)
-    entries = call.b.constant(np.nan_to_num(call.out.quantized(results.numpy())).astype(np.int8), DType.INT8)
-    source = call.placed(operand)
-    value = call.b.emit(Op["TABLE"], [source.value, entries], source.value.shape, DType.INT8)
-    return Placed(value, source.order)
+    return np.nan_to_num(call.out.quantized(results.numpy())).astype(np.int8)
+
+
+@lowers_integers(
+    *("aten.div.Tensor", "aten.div.Tensor_mode", "aten.pow.Tensor_Tensor", "aten.remainder.Tensor", "aten.fmod.Tensor"),
+    *("aten.atan2.default", "aten.floor_divide.default"),
+)
+def table_of_two(call: IntegerCall) -> Value:
+    """The results for all 65,536 pairs, computed here by PyTorch, of which GATHER takes those at 256 a + b."""
+    nodes = list(call.node.args[:2])
+    if not all(isinstance(node, Node) for node in nodes):
+        raise UnsupportedError("its operand is a number that is not quantised")
+    first, second = (call.activation(node) for node in nodes)
+    if first.dtype != DType.INT8:
+        raise UnsupportedError("its operands are int16; int8 is lowered")
+    pairs = torch.meshgrid(_all_of(first), _all_of(second), indexing="ij")
+    entries = call.b.constant(_results(call, *pairs).reshape(1, -1, 1), DType.INT8)
+    a, b = call.operands(*nodes)
+    rows = rescale(call.b, a, 256.0, -128, DType.INT32)
+    positions = call.b.add(rows, rescale(call.b, b, 1.0, -128, DType.INT32))
+    found = call.b.gather(entries, call.b.reshape(positions, (1, positions.size)))
+    return call.b.reshape(found, positions.shape)
 
 
 FUNCTIONS = tuple(

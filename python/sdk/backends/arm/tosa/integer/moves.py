@@ -29,6 +29,7 @@ _MOVES = tuple(
         *("view_copy.default", "permute_copy.default", "squeeze_copy.dims", "unsqueeze_copy.default"),
         *("slice_copy.Tensor", "select_copy.int", "expand_copy.default", "repeat.default", "flip.default"),
         *("index_select.default", "gather.default", "index.Tensor", "upsample_nearest2d.vec"),
+        *("embedding.default", "unfold_copy.default", "as_strided_copy.default"),
         *("max_pool2d_with_indices.default", "amax.default", "amin.default"),  # the order of integers is that of floats
     )
 )
@@ -62,6 +63,13 @@ def _with_scale(call: IntegerCall, value: Value, given: Parameters) -> Value:
 
 
 lowers_integers(*_MOVES)(move)
+
+
+@lowers_integers("aten.argmax.default", result=DType.INT32)
+def argmax(call: IntegerCall) -> Placed:
+    """The lowering of floats: the order of integers is that of floats."""
+    call.activation("self")
+    return LOWERINGS["aten.argmax.default"].function(call)
 
 
 @lowers_integers("aten.constant_pad_nd.default")

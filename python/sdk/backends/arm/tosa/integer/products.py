@@ -12,6 +12,7 @@ from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
 from sdk.backends.arm.tosa.lowering.call import Placed
 from sdk.backends.arm.tosa.lowering.convolution import convolved
+from sdk.backends.arm.tosa.lowering.reductions import running_sums
 from sdk.backends.arm.tosa.schema import DType, Op
 
 
@@ -74,3 +75,12 @@ def matmul(call: IntegerCall) -> Value:
     sums = _matmul(call.b, batches[0], batches[1], [each.zero_point for each in parameters], call.sums[0])
     factor = parameters[0].scale * parameters[1].scale / call.out.scale
     return call.b.reshape(call.rescaled(sums, factor), call.shape)
+
+
+@lowers_integers("aten.cumsum.default")
+def cumsum(call: IntegerCall) -> Placed:
+    given = call.activation("self")
+    sums = running_sums(
+        call, given.dtype, lambda values, ones: _matmul(call.b, values, ones, [given.zero_point, 0], call.sums[0])
+    )
+    return Placed(call.rescaled(sums.value, given.scale / call.out.scale), sums.order)

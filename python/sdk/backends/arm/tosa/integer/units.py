@@ -2,7 +2,8 @@
 """Units: what PT2E means by one quantised operator.
 
 Its operands are dequantised, and its result, after an activation function that only limits it, is quantised. A unit is
-lowered to integers as a whole; the floats in it exist nowhere. A comparison is a unit alone: its result is bool.
+lowered to integers as a whole; the floats in it exist nowhere. A comparison is a unit alone: its result is bool. So is
+a position. A softmax may read a choice between its operand and a number that takes elements out of it.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.integer.parameters import Parameters, is_dequantize, is_quantize, parameters_of
-from sdk.backends.arm.tosa.integer.registry import INTEGER, PREDICATES
+from sdk.backends.arm.tosa.integer.registry import INTEGER, UNQUANTIZED
 from sdk.backends.arm.tosa.lowering.call import Placed
 from sdk.backends.arm.tosa.schema import DType
 from sdk.backends.arm.tosa.types import FLOATS, numpy_type, to_tosa
 from sdk.backends.transforms.dynamic_quantization import name_of
 
+_MASKED = ("aten._softmax.default", "aten._safe_softmax.default")
 _LIMITS = ("aten.relu.default", "aten.hardtanh.default", "aten.clamp.default")
 _RANGES = {DType.INT8: (-128, 127), DType.INT16: (-32768, 32767)}
 
@@ -38,13 +40,15 @@ class Unit:
 
     Attributes:
         call: The operator.
+        mask: The choice that it reads, or None.
         index: Which of its results; None if it has one.
         limit: The activation function after it, or None.
-        last: The node that has the result: it quantises it, or it is the operator, if its result is bool.
+        last: The node that has the result: it quantises it, or it is the operator, if its result is not quantised.
         members: All of these, with the getitem node between them.
     """
 
     call: Node
+    mask: Node | None
     index: int | None
     limit: Node | None
     last: Node
@@ -53,23 +57,23 @@ class Unit:
     @property
     def operands(self) -> list[Node]:
         """The nodes that dequantise what the operator reads."""
-        return [node for node in self.call.all_input_nodes if is_dequantize(node)]
+        return [node for node in (self.mask or self.call).all_input_nodes if is_dequantize(node)]
 
 
 def find_units(nodes: Iterable[Node]) -> dict[Node, Unit]:
     """The units among nodes, by each of their members."""
     found: dict[Node, Unit] = {}
     for node in nodes:
-        unit = _unit_of(node) if is_quantize(node) else _predicate(node)
+        unit = _unit_of(node) if is_quantize(node) else _unquantized(node)
         if unit is not None:
             found.update(dict.fromkeys(unit.members, unit))
     return found
 
 
-def _predicate(node: Node) -> Unit | None:
-    if node.op != "call_function" or name_of(node) not in PREDICATES:
+def _unquantized(node: Node) -> Unit | None:
+    if node.op != "call_function" or name_of(node) not in UNQUANTIZED:
         return None
-    unit = Unit(node, None, None, node, (node,))
+    unit = Unit(node, None, None, None, node, (node,))
     return unit if unit.operands == node.all_input_nodes else None
 
 
@@ -86,18 +90,21 @@ def _unit_of(quantize: Node) -> Unit | None:
     if not isinstance(source, Node) or source.op != "call_function" or name_of(source) not in INTEGER:
         return None
     members.insert(0, source)
+    mask = source.args[0] if name_of(source) in _MASKED and name_of(source.args[0]) == "aten.where.self" else None
+    if mask is not None:
+        members.insert(0, mask)
     if index is None and any(list(node.users) != [after] for node, after in itertools.pairwise(members)):
         return None  # something else reads the floats
     if index is not None and any(len(each.users) != 1 for each in members[1:-1]):
         return None
-    unit = Unit(source, index, limit, quantize, tuple(members))
+    unit = Unit(source, mask, index, limit, quantize, tuple(members))
     return unit if unit.operands else None
 
 
 def lower_unit(builder: Builder, unit: Unit, resolve: Callable[[Node], Placed], program: ExportedProgram) -> Placed:
     """The integers of a unit. Raises UnsupportedError for what has no lowering to integers."""
-    is_bool = unit.last is unit.call
-    out = parameters_of(unit.operands[0] if is_bool else unit.last, program)
+    bare = UNQUANTIZED.get(name_of(unit.call))
+    out = parameters_of(unit.operands[0] if bare is not None else unit.last, program)
     if out.dtype not in _RANGES:
         raise UnsupportedError(f"its result is {out.dtype.name.lower()}; int8 and int16 are lowered")
     call = IntegerCall(builder, unit.call, resolve, program, out)
@@ -109,11 +116,11 @@ def lower_unit(builder: Builder, unit: Unit, resolve: Callable[[Node], Placed], 
     if not isinstance(result, Placed):
         order = call.order if call.order is not None and len(call.order) == result.rank else None
         result = Placed.plain(result) if order is None else Placed(result, order)
-    if result.value.dtype != (DType.BOOL if is_bool else out.dtype):
+    if result.value.dtype != (out.dtype if bare is None else bare):
         raise UnsupportedError(f"its result would be {result.value.dtype.name.lower()}")
     shape = tuple(unit.last.meta["val"].shape[dim] for dim in result.order)
     assert result.value.shape == shape, (name_of(unit.call), result.value.shape, shape)
-    if is_bool:
+    if bare is not None:
         return result
     return Placed(_limited(builder, result.value, unit.limit, out), result.order)
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -92,7 +92,7 @@ def var(call: Call) -> Placed:
 def _position(call: Call, sign: int) -> Placed:
     """The position of an extreme; without a dimension, that in the flattened tensor."""
     placed = call.placed("self")
-    if placed.value.dtype not in FLOATS:
+    if placed.value.dtype not in (*FLOATS, DType.INT8, DType.INT16):  # integers are quantised floats
         raise UnsupportedError("its operand is no float")
     if call["dim"] is None:
         value = call.b.reshape(call.value("self"), (placed.value.size,))
@@ -145,18 +145,22 @@ def min_(call: Call) -> list[Placed]:
 
 @lowers("aten.cumsum.default")
 def cumsum(call: Call) -> Placed:
-    """A product with the matrix whose upper triangle is 1."""
     if call.dtype not in FLOATS:
         raise UnsupportedError("it adds integers; floats are lowered")
+    return running_sums(call, call.working, lambda values, ones: call.b.matmul(values, ones))
+
+
+def running_sums(call: Call, dtype: DType, multiply: Callable[[Value, Value], Value]) -> Placed:
+    """A product of rows, [1, rows, size], with the matrix, [1, size, size], whose upper triangle is 1."""
     shape = call.shape
     if not shape:
-        return _source(call)
+        raise UnsupportedError("its operand has no dimensions")
     dim = call["dim"] % len(shape)
     if shape[dim] > _MOST_SUMMED:
         raise UnsupportedError(f"it adds more than {_MOST_SUMMED} numbers")
     order = (*(each for each in range(len(shape)) if each != dim), dim)
-    value = call.b.cast(call.value("self", order), call.working)
+    value = call.b.cast(call.value("self", order), dtype)
     rows = value.size // shape[dim]
     ones = call.b.constant(np.triu(np.ones((1, shape[dim], shape[dim]), numpy_type(value.dtype))), value.dtype)
-    total = call.b.matmul(call.b.reshape(value, (1, rows, shape[dim])), ones)
+    total = multiply(call.b.reshape(value, (1, rows, shape[dim])), ones)
     return Placed(call.b.reshape(total, value.shape), order)

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rewrites what PT2E could not quantise as a whole: attention, matrix products of more than three dimensions, operators
+with several results, and quotients by numbers."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node
+from torch.utils._pytree import tree_map_only
+
+from sdk.backends.arm.tosa.integer.normalization import MASKED
+
+_aten = torch.ops.aten
+_MOST_COMPUTED = 1 << 20  # elements
+_MOST_NODES = 64
+
+
+def rewrite(model: GraphModule) -> None:
+    """Changes `model`. What has no such form stays as it is."""
+    for node in list(model.graph.nodes):
+        write = _REWRITES.get(node.target) if node.op == "call_function" else None
+        result = write(_Place(model, node)) if write is not None else None
+        if isinstance(result, Node):
+            node.replace_all_uses_with(result)
+            model.graph.erase_node(node)
+    model.graph.eliminate_dead_code()
+    model.recompile()
+
+
+def constant_of(node: Any) -> Tensor | None:
+    """The tensor of a node that reads a weight, a buffer or a constant of its module, or that a few nodes compute from
+    those alone, with at most a million elements each; else None."""
+    if not isinstance(node, Node):
+        return None
+    order: list[Node] = []
+    pending, seen = [node], {node}
+    while pending:
+        each = pending.pop()
+        order.append(each)
+        if len(order) > _MOST_NODES or not (each.op == "get_attr" or _computes(each)):
+            return None
+        new = [operand for operand in each.all_input_nodes if operand not in seen]
+        seen.update(new)
+        pending += new
+    known: dict[Node, Any] = {}
+    for each in (other for other in node.graph.nodes if other in seen):
+        if each.op == "get_attr":
+            known[each] = functools.reduce(getattr, str(each.target).split("."), node.graph.owning_module)
+        else:
+            args, kwargs = tree_map_only(Node, known.__getitem__, (each.args, each.kwargs))
+            with torch.no_grad():
+                known[each] = each.target(*args, **kwargs)
+    return known[node] if isinstance(known[node], Tensor) else None
+
+
+def _computes(node: Node) -> bool:
+    """Whether a call gives a small tensor that depends on its operands alone."""
+    value, target = node.meta.get("val"), node.target
+    if not isinstance(target, torch._ops.OpOverload) or not isinstance(value, Tensor) or not _is_static(node):
+        return False
+    seeded = torch.Tag.nondeterministic_seeded in target.tags
+    return not seeded and not target._schema.is_mutable and value.numel() <= _MOST_COMPUTED
+
+
+class _Place:
+    """The place of a call, where nodes that stand for it are written."""
+
+    def __init__(self, model: GraphModule, node: Node) -> None:
+        self._model = model
+        self.node = node
+        schema = node.target._schema.arguments
+        given = {argument.name: argument.default_value for argument in schema}
+        given.update(zip((argument.name for argument in schema), node.args, strict=False))
+        self.arguments: dict[str, Any] = {**given, **node.kwargs}
+
+    def call(self, target: Any, *arguments: Any) -> Node:
+        with self.node.graph.inserting_before(self.node):
+            made = self.node.graph.call_function(target, arguments)
+        values = tree_map_only(Node, lambda each: each.meta["val"], arguments)
+        made.meta = {**self.node.meta, "val": target(*values)}
+        return made
+
+    def constant(self, tensor: Tensor) -> Node:
+        number = 0
+        while hasattr(self._model, f"_constant_{number}"):
+            number += 1
+        name = f"_constant_{number}"
+        self._model.register_buffer(name, tensor)
+        with self.node.graph.inserting_before(self.node):
+            made = self.node.graph.get_attr(name)
+        value = self.node.meta["val"]
+        mode = (value[0] if isinstance(value, list | tuple) else value).fake_mode
+        made.meta = {**self.node.meta, "val": mode.from_tensor(tensor)}
+        return made
+
+    def reshape(self, node: Node, shape: Sequence[int]) -> Node:
+        return node if _shape(node) == tuple(shape) else self.call(_aten.reshape.default, node, list(shape))
+
+
+def _shape(node: Node) -> tuple[int, ...]:
+    return tuple(node.meta["val"].shape)
+
+
+def _is_static(*nodes: Node) -> bool:
+    return all(isinstance(size, int) for node in nodes for size in _shape(node))
+
+
+def _attention(place: _Place) -> Node | None:
+    given = place.arguments
+    query, key, value, mask = (given[name] for name in ("query", "key", "value", "attn_mask"))
+    batches = _shape(query)[:-2]
+    alike = _is_static(query, key, value) and batches and _shape(key)[:-2] == batches == _shape(value)[:-2]
+    if given["dropout_p"] or given["enable_gqa"] or not alike:
+        return None
+    count, length, width = math.prod(batches), _shape(query)[-2], _shape(query)[-1]
+    scale = 1 / math.sqrt(width) if given["scale"] is None else given["scale"]
+    flat = [place.reshape(each, (count, *_shape(each)[-2:])) for each in (query, key, value)]
+    scaled = place.call(_aten.mul.Tensor, flat[0], place.constant(torch.tensor(scale)))
+    scores = place.call(_aten.bmm.default, scaled, place.call(_aten.transpose.int, flat[1], 1, 2))
+    several = (*batches, length, _shape(key)[-2])
+    if given["is_causal"]:
+        mask = place.constant(torch.ones(several[-2:], dtype=torch.bool).tril())
+    if mask is None:
+        shares = place.call(_aten.softmax.int, scores, -1)
+    else:
+        masked = _masked(place, place.reshape(scores, several), mask)
+        shares = place.reshape(place.call(_aten._safe_softmax.default, masked, -1), _shape(scores))
+    return place.reshape(place.call(_aten.bmm.default, shares, flat[2]), (*batches, length, _shape(value)[-1]))
+
+
+def _masked(place: _Place, scores: Node, mask: Node) -> Node:
+    """A mask of bool chooses. One that is added is a choice if it is a constant of 0 and numbers that take out."""
+    known = constant_of(mask)
+    if mask.meta["val"].dtype != torch.bool:
+        if known is None or not bool(((known == 0) | (known <= MASKED)).all()):
+            return place.call(_aten.add.Tensor, scores, mask)
+        mask = place.constant(known == 0)
+    return place.call(_aten.where.self, mask, scores, place.constant(torch.tensor(-math.inf)))
+
+
+def _product(place: _Place) -> Node | None:
+    first, second = place.arguments["self"], place.arguments["other"]
+    if not _is_static(first, second) or len(_shape(first)) < 3:
+        return None
+    *batches, rows, inner = _shape(first)
+    shape = (*batches, rows, _shape(second)[-1])
+    if len(_shape(second)) == 2:
+        flat = place.reshape(first, (math.prod(batches) * rows, inner))
+        return place.reshape(place.call(_aten.mm.default, flat, second), shape)
+    if _shape(second)[:-2] != tuple(batches) or len(batches) == 1:
+        return None
+    flat, other = (place.reshape(each, (math.prod(batches), *_shape(each)[-2:])) for each in (first, second))
+    return place.reshape(place.call(_aten.bmm.default, flat, other), shape)
+
+
+def _parts(sizes: Callable[[_Place, int], Sequence[int]]) -> Callable[[_Place], None]:
+    """Parts along a dimension, as slices."""
+
+    def write(place: _Place) -> None:
+        source, dim = place.arguments["self"], place.arguments["dim"]
+        if not _is_static(source):
+            return
+        starts = [0]
+        for size in sizes(place, _shape(source)[dim]):
+            starts.append(starts[-1] + size)
+        for user in list(place.node.users):
+            if user.target is operator.getitem:
+                position = user.args[1]
+                part = place.call(_aten.slice.Tensor, source, dim, starts[position], starts[position + 1])
+                user.replace_all_uses_with(part)
+                user.graph.erase_node(user)
+
+    return write
+
+
+def _even(size: int, whole: int) -> list[int]:
+    return [min(size, whole - start) for start in range(0, whole, size)]
+
+
+def _unbind(place: _Place) -> None:
+    for user in list(place.node.users):
+        if user.target is operator.getitem:
+            chosen = place.call(_aten.select.int, place.arguments["self"], place.arguments["dim"], user.args[1])
+            user.replace_all_uses_with(chosen)
+            user.graph.erase_node(user)
+
+
+def _quotient(place: _Place) -> Node | None:
+    number = place.arguments["other"]
+    if isinstance(number, Node) or not number or not _is_float(place.arguments["self"]):
+        return None
+    return place.call(_aten.mul.Tensor, place.arguments["self"], place.constant(torch.tensor(1 / float(number))))
+
+
+def _fill(place: _Place) -> Node | None:
+    source, number = place.arguments["self"], place.arguments["value"]
+    if not _is_float(source):
+        return None
+    return place.call(_aten.where.self, place.arguments["mask"], place.constant(torch.tensor(float(number))), source)
+
+
+def _nothing(place: _Place) -> Node | None:
+    """Copies, and dropout that drops nothing."""
+    return None if place.arguments.get("train") else place.node.all_input_nodes[0]
+
+
+def _is_float(node: Node) -> bool:
+    return node.meta["val"].dtype == torch.float32
+
+
+_REWRITES: dict[Any, Callable[[_Place], Node | None]] = {
+    _aten.scaled_dot_product_attention.default: _attention,
+    _aten.matmul.default: _product,
+    _aten.chunk.default: _parts(lambda place, size: _even(-(-size // place.arguments["chunks"]), size)),
+    _aten.split.Tensor: _parts(lambda place, size: _even(place.arguments["split_size"], size)),
+    _aten.split_with_sizes.default: _parts(lambda place, size: place.arguments["split_sizes"]),
+    _aten.unbind.int: _unbind,
+    _aten.div.Tensor: _quotient,
+    _aten.masked_fill.Scalar: _fill,
+    **dict.fromkeys((_aten.contiguous.default, _aten.clone.default, _aten.dropout.default), _nothing),
+}
