@@ -21,10 +21,14 @@ def xnnpack(program: ExportedProgram, inputs: Inputs) -> Any:
     return _lowered(program, XnnpackPartitioner())
 
 
-def vgf(program: ExportedProgram, inputs: Inputs) -> Any:
+def vgf_partitioner() -> Any:
     from executorch.backends.arm.vgf import VgfCompileSpec, VgfPartitioner
 
-    return _lowered(program, VgfPartitioner(VgfCompileSpec()))
+    return VgfPartitioner(VgfCompileSpec())
+
+
+def vgf(program: ExportedProgram, inputs: Inputs) -> Any:
+    return _lowered(program, vgf_partitioner())
 
 
 def vgf_int8(program: ExportedProgram, inputs: Inputs) -> Any:
@@ -39,7 +43,7 @@ def vgf_int8(program: ExportedProgram, inputs: Inputs) -> Any:
     return vgf(export(convert_pt2e(prepared), inputs), inputs)
 
 
-def openvino(program: ExportedProgram, inputs: Inputs) -> Any:
+def openvino_partitioner() -> Any:
     # Its package imports its quantizer, which needs nncf and the packages of language models; nothing here does.
     package = "executorch.backends.openvino.quantizer"
     for name in (package, f"{package}.quantizer"):
@@ -50,7 +54,11 @@ def openvino(program: ExportedProgram, inputs: Inputs) -> Any:
     from executorch.backends.openvino.partitioner import OpenvinoPartitioner
     from executorch.exir.backend.backend_details import CompileSpec
 
-    return _lowered(program, OpenvinoPartitioner([CompileSpec("device", b"CPU")]))
+    return OpenvinoPartitioner([CompileSpec("device", b"CPU")])
+
+
+def openvino(program: ExportedProgram, inputs: Inputs) -> Any:
+    return _lowered(program, openvino_partitioner())
 
 
 def _lowered(program: ExportedProgram, partitioner: Any) -> Any:

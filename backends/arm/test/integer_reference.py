@@ -40,7 +40,7 @@ def compute(file: TosaFile, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         result = _OPERATORS[name](operator, [values[each] for each in operator.inputs], DType(tensors[returned].type))
         assert list(result.shape) == tensors[returned].shape, (name, result.shape, tensors[returned].shape)
         if DType(tensors[returned].type) == DType.INT32:
-            assert -(2**31) <= result.min() and result.max() < 2**31, f"{name} is beyond int32"
+            assert result.min() >= -(2**31) and result.max() < 2**31, f"{name} is beyond int32"
         values[returned] = result
     return [values[name] for name in block.outputs]
 
@@ -162,6 +162,14 @@ def _gather(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.nda
     return np.stack([rows[chosen] for rows, chosen in zip(values, indices, strict=True)])
 
 
+def _table(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.ndarray:
+    value, table = operands
+    if dtype == DType.INT8:
+        return table[value + 128]
+    index = (value >> 7) + 256
+    return (table[index] << 7) + (table[index + 1] - table[index]) * (value & 127)
+
+
 def _resize(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.ndarray:
     value, scale, offset, border = operands
     axes = []
@@ -236,7 +244,7 @@ _OPERATORS: dict[str, Any] = {
     "SELECT": lambda operator, given, dtype: np.where(given[0], given[1], given[2]),
     "SLICE": _slice,
     "SUB": lambda operator, given, dtype: given[0] - given[1],
-    "TABLE": lambda operator, given, dtype: given[1][given[0] + 128],
+    "TABLE": _table,
     "TILE": lambda operator, given, dtype: np.tile(given[0], given[1]),
     "TRANSPOSE": lambda operator, given, dtype: given[0].transpose(operator.attribute.perms),
     "TRANSPOSE_CONV2D": _transpose_conv2d,

@@ -230,6 +230,21 @@ def test_sums_of_sixteen_bits() -> None:
     assert steps(lowered, converted, inputs) <= 1
 
 
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", ["sigmoid", "tanh", "gelu", "exp", "sqrt", "reciprocal", "round", "log", "abs"])
+def test_functions_of_sixteen_bits(name: str) -> None:
+    """VGF-04: at most eight steps of 65,536 off where TABLE interpolates; equal where GATHER takes the result."""
+    torch.manual_seed(0)
+    function = getattr(torch, name, None) or getattr(F, name)
+    x = torch.randn(3, 999)
+    inputs = (x.abs() + 0.1 if name in _POSITIVE else x,)
+    converted = quantized(Call(function), inputs, get_symmetric_a16w8_quantization_config(), INT16)
+    lowered = lower(converted, inputs, INT16)
+    assert len(lowered.payloads) == 1, lowered.left()
+    assert steps(lowered, converted, inputs) <= (0 if lowered.operators["GATHER"] else 8)
+    assert lowered.operators["GATHER"] == (name in ("exp", "sqrt", "reciprocal", "log", "round"))
+
+
 def test_every_lowering_to_integers_is_tested() -> None:
     tables = {*(f"{name}.default" for name in elementwise.FUNCTIONS), "aten.pow.Tensor_Scalar"}
     weights = {"aten.convolution.default", "aten.linear.default"}

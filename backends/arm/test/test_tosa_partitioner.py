@@ -200,3 +200,23 @@ def test_scalars(rank: int) -> None:
     lowered = lower(Call(lambda x: torch.exp(x) + x.sum()), (x,), BOTH)
     assert len(lowered.payloads) == 1
     assert_close(lowered.run(x), torch.exp(x) + x.sum())
+
+
+class _Written(nn.Module):
+    """Writes at positions that are parts of a captured constant."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.positions = torch.tensor([[0, 2], [1, 3]])
+
+    def forward(self, x: Tensor, values: Tensor) -> Tensor:
+        y = x.clone()
+        y[self.positions[0], self.positions[1] - 1] = values
+        return y * 2
+
+
+def test_indices_that_are_computed_from_constants_are_known() -> None:
+    inputs = (torch.randn(4, 4), torch.randn(2))
+    lowered = lower(_Written(), inputs)
+    assert len(lowered.payloads) == 1 and not lowered.left()
+    assert_close(lowered.run(*inputs), _Written()(*inputs))

@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 import torch
 from arm_lowering import BOTH, assert_close
-from test_tosa_integers import quantized
+from test_tosa_integers import FUNCTIONS, MODULES, quantized
 from torch import nn
 
 from bench.worker import load_model
@@ -24,6 +24,8 @@ from sdk.backends.arm.vgf.model_converter import find_converter
 
 Models = dict[str, tuple[nn.Module, tuple[Any, ...]]]
 TOLERANCE = 1e-5
+MISMATCHED = ("encoder",)
+"""Models whose positions the original delegates as int64 results. Its own runtime refuses the int32 of the file."""
 
 
 @pytest.fixture
@@ -46,6 +48,11 @@ def _quantize(model: nn.Module, inputs: tuple[Any, ...]) -> nn.Module:
 
 
 def _check_floats(each: Exchanged) -> None:
+    if each.name in MISMATCHED:
+        assert "error: 0x12" in each.error
+        for found in (each.ours_here, each.ours_there):
+            assert_close(found, each.eager, TOLERANCE)
+        return
     assert not each.error, f"{each.name}: {each.error}"
     for found in (each.ours_here, each.ours_there, each.theirs_here, each.theirs_there):
         assert_close(found, each.eager, TOLERANCE)
@@ -85,5 +92,18 @@ def test_integers(exchanged: Callable[..., list[Exchanged]]) -> None:
 
 @pytest.mark.slow
 def test_more_models(exchanged: Callable[..., list[Exchanged]]) -> None:
-    for each in exchanged({name: _zoo(name) for name in ("resnet", "vit")}):
+    for each in exchanged({name: _zoo(name) for name in ("resnet", "vit", "encoder")}):
         _check_floats(each)
+
+
+@pytest.mark.slow
+def test_100_operators(exchanged: Callable[..., list[Exchanged]]) -> None:
+    for each in exchanged({family: _several(calls) for family, calls in FAMILIES.items()}):
+        _check_floats(each)
+
+
+@pytest.mark.slow
+def test_integer_operators(exchanged: Callable[..., list[Exchanged]]) -> None:
+    calls = [*((module, (shape,)) for module, shape in MODULES.values()), *FUNCTIONS.values()]
+    for each in exchanged({"operators": _several(calls)}, _quantize):
+        _check_integers(each)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The original: `original` without a delegate, `original-xnnpack` and `original-xnnpack-int8` with XNNPACK, and
-`original-coreml` with Core ML, which cannot run its programs outside of Apple's systems."""
+"""The original: `original` without a delegate, `original-xnnpack` and `original-xnnpack-int8` with XNNPACK,
+`original-openvino` and `original-vgf`, and `original-coreml` with Core ML, which cannot run its programs outside of
+Apple's systems."""
 
 from __future__ import annotations
 
@@ -10,19 +11,22 @@ from typing import Any
 from bench.engines import Declaration, is_int8
 from bench.pte import PteEngine
 from bench.worker import load_model
+from interop import original_lowering
 
 
 class OriginalEngine(PteEngine):
     def __init__(self, name: str, threads: int) -> None:
         super().__init__("executorch", threads)
         self.delegates = name != "original"
-        self.core_ml = name == "original-coreml"
+        self.backend = name.partition("-")[2]
         self.int8 = is_int8(name)
 
     def partitioners(self) -> list[Any]:
         if not self.delegates:
             return []
-        if self.core_ml:
+        if self.backend in ("openvino", "vgf"):
+            return [getattr(original_lowering, f"{self.backend}_partitioner")()]
+        if self.backend == "coreml":
             return [importlib.import_module("executorch.backends.apple.coreml.partition").CoreMLPartitioner()]
         module = importlib.import_module("executorch.backends.xnnpack.partition.xnnpack_partitioner")
         return [module.XnnpackPartitioner()]

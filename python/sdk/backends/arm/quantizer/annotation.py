@@ -146,7 +146,7 @@ def _is_masked(operand: Any) -> bool:
     return known is not None and known.is_floating_point() and bool((known <= MASKED).all())
 
 
-_OF_INT8 = UNARY | NORMS | SOFTMAXES | TABLES | {_aten.linalg_vector_norm.default}
+_OF_INT8 = NORMS | SOFTMAXES | TABLES | {_aten.linalg_vector_norm.default}
 
 
 def _is_float(node: Any) -> bool:

@@ -18,10 +18,11 @@ from sdk.backends.arm.tosa.integer.parameters import Parameters
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
 from sdk.backends.arm.tosa.integer.rescale import rescale
 from sdk.backends.arm.tosa.lowering.call import Placed
-from sdk.backends.arm.tosa.schema import DType
+from sdk.backends.arm.tosa.schema import DType, Op
 
 # Sums are made in int32, of operands with these bits below one step of the larger scale: 8 + 20 and 16 + 12 bits fit,
 # with one for the sum.
+_MOST_STEPS = 8
 _EXTRA_BITS = {DType.INT8: 20, DType.INT16: 12}
 
 
@@ -100,18 +101,37 @@ def mul(call: IntegerCall) -> Value:
 
 
 def table(call: IntegerCall) -> Placed:
-    """The results for all 256 operands, computed here by PyTorch."""
+    """The results for all operands, computed here by PyTorch. For int16, TABLE interpolates between 513 of them, if no
+    result is then more than eight steps away; else GATHER takes one of the 65,536."""
     operand = call["self"]
-    given = call.activation(operand)
-    if given.dtype != DType.INT8:
-        raise UnsupportedError("its operand is int16; functions of int8 are lowered, by a table")
-    source = call.placed(operand)
-    return Placed(lookup(call.b, source.value, _results(call, _all_of(given))), source.order)
+    given, source = call.activation(operand), call.placed(operand)
+    results = _results(call, _all_of(given))
+    if given.dtype == DType.INT8:
+        return Placed(lookup(call.b, source.value, results), source.order)
+    points = np.append(results[::128], results[-1])
+    fractions = np.arange(128)
+    between = np.rint((points[:-1, None] * 128 + np.diff(points)[:, None] * fractions) / 128).reshape(-1)
+    smooth = np.abs(np.diff(points)).max() < 1 << 15 and np.abs(between - results).max() <= _MOST_STEPS
+    if smooth:
+        return Placed(_interpolated(call, source.value, points), source.order)
+    positions = rescale(call.b, source.value, 1.0, 0, DType.INT32)
+    entries = call.b.constant(results.reshape(1, -1, 1).astype(np.int16), DType.INT16)
+    found = call.b.gather(entries, call.b.reshape(call.b.add(positions, 1 << 15), (1, positions.size)))
+    return Placed(call.b.reshape(found, positions.shape), source.order)
+
+
+def _interpolated(call: IntegerCall, value: Value, points: np.ndarray) -> Value:
+    """TABLE of int16, whose results are 128 times those of its 513 points."""
+    entries = call.b.constant(points.astype(np.int16), DType.INT16)
+    return rescale(
+        call.b, call.b.emit(Op["TABLE"], [value, entries], value.shape, DType.INT32), 1 / 128, 0, DType.INT16
+    )
 
 
 def _all_of(given: Parameters) -> torch.Tensor:
-    """What the 256 integers stand for."""
-    integers = torch.arange(-128, 128, dtype=torch.float32)
+    """What the integers of a type stand for."""
+    half = 1 << (7 if given.dtype == DType.INT8 else 15)
+    integers = torch.arange(-half, half, dtype=torch.float32)
     return (integers - given.zero_point) * torch.tensor(given.scale, dtype=torch.float32)
 
 
@@ -122,7 +142,7 @@ def _results(call: IntegerCall, *operands: torch.Tensor) -> np.ndarray:
     function = getattr(call.node.target, "_op", call.node.target)
     with torch.no_grad():
         results = function(*arguments, **call.node.kwargs)
-    return np.nan_to_num(call.out.quantized(results.numpy())).astype(np.int8)
+    return np.nan_to_num(call.out.quantized(results.numpy())).astype(np.int64)
 
 
 @lowers_integers(
@@ -138,7 +158,7 @@ def table_of_two(call: IntegerCall) -> Value:
     if first.dtype != DType.INT8:
         raise UnsupportedError("its operands are int16; int8 is lowered")
     pairs = torch.meshgrid(_all_of(first), _all_of(second), indexing="ij")
-    entries = call.b.constant(_results(call, *pairs).reshape(1, -1, 1), DType.INT8)
+    entries = call.b.constant(_results(call, *pairs).reshape(1, -1, 1).astype(np.int8), DType.INT8)
     a, b = call.operands(*nodes)
     rows = rescale(call.b, a, 256.0, -128, DType.INT32)
     positions = call.b.add(rows, rescale(call.b, b, 1.0, -128, DType.INT32))
