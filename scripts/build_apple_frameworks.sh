@@ -6,6 +6,8 @@
 #   scripts/build_apple_frameworks.sh --models a.pte b.pte     kernels_selected: only kernels and dtypes of these models
 #   scripts/build_apple_frameworks.sh --models App/Resources   the same for all .pte files in a folder
 #   scripts/build_apple_frameworks.sh --products executorch_debug,kernels_optimized   only these
+#   scripts/build_apple_frameworks.sh --NAME                   executorch, kernels_optimized and the backend backend_NAME;
+#                                                              several together too
 #   scripts/build_apple_frameworks.sh --slices macos-arm64     only for these systems, separated by commas; all: for all
 #   scripts/build_apple_frameworks.sh --output DIRECTORY       instead of cmake-out/
 #   scripts/build_apple_frameworks.sh --debug                  the same, named *_debug, beside the others
@@ -110,12 +112,17 @@ main() {
           models+=("$(cd "$(dirname "$1")" && pwd)/$(basename "$1")")
         done
         ((${#models[@]})) || die "--models takes the app's .pte files, or a folder of them; found none." ;;
-      -h | --help) sed -n '3,26s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-      *) die "there is no option $1; --help lists them." ;;
+      -h | --help) sed -n '3,28s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+      *)
+        ((${#backends[@]})) || read_backends
+        [[ "$1" == --* && " ${backends[*]} " == *" backend_${1#--} "* ]] ||
+          die "there is no option $1; --help lists them, and those of backends are: ${backends[*]/#backend_/--}."
+        ((${#products[@]})) || products=(executorch kernels_optimized)
+        products+=("backend_${1#--}") ;;
     esac
     shift
   done
-  read_backends
+  ((${#backends[@]})) || read_backends
   local name
   if ((!${#products[@]})); then
     products=(executorch executorch_llm kernels_optimized kernels_quantized kernels_llm ${backends[@]+"${backends[@]}"})

@@ -129,6 +129,8 @@ def test_ios03_the_script_says_what_it_does_and_refuses_what_it_does_not_know() 
         (["--models"], "--models takes the app's .pte files"),
         (["--models", "nowhere.pte"], "there is no file or folder nowhere.pte"),
         (["--products", "kernels_selected"], "name them with --models"),
+        (["--magic"], "there is no option --magic; --help lists them, and those of backends are: --"),
+        (["magic"], "there is no option magic"),
     ):
         wrong = subprocess.run([script, *arguments], capture_output=True, text=True)
         assert wrong.returncode == 1
@@ -179,7 +181,7 @@ for name; do touch "$folder/lib$(echo "$name" | sed s/_ops_table/_kernels_bindin
     "ar": 'echo "ar $@" >>"$ASKED"; [ "$1" != t ] || echo "__.SYMDEF call.cpp.o llm.cpp.o" | tr " " "\\n"',
     "xcodebuild": 'echo "xcodebuild $@" >>"$ASKED"',
     "python": f"""
-case "$1" in *backend_*.py) exec "{sys.executable}" "$@" ;; esac
+case "$1" in */backend_*.py) exec "{sys.executable}" "$@" ;; esac
 echo "python $@" >>"$ASKED\"""",
 }
 """Those of a Mac with which the script makes frameworks: each says what it was asked, and makes empty libraries."""
@@ -234,6 +236,17 @@ def test_ios01_every_system_is_built_by_its_name(tmp_path: Path) -> None:
     (made,) = [line for line in asked if line.startswith("xcodebuild ")]
     for name in ("ios", "simulator", "macos", "maccatalyst", "xros", "xrsimulator"):
         assert f"/libexecutorch_{name}.a" in made
+
+
+@pytest.mark.parametrize("chosen", [list(_BACKENDS)[:1], list(_BACKENDS)[1:]], ids="-".join)
+def test_mps06_ios24_each_backend_has_an_option(chosen: list[str], tmp_path: Path) -> None:
+    """It builds the runtime, kernels and this backend."""
+    flags = [product.replace("backend_", "--") for product in chosen]
+    asked = _asked_on_a_mac(tmp_path, *flags, "--slices", "ios-arm64")
+    made = {line.rsplit("/", 1)[1] for line in asked if line.startswith("xcodebuild ")}
+    assert made == {f"{product}.xcframework" for product in ("executorch", "kernels_optimized", *chosen)}
+    on = {option for option, _ in _BACKENDS.values() if f"-D{option}=ON" in asked[0].split()}
+    assert on == {_BACKENDS[product][0] for product in chosen}
 
 
 def test_ios04_libraries_have_the_names_that_force_load_goes_by(tmp_path: Path) -> None:
