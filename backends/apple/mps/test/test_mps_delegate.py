@@ -4,8 +4,10 @@ AddressSanitizer and UndefinedBehaviorSanitizer. Nothing here runs on a GPU."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -277,3 +279,26 @@ def test_the_flow_of_a_profile(tmp_path: Path) -> None:
     assert "DELEGATE_CALL" in [event.name for event in block.events]
     with torch.no_grad():
         assert difference([block.run_output[0]], model(x)) <= LIMITS[False]
+
+
+def test_the_flow_of_a_profile_from_the_example(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """MPS-07, ETR-08: the commands of the page in sequence: the example script writes a bundled program and an
+    ETRecord, the runner an ETDump, and `inspector_cli` prints the table with the operators of the model."""
+    from sdk.devtools.inspector.inspector_cli import main as inspector_cli
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(ROOT))
+    options = ["--model_name=add_mul", "--no-use_fp16", "--generate_etrecord", "-b"]
+    monkeypatch.setattr(sys, "argv", ["mps_example", *options])
+    importlib.import_module("examples.apple.mps.scripts.mps_example").main()
+    bundle = (tmp_path / "add_mul_mps_float32_bundled.pte").read_bytes()
+    etdump = str(tmp_path / "etdump.etdp")
+    done = _run_program(bundle, tmp_path, "--bundled_program", "--dump-outputs", "--etdump_path", etdump)
+    assert done.returncode == 0, done.stderr
+    assert "Model verified successfully." in done.stderr + done.stdout
+    capsys.readouterr()
+    assert inspector_cli(["--etdump_path", etdump, "--etrecord_path", str(tmp_path / "etrecord.bin")]) == 0
+    table = capsys.readouterr().out
+    assert "DELEGATE_CALL" in table and "MPSBackend" in table, table

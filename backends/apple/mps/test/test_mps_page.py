@@ -14,6 +14,7 @@ import torch
 from mps_cases import floats
 
 from sdk.backends.apple.mps.verify.program import ReferenceProgram
+from sdk.devtools import parse_etrecord
 from sdk.devtools.bundled_program.serialize import deserialize_from_flatbuffer_to_bundled_program
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -81,11 +82,14 @@ def test_the_example_writes_bundled_programs(tmp_path: Path) -> None:
 
 
 def test_the_example_compares_with_pytorch(example: Callable[..., str], tmp_path: Path) -> None:
-    """By the interpreter, which it says."""
+    """By the interpreter, which it says. ETR-08: `--generate_etrecord` writes an ETRecord of the program."""
     text = example("--model_name=add_mul", "--no-use_fp16", "--check_correctness", "--generate_etrecord")
     assert "not Apple's arithmetic" in text
     assert "PyTorch forward pass for add_mul_mps are matching!" in text
-    assert (tmp_path / "add_mul_mps_float32.pte").exists() and (tmp_path / "etrecord.bin").exists()
+    assert (tmp_path / "add_mul_mps_float32.pte").exists()
+    record = parse_etrecord(str(tmp_path / "etrecord.bin"))
+    operators = [str(node.target) for node in record.edge_dialect_program.graph.nodes if node.op == "call_function"]
+    assert any("mm" in name for name in operators) and any("add" in name for name in operators), operators
 
 
 def test_the_example_lowers_whole_programs(example: Callable[..., str], tmp_path: Path) -> None:
