@@ -143,3 +143,27 @@ def test_rows_beyond_a_buffer_are_not_written() -> None:
     expected = inputs[0].clone()
     expected[1] = inputs[2][0]
     program.check(inputs, expected, 0, 0)
+
+
+def test_symbolic_division() -> None:
+    """Rounded down as in Python, for all numbers of 64 bits."""
+    pairs = [(7, 2), (-7, 2), (7, -2), (-7, -2), (6, 3), (-(2**63), 3), (-(2**63), -5), (2**63 - 1, -2), (-(2**63), 1)]
+    g = GraphOf()
+    expected, parts = [], []
+    x = torch.zeros(2 * len(pairs))
+    g.input(*x.shape)
+    for a, b in pairs:
+        for name, result in (("floordiv", a // b), ("mod", a % b)):
+            number = g.call(name, g.value(a), g.value(b), g.symint())
+            parts.append(g.call("aten.full.default", g.value([g.value(1)]), number, g.tensor(1)))
+            expected.append(float(result))
+    out = g.call("aten.cat.default", g.value(parts), g.value(0), g.tensor(*x.shape))
+    g.program(lambda x: x + 0, (x,), out).check((x,), torch.tensor(expected), 0.0, 0.0)
+
+
+@pytest.mark.parametrize("repeats", [2**31, 2**63 - 1, -(2**63)])
+def test_numbers_of_more_than_32_bits_are_refused(repeats: int) -> None:
+    g = GraphOf()
+    out = g.call("aten.repeat.default", g.input(2), g.value([g.value(repeats)]), g.tensor(4))
+    with pytest.raises(RuntimeError):
+        g.program(lambda x: x.repeat(2), (torch.ones(2),), out)

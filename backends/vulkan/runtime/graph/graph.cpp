@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cinttypes>
 
-#include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/platform/log.h>
 
 #include "graph/host_copy.h"
@@ -19,7 +18,6 @@ using runtime::Error;
 using runtime::EValue;
 using runtime::Result;
 using runtime::Span;
-using runtime::internal::CheckedSize;
 
 namespace {
 
@@ -74,15 +72,10 @@ Error Graph::read_tensor(const fb_vulkan::VkTensor& from, int id, Value& value) 
                                                                                               : Kind::Float;
   tensor.max_sizes = list_of<int64_t>(from.dims());
   tensor.sizes = tensor.max_sizes;
-  CheckedSize count = 1;
-  for (const int64_t dim : tensor.max_sizes) {
-    count = count * CheckedSize(static_cast<uint64_t>(dim));
-  }
-  // Kernels count elements with 32 bits.
-  ET_CHECK_OR_RETURN_ERROR((count * CheckedSize(4)).at_most(UINT32_MAX), InvalidProgram,
+  ET_CHECK_OR_RETURN_ERROR(fit_tensor(tensor.max_sizes), InvalidProgram,
                            "Vulkan payload: tensor %d of sizes %s has more than 2^30 elements", id,
                            text_of(tensor.max_sizes).c_str());
-  tensor.capacity = static_cast<int64_t>(count.value());
+  tensor.capacity = count_of(tensor.max_sizes);
   tensor.constant = from.constant_id() < 0 ? -1 : from.constant_id();
   tensor.memory = from.mem_obj_id() < 0 || tensor.constant >= 0 ? -1 : from.mem_obj_id();
   if (tensor.memory >= 0) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "graph/host_copy.h"
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -19,11 +20,24 @@ namespace {
 
 using Half = aten::Half;
 
+/// A number without its fraction; the nearest one where the integer's type does not hold it, and 0 for NaN.
+template <typename To>
+To integer_of(double from) {
+  // 2^31 and 2^63 are doubles, the largest integers of 64 bits are not.
+  const double limit = std::ldexp(1.0, std::numeric_limits<To>::digits);
+  return from >= limit                                                 ? std::numeric_limits<To>::max()
+         : from > static_cast<double>(std::numeric_limits<To>::min())  ? static_cast<To>(from)
+         : from <= static_cast<double>(std::numeric_limits<To>::min()) ? std::numeric_limits<To>::min()
+                                                                       : To{0};
+}
+
 /// 64-bit integers that do not fit become the nearest 32-bit ones, because exporters write the largest as "no limit".
 template <typename To, typename From>
 To convert(From from) {
   if constexpr (std::is_same_v<To, bool>) {
     return from != From(0);
+  } else if constexpr (std::is_integral_v<To> && !std::is_integral_v<From>) {
+    return integer_of<To>(static_cast<double>(from));
   } else if constexpr (std::is_same_v<To, int32_t> && std::is_same_v<From, int64_t>) {
     return static_cast<int32_t>(from > INT32_MAX ? INT32_MAX : from < INT32_MIN ? INT32_MIN : from);
   } else if constexpr (std::is_same_v<To, Half> || std::is_same_v<From, Half>) {

@@ -62,11 +62,27 @@ uint64_t stored_bytes(VkDataType dtype) {
 }
 
 int64_t count_of(const Sizes& sizes) {
+  constexpr int64_t kMost = int64_t{1} << 62;
   int64_t count = 1;
   for (const int64_t size : sizes) {
-    count *= size;
+    if (size == 0) {
+      return 0;
+    }
+    if (__builtin_mul_overflow(count, size, &count) || count > kMost) {
+      count = kMost;
+    }
   }
   return count;
+}
+
+bool fit_tensor(const Sizes& sizes) {
+  int64_t count = 1;
+  for (const int64_t size : sizes) {
+    if (size < 0 || size > kMostElements || (count *= std::max<int64_t>(size, 1)) > kMostElements) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::string text_of(const Sizes& sizes) {
@@ -130,7 +146,17 @@ Tensor& OpContext::tensor(int arg) {
   return failed() ? nothing_ : *found.tensor;
 }
 
+int64_t OpContext::in_32_bits(int64_t number) {
+  return check(number >= INT32_MIN && number <= INT32_MAX, "the number %" PRId64 ", expected one of 32 bits", number)
+             ? number
+             : 0;
+}
+
 int64_t OpContext::integer(int arg) {
+  return in_32_bits(long_integer(arg));
+}
+
+int64_t OpContext::long_integer(int arg) {
   const Value& found = value(arg);
   if (found.type == Value::Type::Double && std::abs(found.real) <= INT32_MAX && found.real == std::trunc(found.real)) {
     return static_cast<int64_t>(found.real);
@@ -142,7 +168,7 @@ int64_t OpContext::integer(int arg) {
 
 double OpContext::real(int arg) {
   const Value& found = value(arg);
-  return found.type == Value::Type::Double ? found.real : static_cast<double>(integer(arg));
+  return found.type == Value::Type::Double ? found.real : static_cast<double>(long_integer(arg));
 }
 
 std::string_view OpContext::text(int arg) {
@@ -177,6 +203,9 @@ std::vector<int64_t> OpContext::integers(int arg) {
       fail("argument %d is %s, expected a list of integers", arg, name_of(found.type));
   }
   check(all.size() <= 64, "argument %d has %zu items, expected at most 64", arg, all.size());
+  for (const int64_t number : all) {
+    in_32_bits(number);
+  }
   return failed() ? std::vector<int64_t>() : all;
 }
 
@@ -245,15 +274,9 @@ void OpContext::resize(Tensor& tensor, const Sizes& sizes) {
   if (failed()) {
     return;
   }
-  bool fits = sizes.size() <= 8;
-  int64_t count = 1;
-  for (size_t i = 0; fits && i < sizes.size(); ++i) {
-    fits = sizes[i] >= 0 && (sizes[i] == 0 || count <= (int64_t{1} << 32) / sizes[i]);
-    count *= fits ? sizes[i] : 1;
-  }
-  if (check(fits && count <= tensor.capacity,
-            "its result has %" PRId64 " elements in %zu dimensions, the payload has room for %" PRId64, count,
-            sizes.size(), tensor.capacity)) {
+  if (check(sizes.size() <= 8 && fit_tensor(sizes) && count_of(sizes) <= tensor.capacity,
+            "its result has the sizes %s, the payload has room for %" PRId64 " elements", text_of(sizes).c_str(),
+            tensor.capacity)) {
     tensor.sizes = sizes;
   }
 }
@@ -261,7 +284,8 @@ void OpContext::resize(Tensor& tensor, const Sizes& sizes) {
 Tensor& OpContext::scratch(int number, Kind kind, const Sizes& sizes, int64_t capacity) {
   capacity = std::max(capacity, count_of(sizes));
   auto& all = graph_.scratch_;
-  if (failed() || !check(capacity <= int64_t{1} << 30, "it needs %" PRId64 " elements of temporary memory", capacity)) {
+  if (failed() || !check(capacity <= kMostElements && fit_tensor(sizes),
+                         "it needs %" PRId64 " elements of temporary memory", capacity)) {
     return nothing_;
   }
   if (all.size() <= static_cast<size_t>(number)) {

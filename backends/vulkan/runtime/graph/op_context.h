@@ -67,15 +67,17 @@ class OpContext final {
   Tensor& result() { return tensor(num_args() - 1); }
   /// Null if the argument is Null.
   Tensor* optional_tensor(int arg) { return is_null(arg) ? nullptr : &tensor(arg); }
-  /// An Int, Bool or SymInt.
+  /// An Int, Bool or SymInt of at most 32 bits, so that products with sizes fit 64.
   int64_t integer(int arg);
+  /// The same of any size.
+  int64_t long_integer(int arg);
   int64_t integer(int arg, int64_t if_null) { return is_null(arg) ? if_null : integer(arg); }
   /// A number of any kind.
   double real(int arg);
   double real(int arg, double if_null) { return is_null(arg) ? if_null : real(arg); }
   bool boolean(int arg) { return integer(arg) != 0; }
   std::string_view text(int arg);
-  /// Integers, symbolic ones too. Null is an empty list, and one number a list of one.
+  /// Integers of at most 32 bits, symbolic ones too. Null is an empty list, and one number a list of one.
   std::vector<int64_t> integers(int arg);
   std::vector<double> reals(int arg);
   /// The tensors of a list of values; null ones are null pointers.
@@ -144,6 +146,7 @@ class OpContext final {
 
  private:
   Value& value(int arg);
+  int64_t in_32_bits(int64_t number);
 
   Graph& graph_;
   const Graph::Call& call_;

@@ -32,8 +32,14 @@ constexpr bool is_floating(VkDataType dtype) {
 /// Bytes of an element in the program.
 uint64_t stored_bytes(VkDataType dtype);
 
-/// Product of sizes, which must have been checked when they came from outside.
+/// The most elements of a tensor, also with 1 for sizes of 0: kernels count with 32 bits, and products of two such
+/// numbers fit 64.
+constexpr int64_t kMostElements = int64_t{1} << 30;
+
+/// Product of sizes; 2^62 if it is more.
 int64_t count_of(const Sizes& sizes);
+/// Whether sizes are those of a tensor with at most kMostElements.
+bool fit_tensor(const Sizes& sizes);
 
 /// Such as [2, 3].
 std::string text_of(const Sizes& sizes);

@@ -167,7 +167,7 @@ void slice(OpContext& c) {
   const int dim = c.num_args() > 2 && !c.is_null(1) ? c.dim(1, rank) : 0;
   const int64_t length = in.size(dim);
   const auto bound = [&](int arg, int64_t missing) {
-    const int64_t value = c.num_args() > arg + 1 ? c.integer(arg, missing) : missing;
+    const int64_t value = c.num_args() > arg + 1 && !c.is_null(arg) ? c.long_integer(arg) : missing;
     return std::min(std::max<int64_t>(value < 0 ? value + length : value, 0), length);
   };
   const int64_t start = bound(2, 0);

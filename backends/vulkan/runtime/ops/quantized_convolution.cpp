@@ -77,6 +77,9 @@ void convolution(OpContext& c) {
   } else {
     s.window.size_results(c, false);
   }
+  if (c.failed()) {
+    return;
+  }
   s.batch = x.size(0);
   s.in_channels = x.size(1) / s.groups;
   const int64_t area = s.window.kernel_h * s.window.kernel_w;

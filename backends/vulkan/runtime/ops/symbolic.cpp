@@ -15,8 +15,8 @@ enum class Symbolic { Add, Sub, Mul, FloorDiv, Mod, Lt, Gt, Ge, Le, Eq, Ne, Max,
 
 template <Symbolic kOp>
 void compute(OpContext& c) {
-  const int64_t a = c.integer(0);
-  const int64_t b = c.integer(1);
+  const int64_t a = c.long_integer(0);
+  const int64_t b = c.long_integer(1);
   int64_t result = 0;
   bool overflows = false;
   switch (kOp) {
@@ -32,8 +32,9 @@ void compute(OpContext& c) {
     case Symbolic::FloorDiv:
     case Symbolic::Mod:
       if (c.check(b != 0 && !(b == -1 && a == INT64_MIN), "division of %" PRId64 " by %" PRId64, a, b)) {
-        const int64_t rest = a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b;
-        result = kOp == Symbolic::Mod ? rest : (a - rest) / b;
+        // The quotient is rounded down.
+        const bool is_above = a % b != 0 && (a % b < 0) != (b < 0);
+        result = kOp == Symbolic::Mod ? a % b + (is_above ? b : 0) : a / b - (is_above ? 1 : 0);
       }
       break;
     case Symbolic::Lt:

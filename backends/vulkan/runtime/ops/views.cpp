@@ -14,6 +14,9 @@ constexpr size_t kCopyDims = 12;
 
 std::vector<int64_t> strides_of(const Sizes& sizes) {
   std::vector<int64_t> strides(sizes.size());
+  if (!fit_tensor(sizes)) {
+    return strides;
+  }
   int64_t stride = 1;
   for (size_t d = sizes.size(); d-- > 0;) {
     strides[d] = stride;
@@ -53,6 +56,9 @@ Sizes broadcast_sizes(OpContext& context, const Sizes& a, const Sizes& b) {
 }
 
 void merge_dims(Sizes& sizes, std::initializer_list<std::vector<int64_t>*> strides) {
+  if (!fit_tensor(sizes)) {
+    return;
+  }
   size_t kept = 0;
   for (size_t d = 0; d < sizes.size(); ++d) {
     bool merges = kept > 0;
@@ -98,6 +104,9 @@ void copy_view(OpContext& context, Tensor& out, View to, Tensor& in, View from, 
   if (context.failed() || count == 0) {
     return;
   }
+  if (!context.check(fit_tensor(sizes), "it copies %s elements", text_of(sizes).c_str())) {
+    return;
+  }
   merge_dims(sizes, {&to.strides, &from.strides});
   if (!context.check(sizes.size() <= kCopyDims, "it has %zu dimensions, expected at most %zu", sizes.size(),
                      kCopyDims)) {
@@ -108,7 +117,11 @@ void copy_view(OpContext& context, Tensor& out, View to, Tensor& in, View from, 
     int64_t low = view.offset;
     int64_t high = view.offset;
     for (size_t d = 0; d < sizes.size(); ++d) {
-      (view.strides[d] < 0 ? low : high) += view.strides[d] * (sizes[d] - 1);
+      int64_t& end = view.strides[d] < 0 ? low : high;
+      int64_t reach = 0;
+      if (__builtin_mul_overflow(view.strides[d], sizes[d] - 1, &reach) || __builtin_add_overflow(end, reach, &end)) {
+        return false;
+      }
     }
     return low >= 0 && high < std::max<int64_t>(tensor.capacity, 1);
   };

@@ -56,6 +56,9 @@ void Window::size_results(OpContext& c, bool is_ceil) {
 }
 
 void Window::size_transposed(OpContext& c, int64_t extra_h, int64_t extra_w) {
+  if (c.failed()) {
+    return;
+  }
   out_h = (in_h - 1) * stride_h - 2 * pad_h + dilation_h * (kernel_h - 1) + extra_h + 1;
   out_w = (in_w - 1) * stride_w - 2 * pad_w + dilation_w * (kernel_w - 1) + extra_w + 1;
   c.check(extra_h >= 0 && extra_w >= 0 && extra_h < kMostSteps && extra_w < kMostSteps && out_h > 0 && out_w > 0,
@@ -190,7 +193,9 @@ void resize(OpContext& c) {
   for (size_t d = 0; d < 2; ++d) {
     const bool has_factor = factors.size() == 2;
     if (has_factor) {
-      c.check(factors[d] > 1.0 / 65536 && factors[d] < 65536, "the factor %g", factors[d]);
+      if (!c.check(factors[d] > 1.0 / 65536 && factors[d] < 65536, "the factor %g", factors[d])) {
+        return;
+      }
     }
     const int64_t out_size = size.size() == 2 ? size[d] : static_cast<int64_t>(static_cast<double>(in[d]) * factors[d]);
     c.check(out_size > 0 && in[d] > 0, "a size of %" PRId64, out_size);
