@@ -56,4 +56,4 @@ def test_transformers_of_full_size(name: str) -> None:
     assert len(lowered.payloads) == 1
     with torch.no_grad():
         expected, theirs, (ours,) = model(*inputs), converted(*inputs), lowered.run(*inputs)
-    assert (ours - expected).norm() <= 1.25 * (theirs - expected).norm() < 0.5 * expected.norm()
+    assert (ours - expected).norm() <= 1.25 * (theirs - expected).norm() < 0.6 * expected.norm()

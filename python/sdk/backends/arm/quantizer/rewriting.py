@@ -207,8 +207,31 @@ def _fill(place: _Place) -> Node | None:
 
 
 def _nothing(place: _Place) -> Node | None:
-    """Copies, and dropout that drops nothing."""
-    return None if place.arguments.get("train") else place.node.all_input_nodes[0]
+    """Copies, if nothing is written to them or to what they copy, and dropout that drops nothing."""
+    source = base = place.node.all_input_nodes[0]
+    while _is_view(base):
+        base = base.all_input_nodes[0]
+    if place.arguments.get("train") or _is_written(base) or _is_written(place.node):
+        return None
+    return source
+
+
+def _is_view(node: Node) -> bool:
+    target = node.target
+    if not isinstance(target, torch._ops.OpOverload):
+        return False
+    return not target._schema.is_mutable and any(result.alias_info for result in target._schema.returns)
+
+
+def _is_written(node: Node) -> bool:
+    """Whether an operator writes to a tensor or to a view of it."""
+    for user in node.users:
+        target = user.target
+        if isinstance(target, torch._ops.OpOverload) and target._schema.is_mutable and user.args[0] is node:
+            return True
+        if _is_view(user) and _is_written(user):
+            return True
+    return False
 
 
 def _is_float(node: Node) -> bool:

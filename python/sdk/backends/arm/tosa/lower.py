@@ -150,8 +150,8 @@ def examine(
         return Examined(None if within else "what reads it is not quantised", True)
     partition = _Partition(program, Builder(specification), custom, {}, known)
     try:
-        _check_floats(node, specification)
         results = partition.result(node)
+        _check_floats(node, specification)
     except UnsupportedError as error:
         return Examined(str(error))
     if not isinstance(results, list):
@@ -167,7 +167,7 @@ def _check_floats(node: Node, specification: TosaSpecification) -> None:
     """A move of floats is no operator of TOSA if only the layout changes, and yet no integer."""
     value = node.meta.get("val")
     if isinstance(value, torch.Tensor) and value.is_floating_point() and not specification.support_float():
-        raise UnsupportedError(f"its result is {str(value.dtype)[6:]}, and {specification} has no floats (+FP)")
+        raise UnsupportedError(f"it moves {str(value.dtype)[6:]}, and {specification} has no floats (+FP)")
 
 
 def _input(builder: Builder, node: Node) -> Placed:
