@@ -211,7 +211,8 @@ Error Graph::give_memory(Tensor& tensor) {
     const VkDataType dtype = tensor.dtype;
     const Kind kind = tensor.kind;
     const size_t count = static_cast<size_t>(tensor.capacity);
-    const std::string tag = (tensor.is_state ? "state/" : "plain/") + std::string(name_of(dtype)) + name_of(kind);
+    // Several tensors may be the beginning of one constant.
+    const std::string tag = "plain/" + std::to_string(count) + name_of(dtype) + name_of(kind);
     const auto pack = [&](const uint8_t* data) {
       std::vector<uint8_t> image(count * bytes_of(kind));
       copy_to_kind(data, dtype, count, kind, image.data());

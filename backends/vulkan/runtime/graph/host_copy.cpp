@@ -103,13 +103,17 @@ ScalarType scalar_type_of(VkDataType dtype) {
   }
 }
 
-/// Element `index`. Any byte but 0 is true, whoever wrote it.
+/// Element `index`, at any address, because constants lie at any byte of a payload. Any byte but 0 is true, whoever
+/// wrote it.
 template <typename T>
 T element_at(const void* data, int64_t index) {
+  const uint8_t* at = static_cast<const uint8_t*>(data) + index * static_cast<int64_t>(sizeof(T));
   if constexpr (std::is_same_v<T, bool>) {
-    return static_cast<const uint8_t*>(data)[index] != 0;
+    return *at != 0;
   } else {
-    return static_cast<const T*>(data)[index];
+    T element;
+    std::memcpy(&element, at, sizeof(T));
+    return element;
   }
 }
 

@@ -270,8 +270,25 @@ int64_t OpContext::host_element(int arg, int64_t index) {
   return 0;
 }
 
+int OpContext::num_uses(const Tensor& tensor) const {
+  int uses = 0;
+  for (const int id : call_.args) {
+    const Value& found = graph_.values_[static_cast<size_t>(id)];
+    uses += found.tensor.get() == &tensor ? 1 : 0;
+    if (found.type == Value::Type::Values) {
+      for (const int64_t item : found.integers) {
+        uses += graph_.values_[static_cast<size_t>(item)].tensor.get() == &tensor ? 1 : 0;
+      }
+    }
+  }
+  return uses;
+}
+
 void OpContext::resize(Tensor& tensor, const Sizes& sizes) {
-  if (failed()) {
+  // An operator may have computed with the sizes of its arguments.
+  if (failed() || tensor.sizes == sizes ||
+      !check(num_uses(tensor) <= 1, "its result of sizes %s is also its argument of sizes %s", text_of(sizes).c_str(),
+             text_of(tensor.sizes).c_str())) {
     return;
   }
   if (check(sizes.size() <= 8 && fit_tensor(sizes) && count_of(sizes) <= tensor.capacity,

@@ -147,6 +147,8 @@ class OpContext final {
  private:
   Value& value(int arg);
   int64_t in_32_bits(int64_t number);
+  /// How often a tensor is among the arguments and their items, the result included.
+  int num_uses(const Tensor& tensor) const;
 
   Graph& graph_;
   const Graph::Call& call_;
