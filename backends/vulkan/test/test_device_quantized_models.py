@@ -14,10 +14,12 @@ from torch import nn
 
 pytest.importorskip("torchao")
 import lowered
+from examples.mobilenet_v2.model import mobilenet_v2
 from torchao.quantization.granularity import PerAxis, PerGroup
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
 
+from bench.models import resnet18
 from sdk.backends.vulkan.quantizer.vulkan_quantizer import VulkanQuantizer
 from sdk.backends.vulkan.quantizer.vulkan_quantizer import get_symmetric_quantization_config as linear_config
 from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
@@ -135,6 +137,43 @@ def test_static_int8(by_channel: bool, compat: str | None) -> None:
     assert "aten.convolution.default" not in called and "aten.linear.default" not in called
     # A step of the result is 1 / 255 of its range; sums in another order move single roundings by one step.
     check(edge, model, *images, tolerance=3 / 255)
+
+
+def decibels(found: torch.Tensor, expected: torch.Tensor) -> float:
+    """The signal of `expected` over the difference from it."""
+    return float(20 * torch.log10(expected.norm() / (found - expected).norm()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mobilenet_v2", "resnet18"])
+def test_static_int8_of_full_size(name: str) -> None:
+    """VK-03, VK-19: all convolutions in int8, and the sums between them. A number that eager rounds up and the device
+    down is a whole step, and changes all that follows: the device is as near to eager as eager is to itself with an
+    input that is one millionth larger."""
+    torch.manual_seed(0)
+    model = mobilenet_v2() if name == "mobilenet_v2" else resnet18()[0]
+    images = [(numbers(1, 3, 224, 224, seed=seed),) for seed in range(2)]
+    # Batch norms get the statistics of these images, so that numbers stay in proportion through all layers.
+    for norm in (module for module in model.modules() if isinstance(module, nn.BatchNorm2d)):
+        norm.momentum = 1.0
+    model.train()(torch.cat([x for (x,) in images]))
+    model.eval()
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
+    prepared = prepare_pt2e(torch.export.export(model, images[0]).module(), quantizer)
+    for inputs in images:
+        prepared(*inputs)
+    quantized = convert_pt2e(prepared)
+    edge = lowered.lower_program(torch.export.export(quantized, images[0]))
+    called = lowered.names(edge)
+    assert "aten.convolution.default" not in called and "aten.linear.default" not in called
+    assert not lowered.left(edge)
+    program = DeviceProgram(edge.to_executorch().buffer)
+    for (x,) in images:
+        with torch.no_grad():
+            expected, near, exact = quantized(x), quantized(x * (1 + 1e-6)), model(x)
+        found = program.loaded.forward([x])[0]
+        assert decibels(found, expected) > decibels(near, expected) - 6
+        assert decibels(found, exact) > decibels(expected, exact) - 2
 
 
 def test_quantised_table() -> None:
