@@ -32,6 +32,46 @@ def test_convolutions(name: str) -> None:
         assert_close(lowered.run(*method.calls[0]), method.module(*method.calls[0]))
 
 
+def _with_norm(convolution: nn.Module) -> nn.Module:
+    norm = nn.BatchNorm2d(8)
+    with torch.no_grad():
+        for tensor in (norm.running_mean, norm.running_var, norm.weight, norm.bias):
+            tensor.copy_(torch.linspace(0.5, 2.0, 8))
+    return nn.Sequential(convolution, norm).eval()
+
+
+class _Both(nn.Module):
+    """Reads what the convolution gives, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution, self.norm = _with_norm(nn.Conv2d(4, 8, 3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.convolution(x)
+        return self.norm(y) + y
+
+
+@pytest.mark.parametrize(
+    ("model", "is_folded"),
+    [
+        (_with_norm(nn.Conv2d(4, 8, 3)), True),
+        (_with_norm(nn.Conv2d(4, 8, 3, bias=False)), True),
+        (_with_norm(nn.Conv2d(4, 8, 3, groups=4)), True),
+        (_with_norm(nn.ConvTranspose2d(4, 8, 3, 2)), True),
+        (_with_norm(nn.Conv2d(4, 8, 3, groups=2)), False),
+        (_Both(), False),
+    ],
+    ids=["with a bias", "without a bias", "depthwise", "transposed", "in groups", "read elsewhere"],
+)
+def test_norms_are_weights_of_convolutions(model: nn.Module, is_folded: bool) -> None:
+    x = torch.randn(2, 4, 9, 11)
+    lowered = lower(model, (x,))
+    assert (lowered.operators["MUL"] == 0) == is_folded
+    with torch.no_grad():
+        assert_close(lowered.run(x), model(x))
+
+
 def test_a_vision_transformer() -> None:
     """Attention, with layer norms."""
     method = CASES["vit"]().methods["forward"]

@@ -105,6 +105,13 @@ class Graph:
         self._operators.append((op, attributes, list(inputs), [result], self.location))
         return result
 
+    def producer(self, value: Value) -> tuple[Op, dict[str, Any], list[Value | Shape]] | None:
+        """The operator that computes a tensor, with its attributes and operands; None for inputs and constants."""
+        for op, attributes, inputs, outputs, _ in reversed(self._operators):
+            if any(output is value for output in outputs):
+                return op, attributes, inputs
+        return None
+
     def count(self) -> Counter[str]:
         """How many operators the file has of each kind, without constants."""
         return Counter(operator[0].name for operator in self._live_operators())

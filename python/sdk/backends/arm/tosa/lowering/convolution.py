@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.lowering.call import Call, Placed
 from sdk.backends.arm.tosa.lowering.registry import lowers
 from sdk.backends.arm.tosa.lowering.windows import MOST, channels_last, fitted, windows
-from sdk.backends.arm.tosa.schema import Op
+from sdk.backends.arm.tosa.schema import DType, Op
 from sdk.backends.arm.tosa.types import FLOATS
+
+_CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D")
 
 
 @lowers("aten.convolution.default")
@@ -63,6 +66,24 @@ def _direct(call: Call, value: Value) -> Value:
         weight,
         lambda part, each, bias, size: _emit(call, name, part, each, bias, (*shape[:-1], size), attributes),
     )
+
+
+def scaled(b: Builder, sums: Value, factor: np.ndarray, summand: np.ndarray) -> Value | None:
+    """The sums of a convolution of float32 times a factor plus a summand for each of its channels, as a convolution
+    with other weights, computed in float64; None for what is no such convolution, or whose weights are not known."""
+    found = b.producer(sums)
+    if found is None or found[0].name not in _CONVOLUTIONS or sums.dtype != DType.FP32:
+        return None
+    op, attributes, (value, weight, bias, *zeros) = found
+    assert isinstance(weight, Value) and isinstance(bias, Value)
+    if weight.constant is None or bias.constant is None:
+        return None
+    channels_first = factor.reshape(-1, *(1,) * (weight.rank - 1))
+    shaped = factor.reshape(weight.shape[2:]) if op.name == "DEPTHWISE_CONV2D" else channels_first
+    weights = (weight.constant * shaped).astype(np.float32)
+    biases = (np.broadcast_to(bias.constant.reshape(-1), factor.shape) * factor + summand).astype(np.float32)
+    constants = [b.constant(each, DType.FP32) for each in (weights, biases)]
+    return b.emit(op, [value, *constants, *zeros], sums.shape, sums.dtype, **attributes)
 
 
 def _transposed(call: Call, value: Value) -> Value:

@@ -11,6 +11,7 @@ import numpy as np
 from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.lowering.call import Call, Placed
+from sdk.backends.arm.tosa.lowering.convolution import scaled
 from sdk.backends.arm.tosa.lowering.registry import lowers
 from sdk.backends.arm.tosa.schema import DType
 
@@ -52,6 +53,10 @@ def batch_norm(call: Call) -> list[Placed]:
     exact = {name: array.astype(np.float64) for name, array in known.items()}
     factor = exact.get("weight", 1) / np.sqrt(exact["running_var"] + call["eps"])
     summand = exact.get("bias", 0) - exact["running_mean"] * factor
+    alone = len(call["input"].users) == 1 and axis == source.value.rank - 1
+    folded = scaled(b, source.value, factor, summand) if alone else None
+    if folded is not None:
+        return [Placed(folded, source.order)]
     scale, offset = (b.constant(each.reshape(shape).astype(np.float32), DType.FP32) for each in (factor, summand))
     return [Placed(b.add(b.mul(value, scale), offset), source.order)]
 
