@@ -23,9 +23,10 @@ function(executorch_objc_headers variable folder)
     file(CONFIGURE OUTPUT "${headers}/objc/${name}" CONTENT "#pragma GCC system_header\n${text}" @ONLY)
   endforeach()
   file(CONFIGURE OUTPUT "${headers}/objc/blocks_runtime.h" CONTENT "" @ONLY)
-  # With -I they precede those of other systems, which have some of the same names.
+  # With -I they precede those of other systems, which have some of the same names. Apple's header of objects that C has, too, is
+  # read as C: its classes are not GNUstep's.
   set(${variable} "-I${headers}" -isystem "${GNUSTEP_INCLUDE_DIR}" "-I${folder}" -DGNUSTEP
-    -DGNUSTEP_BASE_LIBRARY=1 PARENT_SCOPE)
+    -DGNUSTEP_BASE_LIBRARY=1 -DOS_OBJECT_HAVE_OBJC_SUPPORT=0 PARENT_SCOPE)
 endfunction()
 
 # executorch_objc_gnustep(variable libraries [option...]): these compile options with those to run Objective-C here, and the

@@ -215,6 +215,9 @@ def windows() -> Iterator[Call]:
     yield Call("aten.constant_pad_nd.default", (floats(2, 3, 4, 5), [1, 1], float("-inf")))
     yield Call("aten.constant_pad_nd.default", (integers(3, 4), [1, 1], 7))
     yield Call("aten.constant_pad_nd.default", (floats(3, 4), [1, 1]), original=False)
+    for kind in ("reflection", "replication"):
+        for shape, pad in (((2, 4, 5), [3, 2]), ((2, 3, 4, 5), [3, 2, 0, 2]), ((2, 2, 3, 4, 5), [3, 2, 0, 2, 1, -1])):
+            yield Call(f"aten.{kind}_pad{len(pad) // 2}d.default", (floats(*shape), pad), original=False)
 
 
 def matrices() -> Iterator[Call]:

@@ -11,10 +11,12 @@ from sdk.backends.apple.mps.operators.node_visitor import (
     arguments,
     dtype_of,
     is_exact,
+    operator_name,
     register_node_visitor,
+    shape_of,
 )
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
-from sdk.backends.apple.mps.serialization.shape_nodes import MPSConstantPadND
+from sdk.backends.apple.mps.serialization.shape_nodes import MPSConstantPadND, MPSIndexSelect
 
 _MOST_DIMENSIONS = 3
 
@@ -42,3 +44,35 @@ class ConstantPadNDVisitor(NodeVisitor):
         pad = [int(size) for size in given["pad"]]
         number = float(torch.tensor(float(given["value"]), dtype=torch.float64).to(torch.float32))
         self.add(MPSConstantPadND(value, self.define_tensor(node, mps_graph), pad, number), mps_graph)
+
+
+@register_node_visitor
+class EdgePadVisitor(NodeVisitor):
+    """Padding with elements of the operand, as reads at positions that are constants: dimension by dimension."""
+
+    target = tuple(f"aten.{kind}_pad{rank}d.default" for kind in ("reflection", "replication") for rank in (1, 2, 3))
+
+    def refusal(self, node: Node) -> str | None:
+        if any(isinstance(size, Node) for size in arguments(node)["padding"]):
+            return "MPS pads by sizes that are known"
+        return "MPS does not pad bool" if dtype_of(node) == torch.bool else None
+
+    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+        given = arguments(node)
+        value, sizes = self.define_tensor(given["self"], mps_graph), shape_of(given["self"])
+        padding = [int(size) for size in given["padding"]]  # of the last dimension first: before and after it
+        for number in range(len(padding) // 2):
+            dim, size = len(sizes) - 1 - number, sizes[-1 - number]
+            positions = torch.arange(-padding[2 * number], size + padding[2 * number + 1], dtype=torch.int32)
+            if "reflection" in operator_name(node.target):
+                positions = size - 1 - (size - 1 - positions.abs()).abs()
+            else:
+                positions = positions.clamp(0, size - 1)
+            sizes[dim] = len(positions)
+            is_last = number == len(padding) // 2 - 1
+            made = (
+                self.define_tensor(node, mps_graph) if is_last else self.define_value(dtype_of(node), sizes, mps_graph)
+            )
+            key = ("positions", tuple(positions.tolist()))
+            self.add(MPSIndexSelect(value, made, dim, self.define_constant(positions, mps_graph, key)), mps_graph)
+            value = made
