@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes and reads payloads for MPS with the original, in its own environment.
 
-Usage: ``python oracle_mps.py DIRECTORY lower|read|names|models|tests...``
+Usage: ``python oracle_mps.py DIRECTORY lower|read|names|models|models_fp16|tests...``
 
 ``lower`` writes the payloads of the calls of ``mps_cases``, ``CALL.PRECISION.mps``; one that fails becomes the text
 ``CALL.PRECISION.error.txt``. ``read`` reads ``*.payload`` with the original's schema and writes ``*.json``. ``names``
-writes the names of the original's operators to ``names.json``. ``models`` lowers ``*.pt2`` and writes ``*.pte``.
-``tests`` lowers the models of few of the original's own tests, into the folder ``tests`` (oracle_mps_cases.py).
+writes the names of the original's operators to ``names.json``. ``models`` lowers ``*.pt2`` and writes ``*.pte``,
+``models_fp16`` in float16 only. ``tests`` lowers the models of few of the original's own tests, into the folder
+``tests`` (oracle_mps_cases.py).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import traceback
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +95,7 @@ def names(directory: Path) -> None:
     (directory / "names.json").write_text(json.dumps(sorted(node_visitor._node_visitor_dict)))
 
 
-def models(directory: Path) -> None:
+def models(directory: Path, precisions: Sequence[bool] = (False, True)) -> None:
     from executorch.backends.apple.mps.operators.node_visitor import NodeVisitor
     from executorch.backends.apple.mps.partition import MPSPartitioner
     from executorch.exir import to_edge
@@ -101,7 +103,7 @@ def models(directory: Path) -> None:
 
     _backend()
     for file in sorted(directory.glob("*.pt2")):
-        for use_fp16 in (False, True):
+        for use_fp16 in precisions:
             name = f"{file.stem}.{'fp16' if use_fp16 else 'fp32'}"
             try:
                 NodeVisitor._tensor_to_id = {}
@@ -110,6 +112,10 @@ def models(directory: Path) -> None:
                 (directory / f"{name}.pte").write_bytes(edge.to_executorch().buffer)
             except Exception:
                 (directory / f"{name}.error.txt").write_text(traceback.format_exc())
+
+
+def models_fp16(directory: Path) -> None:
+    models(directory, [True])
 
 
 def tests(directory: Path) -> None:
@@ -122,4 +128,4 @@ def tests(directory: Path) -> None:
 if __name__ == "__main__":
     with torch.no_grad():
         for command in sys.argv[2:]:
-            {"lower": lower, "read": read, "names": names, "models": models, "tests": tests}[command](Path(sys.argv[1]))
+            globals()[command](Path(sys.argv[1]))
