@@ -20,6 +20,7 @@ class OriginalEngine(PteEngine):
         self.delegates = name != "original"
         self.backend = name.partition("-")[2]
         self.int8 = is_int8(name)
+        self.has_states = False
 
     def partitioners(self) -> list[Any]:
         if not self.delegates:
@@ -27,9 +28,20 @@ class OriginalEngine(PteEngine):
         if self.backend in ("openvino", "vgf"):
             return [getattr(original_lowering, f"{self.backend}_partitioner")()]
         if self.backend == "coreml":
-            return [importlib.import_module("executorch.backends.apple.coreml.partition").CoreMLPartitioner()]
+            return [self.core_ml_partitioner()]
         module = importlib.import_module("executorch.backends.xnnpack.partition.xnnpack_partitioner")
         return [module.XnnpackPartitioner()]
+
+    def core_ml_partitioner(self) -> Any:
+        """The default one, and for models with states one with a target that has them, which it does not choose."""
+        partition = importlib.import_module("executorch.backends.apple.coreml.partition")
+        if not self.has_states:
+            return partition.CoreMLPartitioner()
+        backend = importlib.import_module("executorch.backends.apple.coreml.compiler").CoreMLBackend
+        target = importlib.import_module("coremltools").target.iOS18
+        return partition.CoreMLPartitioner(
+            compile_specs=backend.generate_compile_specs(minimum_deployment_target=target)
+        )
 
     def quantizer(self) -> Any:
         if not self.int8:
@@ -42,6 +54,7 @@ class OriginalEngine(PteEngine):
         return super().capture(spec)
 
     def to_edge(self, exported: Any) -> Any:
+        self.has_states = any(_writes_to_input(node) for node in exported.graph.nodes)
         try:
             return super().to_edge(exported)
         except Exception:
@@ -53,6 +66,14 @@ class OriginalEngine(PteEngine):
 
             model, inputs = load_model(self.spec)
             return super().to_edge(torch.export.export(fuse(model), inputs, strict=False))
+
+
+def _writes_to_input(node: Any) -> bool:
+    """Whether a call changes an input of the graph, such as a buffer."""
+    schema = getattr(node.target, "_schema", None)
+    if node.op != "call_function" or schema is None or not schema.is_mutable:
+        return False
+    return getattr(node.args[0], "op", "") == "placeholder"
 
 
 DECLARATION = Declaration(
