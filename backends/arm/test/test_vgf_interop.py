@@ -15,6 +15,7 @@ from arm_lowering import BOTH, assert_close
 from test_tosa_integers import FUNCTIONS, MODULES, quantized
 from torch import nn
 
+from bench.models import MODELS
 from bench.worker import load_model
 from interop.exchange import Exchanged, exchange
 from interop.operator_calls import FAMILIES, Several
@@ -107,3 +108,10 @@ def test_integer_operators(exchanged: Callable[..., list[Exchanged]]) -> None:
     calls = [*((module, (shape,)) for module, shape in MODULES.values()), *FUNCTIONS.values()]
     for each in exchanged({"operators": _several(calls)}, _quantize):
         _check_integers(each)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["MobileNetV2"])
+def test_models_of_full_size(name: str, exchanged: Callable[..., list[Exchanged]]) -> None:
+    (each,) = exchanged({name: load_model(MODELS[name])})
+    _check_floats(each)
