@@ -58,4 +58,4 @@ def test_work_within_work() -> None:
     except subprocess.TimeoutExpired as hang:
         pytest.fail(f"threads wait for each other; the last of these did not end: {hang.stdout!r}")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.split() == "1 threads 2 threads 3 threads 8 threads".split()
+    assert done.stdout == "1 threads\n2 threads\n3 threads\n8 threads\n"

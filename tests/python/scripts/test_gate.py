@@ -81,9 +81,11 @@ step_six() { :; }
 
 
 def test_a_failed_step_shows_its_errors_however_much_follows(tree: Path) -> None:
-    step = 'gate_step long 1\nstep_long() { echo "Test.swift:9: error: first failed"; seq 1000; echo "9 passed"; return 1; }\n'
-    gate = tree / "backends/demo/gate.sh"
-    gate.write_text(STEPS + step)
+    step = """
+gate_step long 1
+step_long() { echo "Test.swift:9: error: first failed"; seq 1000; echo "9 passed"; return 1; }
+"""
+    (tree / "backends/demo/gate.sh").write_text(STEPS + step)
     shown = run(tree, "long").stdout
     assert re.search(r"Errors in \S*long\.log.*\n\s+1:Test\.swift:9: error: first failed\n", shown), shown
     assert re.search(r"The end of \S*long\.log:\n\s+972\n", shown), shown
