@@ -111,7 +111,7 @@ def test_integer_operators(exchanged: Callable[..., list[Exchanged]]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["MobileNetV2"])
+@pytest.mark.parametrize("name", ["MobileNetV2", "ResNet18"])
 def test_models_of_full_size(name: str, exchanged: Callable[..., list[Exchanged]]) -> None:
     (each,) = exchanged({name: load_model(MODELS[name])})
     _check_floats(each)
