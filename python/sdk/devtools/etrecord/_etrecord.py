@@ -100,7 +100,8 @@ def _program(name: str, members: dict[str, bytes]) -> ExportedProgram:
     missing = [name + part for part in PARTS if name + part not in members]
     if missing:
         raise RuntimeError(f"the ETRecord has {name!r} but no {missing[0]!r}: the file is damaged")
-    # They import torch._dynamo, which takes as long as all else; a command that reads no program does not need it.
+    # Both modules import torch._dynamo, which takes as long as all other imports together. Commands that read no
+    # program do not need it.
     from torch._export.serde.serialize import SerializedArtifact
 
     from sdk.exir.serde.serialize import deserialize
