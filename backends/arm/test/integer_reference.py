@@ -60,6 +60,8 @@ def apply_scale(value: np.ndarray, multiplier: Any, shift: Any) -> np.ndarray:
 
 def _rescale(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.ndarray:
     value, multiplier, shift, zero_point, result_zero_point = operands
+    if operator.attribute.scale32:
+        assert (np.abs(value - zero_point) < np.int64(1) << (np.asarray(shift) - 1)).all(), "beyond RESCALE's operands"
     scaled = apply_scale(value - zero_point, multiplier, shift) + result_zero_point
     return np.clip(scaled, *_LIMITS[dtype])
 
@@ -162,6 +164,15 @@ def _gather(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.nda
     return np.stack([rows[chosen] for rows, chosen in zip(values, indices, strict=True)])
 
 
+def _scatter(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.ndarray:
+    values, indices, rows = operands
+    result = values.copy()
+    for batch, chosen in enumerate(indices):
+        assert np.unique(chosen).size == chosen.size
+        result[batch, chosen] = rows[batch]
+    return result
+
+
 def _table(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.ndarray:
     value, table = operands
     if dtype == DType.INT8:
@@ -209,6 +220,7 @@ def _argmax(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.nda
 
 
 _OPERATORS: dict[str, Any] = {
+    "ABS": lambda operator, given, dtype: np.abs(given[0]),
     "ARGMAX": _argmax,
     "ARITHMETIC_RIGHT_SHIFT": lambda operator, given, dtype: given[0] >> given[1],
     "CAST": lambda operator, given, dtype: given[0],  # to a wider type
@@ -226,6 +238,7 @@ _OPERATORS: dict[str, Any] = {
     "GREATER_EQUAL": lambda operator, given, dtype: given[0] >= given[1],
     "IDENTITY": lambda operator, given, dtype: given[0],
     "LOGICAL_NOT": lambda operator, given, dtype: ~np.asarray(given[0], bool),
+    "LOGICAL_OR": lambda operator, given, dtype: np.logical_or(given[0], given[1]),
     "MATMUL": _matmul,
     "MAXIMUM": lambda operator, given, dtype: np.maximum(given[0], given[1]),
     "MAX_POOL2D": _max_pool2d,
@@ -234,6 +247,7 @@ _OPERATORS: dict[str, Any] = {
     "PAD": lambda operator, given, dtype: np.pad(
         given[0], np.reshape(given[1], (-1, 2)), constant_values=int(given[2][0])
     ),
+    "REDUCE_ANY": lambda operator, given, dtype: np.asarray(given[0], bool).any(operator.attribute.axis, keepdims=True),
     "REDUCE_MAX": lambda operator, given, dtype: given[0].max(operator.attribute.axis, keepdims=True),
     "REDUCE_MIN": lambda operator, given, dtype: given[0].min(operator.attribute.axis, keepdims=True),
     "REDUCE_SUM": lambda operator, given, dtype: given[0].sum(operator.attribute.axis, keepdims=True),
@@ -241,6 +255,7 @@ _OPERATORS: dict[str, Any] = {
     "RESHAPE": lambda operator, given, dtype: given[0].reshape(given[1]),
     "REVERSE": lambda operator, given, dtype: np.flip(given[0], operator.attribute.axis),
     "RESIZE": _resize,
+    "SCATTER": _scatter,
     "SELECT": lambda operator, given, dtype: np.where(given[0], given[1], given[2]),
     "SLICE": _slice,
     "SUB": lambda operator, given, dtype: given[0] - given[1],

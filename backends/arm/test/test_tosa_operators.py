@@ -68,6 +68,7 @@ WHOLE = torch.arange(-9.0, 9.0)
 UNIT = torch.cat([torch.linspace(-0.9999, 0.9999, 101), torch.tensor([-1.0, 0.0, 1e-6])])
 INDICES = torch.tensor([[4, 0, 2], [1, 1, 3]], dtype=torch.int32)
 PLACES, OTHER_PLACES = torch.tensor([4, 0, 2]), torch.tensor([2, 1])
+WRITTEN = torch.tensor([[[3, 1, 0], [0, 2, 4]], [[1, 1, 2], [4, 0, 3]]])
 MORE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "aten._native_batch_norm_legit_no_training.default": (
         lambda x, w, b, m, v: F.batch_norm(x, m, v.abs() + 0.5, w, b),
@@ -101,6 +102,8 @@ MORE: dict[str, tuple[Any, tuple[Any, ...]]] = {
         lambda x, v, w: _aten.index_put(_aten.index_put(x, [None, PLACES], v), [OTHER_PLACES], w, True),
         (ROWS, (3, 3, 16), (16,)),
     ),
+    "aten.scatter.src": (lambda x, y: torch.scatter(x, 1, WRITTEN, y), (ROWS, ROWS)),
+    "aten.scatter.value": (lambda x: torch.scatter(x, -1, torch.tensor([[[3, 3, 0]]]), 0.75), (ROWS,)),
     "aten.full.default": (lambda x: torch.full_like(x, 2.5) * x, (ROWS,)),
 }
 """By names of the table: a function that PyTorch lowers to the operator, and its inputs or their shapes."""

@@ -15,8 +15,7 @@ from torchao.quantization.pt2e.quantizer import (
     get_output_act_qspec,
 )
 
-from sdk.backends.arm.quantizer.rewriting import constant_of
-from sdk.backends.arm.tosa.integer.normalization import MASKED
+from sdk.backends.arm.quantizer.masks import SOFTMAXES, scores_of, takes_out
 from sdk.backends.quantizer.patterns import ANNOTATION, SHARING, annotate_part, is_annotated
 
 _aten = torch.ops.aten
@@ -26,7 +25,7 @@ _FUNCTIONS = (
     *("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "celu", "clamp", "cos", "cosh", "elu", "erf"),
     *("exp", "expm1", "floor", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log", "log10", "log1p"),
     *("log2", "mish", "neg", "reciprocal", "relu", "relu6", "round", "rsqrt", "selu", "sigmoid", "sign", "silu", "sin"),
-    *("sinh", "softplus", "sqrt", "tan", "tanh", "trunc", "clamp_min", "clamp_max"),
+    *("sinh", "softplus", "sqrt", "tan", "tanh", "trunc", "clamp_min", "clamp_max", "erfinv"),
 )
 _NAMES = (*_FUNCTIONS, *(f"{name}_" for name in _FUNCTIONS))
 UNARY = frozenset(getattr(_aten, name).default for name in _NAMES if hasattr(getattr(_aten, name, None), "default")) | {
@@ -35,7 +34,7 @@ UNARY = frozenset(getattr(_aten, name).default for name in _NAMES if hasattr(get
 BINARY = frozenset((_aten.sub.Tensor, _aten.sub_.Tensor, _aten.maximum.default, _aten.minimum.default))
 MATRICES = frozenset((_aten.matmul.default, _aten.bmm.default, _aten.mm.default))
 SUMS = frozenset((_aten.mean.dim, _aten.sum.dim_IntList, _aten.cumsum.default))
-SOFTMAXES = frozenset((_aten.softmax.int, _aten._softmax.default, _aten._safe_softmax.default))
+LOG_SOFTMAXES = frozenset((_aten.log_softmax.int, _aten._log_softmax.default))
 NORMS = frozenset((_aten.layer_norm.default, _aten.group_norm.default, _aten.rms_norm.default))
 TABLES = frozenset(
     (
@@ -49,6 +48,8 @@ COMPARISONS = frozenset(
     for name in ("eq", "ne", "lt", "le", "gt", "ge")
     for overload in ("Tensor", "Scalar")
 )
+WRITES = frozenset((_aten.slice_scatter.default, _aten.index_put.default, _aten.scatter.src, _aten.scatter.value))
+"""What writes to a part of an operand: the part, if it is a tensor, gets the scale of the result."""
 MOVES = SHARING | frozenset(
     (
         *(
@@ -70,28 +71,31 @@ def annotate(node: Node, config: QuantizationConfig) -> bool:
     """Annotates the part that begins with a node, if TOSA computes it in integers. Returns whether it did."""
     if is_annotated(node):
         return False
-    if annotate_part(node, config, lambda _: True):
+    masked = takes_out(node)
+    if not masked and annotate_part(node, config, lambda _: True):
         return True
     if config.input_activation is None or config.input_activation.is_dynamic:
         return False
     if node.target in _OF_INT8 and config.input_activation.dtype != torch.int8:
         return False
-    if node.target in UNARY or node.target in NORMS:
+    if node.target in UNARY or node.target in NORMS or node.target in LOG_SOFTMAXES:
         return _annotate(node, node.args[:1], config)
     if node.target is _aten.linalg_vector_norm.default:
         return node.args[1:2] in ((), (2,)) and _annotate(node, node.args[:1], config)
     if node.target in SOFTMAXES:
-        return _annotate(node, [each for each in node.args[:1] if not _takes_out(each)], config)
+        return _annotate(node, [each for each in node.args[:1] if not takes_out(each)], config)
     if node.target in TABLES:
         return _annotate(node, node.args[:2], config)
+    if node.target in WRITES:
+        return _annotate(node, [each for each in node.all_input_nodes if _is_float(each)], config)
     if node.target is _aten.embedding.default:
         return _annotate_embedding(node, config)
     if node.target in BINARY or node.target in MATRICES:
         return _annotate(node, node.args[:2], config)
     if node.target is _aten.argmax.default:
         return _annotate_bare(node, node.args[:1], config)
-    if _takes_out(node):
-        return _annotate_bare(node, [each for each in node.args[1:] if not _is_masked(each)], config)
+    if masked:
+        return _annotate_bare(node, scores_of(node), config)
     if node.target is _aten.where.self:
         return _annotate(node, node.args[1:3], config)
     if node.target in COMPARISONS:
@@ -134,19 +138,7 @@ def _annotate_embedding(node: Node, config: QuantizationConfig) -> bool:
     return True
 
 
-def _takes_out(node: Any) -> bool:
-    """Whether a choice takes elements out of softmaxes: they get a number that does not count."""
-    if not isinstance(node, Node) or node.target is not _aten.where.self:
-        return False
-    return any(map(_is_masked, node.args[1:])) and all(user.target in SOFTMAXES for user in node.users)
-
-
-def _is_masked(operand: Any) -> bool:
-    known = constant_of(operand)
-    return known is not None and known.is_floating_point() and bool((known <= MASKED).all())
-
-
-_OF_INT8 = NORMS | SOFTMAXES | TABLES | {_aten.linalg_vector_norm.default}
+_OF_INT8 = TABLES - {_aten.div.Tensor}
 
 
 def _is_float(node: Any) -> bool:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rewrites what PT2E could not quantise as a whole: attention, matrix products of more than three dimensions, operators
-with several results, and quotients by numbers."""
+with several results, quotients by numbers, and masks that are added to scores."""
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -14,19 +13,21 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_map_only
+from torchao.quantization.pt2e.quantizer import QuantizationAnnotation
 
-from sdk.backends.arm.tosa.integer.normalization import MASKED
+from sdk.backends.arm.quantizer.masks import SOFTMAXES, Numbers, constant_of, is_mask, is_view
+from sdk.backends.quantizer.patterns import ANNOTATION
 
 _aten = torch.ops.aten
-_MOST_COMPUTED = 1 << 20  # elements
-_MOST_NODES = 64
+_ABSORBS = -(2.0**28)  # of which a step of float32 is 32
 
 
 def rewrite(model: GraphModule) -> None:
     """Changes `model`. What has no such form stays as it is."""
+    copies: dict[Node, Node] = {}
     for node in list(model.graph.nodes):
         write = _REWRITES.get(node.target) if node.op == "call_function" else None
-        result = write(_Place(model, node)) if write is not None else None
+        result = write(_Place(model, node, copies)) if write is not None else None
         if isinstance(result, Node):
             node.replace_all_uses_with(result)
             model.graph.erase_node(node)
@@ -34,46 +35,12 @@ def rewrite(model: GraphModule) -> None:
     model.recompile()
 
 
-def constant_of(node: Any) -> Tensor | None:
-    """The tensor of a node that reads a weight, a buffer or a constant of its module, or that a few nodes compute from
-    those alone, with at most a million elements each; else None."""
-    if not isinstance(node, Node):
-        return None
-    order: list[Node] = []
-    pending, seen = [node], {node}
-    while pending:
-        each = pending.pop()
-        order.append(each)
-        if len(order) > _MOST_NODES or not (each.op == "get_attr" or _computes(each)):
-            return None
-        new = [operand for operand in each.all_input_nodes if operand not in seen]
-        seen.update(new)
-        pending += new
-    known: dict[Node, Any] = {}
-    for each in (other for other in node.graph.nodes if other in seen):
-        if each.op == "get_attr":
-            known[each] = functools.reduce(getattr, str(each.target).split("."), node.graph.owning_module)
-        else:
-            args, kwargs = tree_map_only(Node, known.__getitem__, (each.args, each.kwargs))
-            with torch.no_grad():
-                known[each] = each.target(*args, **kwargs)
-    return known[node] if isinstance(known[node], Tensor) else None
-
-
-def _computes(node: Node) -> bool:
-    """Whether a call gives a small tensor that depends on its operands alone."""
-    value, target = node.meta.get("val"), node.target
-    if not isinstance(target, torch._ops.OpOverload) or not isinstance(value, Tensor) or not _is_static(node):
-        return False
-    seeded = torch.Tag.nondeterministic_seeded in target.tags
-    return not seeded and not target._schema.is_mutable and value.numel() <= _MOST_COMPUTED
-
-
 class _Place:
     """The place of a call, where nodes that stand for it are written."""
 
-    def __init__(self, model: GraphModule, node: Node) -> None:
+    def __init__(self, model: GraphModule, node: Node, copies: dict[Node, Node]) -> None:
         self._model = model
+        self._copies = copies
         self.node = node
         schema = node.target._schema.arguments
         given = {argument.name: argument.default_value for argument in schema}
@@ -99,6 +66,14 @@ class _Place:
         mode = (value[0] if isinstance(value, list | tuple) else value).fake_mode
         made.meta = {**self.node.meta, "val": mode.from_tensor(tensor)}
         return made
+
+    def copy(self, node: Node, known: Tensor) -> Node:
+        """The constant that a node computes, once for all that read it."""
+        if node.op == "get_attr":
+            return node
+        if node not in self._copies:
+            self._copies[node] = self.constant(known)
+        return self._copies[node]
 
     def reshape(self, node: Node, shape: Sequence[int]) -> Node:
         return node if _shape(node) == tuple(shape) else self.call(_aten.reshape.default, node, list(shape))
@@ -130,19 +105,53 @@ def _attention(place: _Place) -> Node | None:
     if mask is None:
         shares = place.call(_aten.softmax.int, scores, -1)
     else:
-        masked = _masked(place, place.reshape(scores, several), mask)
+        masked = _with_mask(place, place.reshape(scores, several), mask)
         shares = place.reshape(place.call(_aten._safe_softmax.default, masked, -1), _shape(scores))
     return place.reshape(place.call(_aten.bmm.default, shares, flat[2]), (*batches, length, _shape(value)[-1]))
 
 
-def _masked(place: _Place, scores: Node, mask: Node) -> Node:
-    """A mask of bool chooses. One that is added is a choice if it is a constant of 0 and numbers that take out."""
+def _with_mask(place: _Place, scores: Node, mask: Node) -> Node:
+    """A mask of bool chooses."""
+    if mask.meta["val"].dtype == torch.bool:
+        return place.call(_aten.where.self, mask, scores, place.constant(torch.tensor(-math.inf)))
+    return _masked(place, scores, mask) or place.call(_aten.add.Tensor, scores, mask)
+
+
+def _masked(place: _Place, scores: Node, mask: Any, dim: int = -1) -> Node | None:
+    """Scores with a mask added that takes elements out: a constant, or a choice between the scores and the number that
+    is added where the mask is computed and has one; else None. What computes that mask stays in floats."""
+    if not isinstance(mask, Node) or not _is_float(mask):
+        return None
     known = constant_of(mask)
-    if mask.meta["val"].dtype != torch.bool:
-        if known is None or not bool(((known == 0) | (known <= MASKED)).all()):
-            return place.call(_aten.add.Tensor, scores, mask)
-        mask = place.constant(known == 0)
-    return place.call(_aten.where.self, mask, scores, place.constant(torch.tensor(-math.inf)))
+    if known is not None:
+        return place.call(_aten.add.Tensor, scores, place.copy(mask, known)) if is_mask(known.unique()) else None
+    read = Numbers()
+    numbers = read.of(mask)
+    if numbers is None or not is_mask(numbers) or len({float(each) for each in numbers} - {0.0}) != 1:
+        return None
+    for node in read.nodes:
+        node.meta[ANNOTATION] = QuantizationAnnotation(_annotated=True)
+    keeps = place.call(_aten.eq.Scalar, mask, 0)
+    keeps.meta[ANNOTATION] = QuantizationAnnotation(_annotated=True)
+    (number,) = (each for each in numbers if each != 0)
+    if number > _ABSORBS:  # added to all of a row, it leaves the row's shares as they are
+        nothing = place.call(_aten.logical_not.default, place.call(_aten.any.dim, keeps, dim, True))
+        keeps = place.call(_aten.logical_or.default, keeps, nothing)
+    return place.call(_aten.where.self, keeps, scores, place.constant(number))
+
+
+def _softmax(place: _Place) -> None:
+    """A softmax of scores and a mask that takes elements out."""
+    total = place.node.args[0]
+    if not isinstance(total, Node) or total.target is not _aten.add.Tensor or total.kwargs or len(total.users) != 1:
+        return
+    for scores, mask in (total.args[:2], total.args[1::-1]):
+        if not isinstance(scores, Node) or not _is_float(scores):
+            continue
+        masked = _masked(place, scores, mask, place.arguments["dim"])
+        if masked is not None:
+            place.node.update_arg(0, masked)
+            return
 
 
 def _product(place: _Place) -> Node | None:
@@ -206,21 +215,40 @@ def _fill(place: _Place) -> Node | None:
     return place.call(_aten.where.self, place.arguments["mask"], place.constant(torch.tensor(float(number))), source)
 
 
+def _choice(place: _Place) -> Node | None:
+    """A choice with a number, or between two."""
+    condition, *both = place.node.args
+    if not _is_float(place.node):
+        return None
+    tensors = [each if isinstance(each, Node) else place.constant(torch.tensor(float(each))) for each in both]
+    return place.call(_aten.where.self, condition, *tensors)
+
+
+def _functional(target: Any) -> Callable[[_Place], Node | None]:
+    """What writes its result to an operand that nothing else reads."""
+
+    def write(place: _Place) -> Node | None:
+        base = place.node.args[0]
+        while isinstance(base, Node) and len(base.users) == 1 and is_view(base):
+            base = base.args[0]
+        if not isinstance(base, Node) or len(base.users) != 1 or base.op != "call_function":
+            return None
+        made = place.call(target, *place.node.args)
+        made.kwargs = place.node.kwargs
+        rewrite = _REWRITES.get(target)
+        return made if rewrite is None else (rewrite(place) or made)
+
+    return write
+
+
 def _nothing(place: _Place) -> Node | None:
     """Copies, if nothing is written to them or to what they copy, and dropout that drops nothing."""
     source = base = place.node.all_input_nodes[0]
-    while _is_view(base):
+    while is_view(base):
         base = base.all_input_nodes[0]
     if place.arguments.get("train") or _is_written(base) or _is_written(place.node):
         return None
     return source
-
-
-def _is_view(node: Node) -> bool:
-    target = node.target
-    if not isinstance(target, torch._ops.OpOverload):
-        return False
-    return not target._schema.is_mutable and any(result.alias_info for result in target._schema.returns)
 
 
 def _is_written(node: Node) -> bool:
@@ -229,7 +257,7 @@ def _is_written(node: Node) -> bool:
         target = user.target
         if isinstance(target, torch._ops.OpOverload) and target._schema.is_mutable and user.args[0] is node:
             return True
-        if _is_view(user) and _is_written(user):
+        if is_view(user) and _is_written(user):
             return True
     return False
 
@@ -240,6 +268,7 @@ def _is_float(node: Node) -> bool:
 
 _REWRITES: dict[Any, Callable[[_Place], Node | None]] = {
     _aten.scaled_dot_product_attention.default: _attention,
+    **dict.fromkeys(SOFTMAXES, _softmax),
     _aten.matmul.default: _product,
     _aten.chunk.default: _parts(lambda place, size: _even(-(-size // place.arguments["chunks"]), size)),
     _aten.split.Tensor: _parts(lambda place, size: _even(place.arguments["split_size"], size)),
@@ -247,5 +276,8 @@ _REWRITES: dict[Any, Callable[[_Place], Node | None]] = {
     _aten.unbind.int: _unbind,
     _aten.div.Tensor: _quotient,
     _aten.masked_fill.Scalar: _fill,
+    **dict.fromkeys((_aten.where.Scalar, _aten.where.ScalarSelf, _aten.where.ScalarOther), _choice),
+    _aten.masked_fill_.Scalar: _functional(_aten.masked_fill.Scalar),
+    _aten.add_.Tensor: _functional(_aten.add.Tensor),
     **dict.fromkeys((_aten.contiguous.default, _aten.clone.default, _aten.dropout.default), _nothing),
 }

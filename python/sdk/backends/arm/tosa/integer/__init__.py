@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How quantised operators are expressed in TOSA's integers."""
 
-from sdk.backends.arm.tosa.integer import elementwise, moves, normalization, products  # noqa: F401  # they fill the table
+from sdk.backends.arm.tosa.integer import elementwise, moves, normalization, products, softmax  # noqa: F401  # they fill the table
 from sdk.backends.arm.tosa.integer.registry import INTEGER
 
 __all__ = ["INTEGER"]

@@ -70,6 +70,9 @@ class IntegerCall(Call):
         accumulator = _ACCUMULATORS[self.out.dtype]
         return accumulator, accumulator
 
+    def stored(self, number: float) -> float:
+        return int(self.out.quantized(np.float32(number)))
+
     def zero_point(self, name: str) -> int:
         return self.parameters(name).zero_point
 

@@ -15,10 +15,12 @@ from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.integer.fixed_point import lookup
 from sdk.backends.arm.tosa.integer.parameters import Parameters
+from sdk.backends.arm.tosa.integer.quotients import quotient
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
 from sdk.backends.arm.tosa.integer.rescale import rescale
 from sdk.backends.arm.tosa.lowering.call import Placed
 from sdk.backends.arm.tosa.schema import DType, Op
+from sdk.backends.transforms.dynamic_quantization import name_of
 
 # Sums are made in int32, of operands with these bits below one step of the larger scale: 8 + 20 and 16 + 12 bits fit,
 # with one for the sum.
@@ -150,12 +152,14 @@ def _results(call: IntegerCall, *operands: torch.Tensor) -> np.ndarray:
     *("aten.atan2.default", "aten.floor_divide.default"),
 )
 def table_of_two(call: IntegerCall) -> Value:
-    """The results for all 65,536 pairs, computed here by PyTorch, of which GATHER takes those at 256 a + b."""
+    """The results for all 65,536 pairs of int8, computed here by PyTorch, of which GATHER takes those at 256 a + b."""
     nodes = list(call.node.args[:2])
     if not all(isinstance(node, Node) for node in nodes):
         raise UnsupportedError("its operand is a number that is not quantised")
     first, second = (call.activation(node) for node in nodes)
     if first.dtype != DType.INT8:
+        if name_of(call.node) == "aten.div.Tensor":
+            return quotient(call, nodes, first, second)
         raise UnsupportedError("its operands are int16; int8 is lowered")
     pairs = torch.meshgrid(_all_of(first), _all_of(second), indexing="ij")
     entries = call.b.constant(_results(call, *pairs).reshape(1, -1, 1).astype(np.int8), DType.INT8)
@@ -199,7 +203,7 @@ FUNCTIONS = tuple(
             "neg",
         ),
         *("reciprocal", "relu", "round", "rsqrt", "sigmoid", "sign", "silu", "sin", "sinh", "sqrt", "tan", "tanh"),
-        *("celu", "clamp", "mish", "selu", "softplus", "trunc"),
+        *("celu", "clamp", "erfinv", "mish", "selu", "softplus", "trunc"),
     )
 )
 lowers_integers(*(f"{name}.default" for name in FUNCTIONS), "aten.pow.Tensor_Scalar")(table)

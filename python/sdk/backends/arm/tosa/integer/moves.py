@@ -85,12 +85,14 @@ def pad(call: IntegerCall) -> Placed:
 def upsample_bilinear2d(call: IntegerCall) -> Placed:
     """RESIZE's exact sums, which are rescaled once."""
     given = call.activation("input")
-    if given.dtype != DType.INT8:
-        raise UnsupportedError("its operand is int16; int8 is lowered")
     placed, factor = resized(call, ResizeMode.BILINEAR, call["align_corners"])
-    if placed.value.dtype == DType.INT8:
+    if placed.value.dtype == given.dtype:
         return Placed(_with_scale(call, placed.value, given), placed.order)
-    sums = call.b.sub(placed.value, given.zero_point * factor)
+    sums = placed.value
+    if given.zero_point:
+        if given.dtype == DType.INT16:
+            raise UnsupportedError("its operand is int16 with a zero point")
+        sums = call.b.sub(sums, given.zero_point * factor)
     return Placed(call.rescaled(sums, given.scale / call.out.scale / factor), placed.order)
 
 
@@ -101,6 +103,23 @@ def where(call: IntegerCall) -> Value:
     condition, *values = call.operands(call["condition"], *nodes, dtypes=(DType.BOOL, call.dtype, call.dtype))
     first, second = (_with_scale(call, value, call.activation(node)) for node, value in zip(nodes, values, strict=True))
     return call.b.select(condition, first, second)
+
+
+@lowers_integers("aten.slice_scatter.default", "aten.index_put.default", "aten.scatter.src", "aten.scatter.value")
+def write(call: IntegerCall) -> Any:
+    """The lowering of floats, on integers that have the scale of the result already."""
+    if call.get("accumulate"):
+        raise UnsupportedError("it adds to what is there")
+    given = {node.args[0]: call.activation(node) for node in call.node.all_input_nodes if is_dequantize(node)}
+
+    def resolve(node: Node) -> Placed:
+        placed = call.placed(node)
+        alike = placed.value if node not in given else _with_scale(call, placed.value, given[node])
+        return Placed(alike, placed.order)
+
+    alike = IntegerCall(call.b, call.node, resolve, call.program, call.out)
+    result = LOWERINGS[name_of(call.node)].function(alike)
+    return result if alike.order is None or isinstance(result, Placed) else Placed(result, alike.order)
 
 
 @lowers_integers("aten.cat.default")

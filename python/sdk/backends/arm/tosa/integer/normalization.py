@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Softmax and norms of int8, in int32: at most a step from what floats give.
+"""Norms, in int32: of int8 at most a step from what floats give, of int16 a few.
 
 Sums over a row are exact. What depends on a row alone, its reciprocal or its root, is computed with a mantissa and an
 exponent of its own (`fixed_point`), so that rows of any size lose nothing.
@@ -12,78 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from torch.fx import Node
 
 from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
-from sdk.backends.arm.tosa.integer.fixed_point import headroom, inverse_root, reciprocal, wide_lookup
-from sdk.backends.arm.tosa.integer.parameters import Parameters, is_dequantize
+from sdk.backends.arm.tosa.integer.fixed_point import headroom, inverse_root, split_sums
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
 from sdk.backends.arm.tosa.integer.rescale import rescale
-from sdk.backends.arm.tosa.lowering.call import Placed
 from sdk.backends.arm.tosa.schema import DType
 
-MASKED = -1e4
-"""A constant from here down in place of an element means that a softmax does not count it."""
-
-_MOST_ADDED = 2048  # by a softmax: each is rounded to a bit of 2^-19 then
-_WIDEST_EXPONENTIAL = 22  # bits
-_MOST_CENTRED, _MOST_SQUARED = 1 << 16, 1 << 14  # elements whose squares add up to less than 2^30
-
-
-def _of_eight_bits(call: IntegerCall, operand: Any) -> Parameters:
-    given = call.activation(operand)
-    if given.dtype != DType.INT8:
-        raise UnsupportedError("its operand is int16; int8 is lowered")
-    return given
-
-
-def _masked(call: IntegerCall) -> tuple[Node, Node | None, bool]:
-    """What a softmax reads, and the condition of a choice between that and a number that does not count: whether what
-    counts is the first of the two."""
-    source = call["self"]
-    if is_dequantize(source):
-        return source, None, True
-    condition, *both = source.args
-    for is_first, (operand, other) in ((True, both), (False, both[::-1])):
-        number = None if is_dequantize(other) else call.placed(other).value.constant
-        if is_dequantize(operand) and number is not None and bool((number <= MASKED).all()):
-            return operand, condition, is_first
-    raise UnsupportedError("its operand is not quantised")
-
-
-@lowers_integers("aten._softmax.default", "aten._safe_softmax.default")
-def softmax(call: IntegerCall) -> Placed:
-    """exp(x - max) by a table of the 256 differences, divided by their sum. A row of which nothing counts is 0."""
-    operand, condition, counts = _masked(call)
-    given, source, b = _of_eight_bits(call, operand), call.placed(operand), call.b
-    if not source.order:
-        raise UnsupportedError("its operand has no dimensions")
-    axis = source.axis(call["dim"])
-    size = source.value.shape[axis]
-    if size > _MOST_ADDED:
-        raise UnsupportedError(f"it adds {size} numbers; up to {_MOST_ADDED} are lowered")
-    value, mask = source.value, None
-    if condition is not None:
-        (mask,) = call.operands(condition, dtype=DType.BOOL)
-        value = b.transpose(value, [source.order.index(dim) for dim in call.order or ()])
-        source = Placed(value, call.order or ())
-        axis = source.axis(call["dim"])
-        mask = mask if counts else b.logical_not(mask)
-        value = b.select(mask, value, -128)
-    differences = b.sub(b.cast(value, DType.INT32), b.cast(b.reduce("REDUCE_MAX", value, [axis]), DType.INT32))
-    bits = min(_WIDEST_EXPONENTIAL, 30 - (size - 1).bit_length())
-    entries = np.rint(np.exp((np.arange(-128, 128) - 127.0) * given.scale) * (1 << bits))
-    exponentials = wide_lookup(b, rescale(b, differences, 1.0, 0, DType.INT8, 127), entries)
-    if mask is not None:
-        exponentials = b.select(mask, exponentials, 0)
-    total = b.reduce("REDUCE_SUM", exponentials, [axis])
-    room = headroom(b, total)
-    inverse = reciprocal(b, b.shift_left(total, room))
-    shares = b.mul(b.shift_left(exponentials, room), inverse, 30)
-    return Placed(call.rescaled(shares, 2.0**-30 / call.out.scale), source.order)
+_MOST_CENTRED, _MOST_SQUARED = 1 << 16, 1 << 14  # elements of int8 whose squares add up to less than 2^30
+_SPARE = 14  # bits of a square of wide numbers that are added apart, and of the number of these
 
 
 @dataclass(frozen=True)
@@ -153,9 +93,65 @@ def _normalized(b: Builder, rows: _Rows, epsilon: float) -> Value:
     return b.mul(b.shift_left(values, b.add(half, room)), root, 30)
 
 
-def _affine(call: IntegerCall, value: Value, size: int, weight: Any, bias: Any) -> Value:
-    """The result of a norm: `_normalized` times the weight, plus the bias. Both are arrays that broadcast, or None."""
-    b, unit = call.b, math.sqrt(size) * 2.0**-28.5
+@dataclass(frozen=True)
+class _Squares:
+    """The sums of the squares of rows of wide numbers: `mantissa * 2^(18 - k - 2 r)`, in squares of a step.
+
+    Attributes:
+        values: The rows times 2^(13 + r), with at most 30 bits, [rows, size].
+        mantissa: Of at most 31 bits, [rows, 1].
+        r, k: int32, [rows, 1]; k is even.
+    """
+
+    values: Value
+    mantissa: Value
+    r: Value
+    k: Value
+
+
+def _wide_squares(b: Builder, values: Value, centred: bool, most: int) -> _Squares:
+    """Of values with up to 17 bits. Their mean has 13 bits more. `2 r + k` is at most `most`."""
+    size = values.shape[1]
+    more = b.shift_left(values, 13)
+    if centred:
+        more = b.sub(more, rescale(b, b.reduce("REDUCE_SUM", values, [1]), 2.0**13 / size, 0, DType.INT32))
+    largest = b.reduce("REDUCE_MAX", b.unary("ABS", more), [1])
+    r = b.minimum(b.sub(headroom(b, largest), 1), most // 2)
+    shifted = b.shift_left(more, r)
+    high, low = split_sums(b, b.mul(shifted, shifted, 30), 1, _SPARE)
+    k = b.minimum(headroom(b, high), b.sub(most, b.shift_left(r, 1)))
+    k = b.shift_left(b.shift_right(k, 1), 1)
+    less, further = b.maximum(b.sub(_SPARE, k), 0), b.maximum(b.sub(k, _SPARE), 0)
+    return _Squares(shifted, b.add(b.shift_left(high, k), b.shift_right(b.shift_left(low, further), less)), r, k)
+
+
+def _wide_normalized(b: Builder, values: Value, centred: bool, epsilon: float) -> Value:
+    """(x - mean) / sqrt(variance + epsilon) of wide numbers, in units of sqrt(size) * 2^-28.
+
+    Half of the mantissa of the sum of the squares, plus size * epsilon in its units, is q * 2^(k + 2 r - 19), and the
+    result is c * sqrt(size / q).
+    """
+    more = values.shape[1] * epsilon
+    if more > 2.0**40:
+        raise UnsupportedError("its epsilon is larger than its operands")
+    most = 120 if not more else min(120, math.floor(48 - math.log2(more)))
+    squares = _wide_squares(b, values, centred, most)
+    q = b.shift_right(squares.mantissa, 1)
+    if more:
+        scaled = b.number(round(math.ldexp(more, most - 19)), DType.INT32, 2)
+        exponent = b.sub(b.sub(most, b.shift_left(squares.r, 1)), squares.k)
+        q = b.add(q, b.shift_right(scaled, b.minimum(exponent, 31)))
+    room, mantissa = _even_mantissa(b, q)
+    product = b.mul(squares.values, inverse_root(b, mantissa, 2), 30)  # in units of 2^(k / 2 + room - 37)
+    exponent = b.add(b.shift_right(squares.k, 1), room)
+    less, further = b.maximum(b.sub(9, exponent), 0), b.maximum(b.sub(exponent, 9), 0)
+    return b.shift_right(b.shift_left(product, further), less)
+
+
+def _affine(call: IntegerCall, value: Value, unit: float, size: int, weight: Any, bias: Any) -> Value:
+    """The result of a norm of `size` numbers: `value`, in units that are given, times the weight, plus the bias. Both
+    are arrays that broadcast, or None."""
+    b = call.b
     if weight is None and bias is None:
         return call.rescaled(value, unit / call.out.scale)
     weight = np.ones(1) if weight is None else weight
@@ -179,58 +175,71 @@ def _weights(call: IntegerCall, name: str, shape: tuple[int, ...]) -> Any:
     return array.astype(np.float64).reshape(shape)
 
 
-def _rows_of(call: IntegerCall, shape: tuple[int, int], most: int) -> tuple[Value, Parameters]:
-    """The operand without its zero point."""
-    given = _of_eight_bits(call, "input")
-    if shape[1] > most:
-        raise UnsupportedError(f"it normalises {shape[1]} numbers; up to {most} are lowered")
-    return rescale(call.b, call.b.reshape(call.value("input"), shape), 1.0, given.zero_point, DType.INT32), given
+def _normal(call: IntegerCall, shape: tuple[int, int], centred: bool, epsilon: float) -> tuple[Value, float]:
+    """The operand's rows, normalised, and the unit of the results."""
+    given, b, size = call.activation("input"), call.b, shape[1]
+    wide = given.dtype == DType.INT16
+    most = _MOST_CENTRED if centred and not wide else _MOST_SQUARED
+    if size > most:
+        raise UnsupportedError(f"it normalises {size} numbers; up to {most} are lowered")
+    values = rescale(b, b.reshape(call.value("input"), shape), 1.0, given.zero_point, DType.INT32)
+    squared = epsilon / given.scale**2
+    if wide:
+        return _wide_normalized(b, values, centred, squared), math.sqrt(size) * 2.0**-28
+    rows = _centred(b, values) if centred else _Rows(values, None)
+    return _normalized(b, rows, squared), math.sqrt(size) * 2.0**-28.5
 
 
 @lowers_integers("aten.native_layer_norm.default")
 def layer_norm(call: IntegerCall) -> list[Value]:
     sizes, count = call.shape_of("input"), math.prod(call["normalized_shape"])
-    values, given = _rows_of(call, (math.prod(sizes) // count, count), _MOST_CENTRED)
-    normal = _normalized(call.b, _centred(call.b, values), call["eps"] / given.scale**2)
+    normal, unit = _normal(call, (math.prod(sizes) // count, count), True, call["eps"])
     weights = [_weights(call, name, (1, count)) for name in ("weight", "bias")]
-    return [call.b.reshape(_affine(call, normal, count, *weights), sizes)]
+    return [call.b.reshape(_affine(call, normal, unit, count, *weights), sizes)]
 
 
 @lowers_integers("aten.native_group_norm.default")
 def group_norm(call: IntegerCall) -> list[Value]:
     sizes, groups, channels = call.shape_of("input"), call["group"], call["C"]
     count = channels // groups * call["HxW"]
-    values, given = _rows_of(call, (call["N"] * groups, count), _MOST_CENTRED)
-    normal = _normalized(call.b, _centred(call.b, values), call["eps"] / given.scale**2)
+    normal, unit = _normal(call, (call["N"] * groups, count), True, call["eps"])
     normal = call.b.reshape(normal, (call["N"], channels, call["HxW"]))
     weights = [_weights(call, name, (1, channels, 1)) for name in ("weight", "bias")]
-    return [call.b.reshape(_affine(call, normal, count, *weights), sizes)]
+    return [call.b.reshape(_affine(call, normal, unit, count, *weights), sizes)]
 
 
 @lowers_integers("aten.rms_norm.default")
 def rms_norm(call: IntegerCall) -> Value:
     sizes, count = call.shape_of("input"), math.prod(call["normalized_shape"])
-    values, given = _rows_of(call, (math.prod(sizes) // count, count), _MOST_SQUARED)
     epsilon = np.finfo(np.float32).eps if call["eps"] is None else call["eps"]
-    normal = _normalized(call.b, _Rows(values, None), float(epsilon) / given.scale**2)
+    normal, unit = _normal(call, (math.prod(sizes) // count, count), False, float(epsilon))
     weight = _weights(call, "weight", (1, count))
-    return call.b.reshape(_affine(call, normal, count, weight, None), sizes)
+    return call.b.reshape(_affine(call, normal, unit, count, weight, None), sizes)
 
 
 @lowers_integers("aten.linalg_vector_norm.default")
 def vector_norm(call: IntegerCall) -> Value:
-    """The root of q, a sum of squares: with m = q * 2^2r it is m / sqrt(m / 2^31) * 2^(-15.5 - r)."""
+    """The root of q, a sum of squares: with m = q * 2^2r it is m / sqrt(m / 2^31) * 2^(-15.5 - r). That of int16 has
+    five bits below a step, of which its largest operand has 32,767."""
     if call["ord"] != 2:
         raise UnsupportedError(f"its order is {call['ord']}; 2 is lowered")
     b, sizes = call.b, call.shape_of("self")
-    given = _of_eight_bits(call, "self")
+    given = call.activation("self")
     dims = [dim % len(sizes) for dim in call["dim"] or range(len(sizes))]
     kept = [dim for dim in range(len(sizes)) if dim not in dims]
     count = math.prod(sizes[dim] for dim in dims)
     if count > _MOST_SQUARED:
         raise UnsupportedError(f"it adds the squares of {count} numbers; up to {_MOST_SQUARED} are lowered")
     flat = b.reshape(call.value("self", (*kept, *dims)), (math.prod(sizes[dim] for dim in kept), count))
-    squares = _sum_of_squares(b, rescale(b, flat, 1.0, given.zero_point, DType.INT32))
+    values = rescale(b, flat, 1.0, given.zero_point, DType.INT32)
+    if given.dtype == DType.INT16:
+        wide = _wide_squares(b, values, False, 120)
+        room, mantissa = _even_mantissa(b, wide.mantissa)
+        exponent = b.add(b.add(b.shift_right(wide.k, 1), wide.r), room)
+        root = b.mul(mantissa, inverse_root(b, mantissa, 2), 31)
+        root = b.shift_right(root, b.minimum(exponent, 31))
+        return call.rescaled(b.reshape(root, call.shape), 2.0**-4.5 * given.scale / call.out.scale)
+    squares = _sum_of_squares(b, values)
     room, mantissa = _even_mantissa(b, squares)
     root = b.shift_right(b.mul(mantissa, inverse_root(b, mantissa), 31), room)
     root = b.select(b.equal(squares, 0), 0, root)

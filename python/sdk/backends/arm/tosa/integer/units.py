@@ -3,7 +3,7 @@
 
 Its operands are dequantised, and its result, after an activation function that only limits it, is quantised. A unit is
 lowered to integers as a whole; the floats in it exist nowhere. A comparison is a unit alone: its result is bool. So is
-a position. A softmax may read a choice between its operand and a number that takes elements out of it.
+a position. A softmax may read its operand with a mask: a choice, or a sum with a constant.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
+from sdk.backends.arm.tosa.integer.masking import CHOICE, SUM
 from sdk.backends.arm.tosa.integer.parameters import Parameters, is_dequantize, is_quantize, parameters_of
 from sdk.backends.arm.tosa.integer.registry import INTEGER, UNQUANTIZED
 from sdk.backends.arm.tosa.lowering.call import Placed
@@ -29,7 +30,7 @@ from sdk.backends.arm.tosa.schema import DType
 from sdk.backends.arm.tosa.types import FLOATS, numpy_type, to_tosa
 from sdk.backends.transforms.dynamic_quantization import name_of
 
-_MASKED = ("aten._softmax.default", "aten._safe_softmax.default")
+_SOFTMAXES = ("aten._softmax.default", "aten._safe_softmax.default")
 _LIMITS = ("aten.relu.default", "aten.hardtanh.default", "aten.clamp.default")
 _RANGES = {DType.INT8: (-128, 127), DType.INT16: (-32768, 32767)}
 
@@ -40,7 +41,7 @@ class Unit:
 
     Attributes:
         call: The operator.
-        mask: The choice that it reads, or None.
+        mask: The choice or the sum that it reads, or None.
         index: Which of its results; None if it has one.
         limit: The activation function after it, or None.
         last: The node that has the result: it quantises it, or it is the operator, if its result is not quantised.
@@ -90,7 +91,7 @@ def _unit_of(quantize: Node) -> Unit | None:
     if not isinstance(source, Node) or source.op != "call_function" or name_of(source) not in INTEGER:
         return None
     members.insert(0, source)
-    mask = source.args[0] if name_of(source) in _MASKED and name_of(source.args[0]) == "aten.where.self" else None
+    mask = source.args[0] if name_of(source) in _SOFTMAXES and name_of(source.args[0]) in (CHOICE, SUM) else None
     if mask is not None:
         members.insert(0, mask)
     if index is None and any(list(node.users) != [after] for node, after in itertools.pairwise(members)):

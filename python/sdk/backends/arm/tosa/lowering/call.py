@@ -86,6 +86,10 @@ class Call:
         """The type of a convolution's sums, and that in which it adds."""
         return self.dtype, DType.FP32
 
+    def stored(self, number: float) -> float:
+        """A number as elements of the result have it."""
+        return number
+
     def zero_point(self, name: str) -> int:
         """The integer that means zero in an operand."""
         return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What reads elements at indices, with TOSA's GATHER."""
+"""What reads or writes elements at indices, with TOSA's GATHER and SCATTER."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.lowering.call import Call, Placed
 from sdk.backends.arm.tosa.lowering.registry import lowers
 from sdk.backends.arm.tosa.schema import DType
+from sdk.backends.arm.tosa.types import numpy_type
 
 
 def _rows(call: Call, values: Value, indices: Value) -> Value:
@@ -127,6 +128,33 @@ def index_put(call: Call) -> Value:
     first = (*given, *(dim for dim in range(len(call.shape)) if dim not in given))
     plain = b.reshape(scattered, [call.shape[dim] for dim in first])
     return b.transpose(plain, [first.index(dim) for dim in range(len(first))])
+
+
+@lowers("aten.scatter.src", "aten.scatter.value", indices=True)
+def scatter(call: Call) -> Value:
+    """With constant indices, as those of `index_put`."""
+    sizes, wanted, indices = call.shape, call.shape_of("index"), call.constant("index")
+    if not sizes:
+        raise UnsupportedError("its operand has no dimensions")
+    if indices is None:
+        raise UnsupportedError("its indices are no constants, and TOSA's SCATTER must not get one twice")
+    dim, b = call["dim"] % len(sizes), call.b
+    if indices.min() < 0 or indices.max() >= sizes[dim]:
+        raise UnsupportedError(f"an index is beyond the size {sizes[dim]}")
+    places = list(np.indices(wanted))
+    places[dim] = indices
+    flat = np.ravel_multi_index(places, sizes).reshape(-1)
+    rows = b.reshape(call.value("self"), (1, math.prod(sizes), 1))
+    if "src" in call:
+        if np.unique(flat).size != flat.size:
+            raise UnsupportedError("one of its indices occurs twice, which TOSA's SCATTER does not have")
+        written = b.reshape(b.slice(call.value("src"), [0] * len(wanted), wanted), (1, flat.size, 1))
+    else:
+        flat = np.unique(flat)
+        number = np.full((1, flat.size, 1), call.stored(call["value"]), numpy_type(rows.dtype))
+        written = b.constant(number, rows.dtype)
+    where = b.constant(flat.astype(np.int32).reshape(1, -1), DType.INT32)
+    return b.reshape(b.scatter(rows, where, written), sizes)
 
 
 @lowers("aten.unfold_copy.default", moves=True)

@@ -22,6 +22,7 @@ from sdk.backends.arm.tosa.schema import DType, Op, ResizeMode
 
 _MOST_SCALE = 2048  # of n
 _MOST_RATIO = 16
+_SUMS = {DType.INT8: DType.INT32, DType.INT16: DType.INT48}
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,12 @@ def _resize(b: Builder, value: Value, axes: list[_Axis], mode: ResizeMode) -> Va
     scale = b.shape([number for axis in axes for number in (axis.n, axis.d)])
     offset, border = b.shape([axis.offset for axis in axes]), b.shape([axis.border for axis in axes])
     shape = (value.shape[0], *(axis.outputs for axis in axes), value.shape[3])
-    dtype = DType.INT32 if value.dtype == DType.INT8 and mode == ResizeMode.BILINEAR else value.dtype
+    dtype = _SUMS.get(value.dtype, value.dtype) if mode == ResizeMode.BILINEAR else value.dtype
     return b.emit(Op["RESIZE"], [value, scale, offset, border], shape, dtype, mode=mode)
 
 
 def resized(call: Call, mode: ResizeMode, align_corners: bool) -> tuple[Placed, int]:
-    """The result, and by what it is too large: RESIZE makes int32 of int8, whose weights are integers."""
+    """The result, and by what it is too large: RESIZE makes int32 of int8, and int48 of int16, by integer weights."""
     order = channels_last(4)
     value = call.value("input", order)
     sizes = list(zip(value.shape[1:3], call.shape[2:], strict=True))
@@ -85,9 +86,9 @@ def resized(call: Call, mode: ResizeMode, align_corners: bool) -> tuple[Placed, 
     ):
         raise UnsupportedError("its factor gives no whole size, and PyTorch computes positions with the factor")
     # An input of the size 1 is repeated: RESIZE cannot read beyond it.
-    kept = [outputs if inputs > 1 else 1 for inputs, outputs in sizes]
+    value = call.b.tile(value, [1, *(outputs if inputs == 1 else 1 for inputs, outputs in sizes), 1])
     axes = []
-    for (inputs, _), outputs in zip(sizes, kept, strict=True):
+    for inputs, outputs in zip(value.shape[1:3], call.shape[2:], strict=True):
         if inputs == outputs:
             axes.append(_Axis(1, 1, 0, inputs, outputs))
         elif mode == ResizeMode.NEAREST:
@@ -97,9 +98,8 @@ def resized(call: Call, mode: ResizeMode, align_corners: bool) -> tuple[Placed, 
     given = value.dtype
     if any(axis.inputs != axis.outputs for axis in axes):
         value = _resize(call.b, value, axes, mode)
-    times = [outputs // count for (_, outputs), count in zip(sizes, kept, strict=True)]
     factor = 1 if value.dtype == given else math.prod(axis.n for axis in axes)
-    return Placed(call.b.tile(value, [1, *times, 1]), order), factor
+    return Placed(value, order), factor
 
 
 @lowers("aten.upsample_nearest2d.vec")

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Softmax and its logarithm, in int32: of int8 at most a step from what floats give, of int16 at most two."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sdk.backends.arm.tosa.builder import Builder
+from sdk.backends.arm.tosa.errors import UnsupportedError
+from sdk.backends.arm.tosa.graph import Value
+from sdk.backends.arm.tosa.integer.call import IntegerCall
+from sdk.backends.arm.tosa.integer.fixed_point import Total, logarithm, reciprocal, total, wide_lookup, wide_total
+from sdk.backends.arm.tosa.integer.masking import Counted, counted
+from sdk.backends.arm.tosa.integer.registry import lowers_integers
+from sdk.backends.arm.tosa.integer.rescale import rescale
+from sdk.backends.arm.tosa.lowering.call import Placed
+from sdk.backends.arm.tosa.schema import DType
+
+_MOST_BITS = 11
+_MOST_ADDED = 1 << _MOST_BITS  # of int8, each is rounded to a bit of 2^-19 then
+_WIDEST = 22  # bits of an exponential of int8
+_WIDE = 30  # those of int16
+
+
+@dataclass(frozen=True)
+class _Exponentials:
+    """exp(x - max).
+
+    Attributes:
+        differences: x - max, in steps of the operand, int32.
+        values: The exponentials, in units of 2^-bits.
+        total: Their sum, in the same units.
+        bits: See `values`.
+    """
+
+    differences: Value
+    values: Value
+    total: Total
+    bits: int
+
+
+def _exponentials(call: IntegerCall, scores: Counted) -> _Exponentials:
+    b, value, axis, scale = call.b, scores.value, scores.axis, scores.given.scale
+    size = value.shape[axis]
+    if size > _MOST_ADDED:
+        raise UnsupportedError(f"it adds {size} numbers; up to {_MOST_ADDED} are lowered")
+    differences = b.sub(b.cast(value, DType.INT32), b.cast(b.reduce("REDUCE_MAX", value, [axis]), DType.INT32))
+    if scores.given.dtype == DType.INT16:
+        values = scores.kept(_products(b, differences, scale), 1 << _WIDE)
+        return _Exponentials(differences, values, wide_total(b, values, axis, _MOST_BITS, scores.empty), _WIDE)
+    bits = min(_WIDEST, 30 - (size - 1).bit_length())
+    entries = _table(scale, (np.arange(-128, 128) - 127.0), bits)
+    values = scores.kept(wide_lookup(b, rescale(b, differences, 1.0, 0, DType.INT8, 127), entries), 1 << bits)
+    return _Exponentials(differences, values, total(b, values, axis, scores.empty), bits)
+
+
+def _table(scale: float, steps: np.ndarray, bits: int) -> np.ndarray:
+    return np.rint(np.exp(steps * scale) * (1 << bits))
+
+
+def _products(b: Builder, differences: Value, scale: float) -> Value:
+    """exp of 65,536 differences: that of their high byte times that of their low one, by a table each."""
+    distances = b.sub(0, differences)
+    high = b.shift_right(distances, 8)
+    low = b.sub(distances, b.shift_left(high, 8))
+    factors = [
+        wide_lookup(b, rescale(b, byte, 1.0, 0, DType.INT8, -128), _table(scale, -np.arange(256) * step, _WIDE))
+        for byte, step in ((high, 256.0), (low, 1.0))
+    ]
+    return b.mul(factors[0], factors[1], _WIDE)
+
+
+@lowers_integers("aten._softmax.default", "aten._safe_softmax.default")
+def softmax(call: IntegerCall) -> Placed:
+    """The exponentials divided by their sum."""
+    scores, b = counted(call), call.b
+    found = _exponentials(call, scores)
+    inverse = reciprocal(b, found.total.mantissa, 2 if scores.given.dtype == DType.INT16 else 1)
+    room, spare = found.total.room, found.total.spare
+    if spare:
+        shares = b.shift_right(b.mul(found.values, inverse, 30), b.sub(spare, room))
+    else:
+        shares = b.mul(b.shift_left(found.values, room), inverse, 30)
+    return Placed(call.rescaled(shares, 2.0**-30 / call.out.scale), scores.order)
+
+
+@lowers_integers("aten._log_softmax.default")
+def log_softmax(call: IntegerCall) -> Placed:
+    """x - max - ln(sum), in units in which the result has at most 30 bits."""
+    scores, b = counted(call), call.b
+    found = _exponentials(call, scores)
+    widest = scores.given.scale * (scores.given.high - scores.given.low) + math.log(_MOST_ADDED)
+    unit = widest * 2.0**-29
+    exponent = b.sub(30 + found.total.spare - found.bits, found.total.room)
+    logarithms = b.add(
+        rescale(b, logarithm(b, found.total.mantissa), 2.0**-28 / unit, 0, DType.INT32),
+        b.mul(exponent, round(math.log(2) / unit)),
+    )
+    wide = b.sub(rescale(b, found.differences, scores.given.scale / unit, 0, DType.INT32), logarithms)
+    return Placed(call.rescaled(wide, unit / call.out.scale), scores.order)
