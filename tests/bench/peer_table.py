@@ -134,8 +134,8 @@ class PeerTable:
             for precision in precisions or PRECISIONS:
                 self.progress(f"run {model}, {precision}, {threads} threads")
                 row = Row(model, precision, threads, least_peers=least_peers)
-                self.rows.append(row)
                 self._measure_row(row, inputs, expected, rounds, seconds)
+                self.rows.append(row)
 
     def _measure_row(self, row: Row, inputs: Path, expected: Path, rounds: int, seconds: float) -> None:
         workers: dict[str, Engine] = {}

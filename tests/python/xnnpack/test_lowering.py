@@ -192,6 +192,26 @@ def test_adaptive_pools_with_windows_of_several_sizes_are_refused() -> None:
     assert graphs(to_edge_transform_and_lower(dynamic, partitioner=[XnnpackPartitioner()])) == []
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.nn.functional.max_pool2d(x, 3, 1, 1),
+        lambda x: x.amax(2, keepdim=True),
+        lambda x: torch.nn.functional.avg_pool2d(x, 3, 1, 1),
+        lambda x: torch.nn.functional.interpolate(x, (5, 6), mode="bilinear"),
+        lambda x: x.mean((2, 3)),
+    ],
+    ids=["max_pool", "amax", "avg_pool", "resize", "mean"],
+)
+@pytest.mark.parametrize("both", [False, True], ids=["channels", "batch and channels"])
+def test_images_with_a_dynamic_number_of_channels(function: Callable[..., torch.Tensor], both: bool) -> None:
+    """XNNPACK's max pooling and resizing read the pixels of the previous call where height and width are the same."""
+    channels, batch = Dim("c", min=2, max=40), Dim("n", min=1, max=9)
+    calls = [(torch.randn(batch if both else 2, c, 6, 7),) for batch, c in ((2, 15), (9, 27), (1, 3), (2, 40), (5, 2))]
+    shapes = {0: batch, 1: channels} if both else {1: channels}
+    check(Call(function), *calls, lowered=lower(Call(function), calls[0], dynamic_shapes=((shapes,),)))
+
+
 def test_clamps_become_limits_of_the_layer_before_them() -> None:
     """PAS-17: of convolutions and linear layers, unless somebody reads what is not clamped."""
     joined = nn.Sequential(

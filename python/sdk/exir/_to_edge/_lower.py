@@ -26,7 +26,9 @@ from torch.fx import Graph, GraphModule, Node
 from sdk.exir._messages import source_of
 from sdk.exir._to_edge._emitter import EdgeOptions
 from sdk.exir._to_edge._graph import EdgeGraph, EdgeLowering
+from sdk.exir._to_edge._overlap import refuse_shared_writes
 from sdk.exir._to_edge._recorder import NeedsRetracingError
+from sdk.exir._to_edge._retrace import retraced
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.graph.fake import fake_mode_of
@@ -44,6 +46,7 @@ def lower_to_edge(
     """
     if notes is not None:
         notes += _training_notes(program)
+    refuse_shared_writes(program)
     try:
         return _lower(program, options, verifier)
     except NeedsRetracingError as reason:
@@ -51,8 +54,7 @@ def lower_to_edge(
             notes.append(f"the program was re-traced to make it functional: {reason}")
         preserved = options.preserved
         table = {op: f for op, f in _full_table().items() if op not in preserved}
-        functional = program.run_decompositions(table)
-        return _lower(functional, options, verifier)
+        return _lower(retraced(program, table, reason), options, verifier)
 
 
 def _training_notes(program: ExportedProgram) -> list[str]:

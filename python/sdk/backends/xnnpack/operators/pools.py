@@ -21,6 +21,9 @@ from sdk.backends.xnnpack.weights import QuantizedWeight
 ALIGN_CORNERS = 8
 KEEP_DIMS = 64
 
+# XNNPACK's max pooling and resizing keep the addresses of pixels while height and width stay as they were.
+DYNAMIC_CHANNELS = "its number of channels is known only when the model runs"
+
 
 class PoolConfig(XNNPartitionerConfig):
     def refusal_of_window(self, node: Node) -> str | None:
@@ -56,6 +59,8 @@ class MaxPoolConfig(PoolConfig):
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         if reads_more_than_first(node):
             return "its indices are used"
+        if not is_static(node.args[0].meta["val"].shape[1:2]):
+            return DYNAMIC_CHANNELS
         if argument(node, 5) and not is_static(node.args[0].meta["val"].shape[2:]):
             return "ceil_mode is on, and its size is known only when the model runs"
         return self.refusal_of_window(node)
@@ -93,6 +98,8 @@ class MaxDimConfig(XNNPartitionerConfig):
         size = image.meta["val"].shape[dim]
         if not isinstance(size, int) or size == 1:
             return f"the size of the dimension is {size}"
+        if not is_static(image.meta["val"].shape[1:2]):
+            return DYNAMIC_CHANNELS
         return "its indices are used" if reads_more_than_first(node) else None
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
@@ -188,6 +195,8 @@ class MeanConfig(XNNPartitionerConfig):
             return f"its input has {rank_of(image)} dimensions, and XNNPACK takes 4"
         if sorted(dim % 4 for dim in dims or ()) != [2, 3]:
             return f"dim is {dims}, and XNNPACK takes height and width"
+        if rank_of(node) != 4 and not any(is_static([size]) for size in image.meta["val"].shape[:2]):
+            return "its batch size and its number of channels are known only when the model runs"
         return None
 
     def refusal_in_integers(
@@ -203,8 +212,9 @@ class MeanConfig(XNNPartitionerConfig):
         count, _, _, channels = writer.values[source].dims
         mean = writer.temporary([count, 1, 1, channels])
         writer.add(NODES["GlobalAvgPooling2d"](source, mean, KEEP_DIMS))
-        static = is_static(node.meta["val"].shape[:1])
-        writer.add(NODES["StaticReshape"](2, [count if static else 0, channels], mean, writer.result(node)))
+        sizes = zip((count, channels), node.meta["val"].shape, strict=True)
+        shape = [largest if is_static([size]) else 0 for largest, size in sizes]
+        writer.add(NODES["StaticReshape"](2, shape, mean, writer.result(node)))
 
 
 class AdaptivePoolConfig(MeanConfig):
@@ -258,6 +268,8 @@ class ResizeConfig(XNNPartitionerConfig):
         size = node.meta["val"].shape[2:]
         if not is_static(size):
             return f"its size {tuple(size)} is known only when the model runs"
+        if not is_static(node.meta["val"].shape[1:2]):
+            return DYNAMIC_CHANNELS
         before, factors = node.args[0].meta["val"].shape[2:], argument(node, 3)
         # PyTorch uses a step of 1 / factor, XNNPACK the ratio of the sizes.
         if factors and not argument(node, 2) and any(n * f != m for n, f, m in zip(before, factors, size, strict=True)):

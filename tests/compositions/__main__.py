@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Examines the programs of a range of seeds, and prints those that are wrong with their steps."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+
+from backends.targets import targets
+from compositions.examine import NotCapturedError, examine, shortest
+from compositions.program import make
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", nargs=2, type=int, default=(0, 100), metavar=("FIRST", "END"))
+    parser.add_argument("--targets", nargs="+", help="kernels and names of backends (default: kernels and xnnpack)")
+    parser.add_argument("--verbose", action="store_true", help="print the steps of each program")
+    options = parser.parse_args()
+    wanted = options.targets or ["kernels", "xnnpack"]
+    chosen = [target for target in targets() if target.name in wanted]
+    outcomes: Counter[str] = Counter()
+    started = time.monotonic()
+    for seed in range(*options.seeds):
+        program = make(seed)
+        if options.verbose:
+            print(f"seed {seed}:", *program.texts, f"return {program.model.outputs}", sep="\n  ")
+        for target in chosen:
+            try:
+                finding = examine(program, target)
+            except NotCapturedError as error:
+                outcomes["not captured"] += 1
+                if options.verbose:
+                    print(error)
+                break
+            outcomes["wrong" if finding else "right"] += 1
+            if finding:
+                print(f"seed {seed}, {target.name}: {finding.what[:400]}", flush=True)
+                part, again = shortest(program, target)
+                print(f"  shortest: {again.what[:300] if again else 'only with its own results'}")
+                print(*(f"    {text}" for text in part.texts[: len(part.model.steps)]), sep="\n")
+                print(f"    return {part.model.outputs}", flush=True)
+    print(f"{dict(outcomes)} in {time.monotonic() - started:.0f} s")
+    return 1 if outcomes["wrong"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
