@@ -11,6 +11,8 @@ step_openvino() {
     [[ -e "${folder}/${release}/openvino" ]] ||
       pip install --quiet --no-deps --target "${folder}/${release}" "openvino==${release}" || return
   done
+  # The runners of the examples.
+  cmake --build build/package --parallel "${jobs}" --target llama_main Yolo12DetectionDemo || return
   # Programs are exchanged with the original, in its environment.
   "${python}" tests/interop/make_oracle.py || return
   # The suites of models of examples/openvino.

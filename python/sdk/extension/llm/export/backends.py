@@ -54,7 +54,7 @@ def refuse_unknown(config: LlmConfig) -> None:
             if changed and field.name not in ("enabled", *acted_on):
                 raise SettingsError(f"not supported in this version: backend.{group.name}.{field.name}; leave it out")
     if config.quantization.pt2e_quantize is not None:
-        quantizer(config.quantization.pt2e_quantize)
+        quantizer(config.quantization.pt2e_quantize, config.quantization.group_size)
 
 
 def _known(name: str) -> Backend:
@@ -121,10 +121,14 @@ _OPTIONS: dict[str, tuple[tuple[str, ...], Callable[[Any, LlmConfig], dict[str, 
 """By backend: the fields of its settings that have an effect, and the arguments of its partitioner."""
 
 
-def quantizer(kind: Pt2eQuantize) -> Any:
+def quantizer(kind: Pt2eQuantize, group_size: int | None = None) -> Any:
     """The quantiser of a setting, for torchao's `prepare_pt2e`.
 
-    Raises SettingsError for one that this version does not have, or whose package is not installed.
+    `group_size`: the inputs of a linear layer that share a scale, or -1 for all inputs of an output channel; None for
+    the default of the quantiser.
+
+    Raises SettingsError for a quantiser that this version does not have, or whose package is not installed, and for a
+    group size where scales are not for groups.
     """
     name, make = kind.value, _QUANTIZERS.get(kind)
     if make is None:
@@ -137,8 +141,18 @@ def quantizer(kind: Pt2eQuantize) -> Any:
             f"{', '.join(sorted(known.value for known in _QUANTIZERS))}"
             + ("; for weights in 4 bits, use backend.coreml.quantize=c4w" if family == "coreml" else "")
         )
+    options = {}
+    if group_size is not None:
+        if kind not in _WITH_GROUPS:
+            raise SettingsError(
+                f"quantization.group_size={group_size}: the quantizer {name} has one scale for each output channel; "
+                "leave it out"
+            )
+        options["group_size"] = group_size
     try:
-        return make()
+        return make(**options)
+    except ValueError as error:
+        raise SettingsError(f"quantization.pt2e_quantize={name}: {error}") from error
     except ImportError as error:
         raise SettingsError(
             f"quantization.pt2e_quantize={name} needs {error.name}, which cannot be imported: {error}"
@@ -160,10 +174,10 @@ def _vulkan_quantizer() -> Any:
     return VulkanQuantizer().set_global(get_symmetric_quantization_config(weight_bits=8))
 
 
-def _openvino_quantizer(mode: str) -> Any:
+def _openvino_quantizer(mode: str, **options: Any) -> Any:
     from sdk.backends.openvino.quantizer import OpenVINOQuantizer, QuantizationMode
 
-    return OpenVINOQuantizer(mode=QuantizationMode[mode])
+    return OpenVINOQuantizer(mode=QuantizationMode[mode], **options)
 
 
 def _coreml_quantizer() -> Any:
@@ -181,13 +195,15 @@ def _coreml_quantizer() -> Any:
     return CoreMLQuantizer(LinearQuantizerConfig.from_dict({"global_config": settings}))
 
 
-_QUANTIZERS: dict[Pt2eQuantize, Callable[[], Any]] = {
+_QUANTIZERS: dict[Pt2eQuantize, Callable[..., Any]] = {
     Pt2eQuantize.xnnpack_dynamic: lambda: _xnnpack_quantizer(True, 8),
     Pt2eQuantize.xnnpack_dynamic_qc4: lambda: _xnnpack_quantizer(True, 4),
     Pt2eQuantize.vulkan_8w: _vulkan_quantizer,
     Pt2eQuantize.openvino_8wo: lambda: _openvino_quantizer("INT8WO_ASYM"),
-    Pt2eQuantize.openvino_4wo: lambda: _openvino_quantizer("INT4WO_ASYM"),
+    Pt2eQuantize.openvino_4wo: lambda **options: _openvino_quantizer("INT4WO_ASYM", **options),
     Pt2eQuantize.coreml_8a_c8w: _coreml_quantizer,
     Pt2eQuantize.coreml_baseline_8a_c8w: lambda: _xnnpack_quantizer(False, 8),
     Pt2eQuantize.coreml_baseline_8a_c4w: lambda: _xnnpack_quantizer(False, 4),
 }
+_WITH_GROUPS = (Pt2eQuantize.openvino_4wo,)
+"""Those that have a scale for each group of a linear layer's inputs."""

@@ -177,8 +177,7 @@ def capture(model: Transformer, config: LlmConfig, count: int | None = None) -> 
     """What `torch.export` makes of the model, quantised by `quantization.pt2e_quantize`. `count`: as above."""
     inputs, shapes = example_call(model, count)
     captured = torch.export.export(model, inputs, dynamic_shapes=shapes)
-    kind = config.quantization.pt2e_quantize
-    if kind is None:
+    if config.quantization.pt2e_quantize is None:
         return captured
     from sdk.extension.llm.export.pt2e import calibration_calls, quantize_captured
 
@@ -186,7 +185,7 @@ def capture(model: Transformer, config: LlmConfig, count: int | None = None) -> 
     calls = calibration_calls(config, most, len(inputs) == 2)
     fits = model.params.enable_dynamic_shape and count is None  # otherwise a call has so many tokens
     calls = [call for call in calls if fits or call[0].shape[1] == most]
-    return torch.export.export(quantize_captured(captured, kind, inputs, calls), inputs, dynamic_shapes=shapes)
+    return torch.export.export(quantize_captured(captured, config, inputs, calls), inputs, dynamic_shapes=shapes)
 
 
 def metadata_of(model: Transformer, config: LlmConfig) -> dict[str, Any]:

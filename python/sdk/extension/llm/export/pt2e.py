@@ -12,24 +12,27 @@ from torch.fx import GraphModule
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from sdk.extension.llm.export.backends import quantizer
-from sdk.extension.llm.export.config.llm_config import LlmConfig, Pt2eQuantize
+from sdk.extension.llm.export.config.llm_config import LlmConfig
 from sdk.extension.llm.export.settings import SettingsError
 
 logger = logging.getLogger("sdk.extension.llm.export")
 
 
 def quantize_captured(
-    captured: ExportedProgram, kind: Pt2eQuantize, inputs: tuple[Any, ...], texts: list[tuple[Any, ...]]
+    captured: ExportedProgram, config: LlmConfig, inputs: tuple[Any, ...], texts: list[tuple[Any, ...]]
 ) -> GraphModule:
     """The module of a captured program with quantise and dequantise operators, to be captured again.
 
-    `inputs`: the example inputs; `texts`: inputs of calls that show the quantiser what activations are like, the
-    example inputs if there are none. Caches have the values afterwards that they had before.
+    `config`: with `quantization.pt2e_quantize`. `inputs`: the example inputs. `texts`: inputs of calls that show the
+    quantiser what activations are like, the example inputs if there are none. Caches have the values afterwards that
+    they had before.
     """
     module: Any = captured.module()
     before = {name: value.clone() for name, value in module.named_buffers()}
+    kind = config.quantization.pt2e_quantize
+    assert kind is not None
     logger.info("prepare_pt2e with the quantizer of %s", kind.value)
-    prepared = prepare_pt2e(module, quantizer(kind))
+    prepared = prepare_pt2e(module, quantizer(kind, config.quantization.group_size))
     with torch.no_grad():
         for call in texts or [inputs]:
             prepared(*call)
