@@ -4,6 +4,9 @@
 #
 #   scripts/build_android_library.sh                    for arm64-v8a and x86_64, with the NDK that ANDROID_NDK names
 #   scripts/build_android_library.sh --models a.pte ...  with only the operators that these programs use
+#   scripts/build_android_library.sh --artifacts NAME ...  these artifacts instead of executorch-android alone, an AAR
+#                                                       each: default (executorch-android), cpu (without a backend), or
+#                                                       a backend, for example vulkan (executorch-android-vulkan)
 #   scripts/build_android_library.sh --host             with this machine's library, for tests: executorch-host.aar
 #   scripts/build_android_library.sh --library FILE     with this machine's library, built before
 #   scripts/build_android_library.sh ... --size         and prints what it weighs, stripped and compressed
@@ -24,11 +27,11 @@ cd "${root}"
 type="${EXECUTORCH_CMAKE_BUILD_TYPE:-Release}"
 out="$(realpath -m "${BUILD_AAR_DIR:-${here}/aar-out}")"
 work=build/android-aar
-options=(-DEXECUTORCH_BUILD_TESTS=OFF -DEXECUTORCH_BUILD_ANDROID_JNI=ON -DEXECUTORCH_BUILD_BACKENDS=android
-  -DEXECUTORCH_BUILD_KERNELS_QUANTIZED=ON)
+options=(-DEXECUTORCH_BUILD_TESTS=OFF -DEXECUTORCH_BUILD_ANDROID_JNI=ON -DEXECUTORCH_BUILD_KERNELS_QUANTIZED=ON)
+host='' library=''
 
 main() {
-  local host='' library='' size='' models=()
+  local size='' models=() artifacts=()
   while (($#)); do
     case "$1" in
       --host) host=1 ;;
@@ -40,11 +43,24 @@ main() {
           models+=("$(cd "${here}" && realpath -e "$1")")
         done
         ((${#models[@]})) || die "--models takes the .pte files of the app, found none." ;;
-      -h | --help) sed -n '3,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+      --artifacts)
+        while (($# > 1)) && [[ "$2" != --* ]]; do
+          shift
+          artifacts+=("$1")
+        done
+        ((${#artifacts[@]})) || die "--artifacts takes names: default, cpu, or a backend such as vulkan; found none."
+        ;;
+      -h | --help) sed -n '3,21s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
       *) die "there is no option $1; scripts/build_android_library.sh --help lists them." ;;
     esac
     shift
   done
+  ((${#artifacts[@]})) || artifacts=(default)
+  local artifact
+  for artifact in "${artifacts[@]}"; do
+    python3 sdk/android/artifacts.py "${artifact}" >/dev/null || exit 1
+  done
+  ((${#artifacts[@]} == 1)) || [[ -z "${library}" ]] || die "--library is the library of one artifact; found ${#artifacts[@]}."
   [[ -n "${host}" ]] || check_ndk
   if ((${#models[@]})); then
     options+=("-DEXECUTORCH_SELECT_OPS_MODEL=$(IFS=';'; printf '%s' "${models[*]}")")
@@ -58,31 +74,41 @@ main() {
   alone "${work}"
   mkdir -p "${out}"
   unless_compiled "${work}/classes" "${library_sources}"/{main,stand_in} -- "classes" compile_library "${work}/classes"
-  local abi libraries=()
+  [[ -n "${library}" ]] || build_tools
+  for artifact in "${artifacts[@]}"; do
+    make_artifact "${artifact}"
+    [[ -z "${size}" ]] || python3 sdk/android/sizes.py "${out}/${aar}"
+  done
+}
+
+# make_artifact NAME: builds its native libraries and writes ${aar} and what a Maven repository has of it.
+make_artifact() {
+  local name="$1" kind abi libraries=() version ndk=0 suffix=''
+  # The folders of executorch-android have no suffix.
+  [[ "${name}" == default ]] || suffix="-${name}"
+  mapfile -t kind < <(python3 sdk/android/artifacts.py "${name}" | tail -n +2)
+  aar="executorch${suffix}${host:+-host}.aar"
   if [[ -n "${host}" ]]; then
     abi="$(uname -m)"
     [[ "${abi}" != aarch64 ]] || abi=arm64-v8a
-    if [[ -z "${library}" ]]; then
-      build_tools
-      step "library of this machine" native host -DCMAKE_BUILD_TYPE="${type}" || exit 1
-      library="${work}/host/sdk/android/jni/libexecutorch.so"
+    local built="${library}"
+    if [[ -z "${built}" ]]; then
+      step "library of this machine${suffix:+ (${name})}" native "host${suffix}" "${kind[@]}" -DCMAKE_BUILD_TYPE="${type}" || exit 1
+      built="${work}/host${suffix}/sdk/android/jni/libexecutorch.so"
     fi
-    strip --strip-unneeded -o "${work}/libexecutorch-host.so" "${library}"
-    libraries=(--library "${abi}=${work}/libexecutorch-host.so" --name executorch-host.aar)
+    strip --strip-unneeded -o "${work}/libexecutorch${suffix}-host.so" "${built}"
+    libraries=(--library "${abi}=${work}/libexecutorch${suffix}-host.so")
   else
-    build_tools
     for abi in ${ANDROID_ABIS:-arm64-v8a x86_64}; do
-      step "library for ${abi}" native_for "${abi}" || exit 1
-      libraries+=(--library "${abi}=${work}/${abi}/stripped/libexecutorch.so")
+      step "library for ${abi}${suffix:+ (${name})}" native_for "${abi}" "${suffix}" "${kind[@]}" || exit 1
+      libraries+=(--library "${abi}=${work}/${abi}${suffix}/stripped/libexecutorch.so")
     done
+    ndk="$(sed -n 's/^Pkg\.Revision *= *\([0-9]*\).*/\1/p' "${ANDROID_NDK}/source.properties")"
   fi
-  local version ndk=0
   version="$(sdk_version)"
-  [[ -n "${host}" ]] || ndk="$(sed -n 's/^Pkg\.Revision *= *\([0-9]*\).*/\1/p' "${ANDROID_NDK}/source.properties")"
   python3 sdk/android/package_aar.py --classes "${work}/classes" --out "${out}" --version "${version}" \
-    --kotlin "${kotlin_version}" --ndk "${ndk}" "${libraries[@]}"
-  python3 sdk/android/check_aar.py ${host:+--host} "${out}/executorch${host:+-host}.aar"
-  [[ -z "${size}" ]] || python3 sdk/android/sizes.py "${out}/executorch${host:+-host}.aar"
+    --kotlin "${kotlin_version}" --ndk "${ndk}" --artifact "${name}" --name "${aar}" "${libraries[@]}"
+  python3 sdk/android/check_aar.py ${host:+--host} "${out}/${aar}"
 }
 
 check_ndk() {
@@ -93,24 +119,27 @@ build/cmake/android.toolchain.cmake. Found ANDROID_NDK='${ANDROID_NDK:-}'. Andro
 same AAR with this machine's library, for tests on a JVM; it does not run on a device."
 }
 
-# native FOLDER CMAKE-ARGUMENTS...
+# native FOLDER CMAKE-ARGUMENTS... The variables of the environment come last, so that they count.
 native() {
   local folder="${work}/$1"
   shift
-  cmake -S . -B "${folder}" -G Ninja "${options[@]}" "$@" &&
+  cmake -S . -B "${folder}" -G Ninja "$@" "${options[@]}" &&
     cmake --build "${folder}" --parallel "${jobs}" --target executorch_jni
 }
 
-# Like the presets android-arm64-v8a and android-x86_64, for any ABI. The library with symbols is kept beside the
-# stripped one: Google Play uses it to make crash reports readable.
+# native_for ABI SUFFIX CMAKE-ARGUMENTS... Like the presets android-arm64-v8a and android-x86_64, for any ABI. The library
+# with symbols is kept beside the stripped one: Google Play uses it to make crash reports readable.
 native_for() {
-  native "$1" --toolchain "${root}/cmake/toolchains/android.cmake" -DANDROID_NDK="${ANDROID_NDK}" -DANDROID_ABI="$1" \
-    -DANDROID_PLATFORM=android-21 -DANDROID_STL=c++_static -DANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES=ON \
-    -DCMAKE_BUILD_TYPE="${type}" &&
-    mkdir -p "${work}/$1/stripped" "${out}/symbols/$1" &&
-    cp "${work}/$1/sdk/android/jni/libexecutorch.so" "${out}/symbols/$1/" &&
+  local abi="$1" suffix="$2"
+  local folder="${work}/${abi}${suffix}" symbols="${out}/symbols${suffix}/${abi}"
+  shift 2
+  native "${abi}${suffix}" --toolchain "${root}/cmake/toolchains/android.cmake" -DANDROID_NDK="${ANDROID_NDK}" \
+    -DANDROID_ABI="${abi}" -DANDROID_PLATFORM=android-21 -DANDROID_STL=c++_static \
+    -DANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES=ON -DCMAKE_BUILD_TYPE="${type}" "$@" &&
+    mkdir -p "${folder}/stripped" "${symbols}" &&
+    cp "${folder}/sdk/android/jni/libexecutorch.so" "${symbols}/" &&
     "${ANDROID_NDK}"/toolchains/llvm/prebuilt/*/bin/llvm-strip --strip-unneeded \
-      -o "${work}/$1/stripped/libexecutorch.so" "${work}/$1/sdk/android/jni/libexecutorch.so"
+      -o "${folder}/stripped/libexecutorch.so" "${folder}/sdk/android/jni/libexecutorch.so"
 }
 
 main "$@"

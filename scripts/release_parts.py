@@ -17,6 +17,9 @@ import time
 import zipfile
 from pathlib import Path
 
+ANDROID_ARTIFACTS = ("default", "cpu", "vulkan")
+# Vulkan needs its headers and the compiler of shaders, which an NDK has.
+ANDROID_ARTIFACTS_OF_THIS_MACHINE = ("default", "cpu")
 BUILD_PACKAGES = ("scikit_build_core", "pybind11", "jinja2", "yaml")
 
 
@@ -125,12 +128,12 @@ def repair_wheel(wheel: Path, folder: Path, date: int) -> Path:
 
 
 def make_android(request: Request) -> None:
-    """executorch.aar, its symbols, and the Maven repository."""
+    """An AAR for each artifact, their symbols, and the Maven repository."""
     arguments = request.arguments
     folder = arguments.aar
     if folder is None:
         folder = request.work / "aar"
-        options = []
+        options = ["--artifacts", *ANDROID_ARTIFACTS]
         if not os.environ.get("ANDROID_NDK"):
             if not arguments.dry_run:
                 raise ReleaseError(
@@ -140,7 +143,7 @@ def make_android(request: Request) -> None:
             note(
                 "before the release: the AAR has this machine's library only: set ANDROID_NDK to an NDK (r27 or later)"
             )
-            options = ["--host"]
+            options = ["--host", "--artifacts", *ANDROID_ARTIFACTS_OF_THIS_MACHINE]
         script = request.root / "scripts" / "build_android_library.sh"
         run("build_android_library.sh", script, *options, cwd=request.root, BUILD_AAR_DIR=str(folder))
     for aar in prebuilt(folder, ("executorch*.aar",), "--aar", "scripts/build_android_library.sh"):
@@ -151,10 +154,9 @@ def make_android(request: Request) -> None:
         found = ", ".join(sorted({path.name for path in stale})) or "none"
         raise ReleaseError(f"{folder}/maven has version {found}, expected {request.version}: build the AAR again")
     shutil.copytree(folder / "maven", request.folder / "maven")
-    if (folder / "symbols").is_dir():
-        zip_folder(
-            request.folder / f"executorch-android-{request.version}-symbols.zip", folder / "symbols", request.date
-        )
+    for symbols in folder.glob("symbols*"):
+        artifact = "executorch-android" + symbols.name.removeprefix("symbols")
+        zip_folder(request.folder / f"{artifact}-{request.version}-symbols.zip", symbols, request.date)
 
 
 def make_apple(request: Request) -> dict[str, bytes]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packs compiled files into executorch.aar and a Maven repository. The same input gives the same bytes.
+"""Packs compiled files into an AAR and a Maven repository. The same input gives the same bytes.
 
 The AAR has a prefab package (https://google.github.io/prefab) with the C interface, for native code of an app.
 """
@@ -15,11 +15,12 @@ import re
 import zipfile
 from pathlib import Path
 
+import maven
+from artifacts import GROUP, artifact
 from check_aar import C_API, DECLARED
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = HERE / "executorch_android"
-GROUP, ARTIFACT, BOM_ARTIFACT = "org.pytorch", "executorch-android", "executorch-bom"
 # The prefab package and its module: find_package(executorch), executorch::executorch_c, as with the C++ package.
 PACKAGE, MODULE = "executorch", "executorch_c"
 MIN_SDK = 21
@@ -28,63 +29,6 @@ STYLE = "body{font:16px/1.5 sans-serif;max-width:50em;margin:2em auto}pre{white-
 # Matches a comment, the text after it, and the declaration.
 DECLARATION = re.compile(r"/\*\*(.*?)\*/\s*(?:@[^\n]*\n\s*)*(public[^{=\n]*(?:\([^)]*\)[^{=\n]*)?)", re.S)
 
-POM = """<?xml version="1.0" encoding="UTF-8"?>
-<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>{group}</groupId>
-  <artifactId>{artifact}</artifactId>
-  <version>{version}</version>
-  <packaging>aar</packaging>
-  <name>ExecuTorch for Android</name>
-  <description>Runs PyTorch models on Android.</description>
-  <licenses>
-    <license>
-      <name>BSD-3-Clause</name>
-    </license>
-  </licenses>
-  <dependencies>
-    <dependency>
-      <groupId>org.jetbrains.kotlin</groupId>
-      <artifactId>kotlin-stdlib</artifactId>
-      <version>{kotlin}</version>
-      <scope>compile</scope>
-    </dependency>
-    <!-- For the suspend functions and Flow: apps that use them have it. -->
-    <dependency>
-      <groupId>org.jetbrains.kotlinx</groupId>
-      <artifactId>kotlinx-coroutines-core-jvm</artifactId>
-      <version>1.8.0</version>
-      <optional>true</optional>
-    </dependency>
-  </dependencies>
-</project>
-"""
-# With it, an app names one version: implementation(platform("org.pytorch:executorch-bom:<version>")).
-BOM = """<?xml version="1.0" encoding="UTF-8"?>
-<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>{group}</groupId>
-  <artifactId>{bom}</artifactId>
-  <version>{version}</version>
-  <packaging>pom</packaging>
-  <name>ExecuTorch for Android: versions</name>
-  <description>The versions of the artifacts of ExecuTorch that belong together.</description>
-  <licenses>
-    <license>
-      <name>BSD-3-Clause</name>
-    </license>
-  </licenses>
-  <dependencyManagement>
-    <dependencies>
-      <dependency>
-        <groupId>{group}</groupId>
-        <artifactId>{artifact}</artifactId>
-        <version>{version}</version>
-      </dependency>
-    </dependencies>
-  </dependencyManagement>
-</project>
-"""
 AAR_METADATA = "aarFormatVersion=1.0\naarMetadataVersion=1.0\nminCompileSdk=21\n"
 
 
@@ -159,15 +103,20 @@ def main() -> None:
     parser.add_argument("--library", action="append", default=[], required=True, metavar="ABI=FILE")
     parser.add_argument("--ndk", type=int, default=0, help="the major version of the NDK; 0: this machine's compiler")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--artifact", default="default", help="its name, as artifacts.py has it")
     parser.add_argument("--name", default="executorch.aar")
     parser.add_argument("--version", required=True)
     parser.add_argument("--kotlin", required=True, help="the version of kotlin-stdlib")
     args = parser.parse_args()
+    try:
+        made = artifact(args.artifact)
+    except ValueError as error:
+        parser.error(str(error))
 
     sources = files_under(LIBRARY / "src/main/java", "*.kt")
     classes = files_under(args.classes, "*.class") | files_under(args.classes, "*.kotlin_module")
-    maven = args.out / "maven" / GROUP.replace(".", "/") / ARTIFACT / args.version
-    stem = f"{ARTIFACT}-{args.version}"
+    repository = args.out / "maven"
+    folder, stem = maven.folder_of(repository, made.id, args.version), f"{made.id}-{args.version}"
     members = {
         "AndroidManifest.xml": (LIBRARY / "src/main/AndroidManifest.xml").read_bytes(),
         "META-INF/com/android/build/gradle/aar-metadata.properties": AAR_METADATA.encode(),
@@ -180,19 +129,19 @@ def main() -> None:
     members |= prefab(args.version, args.ndk, libraries)
     aar = args.out / args.name
     write_zip(aar, members)
-    (maven / f"{stem}.aar").parent.mkdir(parents=True, exist_ok=True)
-    (maven / f"{stem}.aar").write_bytes(aar.read_bytes())
-    jar(maven / f"{stem}-sources.jar", sources)
-    jar(maven / f"{stem}-javadoc.jar", documentation(sources))
-    pom = POM.format(group=GROUP, artifact=ARTIFACT, version=args.version, kotlin=args.kotlin)
-    (maven / f"{stem}.pom").write_text(pom, encoding="utf-8")
-    bom = maven.parent.with_name(BOM_ARTIFACT) / args.version / f"{BOM_ARTIFACT}-{args.version}.pom"
-    bom.parent.mkdir(parents=True, exist_ok=True)
-    text = BOM.format(group=GROUP, artifact=ARTIFACT, bom=BOM_ARTIFACT, version=args.version)
-    bom.write_text(text, encoding="utf-8")
-    for path in (*maven.glob(f"{stem}*"), bom):
-        if not path.name.endswith(".sha256"):
-            path.with_name(path.name + ".sha256").write_text(hashlib.sha256(path.read_bytes()).hexdigest() + "\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{stem}.aar").write_bytes(aar.read_bytes())
+    jar(folder / f"{stem}-sources.jar", sources)
+    jar(folder / f"{stem}-javadoc.jar", documentation(sources))
+    (folder / f"{stem}.pom").write_text(maven.pom(made, args.version, args.kotlin), encoding="utf-8")
+    module = maven.gradle_module(
+        made, args.version, args.kotlin, folder / f"{stem}.aar", folder / f"{stem}-sources.jar"
+    )
+    (folder / f"{stem}.module").write_text(module, encoding="utf-8")
+    bom = maven.write_bom(repository, args.version)
+    for path in (*folder.glob(f"{stem}*"), bom):
+        if path.suffix != ".sha256":
+            maven.write_checksum(path)
     (args.out / f"{args.name}.sha256sums").write_text(f"{hashlib.sha256(aar.read_bytes()).hexdigest()}  {args.name}\n")
     (args.out / "classes.jar").unlink()
     print(f"{aar}: {aar.stat().st_size:,} bytes")

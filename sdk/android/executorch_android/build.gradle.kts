@@ -15,6 +15,11 @@ plugins {
 // The only place of the version.
 val sdkVersion =
   Regex("__version__ = \"(.*)\"").find(file("../../../python/sdk/__init__.py").readText())!!.groupValues[1]
+// -Pexecutorch.artifact=cpu, or a backend such as vulkan: executorch-android-<name>, instead of executorch-android. The first
+// line is its id in Maven, the others are CMake's options.
+val artifact: List<String> = providers.exec {
+  commandLine("python3", file("../artifacts.py").path, providers.gradleProperty("executorch.artifact").getOrElse("default"))
+}.standardOutput.asText.get().trim().lines()
 
 android {
   namespace = "org.pytorch.executorch"
@@ -36,12 +41,11 @@ android {
           "-DANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES=ON",
           "-DEXECUTORCH_BUILD_ANDROID_JNI=ON",
           "-DEXECUTORCH_BUILD_TESTS=OFF",
-          "-DEXECUTORCH_BUILD_BACKENDS=android",
           "-DEXECUTORCH_BUILD_KERNELS_QUANTIZED=ON",
           models?.let { "-DEXECUTORCH_SELECT_OPS_MODEL=$it" },
           llm?.let { "-DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON" },
           llm?.let { "-DEXECUTORCH_BUILD_KERNELS_LLM=ON" },
-        )
+        ) + artifact.drop(1)
       }
     }
   }
@@ -70,10 +74,20 @@ kotlin {
 
 dependencies { compileOnly(libs.coroutines.core) }
 
+// An app takes one of the artifacts, because each has the classes and libexecutorch.so: Gradle refuses two that provide the
+// same capability.
+configurations.configureEach {
+  if (name.startsWith("releaseVariantRelease")) {
+    for (capability in setOf("executorch-android", artifact.first())) {
+      outgoing.capability("org.pytorch:$capability:$sdkVersion")
+    }
+  }
+}
+
 publishing {
   publications.register<MavenPublication>("release") {
     groupId = "org.pytorch"
-    artifactId = "executorch-android"
+    artifactId = artifact.first()
     version = sdkVersion
     pom {
       name = "ExecuTorch for Android"
