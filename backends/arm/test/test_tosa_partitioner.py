@@ -220,3 +220,26 @@ def test_indices_that_are_computed_from_constants_are_known() -> None:
     lowered = lower(_Written(), inputs)
     assert len(lowered.payloads) == 1 and not lowered.left()
     assert_close(lowered.run(*inputs), _Written()(*inputs))
+
+
+class _Shared(nn.Module):
+    """Returns what it needs to know."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows, self.columns = torch.tensor([0, 2]), torch.tensor([[0, 2], [1, 3]])
+        self.weight = nn.Parameter(torch.ones(512, 129))
+
+    def forward(self, x: Tensor, values: Tensor) -> tuple[Tensor, ...]:
+        y = x.index_put((self.rows, self.columns), values)
+        return y * 2, torch.scatter(y * 3, 0, self.columns, 1.0), self.rows, self.columns * 2, y.sum() * self.weight
+
+
+def test_constants_that_are_read_outside_too_are_copied() -> None:
+    """Int64 itself stays outside, and so does a weight of more than 65,536 elements."""
+    inputs = (torch.randn(4, 4), torch.randn(2, 2))
+    model = _Shared()
+    lowered = lower(model, inputs, partitioner=TOSAPartitioner(TosaCompileSpec(FP), [_NoTanh()]))
+    assert len(lowered.payloads) == 1 and lowered.operators["SCATTER"] == 2
+    assert not any("index_put" in reason or "scatter" in reason for reason in lowered.left().values())
+    assert_close(lowered.run(*inputs), model(*inputs))

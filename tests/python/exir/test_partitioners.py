@@ -12,6 +12,8 @@ from torch.fx.passes.utils.matcher_utils import SubgraphMatcher
 from torch.fx.passes.utils.source_matcher_utils import get_source_partitions
 
 from sdk.exir import to_edge
+from sdk.exir.backend._insert_delegates import insert_delegates
+from sdk.exir.backend._lower_partitions import find_partitions
 from sdk.exir.backend.backend_api import to_backend
 from sdk.exir.backend.canonical_partitioners import pattern_op_partitioner
 from sdk.exir.backend.canonical_partitioners.all_node_partitioner import AllNodePartitioner
@@ -21,8 +23,9 @@ from sdk.exir.backend.canonical_partitioners.group_partitioner import GroupBased
 from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_pattern_op_partitions
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from sdk.exir.backend.utils import tag_constant_data
+from sdk.exir.backend.utils import copy_constant, tag_constant_data
 from sdk.exir.dialects._ops import ops as exir_ops
+from sdk.exir.lowered_backend_module import LoweredBackendModule
 from zoo.function import Function
 
 ops = exir_ops.edge.aten
@@ -203,17 +206,39 @@ def test_groups():
     assert groups_of([[sin], [cos]], allows_single_node_partition=True) == [rest, [sin]]
 
 
+class Shared(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.p = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+
+    def forward(self, x):
+        return torch.sin(x + self.p) * self.p
+
+
+@pytest.mark.parametrize("tags", [["a"], ["a", "b"]])
+def test_copied_constants(tags):
+    """The program keeps what something outside of the partitions reads."""
+    program = edge_of(Shared(), X)
+    expected = program.module()(X)
+    (constant,) = (n for n in program.graph.nodes if n.name == "p_p")
+    for target, tag in zip((ops.add.Tensor, ops.mul.Tensor), tags, strict=False):
+        next(n for n in program.graph.nodes if n.target is target).meta["delegation_tag"] = tag
+        copy_constant(constant, tag)
+    tag_constant_data(program)
+    partitions = find_partitions(program, {tag: DelegationSpec("Backend1", []) for tag in tags})
+    assert [[n.name for n in each.owned] for each in partitions] == [["p_p"]] * len(tags)
+    torch.testing.assert_close(partitions[0].program.module()(X)[0], X + torch.tensor([1.0, 2.0]))
+
+    def make(index):
+        return LoweredBackendModule(partitions[index].program, "Backend1", b"", [])
+
+    lowered = insert_delegates(program, partitions, make)
+    assert [spec.target for spec in lowered.graph_signature.input_specs if spec.target] == ["p"][: 2 - len(tags)]
+    torch.testing.assert_close(lowered.module()(X), expected)
+
+
 def test_constants_of_several_users():
     """DEL-15: each user of a duplicated constant can have a delegate of its own."""
-
-    class Shared(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.p = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-
-        def forward(self, x):
-            return torch.sin(x + self.p) * self.p
-
     program = edge_of(Shared(), X)
     expected = program.module()(X)
     added = duplicate_constant_node(program, "p_p")

@@ -12,7 +12,7 @@ from torch.export.graph_signature import ExportGraphSignature, OutputKind, Outpu
 from torch.fx import Graph, Node
 
 from sdk.exir.backend._branches import drop_unused_operands, kept_graphs
-from sdk.exir.backend._lower_partitions import Partition
+from sdk.exir.backend._lower_partitions import COPIES, Partition
 from sdk.exir.backend._messages import source_of
 from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.graph.programs import assemble
@@ -38,7 +38,9 @@ def insert_delegates(
         calls[_insert_delegate(partition, make(i), results)] = partition
     owned = {node for partition in partitions for node in partition.owned}
     drop_unused_operands(program.graph_module, owned)
-    removed = {n.name for n in program.graph.nodes if n.op == "placeholder" and n in owned}
+    placeholders = [n for n in program.graph.nodes if n.op == "placeholder" and n in owned]
+    # What is copied stays if something else reads it.
+    removed = {n.name for n in placeholders if not (n.meta.pop(COPIES, None) and n.users)}
     specs = program.graph_signature.input_specs
     gone = {s.target for s in specs if getattr(s.arg, "name", None) in removed}
     output_specs = _drop_owned_writes(program, gone)

@@ -30,6 +30,8 @@ from sdk.exir.backend.partitioner import DelegationSpec
 from sdk.exir.graph.programs import assemble, copy_graph_module
 
 _TAG = "delegation_tag"
+COPIES = "tags_of_copies"
+"""The key in `Node.meta` of a constant for the set of tags whose partitions get a copy of it."""
 
 
 @dataclass
@@ -101,9 +103,11 @@ def _partition(
     # keeps them, too.
     borrowed = [node for node in external if node.op == "get_attr"]
     external = [node for node in external if node.op != "get_attr"]
-    owned = {node: available[node] for node in external if node in available and node.meta.get(_TAG) == tag}
+    tagged = [node for node in external if node in available and node.meta.get(_TAG) == tag]
+    copied = [node for node in external if node in available and tag in node.meta.get(COPIES, ())]
+    owned = {node: available[node] for node in (*tagged, *copied)}
     inputs = [node for node in external if node not in owned]
-    for node in owned:
+    for node in tagged:
         other = next((u for u in node.users if u not in members and u.op != "output"), None)
         if other is not None:
             raise ValueError(
@@ -176,7 +180,7 @@ def _program_of(
     for node in [*owned, *inputs]:
         new = graph.placeholder(node.name)
         new.name = node.name
-        new.meta = {k: v for k, v in node.meta.items() if k != _TAG}
+        new.meta = {k: v for k, v in node.meta.items() if k not in (_TAG, COPIES)}
         mapping[node] = new
         if node in owned:
             spec = copy.copy(owned[node])

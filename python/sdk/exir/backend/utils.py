@@ -13,6 +13,7 @@ from torch.export.graph_signature import InputKind
 from torch.fx import Graph, GraphModule, Node
 
 from sdk.exir.backend._branches import constant_placeholders, tags_of_constants
+from sdk.exir.backend._lower_partitions import COPIES
 from sdk.exir.backend.declarations import WhyNoPartition, get_refusals, refuse
 from sdk.exir.backend.reports import ReportRejected, WhyNoPartitionReporter
 from sdk.exir.delegate import executorch_call_delegate, is_lowered_module
@@ -25,6 +26,7 @@ __all__ = [
     "WhyNoPartition",
     "WhyNoPartitionReporter",
     "constant_placeholders",
+    "copy_constant",
     "first_difference",
     "format_delegated_graph",
     "get_delegated_payload",
@@ -126,6 +128,12 @@ def tag_constant_data(edge_program: ExportedProgram) -> None:
     delegate owns them. A weight that only a branch of control flow uses is tagged there."""
     for node, tag in tags_of_constants(edge_program).items():
         node.meta["delegation_tag"] = tag
+
+
+def copy_constant(constant: Node, tag: str) -> None:
+    """Gives the delegate of the partition `tag` a copy of a weight or constant, whatever else reads it. `constant` is
+    its placeholder. Programs that must know a number to compile it need this; each copy is in the payload."""
+    constant.meta.setdefault(COPIES, set()).add(tag)
 
 
 def tag_mutated_buffer(edge_program: ExportedProgram) -> None:

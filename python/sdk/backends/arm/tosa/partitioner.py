@@ -16,10 +16,10 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.backends.arm.tosa.backend import TOSABackend
-from sdk.backends.arm.tosa.selection import Selection
-from sdk.backends.transforms.constants import settled
+from sdk.backends.arm.tosa.selection import Selection, is_copied
+from sdk.backends.transforms.constants import is_constant, settled
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
+from sdk.exir.backend.utils import WhyNoPartition, copy_constant, tag_constant_data
 
 logger = logging.getLogger("sdk.backends.arm")
 
@@ -77,5 +77,8 @@ class TOSAPartitioner(Partitioner):
                 tags[tag] = spec
                 for node in nodes:
                     node.meta["delegation_tag"] = tag
+                    for constant in filter(is_copied, node.all_input_nodes):
+                        if constant.op == "placeholder" and is_constant(exported_program, constant):
+                            copy_constant(constant, tag)
         tag_constant_data(exported_program)
         return PartitionResult(exported_program, tags)

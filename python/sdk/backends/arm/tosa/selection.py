@@ -19,6 +19,7 @@ from sdk.backends.transforms.constants import is_constant
 from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
 from sdk.exir.backend.utils import WhyNoPartition
 
+_MOST_COPIED = 1 << 16  # elements
 Refusals = list[tuple[Node, str]]
 
 
@@ -140,18 +141,27 @@ class Selection:
         return [(node, f"{refusal} (a constant is read outside too)")] if refusal else []
 
     def _constants_of(self, inside: set[Node]) -> set[Node]:
-        """The constants that a partition owns: those that nothing outside reads, and what is computed from them."""
+        """The constants that a partition owns: those that nothing outside reads or that are copied, and what is
+        computed from them."""
         known: set[Node] = set()
         for node in self._program.graph.nodes:
             if not self._is_constant(node):
                 continue
             if node.op == "placeholder":
-                owned = all(user in inside for user in node.users)
+                owned = all(user in inside for user in node.users) or (
+                    is_copied(node) and bool(inside & set(node.users))
+                )
             else:
                 owned = node in inside and all(operand in known for operand in node.all_input_nodes)
             if owned:
                 known.add(node)
         return known
+
+
+def is_copied(constant: Node) -> bool:
+    """Whether a constant is small enough that each partition gets one of its own."""
+    value = constant.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.numel() <= _MOST_COPIED
 
 
 def _is_int64(node: Node) -> bool:
