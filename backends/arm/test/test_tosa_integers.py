@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from arm_lowering import INT, Call, Lowered, lower
+from arm_lowering import INT, Call, Lowered, assert_close, lower
 from integer_reference import compute
 from torch import Tensor, nn
 from torch.export import export
@@ -196,7 +196,14 @@ def test_operators(name: str) -> None:
 
 
 def _arguments(target: Any) -> tuple[Any, ...]:
-    arguments = {"pow": (1.7,), "clamp": (-0.5, 1.25), "clamp_min": (-0.5,), "clamp_max": (0.5,)}
+    arguments = {
+        "pow": (1.7,),
+        "remainder": (0.7,),
+        "fmod": (0.7,),
+        "clamp": (-0.5, 1.25),
+        "clamp_min": (-0.5,),
+        "clamp_max": (0.5,),
+    }
     return arguments.get(target.__name__.partition(".")[0].rstrip("_"), ())
 
 
@@ -255,6 +262,34 @@ def test_functions_of_sixteen_bits(name: str) -> None:
     assert lowered.operators["GATHER"] == (name in ("exp", "sqrt", "reciprocal", "log", "round"))
 
 
+REWRITTEN: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "limits that are tensors": (lambda x, y: torch.clamp(x, y, y + 1), (ROWS, ROWS)),
+    "a lower limit that is a tensor": (lambda x, y: torch.clamp(x, min=y), (ROWS, (16,))),
+    "like another": (lambda x: torch.full_like(x, 2.5) * x, (ROWS,)),
+    "a copy": (lambda x, y: _aten.copy(x, y) * 2, (ROWS, (16,))),
+    "a quotient by a number that is rounded": (lambda x: torch.div(x, 0.3, rounding_mode="floor"), (ROWS,)),
+    "a part of an input": (lambda x: torch.split(x, 4, -1)[1] * 2, (ROWS,)),
+    "a padded input": (lambda x: F.pad(x, (1, 2)).transpose(1, 2) * 2, (ROWS,)),
+    "a product of an input of three dimensions": (lambda x: x @ torch.eye(16), (ROWS,)),
+}
+"""What is written with other operators, or moved, before it is quantised."""
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_what_is_rewritten(name: str) -> None:
+    """VGF-05: nothing is left in floats."""
+    torch.manual_seed(0)
+    function, shapes = REWRITTEN[name]
+    inputs = tuple(torch.randn(shape) for shape in shapes)
+    converted = quantized(Call(function), inputs, get_symmetric_quantization_config(), INT)
+    lowered = lower(converted, inputs, INT)
+    assert len(lowered.payloads) == 1, lowered.left()
+    assert all("quantize_per_tensor" in reason for reason in lowered.left().values()), lowered.left()
+    assert steps(lowered, converted, inputs) <= 1
+    assert_close(lowered.run(*inputs), function(*inputs), 0.02 if "rounded" not in name else 1.0)
+
+
 SIXTEEN: dict[str, tuple[Any, tuple[Any, ...], int]] = {
     "softmax": (lambda x: torch.softmax(x * 3, 1), (ROWS,), 1),
     "softmax of many": (lambda x: torch.softmax(x * 2, -1), ((2, 3, 2048),), 1),
@@ -297,8 +332,9 @@ def test_operators_of_sixteen_bits(name: str) -> None:
 
 
 def test_every_lowering_to_integers_is_tested() -> None:
-    tables = {*(f"{name}.default" for name in elementwise.FUNCTIONS), "aten.pow.Tensor_Scalar"}
+    tables = {*(f"{name}.default" for name in elementwise.FUNCTIONS), *elementwise.SCALARS}
     weights = {"aten.convolution.default", "aten.linear.default"}
     assert set(INTEGER) == set(FUNCTIONS) | set(COMPOSED) | tables | weights
     names = {target.__name__.partition(".")[0].rstrip("_") for target in UNARY}
-    assert {f"aten.{name}" for name in names - {"pow", "relu6", "clamp_min", "clamp_max"}} == set(elementwise.FUNCTIONS)
+    rewritten = {"pow", "remainder", "fmod", "relu6", "clamp_min", "clamp_max"}
+    assert {f"aten.{name}" for name in names - rewritten} == set(elementwise.FUNCTIONS)

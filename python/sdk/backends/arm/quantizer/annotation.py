@@ -29,7 +29,9 @@ _FUNCTIONS = (
 )
 _NAMES = (*_FUNCTIONS, *(f"{name}_" for name in _FUNCTIONS))
 UNARY = frozenset(getattr(_aten, name).default for name in _NAMES if hasattr(getattr(_aten, name, None), "default")) | {
-    _aten.pow.Tensor_Scalar
+    _aten.pow.Tensor_Scalar,
+    _aten.remainder.Scalar,
+    _aten.fmod.Scalar,
 }
 BINARY = frozenset((_aten.sub.Tensor, _aten.sub_.Tensor, _aten.maximum.default, _aten.minimum.default))
 MATRICES = frozenset((_aten.matmul.default, _aten.bmm.default, _aten.mm.default))
@@ -85,7 +87,7 @@ def annotate(node: Node, config: QuantizationConfig) -> bool:
     if node.target in SOFTMAXES:
         return _annotate(node, [each for each in node.args[:1] if not takes_out(each)], config)
     if node.target in TABLES:
-        return _annotate(node, node.args[:2], config)
+        return _annotate(node, [each for each in node.args[:2] if isinstance(each, Node)], config)
     if node.target in WRITES:
         return _annotate(node, [each for each in node.all_input_nodes if _is_float(each)], config)
     if node.target is _aten.embedding.default:
@@ -144,6 +146,23 @@ _OF_INT8 = TABLES - {_aten.div.Tensor}
 def _is_float(node: Any) -> bool:
     value = node.meta.get("val") if isinstance(node, Node) else None
     return isinstance(value, torch.Tensor) and value.dtype == torch.float32
+
+
+def annotate_before(node: Node, config: QuantizationConfig) -> None:
+    """Annotates what moves the elements of floats before something that is quantised reads them, so that integers are
+    moved. Called for the last nodes first."""
+    wanted = config.input_activation
+    if node.target not in MOVES or is_annotated(node) or wanted is None or wanted.is_dynamic or not _is_float(node):
+        return
+    source = node.args[0]
+    readers = [user.meta.get(ANNOTATION) for user in node.users]
+    if not _is_float(source) or not all(each is not None and node in each.input_qspec_map for each in readers):
+        return
+    node.meta[ANNOTATION] = QuantizationAnnotation(
+        input_qspec_map={source: get_input_act_qspec(config)},
+        output_qspec=SharedQuantizationSpec((source, node)),
+        _annotated=True,
+    )
 
 
 def annotate_edges(model: torch.fx.GraphModule, config: QuantizationConfig) -> None:

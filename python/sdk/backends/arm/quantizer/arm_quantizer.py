@@ -18,7 +18,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, 
 from torchao.quantization.pt2e.quantizer import QuantizationConfig, Quantizer, get_module_name_filter
 
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
-from sdk.backends.arm.quantizer.annotation import MOVES, annotate, annotate_edges
+from sdk.backends.arm.quantizer.annotation import MOVES, annotate, annotate_before, annotate_edges
 from sdk.backends.arm.quantizer.configuration import (
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
@@ -97,6 +97,10 @@ class TOSAQuantizer(Quantizer):
             if config is not None:
                 annotate(node, config)
         propagate(model, MOVES)
+        for node in reversed(model.graph.nodes):
+            config = self._config_of(node, settings) if node.op == "call_function" else None
+            if config is not None:
+                annotate_before(node, config)
         return model
 
     def validate(self, model: GraphModule) -> None:

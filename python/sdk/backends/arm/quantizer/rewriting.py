@@ -224,6 +224,33 @@ def _choice(place: _Place) -> Node | None:
     return place.call(_aten.where.self, condition, *tensors)
 
 
+def _limits(place: _Place) -> Node | None:
+    """Limits that are tensors."""
+    result = place.arguments["self"]
+    for name, limit in (("min", _aten.maximum.default), ("max", _aten.minimum.default)):
+        bound = place.arguments[name]
+        if bound is not None:
+            result = place.call(limit, result, bound)
+    return result if _is_float(place.node) else None
+
+
+def _filled(place: _Place) -> Node | None:
+    """A tensor of one number, like another."""
+    if not _is_float(place.node) or not _is_static(place.node):
+        return None
+    number = place.constant(torch.tensor(float(place.arguments["fill_value"])))
+    return place.call(_aten.expand.default, number, list(_shape(place.node)))
+
+
+def _copied(place: _Place) -> Node | None:
+    """A copy into a tensor whose elements nothing reads."""
+    source = place.arguments["src"]
+    if source.meta["val"].dtype != place.node.meta["val"].dtype or not _is_static(place.node):
+        return None
+    shape = _shape(place.node)
+    return source if _shape(source) == shape else place.call(_aten.expand.default, source, list(shape))
+
+
 def _functional(target: Any) -> Callable[[_Place], Node | None]:
     """What writes its result to an operand that nothing else reads."""
 
@@ -277,6 +304,9 @@ _REWRITES: dict[Any, Callable[[_Place], Node | None]] = {
     _aten.div.Tensor: _quotient,
     _aten.masked_fill.Scalar: _fill,
     **dict.fromkeys((_aten.where.Scalar, _aten.where.ScalarSelf, _aten.where.ScalarOther), _choice),
+    _aten.clamp.Tensor: _limits,
+    _aten.full_like.default: _filled,
+    _aten.copy.default: _copied,
     _aten.masked_fill_.Scalar: _functional(_aten.masked_fill.Scalar),
     _aten.add_.Tensor: _functional(_aten.add.Tensor),
     **dict.fromkeys((_aten.contiguous.default, _aten.clone.default, _aten.dropout.default), _nothing),

@@ -14,7 +14,7 @@ from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.integer.fixed_point import lookup
-from sdk.backends.arm.tosa.integer.parameters import Parameters
+from sdk.backends.arm.tosa.integer.parameters import Parameters, is_dequantize
 from sdk.backends.arm.tosa.integer.quotients import quotient
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
 from sdk.backends.arm.tosa.integer.rescale import rescale
@@ -102,10 +102,10 @@ def mul(call: IntegerCall) -> Value:
     return call.rescaled(call.b.mul(first, second), factor)
 
 
-def table(call: IntegerCall) -> Placed:
+def table(call: IntegerCall, operand: Node | None = None) -> Placed:
     """The results for all operands, computed here by PyTorch. For int16, TABLE interpolates between 513 of them, if no
     result is then more than eight steps away; else GATHER takes one of the 65,536."""
-    operand = call["self"]
+    operand = call["self"] if operand is None else operand
     given, source = call.activation(operand), call.placed(operand)
     results = _results(call, _all_of(given))
     if given.dtype == DType.INT8:
@@ -138,24 +138,35 @@ def _all_of(given: Parameters) -> torch.Tensor:
 
 
 def _results(call: IntegerCall, *operands: torch.Tensor) -> np.ndarray:
-    """What PyTorch computes of operands, as integers. What is no number is 0."""
+    """What PyTorch computes of operands, as integers, with numbers beside them. What is no number is 0."""
     given = iter(operands)
-    arguments: list[Any] = [next(given) if isinstance(argument, Node) else argument for argument in call.node.args]
+    arguments = [next(given) if is_dequantize(argument) else _number(call, argument) for argument in call.node.args]
     function = getattr(call.node.target, "_op", call.node.target)
     with torch.no_grad():
         results = function(*arguments, **call.node.kwargs)
     return np.nan_to_num(call.out.quantized(results.numpy())).astype(np.int64)
 
 
+def _number(call: IntegerCall, argument: Any) -> Any:
+    """An argument, or the only element of a constant that is one."""
+    if not isinstance(argument, Node):
+        return argument
+    known = call.placed(argument).value.constant
+    if known is None or known.size != 1:
+        raise UnsupportedError("its operand is not quantised, and no single number")
+    return torch.tensor(known.item(), dtype=torch.float32)
+
+
 @lowers_integers(
     *("aten.div.Tensor", "aten.div.Tensor_mode", "aten.pow.Tensor_Tensor", "aten.remainder.Tensor", "aten.fmod.Tensor"),
     *("aten.atan2.default", "aten.floor_divide.default"),
 )
-def table_of_two(call: IntegerCall) -> Value:
+def table_of_two(call: IntegerCall) -> Value | Placed:
     """The results for all 65,536 pairs of int8, computed here by PyTorch, of which GATHER takes those at 256 a + b."""
     nodes = list(call.node.args[:2])
-    if not all(isinstance(node, Node) for node in nodes):
-        raise UnsupportedError("its operand is a number that is not quantised")
+    quantized = [node for node in nodes if is_dequantize(node)]
+    if len(quantized) == 1:
+        return table(call, quantized[0])
     first, second = (call.activation(node) for node in nodes)
     if first.dtype != DType.INT8:
         if name_of(call.node) == "aten.div.Tensor":
@@ -206,4 +217,6 @@ FUNCTIONS = tuple(
         *("celu", "clamp", "erfinv", "mish", "selu", "softplus", "trunc"),
     )
 )
-lowers_integers(*(f"{name}.default" for name in FUNCTIONS), "aten.pow.Tensor_Scalar")(table)
+SCALARS = ("aten.pow.Tensor_Scalar", "aten.remainder.Scalar", "aten.fmod.Scalar")
+"""Functions of a tensor and a number."""
+lowers_integers(*(f"{name}.default" for name in FUNCTIONS), *SCALARS)(table)
