@@ -123,9 +123,27 @@ def test_models_in_integers(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_mobilenet_v2() -> None:
-    """VGF-08: MobileNetV2 at its full size."""
-    _check_floats(*load_model(MODELS["MobileNetV2"]))
+@pytest.mark.parametrize("name", ["MobileNetV2", "ResNet18", "ViT-tiny"])
+def test_models_of_full_size(name: str) -> None:
+    """VGF-08"""
+    _check_floats(*load_model(MODELS[name]))
+
+
+@pytest.mark.slow
+def test_minilm() -> None:
+    """VGF-08: what is int64 is computed by kernels."""
+    model, inputs = load_model(MODELS["MiniLM"])
+    lowered = _lower(model, inputs)
+    assert len(lowered.payloads) == 1
+    with torch.no_grad():
+        assert_close(lowered.run_by_the_runtime(*inputs), model(*inputs), TOLERANCE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["MobileNetV2", "ResNet18"])
+def test_integer_models_of_full_size(name: str) -> None:
+    """VGF-05, VGF-08: equal to the reference model."""
+    _check_integers(*load_model(MODELS[name]))
 
 
 class _NoSine(OperatorSupportBase):
