@@ -8,9 +8,13 @@ import sys
 import time
 from collections import Counter
 
-from backends.targets import targets
-from compositions.examine import NotCapturedError, examine, shortest
-from compositions.program import make
+import runtime_under_test
+
+runtime_under_test.load()
+
+from backends.targets import targets  # noqa: E402
+from compositions.examine import NotCapturedError, examine, shortest  # noqa: E402
+from compositions.program import make  # noqa: E402
 
 
 def main() -> int:
@@ -21,9 +25,14 @@ def main() -> int:
     options = parser.parse_args()
     wanted = options.targets or ["kernels", "xnnpack"]
     chosen = [target for target in targets() if target.name in wanted]
+    if missing := set(wanted) - {target.name for target in chosen}:
+        here = ", ".join(target.name for target in targets())
+        sys.exit(f"error: no target {', '.join(sorted(missing))}; this runtime has {here}")
     outcomes: Counter[str] = Counter()
     started = time.monotonic()
     for seed in range(*options.seeds):
+        if outcomes and seed % 50 == 0:
+            print(f"at seed {seed}: {dict(outcomes)}", file=sys.stderr, flush=True)
         program = make(seed)
         if options.verbose:
             print(f"seed {seed}:", *program.texts, f"return {program.model.outputs}", sep="\n  ")

@@ -17,7 +17,7 @@ def compare(draw: Draw, x: Tensor, y: Tensor) -> Maker:
 
 @step("f")
 def is_positive(draw: Draw, x: Tensor) -> Maker:
-    return lambda x: x > 0
+    return lambda x: x > 0.0123
 
 
 @step("bb")
@@ -50,7 +50,7 @@ def bool_to_float(draw: Draw, x: Tensor) -> Maker:
 
 @step("f")
 def to_int(draw: Draw, x: Tensor) -> Maker:
-    return lambda x: (x * 3).to(torch.int64)
+    return lambda x: (x * 3.1416 + 0.0123).to(torch.int64)
 
 
 @step("i")
@@ -74,7 +74,7 @@ def int_arithmetic(draw: Draw, x: Tensor, y: Tensor) -> Maker:
 
 def without_ties(x: Tensor, dim: int) -> Tensor:
     """The operand with other values along a dimension: which of equal values is chosen is not specified."""
-    ramp = torch.arange(x.shape[dim], dtype=x.dtype) * 0.0113
+    ramp = torch.arange(x.shape[dim], dtype=x.dtype) * 0.618034 % 1.0 * 0.0937
     return x + ramp.view([-1] + [1] * (x.dim() - 1 - dim % x.dim()))
 
 
@@ -154,7 +154,7 @@ def scatter_add(draw: Draw, x: Tensor, y: Tensor) -> Maker | None:
     if x.shape != y.shape:
         return None
     dim = draw.number(0, x.dim() - 1)
-    return lambda x, y: x.scatter_add(dim, (y * 5).long().remainder(x.shape[dim]), y)
+    return lambda x, y: x.scatter_add(dim, (y * 4.9371).long().remainder(x.shape[dim]), y)
 
 
 class Constant(nn.Module):

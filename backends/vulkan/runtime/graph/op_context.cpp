@@ -259,15 +259,33 @@ int64_t OpContext::host_element(int arg, int64_t index) {
       continue;
     }
     int64_t number = 0;
-    if (graph_.arguments_.size() > 0 &&
+    if (!is_loading() &&
         check(index >= 0 && index < source.count(), "element %" PRId64 " of %" PRId64, index, source.count())) {
       check(integer_at(graph_.arguments_[i]->toTensor(), index, &number), "its source holds no integers");
     }
-    graph_.host_reads_.push_back({id, index, graph_.arguments_.size() > 0 ? number : INT64_MIN});
+    graph_.host_reads_.push_back({id, index, is_loading() ? INT64_MIN : number});
     return number;
   }
   fail("an integer can be read from inputs of the delegate only, argument %d is computed", arg);
   return 0;
+}
+
+bool OpContext::is_loading() const {
+  return graph_.arguments_.size() == 0;
+}
+
+Sizes OpContext::sizes_of(const Tensor& result, int arg) {
+  const Sizes sizes = integers(arg);
+  const Value& list = value(arg);
+  if (is_loading() && list.type == Value::Type::Values && sizes.size() == result.max_sizes.size()) {
+    for (const int64_t id : list.integers) {
+      const Value& item = graph_.values_[static_cast<size_t>(id)];
+      if (item.type == Value::Type::SymInt && item.integer == 0) {
+        return result.max_sizes;
+      }
+    }
+  }
+  return sizes;
 }
 
 int OpContext::num_uses(const Tensor& tensor) const {

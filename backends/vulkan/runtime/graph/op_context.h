@@ -90,6 +90,10 @@ class OpContext final {
   /// An element of an input of the delegate; 0 while the program is loaded.
   int64_t host_element(int arg, int64_t index);
 
+  /// The sizes of `result` that the list `arg` has. While the program is loaded for the largest shapes, symbolic inputs
+  /// may be unknown (0, as the original writes them): then its largest sizes.
+  Sizes sizes_of(const Tensor& result, int arg);
+
   /// Sets the sizes of a result; fails if they are larger than planned.
   void resize(Tensor& tensor, const Sizes& sizes);
 
@@ -148,6 +152,7 @@ class OpContext final {
   Value& value(int arg);
   int64_t in_32_bits(int64_t number);
   /// How often a tensor is among the arguments and their items, the result included.
+  bool is_loading() const;
   int num_uses(const Tensor& tensor) const;
 
   Graph& graph_;

@@ -60,7 +60,7 @@ void prepack(OpContext& c) {
 void view(OpContext& c) {
   Tensor& in = c.tensor(0);
   Tensor& out = c.result();
-  Sizes sizes = c.integers(1);
+  Sizes sizes = c.sizes_of(out, 1);
   int64_t known = 1;
   int inferred = -1;
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -206,7 +206,7 @@ void select(OpContext& c) {
 void expand(OpContext& c) {
   Tensor& in = c.tensor(0);
   Tensor& out = c.result();
-  Sizes sizes = c.integers(1);
+  Sizes sizes = c.sizes_of(out, 1);
   c.check(sizes.size() >= in.sizes.size(), "%zu sizes for a tensor of %d dimensions", sizes.size(), in.rank());
   for (size_t d = 0; !c.failed() && d < sizes.size(); ++d) {
     if (sizes[d] == -1) {

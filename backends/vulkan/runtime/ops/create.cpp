@@ -16,7 +16,7 @@ namespace {
 template <int kKind>
 void full(OpContext& c) {
   Tensor& out = c.result();
-  c.resize(out, c.integers(0));
+  c.resize(out, c.sizes_of(out, 0));
   fill(c, out, kKind == 2 ? c.real(1) : kKind);
 }
 

@@ -44,7 +44,13 @@ class Tensor:
 
 @dataclass(eq=False)
 class Symbol:
-    """An integer that is known when the program runs."""
+    """An integer that is known when the program runs.
+
+    Attributes:
+        largest: Of an input of the delegate: its value while the program is loaded, for the largest shapes.
+    """
+
+    largest: int = 0
 
 
 Value = Tensor | Symbol | list["Value"]

@@ -281,7 +281,8 @@ class Lowering:
             return [self._new(item) for item in of]
         if isinstance(of, tuple):
             return Tensor(of[0], sizes(of[1]))
-        return Symbol()
+        bound = upper_bound(of) if isinstance(of, torch.SymInt) else None
+        return Symbol(bound if bound is not None and abs(bound) < 2**31 else 0)
 
 
 def lower(program: ExportedProgram, options: Options) -> GpuGraph:

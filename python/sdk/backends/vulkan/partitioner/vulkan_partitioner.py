@@ -202,7 +202,8 @@ def _incomplete(program: ExportedProgram, partitions: Iterable[Partition], why: 
         folds = is_foldable(program, node)
         owns = folds or (has_impl(name) and get_op_features(name).supports_prepacking)
         for operand in node.all_input_nodes if owns else ():
-            if is_constant(program, operand) and any(part_of.get(user) != part for user in operand.users):
+            is_left = folds and operand.op != "placeholder" and part_of.get(operand) != part
+            if is_left or (is_constant(program, operand) and any(part_of.get(user) != part for user in operand.users)):
                 if not folds and name in ("aten.bmm.default", "aten.mm.default", "aten.linear.default"):
                     continue
                 why(node, f"{operand} is also used by a part that Vulkan does not take, or by another one")

@@ -65,7 +65,8 @@ class VkGraphBuilder:
     def _id(self, value: Any) -> int:
         if isinstance(value, Tensor | Symbol):
             if value not in self._ids:
-                self._ids[value] = self._append(self._tensor(value) if isinstance(value, Tensor) else schema.SymInt())
+                one = self._tensor(value) if isinstance(value, Tensor) else schema.SymInt(value.largest)
+                self._ids[value] = self._append(one)
             return self._ids[value]
         if isinstance(value, list | tuple):
             return self._append(self._list(list(value)))
