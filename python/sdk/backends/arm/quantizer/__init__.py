@@ -6,6 +6,7 @@ from sdk.backends.arm.lazy import lazily
 _MODULE = "sdk.backends.arm.quantizer.arm_quantizer"
 _PLACES = dict.fromkeys(
     (
+        "EthosUQuantizer",
         "QuantizationConfig",
         "TOSAQuantizer",
         "VgfQuantizer",

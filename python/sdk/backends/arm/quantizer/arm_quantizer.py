@@ -18,6 +18,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, 
 from torchao.quantization.pt2e.quantizer import QuantizationConfig, Quantizer, get_module_name_filter
 
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
+from sdk.backends.arm.ethosu.compile_spec import EthosUCompileSpec
 from sdk.backends.arm.quantizer.annotation import MOVES, annotate, annotate_before, annotate_edges
 from sdk.backends.arm.quantizer.configuration import (
     get_symmetric_a16w8_quantization_config,
@@ -30,6 +31,7 @@ from sdk.backends.quantizer.patterns import propagate, turn_numbers_into_tensors
 from sdk.exir.graph_module import get_control_flow_submodules
 
 __all__ = [
+    "EthosUQuantizer",
     "QuantizationConfig",
     "TOSAQuantizer",
     "VgfQuantizer",
@@ -168,6 +170,13 @@ class VgfQuantizer(TOSAQuantizer):
     """The quantizer of VGF. Parts of a model may stay in floats."""
 
     def __init__(self, compile_spec: VgfCompileSpec) -> None:
+        super().__init__(compile_spec)
+
+
+class EthosUQuantizer(TOSAQuantizer):
+    """The quantizer of an Ethos-U, which has integers only: what a setting leaves in floats is computed by kernels."""
+
+    def __init__(self, compile_spec: EthosUCompileSpec) -> None:
         super().__init__(compile_spec)
 
 

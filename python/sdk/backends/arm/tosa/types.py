@@ -70,6 +70,13 @@ _INT16_IS_EXTENSION = frozenset(
         "CONV2D CONV3D DEPTHWISE_CONV2D TRANSPOSE_CONV2D MATMUL ARGMAX AVG_POOL2D MAX_POOL2D CLAMP RESIZE TABLE CONCAT"
     )
 )
+# What an Ethos-U55, and an Ethos-U65, do not have.
+_NOT_ON_U55 = frozenset(
+    _names(
+        "BITWISE_AND BITWISE_OR BITWISE_XOR BITWISE_NOT CONV3D EQUAL GATHER GREATER GREATER_EQUAL LOGICAL_AND "
+        "LOGICAL_NOT LOGICAL_OR LOGICAL_XOR REDUCE_ALL REDUCE_ANY RESIZE REVERSE SCATTER SELECT"
+    )
+)
 # Operators of which integers need the profile INT. What only moves or chooses elements is allowed with FP too: indices
 # are integers there.
 _MOVES = frozenset(
@@ -123,6 +130,13 @@ def check_types(specification: TosaSpecification, op: Op, operands: Sequence[DTy
     integer = first in (*_INTS, DType.INT4, DType.INT48)
     if integer and op.name not in _MOVES and not specification.support_integer():
         raise UnsupportedError(f"it computes with {_words(first)}, and {specification} has no integers (+INT)")
+    if specification.is_U55_subset:
+        if op.name in _NOT_ON_U55 or (op.name == "CAST" and _BOOL in (first, result)):
+            raise UnsupportedError(
+                f"an Ethos-U55 does not have TOSA's {op.name}{' of bool' if op.name == 'CAST' else ''}"
+            )
+        if op.name == "MATMUL" and first is not _I8:
+            raise UnsupportedError("an Ethos-U55 multiplies matrices of int8 only")
     if first is _I16 and op.name in _INT16_IS_EXTENSION and not specification.support_extension("int16"):
         raise UnsupportedError(f"TOSA's {op.name} has int16 operands with the extension +int16, not in {specification}")
 

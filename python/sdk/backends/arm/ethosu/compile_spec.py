@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`EthosUCompileSpec`: which Ethos-U, what of TOSA it has, and the options of Vela.
+
+Source of the targets: Arm's Ethos-U product pages. Of the memory modes: Vela's `Arm/vela.ini`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+
+_TARGET = "target"
+_TOSA = "TOSA-1.0+INT+int16+int4"
+
+
+@dataclass(frozen=True)
+class _Family:
+    """NPUs of one name.
+
+    Attributes:
+        macs: How many products a cycle they compute.
+        extension: What their TOSA has besides integers of 4, 8 and 16 bits.
+        system_config, memory_mode: The default sections of Vela's configuration.
+    """
+
+    macs: tuple[int, ...]
+    extension: str
+    system_config: str
+    memory_mode: str
+
+
+_FAMILIES = {
+    "ethos-u55": _Family((32, 64, 128, 256), "u55", "Ethos_U55_High_End_Embedded", "Shared_Sram"),
+    "ethos-u65": _Family((256, 512), "u55", "Ethos_U65_High_End", "Dedicated_Sram_384KB"),
+    "ethos-u85": _Family((128, 256, 512, 1024, 2048), "cf", "Ethos_U85_SYS_DRAM_Mid", "Sram_Only"),
+}
+
+
+class EthosUCompileSpec(ArmCompileSpec):
+    """Options for an Ethos-U.
+
+    Args:
+        target: The NPU and its products a cycle, for example "ethos-u55-128".
+        system_config: A section of Vela's configuration that describes the system; by default that of the family.
+        memory_mode: A section that says where tensors and weights lie: `Sram_Only`, `Shared_Sram`, or `Dedicated_Sram`
+            and its sizes, which an Ethos-U55 does not have; by default that of the family.
+        extra_flags: Further options of Vela, one an element.
+        config_ini: Vela's configuration; None is "Arm/vela.ini".
+
+    Raises ValueError for a target that is no Ethos-U, and for a memory mode that it does not have.
+    """
+
+    output_format = "vela"
+
+    def __init__(
+        self,
+        target: str,
+        system_config: str | None = None,
+        memory_mode: str | None = None,
+        extra_flags: list[str] | None = None,
+        config_ini: str | None = "Arm/vela.ini",
+    ) -> None:
+        name, _, macs = target.lower().rpartition("-")
+        family = _FAMILIES.get(name)
+        if family is None or macs not in map(str, family.macs):
+            known = (f"{each}-{count}" for each, about in _FAMILIES.items() for count in about.macs)
+            raise ValueError(f"{target!r} is no Ethos-U; there are {', '.join(known)}")
+        mode = memory_mode or family.memory_mode
+        if mode.startswith("Dedicated_Sram") and name == "ethos-u55":
+            raise ValueError(f"the memory mode of {target} is {mode}; an Ethos-U55 has Sram_Only and Shared_Sram")
+        flags = {
+            "accelerator-config": target,
+            "config": config_ini or "Arm/vela.ini",
+            "output-format": "raw",
+            "system-config": system_config or family.system_config,
+            "memory-mode": mode,
+        }
+        if isinstance(extra_flags, str):
+            raise ValueError(f"extra_flags is the text {extra_flags!r}; pass a list with one flag an element")
+        super().__init__(
+            f"{_TOSA}+{family.extension}",
+            [*(extra_flags or ()), *(f"--{option}={value}" for option, value in flags.items())],
+        )
+        self.target = target
+
+    def to_compile_specs(self) -> list[CompileSpec]:
+        return [*super().to_compile_specs(), CompileSpec(_TARGET, self.target.encode())]
+
+    @classmethod
+    def from_compile_specs(cls, specs: Iterable[CompileSpec]) -> EthosUCompileSpec:
+        given = list(specs)
+        made = super().from_compile_specs([each for each in given if each.key != _TARGET])
+        targets = [bytes(each.value).decode() for each in given if each.key == _TARGET]
+        if len(targets) != 1:
+            raise ValueError(f"the options name {len(targets)} targets; expected those of {cls.__name__}")
+        made.target = targets[0]
+        return made
