@@ -39,6 +39,7 @@ def test_the_setup() -> None:
     done = _run([str(EXAMPLES / "setup.sh"), AGREED, WITHOUT_ETHOS, MLSDK])
     assert done.returncode == 0, done.stderr
     scratch = EXAMPLES / "arm-scratch"
-    found = _run(["bash", "-c", f"source {scratch}/setup_path.sh && which model-converter && model-converter --version"])
+    command = "which model-converter && model-converter --version"
+    found = _run(["bash", "-c", f"source {scratch}/setup_path.sh && {command}"])
     assert found.returncode == 0, found.stderr
     assert found.stdout.startswith(str(scratch)) and "model-converter" in found.stdout
