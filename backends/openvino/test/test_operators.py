@@ -158,3 +158,22 @@ def test_a_rounding_to_fewer_digits_is_kept() -> None:
     lowered = lower(_Call(lambda x: (x * 3).half().float() * 2), (x,))
     assert_close(lowered.run(x), (x * 3).half().float() * 2, 1e-6)
     assert any("rounds float32 to float16" in reason for reason in lowered.left().values())
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_values_that_were_put_are_read_at_indices(dynamic: bool) -> None:
+    """OpenVINO's frontend forgets the rank of index_put, which it asks for at indices."""
+
+    class Cached(nn.Module):
+        def forward(self, x: Tensor, row: Tensor) -> Tensor:
+            filled = x.index_put((torch.tensor([1, 2]),), row) * 1.5
+            return filled[:, torch.tensor([2, 0, 2])] + 1
+
+    columns = torch.export.Dim("columns", min=3, max=9)
+    shapes = {"x": {1: columns}, "row": {1: columns}} if dynamic else None
+    model = Cached()
+    lowered = lower(model, (torch.randn(4, 7), torch.randn(2, 7)), shapes)
+    assert lowered.left() == {}
+    for width in (7, 9, 3) if dynamic else (7,):
+        inputs = torch.randn(4, width), torch.randn(2, width)
+        assert_close(lowered.run(*inputs), model(*inputs))

@@ -87,6 +87,15 @@ def _logic(of_bits: Any) -> Callable[..., Node]:
     return lambda graph, node, args, kwargs: graph.call_function(of_bits, args)
 
 
+def _index_put(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
+    """The frontend forgets the rank of the result, without which it reads at no indices of it."""
+    sizes = [size if isinstance(size, int) else -1 for size in node.meta["val"].shape]
+    if sizes.count(-1) > 1:
+        return None
+    put = graph.call_function(_aten.index_put.default, args, kwargs)
+    return graph.call_function(_aten.view.default, (put, sizes))
+
+
 REWRITES: dict[str, Callable[..., Node | None]] = {
     "gt.Tensor": _greater,
     "ge.Tensor": _greater_equal,
@@ -95,6 +104,7 @@ REWRITES: dict[str, Callable[..., Node | None]] = {
     "maximum.default": _extreme(is_less=False),
     "minimum.default": _extreme(is_less=True),
     "elu.default": _elu,
+    "index_put.default": _index_put,
     "logical_and.default": _logic(_aten.bitwise_and.Tensor),
     "logical_or.default": _logic(_aten.bitwise_or.Tensor),
     "logical_xor.default": _logic(_aten.bitwise_xor.Tensor),
