@@ -1,79 +1,107 @@
 #include "split.glsl"
-// Convolution and (TRANSPOSED) its transpose. A thread computes one pixel of 4 * BLOCKS channels; the channels of a workgroup are
-// the same for all its threads, so that weights are read once for all of them. Weights are [group, block of 4 results, channel,
-// position in the window]. SPLIT threads share the channels of a pixel.
+// Convolution and (TRANSPOSED) its transpose. A thread computes PIXELS pixels of 4 * BLOCKS channels, so that it reads each weight
+// once for all of its pixels and each element of x once for all of its channels. The pixels of a workgroup's threads alternate:
+// neighbouring threads read neighbouring elements. The channels of a workgroup are the same for all its threads. Weights are in the
+// order of Convolution::packed_index(). SPLIT threads share the channels of a pixel.
+const int kSlice = 4;
 void main() {
-  const int pixel = int(gl_GlobalInvocationID.x);
+  const int first_pixel = int(gl_WorkGroupID.x * gl_WorkGroupSize.x) * PIXELS + int(gl_LocalInvocationID.x);
   const int first = int(gl_WorkGroupID.y) * BLOCKS;
   const int group = int(gl_WorkGroupID.z) % P_groups;
   const int batch = int(gl_WorkGroupID.z) / P_groups;
+  const int pixels = P_out_h * P_out_w;
   // All threads meet at the barriers, so that those beside the image stay, without channels.
   const int part = (P_in_channels + SPLIT - 1) / SPLIT;
   const int first_channel = part * int(gl_LocalInvocationID.z);
-  const int end_channel = pixel >= P_out_h * P_out_w ? 0 : min(first_channel + part, P_in_channels);
-  const int out_y = pixel / P_out_w;
-  const int out_x = pixel - out_y * P_out_w;
+  const int end_channel = first_pixel >= pixels ? 0 : min(first_channel + part, P_in_channels);
   const int blocks = (P_out_channels + 3) / 4;
   const int window = P_kernel_h * P_kernel_w;
   const int plane = P_in_h * P_in_w;
-  vec4 sum[4];
-  int at[4];
+  const int in_at = (batch * P_groups + group) * P_in_channels * plane;
+  // The weights of a thread lie in one slice, or at its end.
+  const int slice = first / kSlice * kSlice;
+  const int slice_width = min(kSlice, blocks - slice);
+  const int w_at = (group * blocks + slice) * P_in_channels * window;
+  vec4 sum[32];
+  int out_y[8];
+  int out_x[8];
+  int block[4];
   [[unroll]] for (int b = 0; b < BLOCKS; ++b) {
-    sum[b] = vec4(0.0);
-    at[b] = (group * blocks + min(first + b, blocks - 1)) * P_in_channels * window;
+    block[b] = min(first + b, blocks - 1) - slice;
+  }
+  [[unroll]] for (int i = 0; i < PIXELS; ++i) {
+    const int pixel = first_pixel + i * int(gl_WorkGroupSize.x);
+    out_y[i] = pixel / P_out_w;
+    out_x[i] = pixel - out_y[i] * P_out_w;
+    [[unroll]] for (int b = 0; b < BLOCKS; ++b) {
+      sum[i * BLOCKS + b] = vec4(0.0);
+    }
   }
   for (int ky = 0; ky < P_kernel_h; ++ky) {
-    int y = out_y * P_stride_h - P_pad_h + ky * P_dilation_h;
-    bool inside_y = y >= 0 && y < P_in_h;
-    if (TRANSPOSED != 0) {
-      const int s = out_y + P_pad_h - ky * P_dilation_h;
-      y = s / P_stride_h;
-      inside_y = s >= 0 && y * P_stride_h == s && y < P_in_h;
-    }
-    if (!inside_y) {
-      continue;
-    }
     for (int kx = 0; kx < P_kernel_w; ++kx) {
-      int x = out_x * P_stride_w - P_pad_w + kx * P_dilation_w;
-      bool inside_x = x >= 0 && x < P_in_w;
-      if (TRANSPOSED != 0) {
-        const int s = out_x + P_pad_w - kx * P_dilation_w;
-        x = s / P_stride_w;
-        inside_x = s >= 0 && x * P_stride_w == s && x < P_in_w;
+      int at[8];
+      bool inside[8];
+      bool any_inside = false;
+      [[unroll]] for (int i = 0; i < PIXELS; ++i) {
+        int y;
+        int x;
+        if (TRANSPOSED != 0) {
+          const int above = out_y[i] + P_pad_h - ky * P_dilation_h;
+          const int left = out_x[i] + P_pad_w - kx * P_dilation_w;
+          y = above / P_stride_h;
+          x = left / P_stride_w;
+          inside[i] = above >= 0 && y * P_stride_h == above && left >= 0 && x * P_stride_w == left;
+        } else {
+          y = out_y[i] * P_stride_h - P_pad_h + ky * P_dilation_h;
+          x = out_x[i] * P_stride_w - P_pad_w + kx * P_dilation_w;
+          inside[i] = y >= 0 && x >= 0;
+        }
+        inside[i] = inside[i] && y < P_in_h && x < P_in_w && first_pixel + i * int(gl_WorkGroupSize.x) < pixels;
+        any_inside = any_inside || inside[i];
+        at[i] = inside[i] ? in_at + y * P_in_w + x : in_at;
       }
-      if (!inside_x) {
+      if (!any_inside) {
         continue;
       }
-      const int in_at = (batch * P_groups + group) * P_in_channels * plane + y * P_in_w + x;
-      const int w_at = ky * P_kernel_w + kx;
+      int weight = w_at + ((ky * P_kernel_w + kx) * P_in_channels + first_channel) * slice_width;
       for (int c = first_channel; c < end_channel; ++c) {
-        const float value = load_x(in_at + c * plane);
+        vec4 w[4];
         [[unroll]] for (int b = 0; b < BLOCKS; ++b) {
-          sum[b] = fma(vec4(value), load_w(at[b] + c * window + w_at), sum[b]);
+          w[b] = load_w(weight + block[b]);
+        }
+        weight += slice_width;
+        [[unroll]] for (int i = 0; i < PIXELS; ++i) {
+          const float loaded = load_x(at[i] + c * plane);
+          const float value = inside[i] ? loaded : 0.0;
+          [[unroll]] for (int b = 0; b < BLOCKS; ++b) {
+            sum[i * BLOCKS + b] = fma(vec4(value), w[b], sum[i * BLOCKS + b]);
+          }
         }
       }
     }
   }
   if (SPLIT > 1) {
-    [[unroll]] for (int b = 0; b < BLOCKS; ++b) {
-      sum[b] = sum_of_parts(sum[b]);
+    [[unroll]] for (int i = 0; i < PIXELS * BLOCKS; ++i) {
+      sum[i] = sum_of_parts(sum[i]);
     }
   }
-  const int out_plane = P_out_h * P_out_w;
-  if (pixel >= out_plane || gl_LocalInvocationID.z != 0) {
+  if (gl_LocalInvocationID.z != 0) {
     return;
   }
   [[unroll]] for (int b = 0; b < BLOCKS; ++b) {
-    [[unroll]] for (int i = 0; i < 4; ++i) {
-      const int channel = (first + b) * 4 + i;
+    [[unroll]] for (int j = 0; j < 4; ++j) {
+      const int channel = (first + b) * 4 + j;
       if (channel < P_out_channels) {
         const int all = group * P_out_channels + channel;
-        float v = sum[b][i];
-        if (BIAS != 0) {
-          v += load_bias(all);
+        const float bias = BIAS != 0 ? load_bias(all) : 0.0;
+        const int out_at = (batch * P_groups * P_out_channels + all) * pixels;
+        [[unroll]] for (int i = 0; i < PIXELS; ++i) {
+          const int pixel = first_pixel + i * int(gl_WorkGroupSize.x);
+          if (pixel < pixels) {
+            const float v = sum[i * BLOCKS + b][j] + bias;
+            store_out(out_at + pixel, isnan(v) ? v : clamp(v, P_low, P_high));
+          }
         }
-        v = isnan(v) ? v : clamp(v, P_low, P_high);
-        store_out((batch * P_groups * P_out_channels + all) * out_plane + pixel, v);
       }
     }
   }

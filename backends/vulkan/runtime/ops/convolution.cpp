@@ -14,10 +14,8 @@ namespace vulkan {
 
 namespace {
 
-/// [group, block of 4 results, channel, window, result in the block].
 gpu::Buffer* pack_weights(OpContext& c, Tensor& weight, const Convolution& s, Kind kind) {
   const int64_t area = s.window.kernel_h * s.window.kernel_w;
-  const int64_t blocks = (s.out_channels + 3) / 4;
   const VkDataType dtype = weight.dtype;
   const std::string tag = "conv2d/" + std::to_string(s.groups) + "x" + std::to_string(s.out_channels) + "x" +
                           std::to_string(s.in_channels) + "x" + std::to_string(area) + (s.is_transposed ? "t" : "") +
@@ -25,7 +23,7 @@ gpu::Buffer* pack_weights(OpContext& c, Tensor& weight, const Convolution& s, Ki
   return c.packed(weight, tag, [=](const uint8_t* data) {
     std::vector<float> numbers(static_cast<size_t>(s.groups * s.out_channels * s.in_channels * area));
     copy_to_kind(data, dtype, numbers.size(), Kind::Float, numbers.data());
-    std::vector<uint8_t> image(static_cast<size_t>(s.groups * blocks * s.in_channels * area * 4) * bytes_of(kind));
+    std::vector<uint8_t> image(s.packed_weights() * bytes_of(kind));
     size_t from = 0;
     // [groups * out, in, window], or [groups * in, out, window] if transposed.
     const int64_t outer = s.is_transposed ? s.in_channels : s.out_channels;
@@ -36,9 +34,7 @@ gpu::Buffer* pack_weights(OpContext& c, Tensor& weight, const Convolution& s, Ki
           for (int64_t w = 0; w < area; ++w) {
             const int64_t out = s.is_transposed ? b : a;
             const int64_t in = s.is_transposed ? a : b;
-            put(image, kind,
-                static_cast<size_t>((((g * blocks + out / 4) * s.in_channels + in) * area + w) * 4 + out % 4),
-                numbers[from++]);
+            put(image, kind, s.packed_index(g, out, in, w), numbers[from++]);
           }
         }
       }
@@ -65,6 +61,63 @@ Parameters& geometry(Parameters& p, const Convolution& s) {
       .f(s.high);
 }
 
+/// The part of a result that a thread computes, and the workgroup in x.
+struct Tile {
+  int64_t size = 1;
+  int64_t threads = 1;
+  uint32_t local = 64;
+};
+
+/**
+ * The tile with the fewest reads of all threads, those beside the image included. A larger one reads less for each
+ * result, a smaller one leaves enough threads for a GPU and fills its workgroups.
+ *
+ * @param threads_in_x Of a tile with so many results.
+ * @param planes Threads in y and z.
+ * @param reads Of a thread.
+ * @param largest On a processor.
+ */
+template <typename ThreadsInX, typename Reads>
+Tile tile_of(const OpContext& c, int64_t planes, const ThreadsInX& threads_in_x, const Reads& reads, int64_t largest) {
+  const int64_t least = c.features().least_threads;
+  // One vector of a processor. There registers that do not suffice cost little.
+  const bool is_processor = least <= 1;
+  largest = is_processor ? largest : 4;
+  Tile best;
+  int64_t fewest = std::numeric_limits<int64_t>::max();
+  for (int64_t size = 1; size <= largest; ++size) {
+    const int64_t threads = threads_in_x(size);
+    if (size > 1 && threads * planes < least) {
+      break;
+    }
+    const uint32_t local = is_processor ? 8 : threads >= 64 ? 64 : threads >= 32 ? 32 : 16;
+    const int64_t all = (threads + local - 1) / local * local * reads(size);
+    if (all <= fewest) {
+      fewest = all;
+      best = {size, threads, local};
+    }
+  }
+  return best;
+}
+
+void run_depthwise(OpContext& c, const Convolution& s, Kind kind, gpu::Buffer* out, gpu::Buffer* in,
+                   gpu::Buffer* weights, gpu::Buffer* bias) {
+  const Window& w = s.window;
+  // Rows that a thread's results share are read once.
+  const bool shares = w.kernel_h <= 7 && w.stride_h <= 2 && w.dilation_h == 1;
+  const Tile tile = tile_of(
+      c, s.groups * s.out_channels * s.batch, [&](int64_t rows) { return (w.out_h + rows - 1) / rows * w.out_w; },
+      [&](int64_t rows) { return w.kernel_h + (shares ? (rows - 1) * w.stride_h + w.kernel_h : rows * w.kernel_h); },
+      8);
+  Parameters p;
+  p.i(s.groups * s.out_channels).i(s.groups);
+  c.run("conv2d_depthwise" + kinds({kind}), {out, in, weights, bias == nullptr ? in : bias}, geometry(p, s),
+        Threads{tile.threads, s.groups * s.out_channels, s.batch},
+        {bias != nullptr ? 1 : 0, static_cast<int32_t>(tile.size), shares ? static_cast<int32_t>(w.kernel_h) : 0,
+         shares ? static_cast<int32_t>(w.stride_h) : 0},
+        {tile.local, 1, 1});
+}
+
 void run_convolution(OpContext& c, Tensor& out, Tensor& x, Tensor& weight, Tensor* bias, const Convolution& s) {
   const Kind kind = out.kind;
   const Window& w = s.window;
@@ -76,7 +129,8 @@ void run_convolution(OpContext& c, Tensor& out, Tensor& x, Tensor& weight, Tenso
   if (c.failed() || out.count() == 0) {
     return;
   }
-  if (is_pointwise) {
+  // A processor gains nothing by reading and writing vectors, and much by larger tiles.
+  if (is_pointwise && c.features().least_threads > 1) {
     // For every size of the image, because weights cannot be packed anew when it changes.
     Matmul m;
     m.batch = s.batch;
@@ -92,39 +146,57 @@ void run_convolution(OpContext& c, Tensor& out, Tensor& x, Tensor& weight, Tenso
                       columns(c, x, kind, s.batch, m.k, m.n, false, 1), biases);
   }
   gpu::Buffer* in = operand(c, &x, kind, 0, 1);
-  const int64_t pixels = w.out_h * w.out_w;
-  const uint32_t local = pixels >= 64 ? 64 : pixels >= 32 ? 32 : 16;
-  Parameters p;
   if (is_depthwise) {
-    p.i(channels).i(s.groups);
-    return c.run("conv2d_depthwise" + kinds({kind}),
-                 {c.memory(out), in, operand(c, &weight, kind, channels * w.kernel_h * w.kernel_w, 0),
-                  biases == nullptr ? in : biases},
-                 geometry(p, s), Threads{pixels, channels, s.batch}, {bias != nullptr ? 1 : 0}, {local, 1, 1});
+    return run_depthwise(c, s, kind, c.memory(out), in,
+                         operand(c, &weight, kind, channels * w.kernel_h * w.kernel_w, 0), biases);
   }
   run_general_convolution(c, s, kind, c.memory(out), in, pack_weights(c, weight, s, kind), biases);
 }
 
 }  // namespace
 
+int64_t Convolution::products() const {
+  return batch * groups * out_channels * window.out_h * window.out_w * in_channels * window.kernel_h * window.kernel_w;
+}
+
+size_t Convolution::packed_weights() const {
+  return static_cast<size_t>(groups * ((out_channels + 3) / 4) * in_channels * window.kernel_h * window.kernel_w * 4);
+}
+
+size_t Convolution::packed_index(int64_t group, int64_t out, int64_t in, int64_t position) const {
+  constexpr int64_t kSlice = 4;
+  const int64_t blocks = (out_channels + 3) / 4;
+  const int64_t block = out / 4;
+  const int64_t slice = block / kSlice * kSlice;
+  const int64_t row = position * in_channels + in;
+  const int64_t rows = in_channels * window.kernel_h * window.kernel_w;
+  return static_cast<size_t>(
+      ((group * blocks + slice) * rows + row * std::min(kSlice, blocks - slice) + block - slice) * 4 + out % 4);
+}
+
 void run_general_convolution(OpContext& c, const Convolution& s, Kind kind, gpu::Buffer* out, gpu::Buffer* in,
                              gpu::Buffer* weights, gpu::Buffer* bias) {
   const int64_t pixels = s.window.out_h * s.window.out_w;
-  const uint32_t local = pixels >= 64 ? 64 : pixels >= 32 ? 32 : 16;
   const int64_t all = (s.out_channels + 3) / 4;
-  int32_t blocks = all >= 4 ? 4 : static_cast<int32_t>(all);
   const int64_t planes = s.batch * s.groups;
-  const auto threads = [&] { return pixels * planes * ((all + blocks - 1) / blocks); };
-  const Split split = split_of(c, threads(), s.in_channels, local);
-  while (blocks > 1 && threads() * split.parts < c.features().least_threads) {
+  int32_t blocks = static_cast<int32_t>(std::min<int64_t>(all, 4));
+  const auto in_y = [&] { return (all + blocks - 1) / blocks; };
+  // Drivers of processors take some tenths of a second to compile the largest tile, which small images do not repay.
+  const int64_t largest = std::clamp<int64_t>(s.products() >> 17, 1, 8);
+  const Tile tile = tile_of(
+      c, planes * in_y(), [&](int64_t size) { return (pixels + size - 1) / size; },
+      [&](int64_t size) { return size + 4 * blocks; }, largest);
+  const Split split = split_of(c, tile.threads * planes * in_y(), s.in_channels, tile.local);
+  while (blocks > 1 && tile.threads * planes * in_y() * split.parts < c.features().least_threads) {
     blocks /= 2;
   }
   Parameters p;
   p.i(s.groups).i(s.in_channels).i(s.out_channels);
   c.run("conv2d" + kinds({kind}), {out, in, weights, bias == nullptr ? in : bias}, geometry(p, s),
-        Threads{pixels, (all + blocks - 1) / blocks, planes * split.parts},
-        {blocks, bias != nullptr ? 1 : 0, s.is_transposed ? 1 : 0, split.parts, split.shared},
-        {local, 1, static_cast<uint32_t>(split.parts)});
+        Threads{tile.threads, in_y(), planes * split.parts},
+        {blocks, static_cast<int32_t>(tile.size), bias != nullptr ? 1 : 0, s.is_transposed ? 1 : 0, split.parts,
+         split.shared},
+        {tile.local, 1, static_cast<uint32_t>(split.parts)});
 }
 
 namespace {

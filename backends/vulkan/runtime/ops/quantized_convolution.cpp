@@ -26,16 +26,14 @@ gpu::Buffer* pack(OpContext& c, Tensor& weight, const Convolution& s, Form form)
                           "x" + std::to_string(s.out_channels) + "x" + std::to_string(s.in_channels) + "x" +
                           std::to_string(area) + "x" + std::to_string(row);
   return c.packed(weight, tag, [=](const uint8_t* data) {
-    const int64_t blocks = (s.out_channels + 3) / 4;
-    std::vector<uint8_t> image(static_cast<size_t>(s.groups * blocks * s.in_channels * area * 4) * 4);
+    std::vector<uint8_t> image(s.packed_weights() * bytes_of(Kind::Float));
     for (int64_t g = 0; g < s.groups; ++g) {
       for (int64_t o = 0; o < s.out_channels; ++o) {
         for (int64_t i = 0; i < s.in_channels; ++i) {
           for (int64_t w = 0; w < area; ++w) {
             const int64_t out = g * s.out_channels + o;
             const int64_t from = form == Form::Depthwise ? w * row + out : out * row + w * s.in_channels + i;
-            const int64_t to = (((g * blocks + o / 4) * s.in_channels + i) * area + w) * 4 + o % 4;
-            put(image, Kind::Float, static_cast<size_t>(to), static_cast<float>(static_cast<int8_t>(data[from])));
+            put(image, Kind::Float, s.packed_index(g, o, i, w), static_cast<float>(static_cast<int8_t>(data[from])));
           }
         }
       }
