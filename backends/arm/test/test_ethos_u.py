@@ -131,6 +131,7 @@ LACKING = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", LACKING)
 def test_what_an_ethos_u55_lacks_is_left_out(name: str) -> None:
     """ETU-06: an Ethos-U85 has it; for an Ethos-U55, what is not quantised or not there stays with kernels."""

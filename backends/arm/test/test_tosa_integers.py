@@ -262,6 +262,14 @@ def test_functions_of_sixteen_bits(name: str) -> None:
     assert lowered.operators["GATHER"] == (name in ("exp", "sqrt", "reciprocal", "log", "round"))
 
 
+def _norm(kind: Any) -> nn.Module:
+    norm = kind(8)
+    with torch.no_grad():
+        for tensor in (norm.running_mean, norm.running_var, norm.weight, norm.bias):
+            tensor.copy_(torch.linspace(0.1, 3.0, 8))
+    return norm
+
+
 REWRITTEN: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "limits that are tensors": (lambda x, y: torch.clamp(x, y, y + 1), (ROWS, ROWS)),
     "a lower limit that is a tensor": (lambda x, y: torch.clamp(x, min=y), (ROWS, (16,))),
@@ -270,6 +278,9 @@ REWRITTEN: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "a quotient by a number that is rounded": (lambda x: torch.div(x, 0.3, rounding_mode="floor"), (ROWS,)),
     "a part of an input": (lambda x: torch.split(x, 4, -1)[1] * 2, (ROWS,)),
     "a padded input": (lambda x: F.pad(x, (1, 2)).transpose(1, 2) * 2, (ROWS,)),
+    "a batch norm": (nn.Sequential(_norm(nn.BatchNorm2d), nn.ReLU()), (IMAGE,)),
+    "a batch norm of rows": (_norm(nn.BatchNorm1d), ((3, 8, 5),)),
+    "a batch norm of vectors": (_norm(nn.BatchNorm1d), ((4, 8),)),
     "a product of an input of three dimensions": (lambda x: x @ torch.eye(16), (ROWS,)),
 }
 """What is written with other operators, or moved, before it is quantised."""
@@ -282,12 +293,13 @@ def test_what_is_rewritten(name: str) -> None:
     torch.manual_seed(0)
     function, shapes = REWRITTEN[name]
     inputs = tuple(torch.randn(shape) for shape in shapes)
-    converted = quantized(Call(function), inputs, get_symmetric_quantization_config(), INT)
+    model = Call(function).eval()
+    converted = quantized(model, inputs, get_symmetric_quantization_config(), INT)
     lowered = lower(converted, inputs, INT)
     assert len(lowered.payloads) == 1, lowered.left()
     assert all("quantize_per_tensor" in reason for reason in lowered.left().values()), lowered.left()
     assert steps(lowered, converted, inputs) <= 1
-    assert_close(lowered.run(*inputs), function(*inputs), 0.02 if "rounded" not in name else 1.0)
+    assert_close(lowered.run(*inputs), model(*inputs), 0.02 if "rounded" not in name else 1.0)
 
 
 SIXTEEN: dict[str, tuple[Any, tuple[Any, ...], int]] = {
@@ -309,6 +321,7 @@ SIXTEEN: dict[str, tuple[Any, tuple[Any, ...], int]] = {
     "group norm": (nn.GroupNorm(2, 8), (IMAGE,), 1),
     "RMS norm": (nn.RMSNorm(16), (ROWS,), 1),
     "batch norm": (nn.Sequential(nn.Conv2d(8, 4, 3), nn.BatchNorm2d(4)), (IMAGE,), 2),
+    "batch norm alone": (nn.Sequential(_norm(nn.BatchNorm2d), nn.ReLU()), (IMAGE,), 2),
     "vector norm": (lambda x: x.norm(dim=(0, 2)), (ROWS,), 1),
     "bilinear": (lambda x: F.interpolate(x * x, size=(13, 25), mode="bilinear"), (IMAGE,), 2),
     "bilinear of a row": (lambda x: F.interpolate(x * x, size=(5, 22), mode="bilinear"), ((2, 3, 1, 11),), 2),

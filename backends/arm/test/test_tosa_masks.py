@@ -101,6 +101,7 @@ def _attention(mask: Tensor) -> tuple[Lowered, tuple[Tensor, ...], Call, Call]:
     return lower(converted, inputs, INT), inputs, converted, model
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("number", [-1e4, -1e9])
 def test_attention(number: float) -> None:
     """A mask that is added: a row that it takes out as a whole attends to everything, as in eager."""

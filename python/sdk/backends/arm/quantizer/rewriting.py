@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rewrites what PT2E could not quantise as a whole: attention, matrix products of more than three dimensions, operators
-with several results, quotients by numbers, and masks that are added to scores."""
+with several results, quotients by numbers, norms, limits, and masks that are added to scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_map_only
 from torchao.quantization.pt2e.quantizer import QuantizationAnnotation
 
 from sdk.backends.arm.quantizer.masks import SOFTMAXES, Numbers, constant_of, is_mask, is_view
-from sdk.backends.quantizer.patterns import ANNOTATION
+from sdk.backends.quantizer.patterns import ANNOTATION, CONVOLUTIONS, LINEAR, TRANSPOSED
 
 _aten = torch.ops.aten
 _ABSORBS = -(2.0**28)  # of which a step of float32 is 32
@@ -224,6 +224,30 @@ def _choice(place: _Place) -> Node | None:
     return place.call(_aten.where.self, condition, *tensors)
 
 
+def _batch_norm(place: _Place) -> Node | None:
+    """A norm with known statistics that follows no convolution, whose weights it would become: a convolution of each
+    channel with one element, which int8 with a scale for each channel has exactly."""
+    given = place.arguments
+    source = given["input"]
+    rank = source.meta["val"].dim()
+    known = {name: constant_of(given[name]) for name in ("weight", "bias", "running_mean", "running_var")}
+    missing = any(known[name] is None and isinstance(given[name], Node) for name in known)
+    if given["training"] or missing or source.target in (*CONVOLUTIONS, *TRANSPOSED, *LINEAR) or not 2 <= rank <= 4:
+        return None
+    if known["running_mean"] is None or known["running_var"] is None or not _is_float(source):
+        return None
+    exact = {name: tensor.detach().double() for name, tensor in known.items() if tensor is not None}
+    factor = (exact["running_var"] + given["eps"]).rsqrt() * exact.get("weight", 1.0)
+    summand = exact.get("bias", 0.0) - exact["running_mean"] * factor
+    channels, spatial = factor.numel(), max(rank - 2, 1)
+    weight = place.constant(factor.float().reshape(channels, 1, *(1,) * spatial))
+    convolution = _aten.conv2d.default if spatial == 2 else _aten.conv1d.default
+    ones, zeros = [1] * spatial, [0] * spatial
+    value = place.call(_aten.unsqueeze.default, source, 2) if rank == 2 else source
+    result = place.call(convolution, value, weight, place.constant(summand.float()), ones, zeros, ones, channels)
+    return place.call(_aten.squeeze.dim, result, 2) if rank == 2 else result
+
+
 def _limits(place: _Place) -> Node | None:
     """Limits that are tensors."""
     result = place.arguments["self"]
@@ -304,6 +328,7 @@ _REWRITES: dict[Any, Callable[[_Place], Node | None]] = {
     _aten.div.Tensor: _quotient,
     _aten.masked_fill.Scalar: _fill,
     **dict.fromkeys((_aten.where.Scalar, _aten.where.ScalarSelf, _aten.where.ScalarOther), _choice),
+    _aten.batch_norm.default: _batch_norm,
     _aten.clamp.Tensor: _limits,
     _aten.full_like.default: _filled,
     _aten.copy.default: _copied,
