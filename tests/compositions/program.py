@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -116,8 +116,8 @@ def kind_of(x: Tensor) -> str:
     return "f" if x.is_floating_point() else "b" if x.dtype == torch.bool else "i"
 
 
-def make(seed: int) -> Program:
-    """The program of a seed: 3 to 25 steps on one to three inputs."""
+def make(seed: int, only: Collection[str] = ()) -> Program:
+    """The program of a seed: 3 to 25 steps on one to three inputs, of the makers `only` or of all."""
     generator = random.Random(seed)
     torch.manual_seed(seed)
     inputs = tuple(torch.randn(generator.choice(INPUTS)) for _ in range(generator.randint(1, 3)))
@@ -128,7 +128,7 @@ def make(seed: int) -> Program:
     for _ in range(wanted * 20):
         if len(made) == wanted:
             break
-        name = generator.choice(list(steps.MAKERS))
+        name = generator.choice(list(only or steps.MAKERS))
         if generator.random() > RARELY.get(name, 1.0):
             continue
         kinds, maker = steps.MAKERS[name]

@@ -75,3 +75,22 @@ def test_an_expanded_value_of_its_own_can_be_filled() -> None:
     program = to_edge(export(Fills(), (torch.ones(3),))).to_executorch()
     (found,) = portable_lib._load_for_executorch_from_buffer(program.buffer).forward((torch.ones(3),))
     assert found.tolist() == [3.0] * 3
+
+
+def test_a_smaller_tensor_is_copied_into_one_of_dynamic_size() -> None:
+    class Copies(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            wide = x.repeat(1, 3, 1)
+            wide.copy_(x + 1)
+            filled, part = x.relu(), x * 2
+            filled.copy_(torch.tensor(3.0))
+            part[:, :, 1:] = x[:1, :, :1]
+            return wide, filled, part
+
+    shapes = {"x": {0: torch.export.Dim("rows", min=2, max=9)}}
+    program = to_edge(export(Copies(), (torch.randn(5, 1, 4),), dynamic_shapes=shapes)).to_executorch()
+    loaded = portable_lib._load_for_executorch_from_buffer(program.buffer)
+    for rows in (9, 2, 5):
+        x = torch.randn(rows, 1, 4)
+        for found, expected in zip(loaded.forward((x,)), Copies()(x), strict=True):
+            torch.testing.assert_close(found, expected)

@@ -173,10 +173,14 @@ class WriteLowering(EdgeEmitter):
         value = source
         if isinstance(source, (int, float, bool)):
             fake = self._evaluate(aten.full_like.default, (old, source), {})
-            return self._emit(aten.full.default, (list(old.shape), source), {"dtype": old.dtype}, fake)
+            return self._emit(aten.full.default, (self._to_node_list(old.shape), source), {"dtype": old.dtype}, fake)
         if value_of(value).dtype != old.dtype:
             value = self._cast(value, old.dtype)
         if not are_same_sizes(value_of(value).shape, old.shape):
-            args = (value, list(old.shape))
+            args = (value, self._to_node_list(old.shape))
             value = self._emit(aten.expand.default, args, {}, self._evaluate(aten.expand_copy.default, args, {}))
         return value
+
+    def _to_node_list(self, shape: torch.Size) -> list[Any]:
+        """The sizes of a shape, nodes for those that are symbolic."""
+        return [self._to_node(size) for size in shape]
