@@ -137,16 +137,24 @@ def dim_order_from_stride(stride: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(range(len(keys)), key=lambda dim: -keys[dim]))
 
 
+_CHANNELS_LAST = ((0, 2, 3, 1), (0, 2, 3, 4, 1))
+
+
 def dim_order_of(tensor: torch.Tensor) -> tuple[int, ...]:
     """`dim_order_from_stride` of the tensor's strides.
 
     Those of a tensor without elements are zeros where PyTorch multiplies them from sizes of 0. It is in channels_last
-    order if they are the strides of that, and otherwise row-major.
+    order if they are the strides of that, and otherwise row-major. The stride of a dimension of size 1 says nothing:
+    where it gives an order that kernels do not take, a row-major tensor is row-major.
     """
     stride, shape = tuple(tensor.stride()), tuple(tensor.shape)
     if not any(isinstance(s, int) and s == 0 for s in shape) or all(isinstance(s, int) and s > 0 for s in stride):
-        return dim_order_from_stride(stride)
-    for order in ((0, 2, 3, 1), (0, 2, 3, 4, 1)):
+        order = dim_order_from_stride(stride)
+        is_taken = order == tuple(range(len(shape))) or order in _CHANNELS_LAST
+        if not is_taken and all(isinstance(s, int) for s in (*shape, *stride)) and tensor.is_contiguous():
+            return tuple(range(len(shape)))
+        return order
+    for order in _CHANNELS_LAST:
         if len(order) == len(shape):
             inner = {dim: order[place + 1 :] for place, dim in enumerate(order)}
             if stride == tuple(math.prod(shape[other] for other in inner[dim]) for dim in range(len(shape))):

@@ -70,6 +70,14 @@ def test_results_without_elements_are_row_major() -> None:
     assert dim_order_of(torch.empty(3, 0).as_strided((3, 0), (1, 0))) == (0, 1)
 
 
+def test_strides_of_dimensions_of_size_1_say_nothing() -> None:
+    """As those of a transposed convolution's weights in int8 do. Orders that kernels take stay what they are."""
+    assert dim_order_of(torch.empty(8, 1, 1).as_strided((8, 1, 1), (1, 8, 1))) == (0, 1, 2)
+    assert dim_order_of(torch.empty(2, 1, 3, 4).to(memory_format=torch.channels_last)) == (0, 1, 2, 3)
+    assert dim_order_of(torch.empty(2, 5, 1, 1).as_strided((2, 5, 1, 1), (5, 1, 5, 5))) == (0, 2, 3, 1)
+    assert dim_order_of(torch.empty(3, 1, 2).permute(2, 1, 0)) == (1, 2, 0)
+
+
 def test_spec_of_a_tensor() -> None:
     spec = TensorSpec.from_tensor(torch.zeros(1, 2, 3, 4).to(memory_format=torch.channels_last))
     assert (spec.shape, spec.stride, spec.dim_order) == ([1, 2, 3, 4], (24, 1, 8, 2), (0, 2, 3, 1))
