@@ -68,6 +68,8 @@ let products: [(name: String, targets: [String], frameworks: [String])] = [
   ("executorch", ["ExecuTorch"], ["executorch"]),
   ("executorch_llm", ["ExecuTorchLLM"], ["executorch", "executorch_llm"]),
   ("kernels_llm", ["kernels_llm", "kernels_optimized"], ["kernels_llm", "kernels_optimized"]),
+  // The original's name for the kernels of weights in few bits, which kernels_llm has.
+  ("kernels_torchao", ["kernels_llm", "kernels_optimized"], ["kernels_llm", "kernels_optimized"]),
   ("kernels_optimized", ["kernels_optimized"], ["kernels_optimized"]),
   ("kernels_quantized", ["kernels_quantized", "kernels_optimized"], ["kernels_quantized", "kernels_optimized"]),
   ("kernels_selected", ["kernels_selected"], ["kernels_selected"]),

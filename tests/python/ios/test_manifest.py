@@ -24,6 +24,7 @@ _PARTS = {
     "kernels_optimized",
     "kernels_quantized",
     "kernels_selected",
+    "kernels_torchao",
     *_BACKENDS,
 }
 
@@ -76,6 +77,13 @@ def test_ios01_every_product_has_one_with_log_messages_beside_it() -> None:
     for name in names:
         assert products[f"{name}_debug"] == [target.replace("_library", "_debug_library") for target in products[name]]
         assert sum(target.endswith("_library") for target in products[name]) >= 1
+
+
+def test_ios01_the_kernels_of_torchao_are_those_of_language_models() -> None:
+    """IOS-01: a manifest for the original may name either product, or both."""
+    products = _products(_ROOT, "EXECUTORCH_PLATFORM=apple")
+    for kind in ("", "_debug"):
+        assert products[f"kernels_torchao{kind}"] == products[f"kernels_llm{kind}"]
 
 
 def test_ios24_a_backend_links_the_frameworks_that_it_needs() -> None:
