@@ -32,6 +32,7 @@ from sdk.exir.passes.replace_edge_with_backend_pass import EdgeToBackendOpsPass
 from sdk.exir.passes.replace_view_copy_with_view_pass import ReplaceViewCopyWithViewPass
 from sdk.exir.passes.restore_custom_mutations import restore_custom_mutations
 from sdk.exir.passes.spec_prop_pass import SpecPropPass
+from sdk.exir.passes.weights_to_outputs_pass import weights_to_outputs_pass
 
 
 def lower_to_executorch(
@@ -47,7 +48,7 @@ def lower_to_executorch(
     """
     notes = notes if notes is not None else []
     _check_config(config)
-    program = _run_user_passes(program, config)
+    program = weights_to_outputs_pass(_run_user_passes(program, config))
     if config.do_quant_fusion_and_const_prop:
         from sdk.exir.passes.quant_fusion_pass import quant_fusion_and_const_prop_pass
 

@@ -48,7 +48,7 @@ def external_mutable_weights_pass(gm: GraphModule, program: ExportedProgram) -> 
     """Marks the parameters that training changes: those that the program updates, or whose gradients it returns."""
     signature = program.graph_signature
     trained = {spec.target for spec in signature.output_specs if spec.kind in _TRAINED}
-    parameters = signature.inputs_to_parameters
+    parameters = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     marked = 0
     for node in gm.graph.nodes:
         if node.op == "placeholder" and parameters.get(node.name) in trained:

@@ -64,13 +64,14 @@ def protect_values_from_write_back(gm: GraphModule, signature: ExportGraphSignat
 
     An output, or the new value of another buffer, may be the buffer itself. Both are read after the first write.
     """
-    mutated = {s.target for s in signature.output_specs if s.kind in _MUTATIONS}
+    names = {_key(s): s.arg.name for s in signature.input_specs if hasattr(s.arg, "name")}
+    # A buffer whose new value is itself is not written.
+    mutated = {s.target for s in signature.output_specs if s.kind in _MUTATIONS and names.get(s.target) != s.arg.name}
     if not mutated:
         return 0
     placeholders = {s.arg.name for s in signature.input_specs if hasattr(s.arg, "name") and _key(s) in mutated}
     output = next(n for n in gm.graph.nodes if n.op == "output")
     values, copies = list(output.args[0]), 0
-    names = {_key(s): s.arg.name for s in signature.input_specs if hasattr(s.arg, "name")}
     for i, (value, spec) in enumerate(zip(values, signature.output_specs, strict=True)):
         base = value
         while isinstance(base, Node) and base.target is memory.view:

@@ -71,6 +71,7 @@ def _writes_in_place(op: torch._ops.OpOverload) -> bool:
 
 
 def _use_out_variant(graph: Graph, node: Node, out_op: torch._ops.OpOverload, out_names: tuple[str, ...]) -> None:
+    _fill_results_without_a_value(node)
     spec, val = node.meta.get("spec"), node.meta.get("val")
     accepted = {a.name for a in out_op._schema.arguments}
     kwargs = {k: v for k, v in node.kwargs.items() if k in accepted}
@@ -89,6 +90,22 @@ def _use_out_variant(graph: Graph, node: Node, out_op: torch._ops.OpOverload, ou
         for user in list(node.users):
             if user.target is operator.getitem:
                 user.replace_input_with(node, kwargs[out_names[0]])
+
+
+def _fill_results_without_a_value(node: Node) -> None:
+    """A result that the arguments turn off, such as a gradient of `convolution_backward` that its mask leaves out, is
+    None. The out variant has an argument for it: a tensor without elements."""
+    val = node.meta.get("val")
+    if not isinstance(val, (list, tuple)) or all(value is not None for value in val):
+        return
+    tensors = [value for value in val if isinstance(value, torch.Tensor)]
+    if not tensors:
+        return
+    with torch.no_grad():
+        empty = tensors[0].new_empty(0)
+    specs = node.meta["spec"]
+    node.meta["val"] = tuple(empty if value is None else value for value in val)
+    node.meta["spec"] = tuple(TensorSpec.from_tensor(empty) if spec is None else spec for spec in specs)
 
 
 def _alloc_argument(spec: Any) -> Any:

@@ -32,6 +32,11 @@ from sdk.exir.pass_manager import transform
 from sdk.exir.pass_manager import transform as _transform  # its name in the original
 from sdk.exir.passes.debug_handle_generator_pass import DebugHandleGeneratorPass
 from sdk.exir.passes.fold_weight_permutes_pass import read_in_several_orders
+from sdk.exir.passes.weights_to_outputs_pass import (
+    refuse_copies_of_backends,
+    trained_parameters,
+    training_methods,
+)
 from sdk.exir.program._executorch_manager import ExecutorchProgramManager
 from sdk.exir.quantization.embeddings import keep_quantized_embeddings
 from sdk.exir.quantization.subclasses import unwrap_subclasses
@@ -250,7 +255,18 @@ class EdgeProgramManager:
         }
         plan_memory(programs, config)
         data = _named_data(self._edge_programs, config.named_data)
-        manager = ExecutorchProgramManager(programs, self._config_methods, config, data)
+        methods = dict(self._config_methods or {})
+        for name, program in self._edge_programs.items():
+            methods |= training_methods(name, program.graph_signature)
+            lowered = get_lowered_backend_modules(program.graph_module)
+            owned = {
+                target
+                for each in lowered
+                for target in each.original_module.graph_signature.inputs_to_parameters.values()
+            }
+            refuse_copies_of_backends(trained_parameters(program.graph_signature), owned)
+        _check_constant_methods(methods, self._edge_programs)
+        manager = ExecutorchProgramManager(programs, methods or None, config, data)
         manager._report = report
         if self._etrecord is not None:
             manager._etrecord = self._etrecord.copy()
