@@ -9,7 +9,7 @@ void main() {
   const int batch = int(gl_WorkGroupID.z);
   const int depth = P_k;
   int a_at[8];
-  vec4 sum[16];
+  vec4 sum[32];
   [[unroll]] for (int r = 0; r < ROWS; ++r) {
     a_at[r] = batch * P_a_batch + min(row + r, P_m - 1) * depth;
     [[unroll]] for (int j = 0; j < COLUMNS; ++j) {
@@ -20,13 +20,13 @@ void main() {
   const int part = ((depth + SPLIT - 1) / SPLIT + 3) / 4 * 4;
   const int first_depth = part * int(gl_LocalInvocationID.z);
   const int end_depth = column >= n4 ? 0 : min(first_depth + part, depth);
-  int w_at[2];
+  int w_at[4];
   [[unroll]] for (int j = 0; j < COLUMNS; ++j) {
     w_at[j] = batch * P_w_batch + min(column + j, n4 - 1);
   }
   if (A_VECTORS != 0) {
     for (int k = first_depth; k < end_depth; k += 4) {
-      vec4 w[8];
+      vec4 w[16];
       [[unroll]] for (int i = 0; i < 4; ++i) {
         [[unroll]] for (int j = 0; j < COLUMNS; ++j) {
           w[i * COLUMNS + j] = load_w(w_at[j] + (k + i) * n4);
@@ -46,7 +46,7 @@ void main() {
     }
   } else {
     for (int k = first_depth; k < end_depth; ++k) {
-      vec4 w[2];
+      vec4 w[4];
       [[unroll]] for (int j = 0; j < COLUMNS; ++j) {
         w[j] = load_w(w_at[j] + k * n4);
       }

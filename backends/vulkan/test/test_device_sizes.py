@@ -97,6 +97,21 @@ def test_boundaries(name: str, half: bool) -> None:
     check_sizes(IMAGES if name == "images" else ROWS, FEW[1::3] if half else FEW[::2], half)
 
 
+@pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
+def test_wide_tiles(half: bool) -> None:
+    """VK-05: more than 4 million multiplications, of which a thread on a CPU computes 8 rows of 16 columns; rows,
+    columns and depths that fill no tiles and vectors."""
+    torch.manual_seed(0)
+    parts: dict[str, tuple[Any, tuple[Tensor, ...]]] = {
+        "linear": (nn.Linear(512, 131), (numbers(67, 512),)),
+        "bmm": (torch.bmm, (numbers(2, 33, 502) * 0.1, numbers(2, 502, 132) * 0.1)),
+    }
+    if not half:
+        parts["matmul"] = torch.matmul, (numbers(9, 3001) * 0.1, numbers(3001, 194) * 0.1)
+    parts = {name: (part, tuple(x.half().float() for x in inputs)) for name, (part, inputs) in parts.items()}
+    check_together(parts, half)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 @pytest.mark.parametrize("name", FAMILIES)

@@ -96,9 +96,14 @@ void run_matmul(OpContext& c, const Matmul& s, Kind kind, gpu::Buffer* out, gpu:
   const int64_t vectors = (s.n + 3) / 4;
   const int32_t rows = s.m >= 8 ? 8 : s.m >= 4 ? 4 : s.m >= 2 ? 2 : 1;
   const int64_t tiles = (s.m + rows - 1) / rows;
-  const int32_t blocks = vectors >= 64 && vectors * tiles * s.batch >= 2 * c.features().least_threads ? 2 : 1;
+  // On a processor, whose registers may overflow, a thread computes 16 columns. Small matrices do not repay the time
+  // that its driver takes to compile that.
+  const bool is_processor = c.features().least_threads <= 1;
+  const bool is_large = vectors >= 32 && s.m >= 8 && s.batch * s.m * s.n * s.k >= (1 << 22);
+  const bool is_wide = vectors >= 64 && vectors * tiles * s.batch >= 2 * c.features().least_threads;
+  const int32_t blocks = is_processor && is_large ? 4 : is_wide ? 2 : 1;
   const int64_t threads = (vectors + blocks - 1) / blocks;
-  const uint32_t local = threads >= 64 ? 64 : threads >= 32 ? 32 : threads >= 16 ? 16 : 8;
+  const uint32_t local = blocks == 4 ? 8 : threads >= 64 ? 64 : threads >= 32 ? 32 : threads >= 16 ? 16 : 8;
   const Split split = split_of(c, threads * tiles * s.batch, s.k, local);
   c.run("matmul" + kinds({kind}), {out, out, a, a, b, bias == nullptr ? a : bias},
         Parameters()
