@@ -96,7 +96,7 @@ def examine_calls(
         return Cell(Outcome.FAILED, (f"lowering: {type(error).__name__}: {_first_line(error)}",))
     with tempfile.TemporaryDirectory() as folder:
         try:
-            run = _runner(executable.buffer, target, Path(folder))
+            run = runner(executable.buffer, target, Path(folder))
         except RuntimeError as error:
             return Cell(Outcome.FAILED, (f"loading: {_first_line(error)}",))
         if differs := _run_and_compare(run, reference.eval(), calls):
@@ -156,7 +156,7 @@ def joined(reasons: set[str]) -> tuple[str, ...]:
 Run = Callable[[tuple[Any, ...]], list[Tensor]]
 
 
-def _runner(buffer: bytes, target: Target, folder: Path) -> Run:
+def runner(buffer: bytes, target: Target, folder: Path) -> Run:
     """Loads a program from a file in `folder`: with the runtime under test, or with the runner of the backend's
     declaration.
     """

@@ -12,9 +12,10 @@ import runtime_under_test
 
 runtime_under_test.load()
 
-from backends.targets import targets  # noqa: E402
+from backends.targets import Target, targets  # noqa: E402
 from compositions.examine import NotCapturedError, examine, shortest  # noqa: E402
 from compositions.program import make  # noqa: E402
+from sdk.backends import registry  # noqa: E402
 
 
 def main() -> int:
@@ -24,10 +25,11 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="print the steps of each program")
     options = parser.parse_args()
     wanted = options.targets or ["kernels", "xnnpack"]
-    chosen = [target for target in targets() if target.name in wanted]
-    if missing := set(wanted) - {target.name for target in chosen}:
-        here = ", ".join(target.name for target in targets())
-        sys.exit(f"error: no target {', '.join(sorted(missing))}; this runtime has {here}")
+    here = {b.name: Target(b.name, b) for b in registry.backends().values() if b.runner}
+    here |= {target.name: target for target in targets()}
+    if missing := set(wanted) - here.keys():
+        sys.exit(f"error: no target {', '.join(sorted(missing))}; this runtime has {', '.join(here)}")
+    chosen = [here[name] for name in wanted]
     outcomes: Counter[str] = Counter()
     started = time.monotonic()
     for seed in range(*options.seeds):
