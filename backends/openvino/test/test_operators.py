@@ -177,3 +177,19 @@ def test_values_that_were_put_are_read_at_indices(dynamic: bool) -> None:
     for width in (7, 9, 3) if dynamic else (7,):
         inputs = torch.randn(4, width), torch.randn(2, width)
         assert_close(lowered.run(*inputs), model(*inputs))
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("size", [(1, 7), (7, 1), (1, 1), (2, 2)])
+def test_resizing_to_one_pixel(mode: str, size: tuple[int, int]) -> None:
+    """PyTorch takes the middle of a dimension, OpenVINO its first pixel: kernels compute it."""
+
+    class Resized(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.nn.functional.interpolate(x * 2, size, mode=mode)
+
+    model = Resized()
+    inputs = (torch.randn(2, 3, 8, 9),)
+    lowered = lower(model, inputs)
+    assert (lowered.left() == {}) == (1 not in size)
+    assert_close(lowered.run(*inputs), model(*inputs))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Upper bounds of symbolic sizes."""
+"""Bounds of symbolic sizes."""
 
 from __future__ import annotations
 
@@ -41,6 +41,15 @@ def upper_bound(size: int | torch.SymInt) -> int | None:
     return None
 
 
+def lower_bound(size: int | torch.SymInt) -> int | None:
+    """The smallest value `size` can take, where a dynamic dimension has at least one element; None if unknown."""
+    if isinstance(size, int):
+        return size
+    expr = size.node.shape_env.replace(size.node.expr)
+    lowest = bound_sympy(expr, _ranges(size.node, expr, 1)).lower
+    return int(lowest) if isinstance(lowest, (int, sympy.Integer)) else None
+
+
 def _ranges(node: torch.SymNode, expr: sympy.Expr, least: int) -> dict[sympy.Symbol, ValueRanges]:
     """The ranges of the symbols of `expr`, which begin at `least` where PyTorch's begin at 2."""
     known = {symbol: found for symbol in expr.free_symbols if (found := node.shape_env.var_to_range.get(symbol))}
@@ -53,9 +62,8 @@ def may_be_zero_by_data(size: int | torch.SymInt) -> bool:
 
     if isinstance(size, int) or not free_unbacked_symbols(size):
         return False
-    expr = size.node.shape_env.replace(size.node.expr)
-    lowest = bound_sympy(expr, _ranges(size.node, expr, 1)).lower
-    return not isinstance(lowest, (int, sympy.Integer)) or lowest < 1
+    lowest = lower_bound(size)
+    return lowest is None or lowest < 1
 
 
 def is_largest_at_bounds(size: int | torch.SymInt) -> bool:

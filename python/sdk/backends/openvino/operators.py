@@ -15,6 +15,7 @@ from sdk.backends.openvino.convert import is_dtype_known
 from sdk.backends.openvino.quantized import is_dequantize, is_quantize, parameters_of
 from sdk.backends.transforms.constants import is_constant
 from sdk.backends.transforms.dynamic_quantization import name_of
+from sdk.exir.sym_util import lower_bound
 
 Reason = str | None
 Check = Callable[[Node, ExportedProgram], Reason]
@@ -132,6 +133,14 @@ def _index_put(node: Node, program: ExportedProgram) -> Reason:
     return _first_is_float(node, program)
 
 
+def _resize(node: Node, program: ExportedProgram) -> Reason:
+    """To one pixel without align_corners, PyTorch takes the middle and OpenVINO the first pixel."""
+    sizes = zip(*(value.shape[2:] for value in _values((node.args[0], node))), strict=True)
+    if not node.args[2] and any(old != 1 and (lower_bound(new) or 1) < 2 for old, new in sizes):
+        return "its height or width may be 1, for which OpenVINO takes the first pixel"
+    return _floats(node, program)
+
+
 def _first_is_float(node: Node, program: ExportedProgram) -> Reason:
     """The first operand is of floats; the others are indices, masks or weights."""
     for value in _values(node.all_input_nodes[:1]):
@@ -191,8 +200,7 @@ OPERATORS: dict[str, Check] = {
         rms_norm.default rsqrt.default scaled_dot_product_attention.default sigmoid.default sign.default
         silu.default sin.default sinh.default sqrt.default sub.Scalar sub.Tensor tan.default tanh.default
         topk.default sort.default argmax.default argmin.default
-        upsample_bilinear2d.vec upsample_bicubic2d.vec upsample_nearest2d.vec
-        trunc.default mish.default softplus.default
+        upsample_nearest2d.vec trunc.default mish.default softplus.default
         """,
     ),
     **_table(
@@ -206,6 +214,7 @@ OPERATORS: dict[str, Check] = {
     **_table(_running_sum, "cumsum.default"),
     **_table(_not_of_a_number, "leaky_relu.default"),
     **_table(_gather, "gather.default"),
+    **_table(_resize, "upsample_bilinear2d.vec upsample_bicubic2d.vec"),
     **_table(_index_put, "index_put.default"),
     **_table(
         _first_result,
