@@ -190,7 +190,7 @@ def _beside(names: Sequence[str], sdk: Mapping[str, Result], original: Mapping[s
     if ratios:
         means = [statistics.geometric_mean(column) for column in zip(*ratios, strict=True)]
         text += (
-            f"Of {len(names)} models {len(ratios)} work in both. In the geometric mean ours takes {means[0]:.2f} of "
+            f"Of {len(names)} models {len(ratios)} work in both. In the geometric mean ours takes {means[0]:.2f} of\n"
             f"the original's lowering time, {means[1]:.2f} of its file size and {means[2]:.2f} of its latency.\n\n"
         )
     text += _table(["model", "lowering, CPU s", "file, MB", "memory, MB", "latency, ms"], rows)
