@@ -6,7 +6,7 @@
 #   scripts/build_android_library.sh --models a.pte ...  with only the operators that these programs use
 #   scripts/build_android_library.sh --artifacts NAME ...  these artifacts instead of executorch-android alone, an AAR
 #                                                       each: default (executorch-android), cpu (without a backend), or
-#                                                       a backend, for example vulkan (executorch-android-vulkan)
+#                                                       a backend (executorch-android-NAME)
 #   scripts/build_android_library.sh --host             with this machine's library, for tests: executorch-host.aar
 #   scripts/build_android_library.sh --library FILE     with this machine's library, built before
 #   scripts/build_android_library.sh ... --size         and prints what it weighs, stripped and compressed
@@ -48,7 +48,7 @@ main() {
           shift
           artifacts+=("$1")
         done
-        ((${#artifacts[@]})) || die "--artifacts takes names: default, cpu, or a backend such as vulkan; found none."
+        ((${#artifacts[@]})) || die "--artifacts takes names: default, cpu, or the name of a backend; found none."
         ;;
       -h | --help) sed -n '3,21s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
       *) die "there is no option $1; scripts/build_android_library.sh --help lists them." ;;

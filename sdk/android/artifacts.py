@@ -34,7 +34,7 @@ class Artifact:
 
     @property
     def contents(self) -> str:
-        """For people: `kernels for CPUs, XNNPACK`."""
+        """For people: `kernels for CPUs`, and the backends."""
         return ", ".join(("kernels for CPUs", *self.backends))
 
 

@@ -21,10 +21,10 @@ from sdk.backends import registry  # noqa: E402
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", nargs=2, type=int, default=(0, 100), metavar=("FIRST", "END"))
-    parser.add_argument("--targets", nargs="+", help="kernels and names of backends (default: kernels and xnnpack)")
+    parser.add_argument("--targets", nargs="+", help="kernels and names of backends (default: all of this runtime)")
     parser.add_argument("--verbose", action="store_true", help="print the steps of each program")
     options = parser.parse_args()
-    wanted = options.targets or ["kernels", "xnnpack"]
+    wanted = options.targets or [target.name for target in targets()]
     here = {b.name: Target(b.name, b) for b in registry.backends().values() if b.runner}
     here |= {target.name: target for target in targets()}
     if missing := set(wanted) - here.keys():

@@ -15,7 +15,7 @@ plugins {
 // The only place of the version.
 val sdkVersion =
   Regex("__version__ = \"(.*)\"").find(file("../../../python/sdk/__init__.py").readText())!!.groupValues[1]
-// -Pexecutorch.artifact=cpu, or a backend such as vulkan: executorch-android-<name>, instead of executorch-android. The first
+// -Pexecutorch.artifact=cpu, or a backend's name: executorch-android-<name>, instead of executorch-android. The first
 // line is its id in Maven, the others are CMake's options.
 val artifact: List<String> = providers.exec {
   commandLine("python3", file("../artifacts.py").path, providers.gradleProperty("executorch.artifact").getOrElse("default"))

@@ -18,6 +18,11 @@ from test_check_aar import pytestmark as pytestmark
 
 ROOT = ANDROID.parents[1]
 MAVEN = "{http://maven.apache.org/POM/4.0.0}"
+PATHS = (*ROOT.glob("backends/*/backend.json"), *ROOT.glob("backends/*/*/backend.json"))
+MANIFESTS = {found["name"].rpartition("/")[2]: found for found in (json.loads(path.read_text()) for path in PATHS)}
+USUAL = next(name for name, found in MANIFESTS.items() if "android" in found["platforms"])
+"""A backend that the library has by default, and one that it has in an artifact of that name only."""
+ADDED = max(name for name, found in MANIFESTS.items() if not found["platforms"])
 
 
 def artifacts(*names: str) -> subprocess.CompletedProcess[str]:
@@ -39,18 +44,18 @@ def pack(folder: Path, library: Path, artifact: str) -> Path:
 
 
 def test_the_backends_of_each_artifact_come_from_the_manifests() -> None:
-    """VK-11: executorch-android-vulkan has Vulkan besides the backends of executorch-android."""
+    """VK-11: the artifact of a backend has it besides the backends of executorch-android."""
     assert artifacts("default").stdout.splitlines() == ["executorch-android", "-DEXECUTORCH_BUILD_BACKENDS=android"]
     assert artifacts("cpu").stdout.splitlines() == ["executorch-android-cpu", "-DEXECUTORCH_BUILD_BACKENDS=none"]
-    vulkan = ["-DEXECUTORCH_BUILD_BACKENDS=android", "-DEXECUTORCH_BUILD_VULKAN=ON"]
-    assert artifacts("vulkan").stdout.splitlines() == ["executorch-android-vulkan", *vulkan]
-    assert artifacts("vgf").stdout.splitlines()[0] == "executorch-android-vgf"
+    for name in (name for name, found in MANIFESTS.items() if "android" not in found["platforms"]):
+        options = ["-DEXECUTORCH_BUILD_BACKENDS=android", f"-D{MANIFESTS[name]['option']}=ON"]
+        assert artifacts(name).stdout.splitlines() == [f"executorch-android-{name}", *options]
 
 
 def test_an_artifact_that_is_not_there_is_said() -> None:
     for name, says in (
         ("opengl", "there is no artifact opengl; expected default, cpu or a backend: "),
-        ("xnnpack", "executorch-android has the backend xnnpack: take the artifact `default`"),
+        (USUAL, f"executorch-android has the backend {USUAL}: take the artifact `default`"),
     ):
         done = artifacts(name)
         assert done.returncode == 1 and says in done.stderr and done.stdout == ""
@@ -59,14 +64,14 @@ def test_an_artifact_that_is_not_there_is_said() -> None:
         assert done.returncode == 1 and says in done.stderr
     script = ["bash", ROOT / "scripts/build_android_library.sh", "--host", "--artifacts"]
     done = subprocess.run(script, capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "--artifacts takes names: default, cpu, or a backend such as vulkan" in done.stderr
+    assert done.returncode == 1 and "--artifacts takes names: default, cpu, or the name of a backend" in done.stderr
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("android")
     library = compile_library(folder, GOOD_FLAGS)
-    return {name: pack(folder, library, name) for name in ("vulkan", "default", "cpu")}
+    return {name: pack(folder, library, name) for name in (ADDED, "default", "cpu")}
 
 
 def test_gradle_accepts_one_artifact_in_an_app(repository: dict[str, Path]) -> None:
@@ -120,11 +125,12 @@ def test_the_bom_lists_every_artifact(repository: dict[str, Path]) -> None:
     bom = repository["default"].parents[1] / "executorch-bom/1.2.3/executorch-bom-1.2.3.pom"
     entries = ElementTree.parse(bom).iter(f"{MAVEN}dependency")
     found = [[entry.findtext(f"{MAVEN}{tag}") for tag in ("groupId", "artifactId", "version")] for entry in entries]
-    names = ["executorch-android", "executorch-android-cpu", "executorch-android-vulkan"]
+    names = ["executorch-android", "executorch-android-cpu", f"executorch-android-{ADDED}"]
     assert found == [["org.pytorch", name, "1.2.3"] for name in names]
     assert bom.with_name(f"{bom.name}.sha256").read_text().strip() == hashlib.sha256(bom.read_bytes()).hexdigest()
-    described = (repository["vulkan"] / "executorch-android-vulkan-1.2.3.pom").read_text()
-    assert "<description>Runs PyTorch models on Android: kernels for CPUs, XNNPACK, Vulkan.</description>" in described
+    described = (repository[ADDED] / f"executorch-android-{ADDED}-1.2.3.pom").read_text()
+    titles = ", ".join(MANIFESTS[name]["title"] for name in (USUAL, ADDED))
+    assert f"<description>Runs PyTorch models on Android: kernels for CPUs, {titles}.</description>" in described
 
 
 def test_each_artifact_is_as_it_should_be(repository: dict[str, Path]) -> None:
