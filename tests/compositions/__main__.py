@@ -51,7 +51,7 @@ def main() -> int:
                 print(f"seed {seed}, {target.name}: {finding.what[:400]}", flush=True)
                 part, again = shortest(program, target)
                 print(f"  shortest: {again.what[:300] if again else 'only with its own results'}")
-                print(*(f"    {text}" for text in part.texts[: len(part.model.steps)]), sep="\n")
+                print(*(f"    {text}" for text in part.texts), sep="\n")
                 print(f"    return {part.model.outputs}", flush=True)
     print(f"{dict(outcomes)} in {time.monotonic() - started:.0f} s")
     return 1 if outcomes["wrong"] else 0

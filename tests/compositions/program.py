@@ -6,7 +6,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -73,12 +73,16 @@ def results_of(result: Any) -> list[Tensor]:
 
 @dataclass
 class Program:
-    """A composition with example inputs, and what each value is."""
+    """A composition with example inputs."""
 
     seed: int
     model: Composition
     inputs: tuple[Tensor, ...]
-    texts: list[str] = field(default_factory=list)
+
+    @property
+    def texts(self) -> list[str]:
+        """The steps, a line each."""
+        return [one.text for one in self.model.steps]
 
     def inputs_for(self, rows: int, seed: int) -> tuple[Tensor, ...]:
         """Other inputs, with `rows` rows."""
@@ -96,7 +100,7 @@ class Program:
         start = values + sum(counts[: length - 1])
         outputs = list(range(start, start + counts[length - 1]))
         model = Composition(self.model.steps[:length], list(self.model.calls[:length]), outputs)
-        return Program(self.seed, model, self.inputs, self.texts)
+        return Program(self.seed, model, self.inputs)
 
     def _results(self) -> list[list[int]]:
         """The numbers of the values that each step gives."""
@@ -152,7 +156,7 @@ def make(seed: int, only: Collection[str] = ()) -> Program:
     used = {number for one in made for number in one.operands}
     outputs = [number for number in range(len(inputs), len(values)) if number not in used][-8:]
     outputs += [generator.randrange(len(values)) for _ in range(generator.randint(0, 2))]
-    return Program(seed, Composition(made, modules, outputs), inputs, [one.text for one in made])
+    return Program(seed, Composition(made, modules, outputs), inputs)
 
 
 def _operand(generator: random.Random, values: list[Tensor], kind: str) -> int | None:

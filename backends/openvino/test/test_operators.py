@@ -164,14 +164,13 @@ def test_a_rounding_to_fewer_digits_is_kept() -> None:
 def test_values_that_were_put_are_read_at_indices(dynamic: bool) -> None:
     """OpenVINO's frontend forgets the rank of index_put, which it asks for at indices."""
 
-    class Cached(nn.Module):
-        def forward(self, x: Tensor, row: Tensor) -> Tensor:
-            filled = x.index_put((torch.tensor([1, 2]),), row) * 1.5
-            return filled[:, torch.tensor([2, 0, 2])] + 1
+    def put_and_read(x: Tensor, row: Tensor) -> Tensor:
+        filled = x.index_put((torch.tensor([1, 2]),), row) * 1.5
+        return filled[:, torch.tensor([2, 0, 2])] + 1
 
     columns = torch.export.Dim("columns", min=3, max=9)
-    shapes = {"x": {1: columns}, "row": {1: columns}} if dynamic else None
-    model = Cached()
+    shapes = (({1: columns}, {1: columns}),) if dynamic else None
+    model = _Call(put_and_read)
     lowered = lower(model, (torch.randn(4, 7), torch.randn(2, 7)), shapes)
     assert lowered.left() == {}
     for width in (7, 9, 3) if dynamic else (7,):
@@ -183,12 +182,7 @@ def test_values_that_were_put_are_read_at_indices(dynamic: bool) -> None:
 @pytest.mark.parametrize("size", [(1, 7), (7, 1), (1, 1), (2, 2)])
 def test_resizing_to_one_pixel(mode: str, size: tuple[int, int]) -> None:
     """PyTorch takes the middle of a dimension, OpenVINO its first pixel: kernels compute it."""
-
-    class Resized(nn.Module):
-        def forward(self, x: Tensor) -> Tensor:
-            return torch.nn.functional.interpolate(x * 2, size, mode=mode)
-
-    model = Resized()
+    model = _Call(lambda x: torch.nn.functional.interpolate(x * 2, size, mode=mode))
     inputs = (torch.randn(2, 3, 8, 9),)
     lowered = lower(model, inputs)
     assert (lowered.left() == {}) == (1 not in size)
