@@ -23,7 +23,7 @@ def share() -> tuple[int, int]:
     text = os.environ.get("SDK_TEST_SHARE") or "0/1"
     which, _, count = text.partition("/")
     if not (which.isdigit() and count.isdigit() and int(which) < int(count)):
-        raise pytest.UsageError(f"SDK_TEST_SHARE is {text}; expected K/N, share K (from 0 to N - 1) of N, such as 2/5")
+        raise pytest.UsageError(f"SDK_TEST_SHARE is {text}; expected K/N, share K (from 0 to N - 1) of N, such as 2/10")
     return int(which), int(count)
 
 

@@ -96,7 +96,7 @@ main() {
     esac
   done
   # Of tests that are many alike, the gate runs a share, another one each day: see conftest.py.
-  [[ -n "${with_long}" || -n "${SDK_TEST_SHARE:-}" ]] || export SDK_TEST_SHARE="$(($(date +%s) / 86400 % 5))/5"
+  [[ -n "${with_long}" || -n "${SDK_TEST_SHARE:-}" ]] || export SDK_TEST_SHARE="$(($(date +%s) / 86400 % 10))/10"
   local wanted=() all=("${gate[@]}" ${with_long:+"${long[@]}"}) name
   ((!${#named[@]})) || all=("${named[@]}")
   for name in "${all[@]}"; do
