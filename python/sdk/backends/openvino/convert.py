@@ -46,6 +46,15 @@ _PLAIN = {
 """Operators of the edge dialect as ATen has them, which the frontend knows best."""
 
 
+def way_around(program: ExportedProgram) -> str:
+    """What to do where OpenVINO refuses a partition as a whole: its messages seldom name an operator."""
+    names = sorted({str(node.target) for node in program.graph.nodes if node.op == "call_function"})
+    return (
+        f"Its operators are {', '.join(names)}; the partitioner leaves those in op_types_to_skip, and the nodes in "
+        "op_names_to_skip, to the kernels"
+    )
+
+
 def is_dtype_known(dtype: torch.dtype) -> bool:
     """Whether tensors of this dtype can be inputs and outputs of a partition."""
     return dtype in _TYPES
@@ -68,7 +77,9 @@ def to_model(program: ExportedProgram) -> Any:
     try:
         model = frontend.convert(frontend.load(decoder))
     except Exception as error:  # the frontend raises its own exceptions, whose types are not public
-        raise RuntimeError(f"OpenVINO cannot convert a partition: {str(error).strip()}") from error
+        raise RuntimeError(
+            f"OpenVINO cannot convert a partition: {str(error).strip()}. {way_around(program)}"
+        ) from error
     if len(model.inputs) != len(inputs):
         raise RuntimeError(f"OpenVINO made {len(model.inputs)} inputs of {len(inputs)}")
     for port, node in zip(model.inputs, inputs, strict=True):

@@ -12,7 +12,7 @@ from typing import Any, final
 
 from torch.export import ExportedProgram
 
-from sdk.backends.openvino.convert import to_model
+from sdk.backends.openvino.convert import to_model, way_around
 from sdk.backends.openvino.toolkit import openvino
 from sdk.exir._serialize._named_data_store import NamedDataStore, NamedDataStoreOutput
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
@@ -48,7 +48,9 @@ class OpenvinoBackend(BackendDetails):
         try:
             compiled = ov.Core().compile_model(model, device, properties)
         except RuntimeError as error:
-            raise RuntimeError(f"OpenVINO cannot compile a partition for {device}: {_last_line(error)}") from error
+            raise RuntimeError(
+                f"OpenVINO cannot compile a partition for {device}: {_last_line(error)}. {way_around(edge_program)}"
+            ) from error
         stream = io.BytesIO()
         compiled.export_model(stream)
         payload = stream.getvalue()
