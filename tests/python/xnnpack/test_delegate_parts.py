@@ -152,3 +152,31 @@ def test_constants_that_many_parts_read() -> None:
     model = Call(lambda layer, x: layer(x)[0], nn.GRU(8, 8)).eval()
     parts = check(model, (torch.linspace(-2, 2, 4 * 2 * 8).reshape(4, 2, 8),), XnnpackPartitioner(per_op_mode=True))
     assert ["Sigmoid"] in parts
+
+
+@pytest.mark.parametrize("per_op_mode", [False, True])
+def test_a_weight_whose_source_several_parts_read(per_op_mode: bool) -> None:
+    """A part computes what several parts make their weights of: the layers of the others do not know their weights."""
+    distances = torch.linspace(0.1, 2, 9)
+
+    def spread(x: torch.Tensor) -> torch.Tensor:
+        kernel = (-distances).exp()
+        for _ in range(3):
+            x = F.conv2d(x, kernel.view(1, 1, 3, 3), padding=1).relu()
+            x = torch.atan2(x, x + 1)  # XNNPACK has no such operator
+        return x
+
+    check(Call(spread), (torch.linspace(0, 1, 64).reshape(1, 1, 8, 8),), XnnpackPartitioner(per_op_mode=per_op_mode))
+
+
+@pytest.mark.parametrize("per_op_mode", [False, True])
+def test_indices_whose_source_several_parts_read(per_op_mode: bool) -> None:
+    """Indices of all positions are a reshape for a part that knows them."""
+
+    def gather(x: torch.Tensor) -> torch.Tensor:
+        places = (torch.arange(4) + 0.5).long()
+        x = (x * 2)[:, :, places[:, None], places]
+        x = torch.atan2(x, x + 1)
+        return (x * 2)[:, :, places[:, None], places] + 1
+
+    check(Call(gather), (torch.linspace(-1, 1, 32).reshape(1, 2, 4, 4),), XnnpackPartitioner(per_op_mode=per_op_mode))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,6 +46,21 @@ def settled(program: ExportedProgram) -> Iterator[None]:
         yield
     finally:
         del _settled[program]
+
+
+@contextmanager
+def unknown(program: ExportedProgram, nodes: Collection[Node]) -> Iterator[None]:
+    """A context inside `settled` in which these constants are none, such as those of which a delegate would not be
+    given the tensors."""
+    known = _settled[program]
+    weights = {node.name: known.weights.pop(node.name) for node in nodes if node.name in known.weights}
+    folds = {node: is_foldable(program, node) for node in nodes if node.op == "call_function"}
+    known.folds.update(dict.fromkeys(folds, False))
+    try:
+        yield
+    finally:
+        known.weights.update(weights)
+        known.folds.update(folds)
 
 
 def is_constant(program: ExportedProgram, node: Any) -> bool:

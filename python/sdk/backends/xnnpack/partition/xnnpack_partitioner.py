@@ -5,7 +5,7 @@ is in the receipt of the export and, at the level DEBUG, in the log `sdk.backend
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -14,7 +14,7 @@ from torch.fx import Node
 from torch.fx.passes.infra.partitioner import Partition
 from torch.fx.passes.operator_support import create_op_support
 
-from sdk.backends.transforms.constants import is_constant, is_foldable, settled
+from sdk.backends.transforms.constants import is_constant, is_foldable, settled, unknown
 from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats, weights_of_linear
 from sdk.backends.xnnpack.operators.shape import ReshapeConfig, SplitConfig
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, ConfigPrecisionType, XNNPartitionerConfig
@@ -326,6 +326,9 @@ class XnnpackPartitioner(Partitioner):
                 elif needs_own and shared and is_constant(ep, operand):
                     why(node, f"{operand} is also used by a part that XNNPACK does not take, or by another one")
                     yield node
+            if not folds and config is not None and (reason := _refusal_as_a_part(node, ep, config, part_of)):
+                why(node, reason)
+                yield node
 
     def _separated_integers(self, partitions: Iterable[Partition], why: WhyNoPartition) -> Iterable[Node]:
         """Views of integers that several parts read. A delegate can take integers but not return them."""
@@ -344,6 +347,26 @@ class XnnpackPartitioner(Partitioner):
             if self._reads_constants(node, ep):
                 why(node, "several parts read it")
                 yield node
+
+
+def _refusal_as_a_part(
+    node: Node, ep: ExportedProgram, config: XNNPartitionerConfig, part_of: Mapping[Node, int]
+) -> str | None:
+    """Why a node cannot be in its part: it takes a constant that the delegate has to know, and another part computes it
+    or uses it, too."""
+
+    def is_unknown(operand: Node) -> bool:
+        if not is_constant(ep, operand):
+            return False
+        nodes = operand.users if operand.op == "placeholder" else (operand,)
+        return any(part_of.get(each) != part_of[node] for each in nodes)
+
+    operands = [operand for operand in node.all_input_nodes if is_unknown(operand)]
+    if not operands:
+        return None
+    with unknown(ep, operands):
+        reason = config.refusal(node, ep)
+    return None if reason is None else f"{', '.join(map(str, operands))} comes from outside its part: {reason}"
 
 
 class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
