@@ -83,6 +83,19 @@ def test_a_user_supplied_input_has_no_known_place() -> None:
     torch.testing.assert_close(run(manager, X)[0], model(X))
 
 
+@pytest.mark.parametrize("returns_input", [False, True])
+def test_a_write_to_a_user_supplied_input_reaches_the_caller(returns_input: bool) -> None:
+    def write(x: Tensor) -> Tensor:
+        x.add_(1)
+        return x if returns_input else x * 2
+
+    manager = lower(Function(write), X.clone(), memory_planning_pass=MemoryPlanningPass(alloc_graph_input=False))
+    given, expected = X.clone(), X.clone()
+    result = write(expected)
+    torch.testing.assert_close(run(manager, given)[0], result)
+    torch.testing.assert_close(given, expected)
+
+
 def test_a_small_part_does_not_keep_a_large_tensor() -> None:
     """A copy of 6 numbers is cheaper than 600 that stay alive beside 600 others."""
     model = Function(lambda x: x.sin()[3:4].expand(2, 6).contiguous() + (x.cos() @ x.cos().T).sum())

@@ -160,19 +160,18 @@ def collect_specs_from_nodes(
     shares.
     """
     nodes = list(nodes)
-    mutated = _mutated_placeholders(graph_signature)
     buffers = graph_signature.inputs_to_buffers if graph_signature is not None else {}
+    state = _mutated_placeholders(graph_signature) & buffers.keys()
     unwanted: set[TensorSpec] = set()
     for node in nodes:
         if node.op == "placeholder":
-            state = node.name in buffers and node.name in mutated
-            if ignore_mutable_buffers if state else ignore_graph_input:
+            if ignore_mutable_buffers if node.name in state else ignore_graph_input:
                 unwanted.update(get_node_tensor_specs(node))
         elif node.op == "output" and ignore_graph_output:
             unwanted.update(spec for spec in get_node_tensor_specs(node) if storage_spec(spec) is spec)
     if not ignore_mutable_buffers:
         # A method may return its state, which then keeps its memory.
-        unwanted -= {s for n in nodes if n.op == "placeholder" and n.name in mutated for s in get_node_tensor_specs(n)}
+        unwanted -= {s for n in nodes if n.op == "placeholder" and n.name in state for s in get_node_tensor_specs(n)}
 
     seen: set[TensorSpec] = set()
     for node in nodes:
