@@ -13,7 +13,8 @@ import runtime_under_test
 runtime_under_test.load()
 
 from backends.targets import Target, targets  # noqa: E402
-from compositions.examine import NotCapturedError, examine, shortest  # noqa: E402
+from compositions.examine import NotCapturedError, capture, examine, shortest  # noqa: E402
+from compositions.int8 import capture_int8, make_int8  # noqa: E402
 from compositions.program import make  # noqa: E402
 from sdk.backends import registry  # noqa: E402
 
@@ -23,7 +24,9 @@ def main() -> int:
     parser.add_argument("--seeds", nargs=2, type=int, default=(0, 100), metavar=("FIRST", "END"))
     parser.add_argument("--targets", nargs="+", help="kernels and names of backends (default: all of this runtime)")
     parser.add_argument("--verbose", action="store_true", help="print the steps of each program")
+    parser.add_argument("--int8", action="store_true", help="quantised programs of the layers that models have")
     options = parser.parse_args()
+    made, captured = (make_int8, capture_int8) if options.int8 else (make, capture)
     wanted = options.targets or [target.name for target in targets()]
     here = {b.name: Target(b.name, b) for b in registry.backends().values() if b.runner}
     here |= {target.name: target for target in targets()}
@@ -35,12 +38,12 @@ def main() -> int:
     for seed in range(*options.seeds):
         if outcomes and seed % 50 == 0:
             print(f"at seed {seed}: {dict(outcomes)}", file=sys.stderr, flush=True)
-        program = make(seed)
+        program = made(seed)
         if options.verbose:
             print(f"seed {seed}:", *program.texts, f"return {program.model.outputs}", sep="\n  ")
         for target in chosen:
             try:
-                finding = examine(program, target)
+                finding = examine(program, target, capture=captured)
             except NotCapturedError as error:
                 outcomes["not captured"] += 1
                 if options.verbose:
@@ -49,7 +52,7 @@ def main() -> int:
             outcomes["wrong" if finding else "right"] += 1
             if finding:
                 print(f"seed {seed}, {target.name}: {finding.what[:400]}", flush=True)
-                part, again = shortest(program, target)
+                part, again = shortest(program, target, captured)
                 print(f"  shortest: {again.what[:300] if again else 'only with its own results'}")
                 print(*(f"    {text}" for text in part.texts), sep="\n")
                 print(f"    return {part.model.outputs}", flush=True)

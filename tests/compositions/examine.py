@@ -6,20 +6,23 @@ from __future__ import annotations
 import copy
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.export import ExportedProgram
 
-from backends.conformance import Run, compare, runner
+from backends.conformance import compare, runner
 from backends.targets import Target
 from compositions.draw import BATCH, LEAST, MOST
 from compositions.program import Program
 from sdk.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
+
+if TYPE_CHECKING:
+    from sdk.exir.backend.partitioner import Partitioner
 
 SIZES = (BATCH, MOST, LEAST, BATCH)
 """Rows of the calls, in order: memory that an earlier call filled is used again."""
@@ -43,80 +46,151 @@ class NotCapturedError(Exception):
     """torch.export refuses the program, or it writes to memory that several elements share, which is refused."""
 
 
-def capture(program: Program) -> tuple[ExportedProgram, tuple[int, ...]]:
-    """The captured program and the numbers of rows it takes: any, or where a step needs the example's, that."""
-    model = copy.deepcopy(program.model).eval()
+class LoweringError(Exception):
+    """The compiler refuses the program, or fails."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call in eager.
+
+    Attributes:
+        inputs: Before the call.
+        model: With its state before the call.
+        expected: The results.
+        written: The number of inputs that the call writes to.
+    """
+
+    inputs: tuple[Tensor, ...]
+    model: nn.Module
+    expected: list[Tensor]
+    written: int
+
+
+def call_of(model: nn.Module, inputs: tuple[Tensor, ...]) -> Call:
+    """Calls the model, which may change its state."""
+    before = copy.deepcopy(model)
+    given = tuple(x.clone() for x in inputs)
+    expected = _called(model, given)
+    return Call(inputs, before, expected, sum(x._version > 0 for x in given))
+
+
+def _called(model: nn.Module, inputs: tuple[Tensor, ...]) -> list[Tensor]:
+    with torch.no_grad():
+        return [x.clone() for x in model(*inputs)]
+
+
+Capture = Callable[[Program], tuple[ExportedProgram, list[Call]]]
+
+
+def capture(program: Program) -> tuple[ExportedProgram, list[Call]]:
+    """The captured program and its calls: with any number of rows, or where a step needs the example's, with that.
+
+    Raises:
+        NotCapturedError: See there.
+    """
     for shapes, sizes in ((program.dynamic_shapes(), SIZES), (None, (BATCH,) * 3)):
         try:
-            with torch.no_grad(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                captured = torch.export.export(
-                    copy.deepcopy(model), copy.deepcopy(program.inputs), dynamic_shapes=shapes, strict=False
-                )
-                return captured, sizes
+            return captured_with(program.model, program.inputs, shapes), _calls(program, sizes)
         except Exception as error:
             reason = error
     raise NotCapturedError(str(reason))
 
 
-def examine(program: Program, target: Target, config: ExecutorchBackendConfig | None = None) -> Finding | None:
+def captured_with(model: nn.Module, inputs: tuple[Tensor, ...], shapes: Any) -> ExportedProgram:
+    """A copy of the model, captured with copies of inputs."""
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.export.export(
+            copy.deepcopy(model).eval(), copy.deepcopy(inputs), dynamic_shapes=shapes, strict=False
+        )
+
+
+def _calls(program: Program, sizes: tuple[int, ...]) -> list[Call]:
+    """Calls in order, to the first whose number of rows a step does not take, which torch.export did not notice."""
+    made: list[Call] = []
+    model = copy.deepcopy(program.model).eval()
+    for number, rows in enumerate(sizes):
+        try:
+            made.append(call_of(model, program.inputs_for(rows, number)))
+        except (RuntimeError, IndexError):
+            break
+    return made
+
+
+def lower(
+    captured: ExportedProgram, partitioners: list[Partitioner], config: ExecutorchBackendConfig | None = None
+) -> bytes:
+    """The file of a program.
+
+    Raises:
+        NotCapturedError: See there.
+    """
+    try:
+        edge = to_edge_transform_and_lower(captured, partitioner=partitioners)
+        return edge.to_executorch(config or ExecutorchBackendConfig()).buffer
+    except Exception as error:
+        if "several elements are one in memory" in str(error):
+            raise NotCapturedError(str(error)) from error
+        raise LoweringError(f"lowering: {type(error).__name__}: {error}") from error
+
+
+def examine(
+    program: Program, target: Target, config: ExecutorchBackendConfig | None = None, capture: Capture = capture
+) -> Finding | None:
     """None if the program gives eager's results in each call.
 
     Raises:
         NotCapturedError: See there.
     """
-    captured, sizes = capture(program)
+    captured, calls = capture(program)
     try:
-        edge = to_edge_transform_and_lower(captured, partitioner=target.partitioners())
-        buffer = edge.to_executorch(config or ExecutorchBackendConfig()).buffer
-    except Exception as error:
-        if "several elements are one in memory" in str(error):
-            raise NotCapturedError(str(error)) from error
-        return Finding(target.name, f"lowering: {type(error).__name__}: {error}")
+        buffer = lower(captured, target.partitioners(), config)
+    except LoweringError as error:
+        return Finding(target.name, str(error))
+    what = run_and_compare(buffer, target, calls, computes_in_half(program, target))
+    return Finding(target.name, what) if what else None
+
+
+def computes_in_half(program: Program, target: Target) -> bool:
+    """Whether a step asks for float16, or the backend takes it where nobody asks for more."""
+    if any("= half(" in text for text in program.texts):
+        return True
+    return target.backend is not None and (target.backend.tolerance or 0) > 1e-3
+
+
+def run_and_compare(buffer: bytes, target: Target, calls: list[Call], in_half: bool, extra: int = 0) -> str | None:
+    """In a line, what goes wrong when a program is loaded and called. It may give `extra` results before those of
+    eager."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             run = runner(buffer, target, Path(folder))
         except RuntimeError as error:
-            return Finding(target.name, f"loading: {error}")
-        return _run_and_compare(program, run, target, sizes)
-
-
-def _run_and_compare(program: Program, run: Run, target: Target, sizes: tuple[int, ...]) -> Finding | None:
-    eager = copy.deepcopy(program.model).eval()
-    in_half = any("= half(" in one.text for one in program.model.steps)
-    if target.backend is not None and (target.backend.tolerance or 0) > 1e-3:
-        in_half = True  # the backend computes in float16 where nobody asks for more
-    for number, rows in enumerate(sizes):
-        inputs = program.inputs_for(rows, number)
-        before = copy.deepcopy(eager)
-        try:
-            with torch.no_grad():
-                expected = [x.clone() for x in eager(*copy.deepcopy(inputs))]
-        except (RuntimeError, IndexError):
-            return None  # a step does not take this number of rows, which torch.export did not notice
-        try:
-            found = [x.clone() for x in run(copy.deepcopy(inputs))]
-        except RuntimeError as error:
-            return Finding(target.name, f"call {number}, {rows} rows: {error}")
-        if difference := _difference(found, expected, before, inputs, in_half):
-            return Finding(target.name, f"call {number}, {rows} rows: {difference}")
+            return f"loading: {error}"
+        for number, call in enumerate(calls):
+            what = f"call {number}, {call.inputs[0].shape[0]} rows: "
+            try:
+                found = [x.clone() for x in run(copy.deepcopy(call.inputs))][extra:]
+            except RuntimeError as error:
+                return what + str(error)
+            if differs := difference(found, call, in_half):
+                return what + differs
     return None
 
 
-def _difference(
-    found: list[Tensor], expected: list[Tensor], model: Any, inputs: tuple[Tensor, ...], in_half: bool
-) -> str | None:
+def difference(found: list[Tensor], call: Call, in_half: bool) -> str | None:
     """In a line, where the results are further from eager's than rounding moves them."""
-    difference = compare(found, expected)
-    if difference is None:
+    expected = call.expected
+    differs = compare(found, expected)
+    if differs is None:
         return None
     if len(found) != len(expected):
-        return difference
+        return differs
     for ours, eager in zip(found, expected, strict=True):
         if ours.dtype != eager.dtype or ours.shape != eager.shape:
-            return difference
+            return differs
     allowed = [torch.zeros_like(x, dtype=torch.float64) for x in expected]
-    for moved in _perturbed(model, inputs, HALF if in_half else FLOAT):
+    for moved in _perturbed(call, HALF if in_half else FLOAT):
         for bound, one, eager in zip(allowed, moved, expected, strict=True):
             torch.maximum(bound, (one.double() - eager.double()).abs(), out=bound)
     tolerance, _ = HALF if in_half else FLOAT
@@ -125,25 +199,24 @@ def _difference(
         spread = float(bound.max())
         scale = tolerance * max(1.0, float(eager.double().abs().max()))
         if not ((ours.double() - eager.double()).abs() <= scale + 4 * spread).all():
-            return difference
+            return differs
     return None
 
 
-def _perturbed(model: Any, inputs: tuple[Tensor, ...], precision: tuple[float, float]) -> Iterator[list[Tensor]]:
+def _perturbed(call: Call, precision: tuple[float, float]) -> Iterator[list[Tensor]]:
     """Eager's results where the inputs are off by the rounding of a few operations."""
     for seed in range(PERTURBATIONS):
         generator = torch.Generator().manual_seed(seed)
-        moved = tuple(x * (1 + precision[1] * torch.randn(x.shape, generator=generator)) for x in inputs)
-        with torch.no_grad():
-            yield [x.clone() for x in copy.deepcopy(model)(*moved)]
+        moved = tuple(x * (1 + precision[1] * torch.randn(x.shape, generator=generator)) for x in call.inputs)
+        yield _called(copy.deepcopy(call.model), moved)
 
 
-def shortest(program: Program, target: Target) -> tuple[Program, Finding | None]:
+def shortest(program: Program, target: Target, capture: Capture = capture) -> tuple[Program, Finding | None]:
     """The shortest start of a failing program that fails too."""
     for length in range(1, len(program.model.steps) + 1):
         part = program.cut(length)
         try:
-            if finding := examine(part, target):
+            if finding := examine(part, target, capture=capture):
                 return part, finding
         except NotCapturedError:
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,24 @@ INPUTS = (
     (BATCH, 64),
     (BATCH,),
 )
+
+
+@dataclass(frozen=True)
+class Family:
+    """What programs are made of.
+
+    Attributes:
+        makers: The makers of steps, by name (`steps.MAKERS`).
+        inputs: Shapes of inputs.
+        most_elements: Of a value.
+    """
+
+    makers: Mapping[str, tuple[str, steps.Maker]]
+    inputs: tuple[tuple[int, ...], ...]
+    most_elements: int
+
+
+FLOATS = Family(steps.MAKERS, INPUTS, MOST_ELEMENTS)
 
 
 @dataclass(frozen=True)
@@ -120,11 +138,11 @@ def kind_of(x: Tensor) -> str:
     return "f" if x.is_floating_point() else "b" if x.dtype == torch.bool else "i"
 
 
-def make(seed: int, only: Collection[str] = ()) -> Program:
-    """The program of a seed: 3 to 25 steps on one to three inputs, of the makers `only` or of all."""
+def make(seed: int, family: Family = FLOATS) -> Program:
+    """The program of a seed: 3 to 25 steps on one to three inputs."""
     generator = random.Random(seed)
     torch.manual_seed(seed)
-    inputs = tuple(torch.randn(generator.choice(INPUTS)) for _ in range(generator.randint(1, 3)))
+    inputs = tuple(torch.randn(generator.choice(family.inputs)) for _ in range(generator.randint(1, 3)))
     values = list(copy.deepcopy(inputs))
     made: list[Step] = []
     modules: list[nn.Module] = []
@@ -132,16 +150,16 @@ def make(seed: int, only: Collection[str] = ()) -> Program:
     for _ in range(wanted * 20):
         if len(made) == wanted:
             break
-        name = generator.choice(list(only or steps.MAKERS))
+        name = generator.choice(list(family.makers))
         if generator.random() > RARELY.get(name, 1.0):
             continue
-        kinds, maker = steps.MAKERS[name]
+        kinds, maker = family.makers[name]
         operands = [_operand(generator, values, kind) for kind in kinds]
         if None in operands:
             continue
         numbers = tuple(number for number in operands if number is not None)
         draw = Draw(generator)
-        module, results = _attempt(draw, maker, [values[number] for number in numbers])
+        module, results = _attempt(draw, maker, [values[number] for number in numbers], family.most_elements)
         if module is None:
             continue
         shapes = ", ".join(f"{list(x.shape)}{'' if kind_of(x) == 'f' else kind_of(x)}" for x in results)
@@ -168,7 +186,9 @@ def _operand(generator: random.Random, values: list[Tensor], kind: str) -> int |
     return generator.choice(recent)
 
 
-def _attempt(draw: Draw, maker: steps.Maker, operands: list[Tensor]) -> tuple[nn.Module | None, list[Tensor]]:
+def _attempt(
+    draw: Draw, maker: steps.Maker, operands: list[Tensor], most_elements: int
+) -> tuple[nn.Module | None, list[Tensor]]:
     """The step as a module with its results on the example; None where it does not apply or its results are of no
     use."""
     try:
@@ -179,15 +199,15 @@ def _attempt(draw: Draw, maker: steps.Maker, operands: list[Tensor]) -> tuple[nn
         with torch.no_grad():
             # On copies first: what raises or gives unusable values must not have written into an operand.
             results = results_of(copy.deepcopy(module)(*(x.clone() for x in operands)))
-            if not all(_is_usable(x) for x in results):
+            if not all(_is_usable(x, most_elements) for x in results):
                 return None, []
             return module, results_of(copy.deepcopy(module)(*operands))
     except (RuntimeError, IndexError, ValueError, NotImplementedError):
         return None, []
 
 
-def _is_usable(x: Tensor) -> bool:
-    if not 0 < x.numel() <= MOST_ELEMENTS or x.dim() == 0 or x.dim() > 6:
+def _is_usable(x: Tensor, most_elements: int) -> bool:
+    if not 0 < x.numel() <= most_elements or x.dim() == 0 or x.dim() > 6:
         return False
     return not x.is_floating_point() or bool(x.isfinite().all() and x.abs().max() <= LARGEST_VALUE)
 

@@ -23,11 +23,11 @@ MAKERS: dict[str, tuple[str, Maker]] = {}
 """Name to the kinds of its operands (f: floating point, i: int64, b: bool), and the maker."""
 
 
-def step(kinds: str) -> Callable[[Maker], Maker]:
+def step(kinds: str, makers: dict[str, tuple[str, Maker]] = MAKERS) -> Callable[[Maker], Maker]:
     """Registers a maker of steps whose operands are of `kinds`, a letter each."""
 
     def register(maker: Maker) -> Maker:
-        MAKERS[maker.__name__] = (kinds, maker)
+        makers[maker.__name__] = (kinds, maker)
         return maker
 
     return register

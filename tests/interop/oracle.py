@@ -6,10 +6,10 @@ Usage: ``python oracle.py run|export|lower=FUNCTION|describe[,...] DIRECTORY [NA
 Several commands, with commas between them, are done one after the other with each name.
 ``run`` executes every ``NAME.pte`` of the directory, with the weights of ``NAME.ptd`` if there is one, on the calls of
 ``NAME.calls.pt`` (a list of ``(method, flat inputs)``, made in order on one loaded program) and writes
-``NAME.outputs.pt``. ``export`` lowers the zoo's models to ``NAME.pte``, ``lower`` gives the program ``NAME.pt2``, if
-there is one, to a function of ``original_lowering`` and writes it as ``NAME.pte``. ``describe`` reads ``NAME.pte`` with
-the original's deserializer and writes the delegates it finds as ``NAME.delegates.json``. What fails becomes the text
-``NAME.error.txt``: the caller judges it.
+``NAME.outputs.pt``, of the calls before one that fails. ``export`` lowers the zoo's models to ``NAME.pte``, ``lower``
+gives the program ``NAME.pt2``, if there is one, to a function of ``original_lowering`` and writes it as ``NAME.pte``.
+``describe`` reads ``NAME.pte`` with the original's deserializer and writes the delegates it finds as
+``NAME.delegates.json``. What fails becomes the text ``NAME.error.txt``: the caller judges it.
 """
 
 from __future__ import annotations
@@ -35,8 +35,12 @@ def run(directory: Path, name: str) -> None:
         str(directory / f"{name}.pte"), data_path=str(weights) if weights.exists() else None
     )
     calls = torch.load(directory / f"{name}.calls.pt", weights_only=False)
-    outputs = [module.run_method(method, tuple(inputs), clone_outputs=True) for method, inputs in calls]
-    torch.save(outputs, directory / f"{name}.outputs.pt")
+    outputs = []
+    try:
+        for method, inputs in calls:
+            outputs.append(module.run_method(method, tuple(inputs), clone_outputs=True))
+    finally:
+        torch.save(outputs, directory / f"{name}.outputs.pt")
 
 
 def export(directory: Path, name: str) -> None:
@@ -60,7 +64,7 @@ def lower(function: str, directory: Path, name: str) -> None:
 
     file = directory / f"{name}.pt2"
     if file.exists():
-        ((_, inputs),) = torch.load(directory / f"{name}.calls.pt", weights_only=False)
+        (_, inputs), *_ = torch.load(directory / f"{name}.calls.pt", weights_only=False)
         lowered = getattr(original_lowering, function)(torch.export.load(file), inputs)
         (directory / f"{name}.pte").write_bytes(lowered.to_executorch().buffer)
 
@@ -95,6 +99,7 @@ def main(commands: str, folder: str, *names: str) -> None:
         known = {"run": run, "export": export, "lower": partial(lower, argument), "describe": describe}
         actions.append(known[verb])
     for name in names or sorted(p.name.removesuffix(".calls.pt") for p in directory.glob("*.calls.pt")):
+        print(f"== {name}", file=sys.stderr, flush=True)
         try:
             with torch.no_grad():
                 for action in actions:

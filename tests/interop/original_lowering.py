@@ -15,6 +15,10 @@ from torch.export import ExportedProgram, export
 Inputs = tuple[Any, ...]
 
 
+def kernels(program: ExportedProgram, inputs: Inputs) -> Any:
+    return _lowered(program)
+
+
 def xnnpack(program: ExportedProgram, inputs: Inputs) -> Any:
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 
@@ -61,7 +65,7 @@ def openvino(program: ExportedProgram, inputs: Inputs) -> Any:
     return _lowered(program, openvino_partitioner())
 
 
-def _lowered(program: ExportedProgram, partitioner: Any) -> Any:
+def _lowered(program: ExportedProgram, *partitioners: Any) -> Any:
     from executorch.exir import to_edge_transform_and_lower
 
-    return to_edge_transform_and_lower(program, partitioner=[partitioner])
+    return to_edge_transform_and_lower(program, partitioner=list(partitioners))
