@@ -72,7 +72,7 @@ def _integers(rng: np.random.Generator, value: Tensor) -> np.ndarray:
     return rng.integers(1 - limit, limit, value.shape).astype(dtype)
 
 
-def _uses_floats(lowered: Lowered) -> bool:
+def uses_floats(lowered: Lowered) -> bool:
     return any(tensor.type == DType.FP32 for file in lowered.files for tensor in file.regions[0].blocks[0].tensors)
 
 
@@ -102,7 +102,7 @@ def test_weights(name: str, per_channel: bool) -> None:
     inputs = (torch.randn(shape),)
     converted = quantized(model, inputs, get_symmetric_quantization_config(is_per_channel=per_channel), INT)
     lowered = lower(converted, inputs, INT)
-    assert len(lowered.payloads) == 1 and not _uses_floats(lowered), lowered.left()
+    assert len(lowered.payloads) == 1 and not uses_floats(lowered), lowered.left()
     assert steps(lowered, converted, inputs) <= 1
 
 
@@ -191,7 +191,7 @@ def test_operators(name: str) -> None:
     inputs = tuple(torch.randn(shape) for shape in shapes)
     converted = quantized(Call(function), inputs, get_symmetric_quantization_config(), INT)
     lowered = lower(converted, inputs, INT)
-    assert len(lowered.payloads) == 1 and not _uses_floats(lowered), lowered.left()
+    assert len(lowered.payloads) == 1 and not uses_floats(lowered), lowered.left()
     assert steps(lowered, converted, inputs) <= 1
 
 
@@ -327,6 +327,14 @@ SIXTEEN: dict[str, tuple[Any, tuple[Any, ...], int]] = {
     "bilinear of a row": (lambda x: F.interpolate(x * x, size=(5, 22), mode="bilinear"), ((2, 3, 1, 11),), 2),
     "quotient": (lambda x, y: x / (y.abs() + 0.5), (ROWS, (5, 1)), 1),
     "quotient by small numbers": (lambda x, y: x / y, (ROWS, ROWS), 1),
+    "quotient rounded down": (lambda x, y: torch.div(x * 3, y.abs() + 0.5, rounding_mode="floor"), (ROWS, ROWS), 0),
+    "quotient rounded to zero": (lambda x, y: torch.div(x * 99, y, rounding_mode="trunc"), (ROWS, (5, 1)), 0),
+    "floor division": (lambda x, y: torch.floor_divide(x, y * 5), (ROWS, ROWS), 0),
+    "remainder": (lambda x, y: torch.remainder(x * 9, y), (ROWS, ROWS), 1),
+    "remainder with the sign of the dividend": (lambda x, y: torch.fmod(x, y), (ROWS, (16,)), 1),
+    "power": (lambda x, y: torch.pow(x.abs() * 50, y * 2), (ROWS, (16,)), 1),
+    "angle": (torch.atan2, (ROWS, ROWS), 1),
+    "angle of operands of other scales": (lambda x, y: torch.atan2(x, y * 99), (ROWS, (5, 1)), 1),
 }
 """A function, the shapes of its operands, and by how many steps of 65,536 it may differ."""
 
@@ -340,7 +348,7 @@ def test_operators_of_sixteen_bits(name: str) -> None:
     inputs = tuple(torch.randn(shape) for shape in shapes)
     converted = quantized(Call(function), inputs, get_symmetric_a16w8_quantization_config(), INT16)
     lowered = lower(converted, inputs, INT16)
-    assert len(lowered.payloads) == 1 and not _uses_floats(lowered), lowered.left()
+    assert len(lowered.payloads) == 1 and not uses_floats(lowered), lowered.left()
     assert steps(lowered, converted, inputs) <= most
 
 

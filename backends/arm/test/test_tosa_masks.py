@@ -12,8 +12,10 @@ import torch.nn.functional as F
 from arm_lowering import BOTH, INT, Call, Lowered, assert_close, lower
 from test_tosa_integers import quantized, steps
 from torch import Tensor
+from torch.export import export
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-from sdk.backends.arm.quantizer import get_symmetric_quantization_config
+from sdk.backends.arm.quantizer import TOSAQuantizer, get_symmetric_quantization_config
 
 LEAST = torch.finfo(torch.float32).min
 FINITE = (-1e4, -1e9, LEAST)
@@ -91,6 +93,82 @@ def test_constant_masks(columns: int) -> None:
 def test_computed_masks(number: float) -> None:
     """VGF-05: also masks that are written in place, that have more dimensions, or that an input decides."""
     _check(_computed(number), _kept(7, number))
+
+
+_BIAS = torch.linspace(-2, 2, 35).reshape(5, 7)
+_SLOPES = torch.where(torch.ones(5, 7, dtype=torch.bool).tril(), -0.3 * torch.arange(7.0), -1e9)
+GIVEN: list[Form] = [
+    lambda x, mask: torch.softmax(x * 2 @ x.transpose(1, 2) + mask, -1),
+    lambda x, mask: torch.softmax(mask[None] + x @ x.transpose(1, 2), 2),
+    lambda x, mask: (x @ x.transpose(1, 2) + mask[3]).softmax(-1),
+    lambda x, mask: torch.softmax(x @ x.transpose(1, 2) + mask.T, 1),
+    lambda x, mask: torch.softmax(x @ x.transpose(1, 2) + (_BIAS @ _BIAS.T + mask), -1),
+    lambda x, mask: F.scaled_dot_product_attention(x, x, torch.tanh(x), attn_mask=mask.expand(2, 5, 5)),
+    lambda x, mask: (y := x @ x.transpose(1, 2) + mask).softmax(-1) - y.softmax(1),
+    lambda x, mask: torch.softmax(
+        x @ x.transpose(1, 2) + torch.where(mask == 0, 0.0, torch.where(x[:, :1, :5] > 0, -1e4, -1e9)), -1
+    ),
+]
+"""Softmaxes with a mask that is an input: of other shapes, with a bias, as attention, read twice, and decided by it."""
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("number", [*FINITE, -math.inf])
+def test_masks_that_are_inputs(number: float) -> None:
+    """VGF-05: eager's shares, also of rows of which nothing is left, and of masks that the calibration did not see."""
+    torch.manual_seed(0)
+    mask, x = torch.zeros(5, 5).masked_fill(~_kept(5, number), number), torch.randn(2, 5, 8) / 2
+    model = _Several(GIVEN)
+    converted = quantized(model, (x, mask), get_symmetric_quantization_config(), INT)
+    lowered = lower(converted, (x, mask), INT)
+    assert not any("softmax" in reason for reason in lowered.left().values()), lowered.left()
+    for given in (mask, torch.zeros(5, 5), mask.flip(0).contiguous()):
+        for found, expected in zip(lowered.run(x, given), model(x, given), strict=True):
+            assert (found - expected).abs().max() < 0.03
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("number", [*FINITE, -math.inf])
+def test_scores_and_masks_that_are_inputs(number: float) -> None:
+    """Which of them the scores are is not known: their sum is made in floats."""
+    torch.manual_seed(0)
+    mask, x = torch.zeros(5, 7).masked_fill(~_kept(7, number), number), torch.randn(2, 5, 7)
+    model = Call(lambda mask, x: torch.softmax(mask + x * 2, -1))
+    lowered = lower(quantized(model, (mask, x), get_symmetric_quantization_config(), INT), (mask, x), INT)
+    assert not any("softmax" in reason for reason in lowered.left().values()), lowered.left()
+    assert_close(lowered.run(mask, x), model(mask, x), 0.02)
+
+
+def test_attention_to_nothing() -> None:
+    """A row of minus infinity attends to nothing, as in eager."""
+    torch.manual_seed(0)
+    mask, x = torch.zeros(5, 5).masked_fill(~_kept(5), -math.inf), torch.randn(2, 5, 8)
+    model = Call(GIVEN[5])
+    lowered = lower(quantized(model, (x, mask), get_symmetric_quantization_config(), INT), (x, mask), INT)
+    (found,) = lowered.run(x, mask)
+    assert not found[:, 1].any()
+    assert_close([found], model(x, mask), 0.03)
+
+
+def test_a_constant_of_masks_and_others() -> None:
+    """A bias that falls with the distance, with a causal mask in it."""
+    torch.manual_seed(0)
+    x = torch.randn(2, 5, 8) / 2
+    model = Call(lambda x: torch.softmax(x @ F.pad(x, (0, 0, 0, 2)).transpose(1, 2) + _SLOPES, -1))
+    converted = quantized(model, (x,), get_symmetric_quantization_config(), INT)
+    lowered = lower(converted, (x,), INT)
+    assert len(lowered.payloads) == 1, lowered.left()
+    assert_close(lowered.run(x), model(x), 0.03)
+
+
+def test_the_edges_of_a_model_with_a_mask() -> None:
+    """`set_io` leaves a mask in floats."""
+    x, mask = torch.randn(2, 5, 8) / 2, torch.zeros(5, 5).masked_fill(~_kept(5), LEAST)
+    model = Call(GIVEN[0])
+    config = get_symmetric_quantization_config()
+    prepared = prepare_pt2e(export(model, (x, mask)).module(), TOSAQuantizer(INT).set_global(config).set_io(config))
+    prepared(x, mask)
+    assert_close([convert_pt2e(prepared)(x, mask)], model(x, mask), 0.03)
 
 
 def _attention(mask: Tensor) -> tuple[Lowered, tuple[Tensor, ...], Call, Call]:

@@ -44,7 +44,7 @@ TABLES = frozenset(
         *(_aten.atan2.default, _aten.floor_divide.default),
     )
 )
-"""Functions of two variables, which a table of all pairs computes."""
+"""Functions of two variables, of which int8 has a table of all pairs."""
 COMPARISONS = frozenset(
     getattr(getattr(_aten, name), overload)
     for name in ("eq", "ne", "lt", "le", "gt", "ge")
@@ -77,8 +77,6 @@ def annotate(node: Node, config: QuantizationConfig) -> bool:
     if not masked and annotate_part(node, config, lambda _: True):
         return True
     if config.input_activation is None or config.input_activation.is_dynamic:
-        return False
-    if node.target in _OF_INT8 and config.input_activation.dtype != torch.int8:
         return False
     if node.target in UNARY or node.target in NORMS or node.target in LOG_SOFTMAXES:
         return _annotate(node, node.args[:1], config)
@@ -140,9 +138,6 @@ def _annotate_embedding(node: Node, config: QuantizationConfig) -> bool:
     return True
 
 
-_OF_INT8 = TABLES - {_aten.div.Tensor}
-
-
 def _is_float(node: Any) -> bool:
     value = node.meta.get("val") if isinstance(node, Node) else None
     return isinstance(value, torch.Tensor) and value.dtype == torch.float32
@@ -166,9 +161,9 @@ def annotate_before(node: Node, config: QuantizationConfig) -> None:
 
 
 def annotate_edges(model: torch.fx.GraphModule, config: QuantizationConfig) -> None:
-    """Annotates the inputs and the outputs of a model."""
+    """Annotates the inputs and the outputs of a model, but not inputs that are masks."""
     for node in model.graph.nodes:
-        if node.op == "placeholder" and _is_float(node):
+        if node.op == "placeholder" and _is_float(node) and not is_annotated(node):
             node.meta[ANNOTATION] = QuantizationAnnotation(output_qspec=get_input_act_qspec(config), _annotated=True)
         elif node.op == "output":
             results = [result for result in node.all_input_nodes if _is_float(result)]

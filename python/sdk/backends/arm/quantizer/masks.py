@@ -27,6 +27,15 @@ _MOST_NODES = 64
 _MOST_NUMBERS = 4
 _CONVERSIONS = (_aten.to.dtype, _aten._to_copy.default, _aten.to.dtype_layout, _aten.type_as.default)
 _COPIES = (_aten.clone.default, _aten.contiguous.default, _aten.repeat.default)
+_CHOICES = (
+    *(_aten.where.self, _aten.masked_fill.Scalar, _aten.logical_not.default, _aten.bitwise_not.default),
+    *(_aten.logical_and.default, _aten.logical_or.default, _aten.bitwise_and.Tensor, _aten.bitwise_or.Tensor),
+    *(
+        getattr(getattr(_aten, name), overload)
+        for name in ("eq", "ne", "lt", "le", "gt", "ge")
+        for overload in ("Tensor", "Scalar")
+    ),
+)
 _ARITHMETIC = (
     *(_aten.mul.Tensor, _aten.mul.Scalar, _aten.add.Tensor, _aten.add.Scalar, _aten.sub.Tensor, _aten.sub.Scalar),
     *(_aten.rsub.Scalar, _aten.neg.default, _aten.minimum.default, _aten.maximum.default),
@@ -100,6 +109,26 @@ def _computes(node: Node) -> bool:
         return False
     seeded = torch.Tag.nondeterministic_seeded in target.tags
     return not seeded and not target._schema.is_mutable and value.numel() <= _MOST_COMPUTED
+
+
+def computed_from_inputs(node: Any) -> set[Node] | None:
+    """The nodes that compute a tensor from inputs of the program, and constants, with what masks are computed with:
+    arithmetic on elements, comparisons, choices and views. None if it is computed otherwise, or from constants alone.
+    """
+    if not isinstance(node, Node):
+        return None
+    pending, seen = [node], {node}
+    while pending:
+        each = pending.pop()
+        if each.op in ("placeholder", "get_attr"):
+            continue
+        known = each.target in (*_ARITHMETIC, *_CHOICES, *_CONVERSIONS, *_COPIES) or is_view(each)
+        if len(seen) > _MOST_NODES or not (known or constant_of(each) is not None):
+            return None
+        new = [operand for operand in each.all_input_nodes if operand not in seen]
+        seen.update(new)
+        pending += new
+    return seen if any(each.op == "placeholder" for each in seen) else None
 
 
 class Numbers:

@@ -15,7 +15,15 @@ from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_map_only
 from torchao.quantization.pt2e.quantizer import QuantizationAnnotation
 
-from sdk.backends.arm.quantizer.masks import SOFTMAXES, Numbers, constant_of, is_mask, is_view
+from sdk.backends.arm.quantizer.masks import (
+    SOFTMAXES,
+    Numbers,
+    computed_from_inputs,
+    constant_of,
+    is_mask,
+    is_view,
+)
+from sdk.backends.arm.tosa.integer.masking import MASKED
 from sdk.backends.quantizer.patterns import ANNOTATION, CONVOLUTIONS, LINEAR, TRANSPOSED
 
 _aten = torch.ops.aten
@@ -114,44 +122,102 @@ def _with_mask(place: _Place, scores: Node, mask: Node) -> Node:
     """A mask of bool chooses."""
     if mask.meta["val"].dtype == torch.bool:
         return place.call(_aten.where.self, mask, scores, place.constant(torch.tensor(-math.inf)))
-    return _masked(place, scores, mask) or place.call(_aten.add.Tensor, scores, mask)
+    return _masked(place, (scores, mask), -1) or place.call(_aten.add.Tensor, scores, mask)
 
 
-def _masked(place: _Place, scores: Node, mask: Any, dim: int = -1) -> Node | None:
-    """Scores with a mask added that takes elements out: a constant, or a choice between the scores and the number that
-    is added where the mask is computed and has one; else None. What computes that mask stays in floats."""
-    if not isinstance(mask, Node) or not _is_float(mask):
-        return None
+def _masked(place: _Place, operands: Sequence[Any], dim: int) -> Node | None:
+    """A sum of scores and a mask that takes elements out of a softmax, as something that keeps the scores apart from
+    the mask's numbers; else None. What computes a mask stays in floats."""
+    pairs = [each for each in (operands, operands[::-1]) if all(isinstance(node, Node) for node in each)]
+    pairs = [each for each in pairs if all(map(_is_float, each))]
+    for scores, mask in pairs:
+        masked = _known_mask(place, scores, mask, dim)
+        if masked is not None:
+            return masked
+    pairs = [(scores, mask) for scores, mask in pairs if constant_of(scores) is None]
+    unknown = [(scores, mask) for scores, mask in pairs if _leaves_in_floats(computed_from_inputs(mask))]
+    if len(unknown) == 2:
+        total = _in_floats(place.call(_aten.add.Tensor, *operands))
+        return _less_the_largest(place, None, total, dim)
+    return _less_the_largest(place, *unknown[0], dim) if unknown else None
+
+
+def _known_mask(place: _Place, scores: Node, mask: Node, dim: int) -> Node | None:
+    """With a mask that is a constant, or that is computed and has a few known numbers: for one number, a choice between
+    the scores and the number."""
     known = constant_of(mask)
     if known is not None:
-        return place.call(_aten.add.Tensor, scores, place.copy(mask, known)) if is_mask(known.unique()) else None
+        if is_mask(known.unique()):
+            return place.call(_aten.add.Tensor, scores, place.copy(mask, known))
+        return _less_the_largest(place, scores, known, dim) if bool((known <= MASKED).any()) else None
     read = Numbers()
     numbers = read.of(mask)
-    if numbers is None or not is_mask(numbers) or len({float(each) for each in numbers} - {0.0}) != 1:
+    if numbers is None or not any(number <= MASKED for number in numbers):
         return None
-    for node in read.nodes:
-        node.meta[ANNOTATION] = QuantizationAnnotation(_annotated=True)
-    keeps = place.call(_aten.eq.Scalar, mask, 0)
-    keeps.meta[ANNOTATION] = QuantizationAnnotation(_annotated=True)
-    (number,) = (each for each in numbers if each != 0)
-    if number > _ABSORBS:  # added to all of a row, it leaves the row's shares as they are
+    _leaves_in_floats(read.nodes | (computed_from_inputs(mask) or set()))
+    others = [each for each in numbers if each != 0]
+    if len(others) != 1:
+        return _less_the_largest(place, scores, mask, dim)
+    keeps = _in_floats(place.call(_aten.eq.Scalar, mask, 0))
+    if others[0] > _ABSORBS:  # added to all of a row, it leaves the row's shares as they are
         nothing = place.call(_aten.logical_not.default, place.call(_aten.any.dim, keeps, dim, True))
         keeps = place.call(_aten.logical_or.default, keeps, nothing)
-    return place.call(_aten.where.self, keeps, scores, place.constant(number))
+    return place.call(_aten.where.self, keeps, scores, place.constant(others[0]))
+
+
+def _less_the_largest(place: _Place, scores: Node | None, mask: Node | Tensor, dim: int) -> Node:
+    """Scores with a mask whose numbers are not known, or a constant of more than numbers that take out. Numbers that
+    take out become minus infinity; the others are an activation that is added to the scores. From a row of nothing but
+    numbers that take out, its largest number is subtracted first, which does not change the shares. Where float32 has
+    no digits of a score beside that number, the shares are equal; where it is minus infinity, they are 0. `scores` is
+    None if the mask has them in it."""
+
+    def compute(target: Any, *arguments: Any) -> Any:
+        if any(isinstance(each, Node) for each in arguments):
+            nodes = [place.constant(each) if isinstance(each, Tensor) else each for each in arguments]
+            return _in_floats(place.call(target, *nodes))
+        return target(*arguments)
+
+    ranks = [len(_shape(each) if isinstance(each, Node) else each.shape) for each in (mask, scores) if each is not None]
+    rank = max(ranks)
+    for _ in range(rank - ranks[0]):
+        mask = compute(_aten.unsqueeze.default, mask, 0)
+    largest = compute(_aten.amax.default, mask, [dim % rank], True)
+    zero, limit = torch.tensor(0.0), MASKED / 2  # the scores may be in the mask, or a bias
+    least = compute(_aten.where.self, compute(_aten.gt.Scalar, largest, limit), zero, largest)
+    relative = compute(_aten.sub.Tensor, mask, least)
+    keeps = compute(_aten.gt.Scalar, relative, limit)
+    kept = compute(_aten.where.self, keeps, relative, zero)
+    keeps, absorbed, kept = (
+        place.constant(each) if isinstance(each, Tensor) else each
+        for each in (keeps, compute(_aten.le.Scalar, largest, _ABSORBS), kept)
+    )
+    if scores is not None:
+        digits = place.call(_aten.where.self, absorbed, place.constant(zero), scores)
+        kept = place.call(_aten.add.Tensor, digits, kept)
+    return place.call(_aten.where.self, keeps, kept, place.constant(torch.tensor(-math.inf)))
+
+
+def _in_floats(node: Node) -> Node:
+    """Leaves what a node computes as it is."""
+    node.meta[ANNOTATION] = QuantizationAnnotation(_annotated=True)
+    return node
+
+
+def _leaves_in_floats(nodes: set[Node] | None) -> bool:
+    """Leaves what all of some nodes compute as it is; False if there are none."""
+    for node in nodes or ():
+        _in_floats(node)
+    return nodes is not None
 
 
 def _softmax(place: _Place) -> None:
     """A softmax of scores and a mask that takes elements out."""
     total = place.node.args[0]
-    if not isinstance(total, Node) or total.target is not _aten.add.Tensor or total.kwargs or len(total.users) != 1:
-        return
-    for scores, mask in (total.args[:2], total.args[1::-1]):
-        if not isinstance(scores, Node) or not _is_float(scores):
-            continue
-        masked = _masked(place, scores, mask, place.arguments["dim"])
+    if isinstance(total, Node) and total.target is _aten.add.Tensor and not total.kwargs:
+        masked = _masked(place, total.args[:2], place.arguments["dim"])
         if masked is not None:
             place.node.update_arg(0, masked)
-            return
 
 
 def _product(place: _Place) -> Node | None:
@@ -163,7 +229,7 @@ def _product(place: _Place) -> Node | None:
     if len(_shape(second)) == 2:
         flat = place.reshape(first, (math.prod(batches) * rows, inner))
         return place.reshape(place.call(_aten.mm.default, flat, second), shape)
-    if _shape(second)[:-2] != tuple(batches) or len(batches) == 1:
+    if _shape(second)[:-2] != tuple(batches):
         return None
     flat, other = (place.reshape(each, (math.prod(batches), *_shape(each)[-2:])) for each in (first, second))
     return place.reshape(place.call(_aten.bmm.default, flat, other), shape)

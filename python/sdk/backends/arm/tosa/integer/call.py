@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,16 @@ class IntegerCall(Call):
                 f"its operand is {found.dtype.name.lower()}, and its result {self.dtype.name.lower()}"
             )
         return found
+
+    def wide_operands(self, nodes: Sequence[Node]) -> list[Value]:
+        """Quantised operands as int32, in units of their scales. TOSA's int16 has no zero points."""
+        zeros = [self.activation(node).zero_point for node in nodes]
+        if any(zeros) and self.dtype == DType.INT16:
+            raise UnsupportedError("its operand is int16 with a zero point")
+        return [
+            rescale(self.b, value, 1.0, zero, DType.INT32)
+            for value, zero in zip(self.operands(*nodes), zeros, strict=True)
+        ]
 
     @property
     def sums(self) -> tuple[DType, DType]:

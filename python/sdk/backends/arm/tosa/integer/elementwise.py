@@ -13,9 +13,10 @@ from torch.fx import Node
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
-from sdk.backends.arm.tosa.integer.fixed_point import lookup
+from sdk.backends.arm.tosa.integer.fixed_point import gathered, lookup
+from sdk.backends.arm.tosa.integer.functions_of_two import angle, power
 from sdk.backends.arm.tosa.integer.parameters import Parameters, is_dequantize
-from sdk.backends.arm.tosa.integer.quotients import quotient
+from sdk.backends.arm.tosa.integer.quotients import quotient, rounded_quotient
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
 from sdk.backends.arm.tosa.integer.rescale import rescale
 from sdk.backends.arm.tosa.lowering.call import Placed
@@ -59,25 +60,26 @@ lowers_integers("aten.maximum.default")(_binary("MAXIMUM"))
 lowers_integers("aten.minimum.default")(_binary("MINIMUM"))
 
 
-def _comparison(compare: Callable[[Any, Value, Value], Value]) -> Callable[[IntegerCall], Value]:
-    """In int32 of one scale; integers of one scale and zero point as they are. A number has the operand's scale."""
+def _comparison(compare: Callable[[Any, Any, Any], Value]) -> Callable[[IntegerCall], Value]:
+    """In int32 of one scale. A number is compared as PyTorch does it: it is one of the operand's numbers, or between
+    two of them."""
 
     def lower(call: IntegerCall) -> Value:
         first, second = call["self"], call["other"]
         if not isinstance(second, Node):
             given = call.activation(first)
-            unit = float(1 << _EXTRA_BITS[given.dtype]) / 2
             (value,) = call.operands(first, dtype=given.dtype)
-            wide = rescale(call.b, value, unit, given.zero_point, DType.INT32)
-            number = min(max(round(float(second) / given.scale * unit), -(2**31)), 2**31 - 1)
-            return compare(call.b, wide, call.b.number(number, DType.INT32, wide.rank))
+            numbers, number = _all_of(given).numpy(), np.float32(second)
+            place = int((numbers < number).sum()) - numbers.size // 2  # of the first that is not less
+            twice = 2 * place - (0 if (numbers == number).any() else 1)
+            return compare(call.b, rescale(call.b, value, 2.0, 0, DType.INT32), twice)
         (a, b), _ = _aligned(call)
         return compare(call.b, a, b)
 
     return lower
 
 
-COMPARISONS: dict[str, Callable[[Any, Value, Value], Value]] = {
+COMPARISONS: dict[str, Callable[[Any, Any, Any], Value]] = {
     "eq": lambda b, x, y: b.equal(x, y),
     "ne": lambda b, x, y: b.logical_not(b.equal(x, y)),
     "gt": lambda b, x, y: b.greater(x, y),
@@ -116,10 +118,8 @@ def table(call: IntegerCall, operand: Node | None = None) -> Placed:
     smooth = np.abs(np.diff(points)).max() < 1 << 15 and np.abs(between - results).max() <= _MOST_STEPS
     if smooth:
         return Placed(_interpolated(call, source.value, points), source.order)
-    positions = rescale(call.b, source.value, 1.0, 0, DType.INT32)
-    entries = call.b.constant(results.reshape(1, -1, 1).astype(np.int16), DType.INT16)
-    found = call.b.gather(entries, call.b.reshape(call.b.add(positions, 1 << 15), (1, positions.size)))
-    return Placed(call.b.reshape(found, positions.shape), source.order)
+    positions = call.b.add(rescale(call.b, source.value, 1.0, 0, DType.INT32), 1 << 15)
+    return Placed(gathered(call.b, positions, results, DType.INT16), source.order)
 
 
 def _interpolated(call: IntegerCall, value: Value, points: np.ndarray) -> Value:
@@ -162,23 +162,23 @@ def _number(call: IntegerCall, argument: Any) -> Any:
     *("aten.atan2.default", "aten.floor_divide.default"),
 )
 def table_of_two(call: IntegerCall) -> Value | Placed:
-    """The results for all 65,536 pairs of int8, computed here by PyTorch, of which GATHER takes those at 256 a + b."""
+    """The results for all 65,536 pairs of int8, computed here by PyTorch, of which GATHER takes those at 256 a + b.
+    Those of int16 are computed in int32."""
     nodes = list(call.node.args[:2])
     quantized = [node for node in nodes if is_dequantize(node)]
     if len(quantized) == 1:
         return table(call, quantized[0])
     first, second = (call.activation(node) for node in nodes)
     if first.dtype != DType.INT8:
-        if name_of(call.node) == "aten.div.Tensor":
-            return quotient(call, nodes, first, second)
-        raise UnsupportedError("its operands are int16; int8 is lowered")
+        return _OF_INT16.get(name_of(call.node), rounded_quotient)(call, nodes, first, second)
     pairs = torch.meshgrid(_all_of(first), _all_of(second), indexing="ij")
-    entries = call.b.constant(_results(call, *pairs).reshape(1, -1, 1).astype(np.int8), DType.INT8)
     a, b = call.operands(*nodes)
     rows = rescale(call.b, a, 256.0, -128, DType.INT32)
     positions = call.b.add(rows, rescale(call.b, b, 1.0, -128, DType.INT32))
-    found = call.b.gather(entries, call.b.reshape(positions, (1, positions.size)))
-    return call.b.reshape(found, positions.shape)
+    return gathered(call.b, positions, _results(call, *pairs), DType.INT8)
+
+
+_OF_INT16 = {"aten.div.Tensor": quotient, "aten.pow.Tensor_Tensor": power, "aten.atan2.default": angle}
 
 
 FUNCTIONS = tuple(

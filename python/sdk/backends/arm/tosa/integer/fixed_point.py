@@ -16,6 +16,9 @@ from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType, Op
+from sdk.backends.arm.tosa.types import numpy_type
+
+_LARGE = 1 << 16  # beyond int16
 
 GUESSES = np.arange(-128, 128)
 """The indices of a guess: the mantissa divided by 2^23, minus 128."""
@@ -46,6 +49,12 @@ def _placed(b: Builder, digit: Value, place: int) -> Value:
     if place < 3:
         return rescale(b, digit, float(1 << 8 * place), 0, DType.INT32)
     return b.shift_left(rescale(b, digit, 1.0, 0, DType.INT32), 8 * place)
+
+
+def gathered(b: Builder, positions: Value, entries: np.ndarray, dtype: DType) -> Value:
+    """GATHER: results of any number, by int32 positions."""
+    rows = b.constant(np.asarray(entries).reshape(1, -1, 1).astype(numpy_type(dtype)), dtype)
+    return b.reshape(b.gather(rows, b.reshape(positions, (1, positions.size))), positions.shape)
 
 
 def headroom(b: Builder, value: Value) -> Value:
@@ -84,6 +93,37 @@ def logarithm(b: Builder, mantissa: Value) -> Value:
     rest = b.sub(mantissa, b.shift_left(cells, 22))
     slopes = wide_lookup(b, index, np.diff(points))
     return b.add(wide_lookup(b, index, points[:-1]), b.mul(rest, slopes, 22))
+
+
+def powers(b: Builder, steps: Value, scale: float) -> Value:
+    """exp(-steps * scale) in units of 2^-30, of int32 steps from 0 to 65,535: the exponential of their high byte times
+    that of their low byte, by a table each."""
+    high = b.shift_right(steps, 8)
+    low = b.sub(steps, b.shift_left(high, 8))
+    factors = [
+        wide_lookup(
+            b,
+            rescale(b, byte, 1.0, 0, DType.INT8, -128),
+            np.rint(np.exp(-np.arange(256) * size * scale) * (1 << 30)),
+        )
+        for byte, size in ((high, 256.0), (low, 1.0))
+    ]
+    return b.mul(factors[0], factors[1], 30)
+
+
+def scaled(b: Builder, value: Value, less: Value) -> Value:
+    """value / 2^less, rounded and limited to what is just beyond int16. Where `less` is negative, the value has at
+    least twelve bits, or is 0."""
+    half = b.shift_left(1, b.minimum(b.maximum(b.sub(less, 1), 0), 30))
+    small = b.shift_right(b.add(value, b.select(b.greater(less, 0), half, 0)), b.minimum(b.maximum(less, 0), 31))
+    # Where `less` is negative, four more bits take the value beyond int16.
+    large = b.shift_left(limited(b, value), b.minimum(b.maximum(b.sub(0, less), 0), 14))
+    return limited(b, b.select(b.greater_equal(less, 0), small, large))
+
+
+def limited(b: Builder, value: Value) -> Value:
+    """Within numbers that are just beyond int16."""
+    return b.minimum(b.maximum(value, -_LARGE), _LARGE)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
-from sdk.backends.arm.tosa.integer.fixed_point import Total, logarithm, reciprocal, total, wide_lookup, wide_total
+from sdk.backends.arm.tosa.integer.fixed_point import (
+    Total,
+    logarithm,
+    powers,
+    reciprocal,
+    total,
+    wide_lookup,
+    wide_total,
+)
 from sdk.backends.arm.tosa.integer.masking import Counted, counted
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
 from sdk.backends.arm.tosa.integer.rescale import rescale
@@ -49,28 +56,12 @@ def _exponentials(call: IntegerCall, scores: Counted) -> _Exponentials:
         raise UnsupportedError(f"it adds {size} numbers; up to {_MOST_ADDED} are lowered")
     differences = b.sub(b.cast(value, DType.INT32), b.cast(b.reduce("REDUCE_MAX", value, [axis]), DType.INT32))
     if scores.given.dtype == DType.INT16:
-        values = scores.kept(_products(b, differences, scale), 1 << _WIDE)
+        values = scores.kept(powers(b, b.sub(0, differences), scale), 1 << _WIDE)
         return _Exponentials(differences, values, wide_total(b, values, axis, _MOST_BITS, scores.empty), _WIDE)
     bits = min(_WIDEST, 30 - (size - 1).bit_length())
-    entries = _table(scale, (np.arange(-128, 128) - 127.0), bits)
+    entries = np.rint(np.exp((np.arange(-128, 128) - 127.0) * scale) * (1 << bits))
     values = scores.kept(wide_lookup(b, rescale(b, differences, 1.0, 0, DType.INT8, 127), entries), 1 << bits)
     return _Exponentials(differences, values, total(b, values, axis, scores.empty), bits)
-
-
-def _table(scale: float, steps: np.ndarray, bits: int) -> np.ndarray:
-    return np.rint(np.exp(steps * scale) * (1 << bits))
-
-
-def _products(b: Builder, differences: Value, scale: float) -> Value:
-    """exp of 65,536 differences: that of their high byte times that of their low one, by a table each."""
-    distances = b.sub(0, differences)
-    high = b.shift_right(distances, 8)
-    low = b.sub(distances, b.shift_left(high, 8))
-    factors = [
-        wide_lookup(b, rescale(b, byte, 1.0, 0, DType.INT8, -128), _table(scale, -np.arange(256) * step, _WIDE))
-        for byte, step in ((high, 256.0), (low, 1.0))
-    ]
-    return b.mul(factors[0], factors[1], _WIDE)
 
 
 @lowers_integers("aten._softmax.default", "aten._safe_softmax.default")
