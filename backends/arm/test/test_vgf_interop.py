@@ -115,3 +115,10 @@ def test_integer_operators(exchanged: Callable[..., list[Exchanged]]) -> None:
 def test_models_of_full_size(name: str, exchanged: Callable[..., list[Exchanged]]) -> None:
     (each,) = exchanged({name: load_model(MODELS[name])})
     _check_floats(each)
+
+
+@pytest.mark.slow
+def test_integers_of_full_size(exchanged: Callable[..., list[Exchanged]]) -> None:
+    """VGF-05, VGF-08: int8, equal bit for bit."""
+    (each,) = exchanged({"MobileNetV2": load_model(MODELS["MobileNetV2"])}, _quantize)
+    _check_integers(each)
