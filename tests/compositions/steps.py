@@ -61,7 +61,6 @@ UNARY: dict[str, Callable[[Tensor], Tensor]] = {
     "scaled": lambda x: x * 0.5 + 0.25,
     "reversed_subtraction": lambda x: 1 - x,
     "clone": torch.clone,
-    "contiguous": lambda x: x.contiguous(),
 }
 
 
@@ -109,6 +108,12 @@ def with_parameter(draw: Draw, x: Tensor) -> Maker | None:
 
 
 # Views and copies.
+
+
+@step("f")
+def contiguous(draw: Draw, x: Tensor) -> Maker:
+    """A copy only where the operand is a view that is not contiguous: a later write shows which it was."""
+    return lambda x: x.contiguous()
 
 
 @step("f")

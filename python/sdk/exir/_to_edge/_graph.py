@@ -21,6 +21,7 @@ from torch.fx.traceback import NodeSource, NodeSourceAction
 from torch.utils import _pytree as pytree
 
 from sdk.exir._messages import add_context, describe_node, source_of
+from sdk.exir._to_edge._aliases import copies
 from sdk.exir._to_edge._emitter import ConstantSink, EdgeOptions, value_of
 from sdk.exir._to_edge._recorder import NeedsRetracingError
 from sdk.exir._to_edge._symbols import SYM_TYPES
@@ -154,7 +155,7 @@ class EdgeLowering(WriteLowering):
             return self._sym_size(node, args)
         if target is aten.narrow.default:
             target, args = aten.slice.Tensor, self._slice_arguments(*args)
-        if returns_alias(target):
+        if returns_alias(target) and not copies(node, target):
             origin = self._origin(node.args[0])
             self._views[node] = self._views.get(origin, origin)
             self._parents[node] = (origin, target, tuple(args[1:]))
@@ -229,7 +230,8 @@ class EdgeLowering(WriteLowering):
         fake_args, fake_kwargs = _plain(self._to_values((args, kwargs)))
         with self._fake_mode:
             result = self._recorder.run(op, decomposition, fake_args, fake_kwargs)
-        self._note_aliases(node, result)
+        if not copies(node, op):
+            self._note_aliases(node, result)
         nodes = pytree.tree_map(self._to_node, result)
         self._tensor_nodes.clear()
         return nodes

@@ -14,6 +14,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.exir._messages import source_of
+from sdk.exir._to_edge._aliases import copies
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.operator.aten_rules import aten, mutated_arguments, returns_alias
 
@@ -53,9 +54,14 @@ def _is_seen_by_others(write: Node, target: Node, order: dict[Node, int]) -> boo
 def _bases(node: Node) -> Iterator[Node]:
     """A tensor, what it is a view of, and so on to the tensor that owns the memory."""
     yield node
-    while isinstance(node.target, torch._ops.OpOverload) and returns_alias(node.target):
+    while _is_view(node):
         node = node.args[0]
         yield node
+
+
+def _is_view(node: Node) -> bool:
+    op = node.target
+    return isinstance(op, torch._ops.OpOverload) and returns_alias(op) and not copies(node, op)
 
 
 def _has_shared_elements(node: Node) -> bool:

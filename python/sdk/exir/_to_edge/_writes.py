@@ -24,6 +24,8 @@ from sdk.exir.operator.aten_rules import aten, decomposition_of, functional_form
 from sdk.exir.operator.custom_mutation import bound_arguments, is_custom_mutation, mutated_names
 from sdk.exir.sym_util import are_same_sizes
 
+_RESHAPES = (aten.view.default, aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims)
+
 
 class WriteLowering(EdgeEmitter):
     """The values of the old graph's nodes during lowering, and the effect of writes on them."""
@@ -163,10 +165,15 @@ class WriteLowering(EdgeEmitter):
             return self._apply(aten.select_scatter.default, (old, value, *args))
         if op is aten.unsqueeze.default:
             return self._apply(aten.squeeze.dims, (value, [args[0]]))
-        if op is aten.transpose.int:
-            return self._apply(aten.transpose.int, (value, *args))
-        if op is aten.view.default and all(isinstance(size, int) for size in value_of(old).shape):
-            return self._apply(aten.view.default, (value, list(value_of(old).shape)))
+        if op in (aten.transpose.int, aten.t.default):
+            return self._apply(op, (value, *args))
+        if op is aten.permute.default:
+            places = [dim % len(args[0]) for dim in args[0]]
+            return self._apply(op, (value, sorted(range(len(places)), key=places.__getitem__)))
+        if op is aten.diagonal.default:
+            return self._apply(aten.diagonal_scatter.default, (old, value, *args))
+        if op in _RESHAPES:
+            return self._apply(aten.view.default, (value, self._to_node_list(value_of(old).shape)))
         raise NeedsRetracingError(f"{view.name} is written to, and there is no inverse of {op}")
 
     def _value_of_copy(self, source: Any, old: torch.Tensor) -> Any:

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which results share memory with an operand, as they did in eager when the program was captured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.fx import Node
+
+from sdk.exir.operator.aten_rules import aten
+
+_VIEWS_OR_COPIES = (aten.reshape.default, aten.reshape_as.default, aten.flatten.using_ints)
+
+
+def copies(node: Node, op: torch._ops.OpOverload) -> bool:
+    """Whether a call that returns its operand, or a view of it, where strides allow that has copied it in eager. In the
+    edge dialect its operand is dense, so that the call itself does not show it."""
+    if op is not aten.contiguous.default and op not in _VIEWS_OR_COPIES:
+        return False
+    val, result = node.args[0].meta["val"], node.meta["val"]
+    if op is aten.contiguous.default:
+        return [_expression(n) for n in val.stride()] != [_expression(n) for n in result.stride()]
+    if not all(isinstance(n, int) for n in (*val.shape, *val.stride(), *result.shape)):
+        return False
+    try:
+        torch.empty_strided(val.shape, val.stride(), dtype=val.dtype, device="meta").view(result.shape)
+    except RuntimeError:
+        return True
+    return False
+
+
+def _expression(number: Any) -> Any:
+    return number.node.expr if isinstance(number, torch.SymInt) else number

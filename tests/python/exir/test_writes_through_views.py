@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes through views have inverses in the graph: the program is as it is in eager, and is not traced again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.export import Dim, export
+
+from sdk.exir import to_edge
+from sdk.runtime import Runtime
+
+View = Callable[[Tensor], Tensor]
+
+VIEWS: dict[str, View] = {
+    "permute": lambda x: x.permute(2, 0, 1),
+    "permute backwards": lambda x: x.permute(-1, 0, -2),
+    "two permutes": lambda x: x.permute(2, 0, 1).permute(1, 0, 2),
+    "t": lambda x: x[1].t(),
+    "squeeze": lambda x: x[:, 1:2].squeeze(),
+    "squeeze of a dimension": lambda x: x[:, 1:2].squeeze(1),
+    "squeeze of dimensions": lambda x: x[:, 1:2].unsqueeze(0).squeeze((0, 2)),
+    "squeeze of nothing": lambda x: x.squeeze(1),
+    "diagonal": lambda x: x.diagonal(),
+    "diagonal of other dimensions": lambda x: x.diagonal(1, -2, -1),
+    "view": lambda x: x.view(-1, 15)[:, 3:],
+    "slice of a permute": lambda x: x.permute(1, 2, 0)[1:, ::2],
+    "permute of a slice": lambda x: x[:, 1:].permute(2, 1, 0),
+}
+COPIES: dict[str, View] = {
+    "contiguous of a permute": lambda x: x.permute(2, 0, 1).contiguous(),
+    "contiguous of a transpose": lambda x: x.transpose(0, 1).contiguous(),
+    "contiguous of a slice": lambda x: x[:, 1:].contiguous(),
+    "contiguous of a row": lambda x: x[:, 1].contiguous(),
+    "contiguous of an expansion": lambda x: x[:1].expand(4, 3, 5).contiguous(),
+    "reshape of an expansion": lambda x: x[:, :1].expand(4, 3, 5).reshape(-1),
+    "reshape of a permute": lambda x: x.permute(2, 0, 1).reshape(-1),
+    "reshape of a slice": lambda x: x[:, 1:].reshape(-1),
+    "flatten of a transpose": lambda x: x.transpose(0, 1).flatten(1),
+    "reshape as another": lambda x: x[:, 1:].reshape_as(x[:, 1:].flatten()),
+}
+ALIASES: dict[str, View] = {
+    "contiguous": lambda x: x.contiguous(),
+    "reshape": lambda x: x.reshape(-1),
+    "flatten": lambda x: x.flatten(1),
+    "the same type": lambda x: x.to(torch.float32),
+    "contiguous of a part": lambda x: x[1:].contiguous(),
+}
+
+
+class Written(nn.Module):
+    """Writes to a view of a tensor, and returns both."""
+
+    def __init__(self, view: View) -> None:
+        super().__init__()
+        self.view = view
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        x = x * 2
+        part = self.view(x)
+        part.mul_(torch.arange(part.shape[-1]) + 1)
+        part.sub_(0.5)
+        return x + 1, part.exp()
+
+
+def _check(view: View, rows: Dim | None = None) -> list[str]:
+    """Compares with eager, and returns the notes of lowering."""
+    model = Written(view)
+    x = torch.linspace(-1, 1, 60).reshape(4, 3, 5)
+    edge = to_edge(export(model, (x,), dynamic_shapes=None if rows is None else ({0: rows},)))
+    method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
+    for example in (x,) if rows is None else (x, torch.linspace(0, 3, 105).reshape(7, 3, 5), x[: rows.min] + 2):
+        for found, expected in zip(method.execute((example,)), model(example), strict=True):
+            torch.testing.assert_close(found, expected)
+    return list(edge._report)
+
+
+@pytest.mark.parametrize("name", [*VIEWS, *COPIES, *ALIASES])
+def test_a_write_through_a_view(name: str) -> None:
+    view = {**VIEWS, **COPIES, **ALIASES}[name]
+    notes = _check(view)
+    assert name in ALIASES or not any("re-traced" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "name", ["permute", "squeeze of a dimension", "slice of a permute", "contiguous of a permute", "reshape"]
+)
+def test_with_dynamic_sizes(name: str) -> None:
+    _check({**VIEWS, **COPIES, **ALIASES}[name], Dim("rows", min=1, max=8))
+
+
+@pytest.mark.parametrize("name", ["contiguous of a slice", "reshape of a slice", "contiguous of a part"])
+def test_with_several_rows(name: str) -> None:
+    """In eager, a part of one row is contiguous and shares its memory; torch.export takes sizes for more than one."""
+    _check({**COPIES, **ALIASES}[name], Dim("rows", min=3, max=8))
