@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[3]
 CONSUMER = ROOT / "backends" / "vulkan" / "test" / "consume"
 
 
-def run(*command: object, environment: dict[str, str] | None = None) -> str:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment)
+def run(*command: object) -> str:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 

@@ -18,7 +18,9 @@ def copies(node: Node, op: torch._ops.OpOverload) -> bool:
     edge dialect its operand is dense, so that the call itself does not show it."""
     if op is not aten.contiguous.default and op not in _VIEWS_OR_COPIES:
         return False
-    val, result = node.args[0].meta["val"], node.meta["val"]
+    val, result = node.args[0].meta.get("val"), node.meta.get("val")
+    if not isinstance(val, torch.Tensor) or not isinstance(result, torch.Tensor):  # attributes in a branch have none
+        return False
     if op is aten.contiguous.default:
         return [_expression(n) for n in val.stride()] != [_expression(n) for n in result.stride()]
     if not all(isinstance(n, int) for n in (*val.shape, *val.stride(), *result.shape)):

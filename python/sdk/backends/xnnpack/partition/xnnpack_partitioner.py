@@ -366,7 +366,7 @@ def _refusal_as_a_part(
         return None
     with unknown(ep, operands):
         reason = config.refusal(node, ep)
-    return None if reason is None else f"{', '.join(map(str, operands))} comes from outside its part: {reason}"
+    return None if reason is None else f"it reads {', '.join(map(str, operands))} from outside its part: {reason}"
 
 
 class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
