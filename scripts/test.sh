@@ -19,11 +19,12 @@ cd "${root}"
 gate=() long=() network=()
 declare -A lane=() tools=()
 
-# gate_step NAME LANE [WHAT=PACKAGES ...]: a step of the gate, the function step_NAME. The steps of a lane run in
+# gate_step NAME LANE [WHAT=PACKAGE ...]: a step of the gate, the function step_NAME. The steps of a lane run in
 # sequence. Lane 1 is for steps that compile for this machine and reuse object files of earlier steps from ccache; lane
-# 2 is for all others. WHAT, a command or the pattern of an absolute path, comes from these Debian packages.
+# 2 is for all others. WHAT, a command or the pattern of an absolute path, comes from the Debian package; one package
+# each, because the file of one says nothing about another.
 gate_step() { gate+=("$1"); lane[$1]="$2"; tools[$1]="$(printf '%s\n' "${@:3}")"; }
-# long_step NAME [WHAT=PACKAGES ...]: a step that runs with --all only.
+# long_step NAME [WHAT=PACKAGE ...]: a step that runs with --all only.
 long_step() { long+=("$1"); tools[$1]="$(printf '%s\n' "${@:2}")"; }
 # needs_network NAME ...: steps that install packages.
 needs_network() { network+=("$@"); }
@@ -32,10 +33,10 @@ declare_steps() {
   local java=("javac=openjdk-17-jdk-headless" "npm=npm" "/usr/share/java/junit-platform-console-standalone.jar=junit5"
     "proguard=proguard-cli" "aapt2=aapt" "/usr/share/android-framework-res/framework-res.apk=android-framework-res")
   local swift=("clang-19=clang-19" "/usr/include/GNUstep/Foundation/Foundation.h=libgnustep-base-dev" "debootstrap=debootstrap")
-  local apple=("llvm-libtool-darwin-19=clang-19 llvm-19")
+  local apple=("clang-19=clang-19" "llvm-libtool-darwin-19=llvm-19")
   local aarch64=("aarch64-linux-gnu-g++=g++-aarch64-linux-gnu" "qemu-aarch64=qemu-user")
-  # Any version has libFuzzer, which Debian has in a separate package.
-  local fuzz=("clang++=clang libclang-rt-dev")
+  # libFuzzer is not in the package of the compiler.
+  local fuzz=("clang++-19=clang-19" "/usr/lib/llvm-19/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a=libclang-rt-19-dev")
   gate_step cpp 1
   gate_step android 1 "${java[@]}"
   gate_step swift 1 "${swift[@]}"
@@ -43,8 +44,8 @@ declare_steps() {
   gate_step wheel 1 "npm=npm"
   gate_step asan 1
   gate_step lint 2
-  gate_step baremetal 2 \
-    "arm-none-eabi-g++=gcc-arm-none-eabi libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib" "qemu-system-arm=qemu-system-arm"
+  gate_step baremetal 2 "arm-none-eabi-g++=gcc-arm-none-eabi" "/usr/lib/arm-none-eabi/newlib/libc.a=libnewlib-arm-none-eabi" \
+    "/usr/lib/arm-none-eabi/newlib/libstdc++.a=libstdc++-arm-none-eabi-newlib" "qemu-system-arm=qemu-system-arm"
   gate_step python 2
   gate_step conformance 2
   gate_step interop 2
@@ -60,7 +61,7 @@ declare_steps() {
   long_step aten
   long_step release "npm=npm" "unshare=util-linux"
   long_step release-all "${java[@]}" "${apple[@]}"
-  long_step windows "x86_64-w64-mingw32-g++-posix=g++-mingw-w64-x86-64-posix" "wine=wine64 wine"
+  long_step windows "x86_64-w64-mingw32-g++-posix=g++-mingw-w64-x86-64-posix" "wine=wine" "/usr/lib/wine/wine64=wine64"
   long_step consume-all "pkg-config=pkg-config"
   long_step debug
   long_step tsan
@@ -140,6 +141,7 @@ install_tools() {
   for name in "${wanted[@]}"; do
     while IFS= read -r tool; do
       if [[ -z "${tool}" ]] || is_there "${tool%%=*}" || [[ " ${packages} " == *" ${tool#*=} "* ]]; then continue; fi
+      [[ "${tool#*=}" != *' '* ]] || die "the step ${name} needs \`${tool}\`; expected one package, which has the file."
       missing+=("${tool%%=*}")
       packages+=" ${tool#*=}"
     done <<<"${tools[${name}]}"
