@@ -144,6 +144,7 @@ install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch" DESTINATION "${CMAKE_I
   REGEX "executorch/schema/(.*_generated|.*_tables|table_shapes|table_verifier)\\.h$" EXCLUDE
   PATTERN "test" EXCLUDE
   PATTERN "testing_util" EXCLUDE
+  PATTERN "*_test_support.h" EXCLUDE
   PATTERN "pybindings" EXCLUDE
   PATTERN "llm" EXCLUDE
   PATTERN "spin_wait.h" EXCLUDE  # of pthreadpool, which is part of the library
@@ -167,7 +168,7 @@ if("extension_llm_tokenizers" IN_LIST package_targets)
   install(DIRECTORY "${folder}/tokenizers/include/pytorch" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT executorch)
   install(DIRECTORY "${folder}/runner" "${folder}/sampler"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/llm" COMPONENT executorch
-    FILES_MATCHING PATTERN "*.h" PATTERN "bindings.h" EXCLUDE)
+    FILES_MATCHING PATTERN "*.h" PATTERN "bindings.h" EXCLUDE PATTERN "*_test_support.h" EXCLUDE)
   install(FILES "${folder}/tokenizers/embedded.h"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/llm/tokenizers" COMPONENT executorch)
   install(FILES "${folder}/chat_template/chat_template.h"

@@ -42,3 +42,15 @@ def test_kernels_include_no_backend() -> None:
     for source, headers in included("kernels/simd").items():
         others = {h for h in headers if not h.startswith("kernels/simd/")}
         assert not others, f"{source} includes {sorted(others)}"
+
+
+def test_headers_of_tests_are_not_installed() -> None:
+    """Those that need GoogleTest have names that the rules of installation exclude."""
+    rules = (ROOT / "cmake/Package.cmake").read_text(encoding="utf-8").split("install(")[1:]
+    folders = [rule for rule in rules if rule.startswith("DIRECTORY") and "FILES_MATCHING PATTERN" in rule]
+    sources = [rule for rule in folders if "*.h" in rule and "/generated/" not in rule]
+    assert len(sources) >= 2 and all('"*_test_support.h" EXCLUDE' in rule for rule in sources), sources
+    for header in (ROOT / "sdk/cpp/executorch").rglob("*.h"):
+        if re.search(r"#\s*include\s+<g(test|mock)/", header.read_text(encoding="utf-8")):
+            excluded = header.name.endswith("_test_support.h") or {"test", "testing_util"} & set(header.parts)
+            assert excluded, f"{header} would be installed: end its name with _test_support.h"
