@@ -18,6 +18,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from sdk.backends.arm.quantizer import TOSAQuantizer, get_symmetric_quantization_config
 
 LEAST = torch.finfo(torch.float32).min
+_LEAST = torch.tensor(LEAST)
 FINITE = (-1e4, -1e9, LEAST)
 Form = Callable[[Tensor, Tensor], Tensor]
 
@@ -53,6 +54,10 @@ def _computed(number: float) -> list[Form]:
         lambda x, keep: torch.softmax(torch.where(keep[..., :1], x, number), -1),
         lambda x, keep: torch.softmax(x + torch.where(keep, 0.0, number)[None], -1),
         lambda x, keep: F.softmax(x + (rest := 1.0 - keep.float()).masked_fill(rest.bool(), number), -1),
+        lambda x, keep: torch.softmax(torch.max(x * 2 + added, _LEAST).view(10, 7), -1),
+        lambda x, keep: torch.softmax((x * 2).masked_fill(~keep[:1], number).view(10, 7), 1),
+        lambda x, keep: torch.softmax(torch.maximum(torch.where(keep, x, number), _LEAST)[:, None].flatten(1, 2), -1),
+        lambda x, keep: torch.softmax((x + torch.where(keep, 0.0, number)).reshape(1, 10, 7).view(5, 2, 7), -1),
     ]
     return forms if number == -math.inf else [*forms, lambda x, keep: (x + (1.0 - keep.float()) * number).softmax(-1)]
 
@@ -108,8 +113,11 @@ GIVEN: list[Form] = [
     lambda x, mask: torch.softmax(
         x @ x.transpose(1, 2) + torch.where(mask == 0, 0.0, torch.where(x[:, :1, :5] > 0, -1e4, -1e9)), -1
     ),
+    lambda x, mask: torch.softmax(torch.max(x @ x.transpose(1, 2) + mask, _LEAST).view(10, 5), -1),
+    lambda x, mask: torch.softmax((x @ x.transpose(1, 2) + mask[None]).view(10, 5).unflatten(0, (5, 2)), -1),
 ]
-"""Softmaxes with a mask that is an input: of other shapes, with a bias, as attention, read twice, and decided by it."""
+"""Softmaxes with a mask that is an input: of other shapes, with a bias, as attention, read twice, decided by it, and
+with a limit and reshapes between."""
 
 
 @pytest.mark.sampled

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rewrites attention, and softmaxes of scores and masks, so that the scores stay apart from the mask's numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import Node
+from torchao.quantization.pt2e.quantizer import QuantizationAnnotation
+
+from sdk.backends.arm.quantizer.masks import Numbers, computed_from_inputs, constant_of, is_mask, is_masked
+from sdk.backends.arm.quantizer.place import Place, is_float, is_static, shape_of
+from sdk.backends.arm.tosa.integer.masking import MASKED
+from sdk.backends.quantizer.patterns import ANNOTATION
+
+_aten = torch.ops.aten
+_ABSORBS = -(2.0**28)  # of which a step of float32 is 32
+_RESHAPES = (
+    *(_aten.view.default, _aten.reshape.default, _aten._unsafe_view.default, _aten.flatten.using_ints),
+    *(_aten.unflatten.int, _aten.unsqueeze.default, _aten.squeeze.default, _aten.squeeze.dim, _aten.squeeze.dims),
+)
+
+
+def attention(place: Place) -> Node | None:
+    given = place.arguments
+    query, key, value, mask = (given[name] for name in ("query", "key", "value", "attn_mask"))
+    batches = shape_of(query)[:-2]
+    alike = is_static(query, key, value) and batches and shape_of(key)[:-2] == batches == shape_of(value)[:-2]
+    if given["dropout_p"] or given["enable_gqa"] or not alike:
+        return None
+    count, length, width = math.prod(batches), shape_of(query)[-2], shape_of(query)[-1]
+    scale = 1 / math.sqrt(width) if given["scale"] is None else given["scale"]
+    flat = [place.reshape(each, (count, *shape_of(each)[-2:])) for each in (query, key, value)]
+    scaled = place.call(_aten.mul.Tensor, flat[0], place.constant(torch.tensor(scale)))
+    scores = place.call(_aten.bmm.default, scaled, place.call(_aten.transpose.int, flat[1], 1, 2))
+    several = (*batches, length, shape_of(key)[-2])
+    if given["is_causal"]:
+        mask = place.constant(torch.ones(several[-2:], dtype=torch.bool).tril())
+    if mask is None:
+        shares = place.call(_aten.softmax.int, scores, -1)
+    else:
+        masked = _with_mask(place, place.reshape(scores, several), mask)
+        shares = place.reshape(place.call(_aten._safe_softmax.default, masked, -1), shape_of(scores))
+    return place.reshape(place.call(_aten.bmm.default, shares, flat[2]), (*batches, length, shape_of(value)[-1]))
+
+
+def _with_mask(place: Place, scores: Node, mask: Node) -> Node:
+    """A mask of bool chooses."""
+    if mask.meta["val"].dtype == torch.bool:
+        return place.call(_aten.where.self, mask, scores, place.constant(torch.tensor(-math.inf)))
+    return _masked(place, (scores, mask), -1) or place.call(_aten.add.Tensor, scores, mask)
+
+
+def _masked(place: Place, operands: Sequence[Any], dim: int) -> Node | None:
+    """A sum of scores and a mask that takes elements out of a softmax, as something that keeps the scores apart from
+    the mask's numbers; else None. What computes a mask stays in floats."""
+    pairs = [each for each in (operands, operands[::-1]) if all(isinstance(node, Node) for node in each)]
+    pairs = [each for each in pairs if all(map(is_float, each))]
+    for scores, mask in pairs:
+        masked = _known_mask(place, scores, mask, dim)
+        if masked is not None:
+            return masked
+    pairs = [(scores, mask) for scores, mask in pairs if constant_of(scores) is None]
+    unknown = [(scores, mask) for scores, mask in pairs if _leaves_in_floats(computed_from_inputs(mask))]
+    if len(unknown) == 2:
+        total = _in_floats(place.call(_aten.add.Tensor, *operands))
+        return _less_the_largest(place, None, total, dim)
+    return _less_the_largest(place, *unknown[0], dim) if unknown else None
+
+
+def _known_mask(place: Place, scores: Node, mask: Node, dim: int) -> Node | None:
+    """With a mask that is a constant, or that is computed and has a few known numbers: for one number, a choice between
+    the scores and the number."""
+    known = constant_of(mask)
+    if known is not None:
+        if is_mask(known.unique()):
+            return place.call(_aten.add.Tensor, scores, place.copy(mask, known))
+        return _less_the_largest(place, scores, known, dim) if bool((known <= MASKED).any()) else None
+    read = Numbers()
+    numbers = read.of(mask)
+    if numbers is None or not any(number <= MASKED for number in numbers):
+        return None
+    _leaves_in_floats(read.nodes | (computed_from_inputs(mask) or set()))
+    others = [each for each in numbers if each != 0]
+    if len(others) != 1:
+        return _less_the_largest(place, scores, mask, dim)
+    keeps = _in_floats(place.call(_aten.eq.Scalar, mask, 0))
+    if others[0] > _ABSORBS:  # added to all of a row, it leaves the row's shares as they are
+        nothing = place.call(_aten.logical_not.default, place.call(_aten.any.dim, keeps, dim, True))
+        keeps = place.call(_aten.logical_or.default, keeps, nothing)
+    return place.call(_aten.where.self, keeps, scores, place.constant(others[0]))
+
+
+def _less_the_largest(place: Place, scores: Node | None, mask: Node | Tensor, dim: int) -> Node:
+    """Scores with a mask whose numbers are not known, or a constant of more than numbers that take out. Numbers that
+    take out become minus infinity; the others are an activation that is added to the scores. From a row of nothing but
+    numbers that take out, its largest number is subtracted first, which does not change the shares. Where float32 has
+    no digits of a score beside that number, the shares are equal; where it is minus infinity, they are 0. `scores` is
+    None if the mask has them in it."""
+
+    def compute(target: Any, *arguments: Any) -> Any:
+        if any(isinstance(each, Node) for each in arguments):
+            nodes = [place.constant(each) if isinstance(each, Tensor) else each for each in arguments]
+            return _in_floats(place.call(target, *nodes))
+        return target(*arguments)
+
+    ranks = [
+        len(shape_of(each) if isinstance(each, Node) else each.shape) for each in (mask, scores) if each is not None
+    ]
+    rank = max(ranks)
+    for _ in range(rank - ranks[0]):
+        mask = compute(_aten.unsqueeze.default, mask, 0)
+    largest = compute(_aten.amax.default, mask, [dim % rank], True)
+    zero, limit = torch.tensor(0.0), MASKED / 2  # the scores may be in the mask, or a bias
+    least = compute(_aten.where.self, compute(_aten.gt.Scalar, largest, limit), zero, largest)
+    relative = compute(_aten.sub.Tensor, mask, least)
+    keeps = compute(_aten.gt.Scalar, relative, limit)
+    kept = compute(_aten.where.self, keeps, relative, zero)
+    keeps, absorbed, kept = (
+        place.constant(each) if isinstance(each, Tensor) else each
+        for each in (keeps, compute(_aten.le.Scalar, largest, _ABSORBS), kept)
+    )
+    if scores is not None:
+        digits = place.call(_aten.where.self, absorbed, place.constant(zero), scores)
+        kept = place.call(_aten.add.Tensor, digits, kept)
+    return place.call(_aten.where.self, keeps, kept, place.constant(torch.tensor(-math.inf)))
+
+
+def _in_floats(node: Node) -> Node:
+    """Leaves what a node computes as it is."""
+    node.meta[ANNOTATION] = QuantizationAnnotation(_annotated=True)
+    return node
+
+
+def _leaves_in_floats(nodes: set[Node] | None) -> bool:
+    """Leaves what all of some nodes compute as it is; False if there are none."""
+    for node in nodes or ():
+        _in_floats(node)
+    return nodes is not None
+
+
+def softmax(place: Place) -> None:
+    """A softmax of scores and a mask that takes elements out."""
+    scores, steps = place.node.args[0], []
+    while isinstance(scores, Node) and (scores.target in _RESHAPES or _limit(scores) is not None):
+        steps.append(scores)
+        scores = scores.args[0]
+    operands = _operands(scores)
+    for step in reversed(steps):
+        operands = operands and _after(place, step, operands)
+    if operands is None:
+        return
+    masked = None
+    if operands[0] is None:
+        masked = _masked(place, operands[1:], place.arguments["dim"])
+    elif steps and any(map(is_masked, operands[1:])):
+        known = [(each, constant_of(each)) for each in operands]
+        masked = place.call(_aten.where.self, *(each if to is None else place.copy(each, to) for each, to in known))
+    if masked is not None:
+        place.node.update_arg(0, masked)
+
+
+Operands = tuple[Any, ...]
+"""The condition and operands of a choice; None and operands of a sum."""
+
+
+def _operands(node: Any) -> Operands | None:
+    target = node.target if isinstance(node, Node) else None
+    if target is _aten.where.self:
+        return node.args
+    return (None, *node.args[:2]) if target is _aten.add.Tensor and not node.kwargs else None
+
+
+def _after(place: Place, step: Node, operands: Operands) -> Operands | None:
+    """What a reshape or a limit of a choice or sum does to its operands; None if that is not known."""
+    nodes = [each for each in operands if each is not None]
+    if not all(isinstance(each, Node) for each in nodes) or not is_static(step, *nodes):
+        return None
+    limit, whole = _limit(step), torch.broadcast_shapes(*map(shape_of, nodes))
+    if limit is None:
+        return tuple(each and _reshaped(place, each, whole, shape_of(step)) for each in operands)
+    mask = _mask_of(operands[1:])
+    if mask is None or shape_of(step) != whole or not all(map(is_float, operands[1:])):
+        return None
+    # Scores are above the limit.
+    return tuple(place.call(_aten.maximum.default, each, limit) if each is mask else each for each in operands)
+
+
+def _mask_of(operands: Sequence[Node]) -> Node | None:
+    """The one whose numbers are known, or which inputs alone decide; None if neither or both may be the mask."""
+    for known in (constant_of, lambda each: Numbers().of(each), computed_from_inputs):
+        found = [each for each in operands if known(each) is not None]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _reshaped(place: Place, operand: Node, whole: tuple[int, ...], shape: tuple[int, ...]) -> Node:
+    """One element stays as it is."""
+    if shape_of(operand) == whole:
+        return place.reshape(operand, shape)
+    if not shape_of(operand):
+        return operand
+    return place.reshape(place.call(_aten.expand.default, operand, list(whole)), shape)
+
+
+def _limit(node: Node) -> Node | None:
+    """The lower limit of a call, a number that scores do not reach; None if it has none."""
+    if node.target not in (_aten.maximum.default, _aten.max.other):
+        return None
+    known = constant_of(node.args[1])
+    return node.args[1] if known is not None and known.numel() == 1 and float(known) <= _ABSORBS else None
