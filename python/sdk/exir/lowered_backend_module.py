@@ -21,7 +21,7 @@ from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.capture._config import ExecutorchBackendConfig
 from sdk.exir.delegate import delegate_calls, executorch_call_delegate, is_lowered_module
 from sdk.exir.emit import emit_program
-from sdk.exir.graph.programs import assemble, copy_signature
+from sdk.exir.graph.programs import assemble, copy_signature, make_graph_module
 from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
 from sdk.exir.schema import Program
 
@@ -162,7 +162,7 @@ def _wrap(lowered: LoweredBackendModule) -> ExportedProgram:
         results.append(item)
     graph.output(tuple(results)).meta["val"] = call.meta["val"]
     signature.output_specs = [spec for _, spec in returned]
-    return assemble(original, GraphModule(root, graph), signature, state_dict={}, constants={})
+    return assemble(original, make_graph_module(root, graph), signature, state_dict={}, constants={})
 
 
 def get_lowered_submodules(graph_module: GraphModule) -> list[tuple[str, LoweredBackendModule, Node]]:

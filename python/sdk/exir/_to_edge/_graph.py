@@ -27,6 +27,7 @@ from sdk.exir._to_edge._recorder import NeedsRetracingError
 from sdk.exir._to_edge._symbols import SYM_TYPES
 from sdk.exir._to_edge._writes import WriteLowering
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
+from sdk.exir.graph.programs import make_graph_module
 from sdk.exir.operator.aten_rules import (
     DROPPED_OPS,
     IDENTITY_OPS,
@@ -289,7 +290,7 @@ class EdgeLowering(WriteLowering):
             module, root, self._fake_mode, self._options, _attribute_sink(root, self._fake_mode), values
         ).run()
         lowered.graph.output(lowered.outputs)
-        submodule = GraphModule(root, lowered.graph)
+        submodule = make_graph_module(root, lowered.graph)
         setattr(self._root, name, submodule)
         return self._graph.get_attr(name)
 

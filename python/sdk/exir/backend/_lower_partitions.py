@@ -27,7 +27,7 @@ from torch.utils import _pytree as pytree
 from sdk.exir.backend._branches import constant_placeholders, kept_graphs
 from sdk.exir.backend._messages import source_of
 from sdk.exir.backend.partitioner import DelegationSpec
-from sdk.exir.graph.programs import assemble, copy_graph_module
+from sdk.exir.graph.programs import assemble, copy_graph_module, make_graph_module
 
 _TAG = "delegation_tag"
 COPIES = "tags_of_copies"
@@ -213,7 +213,7 @@ def _program_of(
         ),
     )
     signature = ExportGraphSignature(input_specs=specs, output_specs=output_specs)
-    new_program = assemble(program, GraphModule(root, graph), signature, state_dict=state, constants=constants)
+    new_program = assemble(program, make_graph_module(root, graph), signature, state_dict=state, constants=constants)
     new_program._module_call_graph = [call]
     new_program._example_inputs = None
     return new_program

@@ -10,6 +10,14 @@ import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature, TensorArgument
 from torch.fx import Graph, GraphModule, Node
+from torch.fx._lazy_graph_module import _LazyGraphModule
+
+
+def make_graph_module(root: torch.nn.Module, graph: Graph) -> GraphModule:
+    """A graph module of `graph` with the attributes of `root`. Its Python code is written when it is first called or
+    printed: the code of a graph that a pass changes later is of no use, and took a quarter of the time of
+    `to_executorch`."""
+    return _LazyGraphModule(root, graph)
 
 
 def copy_graph_module(gm: GraphModule) -> GraphModule:
@@ -32,7 +40,7 @@ def copy_graph_module(gm: GraphModule) -> GraphModule:
     for node in graph.nodes:
         if node.op == "get_attr" and "." not in node.target and not hasattr(root, node.target):
             setattr(root, node.target, getattr(gm, node.target))
-    copied = GraphModule(root, graph)
+    copied = make_graph_module(root, graph)
     copied.meta.update(gm.meta)
     return copied
 
