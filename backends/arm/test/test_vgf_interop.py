@@ -25,6 +25,7 @@ from sdk.backends.arm.vgf.model_converter import find_converter
 
 Models = dict[str, tuple[nn.Module, tuple[Any, ...]]]
 TOLERANCE = 1e-5
+FULL_SIZE = ("MobileNetV2", "ResNet18", "ViT-tiny", "MiniLM")
 MISMATCHED = ("encoder",)
 """Models whose positions the original delegates as int64 results. Its own runtime refuses the int32 of the file."""
 
@@ -111,14 +112,15 @@ def test_integer_operators(exchanged: Callable[..., list[Exchanged]]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["MobileNetV2", "ResNet18"])
+@pytest.mark.parametrize("name", FULL_SIZE)
 def test_models_of_full_size(name: str, exchanged: Callable[..., list[Exchanged]]) -> None:
     (each,) = exchanged({name: load_model(MODELS[name])})
     _check_floats(each)
 
 
 @pytest.mark.slow
-def test_integers_of_full_size(exchanged: Callable[..., list[Exchanged]]) -> None:
+@pytest.mark.parametrize("name", FULL_SIZE)
+def test_integers_of_full_size(name: str, exchanged: Callable[..., list[Exchanged]]) -> None:
     """VGF-05, VGF-08: int8, equal bit for bit."""
-    (each,) = exchanged({"MobileNetV2": load_model(MODELS["MobileNetV2"])}, _quantize)
+    (each,) = exchanged({name: load_model(MODELS[name])}, _quantize)
     _check_integers(each)
