@@ -96,3 +96,23 @@ def test_with_dynamic_sizes(name: str) -> None:
 def test_with_several_rows(name: str) -> None:
     """In eager, a part of one row is contiguous and shares its memory; torch.export takes sizes for more than one."""
     _check({**COPIES, **ALIASES}[name], Dim("rows", min=3, max=8))
+
+
+class WrittenConstant(nn.Module):
+    """`torch.tensor` makes a new tensor in each call, which torch.export captures as a copy of a constant."""
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        whole, part, shifted = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1, 2, 0])
+        before = whole.clone()
+        whole += x
+        part.view(3, 1)[1] = x.sum()
+        shifted[torch.tensor([0, 2])] -= 1
+        return whole, part, shifted, before, torch.alias_copy(x).mul_(2), x + 1
+
+
+def test_a_write_to_a_tensor_of_numbers() -> None:
+    model, x = WrittenConstant(), torch.linspace(-1, 1, 3)
+    method = Runtime.get().load_program(to_edge(export(model, (x,))).to_executorch().buffer).load_method("forward")
+    for example in (x, x + 1, x):
+        for found, expected in zip(method.execute((example,)), model(example), strict=True):
+            torch.testing.assert_close(found, expected)

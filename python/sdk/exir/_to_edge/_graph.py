@@ -30,6 +30,7 @@ from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.graph.programs import make_graph_module
 from sdk.exir.operator.aten_rules import (
     DROPPED_OPS,
+    IDENTICAL_COPIES,
     IDENTITY_OPS,
     MATERIALISE_ORDER,
     VIEW_TO_COPY,
@@ -144,6 +145,8 @@ class EdgeLowering(WriteLowering):
             return self._python(node)
         if target in DROPPED_OPS:
             return None
+        if target in IDENTICAL_COPIES:
+            return self._env[self._origin(node.args[0])]
         if target in IDENTITY_OPS or _swaps_nothing(node, target):
             self._same[node] = self._origin(node.args[0])
             return self._env[self._same[node]]

@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from sdk.exir.operator.aten_rules import (
+    IDENTICAL_COPIES,
     IDENTITY_OPS,
     aten,
     decomposition_of,
@@ -85,6 +86,8 @@ class DecompositionRecorder(TorchDispatchMode):
             raise NeedsRetracingError("a decomposition in C++ asks for the numbers behind symbolic sizes")
         if func is aten.alias.default:
             return self._same(self._current(args[0]))
+        if func in IDENTICAL_COPIES:
+            return self._alias(self._current(args[0]))
         if func in IDENTITY_OPS:
             return args[0]
         if func._schema.is_mutable:
