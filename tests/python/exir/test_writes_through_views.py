@@ -48,6 +48,8 @@ ALIASES: dict[str, View] = {
     "flatten": lambda x: x.flatten(1),
     "the same type": lambda x: x.to(torch.float32),
     "contiguous of a part": lambda x: x[1:].contiguous(),
+    "dropout": lambda x: nn.functional.dropout(x, training=False),
+    "dropout of nothing": lambda x: nn.functional.dropout(x, 0.0),
 }
 
 
@@ -96,6 +98,14 @@ def test_with_dynamic_sizes(name: str) -> None:
 def test_with_several_rows(name: str) -> None:
     """In eager, a part of one row is contiguous and shares its memory; torch.export takes sizes for more than one."""
     _check({**COPIES, **ALIASES}[name], Dim("rows", min=3, max=8))
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+def test_writes_to_a_diagonal(wrap: bool) -> None:
+    _check(lambda x: x[1].fill_diagonal_(3, wrap))
+    _check(lambda x: x.view(20, 3).fill_diagonal_(0.5, wrap))
+    _check(lambda x: x.view(20, 3).t().fill_diagonal_(7, wrap))
+    _check(lambda x: x[:3, :, :3].fill_diagonal_(-1, wrap))
 
 
 class WrittenConstant(nn.Module):

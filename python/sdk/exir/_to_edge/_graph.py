@@ -147,7 +147,7 @@ class EdgeLowering(WriteLowering):
             return None
         if target in IDENTICAL_COPIES:
             return self._env[self._origin(node.args[0])]
-        if target in IDENTITY_OPS or _swaps_nothing(node, target):
+        if target in IDENTITY_OPS or _swaps_nothing(node, target) or self._drops_nothing(node, target):
             self._same[node] = self._origin(node.args[0])
             return self._env[self._same[node]]
         if target is aten.item.default:
@@ -168,6 +168,13 @@ class EdgeLowering(WriteLowering):
         if decomposition is None:
             return self._copy(node, target, args, kwargs)
         return self._decompose(node, target, decomposition, args, kwargs)
+
+    def _drops_nothing(self, node: Node, op: torch._ops.OpOverload) -> bool:
+        """A dropout that, in eager, returns its argument and no copy of it."""
+        if op is not aten.dropout.default or op in self._options.preserved:
+            return False
+        _, p, train = node.args
+        return p == 0 or not train
 
     def _slice_arguments(self, tensor: Any, dim: int, start: Any, length: Any) -> tuple:
         """The arguments of the slice that `narrow(tensor, dim, start, length)` is."""

@@ -22,6 +22,7 @@ from sdk.exir._to_edge._emitter import ConstantSink, EdgeEmitter, EdgeOptions, v
 from sdk.exir._to_edge._recorder import DecompositionRecorder, NeedsRetracingError
 from sdk.exir.operator.aten_rules import aten, decomposition_of, functional_form, mutated_arguments
 from sdk.exir.operator.custom_mutation import bound_arguments, is_custom_mutation, mutated_names
+from sdk.exir.operator.decompositions_scatter import fill_diagonal
 from sdk.exir.sym_util import are_same_sizes
 
 _RESHAPES = (aten.view.default, aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims)
@@ -116,6 +117,8 @@ class WriteLowering(EdgeEmitter):
         args, kwargs = self._map(node.args), self._map(node.kwargs)
         if op is aten.copy_.default:
             return self._value_of_copy(args[1], old)
+        if op is aten.fill_diagonal_.default and all(isinstance(size, int) for size in old.shape):
+            return self._decomposed(op, fill_diagonal, args, kwargs)
         functional = functional_form(op)
         if functional is None:
             raise NeedsRetracingError(f"{op} has no functional form")
@@ -141,6 +144,9 @@ class WriteLowering(EdgeEmitter):
         decomposition = decomposition_of(op, self._options.preserved)
         if decomposition is None:
             return self._emit(op, args, kwargs, self._evaluate(op, args, kwargs))
+        return self._decomposed(op, decomposition, args, kwargs)
+
+    def _decomposed(self, op: torch._ops.OpOverload, decomposition: Callable, args: tuple, kwargs: dict) -> Any:
         fake_args, fake_kwargs = self._to_values((args, kwargs))
         with self._fake_mode:
             result = self._recorder.run(op, decomposition, fake_args, fake_kwargs)

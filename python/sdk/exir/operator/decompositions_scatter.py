@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,6 +26,15 @@ def _diagonal_scatter(x: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, di
     flat = moved.reshape([*moved.shape[:-2], -1])
     flat = aten.slice_scatter(flat, src, flat.dim() - 1, start, start + (count - 1) * (columns + 1) + 1, columns + 1)
     return flat.reshape(moved.shape).permute([order.index(d) for d in range(rank)])
+
+
+def fill_diagonal(x: Tensor, value: Any, wrap: bool = False) -> Tensor:
+    """Of a matrix, every (columns + 1)-th element, without `wrap` only those of its upper square; of more dimensions,
+    which have one size, the elements with equal indices."""
+    step = sum(math.prod(x.shape[d + 1 :]) for d in range(x.dim()))
+    end = x.numel() if wrap or x.dim() > 2 else x.shape[1] ** 2
+    places = torch.arange(x.numel()).reshape(x.shape)
+    return torch.where((places % step == 0) & (places < end), torch.tensor(value, dtype=x.dtype), x)
 
 
 def _as_strided_scatter(
