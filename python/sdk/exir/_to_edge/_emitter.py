@@ -28,6 +28,8 @@ from sdk.exir.operator.aten_rules import COPY_TO_VIEW, PROMOTING_OPS, VIEW_TO_CO
 from sdk.exir.tensor import dim_order_of
 
 _SYMBOL_KINDS = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
+Number = int | float | bool | complex
+_COMPARISONS = {aten.eq.Scalar: aten.eq.Tensor, aten.ne.Scalar: aten.ne.Tensor}
 
 ConstantSink = Callable[[Graph, torch.Tensor], Node]
 """Adds a constant to the program and returns the node that stands for it."""
@@ -80,6 +82,8 @@ class EdgeEmitter:
 
     def _emit(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, val: Any) -> Node:
         op = VIEW_TO_COPY.get(op, op)
+        if any(isinstance(argument, complex) for argument in args):
+            op, args, kwargs = self._with_complex_tensor(op, args, kwargs, val)
         args, kwargs = self._lift_numbers(op, args, kwargs)
         if op in PROMOTING_OPS:
             args = self._promote(args)
@@ -104,11 +108,24 @@ class EdgeEmitter:
             self._symbols.add(new, leaf)
         return new
 
+    def _with_complex_tensor(
+        self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, val: Any
+    ) -> tuple[torch._ops.OpOverload, tuple, dict]:
+        """The same call without a complex Scalar, which programs do not have."""
+        if op in _COMPARISONS:
+            return _COMPARISONS[op], args, kwargs
+        if op not in (aten.full.default, aten.scalar_tensor.default):
+            return op, args, kwargs
+        shape, number = args if op is aten.full.default else ((), *args)
+        with unset_fake_temporarily():
+            constant = self._constants(self._graph, torch.tensor(number, dtype=val.dtype))
+        return aten.expand_copy.default, (constant, list(shape)), {}
+
     def _lift_numbers(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """Turns numbers where the schema expects a tensor into constants of the dtype that the operation would use."""
         new_args = list(args)
         for i, (argument, parameter) in enumerate(zip(args, op._schema.arguments, strict=False)):
-            if isinstance(argument, (int, float, bool)) and _is_tensor_type(parameter.type):
+            if isinstance(argument, (int, float, bool, complex)) and _is_tensor_type(parameter.type):
                 new_args[i] = self._number(op, argument, args)
             elif isinstance(argument, Node) and _is_tensor_type(parameter.type):
                 kind = _SYMBOL_KINDS.get(type(value_of(argument)))
@@ -118,13 +135,13 @@ class EdgeEmitter:
                     new_args[i] = self._emit(aten.scalar_tensor.default, (argument,), options, val)
         return tuple(new_args), kwargs
 
-    def _number(self, op: torch._ops.OpOverload, number: int | float | bool, args: tuple) -> Node:
+    def _number(self, op: torch._ops.OpOverload, number: Number, args: tuple) -> Node:
         with unset_fake_temporarily():
             # Python's numbers are those of float64.
             value = torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None)
             return self._constants(self._graph, value.to(self._number_dtype(op, number, args)))
 
-    def _number_dtype(self, op: torch._ops.OpOverload, number: int | float | bool, args: tuple) -> torch.dtype:
+    def _number_dtype(self, op: torch._ops.OpOverload, number: Number, args: tuple) -> torch.dtype:
         """The dtype of a number among the tensors of a call."""
         tensors = [value_of(a) for a in args if isinstance(a, Node) and isinstance(value_of(a), torch.Tensor)]
         with unset_fake_temporarily():
