@@ -108,6 +108,30 @@ def test_writes_to_a_diagonal(wrap: bool) -> None:
     _check(lambda x: x[:3, :, :3].fill_diagonal_(-1, wrap))
 
 
+class TwoViews(nn.Module):
+    """Another view sees what is written, for which the program is traced again."""
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        x = x * 2
+        row, column = x[0], x[:, 0]
+        row.mul_(3)
+        column.add_(1)
+        dropped = nn.functional.dropout(x, training=False)
+        dropped.sub_(0.5)
+        numbers, copied = torch.tensor([1.0, 2.0, 3.0]), torch.detach_copy(x)
+        numbers[0], copied[1] = x.sum(), -1
+        return row, x + 1, numbers, copied, dropped
+
+
+def test_other_aliases_in_a_program_that_is_traced_again() -> None:
+    model, x = TwoViews(), torch.linspace(-1, 1, 9).reshape(3, 3)
+    edge = to_edge(export(model, (x,)))
+    assert any("re-traced" in note for note in edge._report)
+    method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
+    for found, expected in zip(method.execute((x,)), model(x), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
 class WrittenConstant(nn.Module):
     """`torch.tensor` makes a new tensor in each call, which torch.export captures as a copy of a constant."""
 

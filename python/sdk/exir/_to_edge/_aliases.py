@@ -32,5 +32,10 @@ def copies(node: Node, op: torch._ops.OpOverload) -> bool:
     return False
 
 
+def returns_argument(node: Node) -> bool:
+    """Whether a call is a dropout that drops nothing: in eager its result is the argument, and no copy."""
+    return node.target is aten.dropout.default and (node.args[1] == 0 or not node.args[2])
+
+
 def _expression(number: Any) -> Any:
     return number.node.expr if isinstance(number, torch.SymInt) else number

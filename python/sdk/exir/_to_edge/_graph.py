@@ -21,7 +21,7 @@ from torch.fx.traceback import NodeSource, NodeSourceAction
 from torch.utils import _pytree as pytree
 
 from sdk.exir._messages import add_context, describe_node, source_of
-from sdk.exir._to_edge._aliases import copies
+from sdk.exir._to_edge._aliases import copies, returns_argument
 from sdk.exir._to_edge._emitter import ConstantSink, EdgeOptions, value_of
 from sdk.exir._to_edge._recorder import NeedsRetracingError
 from sdk.exir._to_edge._symbols import SYM_TYPES
@@ -147,7 +147,8 @@ class EdgeLowering(WriteLowering):
             return None
         if target in IDENTICAL_COPIES:
             return self._env[self._origin(node.args[0])]
-        if target in IDENTITY_OPS or _swaps_nothing(node, target) or self._drops_nothing(node, target):
+        identical = target in IDENTITY_OPS or (returns_argument(node) and target not in self._options.preserved)
+        if identical or _swaps_nothing(node, target):
             self._same[node] = self._origin(node.args[0])
             return self._env[self._same[node]]
         if target is aten.item.default:
@@ -168,13 +169,6 @@ class EdgeLowering(WriteLowering):
         if decomposition is None:
             return self._copy(node, target, args, kwargs)
         return self._decompose(node, target, decomposition, args, kwargs)
-
-    def _drops_nothing(self, node: Node, op: torch._ops.OpOverload) -> bool:
-        """A dropout that, in eager, returns its argument and no copy of it."""
-        if op is not aten.dropout.default or op in self._options.preserved:
-            return False
-        _, p, train = node.args
-        return p == 0 or not train
 
     def _slice_arguments(self, tensor: Any, dim: int, start: Any, length: Any) -> tuple:
         """The arguments of the slice that `narrow(tensor, dim, start, length)` is."""

@@ -16,6 +16,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.exir._to_edge._aliases import returns_argument
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.operator.aten_rules import aten
 
@@ -40,7 +41,7 @@ def retraced(program: ExportedProgram, table: Any, reason: Exception) -> Exporte
     Raises:
         ExportError: The tracer fixed sizes that are dynamic in `program`.
     """
-    functional = _with_single_views(program).run_decompositions(table)
+    functional = _with_eager_aliases(program).run_decompositions(table)
     if lost := _dynamic_inputs(program) - _dynamic_inputs(functional):
         raise ExportError(
             ExportErrorType.NOT_SUPPORTED,
@@ -64,14 +65,16 @@ def _dynamic_inputs(program: ExportedProgram) -> set[str]:
     }
 
 
-def _with_single_views(program: ExportedProgram) -> ExportedProgram:
-    """The program with a `select` or `slice` for each result of an operator that gives several views; the same object
-    if there is none."""
-    if not any(node.target in _DIM_OF for node in program.graph.nodes):
+def _with_eager_aliases(program: ExportedProgram) -> ExportedProgram:
+    """The program with a `select` or `slice` for each result of an operator that gives several views, and an alias for
+    each call that returns its argument, which the tracer copies; the same object if there is none of both."""
+    if not any(node.target in _DIM_OF or returns_argument(node) for node in program.graph.nodes):
         return program
     graph = copy.deepcopy(program.graph)
     for node in list(graph.nodes):
-        if node.target in _DIM_OF and all(user.target is operator.getitem for user in node.users):
+        if returns_argument(node):
+            node.target, node.args, node.kwargs = aten.alias.default, (node.args[0],), {}
+        elif node.target in _DIM_OF and all(user.target is operator.getitem for user in node.users):
             _split(node)
     return ExportedProgram(
         root=program.graph_module,
