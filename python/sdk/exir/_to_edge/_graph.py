@@ -62,6 +62,11 @@ def _origin_of(node: Node) -> dict[str, Any]:
     return meta
 
 
+def _writes(node: Node) -> bool:
+    op = node.target
+    return isinstance(op, torch._ops.OpOverload) and op._schema.is_mutable and op not in IDENTITY_OPS
+
+
 class EdgeLowering(WriteLowering):
     """Lowers one graph module. `constants` receives the tensors that numbers become."""
 
@@ -80,6 +85,7 @@ class EdgeLowering(WriteLowering):
         self._placeholder_values = iter(placeholder_values) if placeholder_values is not None else None
         self._inlined: dict[Node, tuple] = {}
         self._order = {node: i for i, node in enumerate(module.graph.nodes)}
+        self._has_writes = any(map(_writes, module.graph.nodes))
 
     def run(self) -> EdgeGraph:
         """Walks the graph once. Raises `NeedsRetracingError` if the program must be traced as a whole instead."""
@@ -147,8 +153,7 @@ class EdgeLowering(WriteLowering):
             return None
         if target in IDENTICAL_COPIES:
             return self._env[self._origin(node.args[0])]
-        identical = target in IDENTITY_OPS or (returns_argument(node) and target not in self._options.preserved)
-        if identical or _swaps_nothing(node, target):
+        if target in IDENTITY_OPS or _swaps_nothing(node, target) or self._is_argument(node, target):
             self._same[node] = self._origin(node.args[0])
             return self._env[self._same[node]]
         if target is aten.item.default:
@@ -169,6 +174,11 @@ class EdgeLowering(WriteLowering):
         if decomposition is None:
             return self._copy(node, target, args, kwargs)
         return self._decompose(node, target, decomposition, args, kwargs)
+
+    def _is_argument(self, node: Node, op: torch._ops.OpOverload) -> bool:
+        """Whether a write to what a call returns is one to its argument. A program without writes keeps the copy of
+        PyTorch's decomposition, which ExecuTorch's programs have too."""
+        return self._has_writes and returns_argument(node) and op not in self._options.preserved
 
     def _slice_arguments(self, tensor: Any, dim: int, start: Any, length: Any) -> tuple:
         """The arguments of the slice that `narrow(tensor, dim, start, length)` is."""
@@ -275,11 +285,7 @@ class EdgeLowering(WriteLowering):
 
     def _submodule(self, node: Node, op: Any, module: GraphModule, args: tuple, operands: list[Node]) -> Node:
         for inner in module.graph.nodes:
-            if (
-                inner.op == "call_function"
-                and isinstance(inner.target, torch._ops.OpOverload)
-                and inner.target._schema.is_mutable
-            ):
+            if _writes(inner):
                 raise NeedsRetracingError(f"a branch of {node.name} writes in place")
         name = next(
             n.target
