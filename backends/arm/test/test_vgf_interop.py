@@ -29,6 +29,9 @@ FULL_SIZE = ("MobileNetV2", "ResNet18", "ViT-tiny", "MiniLM")
 MISMATCHED = ("encoder",)
 """Models whose positions the original delegates as int64 results. Its own runtime refuses the int32 of the file."""
 
+APPROXIMATED = {"more functions": 2e-3}
+"""Families with functions that the original approximates: asin and acos are 1.3e-3 off, in both runtimes."""
+
 
 @pytest.fixture
 def exchanged(oracle: Callable[..., None], tmp_path: Path) -> Callable[..., list[Exchanged]]:
@@ -56,8 +59,10 @@ def _check_floats(each: Exchanged) -> None:
             assert_close(found, each.eager, TOLERANCE)
         return
     assert not each.error, f"{each.name}: {each.error}"
-    for found in (each.ours_here, each.ours_there, each.theirs_here, each.theirs_there):
+    for found in (each.ours_here, each.ours_there):
         assert_close(found, each.eager, TOLERANCE)
+    assert_close(each.theirs_here, each.theirs_there, TOLERANCE)
+    assert_close(each.theirs_there, each.eager, APPROXIMATED.get(each.name, TOLERANCE))
     assert each.delegates == ["VgfBackend"], each.name
 
 
