@@ -108,6 +108,37 @@ def test_writes_to_a_diagonal(wrap: bool) -> None:
     _check(lambda x: x[:3, :, :3].fill_diagonal_(-1, wrap))
 
 
+class WithoutGradients(nn.Module):
+    """torch.export makes a graph of its own of what runs without gradients."""
+
+    def __init__(self, inside: bool, shared: bool) -> None:
+        super().__init__()
+        self.inside, self.shared = inside, shared
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        x = x * 2
+        if self.shared:  # another view sees the write, for which the program is traced again
+            row, column = x[0], x[:, 0]
+            row.mul_(3)
+            x = x + column.add_(1)
+        dropped = x if self.inside else nn.functional.dropout(x, training=False)
+        with torch.no_grad():
+            dropped = nn.functional.dropout(dropped, training=False)
+            dropped.mul_(2)
+        return dropped, x + 1
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("inside", [False, True])
+def test_dropouts_without_gradients(inside: bool, shared: bool) -> None:
+    model, x = WithoutGradients(inside, shared), torch.linspace(-1, 1, 9).reshape(3, 3)
+    edge = to_edge(export(model, (x,)))
+    assert shared == any("re-traced" in note for note in edge._report)
+    method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
+    for found, expected in zip(method.execute((x,)), model(x), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
 class TwoViews(nn.Module):
     """Another view sees what is written, for which the program is traced again."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.fx import Node
 
-from sdk.exir.operator.aten_rules import aten
+from sdk.exir.operator.aten_rules import IDENTITY_OPS, aten
 
 _VIEWS_OR_COPIES = (aten.reshape.default, aten.reshape_as.default, aten.flatten.using_ints)
 
@@ -30,6 +30,12 @@ def copies(node: Node, op: torch._ops.OpOverload) -> bool:
     except RuntimeError:
         return True
     return False
+
+
+def writes(node: Node) -> bool:
+    """Whether a call writes to an argument."""
+    op = node.target
+    return isinstance(op, torch._ops.OpOverload) and op._schema.is_mutable and op not in IDENTITY_OPS
 
 
 def returns_argument(node: Node) -> bool:

@@ -21,7 +21,7 @@ from torch.fx.traceback import NodeSource, NodeSourceAction
 from torch.utils import _pytree as pytree
 
 from sdk.exir._messages import add_context, describe_node, source_of
-from sdk.exir._to_edge._aliases import copies, returns_argument
+from sdk.exir._to_edge._aliases import copies, returns_argument, writes
 from sdk.exir._to_edge._emitter import ConstantSink, EdgeOptions, value_of
 from sdk.exir._to_edge._recorder import NeedsRetracingError
 from sdk.exir._to_edge._symbols import SYM_TYPES
@@ -62,11 +62,6 @@ def _origin_of(node: Node) -> dict[str, Any]:
     return meta
 
 
-def _writes(node: Node) -> bool:
-    op = node.target
-    return isinstance(op, torch._ops.OpOverload) and op._schema.is_mutable and op not in IDENTITY_OPS
-
-
 class EdgeLowering(WriteLowering):
     """Lowers one graph module. `constants` receives the tensors that numbers become."""
 
@@ -85,7 +80,8 @@ class EdgeLowering(WriteLowering):
         self._placeholder_values = iter(placeholder_values) if placeholder_values is not None else None
         self._inlined: dict[Node, tuple] = {}
         self._order = {node: i for i, node in enumerate(module.graph.nodes)}
-        self._has_writes = any(map(_writes, module.graph.nodes))
+        graphs = [part.graph for part in module.modules() if isinstance(part, GraphModule)]
+        self._has_writes = any(writes(node) for graph in graphs for node in graph.nodes)
 
     def run(self) -> EdgeGraph:
         """Walks the graph once. Raises `NeedsRetracingError` if the program must be traced as a whole instead."""
@@ -285,7 +281,7 @@ class EdgeLowering(WriteLowering):
 
     def _submodule(self, node: Node, op: Any, module: GraphModule, args: tuple, operands: list[Node]) -> Node:
         for inner in module.graph.nodes:
-            if _writes(inner):
+            if writes(inner):
                 raise NeedsRetracingError(f"a branch of {node.name} writes in place")
         name = next(
             n.target

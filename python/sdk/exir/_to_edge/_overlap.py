@@ -14,7 +14,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.exir._messages import source_of
-from sdk.exir._to_edge._aliases import copies
+from sdk.exir._to_edge._aliases import copies, writes
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.operator.aten_rules import aten, mutated_arguments, returns_alias
 
@@ -22,13 +22,11 @@ from sdk.exir.operator.aten_rules import aten, mutated_arguments, returns_alias
 def refuse_shared_writes(program: ExportedProgram) -> None:
     """Raises `ExportError` where a program writes to such memory and reads it by another tensor afterwards."""
     nodes = list(program.graph.nodes)
-    writes = [
-        node for node in nodes if isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
-    ]
-    if not writes:
+    written = [node for node in nodes if writes(node)]
+    if not written:
         return
     order = {node: position for position, node in enumerate(nodes)}
-    for write in writes:
+    for write in written:
         for place in mutated_arguments(write.target):
             target = write.args[place] if place < len(write.args) else None
             if isinstance(target, Node) and _is_seen_by_others(write, target, order):

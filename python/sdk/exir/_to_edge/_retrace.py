@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Node
+from torch.fx import GraphModule, Node
 
 from sdk.exir._to_edge._aliases import returns_argument
 from sdk.exir.error import ExportError, ExportErrorType
@@ -68,17 +68,20 @@ def _dynamic_inputs(program: ExportedProgram) -> set[str]:
 def _with_eager_aliases(program: ExportedProgram) -> ExportedProgram:
     """The program with a `select` or `slice` for each result of an operator that gives several views, and an alias for
     each call that returns its argument, which the tracer copies; the same object if there is none of both."""
-    if not any(node.target in _DIM_OF or returns_argument(node) for node in program.graph.nodes):
+    if not any(node.target in _DIM_OF or returns_argument(node) for node in _nodes(program.graph_module)):
         return program
-    graph = copy.deepcopy(program.graph)
-    for node in list(graph.nodes):
+    root = copy.deepcopy(program.graph_module)
+    for node in _nodes(root):
         if returns_argument(node):
             node.target, node.args, node.kwargs = aten.alias.default, (node.args[0],), {}
         elif node.target in _DIM_OF and all(user.target is operator.getitem for user in node.users):
             _split(node)
+    for part in root.modules():
+        if isinstance(part, GraphModule):
+            part.recompile()
     return ExportedProgram(
-        root=program.graph_module,
-        graph=graph,
+        root=root,
+        graph=root.graph,
         graph_signature=program.graph_signature,
         state_dict=program.state_dict,
         range_constraints=program.range_constraints,
@@ -87,6 +90,11 @@ def _with_eager_aliases(program: ExportedProgram) -> ExportedProgram:
         constants=program.constants,
         verifiers=program.verifiers,
     )
+
+
+def _nodes(module: GraphModule) -> list[Node]:
+    """Of the graph and of those in it."""
+    return [node for part in module.modules() if isinstance(part, GraphModule) for node in part.graph.nodes]
 
 
 def _split(node: Node) -> None:

@@ -24,15 +24,12 @@ IDENTITY_OPS = frozenset(
         aten.detach_.default,
         aten.lift.default,
         aten.lift_fresh.default,
-        aten.lift_fresh_copy.default,
-        aten.alias_copy.default,
-        aten.detach_copy.default,
     }
 )
 """In a functional graph without autograd these return their argument."""
 
 IDENTICAL_COPIES = frozenset({aten.lift_fresh_copy.default, aten.alias_copy.default, aten.detach_copy.default})
-"""Those whose result is memory of its own: what is written to it leaves the argument as it is."""
+"""These give their argument too, but in memory of its own: what is written to it leaves the argument as it is."""
 
 DROPPED_OPS = frozenset({aten._assert_tensor_metadata.default})
 """Checks of facts that are static in an exported graph."""
