@@ -140,8 +140,8 @@ install_tools() {
   local name tool packages='' missing=()
   for name in "${wanted[@]}"; do
     while IFS= read -r tool; do
-      if [[ -z "${tool}" ]] || is_there "${tool%%=*}" || [[ " ${packages} " == *" ${tool#*=} "* ]]; then continue; fi
       [[ "${tool#*=}" != *' '* ]] || die "the step ${name} needs \`${tool}\`; expected one package, which has the file."
+      if [[ -z "${tool}" ]] || is_there "${tool%%=*}" || [[ " ${packages} " == *" ${tool#*=} "* ]]; then continue; fi
       missing+=("${tool%%=*}")
       packages+=" ${tool#*=}"
     done <<<"${tools[${name}]}"
