@@ -29,8 +29,9 @@ FULL_SIZE = ("MobileNetV2", "ResNet18", "ViT-tiny", "MiniLM")
 MISMATCHED = ("encoder",)
 """Models whose positions the original delegates as int64 results. Its own runtime refuses the int32 of the file."""
 
-APPROXIMATED = {"more functions": 2e-3}
-"""Families with functions that the original approximates: asin and acos are 1.3e-3 off, in both runtimes."""
+APPROXIMATED = {"more functions": (1, 4, 5, 6)}
+"""Of a family, the functions that the original approximates: expm1, asin, acos and atan. Its programs are up
+to 1.3e-3 from eager, in both runtimes alike."""
 
 
 @pytest.fixture
@@ -62,7 +63,8 @@ def _check_floats(each: Exchanged) -> None:
     for found in (each.ours_here, each.ours_there):
         assert_close(found, each.eager, TOLERANCE)
     assert_close(each.theirs_here, each.theirs_there, TOLERANCE)
-    assert_close(each.theirs_there, each.eager, APPROXIMATED.get(each.name, TOLERANCE))
+    exact = [i for i in range(len(each.eager)) if i not in APPROXIMATED.get(each.name, ())]
+    assert_close([each.theirs_there[i] for i in exact], [each.eager[i] for i in exact], TOLERANCE)
     assert each.delegates == ["VgfBackend"], each.name
 
 

@@ -26,6 +26,7 @@ _RESHAPES = (
 
 
 def attention(place: Place) -> Node | None:
+    """Attention as two products of three dimensions and a softmax between them; None with dropout or shared heads."""
     given = place.arguments
     query, key, value, mask = (given[name] for name in ("query", "key", "value", "attn_mask"))
     batches = shape_of(query)[:-2]
