@@ -101,6 +101,7 @@ executorch_option(EXECUTORCH_BUILD_ARM_ETDUMP OFF "The firmware of examples/cort
 executorch_option(EXECUTORCH_BUILD_ANDROID_JNI OFF "Java and Kotlin bindings" IN sdk/android/jni)
 executorch_option(EXECUTORCH_BUILD_PYBIND OFF "The Python bindings (need pybind11)")
 executorch_option(EXECUTORCH_BUILD_TESTS ${PROJECT_IS_TOP_LEVEL} "The C++ tests (need GoogleTest)")
+executorch_option(EXECUTORCH_RELEASE_TESTS_ONLY OFF "Of the C++ tests, those which the optimiser may change; all others run with sanitizers")
 executorch_option(EXECUTORCH_BUILD_DEMO_BACKENDS ${EXECUTORCH_BUILD_TESTS} "The backends that tests and the tutorial delegate to")
 executorch_option(EXECUTORCH_BUILD_FUZZERS OFF "The libFuzzer targets (need clang)")
 set(ET_PTE_FILE_PATH "" CACHE FILEPATH "Program for the firmware of examples/cortex_m")

@@ -24,7 +24,8 @@ endif()
 
 function(executorch_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_17)
-  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden)
+  # CMAKE_UNITY_BUILD, which a parent project may set too, is for libraries that say UNITY: others have names in several files.
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden UNITY_BUILD OFF)
   if(NOT CMAKE_SYSTEM_NAME MATCHES "^(Generic|PICO|Zephyr)$")
     # Firmware runs at the address for which it was linked; other code may end up in a shared library.
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
@@ -59,11 +60,12 @@ function(executorch_compile_options target)
   endif()
 endfunction()
 
-# executorch_library(name [FREESTANDING] SOURCES a.cpp ... [LIBS x ...])
-# FREESTANDING: compiled without exceptions and RTTI (runtime and kernels). Built when something links it or an option
+# executorch_library(name [FREESTANDING] [UNITY] SOURCES a.cpp ... [LIBS x ...])
+# FREESTANDING: compiled without exceptions and RTTI (runtime and kernels). UNITY: its sources can be compiled in one file,
+# which takes half the time where headers are most of it (CMAKE_UNITY_BUILD). Built when something links it or an option
 # (cmake/Package.cmake) makes it part of `all`.
 function(executorch_library name)
-  cmake_parse_arguments(ARG "FREESTANDING" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "FREESTANDING;UNITY" "" "SOURCES;LIBS" ${ARGN})
   add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
   add_library(executorch::${name} ALIAS ${name})
   executorch_compile_options(${name})
@@ -71,27 +73,39 @@ function(executorch_library name)
   # The readers of the formats are inside the libraries, so projects with an installed library do not need flatbuffers.
   list(TRANSFORM ARG_LIBS REPLACE "^executorch_flatbuffers$" "$<BUILD_INTERFACE:executorch_flatbuffers>")
   target_link_libraries(${name} PUBLIC ${ARG_LIBS})
+  if(ARG_UNITY AND CMAKE_UNITY_BUILD)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
   if(ARG_FREESTANDING)
     executorch_gnu_options(${name} -fno-exceptions -fno-rtti)
   endif()
 endfunction()
 
-# executorch_test(name [OPTIMIZED | PYTORCH] [PREFIX p.] SOURCES a_test.cpp ... [LIBS x ...]): a GoogleTest program whose cases ctest
-# lists one by one, with the prefix before their names. OPTIMIZED: its own code computes much, or is inlined from headers
-# that are to be tested as users compile them. The others are compiled without optimisation, from one precompiled header:
-# half the time, and the libraries that they test are what they are in any build. PYTORCH: its headers need C++20, which
-# that header is not compiled for.
+# The checks of undefined behaviour are for the libraries: in the assertions of tests they take a third of the time.
+set(executorch_test_options "")
+if(EXECUTORCH_SANITIZE MATCHES "undefined")
+  set(executorch_test_options -fno-sanitize=undefined)
+endif()
+
+# executorch_test(name [OPTIMIZED | PYTORCH] [RELEASE] [PREFIX p.] SOURCES a_test.cpp ... [LIBS x ...] [DEFINES d ...]): a GoogleTest
+# program whose cases ctest lists one by one, with the prefix before their names. OPTIMIZED: its own code computes much, or is inlined
+# from headers that are to be tested as users compile them. The others are compiled without optimisation, from one
+# precompiled header: half the time, and the libraries that they test are what they are in any build. PYTORCH: its headers
+# need C++20, which that header is not compiled for. RELEASE: optimisation of the libraries, or the lack of an event tracer,
+# may change its results, so that it runs in a release build too (EXECUTORCH_RELEASE_TESTS_ONLY); so do those of the first two.
 # Does nothing unless EXECUTORCH_BUILD_TESTS is on.
 function(executorch_test name)
-  if(NOT EXECUTORCH_BUILD_TESTS)
+  cmake_parse_arguments(ARG "OPTIMIZED;PYTORCH;RELEASE" "PREFIX" "SOURCES;LIBS;DEFINES" ${ARGN})
+  if(NOT EXECUTORCH_BUILD_TESTS OR
+     (EXECUTORCH_RELEASE_TESTS_ONLY AND NOT (ARG_OPTIMIZED OR ARG_PYTORCH OR ARG_RELEASE)))
     return()
   endif()
-  cmake_parse_arguments(ARG "OPTIMIZED;PYTORCH" "PREFIX" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   executorch_compile_options(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE ${ARG_DEFINES})
   if(NOT ARG_OPTIMIZED)
-    target_compile_options(${name} PRIVATE -O0)
+    target_compile_options(${name} PRIVATE -O0 ${executorch_test_options})
   endif()
   if(NOT ARG_OPTIMIZED AND NOT ARG_PYTORCH)
     executorch_precompile_gtest(${name})
@@ -107,7 +121,7 @@ function(executorch_precompile_gtest name)
     # An executable, because libraries have other options for position-independent code.
     add_executable(executorch_gtest_headers EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/gtest_headers.cpp")
     executorch_compile_options(executorch_gtest_headers)
-    target_compile_options(executorch_gtest_headers PRIVATE -O0)
+    target_compile_options(executorch_gtest_headers PRIVATE -O0 ${executorch_test_options})
     target_link_libraries(executorch_gtest_headers PRIVATE GTest::gmock GTest::gtest)
     target_precompile_headers(executorch_gtest_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
   endif()

@@ -54,6 +54,7 @@ declare_steps() {
   gate_step page 2 "chromium=chromium" "npm=npm"
   gate_step apple 2 "${apple[@]}"
   gate_step aarch64 2 "${aarch64[@]}"
+  long_step cpp-all
   long_step asan-backends
   long_step demo-backend
   long_step fuzz "${fuzz[@]}"
@@ -166,7 +167,10 @@ build_and_test() {
 release=(-DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON
   -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON
   -DEXECUTORCH_BUILD_DEVTOOLS=ON -DPython3_EXECUTABLE="${python}")
-step_cpp() { build_and_test release "${release[@]}"; }
+# Only the tests that optimisation, or the lack of an event tracer, may change: all of them run in the step asan, and in the
+# long step cpp-all.
+step_cpp() { build_and_test release "${release[@]}" -DEXECUTORCH_RELEASE_TESTS_ONLY=ON; }
+step_cpp-all() { build_and_test release-all "${release[@]}"; }
 # The same with the runtime over at::Tensor: PyTorch's headers take minutes to compile.
 step_aten() { build_and_test aten "${release[@]}" -DEXECUTORCH_BUILD_ATEN=ON; }
 step_debug() { build_and_test debug -DCMAKE_BUILD_TYPE=Debug; }
@@ -175,13 +179,13 @@ step_tsan() {
   TSAN_OPTIONS=die_after_fork=0 build_and_test tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_BACKENDS=linux \
     -DEXECUTORCH_BUILD_KERNELS_LLM=ON -DEXECUTORCH_SANITIZE=thread
 }
-# With event tracers: tests that need them run here; tests that need a build without them run in the step cpp. Backends bring
-# hundreds of files of third parties, which only the long step compiles.
+# All C++ tests but those of backends, with event tracers. Backends bring hundreds of files of third parties, which only the
+# long step compiles. Libraries are compiled in batches: their headers take longer to parse than their sources.
 step_asan() {
   ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
     build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DEXECUTORCH_BUILD_BACKENDS=${1:-none}" -DEXECUTORCH_BUILD_DEVTOOLS=ON \
     -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON \
-    -DEXECUTORCH_ENABLE_EVENT_TRACER=ON \
+    -DEXECUTORCH_ENABLE_EVENT_TRACER=ON -DCMAKE_UNITY_BUILD=ON \
     -DEXECUTORCH_SANITIZE=address,undefined
 }
 step_asan-backends() { step_asan linux; }

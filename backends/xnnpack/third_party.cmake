@@ -18,6 +18,7 @@ function(executorch_add_xnnpack)
   # Their CMake files ask for older policy versions than present CMake accepts. A test of ours is no test of theirs.
   set(CMAKE_POLICY_VERSION_MINIMUM 3.5)
   set(BUILD_TESTING OFF)
+  set(CMAKE_UNITY_BUILD OFF)
   set(CCACHE_BINARY OFF)  # else it sets the compiler launchers of the whole build
   set(CMAKE_BUILD_TYPE Release)
   add_subdirectory("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack" "${CMAKE_BINARY_DIR}/third_party/xnnpack" EXCLUDE_FROM_ALL SYSTEM)
@@ -62,6 +63,54 @@ executorch_xnnpack_include(large_numbers.h f32-vsigmoid/gen/*-avx512f-rr2-lut32-
 executorch_xnnpack_include(depth_rest.h f32-gemm/gen/*x2c4-minmax-sse.c f32-igemm/gen/*x2c4-minmax-sse.c
   f32-gemm/gen/*x16s4-minmax-fma3-broadcast.c f32-igemm/gen/*x16s4-minmax-fma3-broadcast.c
   f32-gemm/gen/*x8s4-minmax-neonfma.c f32-igemm/gen/*x8s4-minmax-neonfma.c)
+# Compiles the micro-kernels that have the same flags in batches, because most of the time of a single one goes into the
+# compiler's headers of vector instructions (280 s of CPU time become 42). Call it after all properties of the files are set.
+function(executorch_batch_xnnpack_kernels)
+  set(folder "${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack")
+  get_target_property(sources microkernels-prod SOURCES)
+  list(REMOVE_DUPLICATES sources)  # it names some twice
+  set(groups "")
+  foreach(source IN LISTS sources)
+    if(NOT source MATCHES "^src/.+[.]c$")  # assembly
+      list(APPEND batches "${source}")
+      continue()
+    endif()
+    foreach(property COMPILE_FLAGS COMPILE_OPTIONS)
+      get_source_file_property(${property} "${folder}/${source}" TARGET_DIRECTORY microkernels-prod ${property})
+    endforeach()
+    string(MD5 group "${COMPILE_FLAGS} ${COMPILE_OPTIONS}")
+    if(NOT group IN_LIST groups)
+      list(APPEND groups ${group})
+      set(flags_${group} ${COMPILE_FLAGS})
+      set(options_${group} ${COMPILE_OPTIONS})
+    endif()
+    string(APPEND includes_${group} "#include \"${source}\";")
+  endforeach()
+  foreach(group IN LISTS groups)
+    set(number 0)
+    list(LENGTH includes_${group} count)  # with an empty element at the end
+    while(number LESS count)
+      list(SUBLIST includes_${group} ${number} 40 part)
+      list(JOIN part "\n" text)
+      set(batch "${CMAKE_CURRENT_BINARY_DIR}/microkernels/${group}_${number}.c")
+      if(text)
+        file(CONFIGURE OUTPUT "${batch}" CONTENT "${text}\n" @ONLY)
+        list(APPEND batches "${batch}")
+        foreach(property flags options)
+          if(${property}_${group})
+            string(TOUPPER "COMPILE_${property}" name)
+            set_property(SOURCE "${batch}" TARGET_DIRECTORY microkernels-prod PROPERTY ${name} ${${property}_${group}})
+          endif()
+        endforeach()
+      endif()
+      math(EXPR number "${number} + 40")
+    endwhile()
+  endforeach()
+  set_target_properties(microkernels-prod PROPERTIES SOURCES "${batches}")
+  target_include_directories(microkernels-prod PRIVATE "${folder}")
+  executorch_gnu_options(microkernels-prod -ffunction-sections)  # a linker still leaves out single kernels
+endfunction()
+executorch_batch_xnnpack_kernels()
 # What it takes for granted it checks, and writes that go astray are found where they happen. Reads may go further than what
 # they need, by less than a vector.
 if(EXECUTORCH_SANITIZE MATCHES "address")
