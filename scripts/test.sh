@@ -17,13 +17,14 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 cd "${root}"
 
 gate=() long=() network=()
-declare -A lane=() tools=()
+declare -A lane=() budget=() tools=()
 
-# gate_step NAME LANE [WHAT=PACKAGE ...]: a step of the gate, the function step_NAME. The steps of a lane run in
-# sequence. Lane 1 is for steps that compile for this machine and reuse object files of earlier steps from ccache; lane
-# 2 is for all others. WHAT, a command or the pattern of an absolute path, comes from the Debian package; one package
-# each, because the file of one says nothing about another.
-gate_step() { gate+=("$1"); lane[$1]="$2"; tools[$1]="$(printf '%s\n' "${@:3}")"; }
+# gate_step NAME LANE SECONDS [WHAT=PACKAGE ...]: a step of the gate, the function step_NAME. The steps of a lane run in
+# sequence: in lane 1 those that compile most, so that they find object files of earlier ones in ccache; in lane 2 those
+# that test from Python. SECONDS is its budget: the CPU time that it may take on a machine with nothing compiled before.
+# WHAT, a command or the pattern of an absolute path, comes from the Debian package; one package each, because the file of
+# one says nothing about another.
+gate_step() { gate+=("$1"); lane[$1]="$2"; budget[$1]="$3"; tools[$1]="$(printf '%s\n' "${@:4}")"; }
 # long_step NAME [WHAT=PACKAGE ...]: a step that runs with --all only.
 long_step() { long+=("$1"); tools[$1]="$(printf '%s\n' "${@:2}")"; }
 # needs_network NAME ...: steps that install packages.
@@ -37,23 +38,23 @@ declare_steps() {
   local aarch64=("aarch64-linux-gnu-g++=g++-aarch64-linux-gnu" "qemu-aarch64=qemu-user")
   # libFuzzer is not in the package of the compiler.
   local fuzz=("clang++-19=clang-19" "/usr/lib/llvm-19/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a=libclang-rt-19-dev")
-  gate_step cpp 1
-  gate_step android 1 "${java[@]}"
-  gate_step swift 1 "${swift[@]}"
-  gate_step consume 1 "pkg-config=pkg-config"
-  gate_step wheel 1 "npm=npm"
-  gate_step asan 1
-  gate_step lint 2
-  gate_step baremetal 2 "arm-none-eabi-g++=gcc-arm-none-eabi" "/usr/lib/arm-none-eabi/newlib/libc.a=libnewlib-arm-none-eabi" \
+  gate_step cpp 1 350
+  gate_step android 1 90 "${java[@]}"
+  gate_step swift 1 120 "${swift[@]}"
+  gate_step consume 1 180 "pkg-config=pkg-config"
+  gate_step wheel 1 40 "npm=npm"
+  gate_step asan 1 1000
+  gate_step aarch64 1 240 "${aarch64[@]}"
+  gate_step baremetal 1 180 "arm-none-eabi-g++=gcc-arm-none-eabi" "/usr/lib/arm-none-eabi/newlib/libc.a=libnewlib-arm-none-eabi" \
     "/usr/lib/arm-none-eabi/newlib/libstdc++.a=libstdc++-arm-none-eabi-newlib" "qemu-system-arm=qemu-system-arm"
-  gate_step python 2
-  gate_step conformance 2
-  gate_step interop 2
-  gate_step zoo-few 2
-  gate_step documents 2 "doxygen=doxygen"
-  gate_step page 2 "chromium=chromium" "npm=npm"
-  gate_step apple 2 "${apple[@]}"
-  gate_step aarch64 2 "${aarch64[@]}"
+  gate_step lint 2 30
+  gate_step python 2 700
+  gate_step conformance 2 40
+  gate_step interop 2 370
+  gate_step zoo-few 2 50
+  gate_step documents 2 390 "doxygen=doxygen"
+  gate_step page 2 50 "chromium=chromium" "npm=npm"
+  gate_step apple 2 110 "${apple[@]}"
   long_step cpp-all
   long_step asan-backends
   long_step demo-backend
@@ -121,6 +122,7 @@ main() {
     run_gate "${wanted[@]}"
   fi
   [[ -z "${with_times}" ]] || print_times set-up "${wanted[@]}"
+  print_over_budget "${wanted[@]}"
   report "${wanted[@]}"
 }
 
@@ -420,13 +422,23 @@ run_step() {
 
 print_times() {
   local name wall cpu compiled cached all=0
-  printf '\n%-20s %8s %8s %9s %12s\n' step time "CPU s" compiled "from ccache"
+  printf '\n%-20s %8s %8s %8s %9s %12s\n' step time "CPU s" budget compiled "from ccache"
   for name; do
     read -r wall cpu compiled cached <"${results}/${name}.cost"
-    printf '%-20s %8s %8d %9d %12d\n' "${name}" "$(clock "${wall}")" "${cpu}" "${compiled}" "${cached}"
+    printf '%-20s %8s %8d %8s %9d %12d\n' "${name}" "$(clock "${wall}")" "${cpu}" "${budget[${name}]:--}" "${compiled}" "${cached}"
     all=$((all + cpu))
   done
   printf '%-20s %8s %8d\n' all "$(clock ${SECONDS})" "${all}"
+}
+
+# Steps that took more CPU time than their budget: whoever adds to one sees it before the gate is slow.
+print_over_budget() {
+  local name wall cpu compiled cached
+  for name; do
+    read -r wall cpu compiled cached <"${results}/${name}.cost" || continue
+    ((cpu <= ${budget[${name}]:-cpu})) ||
+      say "over budget: ${name} took ${cpu} s of CPU time, and has ${budget[${name}]} s (gate_step); see \"The time of the gate\" in CONTRIBUTING.md"
+  done
 }
 
 report() {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The step of OpenVINO, for scripts/test.sh.
-gate_step openvino 2
+gate_step openvino 2 130
 needs_network openvino
 
 # The packages go to a folder of their own, which only this step has on its path, so that every other step runs without them;

@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parents[3]
 STEPS = """
 gate=() long=()
 set_up() { :; }
-gate_step one 1
-gate_step two 2
-gate_step three 2
+gate_step one 1 600
+gate_step two 2 600
+gate_step three 2 600
 long_step four
 step_one() { while [[ ! -e "${root}/two" ]]; do sleep 0.05; done; echo "3 passed in 1.0s"; }
 step_two() { touch "${root}/two"; echo "2 passed, 1 skipped in 1.0s"; }
@@ -47,10 +47,22 @@ def test_steps_of_backends_run_two_at_a_time_and_are_counted(tree: Path) -> None
     assert done.returncode == 1
     assert "failed: three (the logs are in .cache/logs" in done.stdout
     assert re.search(r"^9 passed, 1 failed, 1 skipped in ", done.stdout, re.M)
-    seconds = {name: int(cpu) for name, cpu in re.findall(r"^(\w+) +\d+m\d\ds +(\d+) +\d+ +\d+$", done.stdout, re.M)}
+    costs = re.findall(r"^(\w+) +\d+m\d\ds +(\d+) +600 +\d+ +\d+$", done.stdout, re.M)
+    seconds = {name: int(cpu) for name, cpu in costs}
     assert seconds.keys() == {"one", "two", "three"} and seconds["two"] == 0
     assert seconds["three"] > 0
     assert not (tree / "four").exists()
+    assert "over budget" not in done.stdout
+
+
+def test_steps_over_their_budget_are_named(tree: Path) -> None:
+    steps = STEPS.replace("gate_step three 2 600", "gate_step three 2 0").replace("echo \"1 failed,", "echo \"")
+    (tree / "backends/demo/gate.sh").write_text(steps.replace("1.0s\"; return 1", "1.0s\""))
+    done = run(tree)
+    assert done.returncode == 0, done.stdout
+    (line,) = [line for line in done.stdout.splitlines() if "over budget" in line]
+    assert re.match(r"over budget: three took \d+ s of CPU time, and has 0 s", line)
+    assert "CONTRIBUTING.md" in line
 
 
 def test_named_steps_and_the_long_ones(tree: Path) -> None:
@@ -68,7 +80,7 @@ def test_packages_that_steps_need_are_installed_in_one_call(tree: Path) -> None:
         + """
 set_up() { install_tools; }
 debian() { printf 'debian: %s: %s\\n' "$1" "$2"; }
-gate_step five 1 "bash=bash" "no-such-command=b" "/bin/ba*=shell" "/no/other=a"
+gate_step five 1 600 "bash=bash" "no-such-command=b" "/bin/ba*=shell" "/no/other=a"
 long_step six "/no/such/*=c" "nor-this=b"
 long_step seven "bash=c d"
 step_five() { :; }
@@ -86,7 +98,7 @@ step_seven() { :; }
 
 def test_a_failed_step_shows_its_errors_however_much_follows(tree: Path) -> None:
     step = """
-gate_step long 1
+gate_step long 1 600
 step_long() { echo "Test.swift:9: error: first failed"; seq 1000; echo "9 passed"; return 1; }
 """
     (tree / "backends/demo/gate.sh").write_text(STEPS + step)
