@@ -1,24 +1,40 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The step of OpenVINO, for scripts/test.sh.
 gate_step openvino 2 130
-needs_network openvino
+long_step openvino-processors
+needs_network openvino openvino-processors
 
-# The packages go to a folder of their own, which only this step has on its path, so that every other step runs without them;
-# the next release is there for the programs that the first one compiled.
-step_openvino() {
+# Runs COMMAND... with two releases of OpenVINO, the other one for the programs that the first one compiled. They are in a
+# folder of their own, which only these steps have on their path, so that every other step runs without them.
+with_openvino() {
   local folder="${root}/.cache/backends/openvino" release
   for release in 2025.4.1 2026.4.1; do
     [[ -e "${folder}/${release}/openvino" ]] ||
       pip install --quiet --no-deps --target "${folder}/${release}" "openvino==${release}" || return
   done
+  PYTHONPATH="${folder}/2025.4.1" OPENVINO_LIB_PATH="${folder}/2025.4.1/openvino/libs" \
+    SDK_OTHER_OPENVINO="${folder}/2026.4.1/openvino/libs" \
+    SDK_EXECUTOR_RUNNER="${root}/build/package/examples/portable/executor_runner/executor_runner" "$@"
+}
+
+step_openvino() {
   # The runners of the examples.
   cmake --build build/package --parallel "${jobs}" --target llama_main Yolo12DetectionDemo || return
   # Programs are exchanged with the original, in its environment.
   "${python}" tests/interop/make_oracle.py || return
   # The suites of models of examples/openvino.
   PYTHONPATH="${root}/tests" "${python}" -c 'from zoo.libraries import packages; packages.install()' || return
-  PYTHONPATH="${folder}/2025.4.1" OPENVINO_LIB_PATH="${folder}/2025.4.1/openvino/libs" \
-    SDK_OTHER_OPENVINO="${folder}/2026.4.1/openvino/libs" \
-    SDK_EXECUTOR_RUNNER="${root}/build/package/examples/portable/executor_runner/executor_runner" \
-    "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/openvino/test
+  with_openvino "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/openvino/test
+}
+
+# Its numbers on processors that this machine can stand for: OpenVINO chooses other kernels, and quantises activations, by
+# their instruction sets.
+step_openvino-processors() {
+  local processor status=0
+  for processor in AVX2 AVX512_CORE AVX512_CORE_VNNI AVX512_CORE_BF16; do
+    echo "--- ${processor}"
+    ONEDNN_MAX_CPU_ISA="${processor}" with_openvino "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" \
+      backends/openvino/test/test_{operators,quantizer,runtime,models}.py || status=1
+  done
+  return "${status}"
 }

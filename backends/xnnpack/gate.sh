@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The steps of XNNPACK, for scripts/test.sh.
 xnnpack_tools=("aarch64-linux-gnu-g++=g++-aarch64-linux-gnu" "qemu-aarch64=qemu-user")
-long_step aarch64-xnnpack "${xnnpack_tools[@]}"
+gate_step aarch64-xnnpack 1 180 "${xnnpack_tools[@]}"
 long_step aarch64-xnnpack-all "${xnnpack_tools[@]}"
 long_step xnnpack-sweep "${xnnpack_tools[@]}"
 
@@ -10,6 +10,9 @@ long_step xnnpack-sweep "${xnnpack_tools[@]}"
 xnnpack_on_aarch64() {
   build_for_aarch64 xnnpack_backend_test xnnpack_sweep_test || return
   local cpu test status=0
+  # The gate runs a share of the tests, as it does of those that are marked `sampled`.
+  [[ -z "${SDK_TEST_SHARE:-}" ]] ||
+    local -x GTEST_SHARD_INDEX="${SDK_TEST_SHARE%/*}" GTEST_TOTAL_SHARDS="${SDK_TEST_SHARE#*/}"
   for cpu; do
     for test in xnnpack_backend_test xnnpack_sweep_test; do
       echo "--- ${cpu}: ${test}"
@@ -18,7 +21,7 @@ xnnpack_on_aarch64() {
   done
   return "${status}"
 }
-# With all extensions of the emulator, and with none; a long step has one with dot products only.
+# With all extensions of the emulator, and with none; a long step runs all tests, with dot products only.
 step_aarch64-xnnpack() { xnnpack_on_aarch64 max cortex-a53; }
 step_aarch64-xnnpack-all() { xnnpack_on_aarch64 cortex-a76; }
 
