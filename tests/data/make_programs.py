@@ -5,6 +5,7 @@
 list_outputs.pte: corpus/tensor_list_input, whose outputs become lists of each kind; an exporter takes lists apart.
 endless.pte: corpus/counter, which begins anew at its end and never comes to one.
 in_place.pte: corpus/no_planned_io, which uses its input where it lies, and gives it as its first output, too.
+dynamic_sizes/model.pte: x + y of the sizes (n, 3), n from 3 to 8. It says so, which programs of the corpus do not.
 """
 
 from __future__ import annotations
@@ -52,7 +53,24 @@ def in_place() -> None:
     (FOLDER / "in_place.pte").write_bytes(bytes(serialize_pte_binary(file)))
 
 
+def dynamic_sizes() -> None:
+    import torch
+
+    from sdk.exir import to_edge
+
+    class Add(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return x + y
+
+    n = torch.export.Dim("n", min=3, max=8)
+    inputs = (torch.ones(4, 3), torch.ones(4, 3))
+    exported = torch.export.export(Add(), inputs, dynamic_shapes=({0: n}, {0: n}))
+    (FOLDER / "dynamic_sizes").mkdir(exist_ok=True)
+    (FOLDER / "dynamic_sizes/model.pte").write_bytes(to_edge(exported).to_executorch().buffer)
+
+
 if __name__ == "__main__":
+    dynamic_sizes()
     list_outputs()
     endless()
     in_place()

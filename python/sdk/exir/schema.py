@@ -361,7 +361,13 @@ class NonConstBufferDevice:
 
 @dataclass
 class ExecutionPlan:
-    """One method. `non_const_buffer_sizes[i]`: bytes of the arena with memory id i; entry 0 is a reserved 0."""
+    """One method. `non_const_buffer_sizes[i]`: bytes of the arena with memory id i; entry 0 is a reserved 0.
+
+    The last two fields are this SDK's; ExecuTorch skips them. `dynamic_sizes` describes the dynamic dimensions of the
+    inputs in six numbers each: input, dimension, least size, factor, offset, first. The size is factor * n + offset,
+    with the n of entry `first`. None: the sizes are not known. `shared_buffer` is the memory id of the state that
+    methods share; 0 if there is none.
+    """
 
     name: str
     container_meta_type: ContainerMetadata
@@ -373,6 +379,8 @@ class ExecutionPlan:
     delegates: list[BackendDelegate]
     non_const_buffer_sizes: list[int]
     non_const_buffer_device: list[NonConstBufferDevice] | None = None
+    dynamic_sizes: list[int] | None = None
+    shared_buffer: int = 0
 
 
 @dataclass

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import sympy
 import torch
@@ -48,6 +48,23 @@ def lower_bound(size: int | torch.SymInt) -> int | None:
     expr = size.node.shape_env.replace(size.node.expr)
     lowest = bound_sympy(expr, _ranges(size.node, expr, 1)).lower
     return int(lowest) if isinstance(lowest, (int, sympy.Integer)) else None
+
+
+def input_lower_bound(size: torch.SymInt, ranges: Mapping[sympy.Symbol, ValueRanges]) -> int:
+    """The smallest size that PyTorch accepts of an input with the `range_constraints` of a program.
+
+    2 stands for sizes that may be 0 or 1, too, whatever `Dim` said: PyTorch takes these for special cases of tracing,
+    and lets them pass when the exported program is called.
+    """
+    node = size.node
+    expr = node.shape_env.replace(node.expr)
+    known = ranges.get(expr)
+    if known is None:
+        known = bound_sympy(expr, _ranges(node, expr, 0))
+    lowest = known.lower
+    if not isinstance(lowest, (int, sympy.Integer)) or (expr.is_Symbol and lowest == 2):
+        return 0
+    return max(int(lowest), 0)
 
 
 def _ranges(node: torch.SymNode, expr: sympy.Expr, least: int) -> dict[sympy.Symbol, ValueRanges]:

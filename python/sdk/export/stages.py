@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils import _pytree as pytree
+from torch.utils._sympy.value_ranges import ValueRanges
 
 from sdk.devtools.backend_debug import get_delegation_info
 from sdk.exir import to_edge, to_edge_transform_and_lower
@@ -338,7 +340,31 @@ def _capture(artifact: PipelineArtifact, method: str, model: torch.nn.Module, st
     """torch.export with the method's first example and its dynamic shapes."""
     example = _examples(artifact, method)[0].distinct()
     shapes = (artifact.get_context("dynamic_shapes") or {}).get(method)
-    return torch.export.export(model, example.args, example.kwargs or None, dynamic_shapes=shapes, strict=strict)
+    exported = torch.export.export(model, example.args, example.kwargs or None, dynamic_shapes=shapes, strict=strict)
+    _record_least_sizes(exported, shapes)
+    return exported
+
+
+def _record_least_sizes(exported: ExportedProgram, shapes: Any) -> None:
+    """Records that an input cannot be empty, where `Dim.DYNAMIC(min=1)` or `Dim.AUTO(min=1)` say so.
+
+    torch records 2 for every smaller `min`, as it does for sizes that may be 0.
+    """
+    by_input = pytree.tree_leaves(shapes, is_leaf=lambda part: part is None or _is_by_dimension(part))
+    names = exported.graph_signature.user_inputs
+    if len(by_input) != len(names):
+        return
+    values = {node.name: node.meta.get("val") for node in exported.graph.find_nodes(op="placeholder")}
+    for name, dims in zip(names, by_input, strict=True):
+        for dim, hint in dims.items() if _is_by_dimension(dims) else ():
+            size = values[name].shape[dim] if getattr(hint, "min", None) == 1 else None
+            known = exported.range_constraints.get(size.node.expr) if isinstance(size, torch.SymInt) else None
+            if known is not None and known.lower == 2:
+                exported.range_constraints[size.node.expr] = ValueRanges(1, known.upper)
+
+
+def _is_by_dimension(part: Any) -> bool:
+    return isinstance(part, dict) and bool(part) and all(isinstance(key, int) for key in part)
 
 
 def _examples(artifact: PipelineArtifact, method: str) -> list[ExampleInputs]:

@@ -122,6 +122,9 @@ def test_dynamic_sizes_are_verified_at_both_ends(models: Path, export: Export) -
     assert "smallest sizes, float32[1, 8]" in answer.out and "largest sizes, float32[16, 8]" in answer.out
     for batch in (1, 7, 16):
         assert run("net.pte", torch.ones(batch, 8)).shape == (batch, 4)
+    for batch in (0, 17):
+        with pytest.raises(RuntimeError, match=rf"must have sizes \(1\.\.16, 8\), found \({batch}, 8\)"):
+            run("net.pte", torch.ones(batch, 8))
 
 
 def test_sizes_that_the_model_does_not_take_are_found(models: Path, export: Export) -> None:

@@ -40,6 +40,7 @@ __all__ = [
     "FlatbufferError",
     "FlatbufferResult",
     "Reader",
+    "Reserved",
     "Scalar",
     "Table",
     "Union",
@@ -157,6 +158,13 @@ class Bytes(_Offset):
         return bytes(reader.data[start : start + count])
 
 
+class Reserved:
+    """`count` fields whose ids are left free: they are neither written nor read."""
+
+    def __init__(self, count: int) -> None:
+        self.slots = count
+
+
 class Vector(_Offset):
     """A vector of scalars or of tables."""
 
@@ -221,11 +229,14 @@ class Table(_Offset):
 
     default = None
 
-    def __init__(self, cls: type, **fields: Scalar | _Offset | Union) -> None:
+    def __init__(self, cls: type, **fields: Scalar | _Offset | Union | Reserved) -> None:
         self.cls = cls
         self.fields: list[tuple[str, Any, int]] = []  # name, type, slot
         self.slot_types: list[Any] = []
         for name, kind in fields.items():
+            if isinstance(kind, Reserved):
+                self.slot_types += [None] * kind.slots
+                continue
             if isinstance(kind, Union):
                 self.slot_types.append(UBYTE)
             self.fields.append((name, kind, len(self.slot_types)))

@@ -19,6 +19,7 @@ from sdk.exir._serialize._flatbuffer import (
     Bytes,
     Enum,
     FlatbufferResult,
+    Reserved,
     Table,
     Union,
     Vector,
@@ -107,6 +108,9 @@ EXECUTION_PLAN = Table(
     non_const_buffer_device=Vector(
         Table(schema.NonConstBufferDevice, buffer_idx=INT, device_type=Enum(schema.DeviceType), device_index=BYTE)
     ),
+    for_executorch=Reserved(6),
+    dynamic_sizes=Vector(INT),
+    shared_buffer=UINT,
 )
 SUBSEGMENT_OFFSETS = Table(schema.SubsegmentOffsets, segment_index=UINT, offsets=Vector(ULONG))
 

@@ -17,6 +17,7 @@ from sdk.exir import memory
 from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.emit._control_flow import ControlFlowEmitter
 from sdk.exir.emit._delegates import Delegates, debug_handles_of, debug_ids_of
+from sdk.exir.emit._dynamic_sizes import dynamic_sizes
 from sdk.exir.emit._instructions import Instructions
 from sdk.exir.emit._program_data import ProgramData
 from sdk.exir.emit._values import Ref, Values
@@ -73,6 +74,7 @@ class MethodEmitter:
         self._delegates = Delegates(self.data)
         self._spec_values: dict[TensorSpec, Ref] = {}
         self._inputs: list[Ref] = []
+        self._input_tensors: list[tuple[TensorSpec | None, Any]] = []
 
         signature = program.graph_signature
         self._weights = {
@@ -117,7 +119,14 @@ class MethodEmitter:
             delegates=self._delegates.items,
             non_const_buffer_sizes=list(sizes),
             non_const_buffer_device=graph_module.meta.get("non_const_buffer_device"),
+            dynamic_sizes=dynamic_sizes(self._input_tensors, self.program.range_constraints),
+            shared_buffer=self._shared_buffer(),
         )
+
+    def _shared_buffer(self) -> int:
+        """The arena with the state that all methods share; 0 if there is none."""
+        arena: int = self.program.graph_module.meta.get("shared_buffer_arena", 0)
+        return arena if arena and self.program.graph_module.meta["non_const_buffer_sizes"][arena] else 0
 
     def is_supplied_by_user(self, ref: Ref) -> bool:
         """Whether a value is a tensor without memory, for which the application supplies a buffer."""
@@ -179,6 +188,7 @@ class MethodEmitter:
                 ExportErrorType.INVALID_INPUT_TYPE,
             )
         self._inputs.append(ref)
+        self._input_tensors.append((spec if isinstance(spec, TensorSpec) else None, value))
         return ref
 
     def _weight(self, node: Node, target: str) -> Ref:

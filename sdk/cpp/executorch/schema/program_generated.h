@@ -2273,7 +2273,9 @@ struct ExecutionPlan FLATBUFFERS_FINAL_CLASS : private ::flatbuffers::Table {
     VT_OPERATORS = 16,
     VT_DELEGATES = 18,
     VT_NON_CONST_BUFFER_SIZES = 20,
-    VT_NON_CONST_BUFFER_DEVICE = 22
+    VT_NON_CONST_BUFFER_DEVICE = 22,
+    VT_DYNAMIC_SIZES = 36,
+    VT_SHARED_BUFFER = 38
   };
   const ::flatbuffers::String *name() const {
     return GetPointer<const ::flatbuffers::String *>(VT_NAME);
@@ -2305,6 +2307,12 @@ struct ExecutionPlan FLATBUFFERS_FINAL_CLASS : private ::flatbuffers::Table {
   const ::flatbuffers::Vector<::flatbuffers::Offset<executorch_flatbuffer::NonConstBufferDevice>> *non_const_buffer_device() const {
     return GetPointer<const ::flatbuffers::Vector<::flatbuffers::Offset<executorch_flatbuffer::NonConstBufferDevice>> *>(VT_NON_CONST_BUFFER_DEVICE);
   }
+  const ::flatbuffers::Vector<int32_t> *dynamic_sizes() const {
+    return GetPointer<const ::flatbuffers::Vector<int32_t> *>(VT_DYNAMIC_SIZES);
+  }
+  uint32_t shared_buffer() const {
+    return GetField<uint32_t>(VT_SHARED_BUFFER, 0);
+  }
   bool Verify(::flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffset(verifier, VT_NAME) &&
@@ -2332,6 +2340,9 @@ struct ExecutionPlan FLATBUFFERS_FINAL_CLASS : private ::flatbuffers::Table {
            VerifyOffset(verifier, VT_NON_CONST_BUFFER_DEVICE) &&
            verifier.VerifyVector(non_const_buffer_device()) &&
            verifier.VerifyVectorOfTables(non_const_buffer_device()) &&
+           VerifyOffset(verifier, VT_DYNAMIC_SIZES) &&
+           verifier.VerifyVector(dynamic_sizes()) &&
+           VerifyField<uint32_t>(verifier, VT_SHARED_BUFFER, 4) &&
            verifier.EndTable();
   }
 };
@@ -2370,6 +2381,12 @@ struct ExecutionPlanBuilder {
   void add_non_const_buffer_device(::flatbuffers::Offset<::flatbuffers::Vector<::flatbuffers::Offset<executorch_flatbuffer::NonConstBufferDevice>>> non_const_buffer_device) {
     fbb_.AddOffset(ExecutionPlan::VT_NON_CONST_BUFFER_DEVICE, non_const_buffer_device);
   }
+  void add_dynamic_sizes(::flatbuffers::Offset<::flatbuffers::Vector<int32_t>> dynamic_sizes) {
+    fbb_.AddOffset(ExecutionPlan::VT_DYNAMIC_SIZES, dynamic_sizes);
+  }
+  void add_shared_buffer(uint32_t shared_buffer) {
+    fbb_.AddElement<uint32_t>(ExecutionPlan::VT_SHARED_BUFFER, shared_buffer, 0);
+  }
   explicit ExecutionPlanBuilder(::flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2392,8 +2409,12 @@ inline ::flatbuffers::Offset<ExecutionPlan> CreateExecutionPlan(
     ::flatbuffers::Offset<::flatbuffers::Vector<::flatbuffers::Offset<executorch_flatbuffer::Operator>>> operators = 0,
     ::flatbuffers::Offset<::flatbuffers::Vector<::flatbuffers::Offset<executorch_flatbuffer::BackendDelegate>>> delegates = 0,
     ::flatbuffers::Offset<::flatbuffers::Vector<int64_t>> non_const_buffer_sizes = 0,
-    ::flatbuffers::Offset<::flatbuffers::Vector<::flatbuffers::Offset<executorch_flatbuffer::NonConstBufferDevice>>> non_const_buffer_device = 0) {
+    ::flatbuffers::Offset<::flatbuffers::Vector<::flatbuffers::Offset<executorch_flatbuffer::NonConstBufferDevice>>> non_const_buffer_device = 0,
+    ::flatbuffers::Offset<::flatbuffers::Vector<int32_t>> dynamic_sizes = 0,
+    uint32_t shared_buffer = 0) {
   ExecutionPlanBuilder builder_(_fbb);
+  builder_.add_shared_buffer(shared_buffer);
+  builder_.add_dynamic_sizes(dynamic_sizes);
   builder_.add_non_const_buffer_device(non_const_buffer_device);
   builder_.add_non_const_buffer_sizes(non_const_buffer_sizes);
   builder_.add_delegates(delegates);
@@ -2418,7 +2439,9 @@ inline ::flatbuffers::Offset<ExecutionPlan> CreateExecutionPlanDirect(
     const std::vector<::flatbuffers::Offset<executorch_flatbuffer::Operator>> *operators = nullptr,
     const std::vector<::flatbuffers::Offset<executorch_flatbuffer::BackendDelegate>> *delegates = nullptr,
     const std::vector<int64_t> *non_const_buffer_sizes = nullptr,
-    const std::vector<::flatbuffers::Offset<executorch_flatbuffer::NonConstBufferDevice>> *non_const_buffer_device = nullptr) {
+    const std::vector<::flatbuffers::Offset<executorch_flatbuffer::NonConstBufferDevice>> *non_const_buffer_device = nullptr,
+    const std::vector<int32_t> *dynamic_sizes = nullptr,
+    uint32_t shared_buffer = 0) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto values__ = values ? _fbb.CreateVector<::flatbuffers::Offset<executorch_flatbuffer::EValue>>(*values) : 0;
   auto inputs__ = inputs ? _fbb.CreateVector<int32_t>(*inputs) : 0;
@@ -2428,6 +2451,7 @@ inline ::flatbuffers::Offset<ExecutionPlan> CreateExecutionPlanDirect(
   auto delegates__ = delegates ? _fbb.CreateVector<::flatbuffers::Offset<executorch_flatbuffer::BackendDelegate>>(*delegates) : 0;
   auto non_const_buffer_sizes__ = non_const_buffer_sizes ? _fbb.CreateVector<int64_t>(*non_const_buffer_sizes) : 0;
   auto non_const_buffer_device__ = non_const_buffer_device ? _fbb.CreateVector<::flatbuffers::Offset<executorch_flatbuffer::NonConstBufferDevice>>(*non_const_buffer_device) : 0;
+  auto dynamic_sizes__ = dynamic_sizes ? _fbb.CreateVector<int32_t>(*dynamic_sizes) : 0;
   return executorch_flatbuffer::CreateExecutionPlan(
       _fbb,
       name__,
@@ -2439,7 +2463,9 @@ inline ::flatbuffers::Offset<ExecutionPlan> CreateExecutionPlanDirect(
       operators__,
       delegates__,
       non_const_buffer_sizes__,
-      non_const_buffer_device__);
+      non_const_buffer_device__,
+      dynamic_sizes__,
+      shared_buffer);
 }
 
 struct NonConstBufferDevice FLATBUFFERS_FINAL_CLASS : private ::flatbuffers::Table {

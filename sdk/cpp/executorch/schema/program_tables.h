@@ -82,6 +82,14 @@ constexpr ::executorch::runtime::internal::TableField kProgramFields[] = {
     {19, 26},  // ExecutionPlan
     {40, 0},  // ExecutionPlan
     {19, 29},  // ExecutionPlan
+    {0, 0},  // ExecutionPlan
+    {0, 0},  // ExecutionPlan
+    {0, 0},  // ExecutionPlan
+    {0, 0},  // ExecutionPlan
+    {0, 0},  // ExecutionPlan
+    {0, 0},  // ExecutionPlan
+    {36, 0},  // ExecutionPlan
+    {4, 0},  // ExecutionPlan
     {4, 0},  // NonConstBufferDevice
     {1, 0},  // NonConstBufferDevice
     {1, 0},  // NonConstBufferDevice
@@ -102,7 +110,7 @@ constexpr ::executorch::runtime::internal::TableField kProgramFields[] = {
     {19, 33},  // Program
     {19, 34},  // Program
 };
-constexpr uint16_t kProgramFirstFields[] = {0, 2, 2, 5, 10, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 31, 33, 35, 37, 39, 41, 42, 44, 48, 49, 51, 53, 56, 60, 70, 73, 74, 75, 77, 79, 81, 89};
+constexpr uint16_t kProgramFirstFields[] = {0, 2, 2, 5, 10, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 31, 33, 35, 37, 39, 41, 42, 44, 48, 49, 51, 53, 56, 60, 78, 81, 82, 83, 85, 87, 89, 97};
 constexpr uint16_t kProgramUnionTables[] = {1, 5, 6, 7, 4, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20};
 constexpr uint16_t kProgramFirstUnionTables[] = {0, 11, 16};
 /// For verify_tables(): every table of program.fbs.

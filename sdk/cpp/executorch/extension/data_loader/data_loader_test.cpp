@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -285,6 +286,16 @@ TEST_F(FileLoadersTest, DescriptorUris) {
   EXPECT_EQ(FileDescriptorDataLoader::fromFileDescriptorUri(pipe_uri.c_str()).error(), Error::AccessFailed);
   ::close(pipe_ends[0]);
   ::close(pipe_ends[1]);
+}
+
+TEST_F(FileLoadersTest, AFifoWithoutAWriterIsRefusedAtOnce) {
+  const std::string fifo = write_file({});
+  ASSERT_EQ(::unlink(fifo.c_str()), 0);
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  ::alarm(60);  // opening one waits for a writer, and would wait for ever
+  EXPECT_EQ(FileDataLoader::from(fifo.c_str()).error(), Error::AccessFailed);
+  EXPECT_EQ(MmapDataLoader::from(fifo.c_str()).error(), Error::AccessFailed);
+  ::alarm(0);
 }
 
 TEST_F(FileLoadersTest, DescriptorLoaderClosesItsDescriptor) {

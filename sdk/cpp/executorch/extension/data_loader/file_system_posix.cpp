@@ -13,7 +13,8 @@ namespace extension {
 namespace internal {
 
 int open_for_reading(const char* path) {
-  return ::open(path, O_RDONLY | O_CLOEXEC);
+  // Opening a FIFO waits for a writer without O_NONBLOCK, which has no effect on files.
+  return ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
 void close_descriptor(int fd) {

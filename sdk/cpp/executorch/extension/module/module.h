@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -33,6 +34,8 @@ class MallocMemoryAllocator;
 namespace internal {
 class DataFiles;
 class PlannedBuffers;
+struct PlannedNeed;
+struct SharedState;
 }  // namespace internal
 
 using ET_RUNTIME_NAMESPACE::Kernel;
@@ -72,10 +75,11 @@ class Module {
   };
 
   /// The program in `file_path`. `memory_allocator` provides the methods' own memory, `temp_allocator` the kernels'
-  /// temporary memory; malloc by default. With `share_memory_arenas` all methods use one set of planned buffers. This
-  /// saves memory, but running one method overwrites the outputs and the mutable state of the others, except state
-  /// that was exported to be shared. Loading a method initialises its mutable buffers: load all methods before the
-  /// first run.
+  /// temporary memory; malloc by default. State that was exported to be shared (MemoryPlanningPass with
+  /// share_mutable_buffers) is shared by the methods of the module, and keeps its values when a method is unloaded.
+  /// With `share_memory_arenas` all methods use one set of planned buffers. This saves memory, but running one method
+  /// overwrites the outputs and the other mutable state of the others, and so does loading one: load all methods before
+  /// the first run.
   explicit Module(const std::string& file_path, const LoadMode load_mode = LoadMode::File,
                   std::unique_ptr<EventTracer> event_tracer = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
@@ -129,6 +133,11 @@ class Module {
   /// Another `.ptd`, beside those that the constructor was given; they may not repeat a key. InvalidState if the data
   /// files are loaded, InvalidArgument for a null pointer.
   ET_NODISCARD Error add_data(std::unique_ptr<runtime::DataLoader> data_map_loader);
+
+  /// Uses the same memory as `other`, another module of the same program, for state that was exported to be shared.
+  /// From then on one thread at a time may use the two. InvalidArgument if they do not have the same program object;
+  /// InvalidState if this module has loaded a method.
+  ET_NODISCARD Error share_state_with(Module& other);
 
   /// The options given to `load`.
   inline const LoadBackendOptionsMap& backend_options() const { return backend_options_; }
@@ -264,6 +273,8 @@ class Module {
                          EventTracer* event_tracer, const LoadBackendOptionsMap* backend_options,
                          std::vector<Kernel>&& kernel_registry);
   Result<runtime::HierarchicalAllocator*> planned_memory_for(const std::string& method_name, LoadedMethod& loaded);
+  Error allocate_planned(const std::vector<internal::PlannedNeed>& needs, std::optional<size_t> state,
+                         internal::PlannedBuffers& buffers);
   Result<LoadedMethod*> loaded_method(const std::string& method_name);
 
   std::string file_path_;
@@ -280,6 +291,7 @@ class Module {
   std::vector<uint8_t> debug_buffer_;
   bool share_memory_arenas_ = false;
   std::unique_ptr<internal::PlannedBuffers> shared_buffers_;
+  std::shared_ptr<internal::SharedState> shared_state_;  // null until it is used
 
  protected:
   std::unordered_map<std::string, std::unique_ptr<LoadedMethod>> methods_;

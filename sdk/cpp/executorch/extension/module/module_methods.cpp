@@ -26,51 +26,6 @@ using runtime::Result;
 using runtime::Span;
 using runtime::Tag;
 
-Result<HierarchicalAllocator*> Module::planned_memory_for(const std::string& method_name, LoadedMethod& loaded) {
-  using Needs = std::vector<internal::PlannedBuffers::Need>;
-  const auto needs_of = [this](const char* name) -> Result<Needs> {
-    const Result<MethodMeta> meta = program_->method_meta(name);
-    if (!meta.ok()) {
-      return meta.error();
-    }
-    return internal::PlannedBuffers::needs_of(meta.get());
-  };
-  auto needs = needs_of(method_name.c_str());
-  if (!needs.ok()) {
-    return needs.error();
-  }
-  if (!share_memory_arenas_) {
-    ET_CHECK_OK_OR_RETURN_ERROR(loaded.own_buffers.allocate(needs.get()));
-    return loaded.own_buffers.allocator();
-  }
-  if (!shared_buffers_) {
-    Needs largest;
-    for (size_t i = 0; i < program_->num_methods(); ++i) {
-      const Result<const char*> name = program_->get_method_name(i);
-      if (!name.ok()) {
-        return name.error();
-      }
-      auto method_needs = needs_of(name.get());
-      if (!method_needs.ok()) {
-        return method_needs.error();
-      }
-      largest.resize(std::max(largest.size(), method_needs->size()), {0, runtime::etensor::DeviceType::CPU});
-      for (size_t k = 0; k < method_needs->size(); ++k) {
-        // Buffer k of one method may be on another device than that of the next.
-        ET_CHECK_OR_RETURN_ERROR((*method_needs)[k].device.is_cpu(), NotSupported,
-                                 "planned buffer %zu of method '%s' is in memory of device type %d: methods share "
-                                 "buffers in CPU memory only, load without share_memory_arenas",
-                                 k, name.get(), static_cast<int>((*method_needs)[k].device.type()));
-        largest[k].size = std::max(largest[k].size, (*method_needs)[k].size);
-      }
-    }
-    auto buffers = std::make_unique<internal::PlannedBuffers>();
-    ET_CHECK_OK_OR_RETURN_ERROR(buffers->allocate(largest));
-    shared_buffers_ = std::move(buffers);
-  }
-  return shared_buffers_->allocator();
-}
-
 namespace {
 
 /// Whether an output of a method is one of its inputs, unchanged and in the caller's memory.

@@ -30,12 +30,17 @@ Result<std::vector<PlannedBuffers::Need>> PlannedBuffers::needs_of(const ET_RUNT
   return needs;
 }
 
-Error PlannedBuffers::allocate(const std::vector<Need>& needs) {
+Error PlannedBuffers::allocate(const std::vector<Need>& needs, size_t shared, Span<uint8_t> memory) {
   buffers_.reserve(needs.size());
   spans_.reserve(needs.size());
   bool is_zeroed = true;
-  for (const auto& [size, device] : needs) {
+  for (size_t i = 0; i < needs.size(); ++i) {
+    const auto& [size, device] = needs[i];
     devices_.push_back(device);
+    if (i == shared) {
+      spans_.push_back(memory);
+      continue;
+    }
     if (!device.is_cpu()) {
       auto memory = runtime::DeviceMemoryBuffer::create(size, device.type(), device.index());
       if (!memory.ok()) {

@@ -42,15 +42,17 @@ class ZeroedBuffer final {
   size_t size_;
 };
 
+/// What a method needs of a planned buffer: its bytes and its device.
+struct PlannedNeed {
+  size_t size;
+  runtime::etensor::Device device;
+};
+
 /// The planned buffers of a method, with the allocator that passes them to the runtime. Those in CPU memory are zeroed;
 /// those of other devices come from their DeviceAllocator. Must not move while a method uses it.
 class PlannedBuffers final {
  public:
-  /// What a method needs: the bytes and the device of each buffer.
-  struct Need {
-    size_t size;
-    runtime::etensor::Device device;
-  };
+  using Need = PlannedNeed;
 
   PlannedBuffers() = default;
   PlannedBuffers(const PlannedBuffers&) = delete;
@@ -59,9 +61,10 @@ class PlannedBuffers final {
   /// The buffers that `meta` needs.
   static runtime::Result<std::vector<Need>> needs_of(const ET_RUNTIME_NAMESPACE::MethodMeta& meta);
 
-  /// Allocates the buffers. MemoryAllocationFailed, with the size, if one allocation fails; NotFound if a device has no
-  /// DeviceAllocator; its errors.
-  runtime::Error allocate(const std::vector<Need>& needs);
+  /// Allocates the buffers, except number `shared` (none if there is no such buffer), which is `memory`.
+  /// MemoryAllocationFailed, with the size, if one allocation fails; NotFound if a device has no DeviceAllocator; its
+  /// errors.
+  runtime::Error allocate(const std::vector<Need>& needs, size_t shared = SIZE_MAX, runtime::Span<uint8_t> memory = {});
 
   runtime::HierarchicalAllocator* allocator() { return allocator_.get(); }
 
@@ -71,6 +74,13 @@ class PlannedBuffers final {
   std::vector<runtime::etensor::Device> devices_;
   std::vector<runtime::Span<uint8_t>> spans_;
   std::unique_ptr<runtime::HierarchicalAllocator> allocator_;
+};
+
+/// The planned buffer with the state that the methods of a program share.
+struct SharedState final {
+  ZeroedBuffer memory{0};
+  /// Whether it has the initial values, or what methods have made of them.
+  bool is_loaded = false;
 };
 
 }  // namespace internal

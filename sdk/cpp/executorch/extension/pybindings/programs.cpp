@@ -68,6 +68,13 @@ PyProgram::PyProgram(Source program, std::vector<Source> data, const LoadOptions
     return module->load(options.verification);
   });
   program_ = module->program();
+  for (const std::string& method_name : method_names()) {
+    const auto meta = program_->method_meta(method_name.c_str());
+    if (shared_state_ == nullptr && meta.ok() && meta->shared_planned_buffer().has_value()) {
+      shared_state_ = std::make_shared<SharedState>();
+      shared_state_->owner = std::make_unique<Module>(program_);
+    }
+  }
 }
 
 /// Adds the external data to a module before it loads anything.
@@ -111,7 +118,22 @@ PyMethodMeta PyProgram::method_meta(const std::string& method_name) const {
 }
 
 std::unique_ptr<Module> PyProgram::new_module() const {
-  return with_data(std::make_unique<Module>(program_));
+  auto module = std::make_unique<Module>(program_);
+  if (shared_state_ != nullptr) {
+    const LogCapture capture;
+    const Error error = module->share_state_with(*shared_state_->owner);
+    if (error != Error::Ok) {
+      throw_error("'" + name_ + "' cannot share the state of its methods", error, capture);
+    }
+  }
+  return with_data(std::move(module));
+}
+
+std::mutex* PyProgram::common_mutex() const {
+  if (tracing_ != nullptr) {
+    return &tracing_->mutex();
+  }
+  return shared_state_ == nullptr ? nullptr : &shared_state_->mutex;
 }
 
 void PyProgram::write_etdump(const std::string& path, const std::optional<std::string>& debug_buffer_path) const {
@@ -125,8 +147,8 @@ PyModule::PyModule(PyProgram program) : program_(std::move(program)), module_(pr
 
 // Releases the GIL before it waits for the mutex, so that a thread that holds the mutex can take the GIL.
 PyModule::Lock PyModule::lock() {
-  Tracing* const tracing = program_.tracing().get();
-  Lock locked(tracing == nullptr ? mutex_ : tracing->mutex(), std::try_to_lock);
+  std::mutex* const common = program_.common_mutex();
+  Lock locked(common == nullptr ? mutex_ : *common, std::try_to_lock);
   if (!locked.owns_lock()) {
     const py::gil_scoped_release release;
     locked.lock();

@@ -45,8 +45,11 @@ class PyProgram final {
   /// Whether `error` may mean that a method lacks its external data: a data file is invalid or has no such entry.
   bool is_about_data(runtime::Error error) const;
 
-  /// A new Module of this program without loaded methods: methods of two modules share constants and no state.
+  /// A new Module of this program without loaded methods: methods of two modules share constants, and only the state
+  /// that was exported to be shared.
   std::unique_ptr<Module> new_module() const;
+  /// What calls of all methods of the program lock, because they share state or a tracer; null if they share none.
+  std::mutex* common_mutex() const;
 
   /// The events of all methods, or null when none are recorded.
   const std::shared_ptr<Tracing>& tracing() const { return tracing_; }
@@ -58,12 +61,19 @@ class PyProgram final {
   std::unique_ptr<Module> with_data(std::unique_ptr<Module> module) const;
 
   std::vector<Source> data_;
+  /// The owner of the state that methods share, and the mutex of that.
+  struct SharedState {
+    std::unique_ptr<Module> owner;
+    std::mutex mutex;
+  };
+
   std::shared_ptr<Tracing> tracing_;
   std::shared_ptr<runtime::Program> program_;
+  std::shared_ptr<SharedState> shared_state_;
 };
 
 /// Methods of a program that can run. Calls from several threads are serialised, those of all methods of a program
-/// whose events are recorded too; the GIL is released while a method runs.
+/// whose events are recorded, or whose methods share state, too; the GIL is released while a method runs.
 class PyModule final {
  public:
   explicit PyModule(PyProgram program);

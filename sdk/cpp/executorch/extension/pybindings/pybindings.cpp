@@ -297,7 +297,8 @@ void bind_program(py::module_& m) {
             method.module->load_method(name);
             return method;
           },
-          py::arg("method_name"), "A method with memory, and state, of its own.")
+          py::arg("method_name"),
+          "A method with memory of its own, and state, except that which methods of the program share.")
       .def("method_meta", &PyProgram::method_meta, py::arg("method_name"))
       .def(
           "has_etdump", [](const PyProgram& self) { return self.tracing() != nullptr; }, "Whether events are recorded.")

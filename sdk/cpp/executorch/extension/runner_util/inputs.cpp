@@ -71,7 +71,11 @@ Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsO
       const auto& [data, size] = input_buffers[tensor_count];
       ET_CHECK_OR_RETURN_ERROR(size == nbytes, InvalidArgument,
                                "input %zu: expected %zu bytes (as the program says), found %zu", i, nbytes, size);
-      std::memcpy(buffers[i], data, nbytes);
+      ET_CHECK_OR_RETURN_ERROR(data != nullptr || nbytes == 0, InvalidArgument,
+                               "input %zu: expected %zu bytes, found a null pointer", i, nbytes);
+      if (nbytes > 0) {
+        std::memcpy(buffers[i], data, nbytes);
+      }
     }
     ++tensor_count;
     const Error error = set_input_over(method, info.get(), i, buffers[i]);

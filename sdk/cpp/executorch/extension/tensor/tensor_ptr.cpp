@@ -7,6 +7,7 @@
 
 #include <executorch/extension/tensor/tensor_storage.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_access.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -32,6 +33,9 @@ namespace {
 
 // The number of elements, if it and the number of bytes can be represented for every dtype.
 std::optional<size_t> element_count(const std::vector<SizesType>& sizes) {
+  ET_CHECK_OR_RETURN_VALUE(sizes.size() <= runtime::kTensorDimensionLimit, std::nullopt,
+                           "a tensor has at most %zu dimensions, found %zu", runtime::kTensorDimensionLimit,
+                           sizes.size());
   constexpr size_t kLargestElement = 16;
   size_t bytes = kLargestElement;
   for (const SizesType size : sizes) {
@@ -143,6 +147,12 @@ bool check_element_count(const std::vector<SizesType>& sizes, size_t count) {
   }
   ET_CHECK_OR_RETURN_VALUE(count == *needed, false, "a tensor of these sizes holds %zu elements, found %zu", *needed,
                            count);
+  return true;
+}
+
+bool check_not_null(const TensorPtr& tensor) {
+  ET_CHECK_OR_RETURN_VALUE(tensor != nullptr, false,
+                           "expected a tensor, found a null pointer: the call that made it has failed");
   return true;
 }
 

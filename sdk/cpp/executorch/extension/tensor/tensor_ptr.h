@@ -22,9 +22,10 @@
 //
 // `sizes` are per dimension, outermost first; `dim_order` lists the dimensions from the outermost in memory to the
 // innermost; `strides` are in elements. Either of the last two may be empty and is then derived from the others.
-// Invalid arguments (a negative size, strides that are not those of a dense tensor, too few elements, a conversion that
-// loses fractions) give a null pointer, after a log line that says what was expected and found; `deleter` is then not
-// called. Compare the result with null before it is used: an EValue cannot be made from a null pointer.
+// Invalid arguments (a null TensorPtr, a negative size, more than 16 dimensions, strides that are not those of a dense
+// tensor, too few elements, a conversion that loses fractions) give a null pointer, after a log line that says what was
+// expected and found; `deleter` is then not called. Compare the result with null before it is used: an EValue cannot be
+// made from a null pointer.
 namespace executorch {
 namespace extension {
 
@@ -75,6 +76,9 @@ std::optional<size_t> byte_count(const std::vector<aten::SizesType>& sizes, aten
 
 /// Whether `count` elements fill a tensor of `sizes`; logs why they do not.
 bool check_element_count(const std::vector<aten::SizesType>& sizes, size_t count);
+
+/// Whether `tensor` is a tensor; logs that it is a null pointer.
+bool check_not_null(const TensorPtr& tensor);
 
 }  // namespace internal
 
@@ -168,8 +172,9 @@ TensorPtr make_tensor_ptr(const aten::Tensor& tensor, std::vector<aten::SizesTyp
 inline TensorPtr make_tensor_ptr(const TensorPtr& tensor_ptr, std::vector<aten::SizesType> sizes = {},
                                  std::vector<aten::DimOrderType> dim_order = {},
                                  std::vector<aten::StridesType> strides = {}) {
-  return make_tensor_ptr(*tensor_ptr, std::move(sizes), std::move(dim_order), std::move(strides),
-                         [tensor_ptr](void*) {});
+  return !internal::check_not_null(tensor_ptr) ? nullptr
+                                               : make_tensor_ptr(*tensor_ptr, std::move(sizes), std::move(dim_order),
+                                                                 std::move(strides), [tensor_ptr](void*) {});
 }
 
 /// A tensor that owns a copy of `tensor`'s data, converted to `type`.
@@ -180,10 +185,10 @@ inline TensorPtr clone_tensor_ptr(const aten::Tensor& tensor) {
   return clone_tensor_ptr(tensor, tensor.scalar_type());
 }
 inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor, aten::ScalarType type) {
-  return clone_tensor_ptr(*tensor, type);
+  return internal::check_not_null(tensor) ? clone_tensor_ptr(*tensor, type) : nullptr;
 }
 inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor) {
-  return clone_tensor_ptr(*tensor);
+  return internal::check_not_null(tensor) ? clone_tensor_ptr(*tensor) : nullptr;
 }
 
 /// Changes the shape in place, as far as the tensor's dynamism allows: never for STATIC, up to the initial number of

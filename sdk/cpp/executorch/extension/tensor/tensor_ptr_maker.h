@@ -107,18 +107,20 @@ inline TensorPtr from_blob(void* data, std::vector<aten::SizesType> sizes, std::
 }
 
 namespace internal {
-inline std::vector<aten::SizesType> sizes_of(const TensorPtr& tensor) {
-  return std::vector<aten::SizesType>(tensor->sizes().begin(), tensor->sizes().end());
-}
-inline std::vector<aten::StridesType> strides_of(const TensorPtr& tensor) {
-  return std::vector<aten::StridesType>(tensor->strides().begin(), tensor->strides().end());
-}
-inline aten::ScalarType type_or(aten::ScalarType type, const TensorPtr& tensor) {
-  return type == aten::ScalarType::Undefined ? tensor->scalar_type() : type;
+/// What `make(sizes, strides, type)` makes with those of `other`, or with `type` if it is given. Null, after a log
+/// line, if `other` is null.
+template <typename Make>
+TensorPtr make_like(const TensorPtr& other, aten::ScalarType type, Make&& make) {
+  if (!check_not_null(other)) {
+    return nullptr;
+  }
+  return make(std::vector<aten::SizesType>(other->sizes().begin(), other->sizes().end()),
+              std::vector<aten::StridesType>(other->strides().begin(), other->strides().end()),
+              type == aten::ScalarType::Undefined ? other->scalar_type() : type);
 }
 }  // namespace internal
 
-// The `_like` forms take sizes, strides and, unless `type` is given, the dtype of `other`.
+// The `_like` forms take sizes, strides and, unless `type` is given, the dtype of `other`. A null `other` gives null.
 
 /// A tensor with uninitialised elements.
 TensorPtr empty_strided(std::vector<aten::SizesType> sizes, std::vector<aten::StridesType> strides,
@@ -134,8 +136,9 @@ inline TensorPtr empty(std::vector<aten::SizesType> sizes, aten::ScalarType type
 /// The same, with the sizes and strides of `other`.
 inline TensorPtr empty_like(const TensorPtr& other, aten::ScalarType type = aten::ScalarType::Undefined,
                             aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
-  return empty_strided(internal::sizes_of(other), internal::strides_of(other), internal::type_or(type, other),
-                       dynamism);
+  return internal::make_like(other, type, [&](auto sizes, auto strides, auto dtype) {
+    return empty_strided(std::move(sizes), std::move(strides), dtype, dynamism);
+  });
 }
 
 /// A tensor with every element `fill_value`.
@@ -154,8 +157,9 @@ inline TensorPtr full(std::vector<aten::SizesType> sizes, aten::Scalar fill_valu
 inline TensorPtr full_like(const TensorPtr& other, aten::Scalar fill_value,
                            aten::ScalarType type = aten::ScalarType::Undefined,
                            aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
-  return full_strided(internal::sizes_of(other), internal::strides_of(other), fill_value,
-                      internal::type_or(type, other), dynamism);
+  return internal::make_like(other, type, [&](auto sizes, auto strides, auto dtype) {
+    return full_strided(std::move(sizes), std::move(strides), fill_value, dtype, dynamism);
+  });
 }
 
 /// A tensor without dimensions that holds `value`.
@@ -179,7 +183,9 @@ inline TensorPtr ones(std::vector<aten::SizesType> sizes, aten::ScalarType type 
 /// The same, with the sizes and strides of `other`.
 inline TensorPtr ones_like(const TensorPtr& other, aten::ScalarType type = aten::ScalarType::Undefined,
                            aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
-  return ones_strided(internal::sizes_of(other), internal::strides_of(other), internal::type_or(type, other), dynamism);
+  return internal::make_like(other, type, [&](auto sizes, auto strides, auto dtype) {
+    return ones_strided(std::move(sizes), std::move(strides), dtype, dynamism);
+  });
 }
 
 /// A tensor with every element zero.
@@ -198,8 +204,9 @@ inline TensorPtr zeros(std::vector<aten::SizesType> sizes, aten::ScalarType type
 /// The same, with the sizes and strides of `other`.
 inline TensorPtr zeros_like(const TensorPtr& other, aten::ScalarType type = aten::ScalarType::Undefined,
                             aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
-  return zeros_strided(internal::sizes_of(other), internal::strides_of(other), internal::type_or(type, other),
-                       dynamism);
+  return internal::make_like(other, type, [&](auto sizes, auto strides, auto dtype) {
+    return zeros_strided(std::move(sizes), std::move(strides), dtype, dynamism);
+  });
 }
 
 /// A tensor with elements uniform in [0, 1).
@@ -216,7 +223,9 @@ inline TensorPtr rand(std::vector<aten::SizesType> sizes, aten::ScalarType type 
 /// The same, with the sizes and strides of `other`.
 inline TensorPtr rand_like(const TensorPtr& other, aten::ScalarType type = aten::ScalarType::Undefined,
                            aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
-  return rand_strided(internal::sizes_of(other), internal::strides_of(other), internal::type_or(type, other), dynamism);
+  return internal::make_like(other, type, [&](auto sizes, auto strides, auto dtype) {
+    return rand_strided(std::move(sizes), std::move(strides), dtype, dynamism);
+  });
 }
 
 /// A tensor with elements from the standard normal distribution.
@@ -233,8 +242,9 @@ inline TensorPtr randn(std::vector<aten::SizesType> sizes, aten::ScalarType type
 /// The same, with the sizes and strides of `other`.
 inline TensorPtr randn_like(const TensorPtr& other, aten::ScalarType type = aten::ScalarType::Undefined,
                             aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
-  return randn_strided(internal::sizes_of(other), internal::strides_of(other), internal::type_or(type, other),
-                       dynamism);
+  return internal::make_like(other, type, [&](auto sizes, auto strides, auto dtype) {
+    return randn_strided(std::move(sizes), std::move(strides), dtype, dynamism);
+  });
 }
 
 /// A tensor with integer elements uniform in [low, high).
@@ -253,8 +263,9 @@ inline TensorPtr randint(int64_t low, int64_t high, std::vector<aten::SizesType>
 inline TensorPtr randint_like(const TensorPtr& other, int64_t low, int64_t high,
                               aten::ScalarType type = aten::ScalarType::Undefined,
                               aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
-  return randint_strided(low, high, internal::sizes_of(other), internal::strides_of(other),
-                         internal::type_or(type, other), dynamism);
+  return internal::make_like(other, type, [&](auto sizes, auto strides, auto dtype) {
+    return randint_strided(low, high, std::move(sizes), std::move(strides), dtype, dynamism);
+  });
 }
 
 }  // namespace extension

@@ -51,18 +51,27 @@ Result<const char*> get_backend_name(size_t index) {
   return backends[index].name;
 }
 
-Error set_option(const char* backend_name, const Span<BackendOption> backend_options) {
-  BackendInterface* backend = get_backend_class(backend_name);
+namespace {
+
+/// The backend of that name. Errors: InvalidArgument for null, NotFound.
+Result<BackendInterface*> find_backend(const char* name) {
+  ET_CHECK_OR_RETURN_ERROR(name != nullptr, InvalidArgument, "expected the name of a backend, found a null pointer");
+  BackendInterface* backend = get_backend_class(name);
   ET_CHECK_OR_RETURN_ERROR(backend != nullptr, NotFound,
-                           "the backend %s is not registered. Link its library into the application", backend_name);
+                           "the backend %s is not registered. Link its library into the application", name);
+  return backend;
+}
+
+}  // namespace
+
+Error set_option(const char* backend_name, const Span<BackendOption> backend_options) {
+  ET_ASSIGN_OR_RETURN(backend, find_backend(backend_name));
   BackendOptionContext context;
   return backend->set_option(context, backend_options);
 }
 
 Error get_option(const char* backend_name, Span<BackendOption> backend_options) {
-  BackendInterface* backend = get_backend_class(backend_name);
-  ET_CHECK_OR_RETURN_ERROR(backend != nullptr, NotFound,
-                           "the backend %s is not registered. Link its library into the application", backend_name);
+  ET_ASSIGN_OR_RETURN(backend, find_backend(backend_name));
   BackendOptionContext context;
   return backend->get_option(context, backend_options);
 }

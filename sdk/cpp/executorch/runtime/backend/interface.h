@@ -83,7 +83,7 @@ class BackendInterface {
 // In the header, so that the code that deletes a backend comes with the backend and the core needs no operator delete.
 inline BackendInterface::~BackendInterface() {}
 
-/// The backend with this name, or null. Owned by whoever registered it.
+/// The backend with this name, or null, also for a null name. Owned by whoever registered it.
 BackendInterface* get_backend_class(const char* name);
 
 /// An entry of the registry. Neither the name nor the object is owned; both must live as long as the process.
@@ -106,10 +106,10 @@ size_t get_num_registered_backends();
 /// Name of backend `index` in the order of registration, or Error::InvalidArgument.
 Result<const char*> get_backend_name(size_t index);
 
-/// BackendInterface::set_option() of a backend by name, or Error::NotFound.
+/// BackendInterface::set_option() of a backend by name, Error::NotFound, or Error::InvalidArgument for a null name.
 Error set_option(const char* backend_name, const Span<BackendOption> backend_options);
 
-/// BackendInterface::get_option() of a backend by name, or Error::NotFound.
+/// BackendInterface::get_option() of a backend by name, Error::NotFound, or Error::InvalidArgument for a null name.
 Error get_option(const char* backend_name, Span<BackendOption> backend_options);
 
 }  // namespace ET_RUNTIME_NAMESPACE

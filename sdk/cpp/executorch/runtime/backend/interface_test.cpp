@@ -62,6 +62,9 @@ TEST(BackendRegistryTest, RefusesDuplicatesAndNulls) {
   EXPECT_EQ(register_backend({nullptr, &other}), Error::InvalidArgument);
   EXPECT_EQ(register_backend({"other", nullptr}), Error::InvalidArgument);
   EXPECT_EQ(get_backend_class("interface_test_backend"), &registered);
+  EXPECT_EQ(get_backend_class(nullptr), nullptr);
+  EXPECT_EQ(set_option(nullptr, {}), Error::InvalidArgument);
+  EXPECT_EQ(get_option(nullptr, {}), Error::InvalidArgument);
 }
 
 TEST(BackendRegistryTest, OptionsReachTheBackend) {

@@ -25,6 +25,10 @@ HierarchicalAllocator::HierarchicalAllocator(uint32_t n_allocators, MemoryAlloca
            kMaxAllocators, n_allocators);
     return;
   }
+  if (allocators == nullptr) {
+    ET_LOG(Error, "expected %" PRIu32 " allocators, found a null pointer: no buffer is used", n_allocators);
+    return;
+  }
   for (uint32_t i = 0; i < n_allocators; ++i) {
     allocator_buffers_[i] = Span<uint8_t>(allocators[i].base_address(), allocators[i].size());
   }

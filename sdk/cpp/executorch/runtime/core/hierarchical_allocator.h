@@ -45,6 +45,9 @@ class HierarchicalAllocator final {
    */
   ET_NODISCARD Result<void*> get_offset_address(uint32_t memory_id, size_t offset_bytes, size_t size_bytes);
 
+  /// The buffers, by memory id.
+  Span<const Span<uint8_t>> buffers() const { return {buffers_.data(), buffers_.size()}; }
+
   /// Device of each buffer; empty when all are on the CPU.
   Span<const etensor::Device> planned_buffer_devices() const { return devices_; }
 
@@ -53,12 +56,18 @@ class HierarchicalAllocator final {
   bool is_zeroed() const { return zeroed_; }
   void set_zeroed(bool zeroed) { zeroed_ = zeroed; }
 
+  /// Whether loading a method leaves a buffer as it is, because it holds the state that other methods of the program
+  /// use as well. True for none by default. See Program::load_shared_state().
+  bool is_kept(uint32_t memory_id) const { return kept_ == memory_id; }
+  void set_kept(uint32_t memory_id) { kept_ = memory_id; }
+
  private:
   static constexpr size_t kMaxAllocators = 16;
   Span<uint8_t> allocator_buffers_[kMaxAllocators];
   Span<Span<uint8_t>> buffers_;
   Span<const etensor::Device> devices_;
   bool zeroed_ = false;
+  uint32_t kept_ = UINT32_MAX;
 };
 
 }  // namespace runtime

@@ -28,14 +28,17 @@ class MemoryAllocator {
 
   /**
    * @param size Bytes of the buffer.
-   * @param base_address Its start; may be null when `size` is 0. Must outlive everything that was allocated.
+   * @param base_address Its start. Null gives an allocator of 0 bytes (logged if `size` is not 0). Must outlive
+   *     everything that was allocated.
    */
   MemoryAllocator(uint32_t size, uint8_t* base_address)
       : begin_(base_address),
         end_(base_address == nullptr ? nullptr : base_address + size),
         cur_(base_address),
-        size_(size) {
-    ET_CHECK_MSG(base_address != nullptr || size == 0, "a MemoryAllocator of %" PRIu32 " bytes needs a buffer", size);
+        size_(base_address == nullptr ? 0 : size) {
+    if (base_address == nullptr && size != 0) {
+      ET_LOG(Error, "a MemoryAllocator of %" PRIu32 " bytes was given no buffer: it has 0 bytes", size);
+    }
   }
   MemoryAllocator(const MemoryAllocator&) = delete;
   MemoryAllocator& operator=(const MemoryAllocator&) = delete;

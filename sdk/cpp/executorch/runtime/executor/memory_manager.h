@@ -15,8 +15,11 @@ class MemoryManager final {
   /// @param method_allocator For everything that lives as long as the Method: values, instructions, delegates.
   /// @param planned_memory The planned buffers of the method, in the order of MethodMeta::memory_planned_buffer_size.
   ///     May be null when the method has none. Two methods share one only if they never run at the same time.
-  /// @param temp_allocator Scratch memory of kernels and delegates, reset after each instruction. Must not be
-  ///     `method_allocator`. May be null: the method then uses the platform layer (et_pal_allocate).
+  /// @param temp_allocator Scratch memory of kernels and delegates, reset after each instruction. May be null: the
+  ///     method then uses the platform layer (et_pal_allocate).
+  /// Each has memory of its own: Program::load_method() returns InvalidArgument if `temp_allocator` is
+  /// `method_allocator`, or if two of them, or two planned buffers, overlap. Memory that `method_allocator` has handed
+  /// out before may be used for the others.
   explicit MemoryManager(MemoryAllocator* method_allocator, HierarchicalAllocator* planned_memory = nullptr,
                          MemoryAllocator* temp_allocator = nullptr)
       : method_allocator_(method_allocator), planned_memory_(planned_memory), temp_allocator_(temp_allocator) {}

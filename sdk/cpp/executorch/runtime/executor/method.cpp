@@ -12,6 +12,7 @@
 #include <executorch/runtime/executor/platform_memory_allocator.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/executor/program_check.h>
+#include <executorch/runtime/executor/separate_memory.h>
 #include <executorch/runtime/executor/tensor_parser.h>
 #include <executorch/schema/program_generated.h>
 
@@ -27,6 +28,7 @@ Result<Method> Method::load(const executorch_flatbuffer::ExecutionPlan* plan, co
                             Span<const Kernel> kernel_registry) {
   ET_CHECK_OR_RETURN_ERROR(memory_manager != nullptr && memory_manager->method_allocator() != nullptr, InvalidArgument,
                            "Method '%s' needs a MemoryManager with a method allocator", plan->name()->c_str());
+  ET_CHECK_OK_OR_RETURN_ERROR(internal::check_separate_memory(*plan, *memory_manager));
   MemoryAllocator* temp_allocator = memory_manager->temp_allocator();
   const bool owns_temp_allocator = temp_allocator == nullptr;
   if (owns_temp_allocator) {

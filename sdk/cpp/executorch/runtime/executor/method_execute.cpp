@@ -8,6 +8,7 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/executor/call_kernel.h>
+#include <executorch/runtime/executor/dynamic_sizes.h>
 #include <executorch/runtime/executor/instruction.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/program.h>
@@ -249,6 +250,7 @@ Error Method::begin_execution() {
     ET_CHECK_OR_RETURN_ERROR(input_set_[i], InvalidArgument, "Input %zu of method '%s' was not set; it has %zu inputs",
                              i, plan_->name()->c_str(), inputs_size());
   }
+  ET_CHECK_OK_OR_RETURN_ERROR(internal::check_shared_sizes(*plan_, values_));
   if (has_views_) {
     // The tensors of which they were views in the last execution may no longer exist.
     for (size_t i = 0; i < num_values_; ++i) {

@@ -7,8 +7,8 @@
 
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_access.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/executor/dynamic_sizes.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/schema/program_generated.h>
@@ -42,23 +42,6 @@ bool is_same_order(Sizes sizes, DimOrder a, DimOrder b) {
     }
   }
   return true;
-}
-
-/// Whether an input may have these sizes. `exported` are those of the program, the largest ones of a dynamic shape.
-bool accepts_sizes(const Tensor& input, const Tensor& found, const flatbuffers::Vector<int32_t>* exported) {
-  switch (internal::shape_dynamism_of(input)) {
-    case executorch::aten::TensorShapeDynamism::STATIC:
-      return found.sizes().equals(input.sizes());
-    case executorch::aten::TensorShapeDynamism::DYNAMIC_UNBOUND:
-      return true;
-    default: {
-      ssize_t most = 1;
-      for (uint32_t i = 0; i < internal::size_of(exported); ++i) {
-        most *= exported->Get(i);
-      }
-      return found.numel() <= most;
-    }
-  }
 }
 
 /// Whether both have the same bits. It compares bits, because boards may lack instructions for doubles.
@@ -148,20 +131,7 @@ Error Method::set_tensor_input(const Tensor& from, size_t input_idx) {
                            "Input %zu is used in place and must be at a multiple of %zu bytes, found %p", input_idx,
                            alignment, from.const_data_ptr());
 
-  const auto* exported = serialized.sizes();
-  const bool accepted = accepts_sizes(to, from, exported);
-  if (!accepted && ET_LOG_ENABLED) {
-    const bool is_static = internal::shape_dynamism_of(to) == executorch::aten::TensorShapeDynamism::STATIC;
-    const auto found =
-        tensor_shape_to_c_string(Span<const executorch::aten::SizesType>(from.sizes().data(), from.sizes().size()));
-    const auto expected = tensor_shape_to_c_string(Span<const int32_t>(exported->data(), exported->size()));
-    ET_LOG(Error, "Input %zu must have %s %s, found %s: export with %s to give it these", input_idx,
-           is_static ? "sizes" : "at most the sizes", expected.data(), found.data(),
-           is_static ? "a dynamic shape" : "a larger upper bound");
-  }
-  if (!accepted) {
-    return Error::InvalidArgument;
-  }
+  ET_CHECK_OK_OR_RETURN_ERROR(internal::check_input_sizes(*plan_, input_idx, to, from));
   const auto order = internal::dim_order_of(to);
   ET_CHECK_OR_RETURN_ERROR(
       from.numel() == 0 || is_same_order(from.sizes(), internal::dim_order_of(from), order), InvalidArgument,

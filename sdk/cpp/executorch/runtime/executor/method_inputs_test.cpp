@@ -104,6 +104,88 @@ TEST_F(MethodInputsTest, DynamicInputsMayBeSmallerNotLarger) {
   ASSERT_EQ(method->set_input(EValue(tensor(data, {0, 2})), 0), Error::Ok);
 }
 
+class DynamicSizesTest : public MethodInputsTest {
+ protected:
+  /// Planned at this offset, as large as here.
+  static TensorSpec dynamic(uint32_t offset, std::vector<int32_t> sizes) {
+    TensorSpec spec = at(offset, std::move(sizes));
+    spec.dynamism = fb::TensorShapeDynamism::DYNAMIC_BOUND;
+    return spec;
+  }
+
+  executorch::aten::Tensor of(std::vector<int32_t> sizes) { return tensor(data_, std::move(sizes)); }
+
+ private:
+  std::vector<float> data_ = std::vector<float>(64, 1);
+};
+
+TEST_F(DynamicSizesTest, EachDimensionIsCheckedByItself) {
+  ProgramBuilder b;
+  b.inputs = {b.tensor(dynamic(0, {4, 2, 3})), b.tensor(at(128))};
+  b.dynamic_sizes = {0, 0, 1, 1, 0, 0, /**/ 0, 2, 2, 1, 0, 1};
+  auto method = load(b);
+  ASSERT_TRUE(method.ok()) << log();
+  for (const auto& sizes : {std::vector<int32_t>{1, 2, 2}, {4, 2, 3}, {3, 2, 2}}) {
+    EXPECT_EQ(method->set_input(EValue(of(sizes)), 0), Error::Ok) << log();
+  }
+  const char* const kRefused =
+      "Input 0 must have sizes (1..4, 2, 2..3), found (%s): export with a dynamic shape of other bounds to give it "
+      "these";
+  for (const auto& [sizes, text] : std::vector<std::pair<std::vector<int32_t>, const char*>>{{{5, 2, 3}, "5, 2, 3"},
+                                                                                             {{0, 2, 3}, "0, 2, 3"},
+                                                                                             {{4, 1, 3}, "4, 1, 3"},
+                                                                                             {{2, 4, 3}, "2, 4, 3"},
+                                                                                             {{4, 2, 1}, "4, 2, 1"}}) {
+    std::string line = kRefused;
+    line.replace(line.find("%s"), 2, text);
+    refuses(*method, EValue(of(sizes)), 0, line.c_str());
+  }
+}
+
+TEST_F(DynamicSizesTest, SizesThatAreDerivedFromOneNumberAreChecked) {
+  ProgramBuilder b;
+  b.inputs = {b.tensor(dynamic(0, {9}))};
+  b.dynamic_sizes = {0, 0, 1, 2, 1, 0};
+  auto method = load(b);
+  ASSERT_TRUE(method.ok()) << log();
+  EXPECT_EQ(method->set_input(EValue(of({7})), 0), Error::Ok);
+  refuses(*method, EValue(of({6})), 0,
+          "Input 0 must have sizes (1..9 of 2n+1,), found (6,): export with a dynamic shape of other bounds to give it "
+          "these");
+}
+
+TEST_F(DynamicSizesTest, SharedSizesAgreeAtEachExecution) {
+  ProgramBuilder b;
+  // n, n and 2n - 1.
+  b.inputs = {b.tensor(dynamic(0, {4, 2})), b.tensor(dynamic(64, {4})), b.tensor(dynamic(128, {7}))};
+  b.dynamic_sizes = {0, 0, 1, 1, 0, 0, /**/ 1, 0, 1, 1, 0, 0, /**/ 2, 0, 1, 2, -1, 0};
+  auto method = load(b);
+  ASSERT_TRUE(method.ok()) << log();
+  const auto run = [&](int32_t first, int32_t second, int32_t third) {
+    EXPECT_EQ(set_inputs(*method, {EValue(of({first, 2})), EValue(of({second})), EValue(of({third}))}), Error::Ok);
+    logged.clear();
+    return method->execute();
+  };
+  EXPECT_EQ(run(4, 4, 7), Error::Ok);
+  EXPECT_EQ(run(1, 1, 1), Error::Ok);
+  EXPECT_EQ(run(3, 2, 5), Error::InvalidArgument);
+  EXPECT_THAT(logged,
+              ElementsAre("Input 1 must have size 3 in dimension 0, because input 0 has 3 in dimension 0 and the model "
+                          "was exported with one dynamic size for both; found 2"));
+  EXPECT_EQ(method->step(), Error::InvalidArgument) << "every way to execute checks";
+  EXPECT_EQ(run(3, 3, 7), Error::InvalidArgument);
+  EXPECT_THAT(logged,
+              ElementsAre("Input 2 must have size 5 in dimension 0, because input 0 has 3 in dimension 0 and the model "
+                          "was exported with one dynamic size for both; found 7"));
+  EXPECT_EQ(run(3, 3, 5), Error::Ok) << "an error changes nothing";
+  // An application that replaces the value itself is not checked, and does no harm.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  method->mutable_input(1) = EValue(int64_t{1});
+#pragma GCC diagnostic pop
+  EXPECT_EQ(method->execute(), Error::Ok);
+}
+
 TEST_F(MethodInputsTest, OpenScalarsAcceptAnyScalar) {
   ProgramBuilder b;
   const int32_t n = b.null();

@@ -163,6 +163,11 @@ Result<int64_t> MethodMeta::memory_planned_buffer_size(size_t index) const {
   return plan_->non_const_buffer_sizes()->Get(static_cast<uint32_t>(index + 1));
 }
 
+std::optional<size_t> MethodMeta::shared_planned_buffer() const {
+  const uint32_t id = plan_->shared_buffer();
+  return id == 0 ? std::nullopt : std::optional<size_t>(id - 1);
+}
+
 Result<etensor::Device> MethodMeta::memory_planned_buffer_device(size_t index) const {
   ET_CHECK_OR_RETURN_ERROR(index < num_memory_planned_buffers(), InvalidArgument,
                            "The device of planned buffer %zu of method '%s' was asked for, there are %zu", index,
@@ -177,8 +182,7 @@ Result<etensor::Device> MethodMeta::memory_planned_buffer_device(size_t index) c
 }
 
 bool MethodMeta::uses_backend(const char* backend_name) const {
-  ET_CHECK_MSG(backend_name != nullptr, "The name of the backend is null");
-  for (uint32_t i = 0; i < size_of(plan_->delegates()); ++i) {
+  for (uint32_t i = 0; backend_name != nullptr && i < size_of(plan_->delegates()); ++i) {
     if (internal::same_text(plan_->delegates()->Get(i)->id()->c_str(), backend_name)) {
       return true;
     }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
@@ -100,10 +101,14 @@ class MethodMeta final {
   /// Bytes of planned buffer `index`.
   Result<int64_t> memory_planned_buffer_size(size_t index) const;
 
+  /// The planned buffer with the state that all methods of the program share; empty if they share none. It has the same
+  /// index and size in each method that has one. See Program::load_shared_state().
+  std::optional<size_t> shared_planned_buffer() const;
+
   /// The device that planned buffer `index` must be on.
   Result<etensor::Device> memory_planned_buffer_device(size_t index) const;
 
-  /// Whether a part of the method runs on the backend of that name.
+  /// Whether a part of the method runs on the backend of that name; false for null.
   bool uses_backend(const char* backend_name) const;
 
   /// The number of distinct backends of the method.

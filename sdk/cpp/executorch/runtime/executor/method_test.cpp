@@ -317,6 +317,7 @@ TEST_F(MethodTest, MetadataSaysWhatTheMethodNeeds) {
   EXPECT_EQ(meta->memory_planned_buffer_size(1).error(), Error::InvalidArgument);
   EXPECT_TRUE(meta->uses_backend("Missing"));
   EXPECT_FALSE(meta->uses_backend("Other"));
+  EXPECT_FALSE(meta->uses_backend(nullptr));
   EXPECT_EQ(meta->num_backends(), 1u);
   EXPECT_STREQ(*meta->get_backend_name(0), "Missing");
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/runtime/core/checked_size.h>
+#include <executorch/runtime/executor/dynamic_sizes.h>
 #include <executorch/runtime/executor/program_check.h>
 #include <executorch/runtime/executor/program_validation.h>
 #include <executorch/runtime/executor/seen_tables.h>
@@ -36,6 +37,7 @@ class PlanValidator final {
     }
     ET_CHECK_OK_OR_RETURN_ERROR(validate_indices(plan_.inputs(), "input"));
     ET_CHECK_OK_OR_RETURN_ERROR(validate_indices(plan_.outputs(), "output"));
+    ET_CHECK_OK_OR_RETURN_ERROR(validate_dynamic_sizes(plan_));
     ET_CHECK_OK_OR_RETURN_ERROR(validate_operators());
     const auto* chains = plan_.chains();
     ET_CHECK_PROGRAM(size_of(chains) > 0, "Method '%s' has no chain of instructions", name_);

@@ -102,6 +102,16 @@ class Program final {
                              const LoadBackendOptionsMap* backend_options = nullptr,
                              Span<const Kernel> kernel_registry = {}) const;
 
+  /// Writes the initial values of the state that methods share (MethodMeta::shared_planned_buffer) into that buffer of
+  /// `planned_memory`, and marks it as kept, so that load_method() does not write them again. For another method, pass
+  /// an allocator with the same memory in this place, and call HierarchicalAllocator::set_kept(). Without shared state,
+  /// or if the buffer is kept already, nothing is done.
+  /// @param named_data_map As for load_method().
+  /// Errors: InvalidArgument when the buffer is absent; MemoryAllocationFailed when it is too small; those of
+  /// load_method() for a program or data that does not fit.
+  ET_NODISCARD Error load_shared_state(HierarchicalAllocator* planned_memory,
+                                       const NamedDataMap* named_data_map = nullptr) const;
+
   /// Metadata of a method, without loading it. Errors: InvalidArgument if there is no such method.
   Result<MethodMeta> method_meta(const char* method_name) const;
 

@@ -105,6 +105,32 @@ Error validate_planned_buffers(const executorch_flatbuffer::ExecutionPlan& plan)
   return Error::Ok;
 }
 
+/// The buffer of shared state is the same one in all methods, in memory of the CPU. `*first` is the first method that
+/// has one.
+ET_NOINLINE Error validate_shared_buffer(const executorch_flatbuffer::ExecutionPlan& plan,
+                                         const executorch_flatbuffer::ExecutionPlan** first) {
+  const uint32_t id = plan.shared_buffer();
+  if (id == 0) {
+    return Error::Ok;
+  }
+  const char* name = plan.name()->c_str();
+  const auto* sizes = plan.non_const_buffer_sizes();
+  ET_CHECK_PROGRAM(id < size_of(sizes), "Method '%s' shares planned buffer %" PRIu32 " of %" PRIu32, name, id,
+                   size_of(sizes));
+  *first = *first == nullptr ? &plan : *first;
+  ET_CHECK_PROGRAM((*first)->shared_buffer() == id && (*first)->non_const_buffer_sizes()->Get(id) == sizes->Get(id),
+                   "Methods '%s' and '%s' share planned buffers of different numbers or sizes",
+                   (*first)->name()->c_str(), name);
+  for (uint32_t i = 0; i < size_of(plan.non_const_buffer_device()); ++i) {
+    const auto* device = plan.non_const_buffer_device()->Get(i);
+    ET_CHECK_PROGRAM(static_cast<uint32_t>(device->buffer_idx()) != id ||
+                         device->device_type() == executorch_flatbuffer::DeviceType::CPU,
+                     "Method '%s' shares planned buffer %" PRIu32 ", which is on device %d", name, id,
+                     static_cast<int>(device->device_type()));
+  }
+  return Error::Ok;
+}
+
 ET_NOINLINE Error validate_delegates(const executorch_flatbuffer::Program& program,
                                      const executorch_flatbuffer::ExecutionPlan& plan) {
   const char* name = plan.name()->c_str();
@@ -163,8 +189,10 @@ Error validate_parts(const executorch_flatbuffer::Program& program, uint64_t seg
   }
   ET_CHECK_OK_OR_RETURN_ERROR(validate_named_data(program));
   ET_CHECK_OK_OR_RETURN_ERROR(validate_method_names(program));
+  const executorch_flatbuffer::ExecutionPlan* sharing = nullptr;
   for (const auto* plan : *program.execution_plan()) {
     ET_CHECK_OK_OR_RETURN_ERROR(validate_planned_buffers(*plan));
+    ET_CHECK_OK_OR_RETURN_ERROR(validate_shared_buffer(*plan, &sharing));
     ET_CHECK_OK_OR_RETURN_ERROR(validate_delegates(program, *plan));
   }
   return Error::Ok;

@@ -341,4 +341,56 @@ TEST_F(ProgramValidationTest, MinimalVerificationRefusesOffsetsOutOfTheFile) {
   }
 }
 
+TEST_F(ProgramValidationTest, DynamicSizesAreOfDimensionsOfInputs) {
+  const auto with = [&](const std::vector<int32_t>& numbers) {
+    return load([&](ProgramBuilder& b) {
+      TensorSpec spec{{4, 2}};
+      spec.dynamism = fb::TensorShapeDynamism::DYNAMIC_BOUND;
+      b.inputs = {b.tensor(spec), b.integer(1)};
+      b.dynamic_sizes = numbers;
+    });
+  };
+  EXPECT_EQ(with({}), Error::Ok);
+  EXPECT_EQ(with({0, 0, 1, 1, 0, 0}), Error::Ok);
+  EXPECT_EQ(with({0, 0, 0, 1 << 30, -(1 << 30), 0, 0, 1, 9, 1, 1 << 30, 0}), Error::Ok);
+  const std::vector<std::vector<int32_t>> damaged = {
+      {0, 0, 1, 1, 0},                               // not six numbers
+      {1, 0, 1, 1, 0, 0},                            // no tensor
+      {2, 0, 1, 1, 0, 0},                            // no input
+      {-1, 0, 1, 1, 0, 0},                           //
+      {0, 2, 1, 1, 0, 0},                            // no dimension
+      {0, -1, 1, 1, 0, 0},                           //
+      {0, 0, -1, 1, 0, 0},                           // a negative size
+      {0, 0, 1, 0, 0, 0},                            // a factor that cannot be divided by
+      {0, 0, 1, -1, 0, 0},                           //
+      {0, 0, 1, (1 << 30) + 1, 0, 0},                // products that overflow
+      {0, 0, 1, 1, (1 << 30) + 1, 0},                //
+      {0, 0, 1, 1, INT32_MIN, 0},                    //
+      {0, 0, 1, 1, 0, 1},                            // a later entry
+      {0, 0, 1, 1, 0, -1},                           //
+      {0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0},          // twice
+      {0, 1, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0},          // out of order
+      {0, 0, 1, 1, 0, 0, INT32_MAX, 0, 1, 1, 0, 0},  //
+  };
+  for (size_t i = 0; i < damaged.size(); ++i) {
+    EXPECT_EQ(with(damaged[i]), Error::InvalidProgram) << "case " << i;
+  }
+}
+
+TEST_F(ProgramValidationTest, SharedStateIsInAPlannedBufferOnTheCpu) {
+  const auto with = [&](uint32_t id, fb::DeviceType device) {
+    return load([&](ProgramBuilder& b) {
+      b.planned_sizes = {0, 256};
+      b.planned_devices = {{1, device}};
+      b.shared_buffer = id;
+      b.names = {"forward", "again"};
+    });
+  };
+  EXPECT_EQ(with(0, fb::DeviceType::CPU), Error::Ok);
+  EXPECT_EQ(with(1, fb::DeviceType::CPU), Error::Ok);
+  EXPECT_EQ(with(2, fb::DeviceType::CPU), Error::InvalidProgram);
+  EXPECT_EQ(with(UINT32_MAX, fb::DeviceType::CPU), Error::InvalidProgram);
+  EXPECT_EQ(with(1, fb::DeviceType::CUDA), Error::InvalidProgram);
+}
+
 }  // namespace

@@ -129,6 +129,9 @@ Result<void*> getTensorDataPtr(const executorch_flatbuffer::Tensor* s_tensor, co
             !(is_mutable_buffer || s_tensor->data_buffer_idx() > 0),
         NotSupported, "The mutable buffer '%s' is in memory of device type %d, which cannot be initialized",
         is_mutable_buffer ? extra->fully_qualified_name()->c_str() : "", static_cast<int>(extra->device_type()));
+    if (allocator->is_kept(allocation->memory_id() - 1)) {
+      return data;
+    }
     if (is_external(*s_tensor)) {
       ET_CHECK_OK_OR_RETURN_ERROR(check_external_tensor(*s_tensor, named_data_map));
       ET_CHECK_OK_OR_RETURN_ERROR(

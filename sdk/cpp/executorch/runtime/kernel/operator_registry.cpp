@@ -282,6 +282,12 @@ void provide_prim_ops() {
   (void)::executorch::runtime::prim_ops::register_prim_ops();
 }
 
+Error check_name(const char* name) {
+  ET_CHECK_OR_RETURN_ERROR(name != nullptr, InvalidArgument,
+                           "expected the name of an operator, such as aten::add.out, found a null pointer");
+  return Error::Ok;
+}
+
 }  // namespace
 
 Span<const Kernel> get_registered_kernels() {
@@ -291,16 +297,18 @@ Span<const Kernel> get_registered_kernels() {
 
 bool registry_has_op_function(const char* name, Span<const TensorMeta> meta_list) {
   provide_prim_ops();
-  return internal::find_kernel(name, meta_list) != nullptr;
+  return name != nullptr && internal::find_kernel(name, meta_list) != nullptr;
 }
 
 Result<OpFunction> get_op_function_from_registry(const char* name, Span<const TensorMeta> meta_list) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_name(name));
   provide_prim_ops();
   return found_or_missing(internal::find_kernel(name, meta_list), name, meta_list);
 }
 
 Result<OpFunction> get_op_function_from_registry(const char* name, Span<const TensorMeta> meta_list,
                                                  Span<const Kernel> kernel_list) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_name(name));
   return found_or_missing(internal::find_kernel(name, meta_list, kernel_list), name, meta_list);
 }
 

@@ -119,7 +119,7 @@ void log_tensor_meta(Span<const TensorMeta> meta_list);
 
 namespace ET_RUNTIME_NAMESPACE {
 
-/// True when the operator has a kernel for these tensors, or a fallback. Does not log.
+/// True when the operator has a kernel for these tensors, or a fallback; false for a null name. Does not log.
 bool registry_has_op_function(const char* name, Span<const TensorMeta> meta_list = {});
 
 /**
@@ -128,6 +128,7 @@ bool registry_has_op_function(const char* name, Span<const TensorMeta> meta_list
  * @param name Name and overload, for example "aten::add.out".
  * @param meta_list Dtype and dim order of each tensor argument; empty finds fallbacks only.
  * @retval Error::OperatorMissing (logged) there is none.
+ * @retval Error::InvalidArgument (logged) the name is null.
  */
 ::executorch::runtime::Result<OpFunction> get_op_function_from_registry(const char* name,
                                                                         Span<const TensorMeta> meta_list = {});

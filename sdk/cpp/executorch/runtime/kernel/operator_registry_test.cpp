@@ -242,3 +242,8 @@ TEST(ParallelForTest, CoversTheRangeOnce) {
   EXPECT_FALSE(executorch::extension::parallel_for(0, 4, 0, must_not_run));
   EXPECT_EQ(executorch::extension::get_thread_num(), 0);
 }
+TEST(OperatorRegistryTest, NullIsTheNameOfNoOperator) {
+  EXPECT_FALSE(registry_has_op_function(nullptr));
+  EXPECT_EQ(get_op_function_from_registry(nullptr).error(), Error::InvalidArgument);
+  EXPECT_EQ(get_op_function_from_registry(nullptr, {}, {}).error(), Error::InvalidArgument);
+}

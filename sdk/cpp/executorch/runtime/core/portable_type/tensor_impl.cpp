@@ -5,6 +5,7 @@
 
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/portable_type/tensor_impl.h>
 
 namespace executorch {
@@ -12,7 +13,9 @@ namespace runtime {
 namespace etensor {
 
 Result<ssize_t> safe_numel(const TensorImpl::SizesType* sizes, ssize_t dim) {
-  ET_CHECK_OR_RETURN_ERROR(dim >= 0, InvalidArgument, "expected a rank of 0 or more, found %" ET_PRIssize_t, dim);
+  ET_CHECK_OR_RETURN_ERROR(dim >= 0 && dim <= static_cast<ssize_t>(kTensorDimensionLimit), InvalidArgument,
+                           "expected a rank of 0 to %" ET_PRIsize_t ", found %" ET_PRIssize_t, kTensorDimensionLimit,
+                           dim);
   ET_CHECK_OR_RETURN_ERROR(dim == 0 || sizes != nullptr, InvalidArgument,
                            "expected %" ET_PRIssize_t " sizes, found a null pointer", dim);
   ssize_t numel = 1;

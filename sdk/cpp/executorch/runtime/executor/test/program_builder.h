@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -154,6 +155,10 @@ class ProgramBuilder {
   /// Inline constants from index 1 on; index 0 is reserved.
   std::vector<std::vector<uint8_t>> constants;
   std::vector<std::string> names = {"forward"};
+  /// Six numbers an entry, see program.fbs.
+  std::optional<std::vector<int32_t>> dynamic_sizes;
+  /// The memory_id of the state that methods share.
+  uint32_t shared_buffer = 0;
   /// Inline data of delegates.
   std::vector<std::vector<uint8_t>> payloads;
   /// Data after the flatbuffer, each at a multiple of 16 bytes. If there is any, the file gets an extended header.
@@ -182,11 +187,15 @@ class ProgramBuilder {
     const auto all_devices = builder_.CreateVector(devices);
     const auto input_indices = builder_.CreateVector(inputs);
     const auto output_indices = builder_.CreateVector(outputs);
+    flatbuffers::Offset<flatbuffers::Vector<int32_t>> dynamic;
+    if (dynamic_sizes.has_value()) {
+      dynamic = builder_.CreateVector(*dynamic_sizes);
+    }
     std::vector<flatbuffers::Offset<fb::ExecutionPlan>> plans;
     for (const auto& name : names) {
       const auto text = builder_.CreateString(name);
       plans.push_back(fb::CreateExecutionPlan(builder_, text, 0, values, input_indices, output_indices, chains,
-                                              operators, delegates, planned, all_devices));
+                                              operators, delegates, planned, all_devices, dynamic, shared_buffer));
     }
     std::vector<flatbuffers::Offset<fb::Buffer>> buffers;
     if (!constants.empty()) {
