@@ -125,13 +125,12 @@ def _diff(first: Path, second: Path, as_json: bool) -> int:
 
 def _dump(options: argparse.Namespace) -> dict[str, Any]:
     """Writes and prints what the options request. Returns the facts for `--json`."""
+    from sdk.devtools.etrecord import parse_etrecord
     from sdk.devtools.inspector import TimeScale
     from sdk.inspect import _facts, _records
 
     path = existing(options.etdump)
-    record = (
-        None if options.etrecord is None else _facts.read(existing(options.etrecord), "etrecord", _records.read_record)
-    )
+    record = None if options.etrecord is None else _facts.read(existing(options.etrecord), "etrecord", parse_etrecord)
     scale = TimeScale(options.source_time_scale)
     inspector = _facts.read(path, "etdump", lambda dump: _records.inspector_of(dump, record, scale))
     if options.trace is not None:

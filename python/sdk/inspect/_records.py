@@ -6,21 +6,16 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from torch.export import ExportedProgram
 
-from sdk.command import CommandError
 from sdk.devtools.etrecord import ETRecord, parse_etrecord
 from sdk.devtools.inspector import Inspector, TimeScale
 from sdk.devtools.inspector._matching import graphs_of, op_type, programs_of
 from sdk.devtools.source_lines import source_line
 
 Facts = dict[str, Any]
-
-_UNPACKED = 64
-"""The largest ratio of an ETRecord's unpacked size to its own size. Its members are stored or, by other tools,
-deflated."""
 
 
 def dump(path: Path, etrecord: ETRecord | None = None, scale: TimeScale = TimeScale.NS) -> Facts:
@@ -63,8 +58,8 @@ def dump_facts(inspector: Inspector) -> Facts:
 
 
 def record(path: Path) -> Facts:
-    """Facts of an ETRecord. Raises CommandError and RuntimeError if it is damaged."""
-    read = read_record(path)
+    """Facts of an ETRecord. Raises RuntimeError if it is damaged."""
+    read = parse_etrecord(path)
     with ZipFile(path) as file:
         sections = [{"name": i.filename, "offset": i.header_offset, "bytes": i.file_size} for i in file.infolist()]
     programs = {"exported_program": read.exported_program}
@@ -85,21 +80,6 @@ def record(path: Path) -> Facts:
         "has_representative_inputs": read._representative_inputs is not None,
         "has_reference_outputs": read._reference_outputs is not None,
     }
-
-
-def read_record(path: Path) -> ETRecord:
-    """Opens an ETRecord unless its unpacked size would be too large. Raises CommandError and RuntimeError."""
-    try:
-        with ZipFile(path) as file:
-            unpacked = sum(info.file_size for info in file.infolist())
-    except (BadZipFile, ValueError, NotImplementedError, EOFError, OSError) as error:
-        raise CommandError(f"`{path}`: expected an ETRecord, found a ZIP file that is damaged: {error}") from error
-    if unpacked > _UNPACKED * path.stat().st_size:
-        raise CommandError(
-            f"`{path}`: expected an ETRecord, found a ZIP file of {path.stat().st_size} bytes that unpacks to "
-            f"{unpacked}: it was not written by an exporter"
-        )
-    return parse_etrecord(path)
 
 
 def _program(name: str, program: ExportedProgram) -> Facts:

@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import json
+import keyword
 import re
-from collections import namedtuple
+import sys
+from collections import defaultdict, namedtuple
+from enum import Enum
+from typing import Any
 
 from torch.utils import _pytree as pytree
 
@@ -50,13 +55,92 @@ def decode_tree(text: str) -> pytree.TreeSpec:
     """
     try:
         if text.startswith("["):
-            return pytree.treespec_loads(text)
+            return pytree.treespec_loads(check_tree(text))
         spec, rest = _read_compact(text)
     except Exception as error:  # torch's reader fails in many ways on text that is no tree
         raise ValueError(f"{text[:80]!r} is not the structure of a program's inputs or outputs: {error}") from error
     if rest:
         raise ValueError(f"{text[:80]!r} is not the structure of a program's inputs or outputs: {rest[:20]!r} is left")
     return spec
+
+
+_DEEPEST = 100
+_FACTORIES = frozenset(("list", "dict", "int", "float", "str", "bool", "set", "tuple"))
+
+
+def check_tree(text: str) -> str:
+    """`text`, if it is a tree in PyTorch's JSON form that PyTorch can read without running what the text names: its
+    reader imports the module of an enumeration and of what fills a defaultdict. Raises ValueError otherwise."""
+    try:
+        version, root = json.loads(text)
+        if version != 1:
+            raise ValueError(f"its version is {version!r}, expected 1")
+        _check_node(root, 0)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{text[:80]!r} is not the structure of inputs or outputs: {error}") from error
+    return text
+
+
+def _check_node(node: dict[str, Any], depth: int) -> None:
+    if depth > _DEEPEST:
+        raise ValueError(f"it nests more than {_DEEPEST} deep")
+    kind, context = node["type"], node["context"]
+    for child in node["children_spec"]:
+        _check_node(child, depth + 1)
+    if kind is None:
+        if context is not None or node["children_spec"]:
+            raise ValueError("a leaf has children")
+        return
+    if type(kind) is not str or kind not in pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE:
+        raise ValueError(f"{kind!r} is no container that is registered here; import what registers it")
+    container = pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE[kind]
+    if container is defaultdict:
+        module, name = context["default_factory_module"], context["default_factory_name"]
+        if module != "builtins" or name not in _FACTORIES:
+            raise ValueError(f"a defaultdict is filled by {module!r}, {name!r}")
+        context = context["dict_context"]
+    elif pytree.SUPPORTED_SERIALIZED_TYPES[container].from_dumpable_context is None:
+        context = json.loads(context)
+    _check_context(context, 0)
+
+
+def _check_context(context: Any, depth: int) -> None:
+    """Checks the keys of dicts, and whatever else the context of a container is made of."""
+    if depth > _DEEPEST:
+        raise ValueError(f"it nests more than {_DEEPEST} deep")
+    if isinstance(context, str):
+        # A key is a part of the Python source that torch makes of a program.
+        if not context.isprintable() or any(sign in context for sign in "\"'\\{}"):
+            raise ValueError(f"the key {context[:80]!r} has quotes, backslashes, braces or control characters")
+    elif isinstance(context, list):
+        for item in context:
+            _check_context(item, depth + 1)
+    elif isinstance(context, dict):
+        if "__enum__" in context:
+            _check_enumeration(context)
+        for key, item in context.items():
+            _check_context(key, depth + 1)
+            _check_context(item, depth + 1)
+
+
+def _check_enumeration(context: dict[str, Any]) -> None:
+    module, _, name = context["fqn"].partition(":")
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not (isinstance(found, type) and issubclass(found, Enum) and context["name"] in found.__members__):
+        raise ValueError(f"{context['fqn'][:80]!r} is no enumeration of a module that is imported")
+
+
+def check_keyword_names(text: str) -> None:
+    """Raises ValueError unless the keyword arguments in the structure of inputs, as `check_tree` returns it, have names
+    that Python has for arguments."""
+    _, root = json.loads(text)
+    children = root["children_spec"]
+    if root["type"] == "builtins.tuple" and len(children) == 2 and children[1]["type"] == "builtins.dict":
+        for name in json.loads(children[1]["context"]):
+            if not (isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name)):
+                raise ValueError(f"{str(name)[:80]!r} is not the name of an argument")
 
 
 _COMPACT = re.compile(r"([TLD])(\d+)((?:#\d+)*)\(")

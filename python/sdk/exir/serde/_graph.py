@@ -24,7 +24,7 @@ import sdk.exir.operator.prim_ops  # noqa: F401  (registers the operators)
 from sdk.exir.delegate import executorch_call_delegate, is_lowered_module
 from sdk.exir.dialects.backend._ops import BackendOpOverload
 from sdk.exir.dialects.edge._ops import EdgeOpOverload, to_edge_op
-from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.serde._targets import registered
 
 _PREFIXES = {
     "#edge:": "executorch.exir.dialects.edge.ops.",
@@ -54,7 +54,7 @@ class _EdgeOps(torch_serde.ExtensionHandler):
 
     @classmethod
     def from_op_name(cls, name: str) -> EdgeOpOverload:
-        return to_edge_op(_find(name))
+        return to_edge_op(registered(name))
 
     @classmethod
     def op_schema(cls, op: EdgeOpOverload) -> torch.FunctionSchema:
@@ -70,21 +70,7 @@ class _BackendOps(_EdgeOps):
 
     @classmethod
     def from_op_name(cls, name: str) -> EdgeOpOverload:
-        return BackendOpOverload.from_op(_find(name))
-
-
-def _find(name: str) -> torch._ops.OpOverload:
-    """The operator `namespace.name.overload`."""
-    found: Any = torch.ops
-    if name.count(".") == 2:
-        for part in name.split("."):
-            found = getattr(found, part, None)
-    if not isinstance(found, torch._ops.OpOverload):
-        raise ExportError(
-            ExportErrorType.MISSING_PROPERTY,
-            f"the program calls {name!r}, which is not registered here; import what registers it and read again",
-        )
-    return found
+        return BackendOpOverload.from_op(registered(name))
 
 
 torch_serde.register_extension(EdgeOpOverload, _EdgeOps)

@@ -16,25 +16,23 @@ import torch
 from torch._export.serde import schema
 from torch._export.serde import serialize as torch_serde
 from torch._export.serde.serialize import SerializedArtifact
-from torch._export.verifier import Verifier, load_verifier
 from torch.export import ExportedProgram
 
 from sdk.exir._serialize._cord import Cord
 from sdk.exir._serialize._files import write_atomically
-from sdk.exir._serialize._named_data_store import NamedDataStoreOutput
-from sdk.exir._serialize._tensor_data import Data
-from sdk.exir._serialize.data_serializer import DataEntry
+from sdk.exir._serialize._untrusted import read_json
 from sdk.exir.backend.compile_spec_schema import CompileSpec
-from sdk.exir.capture._config import EdgeCompileConfig
 from sdk.exir.error import ExportError, ExportErrorType
-from sdk.exir.lowered_backend_module import LoweredBackendModule
-from sdk.exir.scalar_type import ScalarType
 from sdk.exir.serde import _graph
-from sdk.exir.tensor_layout import TensorLayout
-from sdk.exir.verification.verifier import EXIREdgeDialectVerifier
-
-SCHEMA_VERSION = (5, 4)
-"""The version that ExecuTorch 1.4 reads."""
+from sdk.exir.serde._pt2 import Archive
+from sdk.exir.serde._read import (
+    MEMORY_PADDING,
+    SCHEMA_VERSION,
+    from_dict,
+    read_inputs,
+    read_weights,
+    reading,
+)
 
 
 def serialize(exported_program: ExportedProgram, opset_version: dict[str, int] | None = None) -> SerializedArtifact:
@@ -50,18 +48,16 @@ def serialize(exported_program: ExportedProgram, opset_version: dict[str, int] |
 
 
 def deserialize(artifact: SerializedArtifact) -> ExportedProgram:
-    """The program of `serialize`, or of the original's. Runs no code of the file: weights and inputs are loaded as
-    tensors and plain values only. Raises ExportError if the data is not a program."""
-    try:
-        program = json.loads(artifact.exported_program)
-        return _from_dict(program, artifact.state_dict, artifact.constants, artifact.example_inputs)
-    except ExportError:
-        raise
-    except Exception as error:  # torch's reader asserts, and fails in many ways, on data that is no program
-        raise ExportError(
-            ExportErrorType.INVALID_INPUT_TYPE,
-            f"the data is not a serialised program, or is damaged: {type(error).__name__}: {str(error)[:300]}",
-        ) from error
+    """The program of `serialize`, or of the original's. Runs no code of the file: the graph is checked before torch's
+    reader gets it, and weights and inputs are tensors and plain values. Raises ExportError if the data is not a
+    program."""
+    with reading():
+        return from_dict(
+            read_json(artifact.exported_program),
+            read_weights(artifact.state_dict, "weights"),
+            read_weights(artifact.constants, "constants"),
+            read_inputs(artifact.example_inputs),
+        )
 
 
 def _to_dict(
@@ -81,52 +77,6 @@ def _to_dict(
     )
     _graph.to_file(result, SCHEMA_VERSION)
     return result, {**serializer.custom_objs, **program.constants}
-
-
-def _from_dict(program: dict[str, Any], state: bytes, constants: bytes, inputs: bytes) -> ExportedProgram:
-    major = program["schema_version"]["major"]
-    if major not in (SCHEMA_VERSION[0], schema.SCHEMA_VERSION[0]):
-        raise ExportError(
-            ExportErrorType.NOT_SUPPORTED,
-            f"the program has schema version {major}, this version reads {SCHEMA_VERSION[0]} and "
-            f"{schema.SCHEMA_VERSION[0]}; export the model again",
-        )
-    _graph.from_file(program)
-    data = torch_serde._dict_to_dataclass(schema.ExportedProgram, program)
-    ranges = {
-        name: torch_serde.symbolic_shapes.ValueRanges(
-            torch_serde._int_to_sympy_int(r.min_val, -torch_serde.int_oo),
-            torch_serde._int_to_sympy_int(r.max_val, torch_serde.int_oo),
-        )
-        for name, r in data.range_constraints.items()
-    }
-    read = torch_serde.GraphModuleDeserializer().deserialize(
-        data.graph_module, _tensors(state), _tensors(constants), _tensors(inputs) if inputs else None, ranges
-    )
-    _graph.restore(read.graph_module, _text_to_lowered)
-    return ExportedProgram(
-        root=read.graph_module,
-        graph=read.graph_module.graph,
-        graph_signature=read.signature,
-        state_dict=read.state_dict,
-        range_constraints={read.names_to_symbols[n]: r for n, r in ranges.items() if n in read.names_to_symbols},
-        module_call_graph=read.module_call_graph,
-        example_inputs=read.example_inputs,
-        constants=read.constants,
-        verifiers=[_verifier(dialect) for dialect in data.verifiers],
-    )
-
-
-def _tensors(data: bytes) -> Any:
-    """What `torch.save` wrote; never unpickles anything that could run code."""
-    return torch.load(io.BytesIO(data), weights_only=True) if data else {}
-
-
-def _verifier(dialect: str) -> type[Verifier]:
-    if dialect != "EDGE":
-        return load_verifier(dialect)
-    # A record is read to be looked at; whether its operators are in the core set was checked when it was made.
-    return EXIREdgeDialectVerifier(EdgeCompileConfig(_check_ir_validity=False), class_only=True)
 
 
 def _lowered_to_text(lowered: torch.nn.Module) -> str:
@@ -153,48 +103,8 @@ def _lowered_to_text(lowered: torch.nn.Module) -> str:
     )
 
 
-_MEMORY_PADDING = "sdk.memory_padding"
-"""The key of the CompileSpec that keeps `memory_padding` in a file: the original refuses fields it does not know."""
-
-
 def _padding_to_specs(padding: int) -> list[CompileSpec]:
-    return [CompileSpec(_MEMORY_PADDING, str(padding).encode())] if padding else []
-
-
-def _text_to_lowered(text: str) -> LoweredBackendModule:
-    data = json.loads(text)
-    specs = [CompileSpec(c["key"], _graph.decode(c["value"])) for c in data["compile_specs"]]
-    lowered = LoweredBackendModule(
-        _from_dict(
-            data["original_module"],
-            _graph.decode(data["original_state_dict"]),
-            _graph.decode(data["original_constants"]),
-            b"",
-        ),
-        data["backend_id"],
-        _graph.decode(data["processed_bytes"]),
-        [spec for spec in specs if spec.key != _MEMORY_PADDING],
-        _named_data(json.loads(data["named_data_store"])) if data.get("named_data_store") else None,
-    )
-    for spec in specs:
-        if spec.key == _MEMORY_PADDING:
-            lowered.meta["memory_padding"] = int(spec.value)
-    return lowered
-
-
-def _named_data(data: dict[str, Any]) -> Any:
-    def entries(by_key: dict[str, Any]) -> dict[str, DataEntry]:
-        made = {}
-        for key, entry in by_key.items():
-            layout = entry["tensor_layout"]
-            if layout is not None:
-                layout = TensorLayout(ScalarType(layout["scalar_type"]), layout["sizes"], layout["dim_order"])
-            made[key] = DataEntry(entry["buffer_index"], entry["alignment"], layout)
-        return made
-
-    buffers: list[Data] = [_graph.decode(buffer) for buffer in data["buffers"]]
-    external = {file: entries(by_key) for file, by_key in data["external_data"].items()}
-    return NamedDataStoreOutput(buffers, entries(data["pte_data"]), external)
+    return [CompileSpec(MEMORY_PADDING, str(padding).encode())] if padding else []
 
 
 _PARTS = {
@@ -235,36 +145,31 @@ def save(
 
 
 def load(f: str | os.PathLike[str] | io.BytesIO, *, extra_files: dict[str, Any] | None = None) -> ExportedProgram:
-    """Reads a `.pt2` file of `save` or of `torch.export.save`. The values of `extra_files` are filled in: text for
-    what is in the file. Raises ExportError for an archive whose program is damaged."""
-    data = f if isinstance(f, (str, os.PathLike)) else io.BytesIO(f.read())
-    if not _has_edge_archive(data):
-        return torch.export.load(data, extra_files=extra_files)
-    with zipfile.ZipFile(data) as file:
-        names = set(file.namelist())
-        if missing := [name for name in _PARTS if name not in names]:
+    """Reads a `.pt2` file of `save` or of `torch.export.save`, without running anything of it. The values of
+    `extra_files` are filled in: text for what is in the file. Raises ExportError for a file that is damaged, or has
+    what cannot be read so: objects that are no tensors, or operators that are not registered."""
+    archive = Archive(f if isinstance(f, (str, os.PathLike)) else io.BytesIO(f.read()))
+    members = archive.members
+    if next(iter(_PARTS)) in members:
+        if missing := [name for name in _PARTS if name not in members]:
             raise ExportError(
                 ExportErrorType.INVALID_INPUT_TYPE,
                 f"the archive of a program is damaged: it has no {', '.join(missing)}; save the program again",
             )
-        artifact = SerializedArtifact(**{field: file.read(name) for name, field in _PARTS.items()})
-        for name in extra_files or {}:
-            if _EXTRA + name in names:
-                assert extra_files is not None
-                extra_files[name] = file.read(_EXTRA + name).decode()
-    return deserialize(artifact)
-
-
-def _has_edge_archive(data: str | os.PathLike[str] | io.BytesIO) -> bool:
-    """Whether a file is an archive of `save` and not one of torch; `data` is left at its start."""
-    if not zipfile.is_zipfile(data):
-        found = False
+        program = deserialize(SerializedArtifact(**{field: members[name] for name, field in _PARTS.items()}))
+        texts = {n: members[_EXTRA + n].decode() for n in extra_files or {} if _EXTRA + n in members}
     else:
-        with zipfile.ZipFile(data) as file:
-            found = next(iter(_PARTS)) in file.namelist()
-    if isinstance(data, io.BytesIO):
-        data.seek(0)
-    return found
+        programs, texts = archive.programs(), archive.extra_files()
+        if "model" not in programs:
+            raise ExportError(
+                ExportErrorType.INVALID_INPUT_TYPE,
+                f"the archive has {'the programs ' + ', '.join(programs) if programs else 'no program'}; expected what "
+                "torch.export.save writes",
+            )
+        program = programs["model"]
+    if extra_files is not None:
+        extra_files.update(texts)
+    return program
 
 
 def _is_aten(program: ExportedProgram) -> bool:

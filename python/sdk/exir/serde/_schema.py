@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads the JSON of a program as the dataclasses of torch's schema, and checks every value.
+
+torch's reader trusts its input: it makes Python source of the names of nodes, inputs and weights and runs it, evaluates
+expressions over sizes, imports what the structure of inputs names and looks functions up by name. What passes here has
+the types of the schema, names that are identifiers, expressions that are already objects of SymPy, and targets that are
+operators.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import json
+import keyword
+import math
+import types
+import typing
+from collections.abc import Callable
+from typing import Any
+
+from torch._export.serde import schema
+from torch._export.serde.union import _Union
+
+from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.graph.trees import check_keyword_names, check_tree
+from sdk.exir.serde._sizes import Sizes, check_index
+from sdk.exir.serde._targets import check_source, check_target
+
+_DEEPEST = 100
+"""Of the JSON. A graph within a branch nests seven deeper than the graph that has the branch."""
+_SHOWN = 80
+
+
+def damaged(problem: str) -> ExportError:
+    return ExportError(
+        ExportErrorType.INVALID_INPUT_TYPE, f"the data is not a serialised program, or is damaged: {problem}"
+    )
+
+
+def identifier(name: str) -> str:
+    """A name that becomes a variable of Python source."""
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise damaged(f"{name[:_SHOWN]!r} is not the name of a value")
+    return name
+
+
+def _identifier_or_none(name: str) -> str:
+    return identifier(name) if name else name
+
+
+def _argument(name: str) -> str:
+    """The name of an operator's argument, which may be a keyword of Python, such as `from`."""
+    if name and not name.isidentifier():
+        raise damaged(f"{name[:_SHOWN]!r} is not the name of an argument")
+    return name
+
+
+def path(name: str) -> str:
+    """The dotted path of a weight, which Python source has as attributes or within quotes."""
+    parts = name.split(".")
+    if not plain(name) or any(part.startswith("__") and part.endswith("__") for part in parts):
+        raise damaged(f"{name[:_SHOWN]!r} is not the name of a weight")
+    return name
+
+
+def plain(text: str) -> bool:
+    """Whether a text can be within the quotes of Python source."""
+    return text.isprintable() and not any(sign in text for sign in "\"'\\{}")
+
+
+class ProgramReader:
+    """Reads the parts of one program, which share their dynamic sizes."""
+
+    def __init__(self) -> None:
+        self._sizes = Sizes()
+        self._checks: dict[tuple[type, str], Callable[[Any], Any]] = {
+            **dict.fromkeys(_IDENTIFIERS, identifier),
+            **dict.fromkeys(_IDENTIFIERS_OR_NONE, _identifier_or_none),
+            **dict.fromkeys(_PATHS, path),
+            (schema.NamedArgument, "name"): _argument,
+            (schema.Node, "target"): check_target,
+            (schema.Node, "metadata"): _metadata,
+            (schema.Argument, "as_operator"): check_target,
+            (schema.Graph, "inputs"): _graph_inputs,
+            (schema.SymExpr, "expr_str"): self._sizes.read,
+            (schema.ModuleCallSignature, "in_spec"): _input_tree,
+            (schema.ModuleCallSignature, "out_spec"): check_tree,
+            (schema.ModuleCallSignature, "forward_arg_names"): _argument_names,
+            (schema.ExportedProgram, "range_constraints"): _ranges,
+        }
+
+    def part(self, kind: Any, data: Any) -> Any:
+        """`data` as `kind`, a dataclass of the schema. Raises ExportError."""
+        try:
+            return self._value(kind, data, kind.__name__, 0)
+        except ExportError:
+            raise
+        except (ValueError, RecursionError) as error:
+            raise damaged(str(error)[:300]) from error
+
+    def _value(self, kind: Any, data: Any, where: str, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise damaged(f"{where} nests more than {_DEEPEST} deep")
+        origin = typing.get_origin(kind)
+        if origin in (typing.Union, types.UnionType):
+            first, _ = typing.get_args(kind)
+            return None if data is None else self._value(first, data, where, depth)
+        if origin is list:
+            return [self._value(typing.get_args(kind)[0], item, where, depth + 1) for item in _of(list, data, where)]
+        if origin is dict:
+            value = typing.get_args(kind)[1]
+            return {key: self._value(value, item, where, depth + 1) for key, item in _of(dict, data, where).items()}
+        if issubclass(kind, _Union):
+            return self._union(kind, data, where, depth)
+        if dataclasses.is_dataclass(kind):
+            return self._dataclass(kind, data, where, depth)
+        if issubclass(kind, enum.IntEnum):
+            if type(data) is not int or data not in _values(kind):
+                raise damaged(f"{where} is {_shown(data)}, which no {kind.__name__} is")
+            return data
+        if kind is float:
+            return _float(data, where)
+        if kind is int and where in _MAY_BE_INFINITE and data in (math.inf, -math.inf):
+            return data
+        return _of(kind, data, where)
+
+    def _union(self, kind: Any, data: Any, where: str, depth: int) -> Any:
+        if len(_of(dict, data, where)) != 1:
+            raise damaged(f"{where} has {len(data)} values, expected one")
+        ((tag, value),) = data.items()
+        hints = _hints(kind)
+        if tag not in hints:
+            raise damaged(f"{where} is {_shown(tag)}, which no {kind.__name__} is")
+        if tag == "as_none":
+            return kind.create(as_none=True)  # true, or [] of older versions
+        return kind.create(**{tag: self._field(kind, tag, hints[tag], value, depth)})
+
+    def _dataclass(self, kind: Any, data: Any, where: str, depth: int) -> Any:
+        _of(dict, data, where)
+        fields = {}
+        for name, hint in _hints(kind).items():
+            if name in data:
+                fields[name] = self._field(kind, name, hint, data[name], depth)
+            elif name in _required(kind):
+                raise damaged(f"{where} has no {name!r}")
+        return kind(**fields)
+
+    def _field(self, kind: Any, name: str, hint: Any, data: Any, depth: int) -> Any:
+        value = self._value(hint, data, f"{kind.__name__}.{name}", depth + 1)
+        check = self._checks.get((kind, name))
+        return value if check is None or value is None else check(value)
+
+
+_IDENTIFIERS = (
+    *((kind, "name") for kind in (schema.TensorArgument, schema.GraphArgument, schema.Node)),
+    *((kind, "as_name") for kind in (schema.SymIntArgument, schema.SymFloatArgument, schema.SymBoolArgument)),
+)
+_IDENTIFIERS_OR_NONE = tuple(
+    (kind, "name") for kind in (schema.TokenArgument, schema.CustomObjArgument, schema.InputToConstantInputSpec)
+)
+_PATHS = (
+    *((schema.InputToParameterSpec, "parameter_name"), (schema.InputToBufferSpec, "buffer_name")),
+    *((schema.InputToTensorConstantSpec, "tensor_constant_name"), (schema.InputToCustomObjSpec, "custom_obj_name")),
+    *((schema.BufferMutationSpec, "buffer_name"), (schema.ParameterMutationSpec, "parameter_name")),
+    *((schema.GradientToParameterSpec, "parameter_name"), (schema.GradientToUserInputSpec, "user_input_name")),
+    *((schema.UserInputMutationSpec, "user_input_name"), (schema.CustomObjArgument, "class_fqn")),
+)
+_MAY_BE_INFINITE = ("RangeConstraint.min_val", "RangeConstraint.max_val")
+"""Written as `Infinity` by the original."""
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    """The types of the fields, without what `Annotated` adds."""
+    return typing.get_type_hints(kind, vars(schema))
+
+
+@functools.cache
+def _required(kind: Any) -> frozenset[str]:
+    missing = dataclasses.MISSING
+    return frozenset(f.name for f in dataclasses.fields(kind) if f.default is missing and f.default_factory is missing)
+
+
+@functools.cache
+def _values(kind: type[enum.IntEnum]) -> frozenset[int]:
+    return frozenset(member.value for member in kind)
+
+
+def _shown(data: Any) -> str:
+    return repr(data)[:_SHOWN]
+
+
+def _of(kind: type, data: Any, where: str) -> Any:
+    if type(data) is not kind:
+        raise damaged(f"{where} is {type(data).__name__} {_shown(data)}, expected {kind.__name__}")
+    return data
+
+
+def _float(data: Any, where: str) -> float:
+    if type(data) in (int, float) or data in ("Infinity", "-Infinity", "NaN"):
+        try:
+            return float(data)
+        except OverflowError:
+            pass
+    raise damaged(f"{where} is {_shown(data)}, expected a number")
+
+
+def _graph_inputs(inputs: list[schema.Argument]) -> list[schema.Argument]:
+    for argument in inputs:
+        if argument.type == "as_string" and not plain(argument.as_string):
+            raise damaged(f"an input {_shown(argument.as_string)} has quotes, backslashes, braces or control signs")
+    return inputs
+
+
+def _input_tree(text: str) -> str:
+    check_keyword_names(check_tree(text))
+    return text
+
+
+def _argument_names(names: list[str]) -> list[str]:
+    return [identifier(name) for name in names]
+
+
+def _ranges(ranges: dict[str, Any]) -> dict[str, Any]:
+    for name in ranges:
+        check_index(name)
+    return ranges
+
+
+def _metadata(metadata: dict[str, str]) -> dict[str, str]:
+    """What tools show of a node. JSON within it is checked by the readers that read it."""
+    for source in filter(None, metadata.get("source_fn_stack", "").split(";")):
+        check_source(source.rpartition(",")[2])
+    for name in ("custom", "from_node"):
+        if name in metadata:
+            json.loads(metadata[name])
+    return metadata

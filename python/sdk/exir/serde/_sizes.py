@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads expressions over dynamic sizes from text.
+
+`sympy.sympify` evaluates its text as Python, so it must not see the text of a file. This parser knows numbers,
+symbols, arithmetic and the functions of a list, and limits the length, the depth and the numbers of an expression.
+torch writes `Add(Symbol('s0', integer=True), Integer(1))`, the original `s0 + 1`; both are read.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import sympy
+from torch.utils._sympy import functions as torch_functions
+from torch.utils._sympy.numbers import int_oo
+
+_MOST_CHARACTERS = 1 << 16
+_MOST_TOKENS = 1 << 13
+_DEEPEST = 40
+_MOST_BITS = 1024
+"""Of an integer. Sizes have 64; this leaves room for their products."""
+_LARGEST_EXPONENT = 64
+_LARGEST_INDEX = 1_000_000
+"""Of an unbacked symbol such as u17. torch counts up to the largest."""
+
+_ASSUMPTIONS = frozenset(
+    ("integer", "positive", "nonnegative", "negative", "nonpositive", "nonzero", "zero", "real", "finite")
+)
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{
+        name: getattr(sympy, name)
+        for name in (
+            *("Add", "Mul", "Pow", "Max", "Min", "Abs", "floor", "ceiling", "sqrt", "And", "Or", "Not"),
+            *("Eq", "Ne", "Ge", "Le", "Gt", "Lt", "Equality", "Unequality"),
+            *("GreaterThan", "LessThan", "StrictGreaterThan", "StrictLessThan"),
+        )
+    },
+    # The functions that torch's own reader knows.
+    **{name: getattr(torch_functions, name) for name in torch_functions.__all__},
+}
+_ARITHMETIC = frozenset(("Add", "Mul", "Pow"))
+_POWERS = frozenset(("Pow", "PowByNatural", "FloatPow"))
+_SHIFTS = frozenset(("LShift", "RShift"))
+_CONSTANTS = {"true": sympy.true, "false": sympy.false, "True": sympy.true, "False": sympy.false}
+_CONSTANTS |= {"oo": sympy.oo, "int_oo": int_oo}
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)|(?P<name>[A-Za-z_]\w*)|'(?P<text>[\w.+-]*)'"
+    r"|(?P<sign>\*\*|//|<=|>=|==|!=|[-+*/%<>&|~(),=]))",
+    re.ASCII,
+)
+_NAME = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
+_UNBACKED = re.compile(r"(?:u|zuf)(\d+)", re.ASCII)
+
+_COMPARISONS = {"<": sympy.Lt, "<=": sympy.Le, ">": sympy.Gt, ">=": sympy.Ge, "==": sympy.Eq, "!=": sympy.Ne}
+_LEVELS: tuple[dict[str, Callable[[Any, Any], Any]], ...] = (
+    {"|": sympy.Or},
+    {"&": sympy.And},
+    _COMPARISONS,
+    {"+": operator.add, "-": operator.sub},
+    {"*": operator.mul, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod},
+)
+"""Binary operators, the loosest first."""
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+
+
+class SizeError(ValueError):
+    """The text is not an expression over sizes."""
+
+
+def check_symbol(name: str) -> str:
+    """The name of a size. Raises SizeError for one that no exporter gives."""
+    if not _NAME.fullmatch(name):
+        raise SizeError(f"{name[:80]!r} is not the name of a dynamic size")
+    check_index(name)
+    return name
+
+
+def check_index(name: str) -> None:
+    """Raises SizeError for an unbacked symbol with an index that would make torch count for long."""
+    if (unbacked := _UNBACKED.fullmatch(name)) and (len(unbacked[1]) > 9 or int(unbacked[1]) > _LARGEST_INDEX):
+        raise SizeError(f"{name[:80]!r} has a larger number than {_LARGEST_INDEX}")
+
+
+class Sizes:
+    """The expressions of one program. The same text is the same expression."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, Any] = {}
+        self._symbols: dict[str, sympy.Symbol] = {}
+
+    def read(self, text: str) -> Any:
+        """The expression as a `sympy` object. Raises SizeError."""
+        if text not in self._read:
+            parser = _Parser(text, self._symbols)
+            try:
+                self._read[text] = parser.whole()
+            except SizeError:
+                raise
+            except (ArithmeticError, AttributeError, TypeError, ValueError, RecursionError, AssertionError) as error:
+                # Functions refuse what makes no sense for them in many ways.
+                raise SizeError(f"{text[:80]!r} is not an expression over sizes: {error}") from error
+        return self._read[text]
+
+
+class _Parser:
+    def __init__(self, text: str, symbols: dict[str, sympy.Symbol]) -> None:
+        self._text, self._symbols, self._depth = text, symbols, 0
+        self._tokens = [*self._split(), _Token("end", "")]
+        self._at = 0
+
+    def whole(self) -> Any:
+        found = self._binary(0)
+        if self._peek().kind != "end":
+            raise self._error(f"{self._peek().text!r} is left")
+        if not isinstance(found, (sympy.Basic, sympy.logic.boolalg.Boolean)):
+            raise self._error("it is no number")
+        return found
+
+    def _error(self, reason: str) -> SizeError:
+        return SizeError(f"{self._text[:80]!r} is not an expression over sizes: {reason}")
+
+    def _split(self) -> Iterator[_Token]:
+        text = self._text.rstrip()
+        if len(text) > _MOST_CHARACTERS:
+            raise self._error(f"it has more than {_MOST_CHARACTERS} characters")
+        at = count = 0
+        while at < len(text):
+            found = _TOKEN.match(text, at)
+            if found is None:
+                raise self._error(f"{text[at : at + 20]!r} is not known")
+            count += 1
+            if count > _MOST_TOKENS:
+                raise self._error(f"it has more than {_MOST_TOKENS} parts")
+            assert found.lastgroup is not None
+            yield _Token(found.lastgroup, found[found.lastgroup])
+            at = found.end()
+
+    def _peek(self) -> _Token:
+        return self._tokens[self._at]
+
+    def _next(self) -> _Token:
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _take(self, sign: str) -> bool:
+        if self._peek() != ("sign", sign):
+            return False
+        self._at += 1
+        return True
+
+    def _expect(self, sign: str) -> None:
+        if not self._take(sign):
+            raise self._error(f"expected {sign!r} at {self._peek().text!r}")
+
+    def _binary(self, level: int) -> Any:
+        if level == len(_LEVELS):
+            return self._unary()
+        left = self._binary(level + 1)
+        while self._peek().kind == "sign" and self._peek().text in _LEVELS[level]:
+            function = _LEVELS[level][self._next().text]
+            left = self._checked(function(left, self._binary(level + 1)))
+        return left
+
+    def _unary(self) -> Any:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise self._error(f"it nests more than {_DEEPEST} deep")
+        if self._take("-"):
+            found = -self._unary()
+        elif self._take("+"):
+            found = +self._unary()
+        elif self._take("~"):
+            found = sympy.Not(self._unary())
+        else:
+            found = self._atom()
+            if self._take("**"):
+                found = self._power("Pow", found, self._unary())
+        self._depth -= 1
+        return found
+
+    def _atom(self) -> Any:
+        token = self._next()
+        if token.kind == "number":
+            return self._number(token.text)
+        if token.kind == "name":
+            if self._take("("):
+                return self._call(token.text)
+            return self._symbol(token.text)
+        if token == ("sign", "("):
+            found = self._binary(0)
+            self._expect(")")
+            return found
+        raise self._error(f"expected a number, a name or a parenthesis at {token.text!r}")
+
+    def _number(self, text: str) -> Any:
+        if text.isdigit():
+            if len(text) > _MOST_BITS // 4:
+                raise self._error("it has a number of more digits than a size has")
+            return self._checked(sympy.Integer(int(text)))
+        return self._float(text, 15)
+
+    def _float(self, text: str, digits: int) -> Any:
+        if len(text) > 64 or not math.isfinite(float(text)):
+            raise self._error("a number of it is not finite")
+        return sympy.Float(text, digits)
+
+    def _symbol(self, name: str) -> Any:
+        if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        if name not in self._symbols:
+            check_symbol(name)
+            self._symbols[name] = sympy.Symbol(name, integer=True) if name[0] in "su" else sympy.Symbol(name)
+        return self._symbols[name]
+
+    def _call(self, name: str) -> Any:
+        if name == "Symbol":
+            return self._called_symbol()
+        if name == "Float":
+            return self._called_float()
+        arguments: list[Any] = []
+        while not self._take(")"):
+            if arguments:
+                self._expect(",")
+            arguments.append(self._binary(0))
+        if name in ("Integer", "Rational"):
+            if len(arguments) != (1 if name == "Integer" else 2) or not all(a.is_Integer for a in arguments):
+                raise self._error(f"the arguments of {name} are not integers")
+            return getattr(sympy, name)(*map(int, arguments))
+        if name not in _FUNCTIONS:
+            raise self._error(f"{name!r} is not a function of sizes")
+        if name in _ARITHMETIC and not all(isinstance(argument, sympy.Expr) for argument in arguments):
+            raise self._error(f"{name} has an argument that is no number")
+        if name in _POWERS and len(arguments) == 2:
+            return self._power(name, *arguments)
+        if name in _SHIFTS and arguments[-1].is_number and not 0 <= arguments[-1] <= _LARGEST_EXPONENT:
+            raise self._error(f"it shifts by more than {_LARGEST_EXPONENT}")
+        return self._checked(_FUNCTIONS[name](*arguments))
+
+    def _text_argument(self) -> str:
+        token = self._next()
+        if token.kind != "text":
+            raise self._error(f"expected a text at {token.text!r}")
+        return token.text
+
+    def _called_symbol(self) -> Any:
+        name = check_symbol(self._text_argument())
+        assumptions = {}
+        while not self._take(")"):
+            self._expect(",")
+            key = self._next()
+            self._expect("=")
+            value = self._next()
+            if key.text not in _ASSUMPTIONS or value.text not in ("True", "False"):
+                raise self._error(f"{key.text!r} is no assumption about a size")
+            assumptions[key.text] = value.text == "True"
+        self._symbols[name] = sympy.Symbol(name, **assumptions)
+        return self._symbols[name]
+
+    def _called_float(self) -> Any:
+        text = self._text_argument()
+        if self._take(","):
+            if self._next().text != "precision":
+                raise self._error("expected the precision of Float")
+            self._expect("=")
+            bits = self._next().text
+            if bits != "53":
+                raise self._error(f"a Float of {bits[:20]} bits is no double")
+        self._expect(")")
+        return self._float(text, 15)
+
+    def _power(self, name: str, base: Any, exponent: Any) -> Any:
+        if exponent.is_number and not abs(exponent) <= _LARGEST_EXPONENT:
+            raise self._error(f"its exponent is larger than {_LARGEST_EXPONENT}")
+        if base.is_number and not exponent.is_number and not abs(base) <= 2**64:
+            raise self._error("the base of a power is larger than a size")
+        return self._checked(_FUNCTIONS[name](base, exponent))
+
+    def _checked(self, found: Any) -> Any:
+        """The result of a function, unless a number in it grew beyond what sizes need."""
+        if found in (sympy.zoo, sympy.nan):
+            raise self._error("it divides by zero")
+        parts = [found, *getattr(found, "args", ())]
+        parts += [part for term in parts[1:] for part in term.args]  # sympy multiplies a sum by a number term by term
+        for part in parts:
+            if isinstance(part, sympy.Rational) and max(part.p.bit_length(), part.q.bit_length()) > _MOST_BITS:
+                raise self._error(f"a number of it has more than {_MOST_BITS} bits")
+        return found

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a node of a serialised program may call.
+
+torch's reader follows any dotted name from `torch`, `operator` or `math`, so that `torch.os.system` and
+`torch.ops.load_library` are functions to it. Here a name is one of a list, or that of a registered operator whose
+effects stay within tensors.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+import types
+from typing import Any
+
+import torch
+from torch._export.serde.serialize import _SYM_OPS
+
+from sdk.exir.error import ExportError, ExportErrorType
+
+_OPERATOR = re.compile(r"torch\.ops\.(\w+\.\w+\.\w+)", re.ASCII)
+_HIGHER_ORDER = re.compile(r"torch\.ops\.higher_order\.(\w+)", re.ASCII)
+_EXTENSION = re.compile(r"#(edge|backend):(\w+\.\w+\.\w+)", re.ASCII)
+
+HIGHER_ORDER = frozenset(
+    (
+        *("cond", "map_impl", "scan", "while_loop", "while_loop_stack_output", "associative_scan"),
+        *("executorch_call_delegate", "wrap_with_set_grad_enabled", "wrap_with_autocast", "hints_wrapper"),
+        *("auto_functionalized", "auto_functionalized_v2", "with_effects", "strict_mode", "out_dtype"),
+        *("invoke_subgraph", "flex_attention", "run_const_graph", "tag_activation_checkpoint"),
+    )
+)
+"""Those whose functions are graphs and operators of the file. Others run Triton kernels, compiled code or methods of
+objects."""
+
+_OUTSIDE = frozenset(("aten.from_file", "aten.save", "aten._print", "aten.warn"))
+"""Operators of ATen that read and write files, or print."""
+_OUTSIDE_NAMESPACES = frozenset(
+    (
+        *("prim", "profiler", "debugprims", "debug_mode_ops", "inductor", "static_runtime", "symm_mem", "rpc", "onnx"),
+        *("c10d", "_c10d_functional", "_c10d_functional_autograd", "_dtensor", "_test"),
+    )
+)
+"""Namespaces of operators that talk to other processes, read files or trust addresses."""
+
+_MATH = ("ceil", "floor", "trunc", "sqrt", "log2")
+_ARITHMETIC = (
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg", "pos", "abs", "getitem"),
+    *("eq", "ne", "lt", "le", "gt", "ge", "and_", "or_", "xor", "lshift", "rshift", "not_"),
+)
+_BATCHING = (
+    *("_add_batch_dim", "_remove_batch_dim", "_vmap_increment_nesting", "_vmap_decrement_nesting", "_make_dual"),
+    *("_unpack_dual", "_jvp_increment_nesting", "_jvp_decrement_nesting", "_unwrap_for_grad", "_enter_dual_level"),
+    *("_exit_dual_level", "lazy_load_decompositions"),
+)
+FUNCTIONS = frozenset(
+    (
+        *(f"{function.__module__}.{function.__name__}" for function in _SYM_OPS),
+        *(f"torch.{name}" for name in dir(torch) if name.startswith(("sym_", "_sym_"))),
+        *(f"math.{name}" for name in _MATH),
+        *(f"_operator.{name}" for name in _ARITHMETIC),
+        *(f"torch._functorch.predispatch.{name}" for name in _BATCHING),
+    )
+)
+"""Functions that are no operators: arithmetic on sizes, and what torch.vmap becomes."""
+
+
+def registered(name: str) -> torch._ops.OpOverload:
+    """The operator `namespace.name.overload`. Raises ExportError for one that is not registered, or whose effects are
+    outside of the program."""
+    found: Any = torch.ops
+    if name.count(".") == 2:
+        for part in name.split("."):
+            found = getattr(found, part, None)
+    if not isinstance(found, torch._ops.OpOverload):
+        raise ExportError(
+            ExportErrorType.MISSING_PROPERTY,
+            f"the program calls {name!r}, which is not registered here; import what registers it and read again",
+        )
+    namespace, operator_name, _ = name.split(".")
+    if namespace in _OUTSIDE_NAMESPACES or f"{namespace}.{operator_name}" in _OUTSIDE:
+        raise ExportError(
+            ExportErrorType.NOT_SUPPORTED,
+            f"the program calls {name!r}, which acts outside of the program: it is not read",
+        )
+    return found
+
+
+def check_target(name: str) -> str:
+    """`name`, if a node may call it. Raises ExportError otherwise."""
+    if found := _EXTENSION.fullmatch(name):
+        registered(found[2])
+    elif (found := _HIGHER_ORDER.fullmatch(name)) and found[1] in HIGHER_ORDER:
+        if not isinstance(getattr(torch.ops.higher_order, found[1], None), torch._ops.HigherOrderOperator):
+            raise ExportError(
+                ExportErrorType.NOT_SUPPORTED, f"the program calls {name!r}, which this PyTorch does not have"
+            )
+    elif found := _OPERATOR.fullmatch(name):
+        registered(found[1])
+    elif name not in FUNCTIONS:
+        raise ExportError(
+            ExportErrorType.NOT_SUPPORTED,
+            f"the program calls {name[:120]!r}, expected a registered operator or arithmetic on sizes: it is not read",
+        )
+    return name
+
+
+def check_source(name: str) -> None:
+    """Checks the function that a node was made from: tools only show it, but torch's reader looks it up, from torch
+    where the name begins with that. Raises ExportError for one outside of PyTorch."""
+    if name.startswith("#"):
+        check_target(name)
+        return
+    for prefix, found in _ROOTS:
+        if name.startswith(prefix):
+            for part in name.split(".")[prefix.count(".") + 1 :]:
+                if not hasattr(found, part):
+                    return  # torch's reader keeps the text
+                found = getattr(found, part)
+                if isinstance(found, types.ModuleType) and found.__name__.partition(".")[0] != "torch":
+                    raise ExportError(
+                        ExportErrorType.NOT_SUPPORTED, f"{name[:120]!r} is not the name of a function of PyTorch"
+                    )
+            return
+
+
+_ROOTS: tuple[tuple[str, Any], ...] = (
+    ("torch.nn", torch.nn),
+    ("torch", torch),
+    ("_operator", operator),
+    ("math", math),
+)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ETRecords that are changed by somebody: each is read, or refused by the documented exception; nothing of it runs, and
+memory stays within a bound."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+import zipfile
+import zlib
+from pathlib import Path
+
+import pytest
+from etrecord_mutations import READ, whole, written
+from etrecord_mutations import read as outcome
+
+from sdk.devtools import parse_etrecord
+
+MEMORY = 256 << 20
+_FILES = """
+import collections, random, sys, warnings
+sys.path.insert(0, sys.argv[1])
+warnings.simplefilter("ignore")
+from etrecord_mutations import forbid, hostile_record, peak_bytes, read, whole, written
+
+assert read(written(whole())) == "read"
+before = peak_bytes()
+forbid()
+results = collections.Counter(read(hostile_record(random.Random(seed))) for seed in range(int(sys.argv[2])))
+print(results["read"], results["refused"], peak_bytes() - before)
+"""
+
+
+def test_the_record_that_is_changed_is_whole() -> None:
+    assert outcome(written(whole())) == outcome(written(whole(), zipfile.ZIP_DEFLATED)) == READ
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak of memory from /proc")
+def test_changed_records_are_read_or_refused() -> None:
+    """`tests/fuzz/fuzz_etrecord.py` does the same for longer."""
+    command = [sys.executable, "-c", _FILES, str(Path(__file__).parent), "150"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-3000:]
+    read, refused, taken = map(int, run.stdout.split())
+    assert read > 5 and refused > 50, "the changes are of both kinds"
+    assert taken < MEMORY
+
+
+def _packed(content: bytes, claimed: int, checksum: int) -> bytes:
+    """A ZIP file with one member more, whose directory claims `claimed` bytes for what unpacks to `content`."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = packer.compress(content) + packer.flush()
+    name = b"exported_program"
+    sizes = struct.pack("<III", checksum, len(packed), claimed)
+    local = b"PK\x03\x04" + struct.pack("<HHHHH", 20, 0, 8, 0, 0x21) + sizes + struct.pack("<HH", len(name), 0) + name
+    data = local + packed
+    entry = (
+        b"PK\x01\x02" + struct.pack("<HHHHHH", 20, 20, 0, 8, 0, 0x21) + sizes
+        + struct.pack("<HHHHHII", len(name), 0, 0, 0, 0, 0, 0) + name
+    )  # fmt: skip
+    return data + entry + b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(entry), len(data), 0)
+
+
+_BOMB = """
+import sys, warnings
+warnings.simplefilter("ignore")
+sys.path.insert(0, sys.argv[1])
+from etrecord_mutations import peak_bytes
+from sdk.devtools import parse_etrecord
+
+before = peak_bytes()
+try:
+    parse_etrecord(sys.argv[2])
+except RuntimeError as error:
+    print(error)
+print(peak_bytes() - before)
+"""
+
+
+@pytest.mark.parametrize("claimed", [10, 1 << 20, 1 << 29])
+def test_a_directory_that_lies_about_sizes(tmp_path: Path, claimed: int) -> None:
+    path = tmp_path / "bomb.etrecord"
+    path.write_bytes(_packed(bytes(1 << 29), claimed, zlib.crc32(bytes(min(claimed, 1 << 20)))))
+    assert path.stat().st_size < 1 << 20
+    with pytest.raises(RuntimeError, match=r"unpacks to 536870912|Bad CRC-32|ETRecord identifier missing"):
+        parse_etrecord(path)
+    if Path("/proc/self/status").exists():
+        command = [sys.executable, "-c", _BOMB, str(Path(__file__).parent), str(path)]
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert int(run.stdout.splitlines()[-1]) < 64 << 20
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_methods_that_unpack_without_a_bound(tmp_path: Path, method: int) -> None:
+    path = tmp_path / "packed.etrecord"
+    path.write_bytes(written(whole(), method))
+    with pytest.raises(RuntimeError, match="packed by method"):
+        parse_etrecord(path)
+
+
+@pytest.mark.parametrize(
+    "name, content, message",
+    [
+        ("debug_handle_map", b"[]", "is no map of methods and instructions"),
+        ("debug_handle_map", b'{"forward": {"1": "x"}}', "has 'x' for the instruction '1'"),
+        ("debug_handle_map", b'{"forward": {"x": 1}}', "has 1 for the instruction 'x'"),
+        ("debug_handle_map", b"[" * 100_000, "is not JSON"),
+        ("delegate_map", b'{"forward": {"1": {"name": 1}}}', "has {'name': 1} for the instruction '1'"),
+        ("instruction_id_to_num_outs_map", b'{"forward": {"1": null}}', "has None for the instruction '1'"),
+        ("export_graph_id", b'"1"', "is no number"),
+        ("reference_outputs", b"PK", "'reference_outputs' cannot be read"),
+    ],
+)
+def test_maps_of_other_types(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    path = tmp_path / "changed.etrecord"
+    path.write_bytes(written({**whole(), name: content}))
+    with pytest.raises(RuntimeError, match=message):
+        parse_etrecord(path)

@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Serialised programs that try to run Python or to take memory: refused by the check of what they are made of, before
+torch's reader gets them."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import sys
+import zipfile
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sympy
+import torch
+from hostile_programs import (
+    ARGUMENTS,
+    KEYWORDS,
+    Model,
+    Payload,
+    changed,
+    data_changes,
+    graph_changes,
+    marker_code,
+    model_artifact,
+    pickled,
+    saved,
+)
+from torch._export.serde.serialize import SerializedArtifact
+from torch.export import export
+from torch.utils._sympy.functions import FloorDiv
+
+from sdk import exir
+from sdk.exir.error import ExportError
+from sdk.exir.graph.trees import decode_tree
+from sdk.exir.serde._guards import check_guards
+from sdk.exir.serde._sizes import SizeError, Sizes
+from sdk.exir.serde._tensor_file import TensorFileError, read_tensors
+from sdk.exir.serde.serialize import deserialize
+from sdk.export.saved_programs import load_programs
+
+MODULE = "imported_by_a_hostile_program"
+REFUSED = r"is not a serialised program, or is damaged|is not read|is not the name of|no comparison of sizes"
+
+
+@pytest.fixture(scope="module")
+def artifact() -> SerializedArtifact:
+    return model_artifact()
+
+
+@pytest.fixture
+def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The file that hostile expressions make, and that the hostile module makes when it is imported."""
+    marker = tmp_path / "ran"
+    (tmp_path / f"{MODULE}.py").write_text(f"from pathlib import Path\nPath({str(marker)!r}).touch()\nAny = int\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield marker
+    assert not marker.exists() and MODULE not in sys.modules
+
+
+def test_what_is_changed_here_is_a_whole_program(artifact: SerializedArtifact) -> None:
+    for whole in (artifact, model_artifact(lowered=True)):
+        read = deserialize(whole).module()(*ARGUMENTS, **KEYWORDS)
+        torch.manual_seed(0)
+        torch.testing.assert_close(read, Model().eval()(*ARGUMENTS, **KEYWORDS))
+
+
+@pytest.mark.parametrize("name", graph_changes("", ""))
+def test_a_graph_with_python(artifact: SerializedArtifact, ran: Path, name: str) -> None:
+    change = graph_changes(marker_code(ran), MODULE)[name]
+    with pytest.raises(ExportError, match=REFUSED):
+        deserialize(changed(artifact, change))
+
+
+@pytest.mark.parametrize("name", data_changes(""))
+def test_data_with_python(artifact: SerializedArtifact, ran: Path, name: str) -> None:
+    with pytest.raises(ExportError, match=r"is damaged: (the data has a|its .* are|its example inputs have)"):
+        deserialize(replace(artifact, **data_changes(marker_code(ran))[name]))
+
+
+@pytest.mark.parametrize("name", ["a size", "the text of an input", "a function of os", "an enumeration in the inputs"])
+def test_a_lowered_module_with_python(ran: Path, name: str) -> None:
+    """A program within the text that is a delegate's argument."""
+    change = graph_changes(marker_code(ran), MODULE)[name]
+
+    def within(program: dict[str, Any]) -> None:
+        node = next(n for n in program["graph_module"]["graph"]["nodes"] if n["target"].endswith("call_delegate"))
+        lowered = json.loads(node["inputs"][0]["arg"]["as_string"])
+        original = lowered["original_module"]
+        if name == "a function of os":
+            change(original)
+        else:  # what the inner program has none of, taken from the outer one
+            outer = json.loads(model_artifact().exported_program)
+            change(outer)
+            lowered["original_module"] = outer
+        node["inputs"][0]["arg"]["as_string"] = json.dumps(lowered)
+
+    with pytest.raises(ExportError, match=REFUSED):
+        deserialize(changed(model_artifact(lowered=True), within))
+
+
+class TestArchives:
+    """Of torch.export.save, which `exir.load` and `python -m sdk.export` read."""
+
+    @staticmethod
+    def members() -> dict[str, bytes]:
+        buffer = io.BytesIO()
+        torch.export.save(export(Model().eval(), ARGUMENTS, KEYWORDS), buffer)
+        with zipfile.ZipFile(buffer) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+
+    @staticmethod
+    def refused(members: dict[str, bytes], path: Path, message: str) -> None:
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+        with pytest.raises(ExportError, match=message):
+            exir.load(path)
+        with pytest.raises(ValueError, match=message):
+            load_programs(path)
+
+    def test_conditions_on_inputs(self, tmp_path: Path, ran: Path) -> None:
+        members = self.members()
+        program = json.loads(members["archive/models/model.json"])
+        program["guards_code"] = [marker_code(ran)]
+        members["archive/models/model.json"] = json.dumps(program).encode()
+        self.refused(members, tmp_path / "a.pt2", "which is no comparison of sizes and inputs")
+
+    @pytest.mark.parametrize("kind", ["weights", "constants"])
+    def test_pickled_tensors(self, tmp_path: Path, ran: Path, kind: str) -> None:
+        members = self.members()
+        name = f"archive/data/{kind}/model_{kind}_config.json"
+        member = {"weights": "weight_9", "constants": "tensor_9"}[kind]
+        entry = {"path_name": member, "is_param": True, "use_pickle": True, "tensor_meta": None}
+        members[name] = json.dumps({"config": {"linear.weight": entry}}).encode()
+        members[f"archive/data/{kind}/{member}"] = pickled(Payload(marker_code(ran)))
+        self.refused(members, tmp_path / "a.pt2", "expected tensors, numbers, texts and lists of them")
+
+    @pytest.mark.parametrize("member", ["custom_obj_0", "opaque_obj_0"])
+    def test_objects(self, tmp_path: Path, ran: Path, member: str) -> None:
+        members = self.members()
+        entry = {"path_name": member, "is_param": False, "use_pickle": True, "tensor_meta": None}
+        members["archive/data/constants/model_constants_config.json"] = json.dumps({"config": {"o": entry}}).encode()
+        members[f"archive/data/constants/{member}"] = pickled(Payload(marker_code(ran)))
+        self.refused(members, tmp_path / "a.pt2", "'o', which is an object and no tensor")
+
+    def test_a_weight_beyond_its_data(self, tmp_path: Path) -> None:
+        members = self.members()
+        name = "archive/data/weights/model_weights_config.json"
+        config = json.loads(members[name])
+        config["config"]["linear.weight"]["tensor_meta"]["sizes"] = [{"as_int": 1 << 20}, {"as_int": 3}]
+        members[name] = json.dumps(config).encode()
+        self.refused(members, tmp_path / "a.pt2", "lies outside of its 9 elements")
+
+    def test_a_graph(self, tmp_path: Path, ran: Path) -> None:
+        members = self.members()
+        program = json.loads(members["archive/models/model.json"])
+        graph_changes(marker_code(ran), MODULE)["a function of os"](program)
+        members["archive/models/model.json"] = json.dumps(program).encode()
+        self.refused(members, tmp_path / "a.pt2", "calls 'torch.os.system'")
+
+    def test_no_archive(self, tmp_path: Path) -> None:
+        (tmp_path / "a.pt2").write_bytes(b"no archive")
+        with pytest.raises(ExportError, match="the file is no archive of a program"):
+            exir.load(tmp_path / "a.pt2")
+
+
+def test_the_conditions_that_torch_writes() -> None:
+    kept = [
+        "L['x'].size()[0] <= 8",
+        "L['args'][0].size()[1] == 2*L['y'].size()[0]",
+        "not (L['x'].stride()[0] != 1)",
+        "3 <= L['n'] and L['n'] < math.inf",
+        "L['x'].size()[0] // 2 % 4 == 0",
+    ]
+    assert check_guards(kept) == kept
+    for refused in (
+        "L.__class__",
+        "L['x'].__class__()",
+        "(lambda: 1)()",
+        "[x for x in L]",
+        "L['x'].size().real",
+        "math.__loader__",
+        "open('f')",
+        "L['x'](1)",
+        "max(1, key=abs)",
+        '"text"',
+        "1 if",
+        "-" * 5000 + "1",
+        "(" * 1000 + "1" + ")" * 1000,
+    ):
+        with pytest.raises(ExportError, match="no comparison of sizes and inputs"):
+            check_guards([refused])
+
+
+S = sympy.Symbol("s0", integer=True)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("Symbol('s0', integer=True)", S),
+        ("s0", S),
+        ("2*s0 + 1", 2 * S + 1),
+        ("Add(Mul(Integer(2), Symbol('s0', integer=True)), Integer(-1))", 2 * S - 1),
+        ("FloorDiv(Symbol('s0', integer=True), Integer(2))", FloorDiv(S, sympy.Integer(2))),
+        ("Max(1, s0)", sympy.Max(1, S)),
+        ("s0 // 2", S // 2),
+        ("-s0**2 % 3", -(S**2) % 3),
+        ("Pow(Symbol('s0', integer=True), Integer(-1))", 1 / S),
+        ("Rational(1, 2)", sympy.Rational(1, 2)),
+        ("Float('1.5', precision=53)", sympy.Float(1.5)),
+        ("StrictLessThan(Symbol('s0', integer=True), Integer(5))", S < 5),
+        ("And(s0 < 5, Ne(s0, 3))", sympy.And(S < 5, sympy.Ne(S, 3))),
+        ("(s0 < 5) | (s0 > 7)", sympy.Or(S < 5, S > 7)),
+        ("true", sympy.true),
+    ],
+)
+def test_sizes(text: str, expected: Any) -> None:
+    assert Sizes().read(text) == expected
+
+
+@pytest.mark.parametrize("expression", [S + 1, FloorDiv(S + 3, sympy.Integer(4)), sympy.Max(S, 2) * 3, sympy.Eq(S, 4)])
+def test_sizes_as_torch_writes_them(expression: Any) -> None:
+    assert Sizes().read(sympy.printing.repr.srepr(expression)) == expression
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "1 +", "s0 s1", "(s0", "s0.real", "s0[0]", "'s0'", "lambda: 1", "a if b else c", "__import__('os')"),
+        *("Symbol('s0', cls=int)", "Symbol('s 0')", "Symbol(s0)", "Lambda(x, x)", "Function('f')", "eval('1')"),
+        *("9**9**9", "Pow(9, Integer(1000000000))", "LShift(1, 1000000000)", "1" * 5000, "2" + "*2" * 2000),
+        *("Float('1e999999999')", "Float('1', precision=100000000)", "floor(1e400)", "1/0", "Mod(5, 0)"),
+        *("(" * 5000 + "1" + ")" * 5000, "-" * 60000 + "1", "s0 +" * 100000 + "1", "u99999999999", "\u00e9"),
+        *("Pow(Pow(Pow(2, 64), 64), 64)", "(2*s0)**64**64", "Mul(true, s0)", "s0 < (s0 < 1)", "1 or 2", "s0;s1"),
+    ],
+)
+def test_what_is_no_size(text: str) -> None:
+    with pytest.raises(SizeError, match=r"is not|has a larger number"):
+        Sizes().read(text)
+
+
+def _tensor_pickle(size: tuple[int, ...], stride: tuple[int, ...], offset: int = 0) -> bytes:
+    """A tensor with 4 bytes of data that claims other sizes."""
+
+    class Claim:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return torch._utils._rebuild_tensor_v2, (STORAGE, offset, size, stride, False, OrderedDict())
+
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, value: Any) -> Any:
+            return ("storage", torch.FloatStorage, "0", "cpu", 1) if value is STORAGE else None
+
+    code, buffer = io.BytesIO(), io.BytesIO()
+    Pickler(code, 2).dump(Claim())
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("archive/data.pkl", code.getvalue())
+        archive.writestr("archive/data/0", b"\0" * 4)
+        archive.writestr("archive/version", "3\n")
+    return buffer.getvalue()
+
+
+STORAGE = object()
+
+
+class Allocation:
+    """A pickle of `bytearray(number)`, which torch.load(weights_only=True) calls."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return bytearray, (1 << 32,)
+
+
+class TestTensorFiles:
+    def test_values(self) -> None:
+        base = torch.arange(12.0).reshape(3, 4)
+        values = {
+            "views": [base, base.t(), base[1:, ::2], base[0, 0], base[:0]],
+            "parameter": torch.nn.Parameter(torch.ones(2)),
+            "buffer": torch.nn.Buffer(torch.ones(2)),
+            "types": [torch.ones(2, dtype=d) for d in (torch.int8, torch.bool, torch.uint16, torch.bfloat16)],
+            "fp8": torch.ones(2).to(torch.float8_e4m3fn),
+            "complex": torch.ones(2, dtype=torch.complex64).conj(),
+            "plain": (1, -(2**70), 1.5, 1j, None, True, "text", b"bytes", {1, 2}, torch.float32, torch.Size([1])),
+            "meta": torch.ones(2, device="meta"),
+            3: OrderedDict(a=1),
+        }
+        read, expected = read_tensors(saved(values)), torch.load(io.BytesIO(saved(values)), weights_only=True)
+        assert read.keys() == expected.keys() and read["plain"] == expected["plain"] and read[3] == expected[3]
+        for name in ("views", "parameter", "buffer", "types", "fp8", "complex"):
+            torch.testing.assert_close(read[name], expected[name], rtol=0, atol=0)
+        assert type(read["parameter"]) is torch.nn.Parameter and isinstance(read["buffer"], torch.nn.Buffer)
+        storages = {tensor.untyped_storage().data_ptr() for tensor in read["views"]}
+        assert len(storages) == 1, "views of one storage still share it"
+        assert read["meta"].is_meta
+
+    @pytest.mark.parametrize(
+        "size, stride, offset",
+        [
+            ((1 << 40,), (1,), 0),
+            ((2,), (1,), 0),
+            ((1,), (1,), 1),
+            ((1,), (1,), -1),
+            ((2, 2), (1, 1 << 60), 0),
+            ((-1,), (1,), 0),
+        ],
+    )
+    def test_a_tensor_beyond_its_storage(self, size: Any, stride: Any, offset: int) -> None:
+        assert read_tensors(_tensor_pickle((1,), (1,))).shape == (1,)
+        with pytest.raises(TensorFileError, match=r"lies outside of its 1 elements|is none"):
+            read_tensors(_tensor_pickle(size, stride, offset))
+
+    @pytest.mark.parametrize(
+        "value, message",
+        [
+            (Allocation(), r"the data has a __builtin__.bytearray"),
+            (Payload("1"), r"the data has a __builtin__.eval"),
+            (print, r"the data has a __builtin__.print"),
+            (torch.nn.Linear, r"the data has a torch.nn.modules.linear.Linear"),
+            (OrderedDict, r"a function or a storage instead of a value"),
+        ],
+    )
+    def test_calls(self, value: Any, message: str) -> None:
+        with pytest.raises(TensorFileError, match=message):
+            read_tensors(pickled(value))
+
+    def test_lists_of_lists_that_are_many(self) -> None:
+        value: Any = [0]
+        for _ in range(60):
+            value = [value, value]
+        with pytest.raises(TensorFileError, match="more than 1000000 values"):
+            read_tensors(pickled(value))
+
+    def test_packed_members(self) -> None:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("archive/data.pkl", b"\x80\x02N.")
+            archive.writestr("archive/data/0", bytes(1 << 24))
+        with pytest.raises(TensorFileError, match="packed by method 8"):
+            read_tensors(buffer.getvalue())
+
+
+def _tree(kind: str, context: Any) -> str:
+    leaf = {"type": None, "context": None, "children_spec": []}
+    return json.dumps([1, {"type": kind, "context": context, "children_spec": [leaf]}])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps([2, {"type": None, "context": None, "children_spec": []}]),
+        _tree("os.system", "null"),
+        _tree("builtins.dict", json.dumps([{"__enum__": True, "fqn": "this:x", "name": "y"}])),
+        _tree("builtins.dict", json.dumps([{"__enum__": True, "fqn": "os:system", "name": "y"}])),
+        _tree(
+            "collections.defaultdict",
+            {"default_factory_module": "os", "default_factory_name": "abort", "dict_context": ["x"]},
+        ),
+        _tree("builtins.dict", json.dumps(['x"+y+"'])),
+        '[1, {"type": "builtins.list", "context": "null", "children_spec": [' * 500,
+    ],
+)
+def test_trees_that_name_what_python_would_import(text: str) -> None:
+    with pytest.raises(ValueError, match="is not the structure of"):
+        decode_tree(text)
+    assert "this" not in sys.modules
+
+
+@pytest.mark.parametrize("text", ["[" * 3_000_000, "{}," * 1_000_000])
+def test_json_that_needs_much_more_memory_than_its_text(artifact: SerializedArtifact, text: str) -> None:
+    with pytest.raises(ExportError, match="more lists, objects and texts than"):
+        deserialize(replace(artifact, exported_program=text.encode()))
+
+
+def _first_node(program: dict[str, Any]) -> dict[str, Any]:
+    return program["graph_module"]["graph"]["nodes"][0]
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda p: p["graph_module"].pop("signature"), r"ExportedProgram.graph_module has no 'signature'"),
+        (lambda p: _first_node(p)["metadata"].update(stack_trace=1), r"Node.metadata is int 1, expected str"),
+        (lambda p: _first_node(p).update(outputs=[{"as_int": True}]), r"Argument.as_int is bool True, expected int"),
+        (lambda p: _first_node(p).update(outputs=[{"as_type": 1}]), r"Node.outputs is 'as_type', which no Argument is"),
+        (lambda p: _first_node(p).update(outputs=[{}]), r"Node.outputs has 0 values, expected one"),
+        (lambda p: _first_node(p).update(outputs=[{"as_scalar_type": 99}]), r"is 99, which no ScalarType is"),
+        (lambda p: p.update(range_constraints={"u4000000000": {"min_val": 0, "max_val": 1}}), r"has a larger number"),
+        (lambda p: p.update(range_constraints={"s1": {"min_val": "1", "max_val": 1}}), r"min_val is str '1', expected"),
+    ],
+)
+def test_the_check_names_what_is_wrong(
+    artifact: SerializedArtifact, change: Callable[[dict[str, Any]], Any], message: str
+) -> None:
+    with pytest.raises(ExportError, match=message):
+        deserialize(changed(artifact, change))
