@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import pickle
 import sys
 import zipfile
@@ -37,9 +38,10 @@ from torch.utils._sympy.functions import FloorDiv
 
 from sdk import exir
 from sdk.exir.error import ExportError
-from sdk.exir.graph.trees import decode_tree
+from sdk.exir.graph.trees import decode_tree, encode_tree
 from sdk.exir.serde._guards import check_guards
 from sdk.exir.serde._sizes import SizeError, Sizes
+from sdk.exir.serde._targets import registered
 from sdk.exir.serde._tensor_file import TensorFileError, read_tensors
 from sdk.exir.serde.serialize import deserialize
 from sdk.export.saved_programs import load_programs
@@ -68,6 +70,30 @@ def test_what_is_changed_here_is_a_whole_program(artifact: SerializedArtifact) -
         read = deserialize(whole).module()(*ARGUMENTS, **KEYWORDS)
         torch.manual_seed(0)
         torch.testing.assert_close(read, Model().eval()(*ARGUMENTS, **KEYWORDS))
+
+
+def test_sizes_ranges_and_nothing_as_the_original_writes_them(artifact: SerializedArtifact) -> None:
+    """ExecuTorch 1.4 writes `2*s0` for srepr's `Mul(Integer(2), Symbol('s0', ...))`, Infinity for no bound, and [] for
+    None."""
+
+    def change(value: Any) -> Any:
+        if isinstance(value, dict):
+            value = {key: change(item) for key, item in value.items()}
+            if "expr_str" in value:
+                value["expr_str"] = str(Sizes().read(value["expr_str"]))
+            return {**value, "as_none": []} if "as_none" in value else value
+        return [change(item) for item in value] if isinstance(value, list) else value
+
+    program = change(json.loads(artifact.exported_program))
+    ((name, bounds),) = program["range_constraints"].items()
+    program["range_constraints"][name] = {**bounds, "max_val": math.inf}
+    text = json.dumps(program)
+    assert "Infinity" in text and f'"2*{name}"' in text
+    read = deserialize(replace(artifact, exported_program=text.encode())).module()
+    x = torch.ones(7, 3)
+    torch.manual_seed(0)
+    expected = Model().eval()(x, *ARGUMENTS[1:], **KEYWORDS)
+    torch.testing.assert_close(read(x, *ARGUMENTS[1:], **KEYWORDS), expected)
 
 
 @pytest.mark.parametrize("name", graph_changes("", ""))
@@ -361,7 +387,6 @@ def _tree(kind: str, context: Any) -> str:
             "collections.defaultdict",
             {"default_factory_module": "os", "default_factory_name": "abort", "dict_context": ["x"]},
         ),
-        _tree("builtins.dict", json.dumps(['x"+y+"'])),
         '[1, {"type": "builtins.list", "context": "null", "children_spec": [' * 500,
     ],
 )
@@ -375,6 +400,20 @@ def test_trees_that_name_what_python_would_import(text: str) -> None:
 def test_json_that_needs_much_more_memory_than_its_text(artifact: SerializedArtifact, text: str) -> None:
     with pytest.raises(ExportError, match="more lists, objects and texts than"):
         deserialize(replace(artifact, exported_program=text.encode()))
+
+
+def test_keys_of_any_text_are_kept_where_no_source_is_made_of_them() -> None:
+    spec = torch.utils._pytree.tree_structure({"it's": 1, 'a "b"': [2]})
+    assert decode_tree(encode_tree(spec)) == spec
+
+
+def test_operators_that_take_the_name_of_a_file() -> None:
+    with torch.library._scoped_library("hostile_files", "DEF") as library:
+        library.define("write(Tensor x, str filename) -> Tensor")
+        library.define("mode(Tensor x, str mode) -> Tensor")
+        assert registered("hostile_files.mode.default")
+        with pytest.raises(ExportError, match=r"'hostile_files.write.default', which acts outside of the program"):
+            registered("hostile_files.write.default")
 
 
 def _first_node(program: dict[str, Any]) -> dict[str, Any]:

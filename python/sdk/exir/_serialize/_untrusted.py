@@ -60,7 +60,7 @@ def _check(infos: list[ZipInfo], size: int, stored: bool) -> None:
     most = size if stored else _SPARE + _RATIO * size
     if unpacked > most:
         raise ArchiveError(
-            f"the ZIP file of {size} bytes unpacks to {unpacked}, at most {most} are read: no exporter wrote it"
+            f"no exporter wrote a ZIP file of {size} bytes that unpacks to {unpacked}, at most {most} are read"
         )
 
 

@@ -68,25 +68,29 @@ _DEEPEST = 100
 _FACTORIES = frozenset(("list", "dict", "int", "float", "str", "bool", "set", "tuple"))
 
 
-def check_tree(text: str) -> str:
+def check_tree(text: str, *, as_source: bool = False) -> str:
     """`text`, if it is a tree in PyTorch's JSON form that PyTorch can read without running what the text names: its
-    reader imports the module of an enumeration and of what fills a defaultdict. Raises ValueError otherwise."""
+    reader imports the module of an enumeration and of what fills a defaultdict. With `as_source`, the keys of dicts can
+    be within quotes of Python source, and keyword arguments have names that Python has for arguments. Raises ValueError
+    otherwise."""
     try:
         version, root = json.loads(text)
         if version != 1:
             raise ValueError(f"its version is {version!r}, expected 1")
-        _check_node(root, 0)
+        _check_node(root, as_source, 0)
+        if as_source:
+            _check_keywords(root)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{text[:80]!r} is not the structure of inputs or outputs: {error}") from error
     return text
 
 
-def _check_node(node: dict[str, Any], depth: int) -> None:
+def _check_node(node: dict[str, Any], as_source: bool, depth: int) -> None:
     if depth > _DEEPEST:
         raise ValueError(f"it nests more than {_DEEPEST} deep")
     kind, context = node["type"], node["context"]
     for child in node["children_spec"]:
-        _check_node(child, depth + 1)
+        _check_node(child, as_source, depth + 1)
     if kind is None:
         if context is not None or node["children_spec"]:
             raise ValueError("a leaf has children")
@@ -101,26 +105,25 @@ def _check_node(node: dict[str, Any], depth: int) -> None:
         context = context["dict_context"]
     elif pytree.SUPPORTED_SERIALIZED_TYPES[container].from_dumpable_context is None:
         context = json.loads(context)
-    _check_context(context, 0)
+    _check_context(context, as_source, 0)
 
 
-def _check_context(context: Any, depth: int) -> None:
+def _check_context(context: Any, as_source: bool, depth: int) -> None:
     """Checks the keys of dicts, and whatever else the context of a container is made of."""
     if depth > _DEEPEST:
         raise ValueError(f"it nests more than {_DEEPEST} deep")
     if isinstance(context, str):
-        # A key is a part of the Python source that torch makes of a program.
-        if not context.isprintable() or any(sign in context for sign in "\"'\\{}"):
+        if as_source and not is_plain(context):
             raise ValueError(f"the key {context[:80]!r} has quotes, backslashes, braces or control characters")
     elif isinstance(context, list):
         for item in context:
-            _check_context(item, depth + 1)
+            _check_context(item, as_source, depth + 1)
     elif isinstance(context, dict):
         if "__enum__" in context:
             _check_enumeration(context)
         for key, item in context.items():
-            _check_context(key, depth + 1)
-            _check_context(item, depth + 1)
+            _check_context(key, as_source, depth + 1)
+            _check_context(item, as_source, depth + 1)
 
 
 def _check_enumeration(context: dict[str, Any]) -> None:
@@ -132,10 +135,12 @@ def _check_enumeration(context: dict[str, Any]) -> None:
         raise ValueError(f"{context['fqn'][:80]!r} is no enumeration of a module that is imported")
 
 
-def check_keyword_names(text: str) -> None:
-    """Raises ValueError unless the keyword arguments in the structure of inputs, as `check_tree` returns it, have names
-    that Python has for arguments."""
-    _, root = json.loads(text)
+def is_plain(text: str) -> bool:
+    """Whether a text can be within the quotes of Python source."""
+    return text.isprintable() and not any(sign in text for sign in "\"'\\{}")
+
+
+def _check_keywords(root: dict[str, Any]) -> None:
     children = root["children_spec"]
     if root["type"] == "builtins.tuple" and len(children) == 2 and children[1]["type"] == "builtins.dict":
         for name in json.loads(children[1]["context"]):

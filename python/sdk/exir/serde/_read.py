@@ -20,11 +20,12 @@ from sdk.exir._serialize.data_serializer import DataEntry
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.capture._config import EdgeCompileConfig
 from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.graph.trees import is_plain
 from sdk.exir.lowered_backend_module import LoweredBackendModule
 from sdk.exir.scalar_type import ScalarType
 from sdk.exir.serde import _graph
 from sdk.exir.serde._guards import check_guards
-from sdk.exir.serde._schema import ProgramReader, damaged, plain
+from sdk.exir.serde._schema import ProgramReader, damaged
 from sdk.exir.serde._tensor_file import TensorFileError, read_tensors
 from sdk.exir.tensor_layout import TensorLayout
 from sdk.exir.verification.verifier import EXIREdgeDialectVerifier
@@ -77,7 +78,7 @@ def _check_keys(value: Any) -> None:
     """Checks the keys of dicts: torch makes conditions on inputs of them, which are Python source."""
     if isinstance(value, dict):
         for key in value:
-            if isinstance(key, str) and not plain(key):
+            if isinstance(key, str) and not is_plain(key):
                 raise damaged(f"its example inputs have the key {key[:80]!r}, with quotes, backslashes or braces")
         value = tuple(value.values())
     if isinstance(value, (tuple, list)):

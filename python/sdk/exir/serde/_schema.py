@@ -24,7 +24,7 @@ from torch._export.serde import schema
 from torch._export.serde.union import _Union
 
 from sdk.exir.error import ExportError, ExportErrorType
-from sdk.exir.graph.trees import check_keyword_names, check_tree
+from sdk.exir.graph.trees import check_tree, is_plain
 from sdk.exir.serde._sizes import Sizes, check_index
 from sdk.exir.serde._targets import check_source, check_target
 
@@ -60,14 +60,9 @@ def _argument(name: str) -> str:
 def path(name: str) -> str:
     """The dotted path of a weight, which Python source has as attributes or within quotes."""
     parts = name.split(".")
-    if not plain(name) or any(part.startswith("__") and part.endswith("__") for part in parts):
+    if not is_plain(name) or any(part.startswith("__") and part.endswith("__") for part in parts):
         raise damaged(f"{name[:_SHOWN]!r} is not the name of a weight")
     return name
-
-
-def plain(text: str) -> bool:
-    """Whether a text can be within the quotes of Python source."""
-    return text.isprintable() and not any(sign in text for sign in "\"'\\{}")
 
 
 class ProgramReader:
@@ -209,14 +204,13 @@ def _float(data: Any, where: str) -> float:
 
 def _graph_inputs(inputs: list[schema.Argument]) -> list[schema.Argument]:
     for argument in inputs:
-        if argument.type == "as_string" and not plain(argument.as_string):
+        if argument.type == "as_string" and not is_plain(argument.as_string):
             raise damaged(f"an input {_shown(argument.as_string)} has quotes, backslashes, braces or control signs")
     return inputs
 
 
 def _input_tree(text: str) -> str:
-    check_keyword_names(check_tree(text))
-    return text
+    return check_tree(text, as_source=True)
 
 
 def _argument_names(names: list[str]) -> list[str]:

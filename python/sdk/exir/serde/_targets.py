@@ -34,8 +34,10 @@ HIGHER_ORDER = frozenset(
 """Those whose functions are graphs and operators of the file. Others run Triton kernels, compiled code or methods of
 objects."""
 
-_OUTSIDE = frozenset(("aten.from_file", "aten.save", "aten._print", "aten.warn"))
-"""Operators of ATen that read and write files, or print."""
+_OUTSIDE = frozenset(("aten._print", "aten.warn"))
+_FILE = re.compile(r"file|path|ur[il]", re.IGNORECASE)
+"""The names of arguments that are files: an operator that takes one as a text reads or writes it. `aten.from_file` and
+`aten.save` do, and the image and sound operators of other packages."""
 _OUTSIDE_NAMESPACES = frozenset(
     (
         *("prim", "profiler", "debugprims", "debug_mode_ops", "inductor", "static_runtime", "symm_mem", "rpc", "onnx"),
@@ -79,7 +81,8 @@ def registered(name: str) -> torch._ops.OpOverload:
             f"the program calls {name!r}, which is not registered here; import what registers it and read again",
         )
     namespace, operator_name, _ = name.split(".")
-    if namespace in _OUTSIDE_NAMESPACES or f"{namespace}.{operator_name}" in _OUTSIDE:
+    takes_file = any("str" in str(a.type) and _FILE.search(a.name) for a in found._schema.arguments)
+    if namespace in _OUTSIDE_NAMESPACES or f"{namespace}.{operator_name}" in _OUTSIDE or takes_file:
         raise ExportError(
             ExportErrorType.NOT_SUPPORTED,
             f"the program calls {name!r}, which acts outside of the program: it is not read",

@@ -163,7 +163,8 @@ class _Machine:
         arguments, kind = self._stack.pop(), self._stack.pop()
         if not isinstance(kind, _Named) or kind.call not in _registered().values():
             raise TensorFileError("the data makes an object of an unknown class")
-        self._stack.append(kind.call.__new__(kind.call, *arguments))  # type: ignore[call-overload]
+        registered: Any = kind.call
+        self._stack.append(registered.__new__(registered, *arguments))
 
     def build(self, _: Any) -> None:
         state, made = self._stack.pop(), self._stack[-1]
@@ -303,7 +304,7 @@ def _of_type(make: _Named, kind: _Named, arguments: Any, state: Any) -> Any:
     if hasattr(made, "__setstate__") and type(made).__setstate__ is not torch.Tensor.__setstate__:
         made.__setstate__(state)
         return made
-    return torch._utils._set_obj_state(made, state)  # type: ignore[no-untyped-call]
+    return torch._utils._set_obj_state(made, state)
 
 
 def _set_attributes(tensor: torch.Tensor, state: Any) -> None:
@@ -330,7 +331,7 @@ def _wrapper(kind: _Named, *arguments: Any) -> Any:
     """A tensor of a class that is registered as safe, before it has what it wraps."""
     if kind.call not in _registered().values():
         raise TensorFileError("the data makes a tensor of an unknown class")
-    return torch._utils._rebuild_wrapper_subclass(kind.call, *arguments)  # type: ignore[no-untyped-call]
+    return torch._utils._rebuild_wrapper_subclass(kind.call, *arguments)
 
 
 def _no_call(*_: Any) -> Any:
