@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+namespace executorch {
+namespace extension {
+namespace llm {
+
+/// How deep code may recurse: by the stack that the thread really has left, not by a count of calls.
+class StackLimit final {
+ public:
+  /// Of the calling thread. Where the system does not tell its stack, 128 KiB below the caller.
+  StackLimit();
+
+  /// True when less than the reserve is left: 64 KiB, or a quarter of a stack that is smaller than 256 KiB.
+  bool reached() const;
+
+ private:
+  const char* lowest_;  // stacks grow down on every platform that this runs on
+};
+
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch
