@@ -19,18 +19,20 @@ struct ChatMessage {
   std::string content;
 };
 
-/// A chat template as models ship it: the part of Jinja that such templates use, rendered as `transformers` does, with
-/// trim_blocks, lstrip_blocks, loop controls, tojson, raise_exception and strftime_now. What it does not have (imports,
-/// inheritance, recursive loops, changing lists) is an error. Immutable: any number of threads may render at once.
+/// A chat template as models ship it: jinja2 as far as templates use it, rendered as `transformers` does, with
+/// trim_blocks, lstrip_blocks, loop controls, tojson, raise_exception and strftime_now. What it does not have (other
+/// files, autoescape) is an error, and so is an argument that a filter or method does not know. A template is not
+/// trusted: steps, bytes and the stack of the calling thread bound it. Immutable: any number of threads may render.
 class ChatTemplate {
  public:
   /// Parses a template. InvalidArgument, after a log line with line and column, if that is not possible.
   static runtime::Result<ChatTemplate> parse(const std::string& source);
 
   /// The text for a model, from the template's variables as a JSON object: `messages`, `add_generation_prompt`,
-  /// `bos_token`, `eos_token`, `tools` and what else the template reads. Errors, with a log line: InvalidArgument with
-  /// the line and column of what fails, and when the template refuses the conversation. A template that takes more than
-  /// 20 million steps is an error too.
+  /// `bos_token`, `eos_token`, `tools` and what else the template reads. `tools` and `documents` are none where they are
+  /// left out, and the `thinking` or `reasoning` of a message is its `reasoning_content` too. Errors, with a log line:
+  /// InvalidArgument with the line and column of what fails, when the template refuses the conversation, and when it
+  /// takes more than 20 million steps or 128 MiB; MemoryAllocationFailed.
   runtime::Result<std::string> render(const std::string& variables_json) const;
 
   /// The same for a conversation. With `add_generation_prompt` the text ends where the answer begins.

@@ -10,20 +10,107 @@ namespace extension {
 namespace llm {
 namespace jinja {
 
-NodePtr ExpressionParser::tuple() {
-  NodePtr first = expression();
+std::string ExpressionParser::found() const {
+  switch (now().kind) {
+    case TokenKind::kEnd:
+      return "the end of the template";
+    case TokenKind::kBlockEnd:
+    case TokenKind::kOutputEnd:
+      return "the end of the tag";
+    case TokenKind::kText:
+      return "text";
+    case TokenKind::kString:
+      return "a string";
+    default:
+      return "'" + now().text + "'";
+  }
+}
+
+std::string ExpressionParser::expect_name(const char* what) {
+  std::string name = now().text;
+  if (!sees(TokenKind::kName)) {
+    fail(std::string("expected ") + what + ", found " + found());
+  }
+  next();
+  return name;
+}
+
+NodePtr ExpressionParser::make(Kind kind, std::string name) {
+  work_.at(now().at);
+  work_.take(sizeof(Node) + 4 * sizeof(void*) + 2 * name.size());
+  auto node = std::make_unique<Node>();
+  node->kind = kind;
+  node->at = now().at;
+  node->name = std::move(name);
+  return node;
+}
+
+int ExpressionParser::id_of(const std::string& name) {
+  const auto [found, is_new] = ids_.try_emplace(name, static_cast<int>(names_.size()));
+  if (is_new) {
+    names_.push_back(name);
+  }
+  return found->second;
+}
+
+NodePtr ExpressionParser::make_name(const std::string& name) {
+  NodePtr node = make(Kind::kName);
+  node->id = id_of(name);
+  for (Node* const macro : macros_) {
+    macro->uses_caller |= name == "caller";
+    macro->uses_kwargs |= name == "kwargs";
+    macro->uses_varargs |= name == "varargs";
+  }
+  return node;
+}
+
+void ExpressionParser::add(Node& node, NodePtr child) {
+  node.depth = std::max(node.depth, child ? child->depth + 1 : 0);
+  if (node.depth > kMaxTree) {
+    fail("the expression is nested deeper than " + std::to_string(kMaxTree));
+  }
+  node.children.push_back(std::move(child));
+}
+
+void ExpressionParser::add_named(Node& node, std::string name, NodePtr child) {
+  node.depth = std::max(node.depth, child ? child->depth + 1 : 0);
+  if (node.depth > kMaxTree) {
+    fail("the expression is nested deeper than " + std::to_string(kMaxTree));
+  }
+  node.named.emplace_back(std::move(name), std::move(child));
+}
+
+NodePtr ExpressionParser::with(NodePtr node, NodePtr a, NodePtr b) {
+  add(*node, std::move(a));
+  if (b) {
+    add(*node, std::move(b));
+  }
+  return node;
+}
+
+NodePtr ExpressionParser::tuple(bool with_condition, Words ends) {
+  const auto one = [&] { return with_condition ? expression() : or_expression(); };
+  const auto at_end = [&] {
+    return sees(TokenKind::kBlockEnd) || sees(TokenKind::kOutputEnd) || sees_symbol(")") || sees_word(ends);
+  };
+  if (at_end()) {
+    fail("expected an expression, found " + found());
+  }
+  NodePtr first = one();
   if (!sees_symbol(",")) {
     return first;
   }
-  NodePtr list = with(make(Kind::kList), std::move(first));
-  while (!failed() && take_symbol(",") && now().kind != TokenKind::kBlockEnd) {
-    add(*list, expression());
+  NodePtr node = with(make(Kind::kTuple), std::move(first));
+  while (!failed() && take_symbol(",") && !at_end()) {
+    add(*node, one());
   }
-  return list;
+  return node;
 }
 
 NodePtr ExpressionParser::expression() {
-  const Nested nested(*this);
+  if (!work_.may_recurse()) {
+    return make(Kind::kLiteral);
+  }
   NodePtr value = or_expression();
   while (!failed() && sees_word({"if"})) {
     NodePtr node = make(Kind::kTernary);
@@ -37,17 +124,16 @@ NodePtr ExpressionParser::expression() {
 }
 
 NodePtr ExpressionParser::or_expression() {
-  return words("or", [this] { return words("and", [this] { return not_expression(); }); });
+  return words("or", Kind::kOr, [this] { return words("and", Kind::kAnd, [this] { return not_expression(); }); });
 }
 
 NodePtr ExpressionParser::not_expression() {
-  const Nested nested(*this);
-  if (sees_word({"not"})) {
-    NodePtr node = make(Kind::kUnary, "not");
-    next();
-    return failed() ? nullptr : with(std::move(node), not_expression());
+  if (!sees_word({"not"})) {
+    return comparison();
   }
-  return comparison();
+  NodePtr node = make(Kind::kUnary, "not");
+  next();
+  return work_.may_recurse() ? with(std::move(node), not_expression()) : std::move(node);
 }
 
 NodePtr ExpressionParser::comparison() {
@@ -55,12 +141,12 @@ NodePtr ExpressionParser::comparison() {
   NodePtr node;
   while (!failed()) {
     std::string name;
-    if (now().kind == TokenKind::kSymbol && (now().text == "==" || now().text == "!=" || now().text == "<" ||
-                                             now().text == ">" || now().text == "<=" || now().text == ">=")) {
+    if (sees(TokenKind::kSymbol) && (now().text == "==" || now().text == "!=" || now().text == "<" ||
+                                     now().text == ">" || now().text == "<=" || now().text == ">=")) {
       name = now().text;
     } else if (sees_word({"in"})) {
       name = "in";
-    } else if (sees_word({"not"}) && tokens_[std::min(at_ + 1, tokens_.size() - 1)].text == "in") {
+    } else if (sees_word({"not"}) && after().kind == TokenKind::kName && after().text == "in") {
       name = "not in";
       next();
     } else {
@@ -77,18 +163,28 @@ NodePtr ExpressionParser::comparison() {
 }
 
 NodePtr ExpressionParser::sum() {
-  return symbols({"+", "-"}, [this] {
-    return symbols({"~"}, [this] {
-      return symbols({"*", "/", "//", "%"}, [this] { return symbols({"**"}, [this] { return unary(true); }); });
-    });
-  });
+  return symbols({"+", "-"}, [this] { return concat(); });
+}
+
+NodePtr ExpressionParser::concat() {
+  const auto product = [this] {
+    return symbols({"*", "/", "//", "%"}, [this] { return symbols({"**"}, [this] { return unary(true); }); });
+  };
+  NodePtr first = product();
+  if (!sees_symbol("~")) {
+    return first;
+  }
+  NodePtr node = with(make(Kind::kConcat), std::move(first));
+  while (!failed() && take_symbol("~")) {
+    add(*node, product());
+  }
+  return node;
 }
 
 NodePtr ExpressionParser::unary(bool with_filters) {
-  const Nested nested(*this);
   NodePtr node;
-  if (failed()) {
-    return nullptr;
+  if (!work_.may_recurse()) {
+    return make(Kind::kLiteral);
   }
   if (sees_symbol("-") || sees_symbol("+")) {
     node = make(Kind::kUnary, now().text);
@@ -101,74 +197,103 @@ NodePtr ExpressionParser::unary(bool with_filters) {
 }
 
 NodePtr ExpressionParser::primary() {
-  NodePtr node = make(Kind::kLiteral);
   const Token token = now();
-  next();
   switch (token.kind) {
     case TokenKind::kString: {
-      std::string text = token.text;
-      for (; now().kind == TokenKind::kString; next()) {  // strings in a row are one
+      NodePtr node = make(Kind::kLiteral);
+      std::string text;
+      for (; sees(TokenKind::kString); next()) {  // strings in a row are one
         text += now().text;
       }
       node->value = Value::text(std::move(text));
       return node;
     }
     case TokenKind::kFloat:
-      node->value = Value::real(std::strtod(token.text.c_str(), nullptr));
-      return node;
-    case TokenKind::kInt: {
-      int64_t number = 0;
-      if (std::from_chars(token.text.data(), token.text.data() + token.text.size(), number).ec != std::errc()) {
-        fail("the number " + token.text + " is too large");
-      }
-      node->value = Value::integer(number);
-      return node;
-    }
+    case TokenKind::kInt:
+      return number(token);
     case TokenKind::kName:
-      return name(std::move(node), token.text);
+      return named(token);
     default:
       break;
   }
-  if (token.kind == TokenKind::kSymbol && (token.text == "(" || token.text == "[")) {
-    return sequence(std::move(node), token.text == "(" ? ")" : "]");
+  if (sees_symbol("(")) {
+    return parentheses();
   }
-  if (token.kind == TokenKind::kSymbol && token.text == "{") {
-    return dictionary(std::move(node));
+  if (sees_symbol("[")) {
+    return list();
   }
-  at_ -= at_ > 0 && token.kind != TokenKind::kEnd ? 1 : 0;
+  if (sees_symbol("{")) {
+    return dictionary();
+  }
   fail("expected an expression, found " + found());
+  return make(Kind::kLiteral);
+}
+
+NodePtr ExpressionParser::number(const Token& token) {
+  NodePtr node = make(Kind::kLiteral);
+  next();
+  if (token.kind == TokenKind::kFloat) {
+    node->value = Value::real(std::strtod(token.text.c_str(), nullptr));
+    return node;
+  }
+  int64_t number = 0;
+  const char* const end = token.text.data() + token.text.size();
+  const auto read = std::from_chars(token.text.data(), end, number, token.base);
+  if (read.ec != std::errc() || read.ptr != end) {
+    fail(token.at, "the number " + token.text.substr(0, 40) + " does not fit into 64 bits");
+  }
+  node->value = Value::integer(number);
   return node;
 }
 
-NodePtr ExpressionParser::name(NodePtr node, const std::string& text) {
+NodePtr ExpressionParser::named(const Token& token) {
+  const std::string& text = token.text;
+  NodePtr node;
   if (text == "true" || text == "True" || text == "false" || text == "False") {
+    node = make(Kind::kLiteral);
     node->value = Value::boolean(text == "true" || text == "True");
   } else if (text == "none" || text == "None") {
+    node = make(Kind::kLiteral);
     node->value = Value::none();
   } else {
-    node->kind = Kind::kName;
-    node->name = text;
+    node = make_name(text);
   }
+  next();
   return node;
 }
 
-NodePtr ExpressionParser::sequence(NodePtr node, const char* end) {
-  node->kind = Kind::kList;
+NodePtr ExpressionParser::list() {
+  NodePtr node = make(Kind::kList);
+  next();
+  while (!failed() && !sees_symbol("]")) {
+    add(*node, expression());
+    if (!take_symbol(",")) {
+      break;
+    }
+  }
+  expect_symbol("]");
+  return node;
+}
+
+/// An expression in parentheses, or a tuple.
+NodePtr ExpressionParser::parentheses() {
+  NodePtr node = make(Kind::kTuple);
+  next();
   bool comma = false;
-  while (!failed() && !sees_symbol(end)) {
+  while (!failed() && !sees_symbol(")")) {
     add(*node, expression());
     if (!take_symbol(",")) {
       break;
     }
     comma = true;
   }
-  expect_symbol(end);
-  const bool is_parenthesis = *end == ')' && !comma && node->children.size() == 1;
-  return is_parenthesis ? std::move(node->children[0]) : std::move(node);
+  expect_symbol(")");
+  return !comma && node->children.size() == 1 ? std::move(node->children[0]) : std::move(node);
 }
 
-NodePtr ExpressionParser::dictionary(NodePtr node) {
-  node->kind = Kind::kDict;
+NodePtr ExpressionParser::dictionary() {
+  NodePtr node = make(Kind::kDict);
+  next();
   while (!failed() && !sees_symbol("}")) {
     add(*node, expression());
     expect_symbol(":");
@@ -183,17 +308,7 @@ NodePtr ExpressionParser::dictionary(NodePtr node) {
 
 NodePtr ExpressionParser::postfix(NodePtr node) {
   while (!failed()) {
-    if (sees_symbol(".")) {
-      NodePtr attribute = make(Kind::kAttribute);
-      next();
-      if (now().kind == TokenKind::kInt) {
-        attribute->kind = Kind::kIndex;
-        node = with(std::move(attribute), std::move(node), primary());
-      } else {
-        attribute->name = expect_name("an attribute");
-        node = with(std::move(attribute), std::move(node));
-      }
-    } else if (sees_symbol("[")) {
+    if (sees_symbol(".") || sees_symbol("[")) {
       node = subscript(std::move(node));
     } else if (sees_symbol("(")) {
       NodePtr call = with(make(Kind::kCall), std::move(node));
@@ -204,83 +319,6 @@ NodePtr ExpressionParser::postfix(NodePtr node) {
     }
   }
   return node;
-}
-
-NodePtr ExpressionParser::subscript(NodePtr object) {
-  NodePtr node = with(make(Kind::kIndex), std::move(object));
-  next();
-  const auto part = [this]() -> NodePtr { return sees_symbol(":") || sees_symbol("]") ? nullptr : expression(); };
-  NodePtr first = part();
-  if (!first && sees_symbol("]")) {
-    fail("expected an index, found ']'");
-  }
-  add(*node, std::move(first));
-  if (take_symbol(":")) {
-    node->kind = Kind::kSlice;
-    add(*node, part());
-    add(*node, take_symbol(":") ? part() : nullptr);
-  }
-  expect_symbol("]");
-  return node;
-}
-
-void ExpressionParser::arguments(Node& call) {
-  expect_symbol("(");
-  while (!failed() && !sees_symbol(")")) {
-    const Token& after = tokens_[std::min(at_ + 1, tokens_.size() - 1)];
-    if (now().kind == TokenKind::kName && after.kind == TokenKind::kSymbol && after.text == "=") {
-      std::string name = now().text;
-      next();
-      next();
-      add_named(call, std::move(name), expression());
-    } else if (sees_symbol("*") || sees_symbol("**")) {
-      fail("arguments with * are not supported");
-    } else {
-      add(call, expression());
-    }
-    if (!take_symbol(",")) {
-      break;
-    }
-  }
-  expect_symbol(")");
-}
-
-NodePtr ExpressionParser::filters(NodePtr node) {
-  while (!failed()) {
-    if (sees_symbol("|")) {
-      NodePtr filter = make(Kind::kFilter);
-      next();
-      filter->name = expect_name("the name of a filter");
-      filter = with(std::move(filter), std::move(node));
-      if (sees_symbol("(")) {
-        arguments(*filter);
-      }
-      node = std::move(filter);
-    } else if (sees_word({"is"})) {
-      node = test(std::move(node));
-    } else {
-      break;
-    }
-  }
-  return node;
-}
-
-NodePtr ExpressionParser::test(NodePtr input) {
-  next();
-  NodePtr negation = sees_word({"not"}) ? make(Kind::kUnary, "not") : nullptr;
-  if (negation) {
-    next();
-  }
-  NodePtr node = with(make(Kind::kTest), std::move(input));
-  node->name = expect_name("the name of a test");
-  if (sees_symbol("(")) {
-    arguments(*node);
-  } else if (now().kind == TokenKind::kString || now().kind == TokenKind::kInt || now().kind == TokenKind::kFloat ||
-             sees_symbol("[") || sees_symbol("{") ||
-             (now().kind == TokenKind::kName && !sees_word({"else", "or", "and", "if", "in", "is", "not"}))) {
-    add(*node, postfix(primary()));
-  }
-  return negation ? with(std::move(negation), std::move(node)) : std::move(node);
 }
 
 }  // namespace jinja

@@ -6,10 +6,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "lexer.h"
 #include "node.h"
+#include "work.h"
 
 namespace executorch {
 namespace extension {
@@ -19,31 +22,30 @@ namespace jinja {
 using Kind = Node::Kind;
 using TokenKind = Token::Kind;
 
-/// Of tags and expressions: what is nested deeper could overflow the stack.
-inline constexpr int kMaxNesting = 100;
-/// Of operators too: a chain of them makes the tree as deep.
+/// A chain of operators makes the tree as deep, and freeing it needs the stack.
 inline constexpr int kMaxTree = 300;
 
 /// Reads tokens, and makes trees of expressions.
 class ExpressionParser {
  public:
-  ExpressionParser(std::vector<Token> tokens, Problem& problem) : tokens_(std::move(tokens)), problem_(problem) {}
+  ExpressionParser(std::vector<Token> tokens, Work& work) : tokens_(std::move(tokens)), work_(work) {}
 
  protected:
   using Words = std::initializer_list<const char*>;
 
   const Token& now() const { return tokens_[at_]; }
-  bool failed() const { return problem_.is_set(); }
-  void fail(std::string message) {
-    if (!failed()) {
-      problem_ = {now().at, std::move(message)};
-    }
+  const Token& after() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
+  bool failed() const { return work_.failed(); }
+  void fail(std::string message) { fail(now().at, std::move(message)); }
+  void fail(const Position& at, std::string message) {
+    work_.at(at);
+    work_.fail(std::move(message));
   }
   void next() { at_ += at_ + 1 < tokens_.size() ? 1 : 0; }
-  bool sees(TokenKind kind, std::string_view text) const { return now().kind == kind && now().text == text; }
-  bool sees_symbol(std::string_view text) const { return sees(TokenKind::kSymbol, text); }
+  bool sees(TokenKind kind) const { return now().kind == kind; }
+  bool sees_symbol(std::string_view text) const { return sees(TokenKind::kSymbol) && now().text == text; }
   bool sees_word(Words words) const {
-    return now().kind == TokenKind::kName &&
+    return sees(TokenKind::kName) &&
            std::any_of(words.begin(), words.end(), [this](const char* word) { return now().text == word; });
   }
   bool take_symbol(std::string_view text) {
@@ -61,97 +63,33 @@ class ExpressionParser {
       fail("expected '" + text + "', found " + found());
     }
   }
-  std::string found() const {
-    switch (now().kind) {
-      case TokenKind::kEnd:
-        return "the end of the template";
-      case TokenKind::kBlockEnd:
-      case TokenKind::kOutputEnd:
-        return "the end of the tag";
-      case TokenKind::kText:
-        return "text";
-      case TokenKind::kString:
-        return "a string";
-      default:
-        return "'" + now().text + "'";
-    }
-  }
-  std::string expect_name(const char* what) {
-    std::string name = now().text;
-    if (now().kind != TokenKind::kName) {
-      fail(std::string("expected ") + what + ", found " + found());
-    }
-    next();
-    return name;
-  }
-  void end_tag() {
-    if (now().kind != TokenKind::kBlockEnd) {
-      fail("expected the end of the tag, found " + found());
-    }
-    next();
-  }
+  std::string found() const;
+  std::string expect_name(const char* what);
 
-  NodePtr make(Kind kind, std::string name = {}) const {
-    auto node = std::make_unique<Node>();
-    node->kind = kind;
-    node->at = now().at;
-    node->name = std::move(name);
-    return node;
-  }
+  NodePtr make(Kind kind, std::string name = {});
+  NodePtr make_name(const std::string& name);
+  /// The number of a name.
+  int id_of(const std::string& name);
   /// Makes `child`, which may be null, a part of `node`.
-  void add(Node& node, NodePtr child) {
-    note_depth(node, child);
-    node.children.push_back(std::move(child));
-  }
-  void add_named(Node& node, std::string name, NodePtr child) {
-    note_depth(node, child);
-    node.named.emplace_back(std::move(name), std::move(child));
-  }
-  void note_depth(Node& node, const NodePtr& child) {
-    node.depth = std::max(node.depth, child ? child->depth + 1 : 0);
-    if (node.depth > kMaxTree) {
-      fail("the expression is nested deeper than " + std::to_string(kMaxTree));
-    }
-  }
-  NodePtr with(NodePtr node, NodePtr a, NodePtr b = nullptr) {
-    add(*node, std::move(a));
-    if (b) {
-      add(*node, std::move(b));
-    }
-    return node;
-  }
-
-  /// Counts how deep the parser is; fails beyond the limit.
-  class Nested final {
-   public:
-    explicit Nested(ExpressionParser& parser) : depth_(parser.depth_) {
-      if (++depth_ > kMaxNesting) {
-        parser.fail("the template is nested deeper than " + std::to_string(kMaxNesting));
-      }
-    }
-    ~Nested() { depth_--; }
-    Nested(const Nested&) = delete;
-    Nested& operator=(const Nested&) = delete;
-
-   private:
-    int& depth_;
-  };
+  void add(Node& node, NodePtr child);
+  void add_named(Node& node, std::string name, NodePtr child);
+  NodePtr with(NodePtr node, NodePtr a, NodePtr b = nullptr);
 
   // --- Expressions, from the weakest operator to the strongest ---
-  NodePtr tuple();
+  /// One expression, or a tuple without parentheses that ends before one of `ends`.
+  NodePtr tuple(bool with_condition = true, Words ends = {});
   NodePtr expression();
   NodePtr or_expression();
   template <typename Operand>
-  NodePtr words(const char* word, Operand operand) {
+  NodePtr words(const char* word, Kind kind, Operand operand) {
     NodePtr left = operand();
     while (!failed() && sees_word({word})) {
-      NodePtr node = make(Kind::kBinary, word);
+      NodePtr node = make(kind);
       next();
       left = with(std::move(node), std::move(left), operand());
     }
     return left;
   }
-
   NodePtr not_expression();
   NodePtr comparison();
   template <typename Operand>
@@ -164,24 +102,35 @@ class ExpressionParser {
     }
     return left;
   }
-
   NodePtr sum();
+  NodePtr concat();
   NodePtr unary(bool with_filters);
   NodePtr primary();
-  static NodePtr name(NodePtr node, const std::string& text);
-  /// A list, a tuple, or an expression in parentheses.
-  NodePtr sequence(NodePtr node, const char* end);
-  NodePtr dictionary(NodePtr node);
+  NodePtr named(const Token& token);
+  NodePtr number(const Token& token);
+  NodePtr list();
+  NodePtr parentheses();
+  NodePtr dictionary();
   NodePtr postfix(NodePtr node);
   NodePtr subscript(NodePtr object);
+  NodePtr one_subscript(NodePtr object);
   void arguments(Node& call);
+  void one_argument(Node& call);
+  /// Filters and tests behind an expression.
   NodePtr filters(NodePtr node);
+  /// The filter whose name comes next, of `input`, which is null for a block's.
+  NodePtr filter(NodePtr input);
   NodePtr test(NodePtr input);
+  /// What a statement assigns to: a name, a tuple of targets, with `with_namespace` also an attribute.
+  NodePtr target(bool with_namespace, Words ends);
+  NodePtr one_target(bool with_namespace);
 
   std::vector<Token> tokens_;
-  Problem& problem_;
+  Work& work_;
   size_t at_ = 0;
-  int depth_ = 0;
+  std::unordered_map<std::string, int> ids_;
+  std::vector<std::string> names_;
+  std::vector<Node*> macros_;  // around what is parsed
 };
 
 }  // namespace jinja

@@ -13,109 +13,40 @@ using Type = Value::Type;
 
 namespace {
 
-/// Of evaluations inside one another, through macros too: the stack is finite.
-constexpr int kMaxCalls = 800;
-
-bool is_global(std::string_view name) {
-  return name == "range" || name == "namespace" || name == "dict" || name == "raise_exception" ||
-         name == "strftime_now";
-}
+/// Arguments of one call, with those that * adds.
+constexpr size_t kMaxArguments = 1000;
 
 }  // namespace
 
-const Value* Arguments::get(size_t place, std::string_view name) const {
-  if (place < positional.size()) {
-    return &positional[place];
+Interpreter::Interpreter(const Template& parsed, const Value& variables, Budget& budget, Problem& problem)
+    : Work(budget, problem), parsed_(parsed), variables_(parsed.names.size()), has_variable_(parsed.names.size()) {
+  for (size_t i = 0; i < parsed.names.size() && !failed(); i++) {
+    const std::string& wanted = parsed.names[i];
+    const Value* const found = find(*this, variables.as<DictStorage>(), wanted);
+    const Filter* const global = globals().find(wanted);
+    has_variable_[i] = found != nullptr || global != nullptr;
+    variables_[i] = found != nullptr ? *found : global != nullptr ? Value::global(global->name) : Value();
   }
-  const auto found = std::find_if(named.begin(), named.end(), [name](const auto& item) { return item.first == name; });
-  return found == named.end() ? nullptr : &found->second;
 }
 
-Interpreter::Interpreter(Dict globals, Problem& problem, int64_t max_work)
-    : problem_(problem), globals_(std::move(globals)), max_work_(max_work) {}
+Interpreter::~Interpreter() {
+  for (const std::unique_ptr<Frame>& frame : kept_) {
+    budget().give_back(frame->bytes);
+  }
+  budget().give_back(for_good_);
+}
 
-std::string Interpreter::render(const Node& body) {
-  std::string text;
+std::string Interpreter::render() {
+  TextBuilder text(*this);
   output_ = &text;
-  scopes_.emplace_back();
-  run(body);
-  return text;
-}
-
-Value Interpreter::fail(const Position& at, std::string message) {
-  if (!failed()) {
-    problem_ = {at, std::move(message)};
-  }
-  return {};
-}
-
-bool Interpreter::charge(size_t units, const Position& at) {
-  work_ += static_cast<int64_t>(std::min<size_t>(units, kMaxWork));
-  if (work_ > max_work_) {
-    fail(at, "the template takes more than " + std::to_string(max_work_) + " steps");
-  }
-  return !failed();
-}
-
-Value Interpreter::text(std::string made, const Position& at) {
-  return charge(made.size() / 4, at) ? Value::text(std::move(made)) : Value();
-}
-
-Value Interpreter::list(List items, const Position& at) {
-  Value made = Value::list(std::move(items));
-  if (made.depth() > kMaxDepth) {
-    return fail(at, "lists are nested deeper than " + std::to_string(kMaxDepth));
-  }
-  return charge(made.as_list().size() * 16, at) ? made : Value();
-}
-
-Value Interpreter::dict(Dict entries, const Position& at) {
-  Value made = Value::dict(std::move(entries));
-  if (made.depth() > kMaxDepth) {
-    return fail(at, "dictionaries are nested deeper than " + std::to_string(kMaxDepth));
-  }
-  return charge(made.as_dict().size() * 32, at) ? made : Value();
-}
-
-List Interpreter::elements(const Value& value, const Position& at) {
-  List items;
-  switch (value.type()) {
-    case Type::kUndefined:
-      break;
-    case Type::kList:
-      items = value.as_list();
-      break;
-    case Type::kDict:
-      for (const Entry& entry : value.as_dict()) {
-        items.push_back(entry.first);
-      }
-      break;
-    case Type::kString: {
-      const std::string& all = value.as_text();
-      const std::vector<size_t> starts = code_points(all);
-      for (size_t i = 0; i + 1 < starts.size(); i++) {
-        items.push_back(Value::text(all.substr(starts[i], starts[i + 1] - starts[i])));
-      }
-      break;
-    }
-    default:
-      fail(at, std::string("a value of type ") + value.type_name() + " has no elements");
-  }
-  charge(items.size() * 16, at);
-  return items;
+  Scope scope(*this, nullptr);
+  run(*parsed_.body);
+  return text.release();
 }
 
 Value Interpreter::evaluate(const Node& node) {
-  if (failed() || !charge(1, node.at)) {
-    return {};
-  }
-  if (depth_ >= kMaxCalls) {
-    return fail(node.at, "macros and expressions are nested deeper than " + std::to_string(kMaxCalls));
-  }
-  depth_++;
-  Value value = evaluate_here(node);
-  depth_--;
-  return value;
+  at(node.at);
+  return step() && may_recurse() ? evaluate_here(node) : Value();
 }
 
 Value Interpreter::evaluate_here(const Node& node) {
@@ -124,97 +55,128 @@ Value Interpreter::evaluate_here(const Node& node) {
       return node.value;
     case Kind::kName:
       return name(node);
-    case Kind::kList: {
-      List items;
-      for (const NodePtr& child : node.children) {
-        items.push_back(evaluate(*child));
-      }
-      return list(std::move(items), node.at);
-    }
-    case Kind::kDict: {
-      Dict entries;
-      for (size_t i = 0; i + 1 < node.children.size(); i += 2) {
-        Value key = evaluate(*node.children[i]);
-        entries.emplace_back(std::move(key), evaluate(*node.children[i + 1]));
-      }
-      return dict(std::move(entries), node.at);
-    }
+    case Kind::kList:
+      return sequence(node, Type::kList);
+    case Kind::kTuple:
+      return sequence(node, Type::kTuple);
+    case Kind::kDict:
+      return dictionary(node);
     case Kind::kUnary:
       return unary(node);
-    case Kind::kBinary: {
+    case Kind::kAnd:
+    case Kind::kOr: {
       Value left = evaluate(*node.children[0]);
-      if (node.name == "and" || node.name == "or") {
-        return left.truthy() == (node.name == "or") ? left : evaluate(*node.children[1]);
-      }
-      return binary(node.name, left, evaluate(*node.children[1]), node.at);
+      return left.truthy() == (node.kind == Kind::kOr) ? left : evaluate(*node.children[1]);
     }
+    case Kind::kBinary: {
+      const Value left = evaluate(*node.children[0]);
+      const Value right = evaluate(*node.children[1]);
+      at(node.at);
+      return binary(node.name, left, right);
+    }
+    case Kind::kConcat:
+      return concat(node);
     case Kind::kCompare:
       return compare(node);
     case Kind::kTernary: {
-      const bool condition = truthy(*node.children[0]);
+      const bool condition = evaluate(*node.children[0]).truthy();
       return condition ? evaluate(*node.children[1])
-                       : (node.children[2] ? evaluate(*node.children[2]) : Value::undefined("the value without else"));
+                       : (node.children[2] ? evaluate(*node.children[2]) : undefined("the value without else"));
     }
-    case Kind::kAttribute:
-      return attribute(evaluate(*node.children[0]), node.name, node.at);
-    case Kind::kIndex:
-      return index(node);
+    case Kind::kAttribute: {
+      const Value object = evaluate(*node.children[0]);
+      at(node.at);
+      return attribute(object, node.value);
+    }
+    case Kind::kIndex: {
+      const Value object = evaluate(*node.children[0]);
+      const Value key = evaluate(*node.children[1]);
+      at(node.at);
+      return item(object, key);
+    }
     case Kind::kSlice:
-      return slice(node);
+      return sliced(node);
     case Kind::kCall:
-      return call(node);
+      return call_node(node, nullptr);
     case Kind::kFilter: {
-      const Value input = evaluate(*node.children[0]);
+      const Value input = node.children[0] ? evaluate(*node.children[0]) : *block_text_;
       const Arguments arguments = arguments_of(node);
-      return failed() ? Value() : filter(node.name, input, arguments, node.at);
+      at(node.at);
+      return filter(node.name, input, arguments);
     }
     case Kind::kTest: {
       const Value input = evaluate(*node.children[0]);
       const Arguments arguments = arguments_of(node);
-      return Value::boolean(!failed() && test(node.name, input, arguments, node.at));
+      at(node.at);
+      return Value::boolean(test(node.name, input, arguments));
     }
     default:
-      return fail(node.at, "unexpected statement");
+      return fail("unexpected statement");
   }
 }
 
 Value Interpreter::name(const Node& node) {
-  const auto in = [&node](const Scope& scope) -> const Value* {
-    for (const auto& [key, value] : scope) {
-      if (key == node.name) {
-        return &value;
+  for (const Frame* frame = frame_; frame != nullptr && step(); frame = frame->outer) {
+    for (const auto& [id, value] : frame->variables) {
+      if (id == node.id) {
+        return value;
       }
     }
-    return nullptr;
-  };
-  for (size_t i = scopes_.size(); i-- > first_scope_;) {
-    if (const Value* const found = in(scopes_[i])) {
-      return *found;
+    step(frame->variables.size() / 16);
+  }
+  const auto id = static_cast<size_t>(node.id);
+  return has_variable_[id] ? variables_[id] : undefined("'" + parsed_.names[id].substr(0, 80) + "'");
+}
+
+Value Interpreter::sequence(const Node& node, Type type) {
+  ListBuilder items(*this);
+  for (const NodePtr& child : node.children) {
+    if (!items.add(evaluate(*child))) {
+      return {};
     }
   }
-  if (const Value* const found = in(scopes_[0])) {
-    return *found;
-  }
-  for (const Entry& entry : globals_) {
-    if (entry.first.as_text() == node.name) {
-      return entry.second;
+  at(node.at);
+  return items.value(type);
+}
+
+Value Interpreter::dictionary(const Node& node) {
+  DictBuilder entries(*this);
+  for (size_t i = 0; i + 1 < node.children.size(); i += 2) {
+    Value key = evaluate(*node.children[i]);
+    Value value = evaluate(*node.children[i + 1]);
+    at(node.at);
+    if (!entries.set(std::move(key), std::move(value))) {
+      return {};
     }
   }
-  return is_global(node.name) ? Value::function(node.name, nullptr) : Value::undefined("'" + node.name + "'");
+  return entries.value();
+}
+
+Value Interpreter::concat(const Node& node) {
+  TextBuilder text(*this);
+  for (const NodePtr& child : node.children) {
+    const Value part = evaluate(*child);
+    at(node.at);
+    write_str(*this, text, part);
+  }
+  return text.value();
 }
 
 Value Interpreter::unary(const Node& node) {
   const Value operand = evaluate(*node.children[0]);
+  at(node.at);
   if (node.name == "not") {
     return Value::boolean(!operand.truthy());
   }
   if (!operand.is_number()) {
-    return fail(node.at, "expected a number after '" + node.name + "', found a value of type " + operand.type_name());
+    return fail("expected a number after '" + node.name + "', found " +
+                (operand.is_undefined() ? operand.hint() + ", which is undefined"
+                                        : std::string("a value of type ") + operand.type_name()));
   }
-  if (node.name == "+") {
-    return operand;
+  if (operand.is(Type::kFloat)) {
+    return Value::real(node.name == "-" ? -operand.as_real() : operand.as_real());
   }
-  return binary("-", Value::integer(0), operand, node.at);
+  return node.name == "-" ? binary("-", Value::integer(0), operand) : Value::integer(operand.as_int());
 }
 
 Value Interpreter::compare(const Node& node) {
@@ -224,12 +186,13 @@ Value Interpreter::compare(const Node& node) {
     if (failed()) {
       return {};
     }
-    const std::string& name = node.names[i];
-    const bool holds = name == "=="       ? left.equals(right)
-                       : name == "!="     ? !left.equals(right)
-                       : name == "in"     ? contains(right, left, node.at)
-                       : name == "not in" ? !contains(right, left, node.at)
-                                          : ordered(name, left, right, node.at);
+    at(node.at);
+    const std::string& sign = node.names[i];
+    const bool holds = sign == "=="       ? equal(*this, left, right)
+                       : sign == "!="     ? !equal(*this, left, right)
+                       : sign == "in"     ? contains(right, left)
+                       : sign == "not in" ? !contains(right, left)
+                                          : ordered(*this, sign, left, right);
     if (!holds) {
       return Value::boolean(false);
     }
@@ -238,80 +201,14 @@ Value Interpreter::compare(const Node& node) {
   return Value::boolean(true);
 }
 
-Value Interpreter::attribute(const Value& object, const std::string& name, const Position& at) {
-  if (object.is_undefined()) {
-    return fail(at, object.as_text() + " is undefined, and has no attribute '" + name + "'");
-  }
-  const Value* const found = object.find(std::string_view(name));
-  return found != nullptr ? *found : Value::undefined("attribute '" + name + "'");
-}
-
-Value Interpreter::index(const Node& node) {
+Value Interpreter::sliced(const Node& node) {
   const Value object = evaluate(*node.children[0]);
-  const Value key = evaluate(*node.children[1]);
-  if (object.is_undefined()) {
-    return fail(node.at, object.as_text() + " is undefined, and has no elements");
-  }
-  if (object.is(Type::kDict) || object.is(Type::kNamespace)) {
-    charge(object.is(Type::kDict) ? object.as_dict().size() : 1, node.at);
-    const Value* const found = object.find(key);
-    return found != nullptr ? *found : Value::undefined("element " + key.repr());
-  }
-  if (!key.is_integral() || !(object.is(Type::kList) || object.is_string())) {
-    return Value::undefined("element " + key.repr());
-  }
-  const bool is_list = object.is(Type::kList);
-  const std::vector<size_t> starts = is_list ? std::vector<size_t>() : code_points(object.as_text());
-  const auto count = static_cast<int64_t>(is_list ? object.as_list().size() : starts.size() - 1);
-  charge(is_list ? 1 : starts.size(), node.at);
-  const int64_t place = key.as_int() < 0 ? key.as_int() + count : key.as_int();
-  if (place < 0 || place >= count) {
-    return Value::undefined("element " + key.repr());
-  }
-  const auto i = static_cast<size_t>(place);
-  return is_list ? object.as_list()[i] : Value::text(object.as_text().substr(starts[i], starts[i + 1] - starts[i]));
-}
-
-Value Interpreter::slice(const Node& node) {
-  const Value object = evaluate(*node.children[0]);
-  const List items = elements(object, node.at);
   Value bounds[3];
   for (size_t i = 0; i < 3; i++) {
     bounds[i] = node.children[i + 1] ? evaluate(*node.children[i + 1]) : Value::none();
-    if (!failed() && !bounds[i].is_integral() && !bounds[i].is(Type::kNone)) {
-      return fail(node.at, std::string("a slice needs integers, found a value of type ") + bounds[i].type_name());
-    }
   }
-  const int64_t step = bounds[2].is(Type::kNone) ? 1 : bounds[2].as_int();
-  if (step == 0) {
-    return fail(node.at, "the step of a slice is 0");
-  }
-  const auto count = static_cast<int64_t>(items.size());
-  // As Python: ends beyond the sequence are its ends.
-  const auto place = [&](const Value& bound, int64_t otherwise) {
-    if (bound.is(Type::kNone)) {
-      return otherwise;
-    }
-    const int64_t at = bound.as_int() < 0 ? std::max<int64_t>(bound.as_int(), -count - 1) + count : bound.as_int();
-    return std::clamp<int64_t>(at, step > 0 ? 0 : -1, step > 0 ? count : count - 1);
-  };
-  const int64_t start = place(bounds[0], step > 0 ? 0 : count - 1);
-  const int64_t stop = place(bounds[1], step > 0 ? count : -1);
-  List kept;
-  for (int64_t i = start; !failed() && (step > 0 ? i < stop : i > stop); i += step) {
-    kept.push_back(items[static_cast<size_t>(i)]);
-    if (step > count || step < -count) {
-      break;
-    }
-  }
-  if (!object.is_string()) {
-    return list(std::move(kept), node.at);
-  }
-  std::string joined;
-  for (const Value& item : kept) {
-    joined += item.as_text();
-  }
-  return text(std::move(joined), node.at);
+  at(node.at);
+  return failed() ? Value() : slice(object, bounds[0], bounds[1], bounds[2]);
 }
 
 Arguments Interpreter::arguments_of(const Node& node) {
@@ -320,67 +217,46 @@ Arguments Interpreter::arguments_of(const Node& node) {
     arguments.positional.push_back(evaluate(*node.children[i]));
   }
   for (const auto& [name, value] : node.named) {
-    arguments.named.emplace_back(name, evaluate(*value));
+    if (name == "*" || name == "**") {
+      spread(*value, name, arguments);
+    } else {
+      arguments.named.emplace_back(name, evaluate(*value));
+    }
   }
   return arguments;
 }
 
-Value Interpreter::call(const Node& node) {
-  const Node& callee = *node.children[0];
-  Value function;
-  if (callee.kind == Kind::kAttribute) {
-    const Value object = evaluate(*callee.children[0]);
-    const Arguments arguments = arguments_of(node);
-    Value result;
-    if (failed() || method(object, callee.name, arguments, node.at, result)) {
-      return result;
-    }
-    function = attribute(object, callee.name, callee.at);
-    if (!failed() && !function.is(Type::kFunction)) {
-      return fail(callee.at,
-                  std::string("a value of type ") + object.type_name() + " has no method '" + callee.name + "'");
-    }
-  } else {
-    function = evaluate(callee);
-  }
-  const Arguments arguments = arguments_of(node);
+void Interpreter::spread(const Node& node, const std::string& name, Arguments& arguments) {
+  const Value more = evaluate(node);
   if (failed()) {
-    return {};
+    return;
   }
-  if (!function.is(Type::kFunction)) {
-    return fail(node.at, function.is_undefined()
-                             ? function.as_text() + " is undefined, and cannot be called"
-                             : std::string("a value of type ") + function.type_name() + " cannot be called");
+  if (name == "**" && !more.is_dict()) {
+    fail(std::string("expected a dictionary after **, found a value of type ") + more.type_name());
+    return;
   }
-  return function.node() != nullptr ? call_macro(*function.node(), arguments, node.at)
-                                    : call_function(function.as_text(), arguments, node.at);
+  const Value items = elements(more);
+  if (failed() || arguments.positional.size() + items.as_list().size() > kMaxArguments) {
+    fail("a call has more than " + std::to_string(kMaxArguments) + " arguments");
+    return;
+  }
+  for (const Value& item : items.as_list()) {
+    if (name == "*") {
+      arguments.positional.push_back(item);
+    } else if (string(item, "the name of an argument") && read(item.as_text().size())) {
+      arguments.named.emplace_back(item.as_text(), *find(*this, more.as<DictStorage>(), item));
+    }
+  }
 }
 
-Value Interpreter::call_macro(const Node& macro, const Arguments& arguments, const Position& at) {
-  if (arguments.positional.size() > macro.names.size()) {
-    return fail(at, "macro '" + macro.name + "' takes " + std::to_string(macro.names.size()) + " arguments, found " +
-                        std::to_string(arguments.positional.size()));
+Value Interpreter::call_node(const Node& node, const Value* caller) {
+  const Value function = evaluate(*node.children[0]);
+  Arguments arguments = arguments_of(node);
+  if (caller != nullptr) {
+    arguments.named.emplace_back("caller", *caller);
   }
-  for (const auto& [name, value] : arguments.named) {
-    if (std::find(macro.names.begin(), macro.names.end(), name) == macro.names.end()) {
-      return fail(at, "macro '" + macro.name + "' has no parameter '" + name + "'");
-    }
-  }
-  const size_t outer = std::exchange(first_scope_, scopes_.size());
-  scopes_.emplace_back();
-  for (size_t i = 0; i < macro.names.size(); i++) {
-    const std::string& name = macro.names[i];
-    const Value* const given = arguments.get(i, name);
-    const auto otherwise =
-        std::find_if(macro.named.begin(), macro.named.end(), [&name](const auto& item) { return item.first == name; });
-    set(name, given != nullptr                 ? *given
-              : otherwise != macro.named.end() ? evaluate(*otherwise->second)
-                                               : Value::undefined("'" + name + "'"));
-  }
-  Value made = failed() ? Value() : text(captured(*macro.children[0]), at);
-  scopes_.pop_back();
-  first_scope_ = outer;
-  return made;
+  at(node.at);
+  return failed() ? Value() : call(function, arguments);
 }
 
 }  // namespace jinja

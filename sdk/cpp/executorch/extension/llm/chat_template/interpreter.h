@@ -2,52 +2,96 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "builtins.h"
 #include "node.h"
-#include "value.h"
+#include "objects.h"
+#include "work.h"
 
 namespace executorch {
 namespace extension {
 namespace llm {
 namespace jinja {
 
-/// What a filter, test, method or function is called with.
-struct Arguments {
-  std::vector<Value> positional;
-  std::vector<std::pair<std::string, Value>> named;
-  /// The argument in a place or of a name; null if it is not given.
-  const Value* get(size_t place, std::string_view name) const;
-};
-
-/// Renders a template once. The work is bounded: see kMaxWork.
-class Interpreter final {
+/// Renders a template once.
+class Interpreter final : public Work {
  public:
-  /// Steps that a template may take: an expression is one, four characters of a text are, an element of a list is 16.
-  static constexpr int64_t kMaxWork = 20'000'000;
+  /// Steps that a template may take: about one an expression, an element, or 64 bytes that are read or written.
+  static constexpr uint64_t kMaxSteps = 20'000'000;
+  /// Bytes that its values may hold at the same time.
+  static constexpr uint64_t kMaxBytes = 128 << 20;
 
-  /// `globals` are the template's variables. The first error is in `problem`; more than `max_work` is one.
-  Interpreter(Dict globals, Problem& problem, int64_t max_work = kMaxWork);
-  std::string render(const Node& body);
+  /// `variables` is a dictionary. The first error is in `problem`.
+  Interpreter(const Template& parsed, const Value& variables, Budget& budget, Problem& problem);
+  ~Interpreter();
+  std::string render();
+
+  // --- For filters, tests, methods and functions ---
+
+  /// The elements of a sequence, the keys of a dictionary, the characters of a string, as a list. What a generator
+  /// gives is gone afterwards.
+  Value elements(const Value& value);
+  /// How many there are; an error for what has no length.
+  int64_t size_of(const Value& value);
+  Value attribute(const Value& object, const Value& name);
+  /// object[key].
+  Value item(const Value& object, const Value& key);
+  /// The attribute of a name with dots, or a number, as in map(attribute="function.name").
+  /// `otherwise` takes the place of what is undefined on the way.
+  Value by_path(Value value, const Value& path, const Value* otherwise = nullptr);
+  Value call(const Value& function, const Arguments& arguments);
+  Value filter(const std::string& name, const Value& input, const Arguments& arguments);
+  bool test(const std::string& name, const Value& value, const Arguments& arguments);
+  Value binary(std::string_view sign, const Value& left, const Value& right);
+  bool contains(const Value& container, const Value& item);
+  Value slice(const Value& object, const Value& start, const Value& stop, const Value& step);
+  /// A generator over a list.
+  Value generator(const Value& items, const char* what = "generator");
+  /// A list in the order of keys; `keys` has one for each element.
+  Value sorted(const List& items, const List& keys, bool descends);
+  bool integer(const Value& value, const char* what, int64_t& number);
+  bool string(const Value& value, const char* what);
+  /// A new object that lives as long as this.
+  template <typename Kind>
+  Kind* make() {
+    auto made = std::make_unique<Kind>();
+    Kind* const kept = made.get();
+    return take_for_good(sizeof(Kind) + 64) ? (objects_.push_back(std::move(made)), kept) : nullptr;
+  }
+  /// Charges memory that is taken until the end.
+  bool take_for_good(uint64_t bytes) {
+    const bool taken = take(bytes);
+    for_good_ += taken ? bytes : 0;
+    return taken;
+  }
+  /// For loop(...) of a recursive loop.
+  Value loop_again(const Loop& loop, const Value& items);
+  /// The element that the loop reads next; false at its end.
+  bool loop_next(Loop& loop, Value& value);
+  int64_t loop_length(Loop& loop);
 
  private:
-  using Scope = std::vector<std::pair<std::string, Value>>;
   enum class Flow { kOn, kBreak, kContinue };
+  class Scope;
 
   // statements.cpp
   Flow run(const Node& node);
   Flow run_body(const Node& node);
-  Flow run_for(const Node& node);
   Flow run_if(const Node& node);
-  void run_set(const Node& node);
-  std::string captured(const Node& body);
-  void assign(const std::vector<std::string>& names, const Value& value, const Position& at);
-  void set(const std::string& name, Value value);
-  void write(const std::string& text);
+  Flow run_with(const Node& node);
+  Flow run_loop(const Node& node, Frame* frame, const Value& items, int64_t depth);
+  void run_call_block(const Node& node);
+  void output(const Value& value);
+  void assign(const Node& target, const Value& value);
+  void set(int id, Value value);
+  Value captured(const Node& body);
+  /// Filters of a block, of its text.
+  Value filtered(const Node* filters, Value text);
 
   // interpreter.cpp
   Value evaluate(const Node& node);
@@ -55,67 +99,51 @@ class Interpreter final {
   Value name(const Node& node);
   Value unary(const Node& node);
   Value compare(const Node& node);
-  Value attribute(const Value& object, const std::string& name, const Position& at);
-  Value index(const Node& node);
-  Value slice(const Node& node);
-  Value call(const Node& node);
-  Value call_macro(const Node& macro, const Arguments& arguments, const Position& at);
+  Value concat(const Node& node);
+  Value dictionary(const Node& node);
+  Value sequence(const Node& node, Value::Type type);
+  Value sliced(const Node& node);
+  Value call_node(const Node& node, const Value* caller);
   Arguments arguments_of(const Node& node);
-  bool truthy(const Node& node) { return evaluate(node).truthy(); }
+  void spread(const Node& node, const std::string& name, Arguments& arguments);
 
-  // operators.cpp
-  Value binary(const std::string& name, const Value& left, const Value& right, const Position& at);
-  Value arithmetic(const std::string& name, const Value& left, const Value& right, const Position& at);
-  bool ordered(const std::string& name, const Value& left, const Value& right, const Position& at);
-  bool contains(const Value& container, const Value& item, const Position& at);
-  bool test(const std::string& name, const Value& value, const Arguments& arguments, const Position& at);
-  Value call_function(const std::string& name, const Arguments& arguments, const Position& at);
-  Value range(const Arguments& arguments, const Position& at);
+  // calls.cpp
+  Value call_macro(const Macro& macro, const Arguments& arguments);
+  bool bind_macro(const Macro& macro, const Arguments& arguments);
+  Value loop_attribute(Loop& loop, std::string_view name);
+  Value object_attribute(const Value& object, const std::string& name, bool& found);
+  Value macro_value(const Node& node);
+  Value marked(const Value& value);
+  int parsed_id(std::string_view name) const;
+  /// A frame and those around it live as long as this.
+  void keep(Frame* frame);
 
-  // filters.cpp
-  Value filter(const std::string& name, const Value& input, const Arguments& arguments, const Position& at);
-  Value list_filter(const std::string& name, const Value& input, const Arguments& arguments, const Position& at);
-  Value select(const std::string& name, const Value& input, const Arguments& arguments, const Position& at);
-  Value sorted(const Value& input, const Arguments& arguments, const Position& at);
-  Value by_path(Value value, const Value& path, const Position& at);
-  Value folded(const std::string& name, const Value& input, const Position& at);
-
-  // methods.cpp: false if the value has no such method
-  bool method(const Value& object, const std::string& name, const Arguments& arguments, const Position& at,
-              Value& result);
-  bool text_method(const std::string& text, const std::string& name, const Arguments& arguments, const Position& at,
-                   Value& result);
-
-  bool failed() const { return problem_.is_set(); }
-  Value fail(const Position& at, std::string message);
-  /// Counts work; false, with a problem, beyond the limit.
-  bool charge(size_t units, const Position& at);
-  /// A text or list whose making is charged.
-  Value text(std::string made, const Position& at);
-  Value list(List items, const Position& at);
-  Value dict(Dict entries, const Position& at);
-  /// The elements of a list, the keys of a dictionary, the characters of a string.
-  List elements(const Value& value, const Position& at);
-
-  Problem& problem_;
-  Dict globals_;
-  std::vector<Scope> scopes_;
-  std::deque<Dict> namespaces_;
-  std::string* output_ = nullptr;
-  int64_t max_work_;
-  int64_t work_ = 0;
-  int depth_ = 0;
-  size_t first_scope_ = 0;  // of the macro that runs; the template's is visible too
+  const Template& parsed_;
+  List variables_;  // by the numbers of their names
+  std::vector<bool> has_variable_;
+  std::vector<std::unique_ptr<Object>> objects_;
+  std::vector<std::unique_ptr<Frame>> kept_;
+  uint64_t for_good_ = 0;
+  size_t live_kept_ = 0;  // frames that are kept, and still in use
+  Frame* frame_ = nullptr;
+  TextBuilder* output_ = nullptr;
+  const Value* block_text_ = nullptr;  // the input of a block's filters
 };
 
-/// Without the characters of `set` at its ends; white space if it is empty.
-std::string stripped(std::string_view text, std::string_view set, bool left, bool right);
-/// Each beginning of a word in upper case and the rest in lower case; ASCII letters only change.
-std::string title(std::string text);
-std::string lower(std::string text);
-std::string upper(std::string text);
-std::string capitalize(std::string text);
-std::string replaced(std::string_view text, std::string_view from, std::string_view to, int64_t count);
+/// Counts a scope of variables in and out.
+class Interpreter::Scope final {
+ public:
+  Scope(Interpreter& in, Frame* outer);
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  Frame* frame() { return frame_.get(); }
+
+ private:
+  Interpreter& in_;
+  Frame* const before_;
+  std::unique_ptr<Frame> frame_;
+};
 
 }  // namespace jinja
 }  // namespace llm

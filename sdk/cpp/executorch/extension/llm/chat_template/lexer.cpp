@@ -2,7 +2,10 @@
 #include "lexer.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "characters.h"
+#include "string_literal.h"
+#include "work.h"
 
 namespace executorch {
 namespace extension {
@@ -12,53 +15,46 @@ namespace {
 
 using Kind = Token::Kind;
 
-bool is_space(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_name(char c) {
-  return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0 || (static_cast<unsigned char>(c) & 0x80U) != 0;
+/// Every end of a line is \n, and one at the end of the template does not count.
+std::string with_newlines(const std::string& source) {
+  std::string all;
+  all.reserve(source.size());
+  for (size_t i = 0; i < source.size(); i++) {
+    if (source[i] == '\r') {
+      i += i + 1 < source.size() && source[i + 1] == '\n' ? 1 : 0;
+      all += '\n';
+    } else {
+      all += source[i];
+    }
+  }
+  if (!all.empty() && all.back() == '\n') {
+    all.pop_back();
+  }
+  return all;
 }
 
-void append_utf8(std::string& text, unsigned code) {
-  if (code < 0x80) {
-    text += static_cast<char>(code);
-  } else if (code < 0x800) {
-    text += static_cast<char>(0xC0U | (code >> 6U));
-    text += static_cast<char>(0x80U | (code & 0x3FU));
-  } else {
-    text += static_cast<char>(0xE0U | (code >> 12U));
-    text += static_cast<char>(0x80U | ((code >> 6U) & 0x3FU));
-    text += static_cast<char>(0x80U | (code & 0x3FU));
-  }
+bool is_ascii_digit(char c) {
+  return c >= '0' && c <= '9';
 }
 
 class Lexer final {
  public:
-  Lexer(std::string source, Problem& problem) : problem_(problem) {
-    for (size_t i = 0; i < source.size(); i++) {  // every end of a line is \n, and the last one does not count
-      if (source[i] == '\r') {
-        source_ += '\n';
-        i += i + 1 < source.size() && source[i + 1] == '\n' ? 1 : 0;
-      } else {
-        source_ += source[i];
-      }
-    }
-    if (!source_.empty() && source_.back() == '\n') {
-      source_.pop_back();
-    }
-  }
+  Lexer(const std::string& source, Work& work) : work_(work), source_(with_newlines(source)) {}
 
   std::vector<Token> run() {
-    while (at_ < source_.size() && !problem_.is_set()) {
+    while (at_ < source_.size() && !work_.failed()) {
       const size_t open = next_tag();
-      add_text(at_, open);
-      move_to(open);
-      if (open < source_.size()) {
-        tag();
+      if (open >= source_.size()) {
+        add_text(at_, source_.size());
+        move_to(source_.size());
+        break;
       }
+      const size_t begin = at_;
+      const char sign = sign_after(open);
+      const size_t raw = source_[open + 1] == '%' ? end_of_tag(open, sign, "raw", false) : std::string::npos;
+      add_text(begin, stripped_end(begin, open, source_[open + 1] == '{' ? '+' : '\0', sign));
+      move_to(open);
+      raw != std::string::npos ? raw_block(raw) : tag(sign);
     }
     add(Kind::kEnd, "");
     return std::move(tokens_);
@@ -66,7 +62,7 @@ class Lexer final {
 
  private:
   char peek(size_t ahead = 0) const { return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0'; }
-  bool sees(std::string_view text) const { return source_.compare(at_, text.size(), text) == 0; }
+  bool sees(size_t at, std::string_view text) const { return source_.compare(at, text.size(), text) == 0; }
 
   void move_to(size_t end) {
     for (; at_ < end; at_++) {
@@ -74,11 +70,16 @@ class Lexer final {
       position_.line += source_[at_] == '\n' ? 1 : 0;
     }
   }
-  void add(Kind kind, std::string text) { tokens_.push_back({kind, std::move(text), position_}); }
-  void fail(std::string message) {
-    if (!problem_.is_set()) {
-      problem_ = {position_, std::move(message)};
+  void add(Kind kind, std::string text, int base = 10) { add_at(kind, std::move(text), position_, base); }
+  void add_at(Kind kind, std::string text, Position at, int base = 10) {
+    work_.at(at);
+    if (work_.take(2 * sizeof(Token) + text.size())) {
+      tokens_.push_back({kind, std::move(text), at, base});
     }
+  }
+  void fail(Position at, std::string message) {
+    work_.at(at);
+    work_.fail(std::move(message));
   }
 
   size_t next_tag() const {
@@ -91,180 +92,246 @@ class Lexer final {
     return source_.size();
   }
 
-  /// The text between two tags, less what the tags remove.
+  /// '-' or '+' behind the two characters that open a tag.
+  char sign_after(size_t open) const {
+    const char c = open + 2 < source_.size() ? source_[open + 2] : '\0';
+    return c == '-' || c == '+' ? c : '\0';
+  }
+
+  size_t skip_space(size_t at) const {
+    while (at < source_.size()) {
+      size_t next = at;
+      if (!is_space(next_character(source_, next))) {
+        break;
+      }
+      at = next;
+    }
+    return at;
+  }
+
+  /// Where the text before a tag ends. `keeps` is '+' for outputs, before which nothing is removed.
+  size_t stripped_end(size_t begin, size_t end, char keeps, char sign) const {
+    const std::string_view text = std::string_view(source_).substr(begin, end - begin);
+    if (sign == '-') {
+      return begin + stripped(text, nullptr, false, true).size();
+    }
+    if (sign == '+' || keeps == '+') {
+      return end;
+    }
+    const size_t newline = text.rfind('\n');
+    const size_t line = newline == std::string_view::npos ? 0 : newline + 1;
+    const bool only_space = stripped(text.substr(line), nullptr, true, true).empty();
+    return (line > 0 || line_starts_) && only_space ? begin + line : end;
+  }
+
   void add_text(size_t begin, size_t end) {
-    if (strip_) {
-      begin = static_cast<size_t>(std::find_if_not(source_.begin() + static_cast<std::ptrdiff_t>(begin),
-                                                   source_.begin() + static_cast<std::ptrdiff_t>(end), is_space) -
-                                  source_.begin());
-    } else if (trim_ && begin < end && source_[begin] == '\n') {
-      begin++;
-    }
-    if (end + 2 < source_.size() && source_[end + 2] == '-') {
-      while (end > begin && is_space(source_[end - 1])) {
-        end--;
-      }
-    } else if (end + 1 < source_.size() && source_[end + 1] != '{' &&
-               source_[std::min(end + 2, source_.size() - 1)] != '+') {
-      size_t start = end;
-      while (start > begin && is_space(source_[start - 1]) && source_[start - 1] != '\n') {
-        start--;
-      }
-      // Only from the beginning of a line; a tag before may be the beginning of the text.
-      if (start == 0 || source_[start - 1] == '\n') {
-        end = start;
-      }
-    }
-    strip_ = trim_ = false;
     if (begin < end) {
-      const Position here = position_;
-      move_to(begin);
       add(Kind::kText, source_.substr(begin, end - begin));
-      if (begin < at_) {
-        position_ = here;
-      }
     }
   }
 
-  void tag() {
+  /// The first byte behind the tag `word` that opens at `open`; npos if it is another tag. `ends` says that it closes a
+  /// block, behind which a newline is removed.
+  size_t end_of_tag(size_t open, char sign, std::string_view word, bool ends) const {
+    size_t at = skip_space(open + (sign != '\0' ? 3 : 2));
+    if (!sees(at, word)) {
+      return std::string::npos;
+    }
+    at = skip_space(at + word.size());
+    if (sees(at, "-%}")) {
+      return skip_space(at + 3);
+    }
+    if (ends && sees(at, "+%}")) {
+      return at + 3;
+    }
+    if (!sees(at, "%}")) {
+      return std::string::npos;
+    }
+    return at + 2 + (ends && at + 2 < source_.size() && source_[at + 2] == '\n' ? 1 : 0);
+  }
+
+  /// Text up to {% endraw %}.
+  void raw_block(size_t begin) {
+    const Position start = position_;
+    line_starts_ = source_[begin - 1] == '\n';
+    for (size_t i = begin; (i = source_.find("{%", i)) != std::string::npos; i++) {
+      const char sign = sign_after(i);
+      const size_t end = end_of_tag(i, sign, "endraw", true);
+      if (end != std::string::npos) {
+        move_to(begin);
+        add_text(begin, stripped_end(begin, i, '\0', sign));
+        move_to(end);
+        line_starts_ = source_[end - 1] == '\n';
+        return;
+      }
+    }
+    fail(start, "this raw block has no end: expected {% endraw %}");
+  }
+
+  void tag(char sign) {
     const Position start = position_;
     const char type = peek(1);
-    move_to(at_ + 2);
-    if (peek() == '-' || (type != '{' && peek() == '+')) {
-      move_to(at_ + 1);
-    }
+    move_to(at_ + 2 + (sign != '\0' ? 1 : 0));
     if (type == '#') {
-      const size_t end = source_.find("#}", at_);
-      if (end == std::string::npos) {
-        position_ = start;
-        return fail("this comment has no end: expected #}");
-      }
-      strip_ = source_[end - 1] == '-';
-      trim_ = source_[end - 1] != '+';
-      return move_to(end + 2);
+      return comment(start);
     }
-    tokens_.push_back({type == '%' ? Kind::kBlockBegin : Kind::kOutputBegin, "", start});
+    add_at(type == '%' ? Kind::kBlockBegin : Kind::kOutputBegin, "", start);
     inside(type == '%' ? '%' : '}', start);
+  }
+
+  void comment(const Position& start) {
+    const size_t end = source_.find("#}", at_);
+    if (end == std::string::npos) {
+      return fail(start, "this comment has no end: expected #}");
+    }
+    const char sign = end > at_ ? source_[end - 1] : '\0';
+    close(end + 2, sign, true);
+  }
+
+  /// Goes behind the end of a tag, and what is removed there.
+  void close(size_t end, char sign, bool trims) {
+    if (sign == '-') {
+      end = skip_space(end);
+    } else if (sign != '+' && trims && end < source_.size() && source_[end] == '\n') {
+      end++;
+    }
+    line_starts_ = source_[end - 1] == '\n';
+    move_to(end);
   }
 
   /// Tokens up to the end of a tag.
   void inside(char closing, const Position& start) {
-    int braces = 0;
-    while (!problem_.is_set()) {
-      while (is_space(peek())) {
-        move_to(at_ + 1);
-      }
+    std::string open;  // the brackets that are open
+    while (!work_.failed()) {
+      move_to(skip_space(at_));
       if (at_ >= source_.size()) {
-        position_ = start;
-        return fail(closing == '%' ? "this tag has no end: expected %}" : "this output has no end: expected }}");
+        return fail(start, closing == '%' ? "this tag has no end: expected %}" : "this output has no end: expected }}");
       }
-      const size_t sign = braces == 0 && (peek() == '-' || peek() == '+') ? 1 : 0;
-      if (braces == 0 && peek(sign) == closing && peek(sign + 1) == '}') {
-        strip_ = sign == 1 && peek() == '-';
-        trim_ = closing == '%' && sign == 0;
+      const bool may_sign = peek() == '-' || (peek() == '+' && closing == '%');
+      const size_t sign = open.empty() && may_sign ? 1 : 0;
+      if (open.empty() && peek(sign) == closing && peek(sign + 1) == '}') {
         add(closing == '%' ? Kind::kBlockEnd : Kind::kOutputEnd, "");
-        return move_to(at_ + sign + 2);
+        return close(at_ + sign + 2, sign == 1 ? peek() : '\0', closing == '%');
       }
-      braces += peek() == '{' ? 1 : peek() == '}' ? -1 : 0;
-      one_token();
+      one_token(open);
     }
   }
 
-  void one_token() {
+  void one_token(std::string& open) {
     const char c = peek();
-    if (is_digit(c)) {
+    if (is_ascii_digit(c)) {
       return number();
     }
     if (c == '"' || c == '\'') {
       return string(c);
     }
     size_t end = at_;
-    while (end < source_.size() && is_name(source_[end])) {
-      end++;
+    while (end < source_.size()) {
+      size_t next = end;
+      if (!is_identifier(next_character(source_, next), end == at_)) {
+        break;
+      }
+      end = next;
     }
     if (end > at_) {
       add(Kind::kName, source_.substr(at_, end - at_));
       return move_to(end);
     }
     for (const char* const symbol : {"==", "!=", "<=", ">=", "//", "**"}) {
-      if (sees(symbol)) {
+      if (sees(at_, symbol)) {
         add(Kind::kSymbol, symbol);
         return move_to(at_ + 2);
       }
     }
-    if (std::string_view("+-*/%~<>=()[]{}.,:|").find(c) == std::string_view::npos) {
-      return fail(std::string("unexpected character '") + c + "'");
+    if (std::string_view("+-*/%~<>=()[]{}.,:|;").find(c) == std::string_view::npos) {
+      size_t next = at_;
+      next_character(source_, next);
+      return fail(position_, "unexpected character '" + source_.substr(at_, next - at_) + "'");
     }
+    balance(c, open);
     add(Kind::kSymbol, std::string(1, c));
     move_to(at_ + 1);
   }
 
+  void balance(char c, std::string& open) {
+    if (c == '(' || c == '[' || c == '{') {
+      open += c == '(' ? ')' : c == '[' ? ']' : '}';
+    } else if (c == ')' || c == ']' || c == '}') {
+      if (open.empty() || open.back() != c) {
+        return fail(position_, std::string("unexpected '") + c + "'" +
+                                   (open.empty() ? "" : std::string(", expected '") + open.back() + "'"));
+      }
+      open.pop_back();
+    }
+  }
+
+  /// Digits with single underscores between them, from `at`.
+  template <typename IsDigit>
+  size_t digits(size_t at, IsDigit is_digit) const {
+    const auto c = [this](size_t i) { return i < source_.size() ? source_[i] : '\0'; };
+    while (is_digit(c(at)) || (c(at) == '_' && is_digit(c(at + 1)))) {
+      at++;
+    }
+    return at;
+  }
+
   void number() {
-    size_t end = at_;
+    const auto c = [this](size_t i) { return i < source_.size() ? source_[i] : '\0'; };
+    const char letter = static_cast<char>(c(at_ + 1) | 0x20);
+    const int base = c(at_) != '0' ? 10 : letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 10;
+    const auto in_base = [base](char digit) {
+      const char low = static_cast<char>(digit | 0x20);
+      const int value = is_ascii_digit(digit) ? digit - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : 99;
+      return value < base;
+    };
+    size_t begin = at_ + (base == 10 ? 0 : 2);
+    size_t end = digits(begin, in_base);
     bool is_real = false;
-    while (end < source_.size() && (is_digit(source_[end]) || source_[end] == '_')) {
-      end++;
-    }
-    const auto at = [this](size_t i) { return i < source_.size() ? source_[i] : '\0'; };
-    if (at(end) == '.' && is_digit(at(end + 1))) {
+    const bool after_dot = at_ > 0 && source_[at_ - 1] == '.';
+    if (base == 10 && !after_dot && c(end) == '.' && is_ascii_digit(c(end + 1))) {
       is_real = true;
-      for (end++; is_digit(at(end)); end++) {
-      }
+      end = digits(end + 1, is_ascii_digit);
     }
-    const size_t exponent = end + (at(end + 1) == '-' || at(end + 1) == '+' ? 2 : 1);
-    if ((at(end) == 'e' || at(end) == 'E') && is_digit(at(exponent))) {
+    const size_t exponent = end + (c(end + 1) == '-' || c(end + 1) == '+' ? 2 : 1);
+    if (base == 10 && !after_dot && (c(end) | 0x20) == 'e' && is_ascii_digit(c(exponent))) {
       is_real = true;
-      for (end = exponent; is_digit(at(end)); end++) {
-      }
+      end = digits(exponent, is_ascii_digit);
     }
-    std::string digits = source_.substr(at_, end - at_);
-    digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
-    add(is_real ? Kind::kFloat : Kind::kInt, std::move(digits));
-    move_to(end);
+    std::string text = source_.substr(begin, end - begin);
+    text.erase(std::remove(text.begin(), text.end(), '_'), text.end());
+    add(is_real ? Kind::kFloat : Kind::kInt, std::move(text), base);
+    move_to(std::max(end, at_ + 1));
   }
 
   void string(char quote) {
-    std::string text;
-    size_t i = at_ + 1;
-    for (; i < source_.size() && source_[i] != quote; i++) {
-      if (source_[i] != '\\' || i + 1 >= source_.size()) {
-        text += source_[i];
-        continue;
-      }
-      const char c = source_[++i];
-      const size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : 0;
-      const std::string hex = source_.substr(i + 1, digits);
-      if (digits > 0 && hex.size() == digits &&
-          std::all_of(hex.begin(), hex.end(), [](unsigned char digit) { return std::isxdigit(digit) != 0; })) {
-        append_utf8(text, static_cast<unsigned>(std::stoul(hex, nullptr, 16)));
-        i += digits;
-      } else if (c == '\\' || c == '\'' || c == '"') {
-        text += c;
-      } else if (c != '\n') {
-        const size_t found = std::string_view("ntrbfav0").find(c);
-        text += found != std::string_view::npos ? std::string(1, "\n\t\r\b\f\a\v\0"[found]) : std::string("\\") + c;
-      }
+    size_t end = at_ + 1;
+    while (end < source_.size() && source_[end] != quote) {
+      end += source_[end] == '\\' ? 2 : 1;
     }
-    if (i >= source_.size()) {
-      return fail("this string has no end");
+    if (end >= source_.size()) {
+      return fail(position_, "this string has no end");
+    }
+    std::string text;
+    std::string message;
+    if (!unescape(std::string_view(source_).substr(at_ + 1, end - at_ - 1), text, message)) {
+      return fail(position_, message);
     }
     add(Kind::kString, std::move(text));
-    move_to(i + 1);
+    move_to(end + 1);
   }
 
+  Work& work_;
   std::string source_;
-  Problem& problem_;
   std::vector<Token> tokens_;
   size_t at_ = 0;
   Position position_;
-  bool strip_ = false;  // the last tag removes white space behind it, or
-  bool trim_ = false;   // one end of a line
+  bool line_starts_ = true;  // the last tag, with what is removed behind it, ended a line
 };
 
 }  // namespace
 
-std::vector<Token> tokenize(std::string source, Problem& problem) {
-  return Lexer(std::move(source), problem).run();
+std::vector<Token> tokenize(const std::string& source, Work& work) {
+  return Lexer(source, work).run();
 }
 
 }  // namespace jinja

@@ -2,26 +2,16 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "problem.h"
 
 namespace executorch {
 namespace extension {
 namespace llm {
 namespace jinja {
 
-/// Line and column from 1; columns count bytes.
-struct Position {
-  int line = 1;
-  int column = 1;
-};
-
-/// Why a template cannot be used, and where.
-struct Problem {
-  Position at;
-  std::string message;
-  bool is_set() const { return !message.empty(); }
-};
+class Work;
 
 struct Token {
   enum class Kind {
@@ -37,14 +27,15 @@ struct Token {
     kSymbol,
     kEnd
   };
-  Kind kind;
-  std::string text;  // of strings without quotes and escapes
+  Kind kind = Kind::kEnd;
+  std::string text;  // of strings without quotes and escapes; of integers in the base that `base` has
   Position at;
+  int base = 10;
 };
 
-/// The tokens of a template, without comments, and with the white space removed that trim_blocks, lstrip_blocks and the
-/// signs in tags remove.
-std::vector<Token> tokenize(std::string source, Problem& problem);
+/// The tokens of a template, which is UTF-8, without comments, and with the white space removed that trim_blocks,
+/// lstrip_blocks and the signs in tags remove.
+std::vector<Token> tokenize(const std::string& source, Work& work);
 
 }  // namespace jinja
 }  // namespace llm

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "lexer.h"
+#include "problem.h"
 #include "value.h"
 
 namespace executorch {
@@ -14,6 +14,7 @@ namespace extension {
 namespace llm {
 namespace jinja {
 
+class Work;
 struct Node;
 using NodePtr = std::unique_ptr<Node>;
 
@@ -22,44 +23,66 @@ struct Node {
   enum class Kind {
     // Expressions
     kLiteral,    // value
-    kName,       // name
+    kName,       // id
     kList,       // elements
+    kTuple,      // elements; as a target too
     kDict,       // keys and values in turn
     kUnary,      // name: "not", "-" or "+"; operand
+    kAnd,        // left, right
+    kOr,         // left, right
     kBinary,     // name: the operator; left, right
+    kConcat,     // operands
     kCompare,    // names: the operators; operands, one more
     kTernary,    // condition, value, other value
-    kAttribute,  // object; name
+    kAttribute,  // object; value: the name
+    kNamespace,  // a target: id and value, the attribute
     kIndex,      // object, key
     kSlice,      // object, start, stop, step
     kCall,       // callee, arguments; named
-    kFilter,     // input, arguments; name, named
-    kTest,       // input, arguments; name
+    kFilter,     // input, arguments; name, named. The input of a block's filter is null
+    kTest,       // input, arguments; name, named
+    kSpread,     // *expression, or **expression where the name is "**": an argument
     // Statements
     kBody,         // statements
-    kText,         // name: the text
+    kText,         // value
     kOutput,       // expression
     kIf,           // condition, body, condition, body, ..., body
-    kFor,          // names: the targets; sequence, condition, body, body for no element
-    kSet,          // names: the targets, or object and attribute where `name` is "."; expression
-    kSetBlock,     // names: the target; body
-    kFilterBlock,  // body; a filter in children[1] whose input is null
-    kMacro,        // name; names: the parameters; body; named: defaults
+    kFor,          // target; sequence, condition, body, body for no element
+    kWith,         // target, expression, target, expression, ..., body
+    kScope,        // body whose variables are its own
+    kSet,          // target; expression
+    kSetBlock,     // target; body; filters, whose input is null
+    kFilterBlock,  // body; filters, whose input is null
+    kMacro,        // id, name; params: the parameters; body, defaults of the last parameters
+    kCallBlock,    // a kCall; a kMacro, its caller
     kBreak,
     kContinue,
   };
-  Kind kind;
+  Kind kind = Kind::kBody;
+  // Of macros: the special names that they use. Of loops: recursive.
+  bool uses_caller = false;
+  bool uses_kwargs = false;
+  bool uses_varargs = false;
+  bool recursive = false;
   Position at;
   int depth = 0;  // of the tree below
+  int id = -1;    // of the name
   std::string name;
   Value value;
   std::vector<NodePtr> children;
   std::vector<std::string> names;
+  std::vector<int> params;
   std::vector<std::pair<std::string, NodePtr>> named;
 };
 
-/// The template, a kBody. Null, with a problem, if it is not one.
-NodePtr parse(std::string source, Problem& problem);
+/// A template: its tree, and the names in it by their numbers.
+struct Template {
+  NodePtr body;
+  std::vector<std::string> names;
+};
+
+/// Parses a template; what that may cost is in `work`. Without a body, and with a problem, if it is not one.
+Template parse(const std::string& source, Work& work);
 
 }  // namespace jinja
 }  // namespace llm

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
+#include "characters.h"
+#include "format.h"
 #include "interpreter.h"
+#include "search.h"
 
 namespace executorch {
 namespace extension {
@@ -12,257 +14,258 @@ namespace jinja {
 
 using Type = Value::Type;
 
-Value Interpreter::binary(const std::string& name, const Value& left, const Value& right, const Position& at) {
-  if (failed()) {
-    return {};
-  }
-  if (name == "~") {
-    return text(left.to_text() + right.to_text(), at);
-  }
-  if (name == "+" && left.is_string() && right.is_string()) {
-    return text(left.as_text() + right.as_text(), at);
-  }
-  if (name == "+" && left.is(Type::kList) && right.is(Type::kList)) {
-    List items = left.as_list();
-    items.insert(items.end(), right.as_list().begin(), right.as_list().end());
-    return list(std::move(items), at);
-  }
-  if (name == "*" && (left.is_string() || left.is(Type::kList)) && right.is_integral()) {
-    const auto count = static_cast<size_t>(std::max<int64_t>(0, right.as_int()));
-    const size_t size = left.is_string() ? left.as_text().size() : left.as_list().size();
-    if (size == 0 || !charge(count > kMaxWork / size ? kMaxWork + 1
-                             : left.is_string()      ? count * size / 4
-                                                     : count * size * 16,
-                             at)) {
-      return left.is_string() ? Value::text("") : Value::list({});
-    }
-    std::string repeated;
-    List items;
-    for (size_t i = 0; i < count && !failed(); i++) {
-      if (left.is_string()) {
-        repeated += left.as_text();
-      } else {
-        items.insert(items.end(), left.as_list().begin(), left.as_list().end());
-      }
-    }
-    return left.is_string() ? Value::text(std::move(repeated)) : list(std::move(items), at);
-  }
-  if (!left.is_number() || !right.is_number()) {
-    const auto described = [](const Value& value) {
-      return value.is_undefined() ? value.as_text() + ", which is undefined,"
-                                  : std::string("a value of type ") + value.type_name();
-    };
-    return fail(at, "'" + name + "' cannot be applied to " + described(left) + " and " + described(right));
-  }
-  return arithmetic(name, left, right, at);
+namespace {
+
+std::string described(const Value& value) {
+  return value.is_undefined() ? value.hint() + ", which is undefined,"
+                              : std::string("a value of type ") + value.type_name();
 }
 
-Value Interpreter::arithmetic(const std::string& name, const Value& left, const Value& right, const Position& at) {
-  const bool divides = name == "/" || name == "//" || name == "%";
+Value repeated(Work& work, const Value& part, int64_t count) {
+  const auto times = static_cast<uint64_t>(std::max<int64_t>(0, count));
+  if (part.is_string()) {
+    TextBuilder text(work);
+    text.repeat(part.as_text(), times);
+    return text.value(part.is_markup());
+  }
+  ListBuilder items(work);
+  for (uint64_t i = 0; i < times && !part.as_list().empty() && items.add_all(part.as_list()); i++) {
+  }
+  return items.value(part.type());
+}
+
+Value joined(Work& work, const Value& left, const Value& right) {
+  TextBuilder text(work);
+  const bool markup = left.is_markup() || right.is_markup();
+  for (const Value* const part : {&left, &right}) {
+    markup && !part->is_markup() ? write_escaped(text, part->as_text()) : (void)text.add(part->as_text());
+  }
+  return text.value(markup);
+}
+
+Value real_arithmetic(Work& work, std::string_view sign, double a, double b) {
+  if (sign == "+" || sign == "-" || sign == "*" || sign == "/") {
+    return Value::real(sign == "+" ? a + b : sign == "-" ? a - b : sign == "*" ? a * b : a / b);
+  }
+  if (sign == "**") {
+    const double power = std::pow(a, b);
+    if ((a == 0 && b < 0) || (std::isnan(power) && !std::isnan(a) && !std::isnan(b)) ||
+        (std::isinf(power) && std::isfinite(a) && std::isfinite(b))) {
+      return work.fail(real_text(a) + " ** " + real_text(b) + " is no number");
+    }
+    return Value::real(power);
+  }
+  // As Python: the remainder has the sign of the divisor.
+  double rest = std::fmod(a, b);
+  double quotient = (a - rest) / b;
+  if (rest == 0) {
+    rest = std::copysign(0.0, b);
+  } else if ((b < 0) != (rest < 0)) {
+    rest += b;
+    quotient -= 1;
+  }
+  if (sign == "%") {
+    return Value::real(rest);
+  }
+  const double whole = std::floor(quotient);
+  return Value::real(quotient == 0 ? std::copysign(0.0, a / b) : quotient - whole > 0.5 ? whole + 1 : whole);
+}
+
+/// False if it does not fit into 64 bits.
+bool power(int64_t base, int64_t exponent, int64_t& result) {
+  result = 1;
+  if (base == 0 || base == 1 || base == -1) {
+    result = exponent == 0 || base == 1 ? 1 : base == 0 ? 0 : exponent % 2 == 0 ? 1 : -1;
+    return true;
+  }
+  for (int64_t i = 0; i < exponent; i++) {
+    if (__builtin_mul_overflow(result, base, &result)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Value arithmetic(Work& work, std::string_view sign, const Value& left, const Value& right) {
+  const bool divides = sign == "/" || sign == "//" || sign == "%";
   if (divides && right.as_real() == 0) {
-    return fail(at, "division by zero");
+    return work.fail("division by zero");
   }
   const bool is_integral =
-      left.is_integral() && right.is_integral() && name != "/" && !(name == "**" && right.as_int() < 0);
+      left.is_integral() && right.is_integral() && sign != "/" && !(sign == "**" && right.as_int() < 0);
   if (!is_integral) {
-    const double a = left.as_real();
-    const double b = right.as_real();
-    return Value::real(name == "+"    ? a + b
-                       : name == "-"  ? a - b
-                       : name == "*"  ? a * b
-                       : name == "/"  ? a / b
-                       : name == "//" ? std::floor(a / b)
-                       : name == "%"  ? a - b * std::floor(a / b)
-                                      : std::pow(a, b));
+    return real_arithmetic(work, sign, left.as_real(), right.as_real());
   }
   const int64_t a = left.as_int();
   const int64_t b = right.as_int();
-  int64_t result = 1;
-  bool overflows = false;
-  if (name == "+") {
-    overflows = __builtin_add_overflow(a, b, &result);
-  } else if (name == "-") {
-    overflows = __builtin_sub_overflow(a, b, &result);
-  } else if (name == "*") {
-    overflows = __builtin_mul_overflow(a, b, &result);
-  } else if (name == "**") {
-    for (int64_t i = 0; i < b && !overflows && charge(1, at); i++) {
-      overflows = __builtin_mul_overflow(result, a, &result);
-    }
+  int64_t result = 0;
+  bool fits = true;
+  if (sign == "+") {
+    fits = !__builtin_add_overflow(a, b, &result);
+  } else if (sign == "-") {
+    fits = !__builtin_sub_overflow(a, b, &result);
+  } else if (sign == "*") {
+    fits = !__builtin_mul_overflow(a, b, &result);
+  } else if (sign == "**") {
+    fits = power(a, b, result);
   } else if (b == -1) {
-    overflows = name == "//" && __builtin_sub_overflow(int64_t{0}, a, &result);
-    result = name == "%" ? 0 : result;
-  } else {  // towards minus infinity, as in Python
-    const int64_t remainder = a % b;
-    const bool adjust = remainder != 0 && (remainder < 0) != (b < 0);
-    result = name == "%" ? (adjust ? remainder + b : remainder) : a / b - (adjust ? 1 : 0);
+    fits = sign == "%" || !__builtin_sub_overflow(int64_t{0}, a, &result);
+  } else {  // towards minus infinity
+    const int64_t rest = a % b;
+    const bool adjust = rest != 0 && (rest < 0) != (b < 0);
+    result = sign == "%" ? (adjust ? rest + b : rest) : a / b - (adjust ? 1 : 0);
   }
-  return overflows ? fail(at, "the result of '" + name + "' does not fit into 64 bits") : Value::integer(result);
+  return fits ? Value::integer(result)
+              : work.fail("the result of '" + std::string(sign) + "' does not fit into 64 bits");
 }
 
-bool Interpreter::ordered(const std::string& name, const Value& left, const Value& right, const Position& at) {
-  int order = 0;
-  if (left.is_number() && right.is_number()) {
-    const double a = left.as_real();
-    const double b = right.as_real();
-    if (std::isnan(a) || std::isnan(b)) {
-      return false;
-    }
-    order = left.is_integral() && right.is_integral() ? (left.as_int() < right.as_int()   ? -1
-                                                         : left.as_int() > right.as_int() ? 1
-                                                                                          : 0)
-            : a < b                                   ? -1
-            : a > b                                   ? 1
-                                                      : 0;
-  } else if (left.is_string() && right.is_string()) {
-    order = left.as_text().compare(right.as_text());
-  } else {
-    fail(at, std::string("values of types ") + left.type_name() + " and " + right.type_name() + " have no order");
-    return false;
+}  // namespace
+
+Value Interpreter::binary(std::string_view sign, const Value& left, const Value& right) {
+  if (failed()) {
+    return {};
   }
-  return name == "<" ? order < 0 : name == ">" ? order > 0 : name == "<=" ? order <= 0 : order >= 0;
+  if (sign == "+" && left.is_string() && right.is_string()) {
+    return joined(*this, left, right);
+  }
+  const auto is_sequence = [](const Value& value) { return value.is(Type::kList) || value.is(Type::kTuple); };
+  if (sign == "+" && is_sequence(left) && left.type() == right.type()) {
+    ListBuilder items(*this);
+    items.add_all(left.as_list()) && items.add_all(right.as_list());
+    return items.value(left.type());
+  }
+  if (sign == "*" && right.is_integral() && (left.is_string() || is_sequence(left))) {
+    return repeated(*this, left, right.as_int());
+  }
+  if (sign == "*" && left.is_integral() && (right.is_string() || is_sequence(right))) {
+    return repeated(*this, right, left.as_int());
+  }
+  if (sign == "%" && left.is_string()) {
+    return format_percent(*this, left, right);
+  }
+  if (!left.is_number() || !right.is_number()) {
+    return fail("'" + std::string(sign) + "' cannot be applied to " + described(left) + " and " + described(right));
+  }
+  return arithmetic(*this, sign, left, right);
 }
 
-bool Interpreter::contains(const Value& container, const Value& item, const Position& at) {
+bool Interpreter::contains(const Value& container, const Value& item) {
   if (failed()) {
     return false;
   }
   if (container.is_string()) {
     if (!item.is_string()) {
-      fail(at, std::string("'in' a string needs a string, found a value of type ") + item.type_name());
+      fail(std::string("'in' a string needs a string, found a value of type ") + item.type_name());
       return false;
     }
-    charge(container.as_text().size(), at);
-    return container.as_text().find(item.as_text()) != std::string::npos;
+    return find_text(*this, container.as_text(), item.as_text(), 0) != std::string::npos;
   }
-  if (container.is(Type::kDict) || container.is(Type::kNamespace)) {
-    charge(container.is(Type::kDict) ? container.as_dict().size() : 1, at);
-    return container.find(item) != nullptr;
+  if (container.is_dict()) {
+    return find(*this, container.as<DictStorage>(), item) != nullptr;
   }
-  const List items = elements(container, at);
-  return std::any_of(items.begin(), items.end(), [&item](const Value& other) { return other.equals(item); });
+  const Value all = elements(container);
+  return !failed() && std::any_of(all.as_list().begin(), all.as_list().end(), [&](const Value& other) {
+    return (other.storage() != nullptr && other.storage() == item.storage()) || equal(*this, other, item);
+  });
 }
 
-bool Interpreter::test(const std::string& name, const Value& value, const Arguments& arguments, const Position& at) {
-  const Value* const other = arguments.get(0, "other");
-  const auto other_or_fail = [&]() -> const Value& {
-    static const Value nothing;
-    if (other == nullptr) {
-      fail(at, "test '" + name + "' needs an argument");
+namespace {
+
+/// The bounds of a slice, as Python: ends beyond the sequence are its ends.
+struct Bounds {
+  int64_t start;
+  int64_t stop;
+  int64_t step;
+};
+
+bool find_bounds(Interpreter& in, int64_t count, const Value& start, const Value& stop, const Value& step,
+                 Bounds& made) {
+  made.step = 1;
+  if ((!step.is_none() && !in.integer(step, "the step of a slice", made.step))) {
+    return false;
+  }
+  if (made.step == 0) {
+    in.fail("the step of a slice is 0");
+    return false;
+  }
+  made.step = std::clamp<int64_t>(made.step, -INT64_MAX, INT64_MAX);
+  const bool forward = made.step > 0;
+  const auto place = [&](const Value& bound, int64_t otherwise, int64_t& at) {
+    at = otherwise;
+    if (bound.is_none()) {
+      return true;
     }
-    return other != nullptr ? *other : nothing;
+    if (!in.integer(bound, "a bound of a slice", at)) {
+      return false;
+    }
+    at = at < 0 ? std::max<int64_t>(at, -count - 1) + count : at;
+    at = std::clamp<int64_t>(at, forward ? 0 : -1, forward ? count : count - 1);
+    return true;
   };
-  if (name == "defined" || name == "undefined") {
-    return value.is_undefined() == (name == "undefined");
-  }
-  if (name == "none") {
-    return value.is(Type::kNone);
-  }
-  if (name == "string") {
-    return value.is_string();
-  }
-  if (name == "number") {
-    return value.is_number();
-  }
-  if (name == "integer" || name == "float" || name == "boolean") {
-    return value.is(name == "integer" ? Type::kInt : name == "float" ? Type::kFloat : Type::kBool);
-  }
-  if (name == "true" || name == "false") {
-    return value.is(Type::kBool) && value.truthy() == (name == "true");
-  }
-  if (name == "mapping") {
-    return value.is(Type::kDict);
-  }
-  if (name == "iterable" || name == "sequence") {
-    return value.is(Type::kList) || value.is_string() || value.is(Type::kDict) || value.is_undefined();
-  }
-  if (name == "callable") {
-    return value.is(Type::kFunction);
-  }
-  if (name == "odd" || name == "even") {
-    const Value rest = binary("%", value, Value::integer(2), at);
-    return !failed() && rest.truthy() == (name == "odd");
-  }
-  if (name == "divisibleby") {
-    const Value* const number = arguments.get(0, "num");
-    const Value rest = binary("%", value, number != nullptr ? *number : Value(), at);
-    return !failed() && !rest.truthy();
-  }
-  if (name == "upper" || name == "lower") {
-    const std::string all = value.to_text();
-    return (name == "upper" ? jinja::upper(all) : jinja::lower(all)) == all && jinja::upper(all) != jinja::lower(all);
-  }
-  if (name == "eq" || name == "equalto" || name == "sameas") {
-    const bool same = value.equals(other_or_fail());
-    return name == "sameas" ? same && value.type() == other_or_fail().type() : same;
-  }
-  if (name == "ne") {
-    return !value.equals(other_or_fail());
-  }
-  if (name == "in") {
-    const Value* const container = arguments.get(0, "seq");
-    return container != nullptr ? contains(*container, value, at) : other_or_fail().truthy();
-  }
-  if (name == "lt" || name == "lessthan" || name == "gt" || name == "greaterthan" || name == "le" || name == "ge") {
-    const char* const sign = name[0] == 'l' ? (name == "le" ? "<=" : "<") : (name == "ge" ? ">=" : ">");
-    return ordered(sign, value, other_or_fail(), at);
-  }
-  fail(at, "unknown test '" + name + "'");
-  return false;
+  return place(start, forward ? 0 : count - 1, made.start) && place(stop, forward ? count : -1, made.stop);
 }
 
-Value Interpreter::range(const Arguments& arguments, const Position& at) {
-  const std::vector<Value>& given = arguments.positional;
-  if (given.empty() || given.size() > 3 ||
-      !std::all_of(given.begin(), given.end(), [](const Value& value) { return value.is_integral(); })) {
-    return fail(at, "range() takes one to three integers");
-  }
-  const int64_t start = given.size() == 1 ? 0 : given[0].as_int();
-  const int64_t stop = given.size() == 1 ? given[0].as_int() : given[1].as_int();
-  const int64_t step = given.size() == 3 ? given[2].as_int() : 1;
-  if (step == 0) {
-    return fail(at, "the step of range() is 0");
-  }
-  List numbers;
-  for (int64_t i = start; (step > 0 ? i < stop : i > stop) && charge(16, at);) {
-    numbers.push_back(Value::integer(i));
-    if (__builtin_add_overflow(i, step, &i)) {
+template <typename Visit>
+void each_place(const Bounds& bounds, int64_t count, Visit visit) {
+  for (int64_t i = bounds.start; bounds.step > 0 ? i < bounds.stop : i > bounds.stop; i += bounds.step) {
+    if (!visit(static_cast<size_t>(i)) || bounds.step > count || bounds.step < -count) {
       break;
     }
   }
-  return list(std::move(numbers), at);
 }
 
-Value Interpreter::call_function(const std::string& name, const Arguments& arguments, const Position& at) {
-  if (name == "range") {
-    return range(arguments, at);
-  }
-  if (name == "namespace" || name == "dict") {
-    Dict entries;
-    if (!arguments.positional.empty() && arguments.positional[0].is(Type::kDict)) {
-      entries = arguments.positional[0].as_dict();
+Value text_slice(Interpreter& in, const Value& text, const Bounds& bounds) {
+  const std::string_view all = text.as_text();
+  const auto count = static_cast<int64_t>(text.length());
+  TextBuilder made(in);
+  in.read(all.size());
+  if (bounds.step == 1 || static_cast<size_t>(count) == all.size()) {
+    const bool ascii = static_cast<size_t>(count) == all.size();
+    const auto offset = [&](int64_t at) {
+      return ascii ? static_cast<size_t>(at) : offset_of(all, static_cast<size_t>(at));
+    };
+    if (bounds.step == 1) {
+      const size_t begin = offset(std::min(bounds.start, bounds.stop));
+      made.add(bounds.start < bounds.stop ? all.substr(begin, offset(bounds.stop) - begin) : std::string_view());
+    } else {
+      each_place(bounds, count, [&](size_t i) { return made.add(all[i]); });
     }
-    for (const auto& [key, value] : arguments.named) {
-      entries.emplace_back(Value::text(key), value);
-    }
-    if (name == "dict") {
-      return dict(std::move(entries), at);
-    }
-    namespaces_.push_back(std::move(entries));
-    return charge(8, at) ? Value::name_space(&namespaces_.back()) : Value();
+    return made.value(text.is_markup());
   }
-  const Value* const first = arguments.get(0, name == "raise_exception" ? "message" : "format");
-  const std::string given = first != nullptr ? first->to_text() : "";
-  if (name == "raise_exception") {
-    return fail(at, "the template refuses this conversation: " + given);
+  const Value characters = in.elements(text);
+  if (!in.failed()) {
+    each_place(bounds, count, [&](size_t i) { return made.add(characters.as_list()[i].as_text()); });
   }
-  // strftime_now
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  char buffer[256];
-  const size_t length = given.empty() ? 0 : std::strftime(buffer, sizeof(buffer), given.c_str(), &local);
-  return text(std::string(buffer, length), at);
+  return made.value(text.is_markup());
+}
+
+}  // namespace
+
+Value Interpreter::slice(const Value& object, const Value& start, const Value& stop, const Value& step) {
+  const bool has_slices = object.has_list() && !object.is(Type::kView);
+  if (!object.is_string() && !has_slices) {
+    return fail(object.is_undefined() ? object.hint() + " is undefined, and has no elements"
+                                      : std::string("a value of type ") + object.type_name() + " has no slices");
+  }
+  const auto count = static_cast<int64_t>(object.is_string() ? object.length() : object.as_list().size());
+  Bounds bounds{};
+  if (!find_bounds(*this, count, start, stop, step, bounds)) {
+    return {};
+  }
+  if (object.is_string()) {
+    return text_slice(*this, object, bounds);
+  }
+  ListBuilder kept(*this);
+  each_place(bounds, count, [&](size_t i) { return kept.add(object.as_list()[i]); });
+  if (!object.is(Type::kRange)) {
+    return kept.value(object.type());
+  }
+  const auto& range = object.as<RangeStorage>();
+  auto made = std::make_shared<RangeStorage>();
+  made->start = range.start + bounds.start * range.step;
+  made->stop = range.start + bounds.stop * range.step;
+  made->step = range.step * bounds.step;
+  return kept.into(Type::kRange, std::move(made));
 }
 
 }  // namespace jinja

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "value.h"
+#include "work.h"
 
 namespace executorch {
 namespace extension {
@@ -11,9 +11,10 @@ namespace llm {
 namespace jinja {
 namespace {
 
-/// False for nesting that is too deep.
-bool convert(yyjson_val* json, int depth, Value& value) {
+/// False for nesting that is too deep, and for numbers that do not fit.
+bool convert(Work& work, yyjson_val* json, int depth, Value& value, std::string& message) {
   if (depth > kMaxDepth - 2) {
+    message = "lists and objects are nested deeper than " + std::to_string(kMaxDepth - 2);
     return false;
   }
   switch (yyjson_get_type(json)) {
@@ -21,39 +22,46 @@ bool convert(yyjson_val* json, int depth, Value& value) {
       value = Value::boolean(yyjson_get_bool(json));
       return true;
     case YYJSON_TYPE_NUM:
-      value = yyjson_is_sint(json) || (yyjson_is_uint(json) && yyjson_get_uint(json) <= INT64_MAX)
-                  ? Value::integer(yyjson_get_sint(json))
-                  : Value::real(yyjson_get_num(json));
+      value = yyjson_is_real(json) ? Value::real(yyjson_get_real(json)) : Value::integer(yyjson_get_sint(json));
+      if (yyjson_is_uint(json) && yyjson_get_uint(json) > INT64_MAX) {
+        message = "the integer " + std::to_string(yyjson_get_uint(json)) + " does not fit into 64 bits with a sign";
+        return false;
+      }
       return true;
+    case YYJSON_TYPE_RAW:
+      message = "the number " + std::string(yyjson_get_raw(json)).substr(0, 40) + " does not fit into 64 bits";
+      return false;
     case YYJSON_TYPE_STR:
-      value = Value::text(std::string(yyjson_get_str(json), yyjson_get_len(json)));
+      value = work.text(std::string_view(yyjson_get_str(json), yyjson_get_len(json)));
       return true;
     case YYJSON_TYPE_ARR: {
-      List items(yyjson_arr_size(json));
+      ListBuilder items(work);
       size_t i = 0;
       size_t count = 0;
       yyjson_val* item = nullptr;
       yyjson_arr_foreach(json, i, count, item) {
-        if (!convert(item, depth + 1, items[i])) {
+        Value converted;
+        if (!convert(work, item, depth + 1, converted, message) || !items.add(std::move(converted))) {
           return false;
         }
       }
-      value = Value::list(std::move(items));
+      value = items.value();
       return true;
     }
     case YYJSON_TYPE_OBJ: {
-      Dict entries(yyjson_obj_size(json));
+      DictBuilder entries(work);
       size_t i = 0;
       size_t count = 0;
       yyjson_val* key = nullptr;
       yyjson_val* item = nullptr;
       yyjson_obj_foreach(json, i, count, key, item) {
-        entries[i].first = Value::text(std::string(yyjson_get_str(key), yyjson_get_len(key)));
-        if (!convert(item, depth + 1, entries[i].second)) {
+        Value converted;
+        if (!convert(work, item, depth + 1, converted, message) ||
+            !entries.set(work.text(std::string_view(yyjson_get_str(key), yyjson_get_len(key))), std::move(converted))) {
           return false;
         }
       }
-      value = Value::dict(std::move(entries));
+      value = entries.value();
       return true;
     }
     default:
@@ -64,10 +72,12 @@ bool convert(yyjson_val* json, int depth, Value& value) {
 
 }  // namespace
 
-bool parse_json(std::string_view json, Value& value, std::string& message) {
-  yyjson_read_err error;
+bool parse_json(Work& work, std::string_view json, Value& value, std::string& message) {
+  yyjson_read_err error{};
+  // As Python writes them: integers of any size, which are refused with a message, NaN and Infinity.
+  const yyjson_read_flag flags = YYJSON_READ_BIGNUM_AS_RAW | YYJSON_READ_ALLOW_INF_AND_NAN;
   const std::unique_ptr<yyjson_doc, decltype(&yyjson_doc_free)> document(
-      yyjson_read_opts(const_cast<char*>(json.data()), json.size(), 0, nullptr, &error), &yyjson_doc_free);
+      yyjson_read_opts(const_cast<char*>(json.data()), json.size(), flags, nullptr, &error), &yyjson_doc_free);
   if (!document) {
     const std::string_view before = json.substr(0, std::min(error.pos, json.size()));
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
@@ -76,11 +86,7 @@ bool parse_json(std::string_view json, Value& value, std::string& message) {
         "line " + std::to_string(line) + ", column " + std::to_string(before.size() - start + 1) + ": " + error.msg;
     return false;
   }
-  if (!convert(yyjson_doc_get_root(document.get()), 0, value)) {
-    message = "lists and objects are nested deeper than " + std::to_string(kMaxDepth - 2);
-    return false;
-  }
-  return true;
+  return convert(work, yyjson_doc_get_root(document.get()), 0, value, message);
 }
 
 }  // namespace jinja

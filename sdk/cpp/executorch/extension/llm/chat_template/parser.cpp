@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
 #include <initializer_list>
 #include <utility>
 
+#include "builtins.h"
+#include "characters.h"
 #include "expression_parser.h"
 
 namespace executorch {
@@ -15,30 +16,34 @@ class Parser final : public ExpressionParser {
  public:
   using ExpressionParser::ExpressionParser;
 
-  NodePtr run() {
-    NodePtr body = statements({});
-    if (!failed() && now().kind != TokenKind::kEnd) {
+  Template run() {
+    Template made;
+    made.body = statements({});
+    if (!failed() && !sees(TokenKind::kEnd)) {
       fail("'" + now().text + "' closes nothing");
     }
-    return failed() ? nullptr : std::move(body);
+    made.names = std::move(names_);
+    return made;
   }
 
  private:
-  // --- Statements ---
-
-  /// Up to a tag that begins with one of `ends`, whose name is read.
+  /// Up to a tag that begins with one of `ends`, which is not read.
   NodePtr statements(Words ends) {
-    const Nested nested(*this);
     NodePtr body = make(Kind::kBody);
-    while (!failed() && now().kind != TokenKind::kEnd) {
-      if (now().kind == TokenKind::kText) {
-        add(*body, make(Kind::kText, now().text));
+    if (!work_.may_recurse()) {
+      return body;
+    }
+    while (!failed() && !sees(TokenKind::kEnd)) {
+      if (sees(TokenKind::kText)) {
+        NodePtr text = make(Kind::kText);
+        text->value = Value::text(now().text);
+        add(*body, std::move(text));
         next();
-      } else if (now().kind == TokenKind::kOutputBegin) {
+      } else if (sees(TokenKind::kOutputBegin)) {
         next();
         NodePtr output = make(Kind::kOutput);
-        add(*body, with(std::move(output), expression()));
-        if (now().kind != TokenKind::kOutputEnd) {
+        add(*body, with(std::move(output), tuple()));
+        if (!sees(TokenKind::kOutputEnd)) {
           fail("expected the end of the output, found " + found());
         }
         next();
@@ -47,16 +52,33 @@ class Parser final : public ExpressionParser {
         if (sees_word(ends)) {
           return body;
         }
-        NodePtr made = statement();
-        if (made) {
-          add(*body, std::move(made));
-        }
+        add(*body, statement());
+        end_tag();
       }
     }
     if (ends.size() > 0) {
       fail(std::string("expected {% ") + *(ends.end() - 1) + " %}, found the end of the template");
     }
     return body;
+  }
+
+  void end_tag() {
+    if (!sees(TokenKind::kBlockEnd)) {
+      fail("expected the end of the tag, found " + found());
+    }
+    next();
+  }
+
+  /// The end of the tag, then statements up to a tag that begins with one of `ends`.
+  NodePtr body(Words ends) {
+    take_symbol(":");
+    end_tag();
+    return statements(ends);
+  }
+  NodePtr body_and_end(const char* end) {
+    NodePtr node = body({end});
+    next();
+    return node;
   }
 
   NodePtr statement() {
@@ -72,162 +94,259 @@ class Parser final : public ExpressionParser {
     if (name == "set") {
       return set_statement(std::move(node));
     }
+    if (name == "with") {
+      return with_statement(std::move(node));
+    }
     if (name == "macro") {
       return macro(std::move(node));
+    }
+    if (name == "call") {
+      return call_block(std::move(node));
     }
     if (name == "filter") {
       return filter_block(std::move(node));
     }
+    if (name == "print") {
+      return print(std::move(node));
+    }
+    if (name == "block") {
+      return block(std::move(node));
+    }
     if (name == "generation") {  // marks the answers, for training
-      end_tag();
-      NodePtr body = statements({"endgeneration"});
-      next();
-      end_tag();
-      return body;
+      node->kind = Kind::kScope;
+      return scope(std::move(node), "endgeneration");
     }
     if (name == "break" || name == "continue") {
       node->kind = name == "break" ? Kind::kBreak : Kind::kContinue;
       if (loops_ == 0) {
         fail("'" + name + "' outside of a loop");
       }
-      end_tag();
       return node;
     }
-    problem_ = failed() ? problem_ : Problem{tag.at, "unknown tag '" + name + "'"};
-    return nullptr;
+    if (name == "extends" || name == "include" || name == "import" || name == "from" || name == "autoescape") {
+      fail(tag.at, "'" + name + "' is not available: a chat template is one file, and its text is not HTML");
+    }
+    fail(tag.at, "unknown tag '" + name + "'");
+    return node;
   }
 
   NodePtr if_statement(NodePtr node) {
     node->kind = Kind::kIf;
     while (!failed()) {
-      add(*node, expression());
-      end_tag();
-      add(*node, statements({"elif", "else", "endif"}));
+      add(*node, tuple(false));
+      add(*node, body({"elif", "else", "endif"}));
       if (!take_word("elif")) {
         break;
       }
     }
     if (take_word("else")) {
-      end_tag();
-      add(*node, statements({"endif"}));
+      add(*node, body({"endif"}));
     }
     next();
-    end_tag();
     return node;
   }
 
   NodePtr for_statement(NodePtr node) {
     node->kind = Kind::kFor;
-    node->names = targets();
+    node->id = id_of("loop");
+    if (sees_word({"loop"})) {
+      fail("'loop' cannot be assigned to");
+    }
+    add(*node, target(false, {"in"}));
     if (!take_word("in")) {
       fail("expected 'in', found " + found());
     }
-    add(*node, or_expression());
+    add(*node, tuple(false, {"recursive"}));
     add(*node, take_word("if") ? expression() : nullptr);
-    if (sees_word({"recursive"})) {
-      fail("recursive loops are not supported");
-    }
-    end_tag();
+    node->recursive = take_word("recursive");
     loops_++;
-    add(*node, statements({"else", "endfor"}));
+    add(*node, body({"else", "endfor"}));
     loops_--;
-    add(*node, nullptr);
-    if (take_word("else")) {
-      end_tag();
-      node->children.back() = statements({"endfor"});
-    }
+    add(*node, take_word("else") ? body({"endfor"}) : nullptr);
     next();
-    end_tag();
     return node;
-  }
-
-  std::vector<std::string> targets() {
-    const bool parenthesis = take_symbol("(");
-    std::vector<std::string> names{expect_name("a name")};
-    while (!failed() && take_symbol(",")) {
-      names.push_back(expect_name("a name"));
-    }
-    if (parenthesis) {
-      expect_symbol(")");
-    }
-    return names;
   }
 
   NodePtr set_statement(NodePtr node) {
     node->kind = Kind::kSet;
-    node->names = targets();
-    if (take_symbol(".")) {
-      node->name = ".";
-      node->names.push_back(expect_name("an attribute"));
-    }
+    add(*node, target(true, {}));
     if (take_symbol("=")) {
       add(*node, tuple());
-      end_tag();
       return node;
     }
     node->kind = Kind::kSetBlock;
-    if (node->names.size() > 1) {
-      fail("expected '=', found " + found());
-    }
-    if (now().kind == TokenKind::kSymbol && now().text == "|") {
-      fail("filters of {% set %} blocks are not supported: use {% filter %} inside");
-    }
-    end_tag();
-    add(*node, statements({"endset"}));
-    next();
-    end_tag();
+    NodePtr applied = filter_chain(nullptr);
+    const int loops = std::exchange(loops_, 0);
+    add(*node, body_and_end("endset"));
+    loops_ = loops;
+    add(*node, std::move(applied));
     return node;
   }
 
-  NodePtr macro(NodePtr node) {
-    node->kind = Kind::kMacro;
-    node->name = expect_name("the name of a macro");
+  /// Filters behind one another, of an input that is not known yet; null if there are none.
+  NodePtr filter_chain(NodePtr node) {
+    while (!failed() && take_symbol("|")) {
+      node = filter(std::move(node));
+    }
+    return node;
+  }
+
+  NodePtr with_statement(NodePtr node) {
+    node->kind = Kind::kWith;
+    while (!failed() && !sees(TokenKind::kBlockEnd) && !sees_symbol(":")) {
+      if (!node->children.empty()) {
+        expect_symbol(",");
+      }
+      add(*node, target(false, {}));
+      expect_symbol("=");
+      add(*node, expression());
+    }
+    add(*node, body_and_end("endwith"));
+    return node;
+  }
+
+  NodePtr scope(NodePtr node, const char* end) {
+    const int loops = std::exchange(loops_, 0);
+    add(*node, body_and_end(end));
+    loops_ = loops;
+    return node;
+  }
+
+  NodePtr print(NodePtr node) {
+    while (!failed() && !sees(TokenKind::kBlockEnd)) {
+      NodePtr output = make(Kind::kOutput);
+      add(*node, with(std::move(output), expression()));
+      if (!take_symbol(",")) {
+        break;
+      }
+    }
+    return node;
+  }
+
+  /// Where nothing inherits from the template, a block is its content.
+  NodePtr block(NodePtr node) {
+    node->kind = Kind::kScope;
+    const std::string name = expect_name("the name of a block");
+    if (take_word("scoped"); take_word("required")) {
+      fail("required blocks are for templates that others inherit from, which chat templates are not");
+    }
+    node = scope(std::move(node), "endblock");
+    take_word(name.c_str());
+    return node;
+  }
+
+  /// Parameters in parentheses; defaults of the last ones are children.
+  void signature(Node& node) {
     expect_symbol("(");
+    bool has_default = false;
     while (!failed() && !sees_symbol(")")) {
-      node->names.push_back(expect_name("the name of a parameter"));
+      node.names.push_back(expect_name("the name of a parameter"));
+      node.params.push_back(id_of(node.names.back()));
       if (take_symbol("=")) {
-        add_named(*node, node->names.back(), expression());
+        has_default = true;
+        add(node, expression());
+      } else if (has_default) {
+        fail("a parameter without default follows one that has a default");
       }
       if (!take_symbol(",")) {
         break;
       }
     }
     expect_symbol(")");
-    end_tag();
+  }
+
+  NodePtr macro(NodePtr node) {
+    node->kind = Kind::kMacro;
+    node->name = expect_name("the name of a macro");
+    node->id = id_of(node->name);
+    add(*node, nullptr);
+    signature(*node);
+    return macro_body(std::move(node), "endmacro");
+  }
+
+  NodePtr macro_body(NodePtr node, const char* end) {
     const int loops = std::exchange(loops_, 0);
-    add(*node, statements({"endmacro"}));
+    macros_.push_back(node.get());
+    NodePtr content = body_and_end(end);
+    macros_.pop_back();
     loops_ = loops;
-    next();
-    if (now().kind == TokenKind::kName) {
-      next();
+    node->depth = std::max(node->depth, content->depth + 1);
+    node->children[0] = std::move(content);
+    return node;
+  }
+
+  NodePtr call_block(NodePtr node) {
+    node->kind = Kind::kCallBlock;
+    NodePtr caller = make(Kind::kMacro, "caller");
+    add(*caller, nullptr);
+    if (sees_symbol("(")) {
+      signature(*caller);
     }
-    end_tag();
+    const Token call = now();
+    add(*node, expression());
+    if (!failed() && node->children[0]->kind != Kind::kCall) {
+      fail(call.at, "expected a call of a macro");
+    }
+    add(*node, macro_body(std::move(caller), "endcall"));
     return node;
   }
 
   NodePtr filter_block(NodePtr node) {
     node->kind = Kind::kFilterBlock;
-    NodePtr filter = make(Kind::kFilter, expect_name("the name of a filter"));
-    add(*filter, nullptr);
-    if (sees_symbol("(")) {
-      arguments(*filter);
-    }
-    end_tag();
-    add(*node, statements({"endfilter"}));
-    add(*node, std::move(filter));
-    next();
-    end_tag();
+    NodePtr applied = filter_chain(filter(nullptr));
+    const int loops = std::exchange(loops_, 0);
+    add(*node, body_and_end("endfilter"));
+    loops_ = loops;
+    add(*node, std::move(applied));
     return node;
   }
 
   int loops_ = 0;
 };
 
+/// As jinja2: an unknown filter or test is an error where the template is read, unless it stands in an `if`.
+void check_names(const Node& node, bool in_if, Work& work) {
+  if (!work.may_recurse()) {
+    return;
+  }
+  if (!in_if &&
+      ((node.kind == Kind::kFilter && !is_filter(node.name)) || (node.kind == Kind::kTest && !is_test(node.name)))) {
+    work.at(node.at);
+    work.fail((node.kind == Kind::kFilter ? "unknown filter '" : "unknown test '") + node.name + "'");
+    return;
+  }
+  const bool own = node.kind == Kind::kMacro || node.kind == Kind::kSetBlock || node.kind == Kind::kFilterBlock ||
+                   node.kind == Kind::kWith || node.kind == Kind::kScope;
+  in_if = !own && (in_if || node.kind == Kind::kIf || node.kind == Kind::kTernary);
+  for (size_t i = 0; i < node.children.size(); i++) {
+    if (node.children[i]) {
+      check_names(*node.children[i], in_if && !(node.kind == Kind::kFor && i >= 2), work);
+    }
+  }
+  for (const auto& argument : node.named) {
+    check_names(*argument.second, in_if, work);
+  }
+}
+
 }  // namespace
 
-NodePtr parse(std::string source, Problem& problem) {
-  std::vector<Token> tokens = tokenize(std::move(source), problem);
-  return problem.is_set() ? nullptr : Parser(std::move(tokens), problem).run();
+Template parse(const std::string& source, Work& work) {
+  if (!is_utf8(source)) {
+    work.fail("the template is not UTF-8");
+    return {};
+  }
+  std::vector<Token> tokens = tokenize(source, work);
+  if (work.failed()) {
+    return {};
+  }
+  Template made = Parser(std::move(tokens), work).run();
+  if (!work.failed()) {
+    check_names(*made.body, false, work);
+  }
+  if (work.failed()) {
+    made.body = nullptr;
+  }
+  return made;
 }
 
 }  // namespace jinja

@@ -12,64 +12,86 @@ namespace jinja {
 using Kind = Node::Kind;
 using Type = Value::Type;
 
-void Interpreter::write(const std::string& text) {
-  output_->append(text);
+namespace {
+
+/// Of a variable in a scope.
+constexpr uint64_t kVariableBytes = 2 * sizeof(std::pair<int, Value>);
+
+}  // namespace
+
+Interpreter::Scope::Scope(Interpreter& in, Frame* outer) : in_(in), before_(in.frame_), frame_(new Frame) {
+  frame_->outer = outer;
+  in.frame_ = frame_.get();
 }
 
-void Interpreter::set(const std::string& name, Value value) {
-  Scope& scope = scopes_.back();
-  const auto found = std::find_if(scope.begin(), scope.end(), [&name](const auto& item) { return item.first == name; });
-  if (found == scope.end()) {
-    scope.emplace_back(name, std::move(value));
+Interpreter::Scope::~Scope() {
+  in_.frame_ = before_;
+  if (frame_->kept) {
+    in_.kept_.push_back(std::move(frame_));  // keep() has reserved the place
+    in_.live_kept_--;
   } else {
-    found->second = std::move(value);
+    in_.budget().give_back(frame_->bytes);
+  }
+}
+
+void Interpreter::keep(Frame* frame) {
+  for (; frame != nullptr && !frame->kept && take_for_good(sizeof(Frame) + 64); frame = frame->outer) {
+    const size_t needed = kept_.size() + live_kept_ + 1;
+    if (needed > kept_.capacity()) {
+      kept_.reserve(std::max(needed, 2 * kept_.capacity()));
+    }
+    live_kept_++;
+    frame->kept = true;
   }
 }
 
 Interpreter::Flow Interpreter::run(const Node& node) {
-  if (!charge(1, node.at)) {
-    return Flow::kOn;
+  at(node.at);
+  if (!step() || !may_recurse()) {
+    return Flow::kBreak;
   }
   switch (node.kind) {
     case Kind::kBody:
       return run_body(node);
     case Kind::kText:
-      charge(node.name.size() / 4, node.at);
-      write(node.name);
+      output_->add(node.value.as_text());
       return Flow::kOn;
-    case Kind::kOutput: {
-      const Value value = evaluate(*node.children[0]);
-      const std::string made = value.to_text();
-      if (charge(made.size() / 4, node.at)) {
-        write(made);
-      }
+    case Kind::kOutput:
+      output(evaluate(*node.children[0]));
       return Flow::kOn;
-    }
     case Kind::kIf:
       return run_if(node);
-    case Kind::kFor:
-      return run_for(node);
+    case Kind::kFor: {
+      const Value items = elements(evaluate(*node.children[1]));
+      return failed() ? Flow::kBreak : run_loop(node, frame_, items, 0);
+    }
+    case Kind::kWith:
+      return run_with(node);
+    case Kind::kScope: {
+      Scope scope(*this, frame_);
+      return run(*node.children[0]);
+    }
     case Kind::kSet:
-      run_set(node);
+      assign(*node.children[0], evaluate(*node.children[1]));
       return Flow::kOn;
     case Kind::kSetBlock:
-      set(node.names[0], text(captured(*node.children[0]), node.at));
+      assign(*node.children[0], filtered(node.children[2].get(), captured(*node.children[1])));
       return Flow::kOn;
-    case Kind::kFilterBlock: {
-      const Node& applied = *node.children[1];
-      const Value input = Value::text(captured(*node.children[0]));
-      write(filter(applied.name, input, arguments_of(applied), applied.at).to_text());
+    case Kind::kFilterBlock:
+      output(filtered(node.children[1].get(), captured(*node.children[0])));
       return Flow::kOn;
-    }
     case Kind::kMacro:
-      set(node.name, Value::function(node.name, &node));
+      set(node.id, macro_value(node));
+      return Flow::kOn;
+    case Kind::kCallBlock:
+      run_call_block(node);
       return Flow::kOn;
     case Kind::kBreak:
       return Flow::kBreak;
     case Kind::kContinue:
       return Flow::kContinue;
     default:
-      fail(node.at, "unexpected expression");
+      fail("unexpected expression");
       return Flow::kOn;
   }
 }
@@ -87,116 +109,211 @@ Interpreter::Flow Interpreter::run_body(const Node& node) {
 Interpreter::Flow Interpreter::run_if(const Node& node) {
   size_t i = 0;
   for (; i + 1 < node.children.size(); i += 2) {
-    if (truthy(*node.children[i])) {
-      return run(*node.children[i + 1]);
-    }
+    const bool holds = evaluate(*node.children[i]).truthy();
     if (failed()) {
-      return Flow::kOn;
+      return Flow::kBreak;
+    }
+    if (holds) {
+      return run(*node.children[i + 1]);
     }
   }
   return i < node.children.size() ? run(*node.children[i]) : Flow::kOn;
 }
 
-void Interpreter::assign(const std::vector<std::string>& names, const Value& value, const Position& at) {
-  if (names.size() == 1) {
-    set(names[0], value);
+Interpreter::Flow Interpreter::run_with(const Node& node) {
+  List values;  // those of the scope around
+  for (size_t i = 1; i < node.children.size(); i += 2) {
+    values.push_back(evaluate(*node.children[i]));
+  }
+  Scope scope(*this, frame_);
+  for (size_t i = 0; i < values.size() && !failed(); i++) {
+    assign(*node.children[2 * i], values[i]);
+  }
+  return failed() ? Flow::kBreak : run(*node.children.back());
+}
+
+void Interpreter::output(const Value& value) {
+  write_str(*this, *output_, value);
+}
+
+void Interpreter::set(int id, Value value) {
+  auto& variables = frame_->variables;
+  const auto found =
+      std::find_if(variables.begin(), variables.end(), [id](const auto& item) { return item.first == id; });
+  if (!step(1 + variables.size() / 16)) {
     return;
   }
-  const List parts = elements(value, at);
-  if (!failed() && parts.size() != names.size()) {
-    fail(at, std::to_string(parts.size()) + " values cannot be assigned to " + std::to_string(names.size()) + " names");
-  }
-  for (size_t i = 0; i < names.size() && !failed(); i++) {
-    set(names[i], parts[i]);
+  if (found != variables.end()) {
+    found->second = std::move(value);
+  } else if (take(kVariableBytes)) {
+    frame_->bytes += kVariableBytes;
+    variables.emplace_back(id, std::move(value));
   }
 }
 
-Interpreter::Flow Interpreter::run_for(const Node& node) {
-  List items = elements(evaluate(*node.children[0]), node.at);
-  if (node.children[1]) {
-    List kept;
-    for (const Value& item : items) {
-      scopes_.emplace_back();
-      assign(node.names, item, node.at);
-      if (truthy(*node.children[1])) {
-        kept.push_back(item);
+void Interpreter::assign(const Node& target, const Value& value) {
+  if (failed() || !may_recurse()) {
+    return;
+  }
+  at(target.at);
+  if (target.kind == Kind::kName) {
+    return set(target.id, value);
+  }
+  if (target.kind == Kind::kNamespace) {
+    const Value object = name(target);
+    if (!object.is(Type::kNamespace)) {
+      fail("attributes can be set of a namespace() only; '" + parsed_.names[static_cast<size_t>(target.id)] +
+           "' is of type " + object.type_name());
+    } else if (target.value.as_text().substr(0, 1) == "_") {
+      fail("a namespace() has no attributes that begin with an underscore");
+    } else {
+      auto& space = static_cast<Namespace&>(*object.object());
+      Value* const found = space.find(*this, target.value.as_text());
+      if (found != nullptr) {
+        *found = value;
+      } else if (take_for_good(4 * sizeof(Value))) {
+        space.attributes.emplace_back(target.value, value);
       }
-      scopes_.pop_back();
-      if (failed()) {
-        return Flow::kOn;
-      }
     }
-    items = std::move(kept);
+    return;
   }
-  if (items.empty() && node.children[3] && !failed()) {
-    return run(*node.children[3]);
-  }
-  namespaces_.emplace_back();
-  Dict& loop = namespaces_.back();
-  const auto count = static_cast<int64_t>(items.size());
-  for (int64_t i = 0; i < count && charge(32, node.at); i++) {
-    const auto place = static_cast<size_t>(i);
-    loop = {
-        {Value::text("index"), Value::integer(i + 1)},        {Value::text("index0"), Value::integer(i)},
-        {Value::text("revindex"), Value::integer(count - i)}, {Value::text("revindex0"), Value::integer(count - i - 1)},
-        {Value::text("first"), Value::boolean(i == 0)},       {Value::text("last"), Value::boolean(i + 1 == count)},
-        {Value::text("length"), Value::integer(count)}};
-    if (i > 0) {
-      loop.emplace_back(Value::text("previtem"), items[place - 1]);
-    }
-    if (i + 1 < count) {
-      loop.emplace_back(Value::text("nextitem"), items[place + 1]);
-    }
-    scopes_.emplace_back();
-    set("loop", Value::name_space(&loop));
-    assign(node.names, items[place], node.at);
-    const Flow flow = failed() ? Flow::kBreak : run(*node.children[2]);
-    scopes_.pop_back();
-    if (flow == Flow::kBreak) {
-      break;
-    }
-  }
-  loop.clear();
-  return Flow::kOn;
-}
-
-void Interpreter::run_set(const Node& node) {
-  const Value value = evaluate(*node.children[0]);
+  const Value parts = elements(value);
   if (failed()) {
     return;
   }
-  if (node.name != ".") {
-    assign(node.names, value, node.at);
-    return;
+  const size_t names = target.children.size();
+  if (parts.as_list().size() != names) {
+    fail(std::to_string(parts.as_list().size()) + " values cannot be assigned to " + std::to_string(names) + " names");
   }
-  Node object;
-  object.kind = Kind::kName;
-  object.name = node.names[0];
-  object.at = node.at;
-  const Value target = name(object);
-  if (!target.is(Type::kNamespace)) {
-    fail(node.at,
-         "attributes can be set of a namespace() only; '" + node.names[0] + "' is of type " + target.type_name());
-    return;
-  }
-  Dict& attributes = target.attributes();
-  const auto found = std::find_if(attributes.begin(), attributes.end(),
-                                  [&node](const Entry& entry) { return entry.first.as_text() == node.names[1]; });
-  if (found == attributes.end()) {
-    attributes.emplace_back(Value::text(node.names[1]), value);
-  } else {
-    found->second = value;
+  for (size_t i = 0; i < names && !failed(); i++) {
+    assign(*target.children[i], parts.as_list()[i]);
   }
 }
 
-std::string Interpreter::captured(const Node& body) {
-  std::string made;
-  std::string* const outer = std::exchange(output_, &made);
-  scopes_.emplace_back();
-  run(body);
-  scopes_.pop_back();
+Interpreter::Flow Interpreter::run_loop(const Node& node, Frame* frame, const Value& items, int64_t depth) {
+  Loop* const loop = make<Loop>();
+  if (loop == nullptr) {
+    return Flow::kBreak;
+  }
+  loop->node = &node;
+  loop->frame = frame;
+  loop->items = items;
+  loop->depth0 = depth;
+  if (node.recursive) {
+    keep(frame);
+  }
+  bool completed = false;  // jinja2 takes `else` for what happens when no turn came to its end
+  Value value;
+  while (loop_next(*loop, value)) {
+    loop->index0++;
+    loop->before = std::exchange(loop->current, value);
+    Scope scope(*this, frame);
+    set(node.id, Value::object(Type::kLoop, loop));
+    assign(*node.children[0], value);
+    const Flow flow = failed() ? Flow::kBreak : run(*node.children[3]);
+    if (flow == Flow::kBreak) {
+      break;
+    }
+    completed |= flow == Flow::kOn;
+  }
+  if (loop->length < 0) {
+    loop->length = loop->index0 + 1;
+  }
+  loop->items = loop->current = loop->before = loop->after = loop->changed = Value();
+  loop->has_after = loop->running = false;
+  if (!completed && node.children[4] && !failed()) {
+    Scope scope(*this, frame);
+    return run(*node.children[4]);
+  }
+  return Flow::kOn;
+}
+
+bool Interpreter::loop_next(Loop& loop, Value& value) {
+  if (loop.has_after) {
+    value = std::exchange(loop.after, Value());
+    loop.has_after = false;
+    return !failed();
+  }
+  const Node* const condition = loop.filtered ? nullptr : loop.node->children[2].get();
+  while (loop.running && loop.at < loop.items.as_list().size() && step(4)) {
+    value = loop.items.as_list()[loop.at++];
+    if (condition == nullptr) {
+      return true;
+    }
+    Scope scope(*this, loop.frame);
+    assign(*loop.node->children[0], value);
+    if (!failed() && evaluate(*condition).truthy()) {
+      return !failed();
+    }
+  }
+  return false;
+}
+
+int64_t Interpreter::loop_length(Loop& loop) {
+  if (loop.length < 0 && !loop.running) {
+    loop.length = loop.index0 + 1;
+  } else if (loop.length < 0 && loop.node->children[2] == nullptr) {
+    loop.length = static_cast<int64_t>(loop.items.as_list().size());
+  } else if (loop.length < 0) {
+    // The condition decides now about all that is left.
+    ListBuilder rest(*this);
+    Value value;
+    while (loop_next(loop, value) && rest.add(value)) {
+    }
+    const auto count = static_cast<int64_t>(rest.size());
+    const Value items = rest.value();
+    if (failed()) {
+      return 0;
+    }
+    loop.length = loop.index0 + 1 + count;
+    loop.items = items;
+    loop.at = 0;
+    loop.filtered = true;
+  }
+  return loop.length;
+}
+
+Value Interpreter::loop_again(const Loop& loop, const Value& items) {
+  TextBuilder text(*this);
+  TextBuilder* const outer = std::exchange(output_, &text);
+  const Value all = elements(items);
+  if (!failed() && may_recurse()) {
+    run_loop(*loop.node, loop.frame, all, loop.depth0 + 1);
+  }
   output_ = outer;
+  return text.value();
+}
+
+Value Interpreter::captured(const Node& body) {
+  TextBuilder text(*this);
+  TextBuilder* const outer = std::exchange(output_, &text);
+  {
+    Scope scope(*this, frame_);
+    run(body);
+  }
+  output_ = outer;
+  return text.value();
+}
+
+Value Interpreter::filtered(const Node* filters, Value text) {
+  if (filters == nullptr || failed()) {
+    return text;
+  }
+  const Value* const outer = std::exchange(block_text_, &text);
+  Value made = evaluate(*filters);
+  block_text_ = outer;
   return made;
+}
+
+void Interpreter::run_call_block(const Node& node) {
+  const Value caller = macro_value(*node.children[1]);
+  if (failed()) {
+    return;
+  }
+  at(node.at);
+  if (step() && may_recurse()) {
+    output(call_node(*node.children[0], &caller));
+  }
 }
 
 }  // namespace jinja

@@ -9,92 +9,184 @@
 #include <utility>
 #include <vector>
 
+#include <executorch/extension/llm/limits/budget.h>
+
 namespace executorch {
 namespace extension {
 namespace llm {
 namespace jinja {
 
-struct Node;
+class Object;
 class Value;
+struct Method;
 using List = std::vector<Value>;
-using Entry = std::pair<Value, Value>;
-/// In the order of insertion. Of two entries with the same key the last one counts.
-using Dict = std::vector<Entry>;
 
 /// Nesting of lists and dictionaries; deeper values are refused.
 constexpr int kMaxDepth = 100;
 
-/// A value of a template, as Python has it. Lists and dictionaries are immutable and shared; a tuple is a list.
+/// What a value holds on the heap: shared, unchanged once it is made, and charged to a budget while it lives.
+class Storage {
+ public:
+  Storage() = default;
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+  virtual ~Storage() {
+    if (budget_ != nullptr) {
+      budget_->give_back(bytes_);
+    }
+  }
+  /// `bytes` were taken from `budget`, which lives longer, and are given back with this.
+  void charged(Budget* budget, uint64_t bytes) {
+    budget_ = budget;
+    bytes_ = bytes;
+  }
+  int depth = 0;  // 0 without elements, otherwise one more than that of the deepest element
+
+ private:
+  Budget* budget_ = nullptr;
+  uint64_t bytes_ = 0;
+};
+
+/// A value of a template, as Python has it. Only what an Object holds changes.
 class Value {
  public:
-  enum class Type { kUndefined, kNone, kBool, kInt, kFloat, kString, kList, kDict, kNamespace, kFunction };
+  enum class Type {
+    kUndefined,
+    kNone,
+    kBool,
+    kInt,
+    kFloat,
+    kString,
+    kList,
+    kTuple,
+    kRange,  // a list that remembers how it was made
+    kView,   // dict.keys() and its like
+    kDict,
+    kMethod,    // of a value: "a".strip
+    kGlobal,    // range, dict, ...
+    kIterator,  // Objects from here on
+    kNamespace,
+    kLoop,
+    kMacro,
+    kCycler,
+    kJoiner
+  };
 
   Value() = default;
   static Value none();
   static Value boolean(bool value);
   static Value integer(int64_t value);
   static Value real(double value);
+  /// Of literals and variables; what a template makes comes from a TextBuilder, which charges it.
   static Value text(std::string value);
-  static Value list(List items);
-  static Value dict(Dict entries);
-  /// `attributes` belongs to the interpreter, so that namespaces that contain each other are freed.
-  static Value name_space(Dict* attributes);
-  /// A macro, or with `node` null a global function.
-  static Value function(std::string name, const Node* node);
+  static Value object(Type type, Object* object);
+  static Value global(const char* name);
+  /// `storage` is of the kind that belongs to `type`.
+  static Value stored(Type type, std::shared_ptr<const Storage> storage);
   /// `what` is for messages: the expression that has no value.
-  static Value undefined(std::string what);
+  static Value undefined(std::string what = {});
 
   Type type() const { return type_; }
   bool is(Type type) const { return type_ == type; }
   bool is_undefined() const { return type_ == Type::kUndefined; }
+  bool is_none() const { return type_ == Type::kNone; }
   bool is_string() const { return type_ == Type::kString; }
+  bool is_dict() const { return type_ == Type::kDict; }
   /// int, float or bool, as in Python's arithmetic.
   bool is_number() const { return type_ == Type::kInt || type_ == Type::kFloat || type_ == Type::kBool; }
   bool is_integral() const { return type_ == Type::kInt || type_ == Type::kBool; }
+  /// What as_list() reads.
+  bool has_list() const { return type_ >= Type::kList && type_ <= Type::kView; }
+  /// A string that filter `safe` or `escape` made: what is added to it is escaped.
+  bool is_markup() const { return markup_; }
+  Value as_markup(bool markup = true) const;
 
   int64_t as_int() const { return int_; }
   double as_real() const { return type_ == Type::kFloat ? real_ : static_cast<double>(int_); }
-  /// Of a string; the name of a function; what is undefined.
   const std::string& as_text() const;
-  const List& as_list() const { return *list_; }
-  const Dict& as_dict() const { return *dict_; }
-  Dict& attributes() const { return *attributes_; }
-  const Node* node() const { return node_; }
-  /// 0 for what is no list or dictionary, otherwise one more than that of the deepest element.
-  int depth() const { return depth_; }
+  /// How many characters a string has.
+  size_t length() const;
+  const List& as_list() const;
+  /// What an undefined value was to be.
+  const std::string& hint() const { return as_text(); }
+  const char* name() const { return name_; }
+  template <typename Kind>
+  const Kind& as() const {
+    return static_cast<const Kind&>(*storage_);
+  }
+  Object* object() const { return object_; }
+  const Storage* storage() const { return storage_.get(); }
+  int depth() const { return storage_ ? storage_->depth : 0; }
 
   bool truthy() const;
-  /// Python's ==; numbers compare by value.
-  bool equals(const Value& other) const;
-  /// The entry of a dictionary or namespace; null if there is none.
-  const Value* find(const Value& key) const;
-  const Value* find(std::string_view key) const;
-  /// What Python's str() and repr() give.
-  std::string to_text() const;
-  std::string repr() const;
   /// For messages: "string", "list".
   const char* type_name() const;
 
  private:
   Type type_ = Type::kUndefined;
-  int depth_ = 0;
-  int64_t int_ = 0;
-  double real_ = 0;
-  std::shared_ptr<const std::string> text_;
-  std::shared_ptr<const List> list_;
-  std::shared_ptr<const Dict> dict_;
-  Dict* attributes_ = nullptr;
-  const Node* node_ = nullptr;
+  bool markup_ = false;
+  union {
+    int64_t int_ = 0;
+    double real_;
+    Object* object_;
+    const char* name_;
+  };
+  std::shared_ptr<const Storage> storage_;
 };
 
-/// As json.dumps(value, ensure_ascii=False): `indent` below 0 is one line. Undefined values and functions are null.
-std::string to_json(const Value& value, int indent, int level = 0);
+struct TextStorage final : Storage {
+  explicit TextStorage(std::string all);
+  std::string text;
+  size_t length;  // in characters
+};
 
-/// The value of a JSON text. False, with a message that has line and column, if it is none or nested too deeply.
-bool parse_json(std::string_view json, Value& value, std::string& message);
+struct ListStorage : Storage {
+  List items;
+  bool is_group = false;  // of groupby: a tuple whose parts have names
+};
 
-/// The code points of a UTF-8 text as offsets of their first bytes, and the size at the end.
-std::vector<size_t> code_points(std::string_view text);
+struct RangeStorage final : ListStorage {
+  int64_t start = 0;
+  int64_t stop = 0;
+  int64_t step = 1;
+};
+
+struct ViewStorage final : ListStorage {
+  const char* kind = "dict_items";
+};
+
+struct MethodStorage final : Storage {
+  Value self;
+  const Method* method = nullptr;
+};
+
+struct Entry {
+  Value key;
+  Value value;
+  uint64_t hash;
+};
+
+/// In the order of insertion, without equal keys.
+struct DictStorage final : Storage {
+  std::vector<Entry> entries;
+  std::vector<uint32_t> slots;  // places of entries by their hash, from 1; 0 is free. Empty for few entries
+};
+
+/// What changes: a namespace, a loop. The interpreter owns it, so that those that contain each other are freed.
+class Object {
+ public:
+  Object() = default;
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+  virtual ~Object() = default;
+};
+
+/// A generator: its elements are there once.
+struct Iterator final : Object {
+  Value items;  // a list
+  size_t at = 0;
+  const char* what = "generator";
+};
 
 }  // namespace jinja
 }  // namespace llm

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The filters, tests, methods and functions of templates: tables of what each is called, takes and does.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "value.h"
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace jinja {
+
+class Interpreter;
+class Work;
+
+/// What a call has between its parentheses.
+struct Arguments {
+  std::vector<Value> positional;
+  std::vector<std::pair<std::string, Value>> named;
+};
+
+/// The arguments by the parameters that they belong to.
+struct Bound {
+  std::vector<const Value*> given;  // null where there is none
+  std::vector<Value> rest;
+  std::vector<std::pair<std::string, Value>> rest_named;
+
+  const Value* get(size_t i) const { return given[i]; }
+  bool has(size_t i) const { return given[i] != nullptr; }
+  /// True if it is given, and neither None.
+  bool has_value(size_t i) const { return has(i) && !given[i]->is_none(); }
+  bool truthy(size_t i) const { return has(i) && given[i]->truthy(); }
+};
+
+/// `parameters` are names with spaces between them: "?" behind one says that it may be left out, "/" that those before
+/// it have no names for callers, "*" and "**" that more arguments, and more with names, are taken. What is not known,
+/// or is missing, is an error.
+bool bind(Work& work, const char* kind, std::string_view name, std::string_view parameters, const Arguments& arguments,
+          Bound& bound);
+
+template <typename Result>
+struct Builtin {
+  const char* name;
+  const char* parameters;
+  Result (*apply)(Interpreter& in, const Value& self, const Bound& arguments);
+};
+using Filter = Builtin<Value>;
+using Test = Builtin<bool>;
+
+struct Method : Builtin<Value> {
+  bool keeps_markup = false;  // of a string: the result is markup where the string is
+};
+
+template <typename Entry>
+struct Table {
+  const Entry* entries;
+  size_t size;
+  const Entry* find(std::string_view name) const {
+    for (size_t i = 0; i < size; i++) {
+      if (name == entries[i].name) {
+        return entries + i;
+      }
+    }
+    return nullptr;
+  }
+};
+template <typename Entry, size_t kSize>
+constexpr Table<Entry> table(const Entry (&entries)[kSize]) {
+  return {entries, kSize};
+}
+
+// Each in the file of its name.
+Table<Filter> text_filters();
+Table<Filter> number_filters();
+Table<Filter> sequence_filters();
+Table<Filter> select_filters();
+Table<Test> tests();
+Table<Filter> globals();
+Table<Method> case_methods();
+Table<Method> search_methods();
+Table<Method> split_methods();
+Table<Method> container_methods();
+
+const Filter* find_filter(std::string_view name);
+inline bool is_filter(std::string_view name) {
+  return find_filter(name) != nullptr;
+}
+inline bool is_test(std::string_view name) {
+  return tests().find(name) != nullptr;
+}
+/// Whether values of this type have a method of container_methods(), which several types share.
+bool applies(const Value& self, std::string_view method);
+/// The method of a value; null if it has none of that name.
+const Method* find_method(const Value& self, std::string_view name);
+/// Whether Python's lists or dictionaries have a method of that name that changes them: templates may not call it.
+bool changes(const Value& self, std::string_view name);
+
+}  // namespace jinja
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "characters.h"
+#include "text_methods.h"
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace jinja {
+namespace {
+
+using Type = Value::Type;
+
+Value absolute(Interpreter& in, const Value& input, const Bound&) {
+  if (!input.is_number()) {
+    return in.fail(std::string("filter 'abs' needs a number, found a value of type ") + input.type_name());
+  }
+  return input.is(Type::kFloat) ? Value::real(std::fabs(input.as_real()))
+         : input.as_int() < 0   ? in.binary("-", Value::integer(0), input)
+                                : Value::integer(input.as_int());
+}
+
+/// The digits of a number as int() and float() of Python read them: with underscores between digits, and white space
+/// around. Empty if it is none.
+std::string plain_digits(std::string_view text) {
+  std::string digits;
+  const std::string_view inside = stripped(text, nullptr, true, true);
+  for (size_t i = 0; i < inside.size(); i++) {
+    const auto is_digit_at = [&](size_t at) {
+      return at < inside.size() && std::isalnum(static_cast<unsigned char>(inside[at])) != 0;
+    };
+    if (inside[i] == '_') {
+      if (i == 0 || !is_digit_at(i - 1) || !is_digit_at(i + 1)) {
+        return {};
+      }
+    } else {
+      digits += inside[i];
+    }
+  }
+  return digits;
+}
+
+bool read_integer(std::string_view text, int base, int64_t& number) {
+  std::string digits = plain_digits(text);
+  const bool negative = !digits.empty() && digits[0] == '-';
+  if (!digits.empty() && (digits[0] == '-' || digits[0] == '+')) {
+    digits.erase(0, 1);
+  }
+  const char letter = digits.size() > 2 && digits[0] == '0' ? static_cast<char>(digits[1] | 0x20) : '\0';
+  const int prefix = letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 0;
+  if (prefix != 0 && (base == prefix || base == 0)) {
+    digits.erase(0, 2);
+    base = prefix;
+  }
+  base = base == 0 ? 10 : base;
+  if (digits.empty() || std::isalnum(static_cast<unsigned char>(digits[0])) == 0) {
+    return false;
+  }
+  char* end = nullptr;
+  errno = 0;
+  number = std::strtoll((negative ? "-" + digits : digits).c_str(), &end, base);
+  return *end == '\0' && errno == 0;
+}
+
+bool read_real(std::string_view text, double& number) {
+  const std::string digits = plain_digits(text);
+  std::string low = digits;
+  std::transform(low.begin(), low.end(), low.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string_view bare =
+      !low.empty() && (low[0] == '-' || low[0] == '+') ? std::string_view(low).substr(1) : low;
+  const bool named = bare == "nan" || bare == "inf" || bare == "infinity";
+  if (digits.empty() || (!named && low.find_first_not_of("0123456789.e+-") != std::string::npos)) {
+    return false;
+  }
+  char* end = nullptr;
+  number = std::strtod(digits.c_str(), &end);
+  return *end == '\0';
+}
+
+/// Of a string, for messages and limits.
+constexpr size_t kLongestNumber = 400;
+
+Value to_integer(Interpreter& in, const Value& input, const Bound& arguments) {
+  int64_t base = 10;
+  const Value otherwise = arguments.has(0) ? *arguments.get(0) : Value::integer(0);
+  if (arguments.has(1) && !in.integer(*arguments.get(1), "the base of filter 'int'", base)) {
+    return {};
+  }
+  if (input.is_integral()) {
+    return Value::integer(input.as_int());
+  }
+  int64_t number = 0;
+  double real = 0;
+  if (input.is_undefined()) {
+    return in.fail(input.hint() + " is undefined, and no number");
+  }
+  if (input.is_string() && input.as_text().size() <= kLongestNumber &&
+      read_integer(input.as_text(), static_cast<int>(base), number)) {
+    return Value::integer(number);
+  }
+  if (input.is(Type::kFloat)) {
+    real = input.as_real();
+  } else if (!input.is_string() || input.as_text().size() > kLongestNumber || !read_real(input.as_text(), real)) {
+    return otherwise;
+  }
+  if (!std::isfinite(real)) {
+    return otherwise;
+  }
+  return std::fabs(real) < 9.2e18 ? Value::integer(static_cast<int64_t>(real))
+                                  : in.fail("filter 'int': " + real_text(real) + " does not fit into 64 bits");
+}
+
+Value to_real(Interpreter& in, const Value& input, const Bound& arguments) {
+  double real = 0;
+  if (input.is_number()) {
+    return Value::real(input.as_real());
+  }
+  if (input.is_undefined()) {
+    return in.fail(input.hint() + " is undefined, and no number");
+  }
+  const bool is_number =
+      input.is_string() && input.as_text().size() <= kLongestNumber && read_real(input.as_text(), real);
+  return is_number ? Value::real(real) : arguments.has(0) ? *arguments.get(0) : Value::real(0);
+}
+
+/// Half to even, of the decimal number that the float is: as Python's round().
+double rounded(double number, int64_t precision) {
+  if (precision > 300 || !std::isfinite(number)) {
+    return number;
+  }
+  if (precision >= 0) {
+    char digits[700];
+    std::snprintf(digits, sizeof(digits), "%.*f", static_cast<int>(precision), number);
+    return std::strtod(digits, nullptr);
+  }
+  if (precision < -308) {
+    return std::copysign(0.0, number);
+  }
+  const double scale = std::pow(10.0, static_cast<double>(-precision));
+  return std::nearbyint(number / scale) * scale;
+}
+
+Value round_number(Interpreter& in, const Value& input, const Bound& arguments) {
+  int64_t precision = 0;
+  const std::string method = arguments.has(1) ? soft_str(in, *arguments.get(1)).as_text() : "common";
+  if (arguments.has(0) && !in.integer(*arguments.get(0), "the precision of filter 'round'", precision)) {
+    return {};
+  }
+  if (method != "common" && method != "ceil" && method != "floor") {
+    return in.fail("filter 'round' has the methods common, ceil and floor, not '" + method.substr(0, 40) + "'");
+  }
+  if (!input.is_number()) {
+    return in.fail(std::string("filter 'round' needs a number, found a value of type ") + input.type_name());
+  }
+  if (method == "common") {
+    if (input.is_integral()) {
+      return precision >= 0 ? Value::integer(input.as_int())
+                            : Value::integer(static_cast<int64_t>(rounded(input.as_real(), precision)));
+    }
+    return Value::real(rounded(input.as_real(), precision));
+  }
+  const double scale = std::pow(10.0, static_cast<double>(precision));
+  const double scaled = input.as_real() * scale;
+  return Value::real((method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) / scale);
+}
+
+Value sum(Interpreter& in, const Value& input, const Bound& arguments) {
+  const Value items = in.elements(input);
+  Value all = arguments.has(1) ? *arguments.get(1) : Value::integer(0);
+  if (all.is_string()) {
+    return in.fail("filter 'sum' cannot add strings: use filter 'join'");
+  }
+  for (size_t i = 0; !in.failed() && i < items.as_list().size(); i++) {
+    const Value& item = items.as_list()[i];
+    all = in.binary("+", all, arguments.has_value(0) ? in.by_path(item, *arguments.get(0)) : item);
+  }
+  return all;
+}
+
+Value extreme(Interpreter& in, const Value& input, const Bound& arguments, const char* sign) {
+  const Value items = in.elements(input);
+  if (in.failed()) {
+    return {};
+  }
+  Value best = in.undefined("an element of an empty sequence");
+  Value best_key;
+  for (size_t i = 0; !in.failed() && i < items.as_list().size(); i++) {
+    const Value& item = items.as_list()[i];
+    Value key = arguments.has_value(1) ? in.by_path(item, *arguments.get(1)) : item;
+    key = arguments.truthy(0) ? key : folded(in, key);
+    if (i == 0 || ordered(in, sign, key, best_key)) {
+      best = item;
+      best_key = key;
+    }
+  }
+  return best;
+}
+Value smallest(Interpreter& in, const Value& input, const Bound& arguments) {
+  return extreme(in, input, arguments, "<");
+}
+Value largest(Interpreter& in, const Value& input, const Bound& arguments) {
+  return extreme(in, input, arguments, ">");
+}
+
+Value file_size(Interpreter& in, const Value& input, const Bound& arguments) {
+  double bytes = input.as_real();
+  if (!input.is_number() &&
+      !(input.is_string() && input.as_text().size() <= kLongestNumber && read_real(input.as_text(), bytes))) {
+    return in.fail("filter 'filesizeformat' needs a number");
+  }
+  const bool binary = arguments.truthy(0);
+  const double base = binary ? 1024 : 1000;
+  if (bytes == 1) {
+    return in.text("1 Byte");
+  }
+  char made[64];
+  if (bytes < base) {
+    std::snprintf(made, sizeof(made), "%.0f Bytes", std::trunc(bytes));
+    return in.text(made);
+  }
+  size_t i = 0;
+  double unit = base * base;
+  for (; i < 7 && bytes >= unit; i++) {
+    unit *= base;
+  }
+  std::snprintf(made, sizeof(made), "%.1f %c%sB", base * bytes / unit, (binary ? "KMGTPEZY" : "kMGTPEZY")[i],
+                binary ? "i" : "");
+  return in.text(made);
+}
+
+constexpr Filter kFilters[] = {
+    {"abs", "", absolute},
+    {"int", "default? base?", to_integer},
+    {"float", "default?", to_real},
+    {"round", "precision? method?", round_number},
+    {"sum", "attribute? start?", sum},
+    {"min", "case_sensitive? attribute?", smallest},
+    {"max", "case_sensitive? attribute?", largest},
+    {"filesizeformat", "binary?", file_size},
+};
+
+}  // namespace
+
+Table<Filter> number_filters() {
+  return table(kFilters);
+}
+
+}  // namespace jinja
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

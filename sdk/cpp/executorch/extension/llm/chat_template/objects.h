@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What changes while a template runs. The interpreter owns all of it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "node.h"
+#include "work.h"
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace jinja {
+
+struct Frame;
+
+/// namespace(): attributes that a template may set.
+struct Namespace final : Object {
+  std::vector<std::pair<Value, Value>> attributes;  // names are strings
+  Value* find(Work& work, std::string_view name) {
+    for (auto& [key, value] : attributes) {
+      if (work.step() && key.as_text().size() == name.size() && work.read(name.size()) && key.as_text() == name) {
+        return &value;
+      }
+    }
+    return nullptr;
+  }
+};
+
+/// The `loop` of a for statement; it looks one element ahead only when it is asked.
+struct Loop final : Object {
+  const Node* node = nullptr;
+  Frame* frame = nullptr;  // of the statement
+  Value items;             // a list
+  size_t at = 0;           // of the element that is read next
+  int64_t index0 = -1;
+  int64_t depth0 = 0;
+  int64_t length = -1;  // where it is known
+  bool has_after = false;
+  Value after;
+  Value current;
+  Value before;
+  bool has_changed = false;
+  Value changed;
+  bool running = true;
+  bool filtered = false;  // the condition has been asked about all items
+};
+
+/// A macro, or the body of a call block, with the variables that it sees.
+struct Macro final : Object {
+  const Node* node = nullptr;
+  Frame* frame = nullptr;
+};
+
+struct Cycler final : Object {
+  Value items;
+  size_t at = 0;
+};
+
+struct Joiner final : Object {
+  Value separator;
+  bool used = false;
+};
+
+/// The variables of a part of the template, by the numbers of their names.
+struct Frame {
+  Frame* outer = nullptr;
+  std::vector<std::pair<int, Value>> variables;
+  uint64_t bytes = 0;  // charged for the variables
+  bool kept = false;   // a macro sees it: it lives as long as the interpreter
+};
+
+void write_namespace(Work& work, TextBuilder& out, const Value& value);
+void write_macro_name(Work& work, TextBuilder& out, const Value& value);
+
+}  // namespace jinja
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch
