@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "python/llm"))
 TEXT = " aab ba, Abé1\u0301 a<s>b\n"
 VOCABULARY = {token: i for i, token in enumerate(["<unk>", "<s>", "a", "b", "ab", "Ġ", "Ġa", "##a", "▁", "▁a", "aab"])}
 HF_JSON, TIKTOKEN, SENTENCEPIECE, LLAMA2C = range(4)
@@ -162,15 +163,25 @@ def tokenizers() -> Iterator[tuple[str, bytes]]:
 
 
 def templates() -> Iterator[tuple[str, bytes]]:
-    sys.path.insert(0, str(Path(__file__).parents[1] / "python/llm"))
+    from chat_template_grammar import expression, template
     from chat_templates import TEMPLATES
 
-    for name, template in TEMPLATES.items():
-        yield name, template.encode()
+    for name, source in TEMPLATES.items():
+        yield name, source.encode()
+    for seed in range(100):
+        yield f"expression{seed}", expression(seed).encode()
+        yield f"template{seed}", template(seed).encode()
+
+
+def chat_variables() -> dict[str, Any]:
+    """What the templates of models read, and those of the grammar."""
+    from chat_template_grammar import VALUES
+
+    return {**CHAT_VARIABLES, **VALUES}
 
 
 def main(kind: str, folder: str) -> None:
-    rest = TEXT if kind == "tokenizers" else json.dumps(CHAT_VARIABLES)
+    rest = TEXT if kind == "tokenizers" else json.dumps(chat_variables())
     for name, content in tokenizers() if kind == "tokenizers" else templates():
         (Path(folder) / f"seed_{name}").write_bytes(content + b"\0" + rest.encode())
 

@@ -47,6 +47,7 @@ struct Builtin {
   const char* name;
   const char* parameters;
   Result (*apply)(Interpreter& in, const Value& self, const Bound& arguments);
+  bool is_generator = false;  // its errors come when its elements are read
 };
 using Filter = Builtin<Value>;
 using Test = Builtin<bool>;

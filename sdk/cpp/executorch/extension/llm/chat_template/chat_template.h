@@ -32,7 +32,7 @@ class ChatTemplate {
   /// `bos_token`, `eos_token`, `tools` and what else the template reads. `tools` and `documents` are none where they are
   /// left out, and the `thinking` or `reasoning` of a message is its `reasoning_content` too. Errors, with a log line:
   /// InvalidArgument with the line and column of what fails, when the template refuses the conversation, and when it
-  /// takes more than 20 million steps or 128 MiB; MemoryAllocationFailed.
+  /// takes more than 20 million steps or 64 MiB; MemoryAllocationFailed.
   runtime::Result<std::string> render(const std::string& variables_json) const;
 
   /// The same for a conversation. With `add_generation_prompt` the text ends where the answer begins.

@@ -24,7 +24,7 @@ class Interpreter final : public Work {
   /// Steps that a template may take: about one an expression, an element, or 64 bytes that are read or written.
   static constexpr uint64_t kMaxSteps = 20'000'000;
   /// Bytes that its values may hold at the same time.
-  static constexpr uint64_t kMaxBytes = 128 << 20;
+  static constexpr uint64_t kMaxBytes = 64 << 20;
 
   /// `variables` is a dictionary. The first error is in `problem`.
   Interpreter(const Template& parsed, const Value& variables, Budget& budget, Problem& problem);

@@ -20,6 +20,12 @@ using NodePtr = std::unique_ptr<Node>;
 
 /// A part of a template. The comments say what the children are; one that is left out is null.
 struct Node {
+  Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  /// Frees the tree below without recursion, which a small stack would not stand, and without memory.
+  ~Node();
+
   enum class Kind {
     // Expressions
     kLiteral,    // value
@@ -73,6 +79,9 @@ struct Node {
   std::vector<std::string> names;
   std::vector<int> params;
   std::vector<std::pair<std::string, NodePtr>> named;
+
+ private:
+  Node* next_freed_ = nullptr;
 };
 
 /// A template: its tree, and the names in it by their numbers.

@@ -108,11 +108,11 @@ Value map(Interpreter& in, const Value& input, const Bound& arguments) {
 }
 
 constexpr Filter kFilters[] = {
-    {"select", "* **", select},
-    {"reject", "* **", reject},
-    {"selectattr", "* **", select_attribute},
-    {"rejectattr", "* **", reject_attribute},
-    {"map", "* **", map},
+    {"select", "* **", select, true},
+    {"reject", "* **", reject, true},
+    {"selectattr", "* **", select_attribute, true},
+    {"rejectattr", "* **", reject_attribute, true},
+    {"map", "* **", map, true},
 };
 
 }  // namespace
@@ -130,8 +130,19 @@ Value Interpreter::filter(const std::string& name, const Value& input, const Arg
     return fail("unknown filter '" + name.substr(0, 80) + "'");
   }
   Bound bound;
-  return bind(*this, "filter", found->name, found->parameters, arguments, bound) ? found->apply(*this, input, bound)
-                                                                                 : Value();
+  if (!bind(*this, "filter", found->name, found->parameters, arguments, bound)) {
+    return {};
+  }
+  Value made = found->apply(*this, input, bound);
+  const std::string failure = found->is_generator ? postponed() : std::string();
+  if (failure.empty()) {
+    return made;
+  }
+  made = generator(Value());
+  if (made.is(Value::Type::kIterator)) {
+    static_cast<Iterator&>(*made.object()).failure = failure;
+  }
+  return made;
 }
 
 bool Interpreter::test(const std::string& name, const Value& value, const Arguments& arguments) {

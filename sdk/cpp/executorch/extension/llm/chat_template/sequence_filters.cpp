@@ -29,6 +29,9 @@ Value length(Interpreter& in, const Value& input, const Bound&) {
 Value first(Interpreter& in, const Value& input, const Bound&) {
   if (input.is(Type::kIterator)) {  // takes that one only
     auto& iterator = static_cast<Iterator&>(*input.object());
+    if (!iterator.failure.empty()) {
+      return in.fail(iterator.failure);
+    }
     if (!iterator.items.is_undefined() && iterator.at < iterator.items.as_list().size()) {
       return iterator.items.as_list()[iterator.at++];
     }
@@ -272,10 +275,10 @@ constexpr Filter kFilters[] = {
     {"join", "d? attribute?", join},
     {"sort", "reverse? case_sensitive? attribute?", sort},
     {"dictsort", "case_sensitive? by? reverse?", dict_sort},
-    {"items", "", items},
-    {"unique", "case_sensitive? attribute?", unique},
-    {"batch", "linecount fill_with?", batch},
-    {"slice", "slices fill_with?", slices},
+    {"items", "", items, true},
+    {"unique", "case_sensitive? attribute?", unique, true},
+    {"batch", "linecount fill_with?", batch, true},
+    {"slice", "slices fill_with?", slices, true},
     {"groupby", "attribute default? case_sensitive?", group_by},
     {"attr", "name", attribute},
 };

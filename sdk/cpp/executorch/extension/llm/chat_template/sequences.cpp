@@ -60,6 +60,9 @@ Value Interpreter::elements(const Value& value) {
     }
     case Type::kIterator: {
       auto& iterator = static_cast<Iterator&>(*value.object());
+      if (!iterator.failure.empty()) {
+        return fail(iterator.failure);
+      }
       const Value rest = std::exchange(iterator.items, Value());
       if (rest.is_undefined() || iterator.at == 0) {
         return rest.is_undefined() ? items.value() : rest;

@@ -186,6 +186,7 @@ struct Iterator final : Object {
   Value items;  // a list
   size_t at = 0;
   const char* what = "generator";
+  std::string failure;  // instead of elements
 };
 
 }  // namespace jinja

@@ -36,6 +36,7 @@ class Work {
   /// Charges work. False after an error.
   bool step(uint64_t count = 1) {
     if (!failed() && !budget_.step(count)) {
+      spent_ = true;
       fail("the template takes more steps than it may");
     }
     return !failed();
@@ -48,6 +49,7 @@ class Work {
       return false;
     }
     if (!budget_.take(bytes)) {
+      spent_ = true;
       fail("the template takes more memory than it may: " + std::to_string(bytes) + " bytes more, and " +
            std::to_string(budget_.bytes_left()) + " are left");
       return false;
@@ -57,10 +59,13 @@ class Work {
   /// False, with an error, when the stack of this thread ends.
   bool may_recurse() {
     if (!failed() && stack_.reached()) {
+      spent_ = true;
       fail("the template is nested too deeply for the stack of this thread");
     }
     return !failed();
   }
+  /// Takes back an error that comes when a generator is read. Empty if there is none, or if it is that nothing is left.
+  std::string postponed() { return spent_ ? std::string() : std::exchange(problem_.message, std::string()); }
   Budget& budget() { return budget_; }
   Position at() const { return at_; }
   void at(const Position& position) { at_ = position; }
@@ -75,6 +80,7 @@ class Work {
   Problem& problem_;
   Position at_;
   StackLimit stack_;
+  bool spent_ = false;  // the error is one of the budget or the stack
 };
 
 /// Makes a text whose memory is charged before it grows.
