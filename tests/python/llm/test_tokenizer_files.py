@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import base64
 import pathlib
+import struct
+from random import Random
 
 import pytest
 from llm_texts import GPT4, TRAINING, WORDS, texts
@@ -84,6 +86,49 @@ def test_sentencepiece(tmp_path: pathlib.Path, kind: str, rule: str) -> None:
         ids = reference.encode(text)
         assert tokenizer.encode(text) == ids, text
     assert sdk_tokenizers.Llama2cTokenizer(prefix + ".model").decode(reference.encode("the of and")) == "the of and"
+
+
+def field(number: int, content: bytes) -> bytes:
+    """A field of protobuf, of at most 127 bytes, that holds a message or a text."""
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+def unigram(pieces: list[tuple[str, float, int]]) -> bytes:
+    """A model of SentencePiece that changes no text: pieces of a text, a score and a kind, 1 or 4 (user-defined)."""
+    special = [("<unk>", 0.0, 2), ("<s>", 0.0, 3), ("</s>", 0.0, 3)]
+    parts = [
+        field(1, field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + bytes([0x18, kind]))
+        for text, score, kind in [*special, *pieces]
+    ]
+    return b"".join(parts) + field(2, b"\x18\x01") + field(3, field(1, b"identity") + b"\x18\x00\x20\x00\x28\x00")
+
+
+@pytest.mark.parametrize("user_defined", [0.0, 0.3])
+def test_equal_scores_of_sentencepiece(user_defined: float) -> None:
+    """Sums of scores that are equal, or differ by less than a float32 can tell, give sentencepiece's tokens."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    random = Random(5)
+    scores = [0.1, 0.3, 0.5, 1.0, 1.1, 1.7, 2.0, 2.2, 3.0]
+    compared = 0
+    for _ in range(400):
+        texts = set("abé")
+        while len(texts) < 12:
+            texts.add("".join(random.choices("abé", k=random.randint(2, 4))))
+        pieces = []
+        for text in sorted(texts):
+            factor = len(text) if len(text) == 1 or random.random() < 0.5 else 1
+            pieces.append((text, -random.choice(scores) * factor, 4 if random.random() < user_defined else 1))
+        if all(kind == 4 for *_, kind in pieces):
+            continue
+        model = unigram(pieces)
+        reference = sentencepiece.SentencePieceProcessor(model_proto=model)
+        tokenizer = sdk_tokenizers.CppSPTokenizer()
+        tokenizer.load_from_buffer(model)
+        for _ in range(6):
+            text = "".join(random.choices("abé", k=random.randint(2, 14)))
+            assert tokenizer.encode(text) == reference.encode(text), (text, pieces)
+            compared += 1
+    assert compared > 2000
 
 
 def test_llama2c(tmp_path: pathlib.Path) -> None:

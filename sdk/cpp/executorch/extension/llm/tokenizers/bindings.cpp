@@ -72,7 +72,8 @@ PYBIND11_MODULE(_tokenizers, module) {
       .value("Base64DecodeFailure", Error::Base64DecodeFailure)
       .value("ParseFailure", Error::ParseFailure)
       .value("DecodeFailure", Error::DecodeFailure)
-      .value("RegexFailure", Error::RegexFailure);
+      .value("RegexFailure", Error::RegexFailure)
+      .value("OutOfMemory", Error::OutOfMemory);
 
   py::class_<TokenIndex>(module, "TokenIndex")
       .def_readonly("str", &TokenIndex::str)

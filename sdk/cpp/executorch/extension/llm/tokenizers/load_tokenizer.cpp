@@ -14,6 +14,7 @@
 
 #include "compiled.h"
 #include "failure.h"
+#include "guarded.h"
 
 namespace executorch {
 namespace extension {
@@ -80,10 +81,21 @@ std::unique_ptr<tokenizers::Tokenizer> load(std::string_view bytes, TiktokenOpti
   return made->load_from_buffer(bytes) == tokenizers::Error::Ok ? std::move(made) : nullptr;
 }
 
+/// What `function` returns, a pointer; null where the heap has no memory left.
+template <typename Function>
+std::unique_ptr<tokenizers::Tokenizer> guarded(const Function& function) {
+  std::unique_ptr<tokenizers::Tokenizer> made;
+  const tokenizers::Error error = tokenizers::detail::guarded([&] {
+    made = function();
+    return tokenizers::Error::Ok;
+  });
+  return error == tokenizers::Error::Ok ? std::move(made) : nullptr;
+}
+
 }  // namespace
 
 std::unique_ptr<tokenizers::Tokenizer> load_tokenizer_from_buffer(std::string_view bytes) {
-  return load(bytes, {});
+  return guarded([&] { return load(bytes, {}); });
 }
 
 runtime::Result<std::unique_ptr<tokenizers::Tokenizer>> load_embedded_tokenizer(const runtime::NamedDataMap& data) {
@@ -91,17 +103,15 @@ runtime::Result<std::unique_ptr<tokenizers::Tokenizer>> load_embedded_tokenizer(
   if (!found.ok()) {
     return found.error();
   }
-  const auto buffer = std::make_shared<runtime::FreeableBuffer>(std::move(*found));
-  const std::string_view bytes(static_cast<const char*>(buffer->data()), buffer->size());
-  std::unique_ptr<tokenizers::Tokenizer> made;
-  if (tokenizers::detail::is_compiled(bytes)) {
-    auto compiled = std::make_unique<tokenizers::HFTokenizer>();
-    if (compiled->load_compiled(bytes, buffer) == tokenizers::Error::Ok) {
-      made = std::move(compiled);
+  auto made = guarded([&]() -> std::unique_ptr<tokenizers::Tokenizer> {
+    const auto buffer = std::make_shared<runtime::FreeableBuffer>(std::move(*found));
+    const std::string_view bytes(static_cast<const char*>(buffer->data()), buffer->size());
+    if (!tokenizers::detail::is_compiled(bytes)) {
+      return load_tokenizer_from_buffer(bytes);
     }
-  } else {
-    made = load_tokenizer_from_buffer(bytes);
-  }
+    auto compiled = std::make_unique<tokenizers::HFTokenizer>();
+    return compiled->load_compiled(bytes, buffer) == tokenizers::Error::Ok ? std::move(compiled) : nullptr;
+  });
   if (!made) {
     return runtime::Error::InvalidExternalData;
   }
@@ -112,22 +122,24 @@ std::unique_ptr<tokenizers::Tokenizer> load_tokenizer(const std::string& tokeniz
                                                       std::unique_ptr<std::vector<std::string>> special_tokens,
                                                       std::optional<std::string> pattern, size_t bos_token_index,
                                                       size_t eos_token_index) {
-  const auto with_config = [&]() -> std::unique_ptr<tokenizers::Tokenizer> {
-    auto made = std::make_unique<tokenizers::HFTokenizer>();
-    return made->load(tokenizer_path) == tokenizers::Error::Ok ? std::move(made) : nullptr;
-  };
-  struct stat found{};
-  if (stat(tokenizer_path.c_str(), &found) == 0 && (found.st_mode & S_IFMT) == S_IFDIR) {
-    return with_config();
-  }
-  std::string bytes;
-  if (tokenizers::detail::read_file(tokenizer_path, bytes) != tokenizers::Error::Ok) {
-    return nullptr;
-  }
-  if (looks_like_json(bytes)) {
-    return with_config();
-  }
-  return load(bytes, {std::move(special_tokens), std::move(pattern), bos_token_index, eos_token_index});
+  return guarded([&]() -> std::unique_ptr<tokenizers::Tokenizer> {
+    const auto with_config = [&]() -> std::unique_ptr<tokenizers::Tokenizer> {
+      auto made = std::make_unique<tokenizers::HFTokenizer>();
+      return made->load(tokenizer_path) == tokenizers::Error::Ok ? std::move(made) : nullptr;
+    };
+    struct stat found{};
+    if (stat(tokenizer_path.c_str(), &found) == 0 && (found.st_mode & S_IFMT) == S_IFDIR) {
+      return with_config();
+    }
+    std::string bytes;
+    if (tokenizers::detail::read_file(tokenizer_path, bytes) != tokenizers::Error::Ok) {
+      return nullptr;
+    }
+    if (looks_like_json(bytes)) {
+      return with_config();
+    }
+    return load(bytes, {std::move(special_tokens), std::move(pattern), bos_token_index, eos_token_index});
+  });
 }
 
 }  // namespace llm

@@ -9,18 +9,20 @@
 #include "vocabulary.h"
 
 namespace tokenizers::detail {
+namespace {
 
-Error AddedTokens::load(const JsonValue& json, const Normalizer* normalizer) {
+constexpr uint64_t kBytesPerNode = 64;
+
+}  // namespace
+
+Error AddedTokens::load(const JsonValue& json, const Normalizer* normalizer, Work& work) {
   if (!json) {
     return Error::Ok;
   }
   if (!json.is_array()) {
     return json.expected("an array");
   }
-  yyjson_arr_iter iterator = yyjson_arr_iter_with(json.get());
-  size_t index = 0;
-  while (yyjson_val* element = yyjson_arr_iter_next(&iterator)) {
-    const JsonValue entry(element, json.path() + "[" + std::to_string(index++) + "]");
+  return json.for_each([&](const JsonValue& entry) {
     Token token;
     TK_CHECK_OK_OR_RETURN_ERROR(entry.read("content", token.content));
     TK_CHECK_OK_OR_RETURN_ERROR(entry.read("id", token.id));
@@ -34,13 +36,16 @@ Error AddedTokens::load(const JsonValue& json, const Normalizer* normalizer) {
     }
     token.text = token.content;
     if (token.normalized && normalizer != nullptr) {
-      TK_CHECK_OK_OR_RETURN_ERROR(normalizer->apply(token.text));
+      TK_CHECK_OK_OR_RETURN_ERROR(work.take(heap_bytes(token.text)));
+      TK_CHECK_OK_OR_RETURN_ERROR(normalizer->apply(token.text, work));
     }
     if (!token.content.empty()) {
+      // Each byte is a node of the trie.
+      TK_CHECK_OK_OR_RETURN_ERROR(work.take(kBytesPerNode * token.text.size()));
       add(std::move(token));
     }
-  }
-  return Error::Ok;
+    return Error::Ok;
+  });
 }
 
 void AddedTokens::add(Token token) {
@@ -58,15 +63,6 @@ void AddedTokens::add(Token token) {
 const AddedTokens::Token* AddedTokens::find(std::string_view content) const {
   const auto found = by_content_.find(std::string(content));
   return found == by_content_.end() ? nullptr : &tokens_[found->second];
-}
-
-const AddedTokens::Token* AddedTokens::longest(const Searcher& searcher, std::string_view text, size_t& length) const {
-  const Token* found = nullptr;
-  searcher.trie.prefixes(text, [&](size_t size, uint32_t index) {
-    found = &tokens_[index];
-    length = size;
-  });
-  return found;
 }
 
 bool AddedTokens::take(const Token& token, std::string_view text, size_t kept, size_t& begin, size_t& end) {

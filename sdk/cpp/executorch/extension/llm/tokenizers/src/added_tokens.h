@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "byte_pairs.h"
 #include "json.h"
 #include "normalizer.h"
 #include "trie.h"
@@ -31,18 +32,23 @@ class AddedTokens {
   };
 
   /// "added_tokens" of a tokenizer.json.
-  Error load(const JsonValue& json, const Normalizer* normalizer);
+  Error load(const JsonValue& json, const Normalizer* normalizer, Work& work);
   void add(Token token);
 
   /// Calls `other(begin, end)` for what lies between tokens of one kind, and `token(id)` for tokens, from left to
   /// right.
   template <typename Other, typename Found>
-  Error split(std::string_view text, bool normalized, const Other& other, const Found& token) const {
+  Error split(std::string_view text, bool normalized, Work& work, const Other& other, const Found& token) const {
     const Searcher& searcher = searchers_[normalized ? 1 : 0];
+    TK_CHECK_OK_OR_RETURN_ERROR(work.steps(1 + text.size()));
     size_t kept = 0;
     for (size_t at = searcher.candidate(text, 0); at < text.size();) {
       size_t length = 0;
-      const Token* found = longest(searcher, text.substr(at), length);
+      const Token* found = nullptr;
+      TK_CHECK_OK_OR_RETURN_ERROR(work.steps(searcher.trie.prefixes(text.substr(at), [&](size_t size, uint32_t index) {
+        found = &tokens_[index];
+        length = size;
+      })));
       if (found == nullptr) {
         at = searcher.candidate(text, at + 1);
         continue;
@@ -55,6 +61,7 @@ class AddedTokens {
       if (kept < begin) {
         TK_CHECK_OK_OR_RETURN_ERROR(other(kept, begin));
       }
+      TK_CHECK_OK_OR_RETURN_ERROR(work.take(kBytesPerId));
       token(found->id);
       kept = end;
     }
@@ -85,7 +92,6 @@ class AddedTokens {
       return at;
     }
   };
-  const Token* longest(const Searcher& searcher, std::string_view text, size_t& length) const;
   /// False if the token is not to be found here; otherwise widens it by the spaces that it takes.
   static bool take(const Token& token, std::string_view text, size_t kept, size_t& begin, size_t& end);
 

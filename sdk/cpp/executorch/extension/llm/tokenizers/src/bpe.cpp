@@ -90,7 +90,7 @@ class Bpe final : public Model {
   Error read_tables(CompiledReader& tables);
   Error read_merges(const JsonValue& json);
   Error add_merge(std::string_view left, std::string_view right, uint32_t rank);
-  void tokenize_part(std::string_view word, Workspace& workspace, std::vector<uint64_t>& ids) const;
+  Error tokenize_part(std::string_view word, Workspace& workspace, std::vector<uint64_t>& ids) const;
   void split_characters(std::string_view word, Workspace& workspace) const;
 
   bool bytes_ = false;
@@ -247,8 +247,7 @@ Error Bpe::add_merge(std::string_view left, std::string_view right, uint32_t ran
 
 Error Bpe::tokenize(std::string_view word, Workspace& workspace, std::vector<uint64_t>& ids) const {
   if (!ends_before_marks_) {
-    tokenize_part(word, workspace, ids);
-    return Error::Ok;
+    return tokenize_part(word, workspace, ids);
   }
   size_t begin = 0;
   while (begin < word.size()) {
@@ -257,20 +256,26 @@ Error Bpe::tokenize(std::string_view word, Workspace& workspace, std::vector<uin
       end += kMark.size();
     }
     end = std::min(word.find(kMark, end), word.size());
-    tokenize_part(word.substr(begin, end - begin), workspace, ids);
+    TK_CHECK_OK_OR_RETURN_ERROR(tokenize_part(word.substr(begin, end - begin), workspace, ids));
     begin = end;
   }
   return Error::Ok;
 }
 
-void Bpe::tokenize_part(std::string_view word, Workspace& workspace, std::vector<uint64_t>& ids) const {
+Error Bpe::tokenize_part(std::string_view word, Workspace& workspace, std::vector<uint64_t>& ids) const {
+  // A symbol for each byte, with fallback also for those of the affixes.
+  const uint64_t most = byte_fallback_ ? word.size() * (1 + prefix_.size()) + suffix_.size() : word.size();
+  TK_CHECK_OK_OR_RETURN_ERROR(workspace.work.steps(1 + word.size() * (1 + prefix_.size()) + suffix_.size()));
+  TK_CHECK_OK_OR_RETURN_ERROR(workspace.work.take(kBytesPerSymbol * most));
+  const size_t before = ids.size();
   const uint32_t whole = vocabulary_.find(word);
   uint8_t known = kIsNot;
   if (whole != kNoToken) {
     known = ignore_merges_ ? static_cast<uint8_t>(kIsItself) : whole_[whole].load(std::memory_order_relaxed);
     if (known == kIsItself) {
       ids.push_back(whole);
-      return;
+      workspace.work.give_back(kBytesPerSymbol * most);
+      return workspace.work.take(kBytesPerId);
     }
   }
   split_characters(word, workspace);
@@ -283,6 +288,8 @@ void Bpe::tokenize_part(std::string_view word, Workspace& workspace, std::vector
   for (const Symbol& symbol : workspace.symbols) {
     ids.push_back(symbol.token);
   }
+  workspace.work.give_back(kBytesPerSymbol * most);
+  return workspace.work.take(kBytesPerId * (ids.size() - before));
 }
 
 void Bpe::split_characters(std::string_view word, Workspace& workspace) const {

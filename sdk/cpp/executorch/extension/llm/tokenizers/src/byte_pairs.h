@@ -24,6 +24,12 @@ struct Merge {
 };
 inline constexpr uint32_t kNoRank = 0xFFFFFFFFU;
 
+/// Memory of merge_symbols() for each symbol, while its lists grow: the symbol, its neighbours, three candidates, an
+/// id.
+inline constexpr uint64_t kBytesPerSymbol = 160;
+/// Of an id in a list that grows.
+inline constexpr uint64_t kBytesPerId = 16;
+
 /// Merges all that can be merged. `lookup(const Symbol& left, const Symbol& right)` gives the Merge of neighbours.
 /// Looks at every pair again after a merge: the fastest way for words.
 template <typename Lookup>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "character_map.h"
 
-#include <cstring>
+#include <utility>
 
 #include <utf8proc.h>
 
@@ -58,13 +58,14 @@ Error CharacterMap::load(std::string_view bytes) {
 }
 
 template <typename Found>
-void CharacterMap::prefixes(std::string_view text, Found&& found) const {
+void CharacterMap::prefixes(std::string_view text, size_t& steps, Found&& found) const {
   if (units_.empty()) {
     return;
   }
   size_t node = distance(units_[0]);
   for (size_t i = 0; i < text.size() && text[i] != '\0'; i++) {
     const auto byte = static_cast<unsigned char>(text[i]);
+    steps++;
     node ^= byte;
     if (node >= units_.size() || label(units_[node]) != byte) {
       return;
@@ -80,17 +81,19 @@ void CharacterMap::prefixes(std::string_view text, Found&& found) const {
       if (offset >= replacements_.size() || is_continuation(replacements_[offset])) {
         return;
       }
-      if (!found(i + 1, std::string_view(replacements_.c_str() + offset))) {
+      const std::string_view replacement(replacements_.c_str() + offset);
+      steps += replacement.size();
+      if (!found(i + 1, replacement)) {
         return;
       }
     }
   }
 }
 
-std::string_view CharacterMap::longest(std::string_view text, size_t& length) const {
+std::string_view CharacterMap::longest(std::string_view text, size_t& length, size_t& steps) const {
   std::string_view replacement;
   length = 0;
-  prefixes(text, [&](size_t size, std::string_view found) {
+  prefixes(text, steps, [&](size_t size, std::string_view found) {
     // Neither may a known text end inside a character.
     if (size == text.size() || !is_continuation(text[size])) {
       length = size;
@@ -101,9 +104,9 @@ std::string_view CharacterMap::longest(std::string_view text, size_t& length) co
   return replacement;
 }
 
-bool CharacterMap::shortest(std::string_view text, std::string_view& replacement) const {
+bool CharacterMap::shortest(std::string_view text, std::string_view& replacement, size_t& steps) const {
   bool any = false;
-  prefixes(text, [&](size_t, std::string_view found) {
+  prefixes(text, steps, [&](size_t, std::string_view found) {
     replacement = found;
     any = true;
     return false;
@@ -111,11 +114,12 @@ bool CharacterMap::shortest(std::string_view text, std::string_view& replacement
   return any;
 }
 
-std::string CharacterMap::replace_by_clusters(std::string_view text) const {
+Error CharacterMap::replace_by_clusters(std::string& changed, Work& work) const {
   constexpr size_t kWholeCluster = 6;
-  std::string out;
-  out.reserve(text.size());
-  size_t begin = 0;
+  const std::string_view text = changed;
+  NewText out(work);
+  TK_CHECK_OK_OR_RETURN_ERROR(out.make_room(text.size()));
+  size_t begin = 0, steps = 0;
   while (begin < text.size()) {
     // The end of the grapheme cluster.
     size_t end = begin;
@@ -132,19 +136,21 @@ std::string CharacterMap::replace_by_clusters(std::string_view text) const {
       end = next;
     }
     std::string_view replacement;
-    if (end - begin < kWholeCluster && shortest(text.substr(begin, end - begin), replacement)) {
-      out += replacement;
+    if (end - begin < kWholeCluster && shortest(text.substr(begin, end - begin), replacement, steps)) {
+      TK_CHECK_OK_OR_RETURN_ERROR(out.append(replacement));
     } else {
       for (size_t at = begin; at < end;) {
         const size_t start = at;
         next_character(text, at);
         const std::string_view one = text.substr(start, at - start);
-        out += shortest(one, replacement) ? replacement : one;
+        TK_CHECK_OK_OR_RETURN_ERROR(out.append(shortest(one, replacement, steps) ? replacement : one));
       }
     }
+    TK_CHECK_OK_OR_RETURN_ERROR(work.steps(std::exchange(steps, 0)));
     begin = end;
   }
-  return out;
+  out.replace(changed);
+  return Error::Ok;
 }
 
 }  // namespace tokenizers::detail

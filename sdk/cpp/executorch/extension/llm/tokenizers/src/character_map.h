@@ -8,6 +8,8 @@
 
 #include <pytorch/tokenizers/error.h>
 
+#include "work.h"
+
 namespace tokenizers::detail {
 
 /// SentencePiece's precompiled normalisation: texts and what replaces them. The bytes are the size of a trie in bytes
@@ -19,17 +21,19 @@ class CharacterMap {
   Error load(std::string_view bytes);
   bool empty() const { return units_.empty(); }
 
-  /// What replaces the longest text that `text` begins with; `length` is that text's, 0 if there is none.
-  std::string_view longest(std::string_view text, size_t& length) const;
+  /// What replaces the longest text that `text` begins with; `length` is that text's, 0 if there is none. `steps` grows
+  /// by the bytes that were read.
+  std::string_view longest(std::string_view text, size_t& length, size_t& steps) const;
   /// As Hugging Face's `tokenizers` does it: a grapheme cluster of less than 6 bytes as a whole, where its shortest
   /// known beginning decides; otherwise its characters.
-  std::string replace_by_clusters(std::string_view text) const;
+  /// `text`, whose heap_bytes() are charged to `work`, is replaced.
+  Error replace_by_clusters(std::string& text, Work& work) const;
 
  private:
   /// Calls `found(length, replacement)` for the known beginnings of `text`, the shortest first, until it returns false.
   template <typename Found>
-  void prefixes(std::string_view text, Found&& found) const;
-  bool shortest(std::string_view text, std::string_view& replacement) const;
+  void prefixes(std::string_view text, size_t& steps, Found&& found) const;
+  bool shortest(std::string_view text, std::string_view& replacement, size_t& steps) const;
 
   std::vector<uint32_t> units_;
   std::string replacements_;

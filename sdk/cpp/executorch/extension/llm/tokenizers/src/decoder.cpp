@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "decoder.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "byte_level.h"
 #include "failure.h"
@@ -12,72 +14,88 @@
 namespace tokenizers::detail {
 namespace {
 
-std::string join(const std::vector<std::string>& tokens) {
-  std::string text;
-  for (const std::string& token : tokens) {
-    text += token;
+/// Puts one text in the place of all tokens.
+Error become(std::vector<std::string>& tokens, NewText& text, Work& work) {
+  for (std::string& token : tokens) {
+    work.give_back(heap_bytes(token));
   }
-  return text;
+  tokens.resize(1);
+  tokens[0] = std::string();
+  text.replace(tokens[0]);
+  return Error::Ok;
 }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  size_t at = text.find(from);
-  if (from.empty() || at == std::string::npos) {
-    return;
+Error replace_all(std::string& text, std::string_view from, std::string_view to, Work& work) {
+  TK_CHECK_OK_OR_RETURN_ERROR(work.steps(1 + text.size()));
+  const std::string_view old = text;
+  size_t at = old.find(from);
+  if (from.empty() || at == std::string_view::npos) {
+    return Error::Ok;
   }
-  std::string out;
+  NewText out(work);
   size_t kept = 0;
-  for (; at != std::string::npos; at = text.find(from, kept)) {
-    out.append(text, kept, at - kept);
-    out += to;
+  for (; at != std::string_view::npos; at = old.find(from, kept)) {
+    TK_CHECK_OK_OR_RETURN_ERROR(out.append(old.substr(kept, at - kept)));
+    TK_CHECK_OK_OR_RETURN_ERROR(out.append(to));
     kept = at + from.size();
   }
-  out.append(text, kept);
-  text = std::move(out);
+  TK_CHECK_OK_OR_RETURN_ERROR(out.append(old.substr(kept)));
+  out.replace(text);
+  return Error::Ok;
 }
 
 /// The spaces that splitting into words has put before punctuation and shortened English words.
-void clean_up(std::string& text) {
+Error clean_up(std::string& text, Work& work) {
   const char* const pairs[][2] = {{" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
                                   {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
                                   {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
   for (const auto& pair : pairs) {
-    replace_all(text, pair[0], pair[1]);
+    TK_CHECK_OK_OR_RETURN_ERROR(replace_all(text, pair[0], pair[1], work));
   }
+  return Error::Ok;
 }
 
 /// A decoder that takes each token by itself.
 class EachToken : public Decoder {
  public:
-  Error apply(std::vector<std::string>& tokens) const override {
+  Error apply(std::vector<std::string>& tokens, Work& work) const override {
     for (size_t i = 0; i < tokens.size(); i++) {
-      TK_CHECK_OK_OR_RETURN_ERROR(change(tokens[i], i == 0, i + 1 == tokens.size()));
+      TK_CHECK_OK_OR_RETURN_ERROR(change(tokens[i], i == 0, i + 1 == tokens.size(), work));
     }
     return Error::Ok;
   }
-  Error apply_to_one(std::string& token, bool is_first) const override { return change(token, is_first, false); }
+  Error apply_to_one(std::string& token, bool is_first, Work& work) const override {
+    return change(token, is_first, false, work);
+  }
 
  protected:
-  virtual Error change(std::string& token, bool is_first, bool is_last) const = 0;
+  virtual Error change(std::string& token, bool is_first, bool is_last, Work& work) const = 0;
 };
 
 class ByteLevel final : public Decoder {
  public:
-  Error load(const JsonValue&) { return Error::Ok; }
-  Error apply(std::vector<std::string>& tokens) const override {
-    std::string bytes;
+  Error load(const JsonValue&, Work&) { return Error::Ok; }
+  Error apply(std::vector<std::string>& tokens, Work& work) const override {
+    NewText bytes(work);
     for (const std::string& token : tokens) {
-      if (!append_byte_level_bytes(bytes, token)) {
-        bytes += token;
+      TK_CHECK_OK_OR_RETURN_ERROR(work.steps(token.size()));
+      TK_CHECK_OK_OR_RETURN_ERROR(bytes.make_room(token.size()));
+      if (!append_byte_level_bytes(bytes.text(), token)) {
+        bytes.text() += token;
       }
     }
-    tokens.assign(1, replace_invalid_utf8(bytes));
-    return Error::Ok;
+    // A byte that is no character becomes three.
+    NewText text(work);
+    TK_CHECK_OK_OR_RETURN_ERROR(text.make_room(3 * bytes.text().size()));
+    text.text() += replace_invalid_utf8(bytes.text());
+    return become(tokens, text, work);
   }
-  Error apply_to_one(std::string& token, bool) const override {
-    std::string bytes;
-    if (append_byte_level_bytes(bytes, token)) {
-      token = std::move(bytes);
+  Error apply_to_one(std::string& token, bool, Work& work) const override {
+    NewText bytes(work);
+    TK_CHECK_OK_OR_RETURN_ERROR(work.steps(token.size()));
+    TK_CHECK_OK_OR_RETURN_ERROR(bytes.make_room(token.size()));
+    if (append_byte_level_bytes(bytes.text(), token)) {
+      bytes.replace(token);
     }
     return Error::Ok;
   }
@@ -85,24 +103,25 @@ class ByteLevel final : public Decoder {
 
 class WordPiece final : public EachToken {
  public:
-  Error load(const JsonValue& json) {
+  Error load(const JsonValue& json, Work&) {
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("prefix", prefix_, "##"));
     return json.read("cleanup", cleanup_, true);
   }
 
  protected:
-  Error change(std::string& token, bool is_first, bool) const override {
+  Error change(std::string& token, bool is_first, bool, Work& work) const override {
+    TK_CHECK_OK_OR_RETURN_ERROR(work.steps(token.size()));
     if (!is_first) {
       if (token.compare(0, prefix_.size(), prefix_) == 0) {
         token.erase(0, prefix_.size());
       } else {
-        token.insert(0, " ");
+        NewText text(work);
+        TK_CHECK_OK_OR_RETURN_ERROR(text.append(" "));
+        TK_CHECK_OK_OR_RETURN_ERROR(text.append(token));
+        text.replace(token);
       }
     }
-    if (cleanup_) {
-      clean_up(token);
-    }
-    return Error::Ok;
+    return cleanup_ ? clean_up(token, work) : Error::Ok;
   }
 
  private:
@@ -112,8 +131,8 @@ class WordPiece final : public EachToken {
 
 class Metaspace final : public EachToken {
  public:
-  Error load(const JsonValue& json) {
-    TK_CHECK_OK_OR_RETURN_ERROR(json.read("replacement", replacement_, "\xE2\x96\x81"));
+  Error load(const JsonValue& json, Work&) {
+    TK_CHECK_OK_OR_RETURN_ERROR(read_space_mark(json, replacement_));
     bool prefix_space = true;
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("add_prefix_space", prefix_space, true));
     std::string scheme;
@@ -123,9 +142,8 @@ class Metaspace final : public EachToken {
   }
 
  protected:
-  Error change(std::string& token, bool is_first, bool) const override {
-    replace_all(token, replacement_, is_first && prepended_ ? "" : " ");
-    return Error::Ok;
+  Error change(std::string& token, bool is_first, bool, Work& work) const override {
+    return replace_all(token, replacement_, is_first && prepended_ ? "" : " ", work);
   }
 
  private:
@@ -135,12 +153,11 @@ class Metaspace final : public EachToken {
 
 class Bpe final : public EachToken {
  public:
-  Error load(const JsonValue& json) { return json.read("suffix", suffix_, "</w>"); }
+  Error load(const JsonValue& json, Work&) { return json.read("suffix", suffix_, "</w>"); }
 
  protected:
-  Error change(std::string& token, bool, bool is_last) const override {
-    replace_all(token, suffix_, is_last ? "" : " ");
-    return Error::Ok;
+  Error change(std::string& token, bool, bool is_last, Work& work) const override {
+    return replace_all(token, suffix_, is_last ? "" : " ", work);
   }
 
  private:
@@ -149,34 +166,27 @@ class Bpe final : public EachToken {
 
 class Ctc final : public Decoder {
  public:
-  Error load(const JsonValue& json) {
+  Error load(const JsonValue& json, Work&) {
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("pad_token", pad_, "<pad>"));
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("word_delimiter_token", delimiter_, "|"));
     return json.read("cleanup", cleanup_, true);
   }
-  Error apply(std::vector<std::string>& tokens) const override {
-    std::vector<std::string> out;
-    const std::string* previous = nullptr;
-    for (const std::string& token : tokens) {
-      if (previous == nullptr || *previous != token) {
-        out.push_back(token);
-        TK_CHECK_OK_OR_RETURN_ERROR(apply_to_one(out.back(), false));
-        if (out.back().empty()) {
-          out.pop_back();
-        }
-      }
-      previous = &token;
+  Error apply(std::vector<std::string>& tokens, Work& work) const override {
+    // Of equal neighbours only the first one counts.
+    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+    for (std::string& token : tokens) {
+      TK_CHECK_OK_OR_RETURN_ERROR(apply_to_one(token, false, work));
     }
-    tokens = std::move(out);
+    tokens.erase(std::remove(tokens.begin(), tokens.end(), std::string()), tokens.end());
     return Error::Ok;
   }
-  Error apply_to_one(std::string& token, bool) const override {
-    replace_all(token, pad_, "");
-    if (cleanup_) {
-      clean_up(token);
-      replace_all(token, delimiter_, " ");
+  Error apply_to_one(std::string& token, bool, Work& work) const override {
+    TK_CHECK_OK_OR_RETURN_ERROR(replace_all(token, pad_, "", work));
+    if (!cleanup_) {
+      return Error::Ok;
     }
-    return Error::Ok;
+    TK_CHECK_OK_OR_RETURN_ERROR(clean_up(token, work));
+    return replace_all(token, delimiter_, " ", work);
   }
 
  private:
@@ -186,13 +196,15 @@ class Ctc final : public Decoder {
 
 class Replace final : public EachToken {
  public:
-  Error load(const JsonValue& json) {
-    TK_CHECK_OK_OR_RETURN_ERROR(pattern_.load(json["pattern"]));
+  Error load(const JsonValue& json, Work& work) {
+    TK_CHECK_OK_OR_RETURN_ERROR(pattern_.load(json["pattern"], work));
     return json.read("content", content_);
   }
 
  protected:
-  Error change(std::string& token, bool, bool) const override { return pattern_.replace(token, content_); }
+  Error change(std::string& token, bool, bool, Work& work) const override {
+    return pattern_.replace(token, content_, work);
+  }
 
  private:
   Pattern pattern_;
@@ -201,38 +213,41 @@ class Replace final : public EachToken {
 
 class Fuse final : public Decoder {
  public:
-  Error load(const JsonValue&) { return Error::Ok; }
-  Error apply(std::vector<std::string>& tokens) const override {
-    tokens.assign(1, join(tokens));
-    return Error::Ok;
+  Error load(const JsonValue&, Work&) { return Error::Ok; }
+  Error apply(std::vector<std::string>& tokens, Work& work) const override {
+    NewText text(work);
+    for (const std::string& token : tokens) {
+      TK_CHECK_OK_OR_RETURN_ERROR(text.append(token));
+    }
+    return become(tokens, text, work);
   }
-  Error apply_to_one(std::string&, bool) const override { return Error::Ok; }
+  Error apply_to_one(std::string&, bool, Work&) const override { return Error::Ok; }
 };
 
 /// Takes characters of one kind off both ends of every string: behind a Fuse, of the text.
 class Strip final : public Decoder {
  public:
-  Error load(const JsonValue& json) {
+  Error load(const JsonValue& json, Work&) {
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("content", content_));
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("start", start_, 0));
     return json.read("stop", stop_, 0);
   }
   void set_behind_fuse() { behind_fuse_ = true; }
-  Error apply(std::vector<std::string>& tokens) const override {
+  Error apply(std::vector<std::string>& tokens, Work& work) const override {
     for (std::string& token : tokens) {
-      strip(token, start_, stop_);
+      TK_CHECK_OK_OR_RETURN_ERROR(strip(token, start_, stop_, work));
     }
     return Error::Ok;
   }
-  Error apply_to_one(std::string& token, bool is_first) const override {
-    strip(token, behind_fuse_ && !is_first ? 0 : start_, behind_fuse_ ? 0 : stop_);
-    return Error::Ok;
+  Error apply_to_one(std::string& token, bool is_first, Work& work) const override {
+    return strip(token, behind_fuse_ && !is_first ? 0 : start_, behind_fuse_ ? 0 : stop_, work);
   }
 
  private:
-  void strip(std::string& token, uint64_t start, uint64_t stop) const {
+  Error strip(std::string& token, uint64_t start, uint64_t stop, Work& work) const {
+    TK_CHECK_OK_OR_RETURN_ERROR(work.steps(token.size()));
     if (content_.empty()) {
-      return;
+      return Error::Ok;
     }
     size_t begin = 0, end = token.size();
     for (uint64_t i = 0; i < start && token.compare(begin, content_.size(), content_) == 0; i++) {
@@ -243,7 +258,9 @@ class Strip final : public Decoder {
          i++) {
       end -= content_.size();
     }
-    token = token.substr(begin, end - begin);
+    token.erase(end);
+    token.erase(0, begin);
+    return Error::Ok;
   }
 
   std::string content_;
@@ -254,38 +271,41 @@ class Strip final : public Decoder {
 /// "<0x0A>" is the byte 10.
 class ByteFallback final : public Decoder {
  public:
-  Error load(const JsonValue&) { return Error::Ok; }
-  Error apply(std::vector<std::string>& tokens) const override {
-    std::vector<std::string> out;
+  Error load(const JsonValue&, Work&) { return Error::Ok; }
+  Error apply(std::vector<std::string>& tokens, Work&) const override {
+    // In place: a run of bytes becomes as many strings at most.
+    size_t kept = 0;
     std::string bytes;
+    const auto keep = [&](std::string token) { tokens[kept++] = std::move(token); };
     const auto flush = [&] {
+      if (bytes.empty()) {
+        return;
+      }
+      const size_t count = bytes.size();
       if (find_invalid_utf8(bytes) == std::string_view::npos) {
-        out.push_back(bytes);
+        keep(std::exchange(bytes, {}));
       } else {
-        for (size_t i = 0; i < bytes.size(); i++) {
-          out.emplace_back("\xEF\xBF\xBD");
+        for (size_t i = 0; i < count; i++) {
+          keep("\xEF\xBF\xBD");
         }
       }
       bytes.clear();
     };
-    for (const std::string& token : tokens) {
+    for (size_t i = 0; i < tokens.size(); i++) {
       char byte = 0;
-      if (byte_of(token, byte)) {
+      if (byte_of(tokens[i], byte)) {
         bytes += byte;
         continue;
       }
-      if (!bytes.empty()) {
-        flush();
-      }
-      out.push_back(token);
-    }
-    if (!bytes.empty()) {
+      std::string token = std::move(tokens[i]);
       flush();
+      keep(std::move(token));
     }
-    tokens = std::move(out);
+    flush();
+    tokens.resize(kept);
     return Error::Ok;
   }
-  Error apply_to_one(std::string& token, bool) const override {
+  Error apply_to_one(std::string& token, bool, Work&) const override {
     char byte = 0;
     if (byte_of(token, byte)) {
       token.assign(1, byte);
@@ -312,31 +332,33 @@ class ByteFallback final : public Decoder {
 class Sequence final : public Decoder {
  public:
   std::vector<std::unique_ptr<Decoder>> parts;
-  Error apply(std::vector<std::string>& tokens) const override {
+  Error apply(std::vector<std::string>& tokens, Work& work) const override {
     for (const auto& part : parts) {
-      TK_CHECK_OK_OR_RETURN_ERROR(part->apply(tokens));
+      TK_CHECK_OK_OR_RETURN_ERROR(work.steps(1 + tokens.size()));
+      TK_CHECK_OK_OR_RETURN_ERROR(part->apply(tokens, work));
     }
     return Error::Ok;
   }
-  Error apply_to_one(std::string& token, bool is_first) const override {
+  Error apply_to_one(std::string& token, bool is_first, Work& work) const override {
     for (const auto& part : parts) {
-      TK_CHECK_OK_OR_RETURN_ERROR(part->apply_to_one(token, is_first));
+      TK_CHECK_OK_OR_RETURN_ERROR(work.steps(1));
+      TK_CHECK_OK_OR_RETURN_ERROR(part->apply_to_one(token, is_first, work));
     }
     return Error::Ok;
   }
 };
 
 template <typename Kind>
-Error make(const JsonValue& json, bool, std::unique_ptr<Decoder>& decoder) {
+Error make(const JsonValue& json, bool, Work& work, std::unique_ptr<Decoder>& decoder) {
   auto made = std::make_unique<Kind>();
-  TK_CHECK_OK_OR_RETURN_ERROR(made->load(json));
+  TK_CHECK_OK_OR_RETURN_ERROR(made->load(json, work));
   decoder = std::move(made);
   return Error::Ok;
 }
 
-Error make_strip(const JsonValue& json, bool behind_fuse, std::unique_ptr<Decoder>& decoder) {
+Error make_strip(const JsonValue& json, bool behind_fuse, Work& work, std::unique_ptr<Decoder>& decoder) {
   auto made = std::make_unique<Strip>();
-  TK_CHECK_OK_OR_RETURN_ERROR(made->load(json));
+  TK_CHECK_OK_OR_RETURN_ERROR(made->load(json, work));
   if (behind_fuse) {
     made->set_behind_fuse();
   }
@@ -345,12 +367,12 @@ Error make_strip(const JsonValue& json, bool behind_fuse, std::unique_ptr<Decode
 }
 
 /// `fused`: whether the decoders before join all tokens.
-Error make_nested(const JsonValue& json, int depth, bool& fused, std::unique_ptr<Decoder>& decoder) {
+Error make_nested(const JsonValue& json, int depth, bool& fused, Work& work, std::unique_ptr<Decoder>& decoder) {
   std::string kind;
   TK_CHECK_OK_OR_RETURN_ERROR(json.read("type", kind));
   const struct {
     const char* name;
-    Error (*make)(const JsonValue&, bool, std::unique_ptr<Decoder>&);
+    Error (*make)(const JsonValue&, bool, Work&, std::unique_ptr<Decoder>&);
   } kinds[] = {
       {"ByteLevel", make<ByteLevel>},
       {"WordPiece", make<WordPiece>},
@@ -364,7 +386,7 @@ Error make_nested(const JsonValue& json, int depth, bool& fused, std::unique_ptr
   };
   for (const auto& entry : kinds) {
     if (kind == entry.name) {
-      TK_CHECK_OK_OR_RETURN_ERROR(entry.make(json, fused, decoder));
+      TK_CHECK_OK_OR_RETURN_ERROR(entry.make(json, fused, work, decoder));
       fused = fused || kind == "Fuse" || kind == "ByteLevel";
       return Error::Ok;
     }
@@ -379,20 +401,20 @@ Error make_nested(const JsonValue& json, int depth, bool& fused, std::unique_ptr
   JsonValue parts;
   TK_CHECK_OK_OR_RETURN_ERROR(json.read_array("decoders", parts));
   auto made = std::make_unique<Sequence>();
-  for (size_t i = 0; i < parts.size(); i++) {
+  TK_CHECK_OK_OR_RETURN_ERROR(parts.for_each([&](const JsonValue& part) {
     made->parts.emplace_back();
-    TK_CHECK_OK_OR_RETURN_ERROR(make_nested(parts.at(i), depth + 1, fused, made->parts.back()));
-  }
+    return make_nested(part, depth + 1, fused, work, made->parts.back());
+  }));
   decoder = std::move(made);
   return Error::Ok;
 }
 
 }  // namespace
 
-Error make_decoder(const JsonValue& json, std::unique_ptr<Decoder>& decoder) {
+Error make_decoder(const JsonValue& json, Work& work, std::unique_ptr<Decoder>& decoder) {
   decoder.reset();
   bool fused = false;
-  return json ? make_nested(json, 0, fused, decoder) : Error::Ok;
+  return json ? make_nested(json, 0, fused, work, decoder) : Error::Ok;
 }
 
 }  // namespace tokenizers::detail

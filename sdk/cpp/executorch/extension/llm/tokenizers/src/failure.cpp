@@ -14,15 +14,13 @@
 namespace tokenizers {
 namespace {
 
-std::string& message() {
-  static thread_local std::string text;
-  return text;
-}
+/// Not a string: a message about memory that ran out must not need any.
+thread_local char message[1024];
 
 }  // namespace
 
 const char* last_error_message() {
-  return message().c_str();
+  return message;
 }
 
 const char* to_string(Error error) {
@@ -47,6 +45,8 @@ const char* to_string(Error error) {
       return "DecodeFailure";
     case Error::RegexFailure:
       return "RegexFailure";
+    case Error::OutOfMemory:
+      return "OutOfMemory";
   }
   return "unknown";
 }
@@ -54,12 +54,12 @@ const char* to_string(Error error) {
 namespace detail {
 
 Error fail(Error error, const char* format, ...) {
-  char text[1024];
+  char text[sizeof(message)];  // an argument may be the last message
   va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
-  message() = text;
+  std::memcpy(message, text, sizeof(message));
   ET_LOG(Error, "tokenizers: %s", text);
   return error;
 }

@@ -11,11 +11,13 @@
 #include "compiled.h"
 #include "decoder.h"
 #include "failure.h"
+#include "guarded.h"
 #include "model.h"
 #include "normalizer.h"
 #include "post_processor.h"
 #include "pre_tokenizer.h"
 #include "utf8.h"
+#include "work.h"
 
 namespace tokenizers {
 
@@ -35,7 +37,7 @@ struct HFTokenizer::State {
   std::shared_ptr<const void> owner;  // of the memory in which compiled tables lie
 
   /// `tables`: as for make_model().
-  Error load(const JsonValue& json, detail::CompiledReader* tables);
+  Error load(const JsonValue& json, detail::CompiledReader* tables, detail::Work& work);
   Error name_ends(const JsonValue& config);
   bool piece(uint64_t id, std::string& text) const;
   std::optional<uint64_t> find(std::string_view piece) const;
@@ -45,28 +47,38 @@ struct HFTokenizer::State {
     return token != nullptr && token->special;
   }
   Error encode(std::string_view text, std::vector<uint64_t>& ids) const;
-  Error encode_part(std::string text, bool at_start, detail::Workspace& workspace, std::vector<uint64_t>& ids) const;
+  Error encode_part(std::string_view text, bool at_start, detail::Workspace& workspace,
+                    std::vector<uint64_t>& ids) const;
   Error encode_words(std::string_view text, bool at_start, detail::Workspace& workspace,
                      std::vector<uint64_t>& ids) const;
 };
 
-Error HFTokenizer::State::load(const JsonValue& json, detail::CompiledReader* tables) {
+Error HFTokenizer::State::load(const JsonValue& json, detail::CompiledReader* tables, detail::Work& work) {
   if (!json.is_object()) {
     return json.expected("an object");
   }
-  TK_CHECK_OK_OR_RETURN_ERROR(make_normalizer(json["normalizer"], normalizer));
-  TK_CHECK_OK_OR_RETURN_ERROR(make_pre_tokenizer(json["pre_tokenizer"], pre_tokenizer));
+  TK_CHECK_OK_OR_RETURN_ERROR(make_normalizer(json["normalizer"], work, normalizer));
+  TK_CHECK_OK_OR_RETURN_ERROR(make_pre_tokenizer(json["pre_tokenizer"], work, pre_tokenizer));
   const bool byte_level = pre_tokenizer && pre_tokenizer->is_byte_level();
   TK_CHECK_OK_OR_RETURN_ERROR(make_model(json["model"], byte_level, tables, model));
   if (model->takes_bytes()) {
     pre_tokenizer->keep_bytes();
   }
-  TK_CHECK_OK_OR_RETURN_ERROR(make_post_processor(json["post_processor"], post_processor));
-  TK_CHECK_OK_OR_RETURN_ERROR(make_decoder(json["decoder"], decoder));
-  TK_CHECK_OK_OR_RETURN_ERROR(added.load(json["added_tokens"], normalizer.get()));
+  TK_CHECK_OK_OR_RETURN_ERROR(make_post_processor(json["post_processor"], work, post_processor));
+  TK_CHECK_OK_OR_RETURN_ERROR(make_decoder(json["decoder"], work, decoder));
+  TK_CHECK_OK_OR_RETURN_ERROR(added.load(json["added_tokens"], normalizer.get(), work));
   size = model->size();
   for (const AddedTokens::Token& token : added.all()) {
     size = std::max<size_t>(size, token.id + 1);
+  }
+  for (const auto* ids : {&post_processor.before, &post_processor.after}) {
+    for (const uint64_t id : *ids) {
+      std::string text;
+      if (!piece(id, text)) {
+        return fail(Error::ParseFailure, "post_processor adds the token %llu, which the vocabulary does not have",
+                    static_cast<unsigned long long>(id));
+      }
+    }
   }
   return Error::Ok;
 }
@@ -128,28 +140,33 @@ std::optional<uint64_t> HFTokenizer::State::find(std::string_view piece) const {
 
 Error HFTokenizer::State::encode(std::string_view text, std::vector<uint64_t>& ids) const {
   TK_CHECK_OK_OR_RETURN_ERROR(detail::check_text(text));
-  detail::Workspace workspace;
+  detail::Work work(detail::Work::Kind::kEncode, text.size());
+  detail::Workspace workspace(work);
   return added.split(
-      text, false,
+      text, false, work,
       [&](size_t begin, size_t end) {
         const std::string_view part = text.substr(begin, end - begin);
         if (!normalizer && !added.has_normalized()) {
           return encode_words(part, begin == 0, workspace, ids);
         }
-        return encode_part(std::string(part), begin == 0, workspace, ids);
+        return encode_part(part, begin == 0, workspace, ids);
       },
       [&](uint64_t id) { ids.push_back(id); });
 }
 
-Error HFTokenizer::State::encode_part(std::string text, bool at_start, detail::Workspace& workspace,
+Error HFTokenizer::State::encode_part(std::string_view text, bool at_start, detail::Workspace& workspace,
                                       std::vector<uint64_t>& ids) const {
+  detail::NewText copy(workspace.work);
+  TK_CHECK_OK_OR_RETURN_ERROR(copy.append(text));
+  std::string& normal = copy.text();
   if (normalizer) {
-    TK_CHECK_OK_OR_RETURN_ERROR(normalizer->apply(text));
+    TK_CHECK_OK_OR_RETURN_ERROR(normalizer->apply(normal, workspace.work));
   }
   return added.split(
-      text, true,
+      normal, true, workspace.work,
       [&](size_t begin, size_t end) {
-        return encode_words(std::string_view(text).substr(begin, end - begin), at_start && begin == 0, workspace, ids);
+        const std::string_view words = std::string_view(normal).substr(begin, end - begin);
+        return encode_words(words, at_start && begin == 0, workspace, ids);
       },
       [&](uint64_t id) { ids.push_back(id); });
 }
@@ -159,10 +176,9 @@ Error HFTokenizer::State::encode_words(std::string_view text, bool at_start, det
   if (!pre_tokenizer) {
     return model->tokenize(text, workspace, ids);
   }
-  detail::PieceList list;
-  list.text = text;
+  TK_CHECK_OK_OR_RETURN_ERROR(workspace.work.take(sizeof(detail::Range)));
+  detail::PieceList list(text, workspace.work);
   list.at_start = at_start;
-  list.pieces.push_back({0, text.size()});
   TK_CHECK_OK_OR_RETURN_ERROR(pre_tokenizer->apply(list));
   ids.reserve(ids.size() + list.pieces.size() + list.pieces.size() / 4);
   for (const detail::Range& range : list.pieces) {
@@ -177,21 +193,23 @@ HFTokenizer::HFTokenizer() = default;
 HFTokenizer::~HFTokenizer() = default;
 
 Error HFTokenizer::load(const std::string& tokenizer_path) {
-  std::string path = tokenizer_path, bytes, config;
-  const auto is = [](const std::string& name, unsigned kind) {
-    struct stat found{};
-    return stat(name.c_str(), &found) == 0 && (found.st_mode & S_IFMT) == kind;
-  };
-  if (is(path, S_IFDIR)) {
-    path += "/tokenizer.json";
-  }
-  TK_CHECK_OK_OR_RETURN_ERROR(detail::read_file(path, bytes));
-  const size_t slash = path.rfind('/');
-  const std::string beside = (slash == std::string::npos ? "" : path.substr(0, slash + 1)) + "tokenizer_config.json";
-  if (is(beside, S_IFREG)) {
-    TK_CHECK_OK_OR_RETURN_ERROR(detail::read_file(beside, config));
-  }
-  return load_from_buffer(bytes, config);
+  return detail::guarded([&] {
+    std::string path = tokenizer_path, bytes, config;
+    const auto is = [](const std::string& name, unsigned kind) {
+      struct stat found{};
+      return stat(name.c_str(), &found) == 0 && (found.st_mode & S_IFMT) == kind;
+    };
+    if (is(path, S_IFDIR)) {
+      path += "/tokenizer.json";
+    }
+    TK_CHECK_OK_OR_RETURN_ERROR(detail::read_file(path, bytes));
+    const size_t slash = path.rfind('/');
+    const std::string beside = (slash == std::string::npos ? "" : path.substr(0, slash + 1)) + "tokenizer_config.json";
+    if (is(beside, S_IFREG)) {
+      TK_CHECK_OK_OR_RETURN_ERROR(detail::read_file(beside, config));
+    }
+    return load_from_buffer(bytes, config);
+  });
 }
 
 Error HFTokenizer::load_from_buffer(std::string_view bytes) {
@@ -199,30 +217,35 @@ Error HFTokenizer::load_from_buffer(std::string_view bytes) {
 }
 
 Error HFTokenizer::load_from_buffer(std::string_view bytes, std::string_view tokenizer_config_json) {
-  if (!detail::is_compiled(bytes)) {
-    return load_parts(bytes, tokenizer_config_json, nullptr, nullptr);
-  }
-  // Words of eight bytes: the tables are used where they lie.
-  auto copy = std::make_shared<std::vector<uint64_t>>((bytes.size() + 7) / 8);
-  std::memcpy(copy->data(), bytes.data(), bytes.size());
-  return load_compiled({reinterpret_cast<const char*>(copy->data()), bytes.size()}, copy);
+  return detail::guarded([&] {
+    if (!detail::is_compiled(bytes)) {
+      return load_parts(bytes, tokenizer_config_json, nullptr, nullptr);
+    }
+    // Words of eight bytes: the tables are used where they lie.
+    auto copy = std::make_shared<std::vector<uint64_t>>((bytes.size() + 7) / 8);
+    std::memcpy(copy->data(), bytes.data(), bytes.size());
+    return load_compiled({reinterpret_cast<const char*>(copy->data()), bytes.size()}, copy);
+  });
 }
 
 Error HFTokenizer::load_compiled(std::string_view bytes, std::shared_ptr<const void> owner) {
-  detail::CompiledReader reader;
-  std::string_view json, config;
-  TK_CHECK_OK_OR_RETURN_ERROR(reader.open(bytes));
-  TK_CHECK_OK_OR_RETURN_ERROR(reader.next(json));
-  TK_CHECK_OK_OR_RETURN_ERROR(reader.next(config));
-  return load_parts(json, config, &reader, std::move(owner));
+  return detail::guarded([&] {
+    detail::CompiledReader reader;
+    std::string_view json, config;
+    TK_CHECK_OK_OR_RETURN_ERROR(reader.open(bytes));
+    TK_CHECK_OK_OR_RETURN_ERROR(reader.next(json));
+    TK_CHECK_OK_OR_RETURN_ERROR(reader.next(config));
+    return load_parts(json, config, &reader, std::move(owner));
+  });
 }
 
 Error HFTokenizer::load_parts(std::string_view json, std::string_view config_json, detail::CompiledReader* tables,
                               std::shared_ptr<const void> owner) {
   auto made = std::make_unique<State>();
+  detail::Work work(detail::Work::Kind::kLoad, json.size());
   detail::JsonDocument document, config;
   TK_CHECK_OK_OR_RETURN_ERROR(document.parse(json, "the tokenizer"));
-  TK_CHECK_OK_OR_RETURN_ERROR(made->load(document.root(), tables));
+  TK_CHECK_OK_OR_RETURN_ERROR(made->load(document.root(), tables, work));
   if (!config_json.empty()) {
     TK_CHECK_OK_OR_RETURN_ERROR(config.parse(config_json, "tokenizer_config.json"));
   }
@@ -237,15 +260,17 @@ Error HFTokenizer::load_parts(std::string_view json, std::string_view config_jso
 }
 
 Result<std::string> HFTokenizer::compile(std::string_view settings_json, std::string_view config_json) const {
-  TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
-  detail::CompiledWriter writer;
-  writer.add(settings_json);
-  writer.add(config_json);
-  TK_CHECK_OK_OR_RETURN_ERROR(state_->model->write(writer));
-  std::string bytes = writer.bytes();
-  HFTokenizer again;
-  TK_CHECK_OK_OR_RETURN_ERROR(again.load_from_buffer(bytes));
-  return bytes;
+  return detail::guarded([&]() -> Result<std::string> {
+    TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
+    detail::CompiledWriter writer;
+    writer.add(settings_json);
+    writer.add(config_json);
+    TK_CHECK_OK_OR_RETURN_ERROR(state_->model->write(writer));
+    std::string bytes = writer.bytes();
+    HFTokenizer again;
+    TK_CHECK_OK_OR_RETURN_ERROR(again.load_from_buffer(bytes));
+    return bytes;
+  });
 }
 
 std::optional<uint64_t> HFTokenizer::bos_id() const {
@@ -256,82 +281,98 @@ std::optional<uint64_t> HFTokenizer::eos_id() const {
 }
 
 Result<std::string> HFTokenizer::id_to_piece(uint64_t token) const {
-  TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
-  std::string text;
-  return state_->piece(token, text) ? Result<std::string>(std::move(text)) : no_such_token(token);
+  return detail::guarded([&]() -> Result<std::string> {
+    TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
+    std::string text;
+    return state_->piece(token, text) ? Result<std::string>(std::move(text)) : no_such_token(token);
+  });
 }
 
 Result<uint64_t> HFTokenizer::piece_to_id(const std::string& text) const {
-  TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
-  const std::optional<uint64_t> id = state_->find(text);
-  return id ? Result<uint64_t>(*id) : fail(Error::OutOfRange, "there is no token \"%.100s\"", text.c_str());
+  return detail::guarded([&]() -> Result<uint64_t> {
+    TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
+    const std::optional<uint64_t> id = state_->find(text);
+    return id ? Result<uint64_t>(*id) : fail(Error::OutOfRange, "there is no token \"%.100s\"", text.c_str());
+  });
 }
 
 Result<std::vector<uint64_t>> HFTokenizer::encode(const std::string& input, int8_t bos, int8_t eos) const {
-  TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
-  std::vector<uint64_t> ids;
-  if (state_->bos && bos > 0) {
-    ids.assign(static_cast<size_t>(bos), *state_->bos);
-  }
-  TK_CHECK_OK_OR_RETURN_ERROR(state_->encode(input, ids));
-  if (state_->eos && eos > 0) {
-    ids.insert(ids.end(), static_cast<size_t>(eos), *state_->eos);
-  }
-  return ids;
+  return detail::guarded([&]() -> Result<std::vector<uint64_t>> {
+    TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
+    std::vector<uint64_t> ids;
+    if (state_->bos && bos > 0) {
+      ids.assign(static_cast<size_t>(bos), *state_->bos);
+    }
+    TK_CHECK_OK_OR_RETURN_ERROR(state_->encode(input, ids));
+    if (state_->eos && eos > 0) {
+      ids.insert(ids.end(), static_cast<size_t>(eos), *state_->eos);
+    }
+    return ids;
+  });
 }
 
 Result<std::vector<uint64_t>> HFTokenizer::encode_with_post_processor(const std::string& input,
                                                                       bool add_special_tokens) const {
-  TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
-  std::vector<uint64_t> ids;
-  if (add_special_tokens) {
-    ids = state_->post_processor.before;
-  }
-  TK_CHECK_OK_OR_RETURN_ERROR(state_->encode(input, ids));
-  if (add_special_tokens) {
-    ids.insert(ids.end(), state_->post_processor.after.begin(), state_->post_processor.after.end());
-  }
-  return ids;
+  return detail::guarded([&]() -> Result<std::vector<uint64_t>> {
+    TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
+    std::vector<uint64_t> ids;
+    if (add_special_tokens) {
+      ids = state_->post_processor.before;
+    }
+    TK_CHECK_OK_OR_RETURN_ERROR(state_->encode(input, ids));
+    if (add_special_tokens) {
+      ids.insert(ids.end(), state_->post_processor.after.begin(), state_->post_processor.after.end());
+    }
+    return ids;
+  });
 }
 
 Result<std::string> HFTokenizer::decode(uint64_t prev_token, uint64_t token, bool skip_special_tokens) const {
-  TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
-  std::string text;
-  if (!state_->piece(token, text)) {
-    return no_such_token(token);
-  }
-  if (skip_special_tokens && state_->is_special(text)) {
-    return std::string();
-  }
-  if (state_->decoder) {
-    const bool is_first = prev_token == kBeginning || (state_->bos && prev_token == *state_->bos);
-    TK_CHECK_OK_OR_RETURN_ERROR(state_->decoder->apply_to_one(text, is_first));
-  }
-  return text;
+  return detail::guarded([&]() -> Result<std::string> {
+    TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
+    std::string text;
+    if (!state_->piece(token, text)) {
+      return no_such_token(token);
+    }
+    if (skip_special_tokens && state_->is_special(text)) {
+      return std::string();
+    }
+    if (state_->decoder) {
+      const bool is_first = prev_token == kBeginning || (state_->bos && prev_token == *state_->bos);
+      detail::Work work(detail::Work::Kind::kDecode, 1);
+      TK_CHECK_OK_OR_RETURN_ERROR(work.take(detail::heap_bytes(text)));
+      TK_CHECK_OK_OR_RETURN_ERROR(state_->decoder->apply_to_one(text, is_first, work));
+    }
+    return text;
+  });
 }
 
 Result<std::string> HFTokenizer::decode(const std::vector<uint64_t>& tokens, bool skip_special_tokens) const {
-  TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
-  std::vector<std::string> pieces;
-  pieces.reserve(tokens.size());
-  for (const uint64_t token : tokens) {
-    std::string piece;
-    if (!state_->piece(token, piece)) {
-      return no_such_token(token);
+  return detail::guarded([&]() -> Result<std::string> {
+    TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
+    detail::Work work(detail::Work::Kind::kDecode, tokens.size());
+    std::vector<std::string> pieces;
+    pieces.reserve(tokens.size());
+    for (const uint64_t token : tokens) {
+      std::string piece;
+      if (!state_->piece(token, piece)) {
+        return no_such_token(token);
+      }
+      TK_CHECK_OK_OR_RETURN_ERROR(work.take(sizeof(std::string) + detail::heap_bytes(piece)));
+      if (!skip_special_tokens || !state_->is_special(piece)) {
+        pieces.push_back(std::move(piece));
+      }
     }
-    if (!skip_special_tokens || !state_->is_special(piece)) {
-      pieces.push_back(std::move(piece));
+    if (state_->decoder) {
+      TK_CHECK_OK_OR_RETURN_ERROR(state_->decoder->apply(pieces, work));
     }
-  }
-  std::string text;
-  if (state_->decoder) {
-    TK_CHECK_OK_OR_RETURN_ERROR(state_->decoder->apply(pieces));
-  }
-  for (const std::string& piece : pieces) {
-    text += state_->decoder || &piece == pieces.data() ? "" : " ";
-    text += piece;
-  }
-  return text;
+    detail::NewText text(work);
+    for (const std::string& piece : pieces) {
+      TK_CHECK_OK_OR_RETURN_ERROR(text.append(state_->decoder || &piece == pieces.data() ? "" : " "));
+      TK_CHECK_OK_OR_RETURN_ERROR(text.append(piece));
+    }
+    return std::move(text.text());
+  });
 }
 
 }  // namespace tokenizers

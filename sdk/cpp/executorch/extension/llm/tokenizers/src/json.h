@@ -30,6 +30,16 @@ class JsonValue {
   JsonValue operator[](const char* name) const;
   /// An element of an array: takes time that grows with `index`.
   JsonValue at(size_t index) const;
+  /// Calls `visit(element)`, which returns an Error, for the elements of an array until one fails.
+  template <typename Visit>
+  Error for_each(const Visit& visit) const {
+    yyjson_arr_iter iterator = yyjson_arr_iter_with(value_);
+    size_t index = 0;
+    while (yyjson_val* element = yyjson_arr_iter_next(&iterator)) {
+      TK_CHECK_OK_OR_RETURN_ERROR(visit(JsonValue(element, path_ + "[" + std::to_string(index++) + "]")));
+    }
+    return Error::Ok;
+  }
 
   /// A member that must be there, or has a default if absent or null. Error::ParseFailure names its path, what was
   /// expected and what was found.

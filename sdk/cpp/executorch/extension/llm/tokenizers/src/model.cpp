@@ -38,7 +38,8 @@ class WithUnknown : public Model {
 class WordLevel final : public WithUnknown {
  public:
   Error load(const JsonValue& json) { return load_with_unknown(json, "<unk>"); }
-  Error tokenize(std::string_view word, Workspace&, std::vector<uint64_t>& ids) const override {
+  Error tokenize(std::string_view word, Workspace& workspace, std::vector<uint64_t>& ids) const override {
+    TK_CHECK_OK_OR_RETURN_ERROR(workspace.work.steps(1 + word.size()));
     const uint32_t id = vocabulary_.find(word);
     if (id == kNoToken) {
       return add_unknown(word, ids);
@@ -57,6 +58,9 @@ class WordPiece final : public WithUnknown {
     return load_with_unknown(json, "[UNK]");
   }
   Error tokenize(std::string_view word, Workspace& workspace, std::vector<uint64_t>& ids) const override {
+    Work& work = workspace.work;
+    TK_CHECK_OK_OR_RETURN_ERROR(work.steps(1 + word.size()));
+    TK_CHECK_OK_OR_RETURN_ERROR(work.take(2 * sizeof(uint64_t) * word.size()));
     size_t characters = 0;
     for (const char c : word) {
       characters += is_continuation(c) ? 0 : 1;
@@ -75,6 +79,7 @@ class WordPiece final : public WithUnknown {
         end--;
       }
       for (; end > begin; end = previous_character(word, end)) {
+        TK_CHECK_OK_OR_RETURN_ERROR(work.steps(prefix.size() + end - begin));
         workspace.text = prefix;
         workspace.text += word.substr(begin, end - begin);
         id = vocabulary_.find(workspace.text);
@@ -163,14 +168,18 @@ Error make_model(const JsonValue& json, bool byte_level, CompiledReader* tables,
               kind.c_str());
 }
 
+Error id_too_large(std::string_view token, uint64_t id, uint64_t largest) {
+  return fail(Error::ParseFailure, "model.vocab gives \"%.100s\" the id %llu, at most %llu is supported",
+              std::string(token).c_str(), static_cast<unsigned long long>(id),
+              static_cast<unsigned long long>(largest));
+}
+
 Error add_token(Vocabulary& vocabulary, std::string_view token, uint64_t id) {
   if (vocabulary.add(token, id)) {
     return Error::Ok;
   }
   return id > kLargestToken
-             ? fail(Error::ParseFailure, "model.vocab gives \"%.100s\" the id %llu, at most %llu is supported",
-                    std::string(token).c_str(), static_cast<unsigned long long>(id),
-                    static_cast<unsigned long long>(kLargestToken))
+             ? id_too_large(token, id, kLargestToken)
              : fail(Error::ParseFailure, "model.vocab gives \"%.100s\" the id %llu, which another token has",
                     std::string(token).c_str(), static_cast<unsigned long long>(id));
 }

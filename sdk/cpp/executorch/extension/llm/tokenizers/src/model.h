@@ -12,11 +12,15 @@
 #include "json.h"
 #include "viterbi.h"
 #include "vocabulary.h"
+#include "work.h"
 
 namespace tokenizers::detail {
 
-/// Memory that one call of encode reuses from word to word.
+/// Memory that one call of encode reuses from word to word, and what the call may use.
 struct Workspace {
+  explicit Workspace(Work& work) : work(work) {}
+
+  Work& work;
   std::vector<Symbol> symbols;
   std::vector<Merge> merges;
   std::vector<Segment> segments;
@@ -31,7 +35,7 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  /// Appends the ids of a word, which is not empty.
+  /// Appends the ids of a word, which is not empty. An error of the workspace's Work if that takes too much.
   virtual Error tokenize(std::string_view word, Workspace& workspace, std::vector<uint64_t>& ids) const = 0;
   /// Whether words are given as the bytes for which the characters of a ByteLevel pre-tokenizer stand.
   virtual bool takes_bytes() const { return false; }
@@ -58,6 +62,9 @@ Error make_unigram(const JsonValue& json, std::unique_ptr<Model>& model);
 Error make_word_piece(const JsonValue& json, std::unique_ptr<Model>& model);
 Error make_word_level(const JsonValue& json, std::unique_ptr<Model>& model);
 
+/// Error::ParseFailure for a token whose id is above `largest`: tables have a place for every id below.
+Error id_too_large(std::string_view token, uint64_t id, uint64_t largest);
+
 /// "vocab" of a model, an object of ids: calls `add(token, id)`, which returns an Error.
 template <typename Add>
 Error for_each_token(const JsonValue& model, Add&& add) {
@@ -65,6 +72,7 @@ Error for_each_token(const JsonValue& model, Add&& add) {
   if (!tokens.is_object()) {
     return tokens.expected("an object");
   }
+  const uint64_t largest = largest_id(tokens.size());
   yyjson_obj_iter iterator = yyjson_obj_iter_with(tokens.get());
   while (yyjson_val* key = yyjson_obj_iter_next(&iterator)) {
     yyjson_val* id = yyjson_obj_iter_get_val(key);
@@ -72,6 +80,9 @@ Error for_each_token(const JsonValue& model, Add&& add) {
     if (!yyjson_is_uint(id)) {
       return JsonValue(id, tokens.path() + "[\"" + std::string(token) + "\"]")
           .expected("an id, an integer that is not negative");
+    }
+    if (yyjson_get_uint(id) > largest) {
+      return id_too_large(token, yyjson_get_uint(id), largest);
     }
     TK_CHECK_OK_OR_RETURN_ERROR(add(token, yyjson_get_uint(id)));
   }

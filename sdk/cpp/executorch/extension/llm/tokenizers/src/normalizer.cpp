@@ -15,56 +15,58 @@
 namespace tokenizers::detail {
 namespace {
 
-/// Replaces each character by what `change(text, character)` appends.
+/// Replaces each character by what `change(text, character)` appends: at most two bytes for each of the character's.
 template <typename Change>
-void change_characters(std::string& text, Change&& change) {
-  std::string out;
-  out.reserve(text.size());
+Error change_characters(std::string& text, Work& work, Change&& change) {
+  NewText out(work);
+  TK_CHECK_OK_OR_RETURN_ERROR(work.steps(text.size()));
+  TK_CHECK_OK_OR_RETURN_ERROR(out.make_room(2 * text.size()));
   for (size_t at = 0; at < text.size();) {
-    change(out, next_character(text, at));
+    change(out.text(), next_character(text, at));
   }
-  text = std::move(out);
+  out.replace(text);
+  return Error::Ok;
 }
 
 /// A normalizer without members of its own.
 class Function final : public Normalizer {
  public:
-  explicit Function(void (*change)(std::string&)) : change_(change) {}
-  Error apply(std::string& text) const override {
-    change_(text);
-    return Error::Ok;
-  }
+  explicit Function(Error (*change)(std::string&, Work&)) : change_(change) {}
+  Error apply(std::string& text, Work& work) const override { return change_(text, work); }
 
  private:
-  void (*change_)(std::string&);
+  Error (*change_)(std::string&, Work&);
 };
 
-void lower(std::string& text) {
-  change_characters(text, append_lower);
+Error lower(std::string& text, Work& work) {
+  return change_characters(text, work, append_lower);
 }
 
-void strip_accents(std::string& text) {
-  change_characters(text, [](std::string& out, uint32_t c) {
+Error strip_accents(std::string& text, Work& work) {
+  return change_characters(text, work, [](std::string& out, uint32_t c) {
     if (!is_mark(c)) {
       append_character(out, c);
     }
   });
 }
 
-void byte_level(std::string& text) {
-  std::string out;
-  append_byte_level(out, text);
-  text = std::move(out);
+Error byte_level(std::string& text, Work& work) {
+  NewText out(work);
+  TK_CHECK_OK_OR_RETURN_ERROR(work.steps(text.size()));
+  TK_CHECK_OK_OR_RETURN_ERROR(out.make_room(2 * text.size()));
+  append_byte_level(out.text(), text);
+  out.replace(text);
+  return Error::Ok;
 }
 
 template <NormalForm kForm>
-void to_form(std::string& text) {
-  text = normal_form(text, kForm);
+Error to_form(std::string& text, Work& work) {
+  return to_normal_form(text, kForm, work);
 }
 
 /// The rules of SentencePiece's "nmt": no control characters, and spaces of one kind.
-void nmt(std::string& text) {
-  change_characters(text, [](std::string& out, uint32_t c) {
+Error nmt(std::string& text, Work& work) {
+  return change_characters(text, work, [](std::string& out, uint32_t c) {
     if ((c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F) {
       return;
     }
@@ -85,14 +87,14 @@ bool is_chinese(uint32_t c) {
 
 class Bert final : public Normalizer {
  public:
-  Error load(const JsonValue& json) {
+  Error load(const JsonValue& json, Work&) {
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("clean_text", clean_, true));
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("handle_chinese_chars", chinese_, true));
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("lowercase", lower_, true));
     return json.read("strip_accents", strip_accents_, lower_);
   }
-  Error apply(std::string& text) const override {
-    change_characters(text, [this](std::string& out, uint32_t c) {
+  Error apply(std::string& text, Work& work) const override {
+    TK_CHECK_OK_OR_RETURN_ERROR(change_characters(text, work, [this](std::string& out, uint32_t c) {
       if (clean_) {
         const bool blank = c == '\t' || c == '\n' || c == '\r';
         if (c == 0 || c == 0xFFFD || (!blank && is_other(c))) {
@@ -107,19 +109,16 @@ class Bert final : public Normalizer {
       } else {
         append_character(out, c);
       }
-    });
+    }));
     if (strip_accents_) {
-      text = normal_form(text, NormalForm::kD);
-      change_characters(text, [](std::string& out, uint32_t c) {
+      TK_CHECK_OK_OR_RETURN_ERROR(to_normal_form(text, NormalForm::kD, work));
+      TK_CHECK_OK_OR_RETURN_ERROR(change_characters(text, work, [](std::string& out, uint32_t c) {
         if (!is_nonspacing_mark(c)) {
           append_character(out, c);
         }
-      });
+      }));
     }
-    if (lower_) {
-      lower(text);
-    }
-    return Error::Ok;
+    return lower_ ? lower(text, work) : Error::Ok;
   }
 
  private:
@@ -128,11 +127,12 @@ class Bert final : public Normalizer {
 
 class Strip final : public Normalizer {
  public:
-  Error load(const JsonValue& json) {
+  Error load(const JsonValue& json, Work&) {
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("strip_left", left_, true));
     return json.read("strip_right", right_, true);
   }
-  Error apply(std::string& text) const override {
+  Error apply(std::string& text, Work& work) const override {
+    TK_CHECK_OK_OR_RETURN_ERROR(work.steps(text.size()));
     size_t begin = 0, end = text.size();
     for (size_t at = 0; left_ && at < text.size() && is_space(next_character(text, at));) {
       begin = at;
@@ -145,7 +145,8 @@ class Strip final : public Normalizer {
       }
       end = start;
     }
-    text = text.substr(begin, end - begin);
+    text.erase(end);
+    text.erase(0, begin);
     return Error::Ok;
   }
 
@@ -155,11 +156,11 @@ class Strip final : public Normalizer {
 
 class Replace final : public Normalizer {
  public:
-  Error load(const JsonValue& json) {
-    TK_CHECK_OK_OR_RETURN_ERROR(pattern_.load(json["pattern"]));
+  Error load(const JsonValue& json, Work& work) {
+    TK_CHECK_OK_OR_RETURN_ERROR(pattern_.load(json["pattern"], work));
     return json.read("content", content_);
   }
-  Error apply(std::string& text) const override { return pattern_.replace(text, content_); }
+  Error apply(std::string& text, Work& work) const override { return pattern_.replace(text, content_, work); }
 
  private:
   Pattern pattern_;
@@ -168,11 +169,16 @@ class Replace final : public Normalizer {
 
 class Prepend final : public Normalizer {
  public:
-  Error load(const JsonValue& json) { return json.read("prepend", prepend_); }
-  Error apply(std::string& text) const override {
-    if (!text.empty()) {
-      text.insert(0, prepend_);
+  Error load(const JsonValue& json, Work&) { return json.read("prepend", prepend_); }
+  Error apply(std::string& text, Work& work) const override {
+    if (text.empty()) {
+      return Error::Ok;
     }
+    NewText out(work);
+    TK_CHECK_OK_OR_RETURN_ERROR(out.make_room(prepend_.size() + text.size()));
+    TK_CHECK_OK_OR_RETURN_ERROR(out.append(prepend_));
+    TK_CHECK_OK_OR_RETURN_ERROR(out.append(text));
+    out.replace(text);
     return Error::Ok;
   }
 
@@ -182,16 +188,13 @@ class Prepend final : public Normalizer {
 
 class Precompiled final : public Normalizer {
  public:
-  Error load(const JsonValue& json) {
+  Error load(const JsonValue& json, Work&) {
     std::string encoded, bytes;
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("precompiled_charsmap", encoded));
     TK_CHECK_OK_OR_RETURN_ERROR(decode_base64(encoded, bytes));
     return map_.load(bytes);
   }
-  Error apply(std::string& text) const override {
-    text = map_.replace_by_clusters(text);
-    return Error::Ok;
-  }
+  Error apply(std::string& text, Work& work) const override { return map_.replace_by_clusters(text, work); }
 
  private:
   CharacterMap map_;
@@ -200,45 +203,46 @@ class Precompiled final : public Normalizer {
 class Sequence final : public Normalizer {
  public:
   std::vector<std::unique_ptr<Normalizer>> parts;
-  Error apply(std::string& text) const override {
+  Error apply(std::string& text, Work& work) const override {
     for (const auto& part : parts) {
-      TK_CHECK_OK_OR_RETURN_ERROR(part->apply(text));
+      TK_CHECK_OK_OR_RETURN_ERROR(work.steps(1));
+      TK_CHECK_OK_OR_RETURN_ERROR(part->apply(text, work));
     }
     return Error::Ok;
   }
 };
 
 template <typename Kind>
-Error make(const JsonValue& json, std::unique_ptr<Normalizer>& normalizer) {
+Error make(const JsonValue& json, Work& work, std::unique_ptr<Normalizer>& normalizer) {
   auto made = std::make_unique<Kind>();
-  TK_CHECK_OK_OR_RETURN_ERROR(made->load(json));
+  TK_CHECK_OK_OR_RETURN_ERROR(made->load(json, work));
   normalizer = std::move(made);
   return Error::Ok;
 }
 
-Error make_nested(const JsonValue& json, int depth, std::unique_ptr<Normalizer>& normalizer);
+Error make_nested(const JsonValue& json, int depth, Work& work, std::unique_ptr<Normalizer>& normalizer);
 
-Error make_sequence(const JsonValue& json, int depth, std::unique_ptr<Normalizer>& normalizer) {
+Error make_sequence(const JsonValue& json, int depth, Work& work, std::unique_ptr<Normalizer>& normalizer) {
   if (depth == kDeepestSequence) {
     return fail(Error::LoadFailure, "normalizer: more than %d Sequences are nested in each other", kDeepestSequence);
   }
   JsonValue parts;
   TK_CHECK_OK_OR_RETURN_ERROR(json.read_array("normalizers", parts));
   auto made = std::make_unique<Sequence>();
-  for (size_t i = 0; i < parts.size(); i++) {
+  TK_CHECK_OK_OR_RETURN_ERROR(parts.for_each([&](const JsonValue& part) {
     made->parts.emplace_back();
-    TK_CHECK_OK_OR_RETURN_ERROR(make_nested(parts.at(i), depth + 1, made->parts.back()));
-  }
+    return make_nested(part, depth + 1, work, made->parts.back());
+  }));
   normalizer = std::move(made);
   return Error::Ok;
 }
 
-Error make_nested(const JsonValue& json, int depth, std::unique_ptr<Normalizer>& normalizer) {
+Error make_nested(const JsonValue& json, int depth, Work& work, std::unique_ptr<Normalizer>& normalizer) {
   std::string kind;
   TK_CHECK_OK_OR_RETURN_ERROR(json.read("type", kind));
   const struct {
     const char* name;
-    void (*change)(std::string&);
+    Error (*change)(std::string&, Work&);
   } functions[] = {
       {"NFC", to_form<NormalForm::kC>},
       {"NFD", to_form<NormalForm::kD>},
@@ -257,7 +261,7 @@ Error make_nested(const JsonValue& json, int depth, std::unique_ptr<Normalizer>&
   }
   const struct {
     const char* name;
-    Error (*make)(const JsonValue&, std::unique_ptr<Normalizer>&);
+    Error (*make)(const JsonValue&, Work&, std::unique_ptr<Normalizer>&);
   } kinds[] = {
       {"BertNormalizer", make<Bert>},     {"Strip", make<Strip>},
       {"Replace", make<Replace>},         {"Prepend", make<Prepend>},
@@ -265,11 +269,11 @@ Error make_nested(const JsonValue& json, int depth, std::unique_ptr<Normalizer>&
   };
   for (const auto& entry : kinds) {
     if (kind == entry.name) {
-      return entry.make(json, normalizer);
+      return entry.make(json, work, normalizer);
     }
   }
   if (kind == "Sequence") {
-    return make_sequence(json, depth, normalizer);
+    return make_sequence(json, depth, work, normalizer);
   }
   return fail(Error::LoadFailure, "%.100s: the normalizer \"%.100s\" is not supported", json.path().c_str(),
               kind.c_str());
@@ -277,9 +281,9 @@ Error make_nested(const JsonValue& json, int depth, std::unique_ptr<Normalizer>&
 
 }  // namespace
 
-Error make_normalizer(const JsonValue& json, std::unique_ptr<Normalizer>& normalizer) {
+Error make_normalizer(const JsonValue& json, Work& work, std::unique_ptr<Normalizer>& normalizer) {
   normalizer.reset();
-  return json ? make_nested(json, 0, normalizer) : Error::Ok;
+  return json ? make_nested(json, 0, work, normalizer) : Error::Ok;
 }
 
 }  // namespace tokenizers::detail

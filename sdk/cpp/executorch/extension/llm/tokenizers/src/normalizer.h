@@ -5,6 +5,7 @@
 #include <string>
 
 #include "json.h"
+#include "work.h"
 
 namespace tokenizers::detail {
 
@@ -16,12 +17,13 @@ class Normalizer {
   Normalizer(const Normalizer&) = delete;
   Normalizer& operator=(const Normalizer&) = delete;
 
-  /// `text` is valid UTF-8 before and after.
-  virtual Error apply(std::string& text) const = 0;
+  /// `text` is valid UTF-8 before and after. Its heap_bytes() are charged to `work`, before and after. An error of
+  /// `work` if it would take more than that allows.
+  virtual Error apply(std::string& text, Work& work) const = 0;
 };
 
 /// "normalizer" of a tokenizer.json; nothing for null.
-Error make_normalizer(const JsonValue& json, std::unique_ptr<Normalizer>& normalizer);
+Error make_normalizer(const JsonValue& json, Work& work, std::unique_ptr<Normalizer>& normalizer);
 
 /// How deep Sequences may be nested in each other.
 inline constexpr int kDeepestSequence = 16;

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "post_processor.h"
 
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
 #include "failure.h"
 #include "normalizer.h"
 #include "vocabulary.h"
@@ -23,38 +28,61 @@ Error make_pair(const JsonValue& json, PostProcessor& made) {
   return Error::Ok;
 }
 
-Error make_template(const JsonValue& json, PostProcessor& made) {
+Error append(const std::vector<uint64_t>& ids, Work& work, std::vector<uint64_t>& into) {
+  TK_CHECK_OK_OR_RETURN_ERROR(work.steps(ids.size()));
+  TK_CHECK_OK_OR_RETURN_ERROR(work.take(2 * sizeof(uint64_t) * ids.size()));
+  into.insert(into.end(), ids.begin(), ids.end());
+  return Error::Ok;
+}
+
+/// The values of an object by their names: looking up each name in yyjson takes time that grows with their number.
+std::unordered_map<std::string_view, yyjson_val*> members(const JsonValue& json) {
+  std::unordered_map<std::string_view, yyjson_val*> found;
+  yyjson_obj_iter iterator = yyjson_obj_iter_with(json.get());
+  while (yyjson_val* key = yyjson_obj_iter_next(&iterator)) {
+    found.emplace(json_text(key), yyjson_obj_iter_get_val(key));
+  }
+  return found;
+}
+
+Error make_template(const JsonValue& json, Work& work, PostProcessor& made) {
   JsonValue parts;
   TK_CHECK_OK_OR_RETURN_ERROR(json.read_array("single", parts));
   const JsonValue tokens = json["special_tokens"];
+  const auto by_name = members(tokens);
+  std::unordered_map<std::string, std::vector<uint64_t>> ids_of;
   bool has_sequence = false;
-  for (size_t i = 0; i < parts.size(); i++) {
-    const JsonValue part = parts.at(i);
+  TK_CHECK_OK_OR_RETURN_ERROR(parts.for_each([&](const JsonValue& part) {
     if (part["Sequence"]) {
-      if (has_sequence) {
-        return part.expected("a special token: the sequence is in the template already");
-      }
-      has_sequence = true;
-      continue;
+      return std::exchange(has_sequence, true)
+                 ? part.expected("a special token: the sequence is in the template already")
+                 : Error::Ok;
     }
     std::string name;
     TK_CHECK_OK_OR_RETURN_ERROR(part["SpecialToken"].read("id", name));
-    JsonValue ids;
-    TK_CHECK_OK_OR_RETURN_ERROR(tokens[name.c_str()].read_array("ids", ids));
-    for (size_t k = 0; k < ids.size(); k++) {
-      uint64_t id = 0;
-      TK_CHECK_OK_OR_RETURN_ERROR(read_id(ids.at(k), id));
-      (has_sequence ? made.after : made.before).push_back(id);
+    const auto [known, is_new] = ids_of.try_emplace(std::move(name));
+    std::vector<uint64_t>& ids = known->second;
+    if (is_new) {
+      const auto found = by_name.find(known->first);
+      const JsonValue token(found == by_name.end() ? nullptr : found->second, tokens.path() + "." + known->first);
+      JsonValue array;
+      TK_CHECK_OK_OR_RETURN_ERROR(token.read_array("ids", array));
+      TK_CHECK_OK_OR_RETURN_ERROR(array.for_each([&](const JsonValue& id) {
+        ids.push_back(0);
+        return read_id(id, ids.back());
+      }));
     }
-  }
+    // A template may name a token again and again.
+    return append(ids, work, has_sequence ? made.after : made.before);
+  }));
   return has_sequence ? Error::Ok : parts.expected("a template with {\"Sequence\": ...}");
 }
 
-Error make_nested(const JsonValue& json, int depth, PostProcessor& made) {
+Error make_nested(const JsonValue& json, int depth, Work& work, PostProcessor& made) {
   std::string kind;
   TK_CHECK_OK_OR_RETURN_ERROR(json.read("type", kind));
   if (kind == "TemplateProcessing") {
-    return make_template(json, made);
+    return make_template(json, work, made);
   }
   if (kind == "BertProcessing" || kind == "RobertaProcessing") {
     return make_pair(json, made);
@@ -72,20 +100,21 @@ Error make_nested(const JsonValue& json, int depth, PostProcessor& made) {
   }
   JsonValue parts;
   TK_CHECK_OK_OR_RETURN_ERROR(json.read_array("processors", parts));
-  for (size_t i = 0; i < parts.size(); i++) {
+  return parts.for_each([&](const JsonValue& part) {
     PostProcessor outer;
-    TK_CHECK_OK_OR_RETURN_ERROR(make_nested(parts.at(i), depth + 1, outer));
-    made.before.insert(made.before.begin(), outer.before.begin(), outer.before.end());
-    made.after.insert(made.after.end(), outer.after.begin(), outer.after.end());
-  }
-  return Error::Ok;
+    TK_CHECK_OK_OR_RETURN_ERROR(make_nested(part, depth + 1, work, outer));
+    // The tokens of a later one are outside of those before.
+    TK_CHECK_OK_OR_RETURN_ERROR(append(made.before, work, outer.before));
+    made.before = std::move(outer.before);
+    return append(outer.after, work, made.after);
+  });
 }
 
 }  // namespace
 
-Error make_post_processor(const JsonValue& json, PostProcessor& post_processor) {
+Error make_post_processor(const JsonValue& json, Work& work, PostProcessor& post_processor) {
   post_processor = {};
-  return json ? make_nested(json, 0, post_processor) : Error::Ok;
+  return json ? make_nested(json, 0, work, post_processor) : Error::Ok;
 }
 
 }  // namespace tokenizers::detail

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "json.h"
+#include "work.h"
 
 namespace tokenizers::detail {
 
@@ -14,7 +15,8 @@ struct PostProcessor {
   std::vector<uint64_t> after;
 };
 
-/// "post_processor" of a tokenizer.json, for single sequences; nothing for null.
-Error make_post_processor(const JsonValue& json, PostProcessor& post_processor);
+/// "post_processor" of a tokenizer.json, for single sequences; nothing for null. What a template repeats is charged to
+/// `work`.
+Error make_post_processor(const JsonValue& json, Work& work, PostProcessor& post_processor);
 
 }  // namespace tokenizers::detail

@@ -16,35 +16,31 @@ namespace {
 class PieceSplitter : public PreTokenizer {
  public:
   Error apply(PieceList& list) const override {
-    std::vector<Range> pieces;
-    pieces.reserve(list.text.size() / 4 + 1);
-    for (const Range& range : list.pieces) {
-      TK_CHECK_OK_OR_RETURN_ERROR(split(list.piece(range), range.begin, pieces));
-    }
-    list.pieces = std::move(pieces);
-    return Error::Ok;
+    return list.split_each([&](std::string_view piece, size_t offset, std::vector<Range>& pieces) {
+      return split(piece, offset, list.work, pieces);
+    });
   }
 
  protected:
-  virtual Error split(std::string_view piece, size_t offset, std::vector<Range>& pieces) const = 0;
+  virtual Error split(std::string_view piece, size_t offset, Work& work, std::vector<Range>& pieces) const = 0;
 };
 
 /// At the matches of a pattern.
 class Split final : public PieceSplitter {
  public:
-  Error load(const JsonValue& json) {
-    TK_CHECK_OK_OR_RETURN_ERROR(pattern_.load(json["pattern"]));
+  Error load(const JsonValue& json, Work& work) {
+    TK_CHECK_OK_OR_RETURN_ERROR(pattern_.load(json["pattern"], work));
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("invert", invert_, false));
     return read_behavior(json, behavior_);
   }
-  Error load(std::string_view regex, SplitBehavior behavior, bool invert) {
+  Error load(std::string_view regex, SplitBehavior behavior, bool invert, Work& work) {
     behavior_ = behavior;
     invert_ = invert;
-    return pattern_.load_regex(regex);
+    return pattern_.load_regex(regex, work);
   }
 
  protected:
-  Error split(std::string_view piece, size_t offset, std::vector<Range>& pieces) const override {
+  Error split(std::string_view piece, size_t offset, Work& work, std::vector<Range>& pieces) const override {
     if (behavior_ == SplitBehavior::kIsolated) {
       // What most models have, without a list of its own.
       size_t at = 0;
@@ -53,17 +49,20 @@ class Split final : public PieceSplitter {
           pieces.push_back({begin + offset, end + offset});
         }
       };
-      TK_CHECK_OK_OR_RETURN_ERROR(pattern_.for_each(piece, [&](size_t begin, size_t end) {
+      TK_CHECK_OK_OR_RETURN_ERROR(pattern_.for_each(piece, work, [&](size_t begin, size_t end) {
         add(at, begin);
         add(begin, end);
         at = end;
+        return Error::Ok;
       }));
       add(at, piece.size());
       return Error::Ok;
     }
     Splitter splitter(piece.size(), behavior_, invert_);
-    TK_CHECK_OK_OR_RETURN_ERROR(
-        pattern_.for_each(piece, [&](size_t begin, size_t end) { splitter.match(begin, end); }));
+    TK_CHECK_OK_OR_RETURN_ERROR(pattern_.for_each(piece, work, [&](size_t begin, size_t end) {
+      splitter.match(begin, end);
+      return Error::Ok;
+    }));
     splitter.finish(offset, pieces);
     return Error::Ok;
   }
@@ -80,7 +79,7 @@ class CharacterSplit final : public PieceSplitter {
   CharacterSplit(bool (*is_match)(uint32_t), SplitBehavior behavior) : is_match_(is_match), behavior_(behavior) {}
 
  protected:
-  Error split(std::string_view piece, size_t offset, std::vector<Range>& pieces) const override {
+  Error split(std::string_view piece, size_t offset, Work&, std::vector<Range>& pieces) const override {
     Splitter splitter(piece.size(), behavior_, false);
     for (size_t at = 0; at < piece.size();) {
       const size_t begin = at;
@@ -99,14 +98,14 @@ class CharacterSplit final : public PieceSplitter {
 
 class FixedLength final : public PieceSplitter {
  public:
-  Error load(const JsonValue& json) {
+  Error load(const JsonValue& json, Work&) {
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("length", length_, 5));
     return length_ > 0 ? Error::Ok
                        : fail(Error::ParseFailure, "%.100s.length is 0, expected at least 1", json.path().c_str());
   }
 
  protected:
-  Error split(std::string_view piece, size_t offset, std::vector<Range>& pieces) const override {
+  Error split(std::string_view piece, size_t offset, Work&, std::vector<Range>& pieces) const override {
     for (size_t at = 0; at < piece.size();) {
       const size_t begin = at;
       for (uint64_t i = 0; i < length_ && at < piece.size(); i++) {
@@ -121,44 +120,51 @@ class FixedLength final : public PieceSplitter {
   uint64_t length_ = 5;
 };
 
-/// Calls `change(out, piece, is_first)` for each piece, which appends what becomes of it. The list has the new text
-/// then.
+/// Calls `change(out, piece, is_first)`, which returns an Error, for each piece: it appends what becomes of it. The
+/// list has the new text then.
 template <typename Change>
-void change_pieces(PieceList& list, Change&& change) {
-  std::string out;
-  out.reserve(list.text.size() + list.text.size() / 2);
+Error change_pieces(PieceList& list, const Change& change) {
+  NewText out(list.work);
+  TK_CHECK_OK_OR_RETURN_ERROR(out.make_room(list.text.size() + list.text.size() / 2));
+  TK_CHECK_OK_OR_RETURN_ERROR(list.work.steps(list.pieces.size()));
   for (Range& range : list.pieces) {
-    const size_t begin = out.size();
-    change(out, list.piece(range), list.at_start && range.begin == 0);
-    range = {begin, out.size()};
+    const size_t begin = out.text().size();
+    TK_CHECK_OK_OR_RETURN_ERROR(change(out, list.piece(range), list.at_start && range.begin == 0));
+    range = {begin, out.text().size()};
   }
-  list.own(std::move(out));
+  list.own(out);
+  return Error::Ok;
 }
 
 class ByteLevel final : public PreTokenizer {
  public:
-  Error load(const JsonValue& json) {
+  Error load(const JsonValue& json, Work& work) {
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("add_prefix_space", prefix_space_, true));
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("use_regex", use_regex_, true));
     // The expression of GPT-2.
     return use_regex_ ? split_.load(R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
-                                    SplitBehavior::kIsolated, false)
+                                    SplitBehavior::kIsolated, false, work)
                       : Error::Ok;
   }
   Error apply(PieceList& list) const override {
     if (prefix_space_) {
-      change_pieces(list, [](std::string& out, std::string_view piece, bool) {
-        out += piece.empty() || piece[0] != ' ' ? " " : "";
-        out += piece;
-      });
+      TK_CHECK_OK_OR_RETURN_ERROR(change_pieces(list, [](NewText& out, std::string_view piece, bool) {
+        TK_CHECK_OK_OR_RETURN_ERROR(out.append(piece.empty() || piece[0] != ' ' ? " " : ""));
+        return out.append(piece);
+      }));
     }
     if (use_regex_) {
       TK_CHECK_OK_OR_RETURN_ERROR(split_.apply(list));
     }
-    if (!keeps_bytes_) {
-      change_pieces(list, [](std::string& out, std::string_view piece, bool) { append_byte_level(out, piece); });
+    if (keeps_bytes_) {
+      return Error::Ok;
     }
-    return Error::Ok;
+    return change_pieces(list, [&](NewText& out, std::string_view piece, bool) {
+      TK_CHECK_OK_OR_RETURN_ERROR(list.work.steps(piece.size()));
+      TK_CHECK_OK_OR_RETURN_ERROR(out.make_room(2 * piece.size()));
+      append_byte_level(out.text(), piece);
+      return Error::Ok;
+    });
   }
   bool is_byte_level() const override { return true; }
   void keep_bytes() override { keeps_bytes_ = true; }
@@ -170,8 +176,8 @@ class ByteLevel final : public PreTokenizer {
 
 class Metaspace final : public PreTokenizer {
  public:
-  Error load(const JsonValue& json) {
-    TK_CHECK_OK_OR_RETURN_ERROR(json.read("replacement", replacement_, "\xE2\x96\x81"));
+  Error load(const JsonValue& json, Work&) {
+    TK_CHECK_OK_OR_RETURN_ERROR(read_space_mark(json, replacement_));
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("split", split_, true));
     bool prefix_space = true;
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("add_prefix_space", prefix_space, true));
@@ -186,36 +192,34 @@ class Metaspace final : public PreTokenizer {
     return Error::Ok;
   }
   Error apply(PieceList& list) const override {
-    change_pieces(list, [this](std::string& out, std::string_view piece, bool is_first) {
+    TK_CHECK_OK_OR_RETURN_ERROR(change_pieces(list, [this](NewText& out, std::string_view piece, bool is_first) {
       const bool marked = piece.substr(0, 1) == " " || piece.substr(0, replacement_.size()) == replacement_;
       if (!marked && (always_ || (first_ && is_first))) {
-        out += replacement_;
+        TK_CHECK_OK_OR_RETURN_ERROR(out.append(replacement_));
       }
-      for (const char c : piece) {
-        if (c == ' ') {
-          out += replacement_;
-        } else {
-          out += c;
-        }
+      size_t kept = 0;
+      for (size_t at = piece.find(' '); at != std::string_view::npos; at = piece.find(' ', kept)) {
+        TK_CHECK_OK_OR_RETURN_ERROR(out.append(piece.substr(kept, at - kept)));
+        TK_CHECK_OK_OR_RETURN_ERROR(out.append(replacement_));
+        kept = at + 1;
       }
-    });
-    if (split_) {
-      std::vector<Range> pieces;
-      for (const Range& range : list.pieces) {
-        const std::string_view piece = list.piece(range);
-        // A new one begins with every replacement.
-        size_t begin = 0;
-        while (begin < piece.size()) {
-          const bool at_mark = piece.substr(begin, replacement_.size()) == replacement_;
-          const size_t end =
-              std::min(piece.find(replacement_, begin + (at_mark ? replacement_.size() : 0)), piece.size());
-          pieces.push_back({range.begin + begin, range.begin + end});
-          begin = end;
-        }
-      }
-      list.pieces = std::move(pieces);
+      return out.append(piece.substr(kept));
+    }));
+    if (!split_) {
+      return Error::Ok;
     }
-    return Error::Ok;
+    return list.split_each([this](std::string_view piece, size_t offset, std::vector<Range>& pieces) {
+      // A new one begins with every replacement.
+      size_t begin = 0;
+      while (begin < piece.size()) {
+        const bool at_mark = piece.substr(begin, replacement_.size()) == replacement_;
+        const size_t end =
+            std::min(piece.find(replacement_, begin + (at_mark ? replacement_.size() : 0)), piece.size());
+        pieces.push_back({offset + begin, offset + end});
+        begin = end;
+      }
+      return Error::Ok;
+    });
   }
 
  private:
@@ -228,6 +232,7 @@ class Sequence final : public PreTokenizer {
   std::vector<std::unique_ptr<PreTokenizer>> parts;
   Error apply(PieceList& list) const override {
     for (const auto& part : parts) {
+      TK_CHECK_OK_OR_RETURN_ERROR(list.work.steps(1));
       TK_CHECK_OK_OR_RETURN_ERROR(part->apply(list));
     }
     return Error::Ok;
@@ -239,14 +244,14 @@ class Sequence final : public PreTokenizer {
 using PreTokenizerPointer = std::unique_ptr<PreTokenizer>;
 
 template <typename Kind>
-Error make(const JsonValue& json, PreTokenizerPointer& pre_tokenizer) {
+Error make(const JsonValue& json, Work& work, PreTokenizerPointer& pre_tokenizer) {
   auto made = std::make_unique<Kind>();
-  TK_CHECK_OK_OR_RETURN_ERROR(made->load(json));
+  TK_CHECK_OK_OR_RETURN_ERROR(made->load(json, work));
   pre_tokenizer = std::move(made);
   return Error::Ok;
 }
 
-Error make_bert(const JsonValue&, PreTokenizerPointer& pre_tokenizer) {
+Error make_bert(const JsonValue&, Work&, PreTokenizerPointer& pre_tokenizer) {
   auto both = std::make_unique<Sequence>();
   both->parts.push_back(std::make_unique<CharacterSplit>(is_space, SplitBehavior::kRemoved));
   both->parts.push_back(std::make_unique<CharacterSplit>(is_punctuation_or_ascii_symbol, SplitBehavior::kIsolated));
@@ -254,29 +259,29 @@ Error make_bert(const JsonValue&, PreTokenizerPointer& pre_tokenizer) {
   return Error::Ok;
 }
 
-Error make_whitespace(const JsonValue&, PreTokenizerPointer& pre_tokenizer) {
+Error make_whitespace(const JsonValue&, Work& work, PreTokenizerPointer& pre_tokenizer) {
   auto made = std::make_unique<Split>();
   // Where Unicode defines \w; PCRE2's leaves out marks and joiners.
   TK_CHECK_OK_OR_RETURN_ERROR(made->load(
       R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d}\s]+)",
-      SplitBehavior::kRemoved, true));
+      SplitBehavior::kRemoved, true, work));
   pre_tokenizer = std::move(made);
   return Error::Ok;
 }
 
-Error make_whitespace_split(const JsonValue&, PreTokenizerPointer& pre_tokenizer) {
+Error make_whitespace_split(const JsonValue&, Work&, PreTokenizerPointer& pre_tokenizer) {
   pre_tokenizer = std::make_unique<CharacterSplit>(is_space, SplitBehavior::kRemoved);
   return Error::Ok;
 }
 
-Error make_punctuation(const JsonValue& json, PreTokenizerPointer& pre_tokenizer) {
+Error make_punctuation(const JsonValue& json, Work&, PreTokenizerPointer& pre_tokenizer) {
   SplitBehavior behavior{};
   TK_CHECK_OK_OR_RETURN_ERROR(read_behavior(json, behavior));
   pre_tokenizer = std::make_unique<CharacterSplit>(is_punctuation_or_ascii_symbol, behavior);
   return Error::Ok;
 }
 
-Error make_digits(const JsonValue& json, PreTokenizerPointer& pre_tokenizer) {
+Error make_digits(const JsonValue& json, Work&, PreTokenizerPointer& pre_tokenizer) {
   bool individual = false;
   TK_CHECK_OK_OR_RETURN_ERROR(json.read("individual_digits", individual, false));
   pre_tokenizer =
@@ -284,38 +289,38 @@ Error make_digits(const JsonValue& json, PreTokenizerPointer& pre_tokenizer) {
   return Error::Ok;
 }
 
-Error make_delimiter(const JsonValue& json, PreTokenizerPointer& pre_tokenizer) {
+Error make_delimiter(const JsonValue& json, Work& work, PreTokenizerPointer& pre_tokenizer) {
   std::string delimiter;
   TK_CHECK_OK_OR_RETURN_ERROR(json.read("delimiter", delimiter));
   auto made = std::make_unique<Split>();
-  TK_CHECK_OK_OR_RETURN_ERROR(made->load(quoted_pattern(delimiter), SplitBehavior::kRemoved, false));
+  TK_CHECK_OK_OR_RETURN_ERROR(made->load(quoted_pattern(delimiter), SplitBehavior::kRemoved, false, work));
   pre_tokenizer = std::move(made);
   return Error::Ok;
 }
 
-Error make_nested(const JsonValue& json, int depth, PreTokenizerPointer& pre_tokenizer);
+Error make_nested(const JsonValue& json, int depth, Work& work, PreTokenizerPointer& pre_tokenizer);
 
-Error make_sequence(const JsonValue& json, int depth, PreTokenizerPointer& pre_tokenizer) {
+Error make_sequence(const JsonValue& json, int depth, Work& work, PreTokenizerPointer& pre_tokenizer) {
   if (depth == kDeepestSequence) {
     return fail(Error::LoadFailure, "pre_tokenizer: more than %d Sequences are nested in each other", kDeepestSequence);
   }
   JsonValue parts;
   TK_CHECK_OK_OR_RETURN_ERROR(json.read_array("pretokenizers", parts));
   auto made = std::make_unique<Sequence>();
-  for (size_t i = 0; i < parts.size(); i++) {
+  TK_CHECK_OK_OR_RETURN_ERROR(parts.for_each([&](const JsonValue& part) {
     made->parts.emplace_back();
-    TK_CHECK_OK_OR_RETURN_ERROR(make_nested(parts.at(i), depth + 1, made->parts.back()));
-  }
+    return make_nested(part, depth + 1, work, made->parts.back());
+  }));
   pre_tokenizer = std::move(made);
   return Error::Ok;
 }
 
-Error make_nested(const JsonValue& json, int depth, PreTokenizerPointer& pre_tokenizer) {
+Error make_nested(const JsonValue& json, int depth, Work& work, PreTokenizerPointer& pre_tokenizer) {
   std::string kind;
   TK_CHECK_OK_OR_RETURN_ERROR(json.read("type", kind));
   const struct {
     const char* name;
-    Error (*make)(const JsonValue&, PreTokenizerPointer&);
+    Error (*make)(const JsonValue&, Work&, PreTokenizerPointer&);
   } kinds[] = {
       {"ByteLevel", make<ByteLevel>},
       {"Split", make<Split>},
@@ -331,11 +336,11 @@ Error make_nested(const JsonValue& json, int depth, PreTokenizerPointer& pre_tok
   };
   for (const auto& entry : kinds) {
     if (kind == entry.name) {
-      return entry.make(json, pre_tokenizer);
+      return entry.make(json, work, pre_tokenizer);
     }
   }
   if (kind == "Sequence") {
-    return make_sequence(json, depth, pre_tokenizer);
+    return make_sequence(json, depth, work, pre_tokenizer);
   }
   return fail(Error::LoadFailure, "%.100s: the pre-tokenizer \"%.100s\" is not supported", json.path().c_str(),
               kind.c_str());
@@ -343,9 +348,9 @@ Error make_nested(const JsonValue& json, int depth, PreTokenizerPointer& pre_tok
 
 }  // namespace
 
-Error make_pre_tokenizer(const JsonValue& json, PreTokenizerPointer& pre_tokenizer) {
+Error make_pre_tokenizer(const JsonValue& json, Work& work, PreTokenizerPointer& pre_tokenizer) {
   pre_tokenizer.reset();
-  return json ? make_nested(json, 0, pre_tokenizer) : Error::Ok;
+  return json ? make_nested(json, 0, work, pre_tokenizer) : Error::Ok;
 }
 
 }  // namespace tokenizers::detail

@@ -13,20 +13,41 @@ namespace tokenizers::detail {
 
 /// A text and its pieces, which do not overlap and are in order.
 struct PieceList {
-  PieceList() = default;
+  /// `text` must outlive this, unless it is replaced.
+  PieceList(std::string_view text, Work& work) : text(text), work(work) { pieces.push_back({0, text.size()}); }
+  ~PieceList() { work.give_back(heap_bytes(owned_) + sizeof(Range) * pieces.capacity()); }
   PieceList(const PieceList&) = delete;
   PieceList& operator=(const PieceList&) = delete;
 
   std::string_view text;
+  /// Their memory is charged to `work`.
   std::vector<Range> pieces;
+  Work& work;
   /// Whether the text begins where the text to encode does.
   bool at_start = true;
 
   std::string_view piece(const Range& range) const { return text.substr(range.begin, range.end - range.begin); }
   /// Takes over a text that replaces the one before.
-  void own(std::string changed) {
-    owned_ = std::move(changed);
+  void own(NewText& changed) {
+    changed.replace(owned_);
     text = owned_;
+  }
+  /// Calls `split(piece, offset, pieces)`, which returns an Error, for each piece: it appends pieces that are not
+  /// empty, whose offsets are those in the text.
+  template <typename SplitOne>
+  Error split_each(const SplitOne& split) {
+    std::vector<Range> parts;
+    TK_CHECK_OK_OR_RETURN_ERROR(work.steps(text.size() + pieces.size()));
+    // As many as there are bytes, and twice that while the list grows.
+    const uint64_t most = 3 * sizeof(Range) * (text.size() + 1);
+    TK_CHECK_OK_OR_RETURN_ERROR(work.take(most));
+    parts.reserve(text.size() / 4 + 1);
+    for (const Range& range : pieces) {
+      TK_CHECK_OK_OR_RETURN_ERROR(split(piece(range), range.begin, parts));
+    }
+    work.give_back(most - sizeof(Range) * parts.capacity() + sizeof(Range) * pieces.capacity());
+    pieces = std::move(parts);
+    return Error::Ok;
   }
 
  private:
@@ -49,9 +70,9 @@ class PreTokenizer {
 };
 
 /// "pre_tokenizer" of a tokenizer.json; nothing for null.
-Error make_pre_tokenizer(const JsonValue& json, std::unique_ptr<PreTokenizer>& pre_tokenizer);
+Error make_pre_tokenizer(const JsonValue& json, Work& work, std::unique_ptr<PreTokenizer>& pre_tokenizer);
 
 /// Where the script changes; a space belongs to any, and the scripts of Japanese are one.
-Error make_unicode_scripts(const JsonValue& json, std::unique_ptr<PreTokenizer>& pre_tokenizer);
+Error make_unicode_scripts(const JsonValue& json, Work& work, std::unique_ptr<PreTokenizer>& pre_tokenizer);
 
 }  // namespace tokenizers::detail

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "regex.h"
 
+#include <array>
+
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -10,11 +12,17 @@
 namespace tokenizers::detail {
 namespace {
 
-/// Steps from one position. The expressions of tokenizers need a few for a word, and as many as there are spaces for a
-/// run of them.
-constexpr uint32_t kMatchLimit = 4'000'000;
+/// PCRE2 does not tell how many steps a match took, only that they were more than a limit. So each match begins with
+/// the first of these limits, and goes on with the next one where that is not enough. The expressions of tokenizers
+/// need a few steps for a word, and as many as there are spaces for a run of them.
+constexpr uint32_t kStepLimits[] = {1'000, 64'000, 4'000'000};
+constexpr size_t kLimits = sizeof(kStepLimits) / sizeof(kStepLimits[0]);
 /// KiB of heap for one match without the just-in-time compiler.
-constexpr uint32_t kHeapLimit = 1U << 18;
+constexpr uint32_t kHeapLimit = 1U << 14;
+/// Parentheses inside of each other: PCRE2 compiles them recursively, also on the small stack of a thread.
+constexpr uint32_t kDeepestNesting = 64;
+/// What an expression of 64 KiB, the most that PCRE2 compiles, becomes at most while it is compiled.
+constexpr uint64_t kLargestCode = 1U << 20;
 constexpr size_t kLongestPattern = 1U << 16;
 
 std::string pcre2_message(int code) {
@@ -47,7 +55,7 @@ std::string with_spaces_of_unicode(std::string_view pattern) {
 
 struct Regex::Code {
   pcre2_code* code = nullptr;
-  pcre2_match_context* context = nullptr;
+  std::array<pcre2_match_context*, kLimits> contexts{};  // with the limits of kStepLimits
   bool compiled_to_machine_code = false;
   std::string pattern;
 
@@ -55,7 +63,9 @@ struct Regex::Code {
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
   ~Code() {
-    pcre2_match_context_free(context);
+    for (pcre2_match_context* context : contexts) {
+      pcre2_match_context_free(context);
+    }
     pcre2_code_free(code);
   }
 };
@@ -65,7 +75,7 @@ Regex::~Regex() = default;
 Regex::Regex(Regex&&) noexcept = default;
 Regex& Regex::operator=(Regex&&) noexcept = default;
 
-Error Regex::compile(std::string_view pattern, RegexSyntax syntax) {
+Error Regex::compile(std::string_view pattern, RegexSyntax syntax, Work& work) {
   auto made = std::make_unique<Code>();
   made->pattern = pattern;
   if (pattern.size() > kLongestPattern) {
@@ -78,30 +88,46 @@ Error Regex::compile(std::string_view pattern, RegexSyntax syntax) {
     options |= PCRE2_ALT_EXTENDED_CLASS;  // intersections of classes, which both syntaxes have
   }
   const std::string translated = with_spaces_of_unicode(pattern);
+  TK_CHECK_OK_OR_RETURN_ERROR(work.take(kLargestCode));
+  const std::unique_ptr<pcre2_compile_context, decltype(&pcre2_compile_context_free)> limits(
+      pcre2_compile_context_create(nullptr), &pcre2_compile_context_free);
+  if (limits == nullptr) {
+    return fail(Error::OutOfMemory, "no memory for a regular expression");
+  }
+  pcre2_set_parens_nest_limit(limits.get(), kDeepestNesting);
   int error = 0;
   PCRE2_SIZE offset = 0;
   made->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(), options, &error,
-                             &offset, nullptr);
+                             &offset, limits.get());
   if (made->code == nullptr) {
     return fail(Error::RegexFailure, "the regular expression %.200s is wrong at byte %zu: %s", made->pattern.c_str(),
                 static_cast<size_t>(offset), pcre2_message(error).c_str());
   }
-  made->context = pcre2_match_context_create(nullptr);
-  if (made->context == nullptr) {
-    return fail(Error::Internal, "no memory for a regular expression");
+  for (size_t i = 0; i < kLimits; i++) {
+    made->contexts[i] = pcre2_match_context_create(nullptr);
+    if (made->contexts[i] == nullptr) {
+      return fail(Error::OutOfMemory, "no memory for a regular expression");
+    }
+    pcre2_set_match_limit(made->contexts[i], kStepLimits[i]);
+    pcre2_set_heap_limit(made->contexts[i], kHeapLimit);
   }
-  pcre2_set_match_limit(made->context, kMatchLimit);
-  pcre2_set_heap_limit(made->context, kHeapLimit);
   // A system may forbid machine code that is made at run time: then the expression is interpreted.
   made->compiled_to_machine_code = pcre2_jit_compile(made->code, PCRE2_JIT_COMPLETE) == 0;
+  size_t size = 0, machine_code = 0;
+  pcre2_pattern_info(made->code, PCRE2_INFO_SIZE, &size);
+  pcre2_pattern_info(made->code, PCRE2_INFO_JITSIZE, &machine_code);
   code_ = std::move(made);
-  return Error::Ok;
+  work.give_back(kLargestCode);
+  return work.take(size + machine_code);
 }
 
-Regex::Matches::Matches(const Regex& regex, std::string_view text)
-    : code_(*regex.code_), text_(text), data_(pcre2_match_data_create_from_pattern(regex.code_->code, nullptr)) {
+Regex::Matches::Matches(const Regex& regex, std::string_view text, Work& work)
+    : code_(*regex.code_),
+      text_(text),
+      work_(work),
+      data_(pcre2_match_data_create_from_pattern(regex.code_->code, nullptr)) {
   if (data_ == nullptr) {
-    error_ = fail(Error::Internal, "no memory to match a regular expression");
+    error_ = fail(Error::OutOfMemory, "no memory to match a regular expression");
   }
 }
 
@@ -109,19 +135,32 @@ Regex::Matches::~Matches() {
   pcre2_match_data_free(static_cast<pcre2_match_data*>(data_));
 }
 
+int Regex::Matches::match() {
+  auto* data = static_cast<pcre2_match_data*>(data_);
+  const auto* subject = reinterpret_cast<PCRE2_SPTR>(text_.data());
+  int status = PCRE2_ERROR_MATCHLIMIT;
+  for (size_t i = 0; i < kLimits && status == PCRE2_ERROR_MATCHLIMIT; i++) {
+    error_ = work_.steps(i == 0 ? 1 : kStepLimits[i]);
+    if (error_ != Error::Ok) {
+      break;
+    }
+    status = PCRE2_ERROR_JIT_STACKLIMIT;
+    if (code_.compiled_to_machine_code) {
+      status = pcre2_jit_match(code_.code, subject, text_.size(), at_, 0, data, code_.contexts[i]);
+    }
+    if (status == PCRE2_ERROR_JIT_STACKLIMIT) {
+      status = pcre2_match(code_.code, subject, text_.size(), at_, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data,
+                           code_.contexts[i]);
+    }
+  }
+  return status;
+}
+
 bool Regex::Matches::next(size_t& begin, size_t& end) {
   auto* data = static_cast<pcre2_match_data*>(data_);
   while (error_ == Error::Ok && at_ <= text_.size()) {
-    const auto* subject = reinterpret_cast<PCRE2_SPTR>(text_.data());
-    int status = PCRE2_ERROR_JIT_STACKLIMIT;
-    if (code_.compiled_to_machine_code) {
-      status = pcre2_jit_match(code_.code, subject, text_.size(), at_, 0, data, code_.context);
-    }
-    if (status == PCRE2_ERROR_JIT_STACKLIMIT) {
-      status =
-          pcre2_match(code_.code, subject, text_.size(), at_, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data, code_.context);
-    }
-    if (status == PCRE2_ERROR_NOMATCH) {
+    const int status = match();
+    if (status == PCRE2_ERROR_NOMATCH || error_ != Error::Ok) {
       return false;
     }
     if (status < 0) {

@@ -9,6 +9,8 @@
 
 #include <pytorch/tokenizers/error.h>
 
+#include "work.h"
+
 namespace tokenizers::detail {
 
 /// Whose syntax an expression is in, where they differ: Oniguruma's `^` and `$` are the ends of lines.
@@ -22,17 +24,19 @@ class Regex {
   Regex(Regex&&) noexcept;
   Regex& operator=(Regex&&) noexcept;
 
-  /// Error::RegexFailure names the place in the expression and what is wrong with it.
-  Error compile(std::string_view pattern, RegexSyntax syntax);
+  /// Error::RegexFailure names the place in the expression and what is wrong with it. The memory of the compiled
+  /// expression is charged to `work`.
+  Error compile(std::string_view pattern, RegexSyntax syntax, Work& work);
 
-  /// Calls `found(begin, end)` for every match from left to right in a valid UTF-8 text; an empty match too, but not
-  /// directly behind the last match. Error::RegexFailure if a match takes more steps than the limit.
+  /// Calls `found(begin, end)`, which returns an Error, for every match from left to right in a valid UTF-8 text, until
+  /// one fails; an empty match counts too, but not directly behind the last match. Error::RegexFailure if a match takes
+  /// more steps than the limit.
   template <typename Found>
-  Error for_each(std::string_view text, Found&& found) const {
-    Matches matches(*this, text);
+  Error for_each(std::string_view text, Work& work, const Found& found) const {
+    Matches matches(*this, text, work);
     size_t begin = 0, end = 0;
     while (matches.next(begin, end)) {
-      found(begin, end);
+      TK_CHECK_OK_OR_RETURN_ERROR(found(begin, end));
     }
     return matches.error();
   }
@@ -41,7 +45,7 @@ class Regex {
   struct Code;
   class Matches {
    public:
-    Matches(const Regex& regex, std::string_view text);
+    Matches(const Regex& regex, std::string_view text, Work& work);
     ~Matches();
     Matches(const Matches&) = delete;
     Matches& operator=(const Matches&) = delete;
@@ -49,8 +53,12 @@ class Regex {
     Error error() const { return error_; }
 
    private:
+    /// PCRE2's result of the next match, which is charged.
+    int match();
+
     const Code& code_;
     std::string_view text_;
+    Work& work_;
     void* data_;
     size_t at_ = 0;
     size_t last_end_ = static_cast<size_t>(-1);

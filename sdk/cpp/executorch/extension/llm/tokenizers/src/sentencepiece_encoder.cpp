@@ -57,7 +57,6 @@ Error SentencePieceEncoder::load(const SentencePieceModel& model) {
     switch (piece.kind) {
       case SentencePieceModel::kNormal:
         smallest_ = has_normal ? std::min(smallest_, piece.score) : piece.score;
-        largest_ = has_normal ? std::max(largest_, piece.score) : piece.score;
         has_normal = true;
         trie_.set(piece.text, static_cast<uint32_t>(id));
         break;
@@ -98,19 +97,19 @@ unsigned char SentencePieceEncoder::byte(uint64_t id) const {
   return static_cast<unsigned char>(found - bytes_.begin());
 }
 
-size_t SentencePieceEncoder::symbol_length(std::string_view text, bool& user_defined) const {
+size_t SentencePieceEncoder::symbol_length(std::string_view text, bool& user_defined, size_t& steps) const {
   size_t length = 0;
-  user_defined_.prefixes(text, [&](size_t size, uint32_t) { length = size; });
+  steps += user_defined_.prefixes(text, [&](size_t size, uint32_t) { length = size; });
   user_defined = length > 0;
   return user_defined ? length : utf8_length(static_cast<unsigned char>(text[0]));
 }
 
-std::string_view SentencePieceEncoder::normal_prefix(std::string_view text, size_t& length) const {
+std::string_view SentencePieceEncoder::normal_prefix(std::string_view text, size_t& length, size_t& steps) const {
   bool user_defined = false;
-  length = symbol_length(text, user_defined);
+  length = symbol_length(text, user_defined, steps);
   if (!user_defined && !map_.empty()) {
     size_t mapped = 0;
-    const std::string_view replacement = map_.longest(text, mapped);
+    const std::string_view replacement = map_.longest(text, mapped, steps);
     if (mapped > 0) {
       length = mapped;
       return replacement;
@@ -119,26 +118,29 @@ std::string_view SentencePieceEncoder::normal_prefix(std::string_view text, size
   return text.substr(0, length);
 }
 
-std::string SentencePieceEncoder::normalize(std::string_view text) const {
+Error SentencePieceEncoder::normalize(std::string_view text, NewText& made, Work& work) const {
   const std::string_view mark = escape_ ? kSpaceMark : std::string_view(" ");
-  std::string out;
-  out.reserve(text.size() + text.size() / 2);
-  size_t length = 0;
-  while (remove_spaces_ && !text.empty() && normal_prefix(text, length) == " ") {
+  TK_CHECK_OK_OR_RETURN_ERROR(made.make_room(text.size() + text.size() / 2));
+  std::string& out = made.text();
+  size_t length = 0, steps = text.size();
+  while (remove_spaces_ && !text.empty() && normal_prefix(text, length, steps) == " ") {
     text.remove_prefix(length);
+    TK_CHECK_OK_OR_RETURN_ERROR(work.steps(std::exchange(steps, 0)));
   }
   if (text.empty()) {
-    return out;
+    return Error::Ok;
   }
   if (dummy_prefix_ && !space_is_suffix_) {
-    out += mark;
+    TK_CHECK_OK_OR_RETURN_ERROR(made.append(mark));
   }
   bool after_space = remove_spaces_;
   while (!text.empty()) {
-    std::string_view part = normal_prefix(text, length);
+    std::string_view part = normal_prefix(text, length, steps);
+    TK_CHECK_OK_OR_RETURN_ERROR(work.steps(std::exchange(steps, 0) + part.size()));
     while (after_space && !part.empty() && part[0] == ' ') {
       part.remove_prefix(1);
     }
+    TK_CHECK_OK_OR_RETURN_ERROR(made.make_room(part.size() * mark.size()));
     for (const char c : part) {
       if (c == ' ') {
         out += mark;
@@ -154,10 +156,7 @@ std::string SentencePieceEncoder::normalize(std::string_view text) const {
   while (remove_spaces_ && out.size() >= mark.size() && out.compare(out.size() - mark.size(), mark.size(), mark) == 0) {
     out.resize(out.size() - mark.size());
   }
-  if (dummy_prefix_ && space_is_suffix_) {
-    out += mark;
-  }
-  return out;
+  return dummy_prefix_ && space_is_suffix_ ? made.append(mark) : Error::Ok;
 }
 
 uint32_t SentencePieceEncoder::id_of(std::string_view piece) const {
@@ -166,13 +165,17 @@ uint32_t SentencePieceEncoder::id_of(std::string_view piece) const {
 }
 
 /// Byte-pair encoding of one part, which begins at `offset` of the text.
-void SentencePieceEncoder::encode_pairs(std::string_view text, Workspace& workspace, std::vector<Segment>& segments,
-                                        size_t offset) const {
+Error SentencePieceEncoder::encode_pairs(std::string_view text, Workspace& workspace, std::vector<Segment>& segments,
+                                         size_t offset) const {
+  const uint64_t bytes = (kBytesPerSymbol + 3 * sizeof(Segment)) * text.size();
+  TK_CHECK_OK_OR_RETURN_ERROR(workspace.work.take(bytes));
   std::vector<Symbol>& symbols = workspace.symbols;
   symbols.clear();
   for (size_t at = 0; at < text.size();) {
     bool user_defined = false;
-    const size_t length = symbol_length(text.substr(at), user_defined);
+    size_t steps = 1;
+    const size_t length = symbol_length(text.substr(at), user_defined, steps);
+    TK_CHECK_OK_OR_RETURN_ERROR(workspace.work.steps(steps));
     symbols.push_back({user_defined ? kFrozen : kNoToken, static_cast<uint32_t>(at), static_cast<uint32_t>(length)});
     at += length;
   }
@@ -212,31 +215,34 @@ void SentencePieceEncoder::encode_pairs(std::string_view text, Workspace& worksp
       }
     }
   }
+  workspace.work.give_back(bytes);
+  return workspace.work.take(sizeof(Segment) * symbols.size());
 }
 
-void SentencePieceEncoder::encode_normalized(std::string_view text, std::vector<Segment>& segments) const {
-  Workspace workspace;
+Error SentencePieceEncoder::encode_normalized(std::string_view text, Work& work, std::vector<Segment>& segments) const {
+  Workspace workspace(work);
   if (algorithm_ == SentencePieceModel::kUnigram) {
-    best_segments<float>(
+    TK_CHECK_OK_OR_RETURN_ERROR(best_segments<float>(
         trie_, text, smallest_ - kUnknownPenalty,
-        [this](uint32_t id, size_t length, double& score) {
-          // A user-defined symbol is taken always.
+        [this](uint32_t id, size_t length, float& score) {
+          // A user-defined symbol is better than any piece, the longer the better.
           score = kinds_[id] == SentencePieceModel::kUserDefined
-                      ? static_cast<double>(static_cast<float>(length) * largest_) - 0.1
-                      : static_cast<double>(scores_[id]);
+                      ? static_cast<float>(0.1 * static_cast<double>(length - 1))
+                      : scores_[id];
           return kinds_[id] != SentencePieceModel::kUnused;
         },
-        segments);
+        work, segments));
     for (Segment& segment : segments) {
       segment.token = segment.token == Trie::kNothing ? unknown_ : segment.token;
     }
-    return;
+    return work.take(sizeof(Segment) * segments.size());
   }
   for (size_t begin = 0; begin < text.size();) {
     size_t end = text.size();
     bool user_defined = false;
+    size_t steps = 1;
     if (algorithm_ == SentencePieceModel::kChar) {
-      end = begin + symbol_length(text.substr(begin), user_defined);
+      end = begin + symbol_length(text.substr(begin), user_defined, steps);
     } else if (algorithm_ == SentencePieceModel::kWord && space_is_suffix_) {
       const size_t mark = text.find(kSpaceMark, begin);
       end = mark == std::string_view::npos ? text.size() : mark + kSpaceMark.size();
@@ -250,19 +256,26 @@ void SentencePieceEncoder::encode_normalized(std::string_view text, std::vector<
       end = std::min(text.find(kSpaceMark, at), text.size());
     }
     const std::string_view part = text.substr(begin, end - begin);
+    TK_CHECK_OK_OR_RETURN_ERROR(work.steps(steps + part.size()));
     if (algorithm_ == SentencePieceModel::kBpe) {
-      encode_pairs(part, workspace, segments, begin);
+      TK_CHECK_OK_OR_RETURN_ERROR(encode_pairs(part, workspace, segments, begin));
     } else {
+      TK_CHECK_OK_OR_RETURN_ERROR(work.take(3 * sizeof(Segment)));
       segments.push_back({begin, end, id_of(part)});
     }
     begin = end;
   }
+  return Error::Ok;
 }
 
-void SentencePieceEncoder::encode(std::string_view text, std::vector<uint64_t>& ids) const {
-  const std::string normalized = normalize(text);
+Error SentencePieceEncoder::encode(std::string_view text, std::vector<uint64_t>& ids) const {
+  Work work(Work::Kind::kEncode, text.size());
+  NewText made(work);
+  TK_CHECK_OK_OR_RETURN_ERROR(normalize(text, made, work));
+  const std::string& normalized = made.text();
   std::vector<Segment> segments;
-  encode_normalized(normalized, segments);
+  TK_CHECK_OK_OR_RETURN_ERROR(encode_normalized(normalized, work, segments));
+  TK_CHECK_OK_OR_RETURN_ERROR(work.take(kBytesPerId * normalized.size()));
   ids.reserve(ids.size() + segments.size());
   bool after_unknown = false;
   for (const Segment& segment : segments) {
@@ -276,6 +289,7 @@ void SentencePieceEncoder::encode(std::string_view text, std::vector<uint64_t>& 
     }
     after_unknown = is_unknown;
   }
+  return Error::Ok;
 }
 
 }  // namespace tokenizers::detail

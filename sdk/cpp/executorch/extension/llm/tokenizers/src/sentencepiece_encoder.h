@@ -11,6 +11,7 @@
 #include "sentencepiece_model.h"
 #include "trie.h"
 #include "vocabulary.h"
+#include "work.h"
 
 namespace tokenizers::detail {
 
@@ -22,7 +23,7 @@ class SentencePieceEncoder {
  public:
   Error load(const SentencePieceModel& model);
   /// Appends the ids of a valid UTF-8 text.
-  void encode(std::string_view text, std::vector<uint64_t>& ids) const;
+  Error encode(std::string_view text, std::vector<uint64_t>& ids) const;
 
   size_t size() const { return kinds_.size(); }
   std::string_view piece(uint64_t id) const { return all_.text(id); }
@@ -34,13 +35,13 @@ class SentencePieceEncoder {
   uint32_t unknown() const { return unknown_; }
 
  private:
-  std::string normalize(std::string_view text) const;
-  /// What the beginning of `text` becomes; `length` is what it takes of it.
-  std::string_view normal_prefix(std::string_view text, size_t& length) const;
+  Error normalize(std::string_view text, NewText& out, Work& work) const;
+  /// What the beginning of `text` becomes; `length` is what it takes of it. `steps` grows by the bytes that were read.
+  std::string_view normal_prefix(std::string_view text, size_t& length, size_t& steps) const;
   /// The length of a user-defined symbol or, without one, of a character.
-  size_t symbol_length(std::string_view text, bool& user_defined) const;
-  void encode_pairs(std::string_view text, Workspace& workspace, std::vector<Segment>& segments, size_t offset) const;
-  void encode_normalized(std::string_view text, std::vector<Segment>& segments) const;
+  size_t symbol_length(std::string_view text, bool& user_defined, size_t& steps) const;
+  Error encode_pairs(std::string_view text, Workspace& workspace, std::vector<Segment>& segments, size_t offset) const;
+  Error encode_normalized(std::string_view text, Work& work, std::vector<Segment>& segments) const;
   uint32_t id_of(std::string_view piece) const;
 
   uint32_t algorithm_ = SentencePieceModel::kUnigram;
@@ -55,7 +56,7 @@ class SentencePieceEncoder {
   Trie user_defined_;
   std::vector<uint32_t> bytes_;
   uint32_t unknown_ = 0;
-  float smallest_ = 0, largest_ = 0;  // scores of normal pieces
+  float smallest_ = 0;  // score of a normal piece
 };
 
 }  // namespace tokenizers::detail

@@ -6,10 +6,10 @@
 
 namespace tokenizers::detail {
 
-Error Pattern::load(const JsonValue& json) {
+Error Pattern::load(const JsonValue& json, Work& work) {
   const JsonValue text = json["String"], regex = json["Regex"];
   if (regex.is_string()) {
-    return load_regex(json_text(regex.get()));
+    return load_regex(json_text(regex.get()), work);
   }
   if (!text.is_string() && !json.is_string()) {
     return json.expected("{\"String\": text} or {\"Regex\": expression}");
@@ -18,20 +18,29 @@ Error Pattern::load(const JsonValue& json) {
   return Error::Ok;
 }
 
-Error Pattern::replace(std::string& text, std::string_view content) const {
+Error Pattern::replace(std::string& text, std::string_view content, Work& work) const {
   if (is_regex_ && find_invalid_utf8(text) != std::string_view::npos) {
     return Error::Ok;  // part of a character, in which no expression finds anything
   }
-  std::string out;
+  NewText out(work);
+  const std::string_view old = text;
   size_t kept = 0;
-  TK_CHECK_OK_OR_RETURN_ERROR(for_each(text, [&](size_t begin, size_t end) {
-    out.append(text, kept, begin - kept);
-    out += content;
+  TK_CHECK_OK_OR_RETURN_ERROR(for_each(old, work, [&](size_t begin, size_t end) {
+    TK_CHECK_OK_OR_RETURN_ERROR(out.append(old.substr(kept, begin - kept)));
     kept = end;
+    return out.append(content);
   }));
-  out.append(text, kept);
-  text = std::move(out);
+  TK_CHECK_OK_OR_RETURN_ERROR(out.append(old.substr(kept)));
+  out.replace(text);
   return Error::Ok;
+}
+
+Error read_space_mark(const JsonValue& json, std::string& mark) {
+  TK_CHECK_OK_OR_RETURN_ERROR(json.read("replacement", mark, "\xE2\x96\x81"));
+  const bool one = !mark.empty() && utf8_length(static_cast<unsigned char>(mark[0])) == mark.size();
+  return one ? Error::Ok
+             : fail(Error::ParseFailure, "%.100s.replacement has %zu bytes, expected one character",
+                    json.path().c_str(), mark.size());
 }
 
 Error read_behavior(const JsonValue& json, SplitBehavior& behavior) {

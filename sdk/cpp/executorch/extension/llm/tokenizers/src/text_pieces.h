@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -21,30 +22,32 @@ struct Range {
 class Pattern {
  public:
   /// {"String": "..."}, {"Regex": "..."}, or a string.
-  Error load(const JsonValue& json);
-  Error load_regex(std::string_view pattern) {
+  Error load(const JsonValue& json, Work& work);
+  Error load_regex(std::string_view pattern, Work& work) {
     is_regex_ = true;
-    return regex_.compile(pattern, RegexSyntax::kOniguruma);
+    return regex_.compile(pattern, RegexSyntax::kOniguruma, work);
   }
 
-  /// Calls `found(begin, end)` for the matches from left to right.
+  /// Calls `found(begin, end)`, which returns an Error, for the matches from left to right, until one is none.
   template <typename Found>
-  Error for_each(std::string_view text, Found&& found) const {
+  Error for_each(std::string_view text, Work& work, const Found& found) const {
     if (is_regex_) {
-      return regex_.for_each(text, found);
+      return regex_.for_each(text, work, found);
     }
     if (literal_.empty()) {
       return Error::Ok;
     }
+    // A search reads a byte of the text, and what a literal has in common with it, again and again.
+    TK_CHECK_OK_OR_RETURN_ERROR(work.steps(text.size() + text.size() / 8 * std::min(literal_.size(), text.size())));
     for (size_t at = text.find(literal_); at != std::string_view::npos;
          at = text.find(literal_, at + literal_.size())) {
-      found(at, at + literal_.size());
+      TK_CHECK_OK_OR_RETURN_ERROR(found(at, at + literal_.size()));
     }
     return Error::Ok;
   }
 
-  /// Replaces every match by `content`.
-  Error replace(std::string& text, std::string_view content) const;
+  /// Replaces every match by `content` in a text whose heap_bytes() are charged to `work`.
+  Error replace(std::string& text, std::string_view content, Work& work) const;
 
  private:
   bool is_regex_ = false;
@@ -54,6 +57,9 @@ class Pattern {
 
 /// What becomes of the matches that split a text.
 enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
+
+/// The mark of a space, U+2581 unless the file names another one: Error::ParseFailure if that is not one character.
+Error read_space_mark(const JsonValue& json, std::string& mark);
 
 /// "behavior" in a tokenizer.json.
 Error read_behavior(const JsonValue& json, SplitBehavior& behavior);

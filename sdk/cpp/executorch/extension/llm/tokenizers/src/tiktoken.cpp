@@ -8,6 +8,7 @@
 #include "base64.h"
 #include "byte_pairs.h"
 #include "failure.h"
+#include "guarded.h"
 #include "model.h"
 #include "regex.h"
 #include "text_pieces.h"
@@ -73,6 +74,7 @@ struct Tiktoken::State {
 };
 
 Error Tiktoken::State::load(std::string_view bytes) {
+  const uint64_t largest = detail::largest_id(static_cast<uint64_t>(std::count(bytes.begin(), bytes.end(), '\n')));
   std::string token;
   size_t line = 0;
   for (size_t begin = 0; begin < bytes.size();) {
@@ -96,9 +98,9 @@ Error Tiktoken::State::load(std::string_view bytes) {
     if (error != Error::Ok) {
       return fail(error, "line %zu: %s", line, std::string(last_error_message()).c_str());
     }
-    if (!ranks.add(token, rank)) {
+    if (rank > largest || !ranks.add(token, rank)) {
       return fail(Error::ParseFailure, "line %zu: the rank %llu is another token's, or larger than %llu", line,
-                  static_cast<unsigned long long>(rank), static_cast<unsigned long long>(detail::kLargestToken));
+                  static_cast<unsigned long long>(rank), static_cast<unsigned long long>(largest));
     }
   }
   return ranks.count() > 0 ? Error::Ok
@@ -106,16 +108,13 @@ Error Tiktoken::State::load(std::string_view bytes) {
 }
 
 Error Tiktoken::State::tokenize(std::string_view text, detail::Workspace& workspace, std::vector<uint64_t>& ids) const {
-  Error error = Error::Ok;
-  const Error matched = regex.for_each(text, [&](size_t begin, size_t end) {
-    if (begin < end && error == Error::Ok) {
-      error = add_word(text.substr(begin, end - begin), workspace, ids);
-    }
+  return regex.for_each(text, workspace.work, [&](size_t begin, size_t end) {
+    return begin < end ? add_word(text.substr(begin, end - begin), workspace, ids) : Error::Ok;
   });
-  return matched != Error::Ok ? matched : error;
 }
 
 Error Tiktoken::State::add_word(std::string_view word, detail::Workspace& workspace, std::vector<uint64_t>& ids) const {
+  TK_CHECK_OK_OR_RETURN_ERROR(workspace.work.steps(1 + word.size()));
   const uint32_t whole = ranks.find(word);
   if (whole != detail::kNoToken) {
     ids.push_back(whole);
@@ -174,91 +173,108 @@ std::unique_ptr<Tiktoken> Tiktoken::with_default_special_tokens(std::optional<st
 }
 
 Error Tiktoken::load(const std::string& tokenizer_path) {
-  std::string bytes;
-  TK_CHECK_OK_OR_RETURN_ERROR(detail::read_file(tokenizer_path, bytes));
-  return load_from_buffer(bytes);
+  return detail::guarded([&]() -> Error {
+    std::string bytes;
+    TK_CHECK_OK_OR_RETURN_ERROR(detail::read_file(tokenizer_path, bytes));
+    return load_from_buffer(bytes);
+  });
 }
 
 Error Tiktoken::load_from_buffer(std::string_view bytes) {
-  auto made = std::make_unique<State>();
-  TK_CHECK_OK_OR_RETURN_ERROR(made->regex.compile(pattern_, detail::RegexSyntax::kRust));
-  TK_CHECK_OK_OR_RETURN_ERROR(made->load(bytes));
-  for (const size_t index : {bos_token_index_, eos_token_index_}) {
-    if (index >= special_tokens_.size()) {
-      return fail(Error::OutOfRange, "the special token with index %zu begins or ends a sequence, but there are %zu",
-                  index, special_tokens_.size());
+  return detail::guarded([&]() -> Error {
+    auto made = std::make_unique<State>();
+    detail::Work work(detail::Work::Kind::kLoad, bytes.size());
+    TK_CHECK_OK_OR_RETURN_ERROR(made->regex.compile(pattern_, detail::RegexSyntax::kRust, work));
+    TK_CHECK_OK_OR_RETURN_ERROR(made->load(bytes));
+    for (const size_t index : {bos_token_index_, eos_token_index_}) {
+      if (index >= special_tokens_.size()) {
+        return fail(Error::OutOfRange, "the special token with index %zu begins or ends a sequence, but there are %zu",
+                    index, special_tokens_.size());
+      }
     }
-  }
-  const size_t first = made->ranks.size();
-  for (size_t i = 0; i < special_tokens_.size(); i++) {
-    if (made->special.find(special_tokens_[i]) != nullptr || special_tokens_[i].empty()) {
-      return fail(Error::LoadFailure, "special token %zu, \"%.100s\", is empty or there twice", i,
-                  special_tokens_[i].c_str());
+    const size_t first = made->ranks.size();
+    for (size_t i = 0; i < special_tokens_.size(); i++) {
+      if (made->special.find(special_tokens_[i]) != nullptr || special_tokens_[i].empty()) {
+        return fail(Error::LoadFailure, "special token %zu, \"%.100s\", is empty or there twice", i,
+                    special_tokens_[i].c_str());
+      }
+      AddedTokens::Token token;
+      token.content = token.text = special_tokens_[i];
+      token.id = first + i;
+      token.normalized = false;
+      token.special = true;
+      made->special.add(std::move(token));
     }
-    AddedTokens::Token token;
-    token.content = token.text = special_tokens_[i];
-    token.id = first + i;
-    token.normalized = false;
-    token.special = true;
-    made->special.add(std::move(token));
-  }
-  state_ = std::move(made);
-  vocab_size_ = static_cast<int32_t>(first + special_tokens_.size());
-  bos_tok_ = first + bos_token_index_;
-  eos_tok_ = first + eos_token_index_;
-  initialized_ = true;
-  return Error::Ok;
+    state_ = std::move(made);
+    vocab_size_ = static_cast<int32_t>(first + special_tokens_.size());
+    bos_tok_ = first + bos_token_index_;
+    eos_tok_ = first + eos_token_index_;
+    initialized_ = true;
+    return Error::Ok;
+  });
 }
 
 Result<std::string> Tiktoken::id_to_piece(uint64_t token) const {
-  TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
-  if (const AddedTokens::Token* special = state_->special.find(token)) {
-    return special->content;
-  }
-  return state_->ranks.contains(token) ? Result<std::string>(std::string(state_->ranks.text(token)))
-                                       : no_such_token(token);
+  return detail::guarded([&]() -> Result<std::string> {
+    TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
+    if (const AddedTokens::Token* special = state_->special.find(token)) {
+      return special->content;
+    }
+    return state_->ranks.contains(token) ? Result<std::string>(std::string(state_->ranks.text(token)))
+                                         : no_such_token(token);
+  });
 }
 
 Result<uint64_t> Tiktoken::piece_to_id(const std::string& text) const {
-  TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
-  if (const AddedTokens::Token* special = state_->special.find(text)) {
-    return special->id;
-  }
-  const uint32_t id = state_->ranks.find(text);
-  return id != detail::kNoToken ? Result<uint64_t>(id)
-                                : fail(Error::OutOfRange, "there is no token \"%.100s\"", text.c_str());
+  return detail::guarded([&]() -> Result<uint64_t> {
+    TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
+    if (const AddedTokens::Token* special = state_->special.find(text)) {
+      return special->id;
+    }
+    const uint32_t id = state_->ranks.find(text);
+    return id != detail::kNoToken ? Result<uint64_t>(id)
+                                  : fail(Error::OutOfRange, "there is no token \"%.100s\"", text.c_str());
+  });
 }
 
 Result<std::vector<uint64_t>> Tiktoken::encode(const std::string& input, int8_t bos, int8_t eos) const {
-  TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
-  TK_CHECK_OK_OR_RETURN_ERROR(detail::check_text(input));
-  std::vector<uint64_t> ids(static_cast<size_t>(std::max<int8_t>(bos, 0)), bos_tok_);
-  detail::Workspace workspace;
-  TK_CHECK_OK_OR_RETURN_ERROR(state_->special.split(
-      input, false,
-      [&](size_t begin, size_t end) {
-        return state_->tokenize(std::string_view(input).substr(begin, end - begin), workspace, ids);
-      },
-      [&](uint64_t id) { ids.push_back(id); }));
-  ids.insert(ids.end(), static_cast<size_t>(std::max<int8_t>(eos, 0)), eos_tok_);
-  return ids;
+  return detail::guarded([&]() -> Result<std::vector<uint64_t>> {
+    TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
+    TK_CHECK_OK_OR_RETURN_ERROR(detail::check_text(input));
+    std::vector<uint64_t> ids(static_cast<size_t>(std::max<int8_t>(bos, 0)), bos_tok_);
+    detail::Work work(detail::Work::Kind::kEncode, input.size());
+    detail::Workspace workspace(work);
+    TK_CHECK_OK_OR_RETURN_ERROR(state_->special.split(
+        input, false, work,
+        [&](size_t begin, size_t end) {
+          return state_->tokenize(std::string_view(input).substr(begin, end - begin), workspace, ids);
+        },
+        [&](uint64_t id) { ids.push_back(id); }));
+    ids.insert(ids.end(), static_cast<size_t>(std::max<int8_t>(eos, 0)), eos_tok_);
+    return ids;
+  });
 }
 
 Result<std::vector<uint64_t>> Tiktoken::encode_ordinary(const std::string& input) const {
-  TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
-  TK_CHECK_OK_OR_RETURN_ERROR(detail::check_text(input));
-  std::vector<uint64_t> ids;
-  detail::Workspace workspace;
-  TK_CHECK_OK_OR_RETURN_ERROR(state_->tokenize(input, workspace, ids));
-  return ids;
+  return detail::guarded([&]() -> Result<std::vector<uint64_t>> {
+    TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
+    TK_CHECK_OK_OR_RETURN_ERROR(detail::check_text(input));
+    std::vector<uint64_t> ids;
+    detail::Work work(detail::Work::Kind::kEncode, input.size());
+    detail::Workspace workspace(work);
+    TK_CHECK_OK_OR_RETURN_ERROR(state_->tokenize(input, workspace, ids));
+    return ids;
+  });
 }
 
 Result<std::string> Tiktoken::decode(uint64_t, uint64_t token, bool skip_special_tokens) const {
-  TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
-  if (skip_special_tokens && state_->special.find(token) != nullptr) {
-    return std::string();
-  }
-  return id_to_piece(token);
+  return detail::guarded([&]() -> Result<std::string> {
+    TK_CHECK_OK_OR_RETURN_ERROR(check_loaded());
+    if (skip_special_tokens && state_->special.find(token) != nullptr) {
+      return std::string();
+    }
+    return id_to_piece(token);
+  });
 }
 
 }  // namespace tokenizers

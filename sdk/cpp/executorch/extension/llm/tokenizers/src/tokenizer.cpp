@@ -2,6 +2,7 @@
 #include <pytorch/tokenizers/tokenizer.h>
 
 #include "failure.h"
+#include "guarded.h"
 #include "utf8.h"
 
 namespace tokenizers {
@@ -21,27 +22,29 @@ Error Tokenizer::no_such_token(uint64_t token) const {
 }
 
 Result<std::string> StreamDecoder::push(uint64_t token) {
-  Result<std::string> bytes = tokenizer_.decode(previous_, token, skip_special_tokens_);
-  if (!bytes.ok()) {
-    return bytes.error();
-  }
-  previous_ = token;
-  pending_ += *bytes;
-  // What could become a character with more bytes waits: at most three bytes at the end.
-  size_t complete = pending_.size();
-  for (size_t back = 1; back <= 3 && back <= pending_.size(); back++) {
-    const size_t at = pending_.size() - back;
-    if (!detail::is_continuation(pending_[at])) {
-      bool whole = false;
-      if (detail::utf8_prefix(pending_, at, whole) == back && !whole) {
-        complete = at;
-      }
-      break;
+  return detail::guarded([&]() -> Result<std::string> {
+    Result<std::string> bytes = tokenizer_.decode(previous_, token, skip_special_tokens_);
+    if (!bytes.ok()) {
+      return bytes.error();
     }
-  }
-  std::string text = detail::replace_invalid_utf8(std::string_view(pending_).substr(0, complete));
-  pending_.erase(0, complete);
-  return text;
+    previous_ = token;
+    pending_ += *bytes;
+    // What could become a character with more bytes waits: at most three bytes at the end.
+    size_t complete = pending_.size();
+    for (size_t back = 1; back <= 3 && back <= pending_.size(); back++) {
+      const size_t at = pending_.size() - back;
+      if (!detail::is_continuation(pending_[at])) {
+        bool whole = false;
+        if (detail::utf8_prefix(pending_, at, whole) == back && !whole) {
+          complete = at;
+        }
+        break;
+      }
+    }
+    std::string text = detail::replace_invalid_utf8(std::string_view(pending_).substr(0, complete));
+    pending_.erase(0, complete);
+    return text;
+  });
 }
 
 std::string StreamDecoder::finish() {

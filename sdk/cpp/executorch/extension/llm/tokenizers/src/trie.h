@@ -27,19 +27,21 @@ class Trie {
   /// kNothing if no key ends here.
   uint32_t value(uint32_t node) const { return values_[node]; }
 
-  /// Calls `found(length, value)` for every key that `text` begins with, the shortest first.
+  /// Calls `found(length, value)` for every key that `text` begins with, the shortest first. Returns how many bytes it
+  /// has read.
   template <typename Found>
-  void prefixes(std::string_view text, Found&& found) const {
+  size_t prefixes(std::string_view text, Found&& found) const {
     uint32_t node = root();
     for (size_t i = 0; i < text.size(); i++) {
       node = step(node, text[i]);
       if (node == kNothing) {
-        return;
+        return i + 1;
       }
       if (values_[node] != kNothing) {
         found(i + 1, values_[node]);
       }
     }
+    return text.size();
   }
 
  private:

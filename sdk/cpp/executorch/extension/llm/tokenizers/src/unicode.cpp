@@ -21,27 +21,49 @@ bool between(uint32_t character, utf8proc_category_t first, utf8proc_category_t 
 }
 
 /// No character below it changes in the form, or combines with the one before.
-bool is_unchanged_below(std::string_view text, NormalForm form) {
+bool is_unchanged_below(const std::string& text, NormalForm form) {
   // The first that the forms change: U+0300 for NFC, U+00C0 for NFD, U+00A0 for the compatibility forms.
   const unsigned char limit = form == NormalForm::kC ? 0xCC : form == NormalForm::kD ? 0xC3 : 0xC2;
   return std::all_of(text.begin(), text.end(), [&](char c) { return static_cast<unsigned char>(c) < limit; });
 }
 
-}  // namespace
+/// The decomposed characters of a text, charged as they become more.
+class Decomposed final {
+ public:
+  explicit Decomposed(Work& work) : work_(work) {}
+  ~Decomposed() { work_.give_back(bytes(characters.capacity())); }
+  Decomposed(const Decomposed&) = delete;
+  Decomposed& operator=(const Decomposed&) = delete;
 
-std::string normal_form(std::string_view text, NormalForm form) {
-  if (is_unchanged_below(text, form)) {
-    return std::string(text);
+  Error make_room(size_t count) {
+    const size_t size = characters.size() + count, before = characters.capacity();
+    if (size > before) {
+      const size_t after = std::max(size, 2 * before);
+      TK_CHECK_OK_OR_RETURN_ERROR(work_.take(bytes(after)));
+      characters.reserve(after);
+      work_.give_back(bytes(before));
+    }
+    return Error::Ok;
   }
-  const bool compatible = form == NormalForm::kKC || form == NormalForm::kKD;
-  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | (compatible ? UTF8PROC_COMPAT : 0));
+
   std::vector<utf8proc_int32_t> characters;
-  characters.reserve(text.size());
-  size_t at = 0;
-  while (at < text.size()) {
+
+ private:
+  /// Sorting takes as much again.
+  static size_t bytes(size_t count) { return 2 * sizeof(utf8proc_int32_t) * count; }
+
+  Work& work_;
+};
+
+Error decompose(const std::string& text, bool compatible, Decomposed& into) {
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | (compatible ? UTF8PROC_COMPAT : 0));
+  std::vector<utf8proc_int32_t>& characters = into.characters;
+  TK_CHECK_OK_OR_RETURN_ERROR(into.make_room(text.size()));
+  for (size_t at = 0; at < text.size();) {
     utf8proc_int32_t parts[32];  // the longest decomposition has 18
     const auto character = static_cast<utf8proc_int32_t>(next_character(text, at));
     const utf8proc_ssize_t count = utf8proc_decompose_char(character, parts, 32, options, nullptr);
+    TK_CHECK_OK_OR_RETURN_ERROR(into.make_room(32));
     if (count < 0 || count > 32) {
       characters.push_back(character);
     } else {
@@ -64,17 +86,32 @@ std::string normal_form(std::string_view text, NormalForm form) {
                      [&](utf8proc_int32_t a, utf8proc_int32_t b) { return order(a) < order(b); });
     begin = end;
   }
+  return Error::Ok;
+}
+
+}  // namespace
+
+Error to_normal_form(std::string& text, NormalForm form, Work& work) {
+  TK_CHECK_OK_OR_RETURN_ERROR(work.steps(text.size()));
+  if (is_unchanged_below(text, form)) {
+    return Error::Ok;
+  }
+  Decomposed decomposed(work);
+  TK_CHECK_OK_OR_RETURN_ERROR(decompose(text, form == NormalForm::kKC || form == NormalForm::kKD, decomposed));
+  std::vector<utf8proc_int32_t>& characters = decomposed.characters;
   auto length = static_cast<utf8proc_ssize_t>(characters.size());
   if (form == NormalForm::kC || form == NormalForm::kKC) {
     length = utf8proc_normalize_utf32(characters.data(), length,
                                       static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
   }
-  std::string out;
-  out.reserve(text.size());
+  NewText out(work);
+  TK_CHECK_OK_OR_RETURN_ERROR(out.make_room(text.size()));
   for (utf8proc_ssize_t i = 0; i < length; i++) {
-    append_character(out, static_cast<uint32_t>(characters[static_cast<size_t>(i)]));
+    TK_CHECK_OK_OR_RETURN_ERROR(out.make_room(4));
+    append_character(out.text(), static_cast<uint32_t>(characters[static_cast<size_t>(i)]));
   }
-  return out;
+  out.replace(text);
+  return Error::Ok;
 }
 
 bool is_space(uint32_t c) {

@@ -4,14 +4,16 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
+
+#include "work.h"
 
 namespace tokenizers::detail {
 
 enum class NormalForm { kC, kD, kKC, kKD };
 
-/// `text`, which is valid UTF-8, in a normal form. Time grows as n log n at worst, for a run of combining marks.
-std::string normal_form(std::string_view text, NormalForm form);
+/// Puts `text`, which is valid UTF-8, and whose heap_bytes() are charged to `work`, into a normal form. Time grows as
+/// n log n at worst, for a run of combining marks.
+Error to_normal_form(std::string& text, NormalForm form, Work& work);
 
 /// White_Space.
 bool is_space(uint32_t character);

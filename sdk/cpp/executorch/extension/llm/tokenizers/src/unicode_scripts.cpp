@@ -36,7 +36,7 @@ class UnicodeScripts final : public PreTokenizer {
  public:
   /// One alternative for each script: a match is a run of it. sc is the script of a character; without it, a property
   /// is true of every script in which the character is used.
-  Error load() {
+  Error load(Work& work) {
     // A space, and a character of no script, belongs to the run before it.
     const auto run = [](const std::string& characters) { return "(?:" + characters + "++[ \\p{sc:Unknown}]*+)++"; };
     std::string expression = run("[\\p{sc:Hiragana}\\p{sc:Katakana}\\p{sc:Han}\\x{30fc}]");
@@ -47,29 +47,27 @@ class UnicodeScripts final : public PreTokenizer {
       expression += "|" + run("\\p{sc:" + std::string(names.substr(begin, end - begin)) + "}");
       begin = end + 1;
     }
-    return runs_.compile(expression, RegexSyntax::kOniguruma);
+    return runs_.compile(expression, RegexSyntax::kOniguruma, work);
   }
 
   Error apply(PieceList& list) const override {
-    std::vector<Range> pieces;
-    for (const Range& range : list.pieces) {
-      const std::string_view piece = list.piece(range);
+    return list.split_each([&](std::string_view piece, size_t offset, std::vector<Range>& pieces) {
       size_t begin = 0;
       bool any = false;
       // What is before the first run is left out, as Hugging Face's `tokenizers` does it.
-      TK_CHECK_OK_OR_RETURN_ERROR(runs_.for_each(piece, [&](size_t start, size_t) {
+      TK_CHECK_OK_OR_RETURN_ERROR(runs_.for_each(piece, list.work, [&](size_t start, size_t) {
         if (any) {
-          pieces.push_back({range.begin + begin, range.begin + start});
+          pieces.push_back({offset + begin, offset + start});
         }
         begin = start;
         any = true;
+        return Error::Ok;
       }));
       if (any) {
-        pieces.push_back({range.begin + begin, range.end});
+        pieces.push_back({offset + begin, offset + piece.size()});
       }
-    }
-    list.pieces = std::move(pieces);
-    return Error::Ok;
+      return Error::Ok;
+    });
   }
 
  private:
@@ -78,9 +76,9 @@ class UnicodeScripts final : public PreTokenizer {
 
 }  // namespace
 
-Error make_unicode_scripts(const JsonValue&, std::unique_ptr<PreTokenizer>& pre_tokenizer) {
+Error make_unicode_scripts(const JsonValue&, Work& work, std::unique_ptr<PreTokenizer>& pre_tokenizer) {
   auto made = std::make_unique<UnicodeScripts>();
-  TK_CHECK_OK_OR_RETURN_ERROR(made->load());
+  TK_CHECK_OK_OR_RETURN_ERROR(made->load(work));
   pre_tokenizer = std::move(made);
   return Error::Ok;
 }

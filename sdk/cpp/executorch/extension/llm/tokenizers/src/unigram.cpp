@@ -67,13 +67,14 @@ Error Unigram::load(const JsonValue& json) {
 
 Error Unigram::tokenize(std::string_view word, Workspace& workspace, std::vector<uint64_t>& ids) const {
   std::vector<Segment>& segments = workspace.segments;
-  best_segments<double>(
+  TK_CHECK_OK_OR_RETURN_ERROR(best_segments<double>(
       trie_, word, unknown_score_,
       [this](uint32_t token, size_t, double& score) {
         score = scores_[token];
         return true;
       },
-      segments);
+      workspace.work, segments));
+  TK_CHECK_OK_OR_RETURN_ERROR(workspace.work.take(kBytesPerId * word.size()));
   // Unknown characters behind each other are one token.
   for (size_t i = 0; i < segments.size(); i++) {
     const auto is_unknown = [&](uint32_t token) { return token == Trie::kNothing || token == unknown_; };

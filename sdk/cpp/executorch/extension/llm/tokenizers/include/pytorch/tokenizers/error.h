@@ -25,6 +25,8 @@ enum class Error : error_code_t {
   DecodeFailure = 0x08,
   /// A regular expression that does not compile, or that exceeds the limit of its work.
   RegexFailure = 0x09,
+  /// The heap has no memory left.
+  OutOfMemory = 0x0A,
 };
 
 /// What went wrong in the last call of this thread that failed: what was expected, what was found. Empty before the

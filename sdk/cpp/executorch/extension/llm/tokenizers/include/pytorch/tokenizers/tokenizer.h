@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <pytorch/tokenizers/error.h>
@@ -73,15 +74,21 @@ class Tokenizer {
 /// Text of a stream of tokens in whole UTF-8 characters.
 class StreamDecoder {
  public:
-  /// `tokenizer` must outlive this. `previous` is the token before the first one.
+  /// `tokenizer` must outlive this. `previous` is the token before the first one, and `unfinished` the bytes of a
+  /// character that the first one goes on with.
   explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special_tokens = false,
-                         uint64_t previous = Tokenizer::kBeginning)
-      : tokenizer_(tokenizer), skip_special_tokens_(skip_special_tokens), previous_(previous) {}
+                         uint64_t previous = Tokenizer::kBeginning, std::string unfinished = {})
+      : tokenizer_(tokenizer),
+        skip_special_tokens_(skip_special_tokens),
+        previous_(previous),
+        pending_(std::move(unfinished)) {}
 
   /// The characters that `token` completes; often none. Bytes that can no longer become a character are U+FFFD.
   Result<std::string> push(uint64_t token);
   /// What is left of an unfinished character, as U+FFFD. The next token begins a new text.
   std::string finish();
+  /// The bytes of a character that is not whole yet: at most three.
+  const std::string& unfinished() const { return pending_; }
 
  private:
   const Tokenizer& tokenizer_;
