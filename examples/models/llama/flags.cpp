@@ -16,7 +16,8 @@ Usage: llama_main --model_path model.pte --tokenizer_path tokenizer.json --promp
 The model
   --model_path FILE            The program. Default: llama2.pte
   --data_paths FILE,...        Files with the program's weights (.ptd).
-  --tokenizer_path FILE        tokenizer.json, tokenizer.model or tokenizer.bin. Default: tokenizer.bin
+  --tokenizer_path FILE        tokenizer.json, tokenizer.model or tokenizer.bin. Default: the one inside the program,
+                               or tokenizer.bin
   --method_name NAME           The method to run. Default: forward
 
 The prompt

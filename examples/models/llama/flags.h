@@ -11,7 +11,7 @@
 struct Flags {
   std::string model_path = "llama2.pte";
   std::vector<std::string> data_paths;
-  std::string tokenizer_path = "tokenizer.bin";
+  std::string tokenizer_path;  // empty: the tokenizer inside the program, or tokenizer.bin
   std::string prompt = "The answer to the ultimate question is";
   std::string prompt_file;
   std::string method_name = "forward";

@@ -21,6 +21,7 @@
 #include "flags.h"
 
 using executorch::etdump::ETDumpGen;
+using executorch::extension::Module;
 using executorch::runtime::Error;
 namespace llm = executorch::extension::llm;
 
@@ -71,6 +72,21 @@ bool write_etdump(ETDumpGen& etdump, const std::string& path) {
   return trace.buf != nullptr && !file.fail();
 }
 
+/// The tokenizer of a file; without a path that inside the program, or tokenizer.bin. Null with what is wrong in
+/// `problem`; last_error_message() says why.
+std::unique_ptr<tokenizers::Tokenizer> tokenizer_of(Module& module, const std::string& path, std::string* problem) {
+  auto found = llm::load_tokenizer_for(module, path);
+  if (found.ok()) {
+    return std::move(*found);
+  }
+  if (found.error() != Error::NotFound) {
+    *problem = "the tokenizer cannot be loaded: ";
+    return nullptr;
+  }
+  *problem = "the program has no tokenizer inside, and --tokenizer_path names none: ";
+  return llm::load_tokenizer("tokenizer.bin");
+}
+
 int run(const Flags& flags) {
   std::string prompt = flags.prompt;
   if (!flags.prompt_file.empty()) {
@@ -91,12 +107,17 @@ int run(const Flags& flags) {
     tracer = std::make_unique<ETDumpGen>();
   }
   ETDumpGen* const etdump = tracer.get();  // the runner owns it
-  auto tokenizer = llm::load_tokenizer(flags.tokenizer_path);
-  if (!tokenizer) {
-    return failed(std::string("the tokenizer cannot be loaded: ") + tokenizers::last_error_message());
+  auto module = std::make_unique<Module>(flags.model_path, flags.data_paths, Module::LoadMode::MmapUseMlockIgnoreErrors,
+                                         std::move(tracer));
+  if (module->load() != Error::Ok) {
+    return failed("the model " + flags.model_path + " cannot be loaded");
   }
-  const auto runner = llm::create_text_llm_runner(flags.model_path, std::move(tokenizer), flags.data_paths, -1.0f,
-                                                  std::move(tracer), flags.method_name);
+  std::string problem;
+  auto tokenizer = tokenizer_of(*module, flags.tokenizer_path, &problem);
+  if (!tokenizer) {
+    return failed(problem + tokenizers::last_error_message());
+  }
+  const auto runner = llm::create_text_llm_runner(std::move(module), std::move(tokenizer), -1.0f, flags.method_name);
   if (!runner) {
     return failed("the model " + flags.model_path + " cannot be loaded");
   }

@@ -42,8 +42,6 @@ class Conversation:
     def ask(self, text: str, config: GenerationConfig, write: Any) -> str:
         """The answer to a message; `write` gets its pieces. Raises RuntimeError if the generation fails; the
         conversation is then as before."""
-        from sdk.extension.llm.runner import make_token_input
-
         messages = [*self._messages, {"role": "user", "content": text}]
         tokens = self._runner.encode(rendered(self._template, self._runner, messages, True), add_bos=False)
         # A template may write earlier turns in another way than the model did: the common beginning stays.
@@ -60,8 +58,7 @@ class Conversation:
             write(piece)
 
         try:
-            self._runner.prefill([make_token_input(tokens[same:])])
-            self._runner.generate("", config, on_piece)
+            self._runner.generate(tokens[same:], config, on_piece)
         except (RuntimeError, KeyboardInterrupt):
             self._runner.reset()
             self._seen = []

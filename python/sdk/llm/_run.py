@@ -35,8 +35,6 @@ def main(argv: Sequence[str], prog: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from sdk.extension.llm.runner import make_token_input
-
     if options.raw and options.system is not None:
         raise CommandError("--system needs the chat template: leave out --raw")
     prompt = _prompt(options)
@@ -53,8 +51,7 @@ def _run(options: argparse.Namespace) -> int:
             sys.stdout.flush()
 
     try:
-        runner.prefill([make_token_input(tokens)])
-        runner.generate("", config, write, lambda found: stats.update(json.loads(found.to_json_string())))
+        runner.generate(tokens, config, write, lambda found: stats.update(json.loads(found.to_json_string())))
     except RuntimeError as error:
         print(f"{options.model}: {describe(error)}", file=sys.stderr)
         return FAILED
@@ -64,11 +61,16 @@ def _run(options: argparse.Namespace) -> int:
     elif pieces and not pieces[-1].endswith("\n"):
         print()
     if options.stats and not options.json:
-        seconds = (stats["inference_end_ms"] - stats["inference_start_ms"]) / 1e3
+        prompt_speed = _speed(len(tokens), stats["prompt_eval_end_ms"] - stats["inference_start_ms"])
+        # The first token comes from the prompt's logits, without a call of the program.
         generated = len(runner.generated_tokens)
-        speed = f", {generated / seconds:.1f} a second" if seconds > 0 else ""
-        print(f"{len(tokens)} tokens of prompt, {generated} generated{speed}", file=sys.stderr)
+        speed = _speed(generated - 1, stats["inference_end_ms"] - stats["prompt_eval_end_ms"])
+        print(f"{len(tokens)} tokens of prompt{prompt_speed}, {generated} generated{speed}", file=sys.stderr)
     return OK
+
+
+def _speed(tokens: int, milliseconds: int) -> str:
+    return f" ({tokens * 1e3 / milliseconds:.1f} a second)" if tokens > 0 and milliseconds > 0 else ""
 
 
 def _prompt(options: argparse.Namespace) -> str:

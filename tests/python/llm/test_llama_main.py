@@ -86,6 +86,35 @@ def test_a_tokenizer_of_tiktoken(tmp_path: Path):
     assert result.stdout.rsplit("\nPyTorchObserver", 1)[0] == expected
 
 
+def test_the_tokenizer_inside_the_program(model: list[str], tmp_path: Path):
+    """Without --tokenizer_path; a program without one needs tokenizer.bin, as before."""
+    checkpoint = write_gguf(
+        tmp_path / "model.gguf",
+        small(**ARCHITECTURES["llama"]),
+        "llama",
+        "Q4_1",
+        tokenizer_model="gpt2",
+        tokenizer_pre="gpt-2",
+        token_list=["<s>", "</s>", "ab", *map(chr, range(ord("a"), ord("z") + 1)), *(f"<{i}>" for i in range(67))],
+        token_types=[3, 3, *[1] * 94],
+        token_merges=["a b"],
+        bos_token_id=0,
+        eos_token_id=1,
+    )
+    settings = ["model.use_kv_cache=true", "export.embed_tokenizer=true", f"export.output_dir={tmp_path}"]
+    program = export(None, [f"base.checkpoint={checkpoint}", *settings])
+    arguments = ["--prompt=abc", "--max_new_tokens=8", "--temperature=0", "--noecho", "--cpu_threads=1"]
+    result = run(f"--model_path={program}", *arguments)
+    assert (result.returncode, result.stderr) == (0, "")
+    expected = TextLLMRunner(str(program)).generate_text(
+        "abc", GenerationConfig(max_new_tokens=8, temperature=0.0, echo=False)
+    )
+    assert result.stdout.rsplit("\nPyTorchObserver", 1)[0] == expected
+    result = run(model[0], *arguments)
+    assert result.returncode == 1
+    assert "the program has no tokenizer inside, and --tokenizer_path names none: tokenizer.bin" in result.stderr
+
+
 def test_flags(model: list[str], tmp_path: Path):
     prompt = tmp_path / "prompt.txt"
     prompt.write_text(PROMPT)

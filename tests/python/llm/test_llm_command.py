@@ -107,6 +107,31 @@ def eager_logits(checkpoint: Path, tokens: list[int]) -> torch.Tensor:
     return logits[0]
 
 
+def generated_from(runner: TextLLMRunner, tokens: list[int]) -> list[int]:
+    """What follows a prompt of tokens in a new conversation."""
+    runner.reset()
+    counts: list[int] = []
+    config = GenerationConfig(max_new_tokens=9, temperature=0, echo=False)
+    runner.generate(tokens, config, stats_callback=lambda stats: counts.append(stats.num_prompt_tokens))
+    assert counts == [len(tokens)]
+    generated = runner.generated_tokens
+    runner.generate_from_pos(tokens[1:], 1, config)
+    assert runner.generated_tokens == generated
+    return generated
+
+
+def test_the_prompt_is_timed(program: Path, capsys: pytest.CaptureFixture) -> None:
+    """The time of the prompt is part of the run: it grows with the prompt."""
+    arguments = ["llm", "run", str(program), "--raw", "--temperature", "0", "--max-new-tokens", "1", "--json"]
+    times = []
+    for length in (1, 240):
+        assert main([*arguments, "--prompt", "a" * length]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["prompt_tokens"] == found["stats"]["prompt_tokens"] == length
+        times.append(found["stats"]["prompt_eval_end_ms"] - found["stats"]["model_execution_start_ms"])
+    assert times[1] > times[0]
+
+
 def test_run_prints_what_eager_continues(program: Path, checkpoint: Path, capsys: pytest.CaptureFixture) -> None:
     arguments = ["llm", "run", str(program), "--raw", "--prompt", "ab a", "--temperature", "0", "--max-new-tokens", "9"]
     assert main([*arguments, "--json"]) == 0
@@ -119,6 +144,10 @@ def test_run_prints_what_eager_continues(program: Path, checkpoint: Path, capsys
     runner.generate_text("ab a", GenerationConfig(max_new_tokens=9, temperature=0))
     assert runner.generated_tokens == tokens[2:]
     assert (found["prompt_tokens"], found["generated_tokens"]) == (2, 9)
+    stats = found["stats"]
+    assert (stats["prompt_tokens"], stats["generated_tokens"]) == (2, 9)
+    assert 0 < stats["inference_start_ms"] <= stats["prompt_eval_end_ms"] <= stats["inference_end_ms"]
+    assert runner.generated_tokens == generated_from(runner, prompt)
     assert main(arguments) == 0
     assert capsys.readouterr().out.rstrip("\n") == found["text"]
 

@@ -82,6 +82,17 @@ Result<std::unique_ptr<tokenizers::Tokenizer>> load_embedded_tokenizer(Module& m
   return load_embedded_tokenizer(*data);
 }
 
+Result<std::unique_ptr<tokenizers::Tokenizer>> load_tokenizer_for(Module& module, const std::string& tokenizer_path) {
+  if (tokenizer_path.empty()) {
+    return load_embedded_tokenizer(module);
+  }
+  auto tokenizer = load_tokenizer(tokenizer_path);
+  if (tokenizer == nullptr) {
+    return Error::InvalidArgument;
+  }
+  return tokenizer;
+}
+
 Result<std::string> load_embedded_chat_template(Module& module) {
   ET_ASSIGN_OR_RETURN(data, named_data(module));
   ET_ASSIGN_OR_RETURN(found, data->get_data(kChatTemplateKey));
@@ -191,6 +202,31 @@ std::unique_ptr<TextLLMRunner> create_text_llm_runner(const std::string& model_p
   }
   return create_text_llm_runner(model_path, std::move(tokenizer), std::move(data_files), temperature, nullptr,
                                 method_name, load_mode);
+}
+
+std::unique_ptr<TextLLMRunner> create_text_llm_runner(std::unique_ptr<Module> module, float temperature,
+                                                      const std::string& method_name) {
+  if (!module) {
+    ET_LOG(Error, "there is no module: null was passed");
+    return nullptr;
+  }
+  auto tokenizer = load_embedded_tokenizer(*module);
+  if (!tokenizer.ok()) {
+    ET_LOG(Error, "%s",
+           tokenizer.error() == Error::NotFound
+               ? "the program has no tokenizer inside: pass one, or export it with export.embed_tokenizer=true"
+               : "the tokenizer inside the program cannot be loaded");
+    return nullptr;
+  }
+  return create_text_llm_runner(std::move(module), std::move(*tokenizer), temperature, method_name);
+}
+
+std::unique_ptr<TextLLMRunner> create_text_llm_runner(const std::string& model_path,
+                                                      std::vector<std::string> data_files, float temperature,
+                                                      std::unique_ptr<::executorch::runtime::EventTracer> event_tracer,
+                                                      const std::string& method_name, Module::LoadMode load_mode) {
+  auto module = std::make_unique<Module>(model_path, std::move(data_files), load_mode, std::move(event_tracer));
+  return create_text_llm_runner(std::move(module), temperature, method_name);
 }
 
 }  // namespace llm

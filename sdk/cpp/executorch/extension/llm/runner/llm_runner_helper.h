@@ -35,6 +35,11 @@ std::unique_ptr<tokenizers::Tokenizer> load_tokenizer(
 runtime::Result<std::unique_ptr<tokenizers::Tokenizer>> load_embedded_tokenizer(Module& module);
 runtime::Result<std::string> load_embedded_chat_template(Module& module);
 
+/// The tokenizer of the file `tokenizer_path`; if that is empty, the one that lies in the program. The errors of both:
+/// InvalidArgument for a file that cannot be used.
+runtime::Result<std::unique_ptr<tokenizers::Tokenizer>> load_tokenizer_for(Module& module,
+                                                                           const std::string& tokenizer_path);
+
 /// What a program says of itself, under the names of constants.h: the results of its methods without inputs, which may
 /// also be called without "get_"; a limit of the context is that of a call where there is none, and defaults are those
 /// of programs with a cache and static shapes. Tokens that the program does not name are the tokenizer's.
@@ -63,6 +68,15 @@ std::unique_ptr<TextLLMRunner> create_text_llm_runner(
 std::unique_ptr<TextLLMRunner> create_text_llm_runner(std::unique_ptr<Module> module,
                                                       std::unique_ptr<::tokenizers::Tokenizer> tokenizer,
                                                       float temperature = -1.0f,
+                                                      const std::string& method_name = "forward");
+
+/// The same with the tokenizer that lies in the program. Null, after a log line, if it has none.
+std::unique_ptr<TextLLMRunner> create_text_llm_runner(
+    const std::string& model_path, std::vector<std::string> data_files = {}, float temperature = -1.0f,
+    std::unique_ptr<::executorch::runtime::EventTracer> event_tracer = nullptr,
+    const std::string& method_name = "forward",
+    Module::LoadMode load_mode = Module::LoadMode::MmapUseMlockIgnoreErrors);
+std::unique_ptr<TextLLMRunner> create_text_llm_runner(std::unique_ptr<Module> module, float temperature = -1.0f,
                                                       const std::string& method_name = "forward");
 
 }  // namespace llm

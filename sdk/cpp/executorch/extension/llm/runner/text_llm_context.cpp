@@ -107,6 +107,7 @@ Result<uint64_t> TextLLMRunner::add_to_context(std::vector<uint64_t> added) {
   ET_CHECK_OK_OR_RETURN_ERROR(load_and_time());
   ET_CHECK_OR_RETURN_ERROR(!added.empty(), InvalidArgument, "the prompt has no tokens");
   ET_CHECK_OK_OR_RETURN_ERROR(check_fits(added));
+  unfinished_.clear();
   Result<uint64_t> token =
       prefill_tokens(std::move(added), text_decoder_runner_->token_sampler().options().temperature);
   if (token.ok()) {
@@ -145,6 +146,7 @@ void TextLLMRunner::begin_conversation() {
   pending_.reset();
   next_.reset();
   generated_.clear();
+  unfinished_.clear();
   stats_->reset();
   const std::string& method = text_decoder_runner_->method_name();
   if (io_manager_->reset(method, method) != Error::Ok) {

@@ -153,17 +153,32 @@ Error TextLLMRunner::configure(const GenerationConfig& config) {
 }
 
 Error TextLLMRunner::generate(const std::string& prompt, const GenerationConfig& config, TokenCallback token_callback,
-                              std::function<void(const Stats&)> stats_callback) {
+                              StatsCallback stats_callback) {
   const internal::OneCall call(busy_);
   return call.ok() ? run(prompt, config, token_callback, stats_callback) : Error::InvalidState;
 }
 
-Error TextLLMRunner::generate_from_pos(const std::string& prompt, int64_t start_pos, const GenerationConfig& config,
-                                       TokenCallback token_callback, std::function<void(const Stats&)> stats_callback) {
+Error TextLLMRunner::generate(const std::vector<uint64_t>& prompt, const GenerationConfig& config,
+                              TokenCallback token_callback, StatsCallback stats_callback) {
   const internal::OneCall call(busy_);
-  if (!call.ok()) {
-    return Error::InvalidState;
-  }
+  return call.ok() ? run(&prompt, config, token_callback, stats_callback) : Error::InvalidState;
+}
+
+Error TextLLMRunner::generate_from_pos(const std::string& prompt, int64_t start_pos, const GenerationConfig& config,
+                                       TokenCallback token_callback, StatsCallback stats_callback) {
+  const internal::OneCall call(busy_);
+  return call.ok() ? run_from(prompt, start_pos, config, token_callback, stats_callback) : Error::InvalidState;
+}
+
+Error TextLLMRunner::generate_from_pos(const std::vector<uint64_t>& prompt, int64_t start_pos,
+                                       const GenerationConfig& config, TokenCallback token_callback,
+                                       StatsCallback stats_callback) {
+  const internal::OneCall call(busy_);
+  return call.ok() ? run_from(&prompt, start_pos, config, token_callback, stats_callback) : Error::InvalidState;
+}
+
+Error TextLLMRunner::run_from(const Prompt& prompt, int64_t start_pos, const GenerationConfig& config,
+                              const TokenCallback& token_callback, const StatsCallback& stats_callback) {
   ET_CHECK_OR_RETURN_ERROR(start_pos >= 0 && start_pos <= position(), InvalidArgument,
                            "start_pos is %" PRId64 "; expected a position from 0 to %" PRId64
                            ", where the context ends",
@@ -174,12 +189,37 @@ Error TextLLMRunner::generate_from_pos(const std::string& prompt, int64_t start_
     context_.resize(static_cast<size_t>(start_pos));
     pending_.reset();
     next_.reset();
+    unfinished_.clear();
   }
   return run(prompt, config, token_callback, stats_callback);
 }
 
-Error TextLLMRunner::run(const std::string& prompt, const GenerationConfig& config, const TokenCallback& token_callback,
-                         const std::function<void(const Stats&)>& stats_callback) {
+Result<std::vector<uint64_t>> TextLLMRunner::tokens_of(const Prompt& prompt, const GenerationConfig& config) const {
+  if (const auto* const text = std::get_if<std::string_view>(&prompt)) {
+    return encode(std::string(*text), config.num_bos, config.num_eos);
+  }
+  ET_ASSIGN_OR_RETURN(tokens, encode("", config.num_bos, 0));
+  ET_ASSIGN_OR_RETURN(ends, encode("", 0, config.num_eos));
+  const std::vector<uint64_t>& given = *std::get<const std::vector<uint64_t>*>(prompt);
+  tokens.insert(tokens.end(), given.begin(), given.end());
+  tokens.insert(tokens.end(), ends.begin(), ends.end());
+  return tokens;
+}
+
+Result<std::string> TextLLMRunner::text_of(const Prompt& prompt) const {
+  if (const auto* const text = std::get_if<std::string_view>(&prompt)) {
+    return std::string(*text);
+  }
+  std::string text;
+  ::tokenizers::StreamDecoder decoder(*tokenizer_);
+  for (const uint64_t token : *std::get<const std::vector<uint64_t>*>(prompt)) {
+    text += ET_UNWRAP_TOKENIZER(decoder.push(token));
+  }
+  return text + decoder.finish();
+}
+
+Error TextLLMRunner::run(const Prompt& prompt, const GenerationConfig& config, const TokenCallback& token_callback,
+                         const StatsCallback& stats_callback) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   text_token_generator_->clear_stop();
   text_decoder_runner_->clear_interrupt();
@@ -188,7 +228,7 @@ Error TextLLMRunner::run(const std::string& prompt, const GenerationConfig& conf
   ET_CHECK_OK_OR_RETURN_ERROR(configure(config));
   ET_CHECK_OK_OR_RETURN_ERROR(load_and_time());
   stats_->inference_start_ms = time_in_ms();
-  ET_ASSIGN_OR_RETURN(added, encode(prompt, config.num_bos, config.num_eos));
+  ET_ASSIGN_OR_RETURN(added, tokens_of(prompt, config));
   stats_->token_encode_end_ms = time_in_ms();
   stats_->num_prompt_tokens = static_cast<int64_t>(added.size());
   ET_CHECK_OK_OR_RETURN_ERROR(check_fits(added));
@@ -202,7 +242,13 @@ Error TextLLMRunner::run(const std::string& prompt, const GenerationConfig& conf
   const float temperature = text_decoder_runner_->token_sampler().options().temperature;
   const uint64_t previous = !added.empty() ? added.back() : pending_.value_or(context_.empty() ? 0 : context_.back());
   const TokenCallback none;
-  internal::TextStream text(*tokenizer_, previous, config.stop, config.warming ? none : token_callback);
+  // A prompt begins a new character.
+  std::string unfinished = std::exchange(unfinished_, {});
+  if (!added.empty()) {
+    unfinished.clear();
+  }
+  internal::TextStream text(*tokenizer_, previous, config.stop, config.warming ? none : token_callback,
+                            std::move(unfinished));
   stats_->model_execution_start_ms = time_in_ms();
   const Result<uint64_t> first = next_token(std::move(added), temperature);
   if (first.error() == Error::Cancelled) {
@@ -213,7 +259,8 @@ Error TextLLMRunner::run(const std::string& prompt, const GenerationConfig& conf
   }
   stats_->prompt_eval_end_ms = stats_->first_token_ms = time_in_ms();
   if (config.echo) {
-    ET_CHECK_OK_OR_RETURN_ERROR(text.write(prompt));
+    ET_ASSIGN_OR_RETURN(shown, text_of(prompt));
+    ET_CHECK_OK_OR_RETURN_ERROR(text.write(shown));
   }
   const Error error = decode(*first, allowed - 1, temperature, text);
   stats_->model_execution_end_ms = stats_->inference_end_ms = time_in_ms();
@@ -230,7 +277,7 @@ Error TextLLMRunner::decode(uint64_t first, int32_t max_new_tokens, float temper
   text_decoder_runner_->token_sampler().accept(first);
   generated_.push_back(first);
   if (text_token_generator_->ends(first)) {
-    return Error::Ok;
+    return text.finish(true);
   }
   pending_ = first;
   if (!text_token_generator_->is_eos(first)) {
@@ -246,11 +293,12 @@ Error TextLLMRunner::decode(uint64_t first, int32_t max_new_tokens, float temper
   tokens.pop_back();
   context_ = std::move(tokens);
   pending_ = text_token_generator_->ends(last) ? std::nullopt : std::optional<uint64_t>(last);
+  unfinished_ = text.is_stopped() ? std::string() : text.unfinished();
   if (count.ok() || text.has_failed()) {
     return count.error();
   }
   note_failure();
-  return count.error() == Error::Cancelled ? text.finish() : count.error();
+  return count.error() == Error::Cancelled ? text.finish(false) : count.error();
 }
 
 }  // namespace llm

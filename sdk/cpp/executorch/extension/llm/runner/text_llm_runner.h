@@ -7,7 +7,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include <executorch/extension/llm/runner/io_manager/io_manager.h>
@@ -55,11 +57,19 @@ class TextLLMRunner : public IRunner {
   runtime::Error generate(const std::string& prompt, const GenerationConfig& config,
                           std::function<void(const std::string&)> token_callback = {},
                           std::function<void(const Stats&)> stats_callback = {}) override;
+  /// The same for a prompt of tokens, with num_bos and num_eos around them. With `echo` the callback gets their text.
+  runtime::Error generate(const std::vector<uint64_t>& prompt, const GenerationConfig& config,
+                          std::function<void(const std::string&)> token_callback = {},
+                          std::function<void(const Stats&)> stats_callback = {});
   /// `start_pos` is at most position(). NotSupported if the program keeps more than a cache, and the position is
   /// neither 0 nor position().
   runtime::Error generate_from_pos(const std::string& prompt, int64_t start_pos, const GenerationConfig& config,
                                    std::function<void(const std::string&)> token_callback = {},
                                    std::function<void(const Stats&)> stats_callback = {}) override;
+  runtime::Error generate_from_pos(const std::vector<uint64_t>& prompt, int64_t start_pos,
+                                   const GenerationConfig& config,
+                                   std::function<void(const std::string&)> token_callback = {},
+                                   std::function<void(const Stats&)> stats_callback = {});
 
   /// Adds text or tokens to the context. NotSupported for other inputs.
   runtime::Result<uint64_t> prefill(const std::vector<MultimodalInput>& inputs, int32_t num_bos = 0,
@@ -86,6 +96,9 @@ class TextLLMRunner : public IRunner {
 
  private:
   using TokenCallback = std::function<void(const std::string&)>;
+  using StatsCallback = std::function<void(const Stats&)>;
+  /// Text, or tokens.
+  using Prompt = std::variant<std::string_view, const std::vector<uint64_t>*>;
 
   int64_t metadata_or(const char* name, int64_t otherwise) const;
   int64_t context_limit() const;
@@ -95,8 +108,12 @@ class TextLLMRunner : public IRunner {
   runtime::Result<std::vector<uint64_t>> encode(const std::string& text, int32_t num_bos, int32_t num_eos) const;
   runtime::Error check_fits(const std::vector<uint64_t>& added) const;
   runtime::Error configure(const GenerationConfig& config);
-  runtime::Error run(const std::string& prompt, const GenerationConfig& config, const TokenCallback& token_callback,
-                     const std::function<void(const Stats&)>& stats_callback);
+  runtime::Result<std::vector<uint64_t>> tokens_of(const Prompt& prompt, const GenerationConfig& config) const;
+  runtime::Result<std::string> text_of(const Prompt& prompt) const;
+  runtime::Error run(const Prompt& prompt, const GenerationConfig& config, const TokenCallback& token_callback,
+                     const StatsCallback& stats_callback);
+  runtime::Error run_from(const Prompt& prompt, int64_t start_pos, const GenerationConfig& config,
+                          const TokenCallback& token_callback, const StatsCallback& stats_callback);
   runtime::Result<uint64_t> next_token(std::vector<uint64_t> added, float temperature);
   runtime::Result<uint64_t> prefill_tokens(std::vector<uint64_t> added, float temperature);
   runtime::Error decode(uint64_t first, int32_t max_new_tokens, float temperature, internal::TextStream& text);
@@ -118,6 +135,7 @@ class TextLLMRunner : public IRunner {
   std::optional<uint64_t> pending_;  // a token of the text that it has not seen yet
   std::optional<uint64_t> next_;     // what prefill() returned
   std::vector<uint64_t> generated_;
+  std::string unfinished_;  // bytes of the character in which the last text was cut
   bool needs_reset_ = false;
   std::atomic<bool> busy_{false};
   std::atomic<bool> prefilling_{false};

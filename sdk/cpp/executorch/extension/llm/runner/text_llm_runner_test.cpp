@@ -125,9 +125,57 @@ TEST_F(TextLLMRunnerTest, TextComesInWholeCharacters) {
   ASSERT_EQ(runner_->generate("123456789", greedy(9), [&](const std::string& piece) { pieces.push_back(piece); }),
             Error::Ok);
   EXPECT_EQ(pieces, (std::vector<std::string>{"\u00e9", "\u20ac", "\U0001F600"}));
+}
+
+/// A limit may end a text inside of a character: the next one, if it goes on there, begins with the rest.
+TEST_F(TextLLMRunnerTest, NoPartOfACharacterIsText) {
+  for (const bool use_kv_cache : {true, false}) {
+    Options options;
+    options.use_kv_cache = use_kv_cache;
+    options.max_seq_len = 32;
+    for (int32_t cut = 1; cut < 9; cut++) {
+      make(spells("\u00e9\u20ac\U0001F600"), options);
+      ASSERT_EQ(generate("123456789", greedy(cut)), Error::Ok);
+      EXPECT_EQ(text_.find("\uFFFD"), std::string::npos) << cut;
+      const std::string first = text_;
+      ASSERT_EQ(generate("", greedy(9 - cut)), Error::Ok);
+      EXPECT_EQ(first + text_, "\u00e9\u20ac\U0001F600") << cut;
+    }
+  }
+  // What ends the sequence, and a prompt, end the character too.
+  make(spells(std::string("\xE2\x82\0", 3)));
+  ASSERT_EQ(generate("123", greedy(9)), Error::Ok);
+  EXPECT_EQ(text_, "\uFFFD");
+  make(spells("\u20ac"));
+  ASSERT_EQ(generate("123", greedy(2)), Error::Ok);
+  EXPECT_EQ(text_, "");
+  ASSERT_EQ(generate("\x82", greedy(3)), Error::Ok);
+  EXPECT_EQ(text_, "\u20ac");
+}
+
+/// One call, which counts and times the prompt, for text and for tokens.
+TEST_F(TextLLMRunnerTest, GeneratesFromTokens) {
+  make(successor);
+  const auto on_text = [this](const std::string& piece) { text_ += piece; };
+  const auto on_stats = [this](const Stats& stats) { stats_ = stats; };
+  GenerationConfig config = greedy(3);
+  config.num_bos = 2;
+  ASSERT_EQ(runner_->generate(Ids{'a', 'b'}, config, on_text, on_stats), Error::Ok);
+  EXPECT_EQ(text_, "cde");
+  EXPECT_EQ(stats_.num_prompt_tokens, 4);
+  EXPECT_EQ(stats_.num_generated_tokens, 3);
+  EXPECT_GE(stats_.prompt_eval_end_ms, stats_.model_execution_start_ms);
+  EXPECT_EQ(decoder_->seen, (Ids{1, 1, 'a', 'b', 'c', 'd'}));
+  text_.clear();
+  config = greedy(2);
+  config.echo = true;
+  ASSERT_EQ(runner_->generate_from_pos(Ids{'k'}, 3, config, on_text, on_stats), Error::Ok);
+  EXPECT_EQ(text_, "klm");
+  EXPECT_EQ(stats_.num_prompt_tokens, 1);
+  EXPECT_EQ(decoder_->seen, (Ids{1, 1, 'a', 'k', 'l'}));
+  EXPECT_EQ(runner_->generate(Ids{256}, config), Error::InvalidArgument);
   runner_->reset();
-  ASSERT_EQ(generate("123456789", greedy(4)), Error::Ok);
-  EXPECT_EQ(text_, "\u00e9\uFFFD");
+  EXPECT_EQ(runner_->generate(Ids(), config), Error::InvalidArgument);
 }
 
 TEST_F(TextLLMRunnerTest, StopTexts) {
@@ -235,6 +283,9 @@ TEST_F(TextLLMRunnerTest, CreatesFromFilesLR04) {
   EXPECT_EQ(create_text_llm_runner("/there/is/no/such.pte", nullptr), nullptr);
   EXPECT_EQ(create_text_llm_runner("/no.pte", std::make_unique<ByteTokenizer>(), std::optional<const std::string>()),
             nullptr);
+  // The tokenizer inside the program.
+  EXPECT_EQ(create_text_llm_runner("/there/is/no/such.pte"), nullptr);
+  EXPECT_EQ(create_text_llm_runner(std::unique_ptr<Module>()), nullptr);
 }
 
 }  // namespace

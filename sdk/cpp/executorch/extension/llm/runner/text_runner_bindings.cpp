@@ -54,27 +54,34 @@ class PyRunner final {
     check("loading " + model_path, [this] { return runner_->load(); });
   }
 
-  void generate(const std::string& prompt, const GenerationConfig& config, const py::object& token_callback,
-                const py::object& stats_callback) {
-    generate_with(token_callback, stats_callback,
-                  [&](auto on_token, auto on_stats) { return runner_->generate(prompt, config, on_token, on_stats); });
-  }
+  /// Text, or tokens.
+  using Prompt = std::variant<std::string, std::vector<uint64_t>>;
 
-  void generate_from_pos(const std::string& prompt, int64_t start_pos, const GenerationConfig& config,
-                         const py::object& token_callback, const py::object& stats_callback) {
+  void generate(const Prompt& prompt, const GenerationConfig& config, const py::object& token_callback,
+                const py::object& stats_callback) {
     generate_with(token_callback, stats_callback, [&](auto on_token, auto on_stats) {
-      return runner_->generate_from_pos(prompt, start_pos, config, on_token, on_stats);
+      return std::visit([&](const auto& given) { return runner_->generate(given, config, on_token, on_stats); },
+                        prompt);
     });
   }
 
-  std::string generate_text(const std::string& prompt, const GenerationConfig& config) {
+  void generate_from_pos(const Prompt& prompt, int64_t start_pos, const GenerationConfig& config,
+                         const py::object& token_callback, const py::object& stats_callback) {
+    generate_with(token_callback, stats_callback, [&](auto on_token, auto on_stats) {
+      return std::visit(
+          [&](const auto& given) { return runner_->generate_from_pos(given, start_pos, config, on_token, on_stats); },
+          prompt);
+    });
+  }
+
+  std::string generate_text(const Prompt& prompt, const GenerationConfig& config) {
     std::string text;
     generate_with(py::none(), py::none(), [&](auto on_token, auto on_stats) {
       const auto collect = [&](const std::string& piece) {
         text += piece;
         on_token(piece);
       };
-      return runner_->generate(prompt, config, collect, on_stats);
+      return std::visit([&](const auto& given) { return runner_->generate(given, config, collect, on_stats); }, prompt);
     });
     return text;
   }
@@ -174,7 +181,8 @@ class PyRunner final {
 
 void bind_text_runner(py::module_& m) {
   constexpr const char* kGenerate =
-      "Continues the conversation so far by `prompt` and by what the model makes of it. token_callback gets pieces of "
+      "Continues the conversation so far by `prompt`, a text or a list of tokens, and by what the model makes of it. "
+      "token_callback gets pieces of "
       "text, stats_callback a Stats at the end. An exception of a callback ends the generation.";
   py::class_<PyRunner>(m, "TextLLMRunner", "Text from a language model, with the conversation so far as its context.")
       .def(py::init<const std::string&, const std::optional<std::string>&, const std::optional<std::string>&>(),

@@ -46,11 +46,13 @@ Error TextStream::push(uint64_t token) {
   return write(text);
 }
 
-Error TextStream::finish() {
+Error TextStream::finish(bool has_ended) {
   if (stopped_) {
     return Error::Ok;
   }
-  held_ += decoder_.finish();
+  if (has_ended) {
+    held_ += decoder_.finish();
+  }
   const size_t shown = stop_safe_prefix_len(held_, stops_, stopped_);
   const std::string text = stopped_ ? held_.substr(0, shown) : held_;
   held_.clear();

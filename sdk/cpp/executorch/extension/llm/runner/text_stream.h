@@ -20,18 +20,25 @@ class TextStream final {
  public:
   using Callback = std::function<void(const std::string&)>;
 
-  /// `previous` is the token before the first one. `tokenizer` and `callback` (may be empty) must outlive this.
+  /// `previous` is the token before the first one, `unfinished` what unfinished() gave before. `tokenizer` and
+  /// `callback` (may be empty) must outlive this.
   TextStream(const ::tokenizers::Tokenizer& tokenizer, uint64_t previous, std::vector<std::string> stops,
-             const Callback& callback)
-      : tokenizer_(tokenizer), decoder_(tokenizer, false, previous), stops_(std::move(stops)), callback_(callback) {}
+             const Callback& callback, std::string unfinished = {})
+      : tokenizer_(tokenizer),
+        decoder_(tokenizer, false, previous, std::move(unfinished)),
+        stops_(std::move(stops)),
+        callback_(callback) {}
 
   /// Gives a text to the callback as it is.
   runtime::Error write(const std::string& text);
   /// Gives the callback what the token completes. Tokens that are only in the program, as vocabularies are padded, have
   /// no text. Errors: Cancelled, after a log line, if the callback throws; InvalidArgument if the tokenizer fails.
   runtime::Error push(uint64_t token);
-  /// Gives the callback what was held back, unless a stop text was found.
-  runtime::Error finish();
+  /// Gives the callback what was held back, unless a stop text was found. A character that is not whole is U+FFFD where
+  /// the sequence `has_ended`; where the text is only cut here, unfinished() has its bytes.
+  runtime::Error finish(bool has_ended);
+  /// The bytes of the character in which the text was cut: at most three.
+  const std::string& unfinished() const { return decoder_.unfinished(); }
 
   /// Whether a stop text was found: there is no more text.
   bool is_stopped() const { return stopped_; }

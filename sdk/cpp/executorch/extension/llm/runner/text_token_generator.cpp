@@ -16,6 +16,7 @@ using runtime::Result;
 Result<int64_t> TextTokenGenerator::generate(std::vector<uint64_t>& tokens, int64_t start_pos, int32_t max_new_tokens,
                                              float temperature, internal::TextStream& text) {
   int64_t generated = 0;
+  bool has_ended = false;
   // What the program takes: the last token, or all of them if it has no cache.
   std::vector<int64_t> input(use_kv_cache_ ? tokens.end() - 1 : tokens.begin(), tokens.end());
   while (generated < max_new_tokens && !should_stop_ && !text.is_stopped()) {
@@ -36,14 +37,15 @@ Result<int64_t> TextTokenGenerator::generate(std::vector<uint64_t>& tokens, int6
     } else {
       input.push_back(static_cast<int64_t>(token));
     }
-    if (ends(token)) {
+    has_ended = ends(token);
+    if (has_ended) {
       break;
     }
     if (!is_eos(token)) {
       ET_CHECK_OK_OR_RETURN_ERROR(text.push(token));
     }
   }
-  ET_CHECK_OK_OR_RETURN_ERROR(text.finish());
+  ET_CHECK_OK_OR_RETURN_ERROR(text.finish(has_ended));
   return generated;
 }
 

@@ -50,7 +50,8 @@ class TextTokenGenerator {
 
   /// Goes on after `tokens`, the last of which has the position `start_pos` and was not run yet, by up to
   /// `max_new_tokens` tokens: until one ends the sequence, or stop(). Returns their number, that last one included.
-  /// `token_callback` gets the text in pieces of whole characters, without the token that ends the sequence.
+  /// `token_callback` gets the text in pieces of whole characters, without the token that ends the sequence; a
+  /// character of which `max_new_tokens` leaves out a part is left out.
   inline runtime::Result<int64_t> generate(std::vector<uint64_t> tokens, int64_t start_pos, int32_t max_new_tokens,
                                            float temperature = 0.0f,
                                            const std::function<void(const std::string&)>& token_callback = {}) {
