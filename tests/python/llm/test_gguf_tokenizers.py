@@ -21,8 +21,10 @@ from tokenizers import Regex, decoders, normalizers, pre_tokenizers, processors
 from tokenizers import Tokenizer as Reference
 
 from sdk.extension.llm import tokenizers as sdk_tokenizers
+from sdk.extension.llm.export.end_of_turn import end_of_turn
 from sdk.extension.llm.export.gguf import GGUFError, GGUFFile
 from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
+from sdk.extension.llm.export.tokenizer_data import tokenizer_data
 from sdk.extension.llm.tokenizers.compiled import compile_tokenizer
 
 LLAMA3 = (
@@ -30,6 +32,21 @@ LLAMA3 = (
     r"|\s+(?!\S)|\s+"
 )
 QWEN2 = LLAMA3.replace("{1,3}", "")
+QWEN35 = QWEN2.replace(r"\p{L}+", r"[\p{L}\p{M}]+").replace(r"[^\s\p{L}\p{N}]", r"[^\s\p{L}\p{M}\p{N}]")
+TEKKEN = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+    r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+GPT2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
+DIGIT_BY_DIGIT = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), GPT2])
+
+
+def split(*expressions: str, then: Any = BYTES) -> Any:
+    return pre_tokenizers.Sequence([*(pre_tokenizers.Split(Regex(text), "isolated") for text in expressions), then])
+
+
 FAMILIES: dict[str, dict[str, Any]] = {
     "gpt-2": {"pre_tokenizer": pre_tokenizers.ByteLevel(add_prefix_space=False)},
     "smollm": {
@@ -54,17 +71,55 @@ FAMILIES: dict[str, dict[str, Any]] = {
             ]
         ),
     },
+    "command-r": {"normalizer": normalizers.NFC(), "pre_tokenizer": DIGIT_BY_DIGIT},
+    "deepseek-coder": {
+        "pre_tokenizer": split(
+            "[\r\n]",
+            r"\s?\p{L}+",
+            r"\s?\p{P}+",
+            "[一-龥\u0800-一가-\ud7ff]+",
+            then=pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), BYTES]),
+        )
+    },
+    "deepseek-v3": {
+        "pre_tokenizer": split(
+            r"\p{N}{1,3}",
+            "[一-龥\u3040-ゟ゠-ヿ]+",
+            r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
+            r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        )
+    },
+    "falcon": {
+        "pre_tokenizer": pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Punctuation("contiguous"),
+                GPT2,
+                pre_tokenizers.Digits(individual_digits=False),
+                pre_tokenizers.Split(Regex("[0-9][0-9][0-9]"), "isolated"),
+            ]
+        )
+    },
+    "mpt": {"normalizer": normalizers.NFC(), "pre_tokenizer": GPT2},
+    "qwen35": {"normalizer": normalizers.NFC(), "pre_tokenizer": split(QWEN35)},
+    "refact": {"pre_tokenizer": DIGIT_BY_DIGIT},
+    "starcoder": {"pre_tokenizer": DIGIT_BY_DIGIT},
+    "tekken": {"pre_tokenizer": split(TEKKEN)},
 }
+TAKE_WHOLE_WORDS = ("llama-bpe", "tekken")
+"""Words that are tokens are these tokens, and a text begins with <s>."""
 
 
-def written(path: Path, **entries: Any) -> GGUFFile:
+def written(
+    path: Path, template: str = "{{ messages }}", architecture: str = "llama", name: str = "", **entries: Any
+) -> GGUFFile:
     """A GGUF file with these entries `tokenizer.ggml.*`, and a template."""
-    writer = gguf.GGUFWriter(path, "llama")
-    for name, value in entries.items():
-        key = f"tokenizer.ggml.{name}"
+    writer = gguf.GGUFWriter(path, architecture)
+    writer.add_name(name)
+    for entry, value in entries.items():
+        key = f"tokenizer.ggml.{entry}"
         add = {list: writer.add_array, str: writer.add_string, bool: writer.add_bool, int: writer.add_uint32}
         add[type(value)](key, value)  # type: ignore[operator]
-    writer.add_chat_template("{{ messages }}")
+    writer.add_chat_template(template)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.close()
@@ -93,9 +148,9 @@ def test_byte_level_tokenizers_of_gguf_files(pre: str, tmp_path: Path) -> None:
     reference = trained("BPE", decoder=decoders.ByteLevel(), **FAMILIES[pre])
     # A byte-level model knows every byte, and has no unknown token; Llama 3 takes a word that is a token whole.
     content = json.loads(reference.to_str())
-    content["model"] |= {"unk_token": None, "ignore_merges": pre == "llama-bpe"}
+    content["model"] |= {"unk_token": None, "ignore_merges": pre in TAKE_WHOLE_WORDS}
     reference = Reference.from_str(json.dumps(content))
-    if pre == "llama-bpe":
+    if pre in TAKE_WHOLE_WORDS:
         s = ("<s>", reference.token_to_id("<s>"))
         reference.post_processor = processors.TemplateProcessing(
             single="<s> $A", pair="<s> $A <s> $B", special_tokens=[s]
@@ -173,8 +228,8 @@ ENTRIES = {"model": "gpt2", "pre": "gpt-2", "tokens": ["a", "b", "ab"], "merges"
     ("change", "message"),
     [
         ({"model": "t5"}, "tokenizer.ggml.model is 't5'; supported are 'gpt2'"),
-        ({"pre": "unheard-of"}, "tokenizer.ggml.pre is 'unheard-of'; supported are deepseek-r1-qwen, gpt-2"),
-        ({"pre": ["gpt-2"]}, "tokenizer.ggml.pre is ['gpt-2']; supported are deepseek-r1-qwen"),
+        ({"pre": "unheard-of"}, "tokenizer.ggml.pre is 'unheard-of'; supported are command-r, deepseek-coder"),
+        ({"pre": ["gpt-2"]}, "tokenizer.ggml.pre is ['gpt-2']; supported are command-r"),
         ({"tokens": [1, 2]}, "tokenizer.ggml.tokens must be strings"),
         ({"tokens": ["a", "a", "ab"]}, "tokenizer.ggml.tokens has a token twice"),
         ({"token_type": [1]}, "tokenizer.ggml.token_type has 1 numbers, expected one for each of the 3 tokens"),
@@ -187,6 +242,93 @@ def test_what_is_wrong_with_a_gguf_tokenizer_is_named(change: dict[str, Any], me
     with pytest.raises(GGUFError, match=re.escape(message)):
         gguf_tokenizer(file)
     assert gguf_tokenizer(written(tmp_path / "right.gguf", **ENTRIES)).eos_ids == ()
+
+
+ENDINGS = [
+    (("<|end|>",), ("<|end|>",)),
+    (("<|eot_id|>", "<|eom_id|>"), ("<|eot_id|>", "<|eom_id|>")),
+    (("<|im_end|>", "<|fim_pad|>", "<|file_sep|>"), ("<|im_end|>", "<|fim_pad|>", "<|file_sep|>")),
+    (("<end_of_turn>", "<|other|>"), ("<end_of_turn>",)),
+    (("<|end|>", "<|return|>", "<|call|>"), ("<|return|>", "<|call|>")),
+    (("<|user|>", "<s>"), ()),
+]
+
+
+@pytest.mark.parametrize(("names", "expected"), ENDINGS)
+@pytest.mark.parametrize("kind", [1, 3, 4])
+def test_tokens_that_end_a_turn_are_found_by_their_text(
+    names: tuple[str, ...], expected: tuple[str, ...], kind: int, tmp_path: Path
+) -> None:
+    """As llama.cpp finds them: of any type. They are tokens in a text too."""
+    tokens = ["a", "b", "ab", "</s>", *names]
+    entries = {"tokens": tokens, "token_type": [1, 1, 1, 3, *[kind] * len(names)], "eos_token_id": 3}
+    found = gguf_tokenizer(written(tmp_path / "model.gguf", **{**ENTRIES, **entries}))
+    assert found.eos_ids == (3, *(tokens.index(name) for name in expected))
+    tokenizer = sdk_tokenizers.CppHFTokenizer()
+    tokenizer.load_from_buffer(found.tokenizer_json, found.config_json)
+    for name in expected:
+        assert tokenizer.encode(f"ab{name}a") == [2, tokens.index(name), 0]
+
+
+TEMPLATES = [
+    ("{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}", "<|im_end|>"),
+    ("{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}<|end|>\n{% endfor %}<|endoftext|>", "<|end|>"),
+    (
+        "{% for m in messages %}{{ m.content }}{% if m.role == 'assistant' %} {{ eos_token }}{% endif %}{% endfor %}",
+        "</s>",
+    ),
+    # The next turn ends the answer.
+    ("{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% endfor %}", "<|user|>"),
+    # The last answer ends with another token than those before.
+    (
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}"
+        "{% if loop.last %}<|return|>{% else %}<|end|>{% endif %}{% endfor %}",
+        "<|return|>",
+    ),
+    ("{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}", None),
+    ("{% for m in messages %}{{ m.content }} ### <|end|>{% endfor %}", None),
+    ("{{ raise_exception('no') }}", None),
+    ("{% if %}", None),
+]
+
+
+@pytest.mark.parametrize(("template", "expected"), TEMPLATES)
+def test_the_token_that_ends_a_turn_is_that_of_the_template(template: str, expected: str | None) -> None:
+    names = ["</s>", "<|im_start|>", "<|im_end|>", "<|end|>", "<|endoftext|>", "<|user|>", "<|return|>", "<|en"]
+    added = [{"id": 10 + i, "content": name} for i, name in enumerate(names)]
+    found = end_of_turn(template, added, "</s>")
+    assert found == (None if expected is None else 10 + names.index(expected))
+
+
+def test_the_template_names_an_end_that_the_file_does_not(tmp_path: Path) -> None:
+    template = "{% for m in messages %}{{ m.content }}<|fertig|>{% endfor %}"
+    tokens = ["a", "b", "ab", "</s>", "<|fertig|>"]
+    entries = {**ENTRIES, "tokens": tokens, "token_type": [1, 1, 1, 3, 3], "eos_token_id": 3}
+    written(tmp_path / "model.gguf", template=template, **entries)
+    assert tokenizer_data(str(tmp_path / "model.gguf"), None).metadata["get_eos_ids"] == [3, 4]
+    # The same in Hugging Face's form.
+    found = gguf_tokenizer(GGUFFile(tmp_path / "model.gguf"))
+    (tmp_path / "tokenizer.json").write_bytes(found.tokenizer_json)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": "</s>", "chat_template": template}))
+    assert tokenizer_data(str(tmp_path), None).metadata["get_eos_ids"] == [3, 4]
+
+
+@pytest.mark.parametrize(("architecture", "name"), [("phi3", "x"), ("llama", "Phi-3 mini"), ("llama", "x")])
+def test_special_tokens_of_phi3_take_the_spaces_behind_them(architecture: str, name: str, tmp_path: Path) -> None:
+    tokens = ["<unk>", "<s>", "</s>", "<0x0A>", "▁", "a", "▁a", "<|endoftext|>", "<|user|>", "<|end|>"]
+    kinds = [2, 3, 3, 6, 1, 1, 1, 3, 4, 3]
+    entries = {"model": "llama", "tokens": tokens, "token_type": kinds, "scores": [0.0] * 5 + [-1.0] * 5}
+    file = written(tmp_path / "model.gguf", architecture=architecture, name=name, **entries)
+    content = json.loads(gguf_tokenizer(file).tokenizer_json)
+    strips = {token["content"]: token["rstrip"] for token in content["added_tokens"]}
+    takes = ["</s>", "<|user|>", "<|end|>"] if name != "x" or architecture == "phi3" else []
+    assert [token for token in strips if strips[token]] == takes
+    tokenizer, reference = sdk_tokenizers.CppHFTokenizer(), Reference.from_str(json.dumps(content))
+    tokenizer.load_from_buffer(json.dumps(content).encode())
+    for text in ("<|user|>\na<|end|>\n", "<|user|> \n a</s> <|endoftext|>\na", "<s> a"):
+        assert tokenizer.encode(text) == reference.encode(text, add_special_tokens=False).ids
+    expected = ["<|user|>", "▁a", "<|end|>"] if takes else ["<|user|>", "▁", "<0x0A>", "a", "<|end|>", "▁", "<0x0A>"]
+    assert tokenizer.encode("<|user|>\na<|end|>\n") == [tokens.index(token) for token in expected]
 
 
 COMPILED = {

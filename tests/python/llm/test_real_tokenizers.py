@@ -17,6 +17,8 @@ from llm_texts import texts
 from tokenizers import Tokenizer as Reference
 
 from sdk.extension.llm import tokenizers as sdk_tokenizers
+from sdk.extension.llm.export.gguf import GGUFFile
+from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
 
 pytestmark = pytest.mark.slow
 
@@ -106,6 +108,45 @@ def test_hugging_face(name: str) -> None:
         assert ids == reference.encode(normal, add_special_tokens=False).ids, text
         if not any(token in text for token in special) and not (name == "llama2" and "▁" in text):
             assert tokenizer.decode_batch(ids) == normal, text
+
+
+@pytest.fixture(scope="module")
+def vocabularies() -> pathlib.Path:
+    """Vocabularies of models as GGUF files, and texts with their tokens, which llama.cpp's sources carry."""
+    package = "llama_cpp_python-0.3.36"
+    folder = CACHE / package / "vendor" / "llama.cpp" / "models"
+    if not folder.is_dir():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        source = ["--no-binary", ":all:", "--no-build-isolation", "--dest", str(CACHE), package.replace("-", "==")]
+        done = subprocess.run(
+            [sys.executable, "-m", "pip", "download", "-q", "--no-deps", *source],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if not (CACHE / f"{package}.tar.gz").is_file():
+            pytest.skip(f"{package} cannot be downloaded: {done.stderr[-200:]}")
+        with tarfile.open(CACHE / f"{package}.tar.gz") as tar:
+            members = [found for found in tar.getmembers() if "/models/ggml-vocab-" in found.name]
+            tar.extractall(CACHE, members, filter="data")
+    return folder
+
+
+NAMES = ["command-r", "deepseek-coder", "deepseek-llm", "falcon", "gpt-2", "llama-bpe", "llama-spm", "mpt", "phi-3"]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "qwen2", "refact", "starcoder"])
+def test_gguf(name: str, vocabularies: pathlib.Path) -> None:
+    """The tokens that llama.cpp's tests expect of a model's vocabulary, by Hugging Face's tokenizers."""
+    found = gguf_tokenizer(GGUFFile(vocabularies / f"ggml-vocab-{name}.gguf"))
+    tokenizer = sdk_tokenizers.CppHFTokenizer()
+    tokenizer.load_from_buffer(found.tokenizer_json, found.config_json)
+    separator = b"\n__ggml_vocab_test__\n"
+    given = (vocabularies / f"ggml-vocab-{name}.gguf.inp").read_bytes().split(separator)
+    expected = (vocabularies / f"ggml-vocab-{name}.gguf.out").read_text().split("\n")
+    assert len(given) > 40
+    for text, ids in zip(given, expected, strict=True):
+        assert tokenizer.encode(text.decode()) == [int(number) for number in ids.split()], text
 
 
 @pytest.mark.parametrize(("name", "pattern"), [("cl100k", CL100K), ("qwen", QWEN)])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sdk.extension.llm.export.end_of_turn import end_of_turn
 from sdk.extension.llm.export.gguf import GGUFError, GGUFFile
 from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
 from sdk.extension.llm.export.settings import SettingsError
@@ -58,7 +59,7 @@ def _of_gguf(path: Path) -> TokenizerData:
         data = {TOKENIZER_KEY: compile_tokenizer(found.tokenizer_json, found.config_json)}
     except (RuntimeError, ValueError) as error:
         raise GGUFError(f"{path}: the tokenizer cannot be used: {error}") from None
-    return _with_template(data, found.chat_template, found.bos_id, list(found.eos_ids))
+    return _with_template(data, found.tokenizer_json, found.chat_template, found.bos_id, list(found.eos_ids))
 
 
 def _of_folder(folder: Path, tokenizer_json: Path) -> TokenizerData:
@@ -72,7 +73,7 @@ def _of_folder(folder: Path, tokenizer_json: Path) -> TokenizerData:
     template_file = folder / "chat_template.jinja"
     template = template_file.read_text() if template_file.exists() else _default_template(config.get("chat_template"))
     data = {TOKENIZER_KEY: compile_tokenizer(content, config_json)}
-    return _with_template(data, template, tokenizer.bos_id(), ends)
+    return _with_template(data, content, template, tokenizer.bos_id(), ends)
 
 
 def _default_template(found: Any) -> str | None:
@@ -83,9 +84,15 @@ def _default_template(found: Any) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _with_template(data: dict[str, bytes], template: str | None, bos: int | None, eos: list[int]) -> TokenizerData:
+def _with_template(
+    data: dict[str, bytes], tokenizer_json: bytes, template: str | None, bos: int | None, eos: list[int]
+) -> TokenizerData:
     if template is not None:
         data[CHAT_TEMPLATE_KEY] = template.encode()
+        added = json.loads(tokenizer_json).get("added_tokens") or []
+        text = next((token["content"] for token in added if token["id"] in eos[:1]), "")
+        end = end_of_turn(template, added, text)
+        eos = [*eos, *(token for token in (end,) if token is not None and token not in (*eos, bos))]
     metadata: dict[str, Any] = {} if bos is None else {"get_bos_id": bos}
     if eos:
         metadata["get_eos_ids"] = eos

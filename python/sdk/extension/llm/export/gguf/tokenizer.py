@@ -2,79 +2,57 @@
 """Tokenizers of GGUF files, as Hugging Face's `tokenizer.json`.
 
 A GGUF file has the tokens and how they were made: merges of byte-level BPE (`tokenizer.ggml.model` is `gpt2`), whose
-words are split by an expression that it names only (`tokenizer.ggml.pre`), or scores of SentencePiece's BPE (`llama`).
-The keys are those of ggml's `docs/gguf.md`; the expressions are those of the models' own tokenizers.
+words are split in a way that it names only (`tokenizer.ggml.pre`), or scores of SentencePiece's BPE (`llama`). The keys
+are those of ggml's `docs/gguf.md`. What a file does not say, which tokens end a turn and which take the white space
+behind them, is found as llama.cpp finds it: by the tokens' texts and the model's name.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sdk.extension.llm.export.gguf._file import GGUFError, GGUFFile
+from sdk.extension.llm.export.gguf._pre_tokenizers import FAMILIES, byte_level
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED = 1, 2, 3, 4
 """Of `tokenizer.ggml.token_type`."""
+_ENDS_OF_TURN = frozenset(
+    [
+        "<|eot_id|>",
+        "<|eom_id|>",
+        "<|im_end|>",
+        "<|end|>",
+        "<|return|>",
+        "<|call|>",
+        "<|flush|>",
+        "<|calls|>",
+        "<end_of_turn>",
+        "<turn|>",
+        "<|tool_response>",
+        "<|endoftext|>",
+        "<|end_of_text|>",
+        "<｜end▁of▁sentence｜>",
+        "<end_of_utterance>",
+        "<EOT>",
+        "_<EOT>",
+        "[EOT]",
+        "[EOS]",
+        "[e~[",
+        "<|fim_pad|>",
+        "<fim-pad>",
+        "<fim_pad>",
+        "<|fim_repo|>",
+        "<|repo_name|>",
+        "<fim-repo>",
+        "<|file_sep|>",
+    ]
+)
+"""Tokens that end an answer by their text, whatever their type."""
 _SPACE = "▁"
 """What SentencePiece writes for a space."""
-
-_CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-_ENDS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
-
-
-def _words(digits: str) -> str:
-    """Words with the character before them, numbers, punctuation, spaces: the expression of Llama 3 and of Qwen 2."""
-    letters = r"[^\r\n\p{L}\p{N}]?\p{L}+"
-    return rf"{_CONTRACTIONS}|{letters}|{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_ENDS}"
-
-
-def _cased_words() -> str:
-    """Words that begin with capitals or go on in small letters: the expression of o200k."""
-    upper, lower = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
-    first, tail = r"[^\r\n\p{L}\p{N}]?", f"{_CONTRACTIONS}?"
-    words = f"{first}{upper}*{lower}+{tail}|{first}{upper}+{lower}*{tail}"
-    return rf"{words}|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_ENDS}"
-
-
-def _byte_level(use_regex: bool) -> dict[str, Any]:
-    return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}
-
-
-def _split(expression: str) -> dict[str, Any]:
-    return {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False}
-
-
-@dataclass(frozen=True)
-class _Family:
-    """What a name in `tokenizer.ggml.pre` stands for."""
-
-    splits: tuple[dict[str, Any], ...]
-    nfc: bool = False
-    """The text is normalised first."""
-    ignore_merges: bool = False
-    """A word that is a token is that token, whatever the merges say."""
-    adds_bos: bool = False
-
-
-_GPT2 = _Family((_byte_level(True),))
-_SMOLLM = _Family(({"type": "Digits", "individual_digits": True}, _byte_level(True)))
-_LLAMA3 = _Family((_split(_words(r"\p{N}{1,3}")), _byte_level(False)), ignore_merges=True, adds_bos=True)
-_QWEN2 = _Family((_split(_words(r"\p{N}")), _byte_level(False)), nfc=True)
-_O200K = _Family((_split(_cased_words()), _byte_level(False)))
-_FAMILIES = {
-    "deepseek-r1-qwen": _QWEN2,
-    "gpt-2": _GPT2,
-    "gpt-4o": _O200K,
-    "lfm2": _LLAMA3,
-    "llama-bpe": _LLAMA3,
-    "llama-v3": _LLAMA3,
-    "llama3": _LLAMA3,
-    "phi-2": _GPT2,
-    "qwen2": _QWEN2,
-    "smollm": _SMOLLM,
-}
 
 
 @dataclass(frozen=True)
@@ -106,12 +84,21 @@ def gguf_tokenizer(file: GGUFFile) -> GGUFTokenizer:
         settings, adds_bos = _sentencepiece(metadata, tokens, kinds)
     else:
         raise metadata.error("model", f"is {kind!r}; supported are 'gpt2' (byte-level BPE) and 'llama' (SentencePiece)")
-    added = [_added(i, tokens[i], kind) for i, kind in enumerate(kinds) if kind in (_UNKNOWN, _CONTROL, _USER_DEFINED)]
+    kinds = [_CONTROL if token in _ENDS_OF_TURN else kind for token, kind in zip(tokens, kinds, strict=True)]
     bos, eos = metadata.token("bos_token_id", len(tokens)), metadata.token("eos_token_id", len(tokens))
     adds_bos, adds_eos = metadata.get("add_bos_token", adds_bos), metadata.get("add_eos_token", False)
     around = (bos if adds_bos else None, eos if adds_eos else None)
+    strips = kind == "llama" and _is_phi3(file.metadata)
+    added = [
+        _added(i, tokens[i], kind, strips and tokens[i] not in ("<unk>", "<s>", "<|endoftext|>"))
+        for i, kind in enumerate(kinds)
+        if kind in (_UNKNOWN, _CONTROL, _USER_DEFINED)
+    ]
     settings |= {"added_tokens": added, "post_processor": _post_processor(tokens, *around)}
-    ends = [eos, *(metadata.token(f"{name}_token_id", len(tokens)) for name in ("eot", "eom"))]
+    named = (
+        metadata.token(f"{name}_token_id", len(tokens)) for name in ("eot", "eom", "fim_pad", "fim_rep", "fim_sep")
+    )
+    ends = [eos, *named, *_ends_of_turn(tokens)]
     names = {"bos_token": bos, "eos_token": eos}
     template = file.metadata.get("tokenizer.chat_template")
     return GGUFTokenizer(
@@ -160,14 +147,14 @@ class _Metadata:
 
 def _bpe(metadata: _Metadata, tokens: Sequence[str]) -> tuple[dict[str, Any], bool]:
     name = metadata.get("pre", "gpt-2")
-    family = _FAMILIES.get(name) if isinstance(name, str) else None
+    family = FAMILIES.get(name) if isinstance(name, str) else None
     if family is None:
-        raise metadata.error("pre", f"is {name!r}; supported are {', '.join(sorted(_FAMILIES))}")
+        raise metadata.error("pre", f"is {name!r}; supported are {', '.join(sorted(FAMILIES))}")
     merges = metadata.strings("merges")
     settings = {
         "normalizer": {"type": "NFC"} if family.nfc else None,
         "pre_tokenizer": _sequence("pretokenizers", family.splits),
-        "decoder": _byte_level(True),
+        "decoder": byte_level(True),
         "model": _model(tokens, merges, ignore_merges=family.ignore_merges),
     }
     return settings, family.adds_bos
@@ -218,9 +205,24 @@ def _sequence(name: str, steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return steps[0] if len(steps) == 1 else {"type": "Sequence", name: list(steps)}
 
 
-def _added(token_id: int, content: str, kind: int) -> dict[str, Any]:
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    return {"id": token_id, "content": content, **flags, "special": kind != _USER_DEFINED}
+def _ends_of_turn(tokens: Sequence[str]) -> list[int]:
+    """Tokens that end an answer by their text."""
+    found = {token: i for i, token in enumerate(tokens) if token in _ENDS_OF_TURN}
+    # There <|end|> is behind each of the messages that one answer has.
+    if {"<|return|>", "<|call|>"} <= found.keys() or {"<|flush|>", "<|calls|>"} <= found.keys():
+        found.pop("<|end|>", None)
+    return list(found.values())
+
+
+def _is_phi3(metadata: Mapping[str, Any]) -> bool:
+    """Phi-3 and 3.5: the tokenizers of their later relatives are not SentencePiece's."""
+    name = str(metadata.get("general.name", "")).lower()
+    return metadata.get("general.architecture") == "phi3" or "phi-3" in name or "phi3" in name
+
+
+def _added(token_id: int, content: str, kind: int, strips: bool) -> dict[str, Any]:
+    flags = dict.fromkeys(("single_word", "lstrip", "normalized"), False)
+    return {"id": token_id, "content": content, **flags, "rstrip": strips, "special": kind != _USER_DEFINED}
 
 
 def _post_processor(tokens: Sequence[str], bos: int | None, eos: int | None) -> dict[str, Any] | None:

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which token ends an answer, by the chat template of a model.
+
+Checkpoints name the token that ends a text. Templates often end the turns of a conversation with another one, and a
+model that has learned it generates that token, and then goes on with the turn of the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_ANSWER = "xyzanswerxyz"
+_MESSAGES = [
+    {"role": "user", "content": "question"},
+    {"role": "assistant", "content": _ANSWER},
+    {"role": "user", "content": "question"},
+]
+
+
+def end_of_turn(template: str, added_tokens: Iterable[Mapping[str, Any]], eos_token: str = "") -> int | None:
+    """The id of the token that a template writes behind an answer; None if it writes none there.
+
+    `added_tokens` have the form of a `tokenizer.json`, `eos_token` is the text of the token that ends a text. None also
+    for a template that refuses a plain conversation.
+    """
+    from sdk.extension.llm.runner import ChatTemplate
+
+    tokens = {str(token["content"]): int(token["id"]) for token in added_tokens if token.get("content")}
+    # A template that writes nothing behind the last answer may still write what follows it.
+    for count in (2, 3):
+        try:
+            text = ChatTemplate(template).render(
+                _MESSAGES[:count], add_generation_prompt=False, bos_token="", eos_token=eos_token
+            )
+        except RuntimeError:
+            continue
+        behind = text.partition(_ANSWER)[2].lstrip()
+        first = max((token for token in tokens if behind.startswith(token)), key=len, default=None)
+        if first is not None:
+            return tokens[first]
+    return None
