@@ -11,12 +11,16 @@
 #include <pytorch/tokenizers/sentencepiece.h>
 #include <pytorch/tokenizers/tiktoken.h>
 
+#include "choices.h"
+#include "small_process.h"
+#include "tokenizer_grammar.h"
+
 namespace executorch {
 namespace fuzz {
 namespace {
 
 std::unique_ptr<tokenizers::Tokenizer> make(uint8_t format) {
-  switch (format % 4) {
+  switch (format % 6 % 4) {
     case 0:
       return std::make_unique<tokenizers::HFTokenizer>();
     case 1:
@@ -48,10 +52,17 @@ void use(const tokenizers::Tokenizer& tokenizer, const std::string& text) {
   }
 }
 
-}  // namespace
+/// The sixth format: decisions about a tokenizer.json.
+constexpr uint8_t kGrammar = 5;
 
-void run_tokenizer(const uint8_t* data, size_t size) {
-  if (size == 0) {
+void run(const uint8_t* data, size_t size) {
+  if (data[0] % 6 == kGrammar) {
+    Choices choices(data + 1, size - 1);
+    tokenizers::HFTokenizer tokenizer;
+    const std::string json = make_tokenizer_json(choices);
+    if (tokenizer.load_from_buffer(json) == tokenizers::Error::Ok) {
+      use(tokenizer, make_tokenizer_text(choices));
+    }
     return;
   }
   const std::unique_ptr<tokenizers::Tokenizer> tokenizer = make(data[0]);
@@ -63,6 +74,14 @@ void run_tokenizer(const uint8_t* data, size_t size) {
   const std::string_view text = end == std::string_view::npos ? std::string_view("a \xC3\xA9<s>") : all.substr(end + 1);
   if (tokenizer->load_from_buffer(file) == tokenizers::Error::Ok) {
     use(*tokenizer, std::string(text));
+  }
+}
+
+}  // namespace
+
+void run_tokenizer(const uint8_t* data, size_t size) {
+  if (size > 0) {
+    run_in_small_process([&] { run(data, size); });
   }
 }
 
