@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -41,39 +42,110 @@ LLAMA3_ROPE = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 8192,
 }
+YARN_ROPE = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 16}
 SLIDING = ["sliding_attention", "full_attention", "sliding_attention"]
 CONFIGS: dict[str, Any] = {
-    "llama": lambda: transformers.LlamaConfig(**SMALL),
-    "llama3": lambda: transformers.LlamaConfig(**SMALL, rope_parameters=LLAMA3_ROPE, tie_word_embeddings=True),
-    "llama_with_wide_heads": lambda: transformers.LlamaConfig(**SMALL, head_dim=16),
-    "qwen2": lambda: transformers.Qwen2Config(**SMALL),
-    "qwen3": lambda: transformers.Qwen3Config(**SMALL, head_dim=16),
-    "phi3": lambda: transformers.Phi3Config(**SMALL, rope_parameters=LONG_ROPE, original_max_position_embeddings=64),
-    "gemma3": lambda: transformers.Gemma3TextConfig(
-        **SMALL,
-        head_dim=16,
-        sliding_window=5,
-        layer_types=SLIDING,
-        query_pre_attn_scalar=20,
-        final_logit_softcapping=3.0,
+    "llama": lambda **more: transformers.LlamaConfig(**{**SMALL, **more}),
+    "llama3": lambda **more: transformers.LlamaConfig(
+        **{**SMALL, "rope_parameters": LLAMA3_ROPE, "tie_word_embeddings": True, **more}
     ),
-    "lfm2": lambda: transformers.Lfm2Config(
-        **SMALL, layer_types=["conv", "full_attention", "conv"], block_multiple_of=16
+    "llama_with_wide_heads": lambda **more: transformers.LlamaConfig(**{**SMALL, "head_dim": 16, **more}),
+    "llama_with_biases": lambda **more: transformers.LlamaConfig(
+        **{**SMALL, "attention_bias": True, "mlp_bias": True, "hidden_act": "gelu", **more}
+    ),
+    "llama_linear": lambda **more: transformers.LlamaConfig(
+        **{**SMALL, "rope_parameters": {"rope_type": "linear", "rope_theta": 1e4, "factor": 2.5}, **more}
+    ),
+    "llama_dynamic": lambda **more: transformers.LlamaConfig(
+        **{**SMALL, "rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.5}, **more}
+    ),
+    "llama_yarn": lambda **more: transformers.LlamaConfig(**{**SMALL, "rope_parameters": YARN_ROPE, **more}),
+    "mistral": lambda **more: transformers.MistralConfig(**{**SMALL, "sliding_window": 5, **more}),
+    "qwen2": lambda **more: transformers.Qwen2Config(**{**SMALL, **more}),
+    "qwen2_with_windows": lambda **more: transformers.Qwen2Config(
+        **{**SMALL, "use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1, **more}
+    ),
+    "qwen3": lambda **more: transformers.Qwen3Config(**{**SMALL, "head_dim": 16, "attention_bias": True, **more}),
+    "phi3": lambda **more: transformers.Phi3Config(
+        **{**SMALL, "rope_parameters": LONG_ROPE, "original_max_position_embeddings": 64, **more}
+    ),
+    "phi3_with_windows": lambda **more: transformers.Phi3Config(**{**SMALL, "sliding_window": 5, **more}),
+    "smollm3": lambda **more: transformers.SmolLM3Config(
+        **{
+            **SMALL,
+            "no_rope_layer_interval": 2,
+            "use_sliding_window": True,
+            "sliding_window": 5,
+            "mlp_bias": True,
+            **more,
+        }
+    ),
+    "granite": lambda **more: transformers.GraniteConfig(
+        **{
+            **SMALL,
+            "embedding_multiplier": 3.0,
+            "residual_multiplier": 0.4,
+            "attention_multiplier": 0.2,
+            "logits_scaling": 0.5,
+            "attention_bias": True,
+            **more,
+        }
+    ),
+    "olmo2": lambda **more: transformers.Olmo2Config(**{**SMALL, **more}),
+    "gemma2": lambda **more: transformers.Gemma2Config(
+        **{
+            **SMALL,
+            "head_dim": 16,
+            "sliding_window": 5,
+            "query_pre_attn_scalar": 20,
+            "final_logit_softcapping": 3.0,
+            "attn_logit_softcapping": 2.0,
+            **more,
+        }
+    ),
+    "gemma3": lambda **more: transformers.Gemma3TextConfig(
+        **{
+            **SMALL,
+            "head_dim": 16,
+            "sliding_window": 5,
+            "layer_types": SLIDING,
+            "query_pre_attn_scalar": 20,
+            "final_logit_softcapping": 3.0,
+            "rope_parameters": {
+                "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
+                "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+            },
+            **more,
+        }
+    ),
+    "lfm2": lambda **more: transformers.Lfm2Config(
+        **{**SMALL, "layer_types": ["conv", "full_attention", "conv"], "block_multiple_of": 16, **more}
     ),
 }
+"""Configurations of transformers by name; more of their fields may be given."""
+
+
+def random_model(config: Any) -> Any:
+    """A model of transformers with random weights."""
+    torch.manual_seed(0)
+    theirs: Any = transformers.AutoModelForCausalLM.from_config(config).eval()
+    for parameter in theirs.parameters():  # norms and biases must not be ones and zeros
+        parameter.data.add_(torch.randn_like(parameter) * 0.1)
+    return theirs
+
+
+def with_weights_of(theirs: Any, config: dict[str, Any], **overrides: Any) -> Transformer:
+    """Our model of a `config.json`, with the weights of a model of transformers."""
+    args = hugging_face_args(config, max_context_len=40, generate_full_logits=True, **overrides)
+    ours = construct_transformer(args).eval()
+    set_weights(ours, hugging_face_weights(theirs.state_dict().items(), config["model_type"], args))
+    return ours
 
 
 def both(name: str, **overrides: Any) -> tuple[Any, Transformer]:
     """A model of transformers with random weights, and ours with the same."""
-    torch.manual_seed(0)
-    theirs: Any = transformers.AutoModelForCausalLM.from_config(CONFIGS[name]()).eval()
-    for parameter in theirs.parameters():  # norms and biases must not be ones and zeros
-        parameter.data.add_(torch.randn_like(parameter) * 0.1)
-    config = theirs.config.to_dict()
-    args = hugging_face_args(config, max_context_len=40, generate_full_logits=True, **overrides)
-    ours = construct_transformer(args).eval()
-    set_weights(ours, hugging_face_weights(theirs.state_dict().items(), config["model_type"], args))
-    return theirs, ours
+    theirs = random_model(CONFIGS[name]())
+    return theirs, with_weights_of(theirs, theirs.config.to_dict(), **overrides)
 
 
 def small(**fields: Any) -> Transformer:
@@ -99,8 +171,11 @@ def blocks(type: str, rows: int, columns: int, seed: int = 0, size: float = 0.01
     format = FORMATS[type]
     generator = torch.Generator().manual_seed(seed)
     raw = torch.randint(0, 256, (rows, columns // format.weights, format.bytes), dtype=torch.uint8, generator=generator)
-    halves = {"q4_1": {0: 1.0, 2: 1.0}, "q5_1": {0: 1.0, 2: 1.0}, "q6_k": {208: 1.0}}
-    halves |= {"q4_k": {0: 1.0, 2: 7.5}, "q5_k": {0: 1.0, 2: 15.5}}
+    halves = {"q4_1": {0: 1.0, 2: 1.0}, "q5_1": {0: 1.0, 2: 1.0}, "q3_k": {108: 1.0}, "q6_k": {208: 1.0}, "mxfp4": {}}
+    halves |= {"q2_k": {80: 1.0, 82: 1.5}, "q4_k": {0: 1.0, 2: 7.5}, "q5_k": {0: 1.0, 2: 15.5}}
+    halves |= {"tq1_0": {52: 1.0}, "tq2_0": {64: 1.0}}
+    if type == "mxfp4":  # powers of two from size / 2 to size
+        raw[..., 0] = raw[..., 0] % 2 + 127 + int(math.log2(size))
     for offset, times in halves.get(type, {0: 1.0}).items():
         scales = (torch.rand(rows, columns // format.weights, 1, generator=generator) + 0.1) * size * times
         scales = scales.half()

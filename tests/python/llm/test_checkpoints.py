@@ -57,8 +57,9 @@ def test_a_folder_gives_its_model(name: str, tmp_path: Path):
         torch.testing.assert_close(ours(TOKENS), theirs(TOKENS).logits, rtol=1e-4, atol=1e-4)
 
 
-RANDOM_SIZES = {"Q4_K": 2.5e-4, "Q5_K": 1.2e-4, "Q6_K": 4e-5}
-"""The package quantises to none of these: random blocks, whose weights have a standard deviation of about 0.03. With
+RANDOM_SIZES = {"Q2_K": 2.5e-3, "Q3_K": 7e-4, "Q4_K": 2.5e-4, "Q5_K": 1.2e-4, "Q6_K": 4e-5}
+RANDOM_SIZES |= {"IQ4_NL": 4e-4, "IQ4_XS": 2.3e-5, "TQ1_0": 0.03, "TQ2_0": 0.03, "MXFP4": 0.006}
+"""The package quantises to few of these: random blocks, whose weights have a standard deviation of about 0.03. With
 larger ones, eager's own logits change by 0.1 and more where its inputs change in their last bit, as activations are
 rounded to int8."""
 

@@ -19,14 +19,24 @@ from sdk.extension.llm.export.gguf._blocks import FORMATS
 from sdk.extension.llm.export.int4 import ExportableInt4Tensor
 
 AFFINE_4_BIT = ["q4_0", "q4_1", "q4_k"]
+HALVES = {
+    "q4_1": [0, 2],
+    "q5_1": [0, 2],
+    "q2_k": [80, 82],
+    "q3_k": [108],
+    "q4_k": [0, 2],
+    "q5_k": [0, 2],
+    "q6_k": [208],
+}
+HALVES |= {"tq1_0": [52], "tq2_0": [64], "mxfp4": []}
+"""Where blocks have float16 numbers; the others have one at their beginning."""
 
 
 def random_raw(name: str, rows: int = 5, blocks: int = 3, seed: int = 0) -> torch.Tensor:
     """Blocks of all bit patterns, but with finite float16 numbers: NaN differs from itself."""
     format = FORMATS[name]
     raw = np.random.default_rng(seed).integers(0, 256, (rows * blocks, format.bytes), dtype=np.uint8)
-    halves = {"q6_k": [208], "q4_0": [0], "q5_0": [0], "q8_0": [0]}.get(name, [0, 2])
-    for at in halves:
+    for at in HALVES.get(name, [0]):
         raw[:, at + 1] &= 0b10111011  # an exponent below its largest
     return torch.from_numpy(raw.reshape(rows, -1))
 
@@ -92,8 +102,9 @@ def test_layers_compute_with_the_dequantized_weights(name: str):
 def test_integers_are_taken_over_to_intx(name: str):
     weights = ExportableGGUFTensor.from_raw(random_raw(name), name)
     taken = weights.to_intx_unpacked_to_int8_tensor(scale_dtype=torch.float32)
-    bits = {4: 4, 5: 5, 6: 8, 8: 8}[FORMATS[name].bits]
+    bits = 3 if name.startswith("tq") else 8 if name == "q6_k" else FORMATS[name].bits
     assert taken.target_dtype == getattr(torch, f"int{bits}")
+    assert -(1 << bits - 1) <= int(taken.qdata.min()) and int(taken.qdata.max()) < 1 << bits - 1
     assert taken.block_size == (1, FORMATS[name].group)
     expected = dequantized_by_gguf(weights.raw, name)
     error = error_of(taken.dequantize(), expected)
@@ -114,7 +125,7 @@ def test_integers_are_taken_over_to_int4(name: str):
     assert taken.to(torch.bfloat16).dequantize().dtype == torch.bfloat16
 
 
-@pytest.mark.parametrize("name", ["q5_0", "q6_k", "q8_0"])
+@pytest.mark.parametrize("name", ["q2_k", "q3_k", "q5_0", "q6_k", "q8_0", "iq4_nl", "tq2_0", "mxfp4"])
 def test_other_integers_than_of_4_bits_are_refused(name: str):
     weights = ExportableGGUFTensor.from_raw(random_raw(name), name)
     with pytest.raises(NotImplementedError, match=f"those of {name} have {FORMATS[name].bits}"):
@@ -123,10 +134,10 @@ def test_other_integers_than_of_4_bits_are_refused(name: str):
         ExportableInt4Tensor.from_intx_unpacked_to_int8_tensor(weights.to_intx_unpacked_to_int8_tensor())
 
 
-@pytest.mark.parametrize("name", ["q4_1", "q4_k", "q5_1", "q5_k"])
+@pytest.mark.parametrize("name", ["q4_1", "q2_k", "q4_k", "q5_1", "q5_k"])
 def test_a_group_whose_scale_is_zero_keeps_its_minimum(name: str):
     raw = random_raw(name)
-    raw[:, 0:2] = 0
+    raw[:, HALVES[name][0] : HALVES[name][0] + 2] = 0
     expected = dequantized_by_gguf(raw, name)
     assert expected.abs().max() > 0
     weights = ExportableGGUFTensor.from_raw(raw, name, torch.float32)
@@ -290,7 +301,7 @@ def test_a_changed_file_is_read_or_refused(tmp_path_factory: pytest.TempPathFact
 @pytest.mark.parametrize(
     "raw, name, error, message",
     [
-        (torch.zeros(2, 18, dtype=torch.uint8), "q3_k", NotImplementedError, "'q3_k' is not supported"),
+        (torch.zeros(2, 18, dtype=torch.uint8), "iq1_s", NotImplementedError, "'iq1_s' is not supported"),
         (
             torch.zeros(2, 18),
             "q4_0",

@@ -51,7 +51,7 @@ def test_packing_keeps_every_weight(bits: int, group: int):
         assert found.row_activations == row
 
 
-@pytest.mark.parametrize("type", ["q4_k", "q5_k", "q6_k"])
+@pytest.mark.parametrize("type", ["q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_xs", "tq2_0"])
 @pytest.mark.parametrize("rows, columns", [(1, 256), (15, 512), (17, 256), (32, 1280)])
 def test_blocks_of_256_multiply_as_their_definition(type: str, rows: int, columns: int):
     """QNT-07: rows around those of a tile, one and several tokens; int8 activations with a scale a group."""
@@ -88,7 +88,7 @@ def test_what_cannot_be_packed_is_refused():
 
 @pytest.mark.parametrize("type", FORMATS)
 def test_gguf_blocks_are_taken_over_exactly(type: str):
-    """QNT-07, LE-11: no weight changes, and the usual types do not grow."""
+    """QNT-07, LE-11: no weight changes, and the usual types do not grow; others have the bits of their values."""
     weight = blocks(type, 48, 512)
     m = matrix_of(weight)
     packed = pack(m)
@@ -99,8 +99,12 @@ def test_gguf_blocks_are_taken_over_exactly(type: str):
     else:
         # Of 256 weights: their bits, a byte for each scale and minimum, and the float16 of the block. A file packs the
         # scales and minima of Q4_K and Q5_K in 6 bits.
-        size = {"q4_k": 128 + 16 + 4, "q5_k": 160 + 16 + 4, "q6_k": 192 + 16 + 2}[type]
-        assert packed.numel() - 64 == 48 * 2 * size <= 1.03 * weight.raw.numel()
+        # Groups of 16 have no place for weights of 3 bits: those of Q3_K take 4.
+        size = {"q2_k": 64 + 32 + 4, "q3_k": 128 + 16 + 2, "q4_k": 128 + 16 + 4, "q5_k": 160 + 16 + 4}
+        size |= {"q6_k": 192 + 16 + 2, "iq4_nl": 8 * 34, "iq4_xs": 256 + 8 + 2, "tq1_0": 64 + 2, "tq2_0": 64 + 2}
+        size |= {"mxfp4": 8 * (20 + 2)}
+        assert packed.numel() - 64 == 48 * 2 * size[type]
+        assert type not in ("q4_k", "q5_k", "q6_k") or packed.numel() - 64 <= 1.03 * weight.raw.numel()
     linear, table = PackedLinear(m, None, packed, True), PackedEmbedding(m, packed)
     indices = torch.tensor([[0, 47], [16, 15]])
     assert torch.equal(run(table, indices), weight.dequantize()[indices])

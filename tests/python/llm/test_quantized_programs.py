@@ -164,6 +164,18 @@ def test_gguf_blocks_of_256_keep_their_size(type: str, bits: int, tmp_path: Path
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(
+    "type, bits", [("Q2_K", 2), ("Q3_K", 3), ("IQ4_NL", 8), ("IQ4_XS", 8), ("TQ1_0", 2), ("TQ2_0", 2), ("MXFP4", 5)]
+)
+def test_other_gguf_blocks_multiply_as_their_values(type: str, bits: int, tmp_path: Path):
+    """QNT-07: types whose weights take more room in the program than in the file."""
+    model = small(dim=256, hidden_dim=512)
+    path = write_gguf(tmp_path / "model.gguf", model, "llama", type)
+    operators = (f"torchao::_linear_8bit_act_{bits}bit_weight", f"torchao::_shared_embedding_{bits}bit")
+    check([f"base.checkpoint={path}", "model.use_sdpa_with_kv_cache=true"], *operators)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(
     "settings, places",
     [
         (["model.quantize_kv_cache=true"], 40),

@@ -69,7 +69,7 @@ def matrix_of_gguf(weight: ExportableGGUFTensor) -> LowBitMatrix:
     """The integers, scales and minima of GGUF blocks. Their activations have a scale a group, as in ggml."""
     format = FORMATS[weight.ggml_type]
     groups = groups_of(weight.raw, format)
-    zero_point = 0 if groups.minimum is not None else 1 << (format.bits - 1)
+    zero_point = 0 if groups.minimum is not None else format.zero_point
     q = (groups.q.to(torch.int16) + zero_point).to(torch.uint8)
     scale, minimum, factors = groups.scale, groups.minimum, None
     if groups.products is not None:

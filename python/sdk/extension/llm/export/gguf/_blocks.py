@@ -2,8 +2,9 @@
 """The block formats of GGUF: how the bytes of a quantised row become numbers.
 
 A row is a sequence of blocks of the same size. All formats here are affine in groups: a weight is
-`scale * q - minimum`, with one scale and one minimum for each group of 16 or 32 weights. The layouts are those of
-ggml's `ggml-common.h` (`block_q4_0`, ..., `block_q6_K`); tests compare with the Python package `gguf` bit by bit.
+`scale * q - minimum`, with one scale and one minimum for each group of 16 to 256 weights. Where a format has a table of
+values for its integers (IQ4_NL, IQ4_XS, MXFP4), q is the value. The layouts are those of ggml's `ggml-common.h`
+(`block_q4_0`, ..., `block_mxfp4`); tests compare with the Python package `gguf` bit by bit.
 """
 
 from __future__ import annotations
@@ -57,9 +58,16 @@ class BlockFormat:
     group: int
     """Weights that share a scale."""
     bits: int
-    """Bits of an integer weight."""
+    """Bits of an integer weight, those of its value where the format has a table."""
     decode: Callable[[Tensor], Groups]
     """From uint8 [blocks, bytes]."""
+    zero: int | None = None
+    """What makes integers without minima start at 0: half of the range of `bits` unless told otherwise."""
+
+    @property
+    def zero_point(self) -> int:
+        """What is to be added to the integers of groups without minima, so that none is negative."""
+        return 1 << (self.bits - 1) if self.zero is None else self.zero
 
 
 def _half(block: Tensor, offset: int) -> Tensor:
@@ -149,6 +157,67 @@ def _q6_k(block: Tensor) -> Groups:
     return _of_products(_signed(low | high << 4, 32), block[:, 208:], scales)
 
 
+def _q2_k(block: Tensor) -> Groups:
+    q = _signed(_bits(block[:, 16:80].reshape(-1, 32), 2).reshape(-1, QK_K), 0)
+    scales = block[:, :16]
+    return _of_products(q, block[:, 80:], (scales & 15).view(torch.int8), (scales >> 4).view(torch.int8))
+
+
+def _q3_k(block: Tensor) -> Groups:
+    """The third bit of weight 32 i + j is bit i of byte j; those of scales are two bits of the last four bytes."""
+    high = _bits(block[:, :32], 1).reshape(-1, QK_K) << 2
+    low = _bits(block[:, 32:96].reshape(-1, 32), 2).reshape(-1, QK_K)
+    scales = _nibbles(block[:, 96:104]) | _bits(block[:, 104:108], 2).reshape(-1, 16) << 4
+    return _of_products(_signed(low | high, 4), block[:, 108:], _signed(scales, 32))
+
+
+def _ternary(digits: Tensor, block: Tensor) -> Groups:
+    return Groups(_signed(digits, 1), _half(block, block.shape[1] - 2), None)
+
+
+def _tq1_0(block: Tensor) -> Groups:
+    """A byte holds the first five digits of a fraction to the base of 3, those of the last four bytes four."""
+    parts = []
+    for start, end, count in ((0, 32, 5), (32, 48, 5), (48, 52, 4)):
+        powers = torch.tensor([3**i for i in range(count)], dtype=torch.int32)[:, None]
+        # Bytes wrap around: what is above the digit falls off.
+        digits = ((block[:, None, start:end].int() * powers) & 255) * 3 >> 8
+        parts.append(digits.flatten(1))
+    return _ternary(torch.cat(parts, dim=1), block)
+
+
+def _tq2_0(block: Tensor) -> Groups:
+    return _ternary(_bits(block[:, :64].reshape(-1, 32), 2).reshape(-1, QK_K), block)
+
+
+_IQ4_VALUES = (-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113)
+_FP4_VALUES = (0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12)
+"""Those of E2M1, doubled."""
+
+
+def _values(nibbles: Tensor, table: tuple[int, ...]) -> Tensor:
+    return torch.tensor(table, dtype=torch.int8)[nibbles.int()]
+
+
+def _iq4_nl(block: Tensor) -> Groups:
+    return Groups(_values(_nibbles(block[:, 2:]), _IQ4_VALUES), _half(block, 0), None)
+
+
+def _iq4_xs(block: Tensor) -> Groups:
+    """A scale has four bits of one half of a byte and two bits of a little-endian word before."""
+    q = _values(_nibbles(block[:, 8:].reshape(-1, 8, 16)).reshape(-1, QK_K), _IQ4_VALUES)
+    low = torch.stack([block[:, 4:8] & 15, block[:, 4:8] >> 4], dim=-1).flatten(1)
+    high = _bits(block[:, 2:4], 2).transpose(1, 2).reshape(-1, 8)
+    return _of_products(q, block[:, :2], _signed(low | high << 4, 32))
+
+
+def _mxfp4(block: Tensor) -> Groups:
+    """A scale is a power of two, E8M0, halved: the smallest two are no normal float32."""
+    exponent = block[:, :1].int()
+    bits = torch.where(exponent < 2, 0x00200000 << exponent.clamp(max=1), (exponent - 1) << 23)
+    return Groups(_values(_nibbles(block[:, 1:]), _FP4_VALUES), bits.view(torch.float32), None)
+
+
 FORMATS = {
     format.name: format
     for format in (
@@ -157,9 +226,16 @@ FORMATS = {
         BlockFormat("q5_0", 6, 32, 22, 32, 5, _q5_0),
         BlockFormat("q5_1", 7, 32, 24, 32, 5, _q5_1),
         BlockFormat("q8_0", 8, 32, 34, 32, 8, _q8_0),
+        BlockFormat("q2_k", 10, QK_K, 84, 16, 2, _q2_k),
+        BlockFormat("q3_k", 11, QK_K, 110, 16, 3, _q3_k),
         BlockFormat("q4_k", 12, QK_K, 144, 32, 4, _q4_k),
         BlockFormat("q5_k", 13, QK_K, 176, 32, 5, _q5_k),
         BlockFormat("q6_k", 14, QK_K, 210, 16, 6, _q6_k),
+        BlockFormat("iq4_nl", 20, 32, 18, 32, 8, _iq4_nl),
+        BlockFormat("iq4_xs", 23, QK_K, 136, 32, 8, _iq4_xs),
+        BlockFormat("tq1_0", 34, QK_K, 54, QK_K, 2, _tq1_0, zero=1),
+        BlockFormat("tq2_0", 35, QK_K, 66, QK_K, 2, _tq2_0, zero=1),
+        BlockFormat("mxfp4", 39, 32, 17, 32, 5, _mxfp4),
     )
 }
 """By name."""

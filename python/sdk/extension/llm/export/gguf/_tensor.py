@@ -15,8 +15,10 @@ from sdk.extension.llm.export._weights import dequantize_in_layers, floating_dty
 from sdk.extension.llm.export.gguf._blocks import FORMATS, dequantize, groups_of
 from sdk.extension.llm.export.int4 import ExportableInt4Tensor
 
-_INTEGERS = {4: torch.int4, 5: torch.int5, 6: torch.int6, 8: torch.int8}
+_INTEGERS = {2: torch.int2, 3: torch.int3, 4: torch.int4, 5: torch.int5, 8: torch.int8}
 """torchao's dtype for integers of so many bits."""
+_WIDER = {"q6_k": torch.int8, "tq1_0": torch.int3, "tq2_0": torch.int3}
+"""That of formats whose integers are not those from -2^(bits - 1) on, or have no dtype that backends know."""
 
 
 @torch.library.custom_op("torchao::dequantize_gguf", mutates_args=())
@@ -131,7 +133,7 @@ class ExportableGGUFTensor(TorchAOBaseTensor):
             qdata=q,
             scale=scale.to(dtype),
             zero_point=zero,
-            target_dtype=torch.int8 if self.ggml_type == "q6_k" else _INTEGERS[format.bits],
+            target_dtype=_WIDER.get(self.ggml_type) or _INTEGERS[format.bits],
             block_size=(1, size),
             dtype=dtype,
             activation_quantization=None,
