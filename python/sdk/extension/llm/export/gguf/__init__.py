@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from sdk.extension.llm.export.gguf._blocks import FORMATS
-from sdk.extension.llm.export.gguf._file import GGUFError, GGUFFile, GGUFTensor
+from sdk.extension.llm.export.gguf._file import GGUFError, GGUFTensor
+from sdk.extension.llm.export.gguf._parts import GGUFFile
 from sdk.extension.llm.export.gguf._tensor import ExportableGGUFTensor, _max_uniform_group_size
 
 __all__ = [
@@ -34,10 +35,11 @@ _Q4_K_BLOCK_BYTES, _Q5_K_BLOCK_BYTES, _Q6_K_BLOCK_BYTES = (FORMATS[name].bytes f
 
 
 def iter_gguf(path: str | Path) -> Iterator[tuple[str, ExportableGGUFTensor | Tensor]]:
-    """Name and value of each tensor of a GGUF file, in its order.
+    """Name and value of each tensor of a GGUF file, in its order, and of the parts that belong to it.
 
-    Floats (F32, F16, BF16) are plain tensors in their shape. Quantised tensors (Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K,
-    Q5_K, Q6_K) are `ExportableGGUFTensor`. Both share the memory of the mapped file, which is read when they are used.
+    Floats (F32, F16, BF16) are plain tensors in their shape. Quantised tensors (Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to
+    Q6_K, IQ4_NL, IQ4_XS, TQ1_0, TQ2_0, MXFP4) are `ExportableGGUFTensor`. Both share the memory of the mapped file,
+    which is read when they are used.
     Raises `GGUFError` for a file that is not valid, OSError for one that cannot be opened.
     """
     file = GGUFFile(path)

@@ -106,8 +106,8 @@ class _Cursor:
         return [self.value(element, what, depth + 1) for _ in range(self.count(8, f"elements of {what}"))]
 
 
-class GGUFFile:
-    """A GGUF file, mapped: tensors are read when they are used.
+class GGUFPart:
+    """One file of the format, mapped: tensors are read when they are used.
 
     Raises `GGUFError` for what is not a valid file, OSError when it cannot be opened.
     """

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sdk.extension.llm.export.gguf._file import GGUFError, GGUFFile
+from sdk.extension.llm.export.gguf._file import GGUFError
+from sdk.extension.llm.export.gguf._parts import GGUFFile
 from sdk.extension.llm.export.gguf._pre_tokenizers import FAMILIES, byte_level
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED = 1, 2, 3, 4
