@@ -28,7 +28,7 @@ _HOSTILE: list[tuple[int, Any]] = [
     *((BOOL, value) for value in (False, True)),
     *(
         (STRING, value)
-        for value in ("", "llama", "qwen2", "qwen3", "phi3", "gpt2", "longrope", "linear", "é" * 50, "\0")
+        for value in ("", "llama", "qwen2", "qwen3", "phi3", "gpt2", "longrope", "linear", "yarn", "é" * 50, "\0")
     ),
     (ARRAY, (UINT32, [])),
     (ARRAY, (UINT32, [1, 2, 3, 2**32 - 1])),
@@ -94,6 +94,10 @@ def small_model(architecture: str, kind: str, tokenizer: str) -> Content:
     entries |= {f"{architecture}.{name}": (UINT32, value) for name, value in numbers.items()}
     entries[f"{architecture}.attention.layer_norm_rms_epsilon"] = (FLOAT32, 1e-5)
     entries[f"{architecture}.rope.freq_base"] = (FLOAT32, 1e4)
+    entries[f"{architecture}.rope.scaling.type"] = (STRING, "linear")
+    entries[f"{architecture}.rope.scaling.factor"] = (FLOAT32, 2.0)
+    entries[f"{architecture}.attention.sliding_window"] = (UINT32, 7)
+    entries[f"{architecture}.attention.sliding_window_pattern"] = (ARRAY, (BOOL, [True, False]))
     tokens = ["<unk>", "<s>", "</s>", *_ALPHABET, "ab", "Ġa"]
     tokens += [f"<extra{i}>" for i in range(vocabulary - len(tokens))]
     entries |= {

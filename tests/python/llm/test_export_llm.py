@@ -56,7 +56,24 @@ def value(program: Any, method: str) -> Any:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("name", ["llama3", "qwen3", "lfm2", "gemma3"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "llama3",
+        "llama_dynamic",
+        "llama_yarn",
+        "llama_with_biases",
+        "mistral",
+        "qwen2_with_windows",
+        "qwen3",
+        "smollm3",
+        "granite",
+        "olmo2",
+        "gemma2",
+        "gemma3",
+        "lfm2",
+    ],
+)
 def test_folders_are_exported(name: str, tmp_path: Path):
     """LE-01, LE-04, LE-06, LE-08: with the metadata that runners read."""
     theirs, _ = both(name)

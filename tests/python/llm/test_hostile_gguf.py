@@ -47,7 +47,10 @@ def test_hostile_files_are_read_or_refused(tmp_path: Path):
         ("llama.attention.layer_norm_rms_epsilon", (FLOAT32, float("nan")), "is nan, expected a number above 0"),
         ("llama.rope.freq_base", (STRING, "x" * 99), "rope.freq_base is 'xxxx.*, expected a number above 0"),
         ("llama.rope.dimension_count", (UINT32, 64), "rope.dimension_count is 64, expected an even number up to 16"),
-        ("llama.rope.scaling.type", (STRING, "yarn"), "RoPE scaling of the type 'yarn' is not supported"),
+        ("llama.rope.scaling.type", (STRING, "ntk"), "rope.scaling.type is 'ntk', expected one of none, linear, yarn"),
+        ("llama.rope.scaling.factor", (FLOAT32, float("inf")), "rope.scaling.factor is inf, expected a number above 0"),
+        ("llama.rope.scaling.magic", (UINT32, 1), "llama.rope.scaling.magic is 1, and this version does not know"),
+        ("llama.attention.sliding_window", (UINT32, 2**31), "attention.sliding_window is 2147483648, expected a whole"),
     ],
 )
 def test_metadata_that_do_not_fit_are_named(entry: str, value: tuple[int, Any], message: str, tmp_path: Path):

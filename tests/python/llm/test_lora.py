@@ -15,8 +15,15 @@ from test_checkpoints import write_gguf
 from test_export_llm import CACHED, check
 from torch import Tensor
 
-from sdk.examples.models.llama.llama_transformer import Transformer
-from sdk.extension.llm.export.checkpoint import CheckpointError, adapter_weights, read_adapter, set_weights
+from sdk.examples.models.llama.llama_transformer import Transformer, construct_transformer
+from sdk.examples.models.llama.model_args import ModelArgs
+from sdk.extension.llm.export.checkpoint import (
+    CheckpointError,
+    adapter_args,
+    adapter_weights,
+    read_adapter,
+    set_weights,
+)
 from sdk.extension.llm.export.export_llm import export
 from sdk.runtime import Runtime
 
@@ -142,5 +149,35 @@ def test_adapters_that_do_not_fit(tmp_path: Path):
     lora = [f"base.lora_config.adapter_checkpoint={tmp_path / 'empty.pt'}"]
     with pytest.raises(ValueError, match=r"base.lora_config needs adapter_config, or lora_rank"):
         export(None, lora)
-    with pytest.raises(CheckpointError, match=r"expected r, lora_alpha and target_modules; 'lora_alpha' is missing"):
+    with pytest.raises(CheckpointError, match=r"a.json lacks 'lora_alpha'"):
         export(None, [*lora, f"base.lora_config.adapter_config={tmp_path / 'a.json'}"])
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"use_dora": True}, "a.json: use_dora is True, expected False: nothing else"),
+        ({"rank_pattern": {"q_proj": 8}}, r"rank_pattern is \{'q_proj': 8\}, expected \{\} or None"),
+        ({"init_lora_weights": "pissa"}, "init_lora_weights is 'pissa', expected True or False or 'gaussian'"),
+        ({"modules_to_save": ["lm_head"]}, r"modules_to_save is \['lm_head'\], expected None or \[\]"),
+        ({"use_magic": 1}, "use_magic is 1, and this version does not know what that changes"),
+        ({"target_modules": ["q_proj", "lm_head"]}, "target_modules: lm_head is none of q_proj, k_proj"),
+        ({"target_modules": "all-linear"}, "target_modules is 'all-linear', expected a list of str"),
+        ({"r": 0}, "r is 0, expected a whole number from 1"),
+    ],
+)
+def test_what_an_adapter_config_changes_without_our_knowledge_is_named(
+    changes: dict[str, Any], message: str, tmp_path: Path
+):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({**LORA, **changes}))
+    with pytest.raises(CheckpointError, match=message):
+        adapter_args(path)
+
+
+def test_rank_stabilised_adapters_are_scaled_by_the_root_of_the_rank(tmp_path: Path):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({**LORA, "use_rslora": True, "lora_dropout": 0.1, "peft_type": "LORA", "bias": "none"}))
+    args = ModelArgs(dim=16, n_heads=2, **adapter_args(path))
+    layer: Any = construct_transformer(args).layers[0].attention.wq
+    assert layer.scale == pytest.approx(ALPHA / RANK**0.5)

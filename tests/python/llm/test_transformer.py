@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 import torch
-from language_models import CONFIGS, both
+import transformers
+from language_models import CONFIGS, both, random_model, with_weights_of
 
 from sdk.examples.models.llama.attention import SDPA
 from sdk.examples.models.llama.llama_transformer import construct_transformer
@@ -50,6 +51,27 @@ def test_long_rope_switches_its_factors_with_the_context():
     tokens = torch.randint(0, 96, (1, 90))
     with torch.no_grad():
         torch.testing.assert_close(long(tokens), theirs(tokens).logits, rtol=1e-4, atol=1e-4)
+
+
+def test_dynamic_rope_grows_with_the_sequence():
+    """Beyond the trained length; keys stay as they were rotated, so that the parts of a sequence are calls of both."""
+    theirs = random_model(CONFIGS["llama_dynamic"](max_position_embeddings=12))
+    config = theirs.config.to_dict()
+    tokens = torch.randint(0, 96, (1, 23))
+    with torch.no_grad():
+        whole = with_weights_of(theirs, config)(tokens)
+        torch.testing.assert_close(whole, theirs(tokens).logits, rtol=1e-4, atol=1e-4)
+        ours = with_weights_of(theirs, config, use_kv_cache=True)
+        theirs = random_model(theirs.config)
+        cache = transformers.DynamicCache()
+        for first, last in [(0, 9), (9, 10), (10, 20), (20, 21), (21, 23)]:
+            part = tokens[:, first:last]
+            expected = theirs(part, past_key_values=cache).logits
+            found = ours(part, {"input_pos": torch.tensor([first])})
+            torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    assert (found - whole[:, 21:]).abs().max() > 1e-3
+    with pytest.raises(ValueError, match="dynamic' has no frequencies for text without end"):
+        ours.rope.extend()
 
 
 def test_rope_of_pairs_is_that_of_halves_with_permuted_weights():
@@ -128,6 +150,11 @@ def test_capped_scores_are_those_of_gemma_2():
         ({"layer_types": ["mamba"]}, "must name one of full_attention, sliding_attention, conv"),
         ({"layer_types": ["sliding_attention"]}, "need sliding_window"),
         ({"use_hf_rope": True, "rope_scaling_short_factor": [1.0]}, "LongRoPE has 1 factors"),
+        ({"rope_scaling_type": "ntk"}, "rope_scaling_type='ntk' is not known; known are linear, dynamic and yarn"),
+        ({"rope_scaling_type": "yarn"}, "'yarn' needs original_max_position_embeddings"),
+        ({"rope_scaling_type": "dynamic"}, "'dynamic' needs max_position_embeddings"),
+        ({"no_rope_layers": [1], "n_layers": 2}, "no_rope_layers must have a number for each of 2 layers"),
+        ({"norm_type": "layernorm", "scale_query_by": 2.0}, "not supported: norm_type, scale_query_by"),
     ],
 )
 def test_hyperparameters_that_fit_no_model_are_refused(fields: dict[str, Any], message: str):

@@ -117,19 +117,25 @@ class AttentionMHA(Attention):
         sliding = args.layer_types is not None and args.layer_types[layer_id] == "sliding_attention"
         self.sliding_window = args.sliding_window if sliding else None
         self.rotates = not args.no_rope_layer_interval or (layer_id + 1) % args.no_rope_layer_interval != 0
+        if args.no_rope_layers is not None:
+            self.rotates = bool(args.no_rope_layers[layer_id])
         bias, kv_dim = args.attention_qkv_bias, self.n_kv_heads * self.head_dim
         self.wq = projection(args, args.dim, self.n_heads * self.head_dim, "q_proj", bias=bias)
         self.wk = projection(args, args.dim, kv_dim, "k_proj", bias=bias)
         self.wv = projection(args, args.dim, kv_dim, "v_proj", bias=bias)
-        self.wo = projection(args, self.n_heads * self.head_dim, args.dim, "o_proj", "output_proj")
+        self.wo = projection(
+            args, self.n_heads * self.head_dim, args.dim, "o_proj", "output_proj", bias=args.attention_output_bias
+        )
         self.wqkv: nn.Module | None = None
         """In place of wq, wk and wv: one layer with the rows of all three."""
-        self.use_qk_norm = args.use_qk_norm
+        self.use_qk_norm, self.qk_norm_whole = args.use_qk_norm, args.qk_norm_whole
         if args.use_qk_norm:
-            self.q_norm_fn, self.k_norm_fn = self._head_norm(args), self._head_norm(args)
+            self.q_norm_fn, self.k_norm_fn = (self._head_norm(args, n) for n in (self.n_heads, self.n_kv_heads))
         self.SDPA = SDPA(args.attention_multiplier, args.attn_logit_softcapping)
         self.use_custom_op = args.use_sdpa_with_kv_cache_op and args.attn_logit_softcapping is None
-        self.window = Window(self.sliding_window or 0)
+        # A window that holds the whole context is none.
+        size = self.sliding_window or 0
+        self.window = Window(size if size < args.max_context_len else 0)
         if args.use_kv_cache:
             self.use_cache(self.window, args.max_context_len, args.max_batch_size)
 
@@ -151,20 +157,25 @@ class AttentionMHA(Attention):
             self.register_buffer("sink_keys", sink_keys)
 
     @staticmethod
-    def _head_norm(args: ModelArgs) -> nn.Module:
+    def _head_norm(args: ModelArgs, heads: int) -> nn.Module:
         assert args.head_dim is not None
+        width = heads * args.head_dim if args.qk_norm_whole else args.head_dim
         if not args.qk_norm_affine:
-            return ScalelessRMSNorm(args.head_dim, args.norm_eps)
-        return RMSNorm(args.head_dim, args.norm_eps, args.rms_norm_add_unit_offset)
+            return ScalelessRMSNorm(width, args.norm_eps)
+        return RMSNorm(width, args.norm_eps, args.rms_norm_add_unit_offset)
 
     def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, **options: Any) -> tuple[Tensor, None]:
         """`options`: those of the layer's window, as `Transformer` makes them."""
-        q, k, v = (part.unflatten(-1, (-1, self.head_dim)).transpose(1, 2) for part in self._project(x))
-        if self.use_qk_norm and self.qk_norm_before_rope:
+        q, k, v = self._project(x)
+        if self.use_qk_norm and self.qk_norm_whole:
+            q, k = self.q_norm_fn(q), self.k_norm_fn(k)
+        q, k, v = (part.unflatten(-1, (-1, self.head_dim)).transpose(1, 2) for part in (q, k, v))
+        norm_heads = self.use_qk_norm and not self.qk_norm_whole
+        if norm_heads and self.qk_norm_before_rope:
             q, k = self.q_norm_fn(q), self.k_norm_fn(k)
         if self.rotates:
             q, k = self.rope(q, k, freqs_cos, freqs_sin)
-        if self.use_qk_norm and not self.qk_norm_before_rope:
+        if norm_heads and not self.qk_norm_before_rope:
             q, k = self.q_norm_fn(q), self.k_norm_fn(k)
         if self.use_custom_op:
             return self.wo(self._custom_sdpa(q, k, v, options)), None

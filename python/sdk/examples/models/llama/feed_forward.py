@@ -15,9 +15,9 @@ class FeedForward(nn.Module):
     def __init__(self, args: ModelArgs) -> None:
         super().__init__()
         assert args.hidden_dim is not None
-        self.w1 = projection(args, args.dim, args.hidden_dim, "gate_proj")
-        self.w2 = projection(args, args.hidden_dim, args.dim, "down_proj")
-        self.w3 = projection(args, args.dim, args.hidden_dim, "up_proj")
+        self.w1 = projection(args, args.dim, args.hidden_dim, "gate_proj", bias=args.mlp_bias)
+        self.w2 = projection(args, args.hidden_dim, args.dim, "down_proj", bias=args.mlp_bias)
+        self.w3 = projection(args, args.dim, args.hidden_dim, "up_proj", bias=args.mlp_bias)
         self.w13: nn.Module | None = None
         """In place of w1 and w3: one layer with the rows of both."""
         self.hidden_dim = args.hidden_dim

@@ -18,9 +18,12 @@ from sdk.examples.models.llama.window import Window
 
 _UNSUPPORTED = (
     "moe",
+    "norm_type",
     "use_q_gate",
     "mlp_type",
     "num_kv_shared_layers",
+    "kv_io_bit_width",
+    "scale_query_by",
     "normalize_tok_embeddings",
     "use_attn_o_gate",
     "use_attn_o_norm",
@@ -35,14 +38,18 @@ _LAYER_TYPES = ("full_attention", "sliding_attention", "conv")
 
 
 class TransformerBlock(nn.Module):
-    """Attention or a short convolution, then a feed-forward block: each after a norm, and added to its input."""
+    """Attention or a short convolution, then a feed-forward block: each is added to its input.
+
+    Each has a norm before it and none behind it, unless `ModelArgs` says otherwise.
+    """
 
     def __init__(self, args: ModelArgs, attention: Attention) -> None:
         super().__init__()
         self.mixer = "conv" if isinstance(attention, ShortConv) else "attention"
         self.add_module(self.mixer, attention)
         self.feed_forward = FeedForward(args)
-        self.attention_norm, self.ffn_norm = _norm(args), _norm(args)
+        self.attention_norm = _norm(args) if args.use_attention_norm else nn.Identity()
+        self.ffn_norm = _norm(args) if args.use_ffn_norm else nn.Identity()
         self.post_attention_norm = _norm(args) if args.post_attention_norm else nn.Identity()
         self.post_ffn_norm = _norm(args) if args.post_ffn_norm else nn.Identity()
         self.sliding = getattr(attention, "sliding_window", None) is not None
@@ -192,6 +199,8 @@ def construct_transformer(model_args: ModelArgs) -> Transformer:
         raise ValueError(
             f"layer_types must name one of {', '.join(_LAYER_TYPES)} for each of {model_args.n_layers} layers"
         )
+    if model_args.no_rope_layers is not None and len(model_args.no_rope_layers) != model_args.n_layers:
+        raise ValueError(f"no_rope_layers must have a number for each of {model_args.n_layers} layers")
     if "sliding_attention" in types and model_args.sliding_window is None:
         raise ValueError("layers with sliding_attention need sliding_window")
     if (kind := model_args.attention_type.lower()) not in ATTENTION_REGISTRY:

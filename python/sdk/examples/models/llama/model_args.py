@@ -77,7 +77,10 @@ class ModelArgs:
     """Tokens of a call."""
     max_context_len: int = 2048
     """Positions that the key-value cache holds."""
+    use_attention_norm: bool = True
+    """The norm of what attention reads."""
     use_ffn_norm: bool = True
+    """The norm of what the feed-forward block reads."""
     output_bias: bool = False
     moe: bool = False
     num_experts: int = 8
@@ -94,6 +97,9 @@ class ModelArgs:
     act_fn: ActFn = ActFn.SILU
     """Its name in JSON."""
     attention_qkv_bias: bool = False
+    attention_output_bias: bool = False
+    mlp_bias: bool = False
+    """A bias of all three layers of feed-forward blocks."""
     use_kv_cache: bool = False
     use_sdpa_with_kv_cache_op: bool = False
     device: str = "cpu"
@@ -113,12 +119,16 @@ class ModelArgs:
     """A norm of each head of queries and keys."""
     qk_norm_before_rope: bool = False
     qk_norm_affine: bool = True
+    qk_norm_whole: bool = False
+    """One norm of all heads of queries, and one of keys, before RoPE (OLMo 2)."""
     residual_multiplier: float | None = None
     """Scale of what a block adds to the residual stream."""
     use_hf_rope: bool = False
     """Rotate halves of a head, as Hugging Face's weights expect, instead of neighbouring numbers."""
     no_rope_layer_interval: int | None = None
     """Each so many layers one has no positions."""
+    no_rope_layers: list[int] | None = None
+    """Of each layer 1 if it rotates queries and keys, 0 if it has no positions; instead of no_rope_layer_interval."""
     partial_rotary_factor: float = 1.0
     """The share of a head that is rotated."""
     rope_theta: float | None = None
@@ -128,16 +138,29 @@ class ModelArgs:
     rope_freq_base: float = 10000.0
     use_scaled_rope: bool = False
     """Stretch long wavelengths, as Llama 3.1 does."""
-    rope_scale_factor: int = 8
-    high_freq_factor: int = 4
+    rope_scale_factor: float = 8
+    low_freq_factor: float = 1
+    high_freq_factor: float = 4
+    rope_scaling_type: str | None = None
+    """How the context is extended beside that: "linear", "dynamic" (the base frequency grows with the sequence beyond
+    `max_position_embeddings`) or "yarn"."""
+    rope_scaling_factor: float = 1.0
+    """By how much, for the three of them."""
+    rope_scaling_beta_fast: float = 32.0
+    """YaRN: frequencies that turn more often than this in `original_max_position_embeddings` stay."""
+    rope_scaling_beta_slow: float = 1.0
+    """YaRN: frequencies that turn less often than this are divided by the factor."""
+    rope_scaling_truncate: bool = True
+    """YaRN: the places of the two are rounded to whole ones."""
     rope_scaling_short_factor: list[float] | None = None
     """LongRoPE: a divisor for each frequency while the context fits `original_max_position_embeddings`."""
     rope_scaling_long_factor: list[float] | None = None
     """LongRoPE: the divisors beyond it."""
     original_max_position_embeddings: int | None = None
+    """The trained length: of LongRoPE, YaRN, and of `use_scaled_rope`, where None is 8,192."""
     max_position_embeddings: int | None = None
     rope_scaling_attention_factor: float | None = None
-    """LongRoPE: scale of sines and cosines; computed from the two lengths when None."""
+    """Scale of sines and cosines. LongRoPE computes it from the two lengths, YaRN from the factor when None."""
     bos_idx: int = 1
     eos_idx: int = 3
     bos_count: int = -1
@@ -146,7 +169,7 @@ class ModelArgs:
     lora_args: dict[str, Any] | None = None
     r: int | None = None
     """Rank of LoRA adapters."""
-    lora_alpha: int | None = None
+    lora_alpha: float | None = None
     target_modules: list[str] | None = None
     """Layers with LoRA adapters: q_proj, k_proj, v_proj, o_proj (or output_proj), gate_proj, up_proj, down_proj."""
     peft_type: str | None = None

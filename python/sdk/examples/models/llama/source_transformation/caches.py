@@ -35,7 +35,7 @@ def use_attention_sinks(model: Transformer, sinks: int, window: int) -> None:
     As in "Efficient streaming language models with attention sinks" (Xiao et al., 2023), sinks count as next to the
     window. Raises ValueError for numbers that are no window, and for models to which this cannot be applied.
     """
-    if model.local_rope is not None or any(layer.mixer == "conv" or layer.sliding for layer in model.layers):
+    if model.local_rope is not None or any(layer.mixer == "conv" or layer.window.size for layer in model.layers):
         raise ValueError("use_attention_sink is for models whose layers all have full attention")
     if model.params.use_qk_norm and not model.params.qk_norm_before_rope:
         raise ValueError("use_attention_sink needs norms of keys before their rotation")

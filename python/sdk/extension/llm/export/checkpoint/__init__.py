@@ -17,7 +17,7 @@ from sdk.examples.models.llama.llama_transformer import Transformer, construct_t
 from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.extension.llm.export.checkpoint._gguf import gguf_args, gguf_weights
 from sdk.extension.llm.export.checkpoint._hub import HUB_IDS, downloaded, is_hub_id
-from sdk.extension.llm.export.checkpoint._hugging_face import hugging_face_args, hugging_face_weights
+from sdk.extension.llm.export.checkpoint._hugging_face import hugging_face_args, hugging_face_weights, read_config
 from sdk.extension.llm.export.checkpoint._lora import adapter_args, adapter_weights, read_adapter, with_adapters
 from sdk.extension.llm.export.checkpoint._names import CheckpointError, Weights, split_rows
 from sdk.extension.llm.export.checkpoint._prequantized import prequantized_weights
@@ -79,12 +79,11 @@ def _load_folder(folder: Path, adapter: Weights | None, overrides: dict[str, Any
         raise CheckpointError(
             f"{folder / 'config.json'}, line {error.lineno}, column {error.colno}: {error.msg}"
         ) from None
-    try:
-        args = hugging_face_args(config, **overrides)
-    except KeyError as error:
-        raise CheckpointError(f"{folder / 'config.json'} lacks {error.args[0]!r}") from None
+    if not isinstance(config, dict):
+        raise CheckpointError(f"{folder / 'config.json'}: expected a JSON object")
     with _named(folder):
-        weights = hugging_face_weights(_safetensors(folder), config["model_type"], args)
+        args, tied = read_config(config, overrides)
+        weights = hugging_face_weights(_safetensors(folder), config["model_type"], args, tied)
         return _with_weights(args, {name: value.float() for name, value in weights.items()}, adapter)
 
 

@@ -9,151 +9,224 @@ from typing import Any
 from torch import Tensor
 
 from sdk.examples.models.llama.model_args import ModelArgs
+from sdk.extension.llm.export.checkpoint._config import MODEL_TYPES, NEUTRAL, WITHOUT_EFFECT, defaults
+from sdk.extension.llm.export.checkpoint._fields import Fields
 from sdk.extension.llm.export.checkpoint._names import CheckpointError, Names, Weights
+from sdk.extension.llm.export.checkpoint._rope import rope_entries, rope_fields
 
-_ATTENTION = {
-    "self_attn.q_proj": "attention.wq",
-    "self_attn.k_proj": "attention.wk",
-    "self_attn.v_proj": "attention.wv",
-    "self_attn.o_proj": "attention.wo",
-    "self_attn.q_norm": "attention.q_norm_fn",
-    "self_attn.k_norm": "attention.k_norm_fn",
-    "input_layernorm": "attention_norm",
-    "post_attention_layernorm": "ffn_norm",
-}
-_FEED_FORWARD = {
-    "mlp.gate_proj": "feed_forward.w1",
-    "mlp.down_proj": "feed_forward.w2",
-    "mlp.up_proj": "feed_forward.w3",
-}
 _OUTSIDE = {"model.embed_tokens": "tok_embeddings", "model.norm": "norm", "lm_head": "output"}
-_LLAMA = {**_ATTENTION, **_FEED_FORWARD}
-_PHI3 = {
-    **_LLAMA,
-    "self_attn.qkv_proj": "attention.wq attention.wk attention.wv",
-    "mlp.gate_up_proj": "feed_forward.w1 feed_forward.w3",
+_ACTIVATIONS = {
+    "silu": "silu",
+    "swish": "silu",
+    "gelu": "gelu",
+    "gelu_new": "gelu_approx",
+    "gelu_pytorch_tanh": "gelu_approx",
 }
-_GEMMA3 = {
-    **_LLAMA,
-    "post_attention_layernorm": "post_attention_norm",
-    "pre_feedforward_layernorm": "ffn_norm",
-    "post_feedforward_layernorm": "post_ffn_norm",
-}
-_LFM2 = {
-    **_ATTENTION,
-    "self_attn.out_proj": "attention.wo",
-    "self_attn.q_layernorm": "attention.q_norm_fn",
-    "self_attn.k_layernorm": "attention.k_norm_fn",
-    "operator_norm": "attention_norm",
-    "ffn_norm": "ffn_norm",
-    "feed_forward.w1": "feed_forward.w1",
-    "feed_forward.w2": "feed_forward.w2",
-    "feed_forward.w3": "feed_forward.w3",
-    "conv.conv": "conv.conv",
-    "conv.in_proj": "conv.B_proj conv.C_proj conv.x_proj",
-    "conv.out_proj": "conv.out_proj",
-}
-_INSIDE = {"llama": _LLAMA, "qwen2": _LLAMA, "qwen3": _LLAMA, "phi3": _PHI3, "gemma3_text": _GEMMA3, "lfm2": _LFM2}
-"""By `model_type`."""
+"""transformers' names of activation functions and those of `ActFn`."""
 
 
 def hugging_face_args(config: dict[str, Any], **overrides: Any) -> ModelArgs:
     """The hyperparameters of a `config.json`.
 
     `overrides`: fields of `ModelArgs`, such as `max_context_len`. Raises CheckpointError for a model that is not
-    supported.
+    supported, and for a field that may change what the model computes in a way that this version does not know.
     """
+    return read_config(config, overrides)[0]
+
+
+def read_config(config: dict[str, Any], overrides: dict[str, Any]) -> tuple[ModelArgs, bool]:
+    """The hyperparameters, as `hugging_face_args` gives them, and whether a checkpoint may lack the output's weights,
+    as they are those of the embedding."""
     kind = config.get("model_type", "")
-    if kind not in _INSIDE:
-        raise CheckpointError(f"the model type {kind!r} is not supported; supported are {', '.join(_INSIDE)}")
-    rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
-    fields: dict[str, Any] = {
-        "dim": config["hidden_size"],
-        "n_layers": config["num_hidden_layers"],
-        "n_heads": config["num_attention_heads"],
-        "n_kv_heads": config.get("num_key_value_heads"),
-        "head_dim": config.get("head_dim"),
-        "hidden_dim": config["intermediate_size"],
-        "vocab_size": config["vocab_size"],
-        "norm_eps": config.get("rms_norm_eps", config.get("norm_eps", 1e-6)),
+    if kind not in MODEL_TYPES:
+        raise CheckpointError(f"the model type {kind!r} is not supported; supported are {', '.join(MODEL_TYPES)}")
+    type, fields = MODEL_TYPES[kind], Fields(config, "config.json", defaults=defaults(kind))
+    fields.value("model_type")
+    bias = type.attention_bias and fields.flag("attention_bias")
+    found: dict[str, Any] = {
+        "dim": fields.whole("hidden_size"),
+        "n_layers": fields.whole("num_hidden_layers"),
+        "n_heads": fields.whole("num_attention_heads"),
+        "n_kv_heads": fields.whole("num_key_value_heads", optional=True),
+        "head_dim": fields.whole("head_dim", optional=True),
+        "vocab_size": fields.whole("vocab_size"),
         "use_hf_rope": True,
-        "attention_qkv_bias": kind == "qwen2" or bool(config.get("attention_bias")),
-        "use_qk_norm": kind in ("qwen3", "gemma3_text", "lfm2"),
-        "qk_norm_before_rope": kind in ("qwen3", "gemma3_text", "lfm2"),
-        "partial_rotary_factor": rope.get("partial_rotary_factor", config.get("partial_rotary_factor", 1.0)),
+        "attention_qkv_bias": bias,
+        "attention_output_bias": bias,
+        "mlp_bias": type.mlp_bias and fields.flag("mlp_bias"),
+        **type.fields,
+        **_READERS.get(kind, _plain)(kind, fields),
     }
-    fields |= _rope_fields(config, rope)
-    if kind == "gemma3_text":
-        fields |= _gemma3_fields(config, rope)
-    elif kind == "lfm2":
-        if config.get("conv_L_cache", 3) != 3 or config.get("conv_bias"):
-            raise CheckpointError("LFM2 is supported with convolutions over 3 positions without a bias only")
-        fields["hidden_dim"] = _lfm2_width(config)
-        fields["layer_types"] = list(config["layer_types"])
-    elif config.get("sliding_window") and "sliding_attention" in (config.get("layer_types") or ()):
-        fields |= {"layer_types": list(config["layer_types"]), "sliding_window": config["sliding_window"]}
-    return ModelArgs(**{**fields, **overrides})
+    tied = fields.flag("tie_word_embeddings")
+    if kind == "lfm2":
+        tied = fields.flag("tie_embedding", tied)
+    fields.refuse_the_rest(WITHOUT_EFFECT | type.without_effect, NEUTRAL)
+    return ModelArgs(**{**found, **overrides}), tied
 
 
-def _rope_fields(config: dict[str, Any], rope: dict[str, Any]) -> dict[str, Any]:
-    kind = rope.get("rope_type", rope.get("type", "default"))
-    fields: dict[str, Any] = {"rope_theta": rope.get("rope_theta", config.get("rope_theta"))}
-    if kind == "llama3":
-        fields |= {
-            "use_scaled_rope": True,
-            "rope_scale_factor": rope["factor"],
-            "high_freq_factor": rope["high_freq_factor"],
-        }
-        if rope["low_freq_factor"] != 1 or rope["original_max_position_embeddings"] != 8192:
-            raise CheckpointError(
-                "Llama 3's RoPE is supported with a low_freq_factor of 1 and 8,192 trained positions only"
-            )
-    elif kind == "longrope":
-        trained = rope.get("original_max_position_embeddings") or config["original_max_position_embeddings"]
-        fields |= {
-            "rope_scaling_short_factor": rope["short_factor"],
-            "rope_scaling_long_factor": rope["long_factor"],
-            "rope_scaling_attention_factor": rope.get("attention_factor"),
-            "original_max_position_embeddings": trained,
-            "max_position_embeddings": config["max_position_embeddings"],
-        }
-    elif kind != "default" and "full_attention" not in rope:
-        raise CheckpointError(f"RoPE of the type {kind!r} is not supported; supported are default, llama3 and longrope")
-    return fields
-
-
-def _gemma3_fields(config: dict[str, Any], rope: dict[str, Any]) -> dict[str, Any]:
-    whole, local = rope.get("full_attention", {}), rope.get("sliding_attention", {})
-    if whole.get("rope_type", "default") != "default":
-        raise CheckpointError(f"Gemma 3's RoPE of the type {whole['rope_type']!r} is not supported")
+def _plain(kind: str, fields: Fields) -> dict[str, Any]:
     return {
-        "rms_norm_add_unit_offset": True,
-        "post_attention_norm": True,
-        "post_ffn_norm": True,
-        "act_fn": "gelu_approx",
-        "embedding_scale_factor": config["hidden_size"] ** 0.5,
-        "attention_multiplier": config["query_pre_attn_scalar"] ** -0.5,
-        "layer_types": list(config["layer_types"]),
-        "sliding_window": config["sliding_window"],
-        "rope_theta": whole.get("rope_theta", config.get("rope_theta")),
-        "local_rope_theta": local.get("rope_theta", config.get("rope_local_base_freq")),
-        "final_logit_softcapping": config.get("final_logit_softcapping"),
-        "attn_logit_softcapping": config.get("attn_logit_softcapping"),
+        "hidden_dim": fields.whole("intermediate_size"),
+        "norm_eps": fields.positive("rms_norm_eps"),
+        "act_fn": _activation(fields, "hidden_act"),
+        **rope_fields(fields, rope_entries(fields), MODEL_TYPES[kind].rope_theta, phi3=kind == "phi3"),
+        **_windows(fields, _layer_types(kind, fields)),
     }
 
 
-def _lfm2_width(config: dict[str, Any]) -> int:
+def _activation(fields: Fields, name: str) -> str:
+    found = fields.value(name)
+    if not isinstance(found, str) or found not in _ACTIVATIONS:
+        raise fields.wrong(name, f"one of {', '.join(_ACTIVATIONS)}")
+    return _ACTIVATIONS[found]
+
+
+def _windows(fields: Fields, types: list[str]) -> dict[str, Any]:
+    """`types`: what each layer sees."""
+    if "sliding_attention" not in types:
+        return {}
+    size = fields.whole("sliding_window")
+    if size is None:
+        raise fields.wrong("sliding_window", "a whole number, as layer_types has sliding_attention")
+    return {"layer_types": types, "sliding_window": size}
+
+
+def _layer_types(kind: str, fields: Fields) -> list[str]:
+    """What each layer sees, as the model's configuration class chooses it where `layer_types` does not say it."""
+    count = fields.whole("num_hidden_layers")
+    sliding = _sliding(kind, fields, count)
+    chosen = ["sliding_attention" if slides else "full_attention" for slides in sliding]
+    named: list[str] | None = fields.items("layer_types", str)
+    if named is not None and kind in _ALIKE and named != chosen:
+        raise fields.wrong("layer_types", f"{chosen[0]} for each layer, which is what models of this type have")
+    if "sliding_attention" in (named or ()) and kind in ("qwen2", "qwen3") and not fields.flag("use_sliding_window"):
+        raise fields.wrong("use_sliding_window", "true, as layer_types has sliding_attention")
+    return named or chosen
+
+
+_ALIKE = ("llama", "mistral", "phi3", "granite", "olmo2")
+"""Models whose layers are all of one type."""
+
+
+def _sliding(kind: str, fields: Fields, count: int) -> list[bool]:
+    """Whether each layer has a sliding window, where `layer_types` does not say it."""
+    layers = range(count)
+    if kind in ("mistral", "phi3"):
+        return [fields.whole("sliding_window", optional=True) is not None for _ in layers]
+    if kind in ("qwen2", "qwen3"):
+        first, used = fields.whole("max_window_layers", least=0), fields.flag("use_sliding_window")
+        return [fields.whole("sliding_window", optional=True) is not None and used and i >= first for i in layers]
+    if kind == "smollm3":
+        used = fields.flag("use_sliding_window") and fields.whole("sliding_window", optional=True) is not None
+        fields.value("sliding_window")
+        return [used and not rotates for rotates in _rotating_layers(fields)]
+    if kind in ("gemma2", "gemma3_text"):
+        fields.value("sliding_window")
+        pattern = 2 if kind == "gemma2" else fields.whole("sliding_window_pattern")
+        return [(i + 1) % pattern != 0 for i in layers]
+    return [False for _ in layers]
+
+
+def _rotating_layers(fields: Fields) -> list[int]:
+    """Of each layer of SmolLM3 1 if it rotates queries and keys, else 0."""
+    interval = fields.whole("no_rope_layer_interval")
+    count = fields.whole("num_hidden_layers")
+    named: list[int] | None = fields.items("no_rope_layers", int)
+    found = [int((i + 1) % interval != 0) for i in range(count)] if named is None else named[:count]
+    if len(found) < count:
+        raise fields.wrong("no_rope_layers", f"at least {count} numbers, one for each layer")
+    return found
+
+
+def _smollm3(kind: str, fields: Fields) -> dict[str, Any]:
+    return {**_plain(kind, fields), "no_rope_layers": _rotating_layers(fields)}
+
+
+def _granite(kind: str, fields: Fields) -> dict[str, Any]:
+    return {
+        **_plain(kind, fields),
+        "embedding_scale_factor": fields.positive("embedding_multiplier"),
+        "residual_multiplier": fields.positive("residual_multiplier"),
+        "attention_multiplier": fields.positive("attention_multiplier"),
+        "logits_scaling": fields.positive("logits_scaling"),
+    }
+
+
+def _gemma(kind: str, fields: Fields) -> dict[str, Any]:
+    activation = _activation(fields, "hidden_activation")
+    if fields.has("hidden_act") and _activation(fields, "hidden_act") != activation:
+        raise fields.wrong("hidden_act", f"{fields.value('hidden_activation')!r}, as hidden_activation")
+    fields.value("hidden_act", None)
+    rope = _gemma3_rope(fields) if kind == "gemma3_text" else rope_fields(fields, rope_entries(fields), 1e4)
+    found = {
+        "hidden_dim": fields.whole("intermediate_size"),
+        "norm_eps": fields.positive("rms_norm_eps"),
+        "act_fn": activation,
+        "embedding_scale_factor": fields.whole("hidden_size") ** 0.5,
+        "attention_multiplier": fields.positive("query_pre_attn_scalar") ** -0.5,
+        "final_logit_softcapping": fields.positive("final_logit_softcapping", optional=True),
+        **rope,
+        **_windows(fields, _layer_types(kind, fields)),
+    }
+    if kind == "gemma2":
+        found["attn_logit_softcapping"] = fields.positive("attn_logit_softcapping", optional=True)
+    return found
+
+
+def _gemma3_rope(fields: Fields) -> dict[str, Any]:
+    """RoPE of the layers that see everything and of the others: two objects in one, or fields of older files.
+
+    `rope_scaling` of older files is that of the former alone.
+    """
+    rope = rope_entries(fields)
+    nested = fields.has("rope_parameters")
+    whole, local = (rope.inner("full_attention"), rope.inner("sliding_attention")) if nested else (rope, None)
+    found = rope_fields(fields, whole, MODEL_TYPES["gemma3_text"].rope_theta)
+    found["local_rope_theta"] = fields.positive("rope_local_base_freq")
+    if local is not None:
+        found["local_rope_theta"] = local.positive("rope_theta", found["local_rope_theta"])
+        local.refuse_the_rest(neutral={"rope_type": ("default",), "partial_rotary_factor": (1.0,)})
+        rope.refuse_the_rest()
+    return found
+
+
+def _lfm2(kind: str, fields: Fields) -> dict[str, Any]:
+    count = fields.whole("num_hidden_layers")
+    types = fields.items("layer_types", str)
+    attends = fields.items("full_attn_idxs", int)
+    if types is None:
+        attends = list(range(count)) if attends is None else attends
+        types = ["full_attention" if i in attends else "conv" for i in range(count)]
+    return {
+        "hidden_dim": _lfm2_width(fields),
+        "norm_eps": fields.positive("norm_eps"),
+        "layer_types": types,
+        **rope_fields(fields, rope_entries(fields), MODEL_TYPES[kind].rope_theta),
+    }
+
+
+def _lfm2_width(fields: Fields) -> int:
     """The width of LFM2's feed-forward blocks: transformers computes it from `intermediate_size`."""
-    width = int(config.get("block_ff_dim", config["intermediate_size"]))
-    if not config.get("block_auto_adjust_ff_dim", True):
+    width: int = fields.whole("block_ff_dim", None) or fields.whole("intermediate_size")
+    fields.value("intermediate_size", None)
+    multiplier, multiple = fields.positive("block_ffn_dim_multiplier"), fields.whole("block_multiple_of")
+    if not fields.flag("block_auto_adjust_ff_dim"):
         return width
-    width = int((config.get("block_ffn_dim_multiplier") or 1) * int(2 * width / 3))
-    multiple = int(config.get("block_multiple_of", 256))
-    return -(-width // multiple) * multiple
+    width = int(multiplier * int(2 * width / 3))
+    return int(-(-width // multiple) * multiple)
 
 
-def hugging_face_weights(items: Iterable[tuple[str, Tensor]], model_type: str, args: ModelArgs) -> Weights:
-    """Weights under their names in transformers as those of `Transformer`. Raises CheckpointError for unknown names."""
+_READERS = {"smollm3": _smollm3, "granite": _granite, "gemma2": _gemma, "gemma3_text": _gemma, "lfm2": _lfm2}
+"""What else there is in a `config.json`, by `model_type`."""
+
+
+def hugging_face_weights(
+    items: Iterable[tuple[str, Tensor]], model_type: str, args: ModelArgs, tied: bool = True
+) -> Weights:
+    """Weights under their names in transformers as those of `Transformer`.
+
+    `tied`: whether the output may have the weights of the embedding. Raises CheckpointError for unknown names.
+    """
     assert args.n_kv_heads is not None and args.head_dim is not None and args.hidden_dim is not None
     q_rows, kv_rows = args.n_heads * args.head_dim, args.n_kv_heads * args.head_dim
 
@@ -163,4 +236,4 @@ def hugging_face_weights(items: Iterable[tuple[str, Tensor]], model_type: str, a
         return [args.hidden_dim or 0] * 2 if "gate_up" in name else [args.dim] * 3
 
     outside = {**_OUTSIDE, "model.embedding_norm": "norm"} if model_type == "lfm2" else _OUTSIDE
-    return Names("model.layers.", _INSIDE[model_type], outside).rename(items, rows)
+    return Names("model.layers.", MODEL_TYPES[model_type].names, outside).rename(items, rows, tied)

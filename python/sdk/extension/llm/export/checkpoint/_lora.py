@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 from sdk.examples.models.llama.lora import LoRALinear
 from sdk.examples.models.llama.model_args import ModelArgs
+from sdk.extension.llm.export.checkpoint._fields import Fields
 from sdk.extension.llm.export.checkpoint._names import CheckpointError, Weights
 
 _LAYERS = {
@@ -30,18 +32,69 @@ _LAYERS = {
 _NAME = re.compile(r".*layers\.(\d+)\.\w+\.(\w+)\.lora_([AB])(?:\.default)?\.weight", re.IGNORECASE)
 
 
+_WITHOUT_EFFECT = frozenset(
+    [
+        "auto_mapping",
+        "base_model_name_or_path",
+        "inference_mode",
+        "lora_dropout",
+        "megatron_config",
+        "megatron_core",
+        "peft_version",
+        "qalora_group_size",
+        "revision",
+        "task_type",
+    ]
+)
+_NEUTRAL: dict[str, tuple[Any, ...]] = {
+    "alora_invocation_tokens": (None,),
+    "alpha_pattern": ({}, None),
+    "arrow_config": (None,),
+    "bias": ("none",),
+    "corda_config": (None,),
+    "ensure_weight_tying": (False,),
+    "eva_config": (None,),
+    "exclude_modules": (None, []),
+    "fan_in_fan_out": (False,),
+    "init_lora_weights": (True, False, "gaussian"),
+    "layer_replication": (None,),
+    "layers_pattern": (None,),
+    "layers_to_transform": (None,),
+    "loftq_config": ({}, None),
+    "lora_bias": (False,),
+    "modules_to_save": (None, []),
+    "peft_type": ("LORA",),
+    "rank_pattern": ({}, None),
+    "target_parameters": (None, []),
+    "trainable_token_indices": (None,),
+    "use_dora": (False,),
+    "use_qalora": (False,),
+}
+"""Values with which the layer is `LoRALinear`: other ways to initialise an adapter change the weights below it, too."""
+
+
 def adapter_args(path: str | Path) -> dict[str, Any]:
     """The fields of `ModelArgs` in an `adapter_config.json`: rank, alpha and the layers that have adapters.
 
-    Raises CheckpointError for a file that lacks one of them.
+    Raises CheckpointError for a file that lacks one of them, and for an entry that may change what the adapter computes
+    in a way that this version does not know.
     """
     try:
         read = json.loads(Path(path).read_text())
-        return {name: read[name] for name in ("r", "lora_alpha", "target_modules")}
     except json.JSONDecodeError as error:
         raise CheckpointError(f"{path}, line {error.lineno}, column {error.colno}: {error.msg}") from None
-    except (KeyError, TypeError) as error:
-        raise CheckpointError(f"{path}: expected r, lora_alpha and target_modules; {error} is missing") from None
+    if not isinstance(read, dict):
+        raise CheckpointError(f"{path}: expected a JSON object with r, lora_alpha and target_modules")
+    fields = Fields(read, str(path), defaults={"use_rslora": False})
+    rank, alpha = fields.whole("r"), fields.positive("lora_alpha")
+    if fields.flag("use_rslora"):
+        alpha *= math.sqrt(rank)  # the product is scaled by alpha / sqrt(rank)
+    layers = fields.items("target_modules", str)
+    if layers is None or (unknown := sorted(set(layers) - _LAYERS.keys())):
+        what = f"{', '.join(unknown)} is none of" if layers else "expected some of"
+        raise fields.error(f"target_modules: {what} {', '.join(_LAYERS)}")
+    fields.refuse_the_rest(_WITHOUT_EFFECT, _NEUTRAL)
+    return {"r": rank, "lora_alpha": alpha, "target_modules": layers}
 
 
 def adapter_weights(items: Iterable[tuple[str, Tensor]], args: ModelArgs) -> Weights:

@@ -28,8 +28,11 @@ class Names:
         self._layer = re.compile(rf"{re.escape(layer)}(\d+)\.(.+)\.(weight|bias)")
         self._inside, self._outside = inside, outside
 
-    def rename(self, items: Iterable[tuple[str, Any]], rows: Callable[[str], list[int]]) -> Weights:
-        """`rows`: of the parts of a weight of several names. Raises CheckpointError for names that are not known."""
+    def rename(self, items: Iterable[tuple[str, Any]], rows: Callable[[str], list[int]], tied: bool = True) -> Weights:
+        """`rows`: of the parts of a weight of several names. `tied`: an output without weights has the embedding's.
+
+        Raises CheckpointError for names that are not known.
+        """
         weights: Weights = {}
         unknown: list[str] = []
         for name, value in items:
@@ -45,8 +48,8 @@ class Names:
             raise CheckpointError(
                 f"these weights are not known: {', '.join(unknown[:5])}{more}; is the model supported?"
             )
-        if "output.weight" not in weights and "tok_embeddings.weight" in weights:
-            weights["output.weight"] = weights["tok_embeddings.weight"]  # tied embeddings
+        if tied and "output.weight" not in weights and "tok_embeddings.weight" in weights:
+            weights["output.weight"] = weights["tok_embeddings.weight"]
         return weights
 
     def _new_names(self, name: str) -> list[str] | None:

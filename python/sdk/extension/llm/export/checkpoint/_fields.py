@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Descriptions of models, `config.json` and the metadata of GGUF files: no entry of them is ignored.
+
+An entry is read, which is how it gets its effect; or it is known to have none; or it has a value that has none; or it
+is an error that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from sdk.extension.llm.export.checkpoint._names import CheckpointError
+
+_LARGEST = 1 << 24
+"""More than any model has of anything that a description counts."""
+_REQUIRED: Any = object()
+
+
+class Fields:
+    """The entries of a description. It remembers which were read; `refuse_the_rest` names those that were not."""
+
+    def __init__(
+        self, entries: Mapping[str, Any], where: str, prefix: str = "", defaults: Mapping[str, Any] | None = None
+    ) -> None:
+        """`where`: what has them, as errors name it; `prefix`: what errors write before the name of an entry.
+
+        `defaults`: what it means that an entry is not there; one that has no default must be.
+        """
+        self._entries, self._where, self._prefix = entries, where, prefix
+        self._defaults = defaults or {}
+        self._read: set[str] = set()
+
+    def error(self, what: str) -> CheckpointError:
+        return CheckpointError(f"{self._where}: {what}")
+
+    def wrong(self, name: str, expected: str) -> CheckpointError:
+        """What to raise for an entry with a value that is not one of those expected."""
+        return CheckpointError(
+            f"{self._where}: {self._prefix}{name} is {short(self._entries.get(name))}, expected {expected}"
+        )
+
+    def has(self, name: str) -> bool:
+        """Whether there is an entry that is not null."""
+        return self._entries.get(name) is not None
+
+    def value(self, name: str, default: Any = _REQUIRED) -> Any:
+        """An entry, which may be null, or its default. Raises CheckpointError if there is neither."""
+        self._read.add(name)
+        if default is _REQUIRED:
+            default = self._defaults.get(name, _REQUIRED)
+        found = self._entries.get(name, default)
+        if found is _REQUIRED:
+            raise CheckpointError(f"{self._where} lacks {self._prefix + name!r}")
+        return found
+
+    def whole(self, name: str, default: Any = _REQUIRED, optional: bool = False, least: int = 1) -> Any:
+        """A whole number, or the default as it is. `optional`: or None, for an entry that is null."""
+        found = self.value(name, default)
+        if name not in self._entries or (optional and found is None):
+            return found
+        if not isinstance(found, int) or isinstance(found, bool) or not least <= found <= _LARGEST:
+            raise self.wrong(name, f"a whole number from {least} to {_LARGEST}")
+        return found
+
+    def positive(self, name: str, default: Any = _REQUIRED, optional: bool = False) -> Any:
+        """A float above 0, or the default as it is. `optional`: or None, for an entry that is null."""
+        found = self.value(name, default)
+        if name not in self._entries or (optional and found is None):
+            return found
+        if not isinstance(found, (int, float)) or isinstance(found, bool) or not 0 < found < float("inf"):
+            raise self.wrong(name, "a number above 0")
+        return float(found)
+
+    def flag(self, name: str, default: Any = _REQUIRED) -> bool:
+        """True or false."""
+        found = self.value(name, default)
+        if not isinstance(found, bool):
+            raise self.wrong(name, "true or false")
+        return found
+
+    def items(self, name: str, kind: type, default: Any = _REQUIRED) -> Any:
+        """A list whose items have the type, or the default as it is; None for one that is null. Floats may be whole."""
+        found = self.value(name, default)
+        if found is None or name not in self._entries:
+            return found
+        if not isinstance(found, list) or not all(isinstance(item, (kind, int)) for item in found):
+            raise self.wrong(name, f"a list of {kind.__name__}")
+        return found
+
+    def inner(self, name: str) -> Fields:
+        """The entries of an object; none where it is null or not there."""
+        found = self.value(name, None) or {}
+        if not isinstance(found, dict):
+            raise self.wrong(name, "an object")
+        return Fields(found, self._where, f"{self._prefix}{name}.")
+
+    def refuse_the_rest(
+        self, without_effect: Collection[str] = (), neutral: Mapping[str, tuple[Any, ...]] | None = None
+    ) -> None:
+        """Raises CheckpointError for an entry that was not read, unless it cannot change what the model computes.
+
+        `without_effect`: entries whose values do not matter. `neutral`: the values with which an entry does not.
+        """
+        neutral = neutral or {}
+        for name in sorted(self._entries.keys() - self._read - set(without_effect)):
+            if name not in neutral:
+                raise CheckpointError(
+                    f"{self._where}: {self._prefix}{name} is {short(self._entries[name])}, and this version does not "
+                    "know what that changes in this model; remove the entry if it changes nothing"
+                )
+            if self._entries[name] not in neutral[name]:
+                values = " or ".join(map(repr, neutral[name]))
+                raise self.wrong(name, f"{values}: nothing else is supported")
+
+
+def short(value: Any) -> str:
+    """A value in an error message."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
