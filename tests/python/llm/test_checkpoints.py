@@ -57,6 +57,49 @@ def test_a_folder_gives_its_model(name: str, tmp_path: Path):
         torch.testing.assert_close(ours(TOKENS), theirs(TOKENS).logits, rtol=1e-4, atol=1e-4)
 
 
+def test_the_weights_of_a_folder_are_those_of_its_index(tmp_path: Path):
+    """Folders of Mistral have them twice, the second time under other names; `model.safetensors` comes first, too."""
+    theirs, _ = both("mistral")
+    saved(theirs, tmp_path)
+    save_file({"layers.0.attention.wq.weight": torch.zeros(2, 2)}, tmp_path / "consolidated.safetensors")
+    with pytest.raises(CheckpointError, match=r"these weights are not known: layers.0.attention.wq.weight"):
+        load_model(tmp_path)
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": "model-0.safetensors", "b": "model-1.safetensors"}}))
+    ours = load_model(tmp_path, max_context_len=40, generate_full_logits=True).eval()
+    with torch.no_grad():
+        torch.testing.assert_close(ours(TOKENS), theirs(TOKENS).logits, rtol=1e-4, atol=1e-4)
+    for content in ("[]", "{", '{"weight_map": {"a": "../model-0.safetensors"}}', '{"weight_map": {"a": 1}}'):
+        index.write_text(content)
+        with pytest.raises(
+            CheckpointError, match=r"index.json: expected an object whose weight_map has the file of each"
+        ):
+            load_model(tmp_path)
+    index.write_text('{"weight_map": {"a": "model-9.safetensors"}}')
+    with pytest.raises(CheckpointError, match=r"lacks model-9.safetensors, which model.safetensors.index.json names"):
+        load_model(tmp_path)
+    index.unlink()
+    whole = {name: value.clone() for name, value in theirs.state_dict().items()}
+    save_file(whole, tmp_path / "model.safetensors")
+    ours = load_model(tmp_path, max_context_len=40, generate_full_logits=True).eval()
+    with torch.no_grad():
+        torch.testing.assert_close(ours(TOKENS), theirs(TOKENS).logits, rtol=1e-4, atol=1e-4)
+
+
+def test_an_output_without_weights_has_those_of_the_embedding_if_the_config_says_so(tmp_path: Path):
+    theirs, _ = both("llama")
+    saved(theirs, tmp_path)
+    (tmp_path / "model-0.safetensors").unlink()
+    weights = {name: value.clone() for name, value in theirs.state_dict().items() if name != "lm_head.weight"}
+    save_file(weights, tmp_path / "model-1.safetensors")
+    with pytest.raises(CheckpointError, match=r"output.weight is missing"):
+        load_model(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "tie_word_embeddings": True}))
+    model = load_model(tmp_path)
+    assert torch.equal(model.output.weight, model.tok_embeddings.weight)
+
+
 RANDOM_SIZES = {"Q2_K": 2.5e-3, "Q3_K": 7e-4, "Q4_K": 2.5e-4, "Q5_K": 1.2e-4, "Q6_K": 4e-5}
 RANDOM_SIZES |= {"IQ4_NL": 4e-4, "IQ4_XS": 2.3e-5, "TQ1_0": 0.03, "TQ2_0": 0.03, "MXFP4": 0.006}
 """The package quantises to few of these: random blocks, whose weights have a standard deviation of about 0.03. With

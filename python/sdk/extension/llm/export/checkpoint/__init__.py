@@ -90,16 +90,35 @@ def _load_folder(folder: Path, adapter: Weights | None, overrides: dict[str, Any
 def _safetensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
     from safetensors import SafetensorError, safe_open
 
-    files = sorted(folder.glob("*.safetensors"))
-    if not files:
-        raise CheckpointError(f"{folder} has no .safetensors files")
-    for path in files:
+    for path in _weight_files(folder):
         try:
             with safe_open(path, framework="pt") as file:
                 for name in file.keys():  # noqa: SIM118, it is not a dictionary
                     yield name, file.get_tensor(name)
         except SafetensorError as error:
             raise CheckpointError(f"{path}: {error}") from None
+
+
+def _weight_files(folder: Path) -> list[Path]:
+    """Those that transformers reads: of the index, or `model.safetensors`; else all, as older programs split them.
+
+    Folders of Mistral have the weights twice, the second time under other names.
+    """
+    index, single = folder / "model.safetensors.index.json", folder / "model.safetensors"
+    if not index.exists():
+        files = [single] if single.exists() else sorted(folder.glob("*.safetensors"))
+        if not files:
+            raise CheckpointError(f"{folder} has no .safetensors files")
+        return files
+    try:
+        names = set(json.loads(index.read_text())["weight_map"].values())
+    except (ValueError, KeyError, TypeError, AttributeError):
+        names = {""}
+    if not all(isinstance(name, str) and Path(name).name == name != "" for name in names):
+        raise CheckpointError(f"{index}: expected an object whose weight_map has the file of each weight")
+    if missing := sorted(name for name in names if not (folder / name).exists()):
+        raise CheckpointError(f"{folder} lacks {', '.join(missing)}, which {index.name} names")
+    return [folder / name for name in sorted(names)]
 
 
 def _with_weights(args: ModelArgs, weights: Weights, adapter: Weights | None) -> Transformer:

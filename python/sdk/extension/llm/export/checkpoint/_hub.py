@@ -24,7 +24,16 @@ HUB_IDS = {
     "lfm2_5_1_2b": "LiquidAI/LFM2.5-1.2B-Instruct",
 }
 """By `ModelType`: those whose checkpoint anybody may download. Llama's need an account with a licence."""
-_FILES = ["config.json", "generation_config.json", "*.safetensors", "tokenizer*", "chat_template*"]
+_FILES = [
+    "config.json",
+    "generation_config.json",
+    "*.safetensors",
+    "model.safetensors.index.json",
+    "tokenizer*",
+    "chat_template*",
+]
+_OTHER_FORMS = ["consolidated*"]
+"""The same weights under other names, in repositories of Mistral."""
 _ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -46,7 +55,7 @@ def downloaded(model: str) -> Path:
             f"downloading `{model}` needs the package huggingface_hub (pip install 'pte-sdk[llm]'); or {by_hand}"
         ) from None
     try:
-        return Path(snapshot_download(model, allow_patterns=_FILES))
+        return Path(snapshot_download(model, allow_patterns=_FILES, ignore_patterns=_OTHER_FORMS))
     except Exception as error:  # those of its HTTP library have no class in common
         reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
         raise CheckpointError(f"`{model}` cannot be downloaded from the hub: {reason}; {by_hand}") from error
