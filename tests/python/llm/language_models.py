@@ -66,6 +66,17 @@ CONFIGS: dict[str, Any] = {
         **{**SMALL, "use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1, **more}
     ),
     "qwen3": lambda **more: transformers.Qwen3Config(**{**SMALL, "head_dim": 16, "attention_bias": True, **more}),
+    "qwen3_moe": lambda **more: transformers.Qwen3MoeConfig(
+        **{
+            **SMALL,
+            "head_dim": 16,
+            "num_experts": 5,
+            "num_experts_per_tok": 2,
+            "moe_intermediate_size": 32,
+            "mlp_only_layers": [1],
+            **more,
+        }
+    ),
     "phi3": lambda **more: transformers.Phi3Config(
         **{**SMALL, "rope_parameters": LONG_ROPE, "original_max_position_embeddings": 64, **more}
     ),

@@ -84,8 +84,23 @@ def theirs_of(config: dict[str, Any]) -> Any:
         return None
 
 
-@pytest.mark.parametrize("name", ["llama", "mistral", "qwen2", "qwen3", "phi3", "smollm3", "granite", "olmo2", "gemma2",
-                                  "gemma3", "lfm2"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "llama",
+        "mistral",
+        "qwen2",
+        "qwen3",
+        "qwen3_moe",
+        "phi3",
+        "smollm3",
+        "granite",
+        "olmo2",
+        "gemma2",
+        "gemma3",
+        "lfm2",
+    ],
+)
 def test_each_field_acts_as_in_transformers_or_is_named(name: str):
     """Of the model's configuration class; one value is changed at a time.
 

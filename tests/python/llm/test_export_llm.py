@@ -66,6 +66,7 @@ def value(program: Any, method: str) -> Any:
         "mistral",
         "qwen2_with_windows",
         "qwen3",
+        "qwen3_moe",
         "smollm3",
         "granite",
         "olmo2",

@@ -14,7 +14,8 @@ from language_models import CONFIGS, SLIDING, random_model
 
 from sdk.examples.models.llama.llama_transformer import Transformer
 from sdk.extension.llm.export.checkpoint import CheckpointError, load_model
-from sdk.extension.llm.export.gguf import GGUFError, GGUFFile
+from sdk.extension.llm.export.gguf import ExportableGGUFTensor, GGUFError, GGUFFile
+from sdk.extension.llm.export.low_bit import pack_linear
 
 TOKENS = torch.randint(0, 96, (1, 23), generator=torch.Generator().manual_seed(4))
 PERMUTED = ("llama", "granite", "smollm3")
@@ -35,7 +36,12 @@ def tensors_of(theirs: Any, architecture: str) -> dict[str, np.ndarray]:
             value = value.unflatten(0, (heads, 2, -1)).transpose(1, 2).flatten(0, 2)
         if architecture.startswith("gemma") and name.endswith("norm.weight"):
             value = value + 1
-        if name != "lm_head.weight" or not config.tie_word_embeddings:
+        if name.endswith("gate_up_proj") and value.dim() == 3:
+            for part, half in zip(("gate", "up"), value.chunk(2, dim=1), strict=True):
+                found[f"blk.{name.split('.')[2]}.ffn_{part}_exps.weight"] = half.contiguous().numpy()
+        elif name.endswith("experts.down_proj"):
+            found[f"blk.{name.split('.')[2]}.ffn_down_exps.weight"] = value.numpy()
+        elif name != "lm_head.weight" or not config.tie_word_embeddings:
             new = names.get_name(name, try_suffixes=(".weight", ".bias"))
             assert new is not None, name
             found[new] = value.contiguous().numpy()
@@ -62,15 +68,21 @@ def entries_of(theirs: Any) -> dict[str, Any]:
     }
 
 
-def written(path: Path, theirs: Any, architecture: str, more: dict[str, Any], largest: int = 0) -> Path:
-    """A file of a model of transformers. `largest`: the most tensors of a part; 0 for one file."""
+def written(
+    path: Path, theirs: Any, architecture: str, more: dict[str, Any], largest: int = 0, kind: str = "F32"
+) -> Path:
+    """A file of a model of transformers.
+
+    `largest`: the most tensors of a part; 0 for one file. `kind`: the type of matrices beside the router's.
+    """
     writer = gguf.GGUFWriter(path, architecture, split_max_tensors=largest)
     for name, value in {**entries_of(theirs), **more}.items():
         add = {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32, str: writer.add_string}
         if value is not None:
             add.get(type(value), writer.add_array)(f"{architecture}.{name}", value)
     for name, value in tensors_of(theirs, architecture).items():
-        writer.add_tensor(name, value)
+        stored = gguf.GGMLQuantizationType["F32" if value.ndim == 1 or "ffn_gate_inp" in name else kind]
+        writer.add_tensor(name, gguf.quantize(value, stored), raw_dtype=stored)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -115,6 +127,12 @@ CASES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
         {"attention.sliding_window": 5, "attention.sliding_window_pattern": [False, True, True]},
     ),
     "qwen3": ("qwen3", {}, "qwen3", {"attention.causal": True}),
+    "qwen3moe": (
+        "qwen3_moe",
+        {"norm_topk_prob": True, "mlp_only_layers": None},
+        "qwen3moe",
+        {"expert_count": 5, "expert_used_count": 2, "expert_feed_forward_length": 32},
+    ),
     "phi3": ("phi3_with_windows", {}, "phi3", {"attention.sliding_window": 5}),
     "phi3 without windows": (
         "phi3_with_windows",
@@ -173,6 +191,25 @@ def test_a_file_gives_the_model_of_transformers(case: str, tmp_path: Path):
     theirs = random_model(CONFIGS[name](**changes))
     ours = loaded(written(tmp_path / "m.gguf", theirs, architecture, entries))
     torch.testing.assert_close(logits(ours), logits(theirs), rtol=1e-4, atol=1e-4)
+
+
+def test_the_experts_of_a_file_stay_as_they_are_quantised(tmp_path: Path):
+    """They lie in one tensor of the file; the router is never quantised."""
+    theirs = random_model(CONFIGS["qwen3_moe"](hidden_size=64, norm_topk_prob=True, mlp_only_layers=None))
+    entries = {"expert_count": 5, "expert_used_count": 2, "expert_feed_forward_length": 32}
+    ours = loaded(written(tmp_path / "m.gguf", theirs, "qwen3moe", entries, kind="Q8_0"))
+    experts: Any = ours.layers[2].feed_forward
+    weights = {name: value for name, value in experts.named_parameters() if isinstance(value, ExportableGGUFTensor)}
+    assert sorted(weights) == [f"experts.{i}.w{j}.weight" for i in range(5) for j in (1, 2, 3)]
+    whole = theirs.model.layers[2].mlp.experts.down_proj
+    for i in range(5):
+        plain = weights[f"experts.{i}.w2.weight"].dequantize(torch.float32)
+        torch.testing.assert_close(plain, whole[i], rtol=0, atol=float(whole.abs().max()) / 127)
+    expected = logits(theirs)
+    assert (logits(ours) - expected).norm() < 0.05 * expected.norm()
+    pack_linear(ours)
+    assert all(expert.w13 is not None for expert in experts.experts)
+    assert (logits(ours) - expected).norm() < 0.05 * expected.norm()
 
 
 def test_the_largest_gemmas_scale_queries_by_the_width(tmp_path: Path):

@@ -19,6 +19,14 @@ from sdk.runtime import Runtime
 
 MODELS: dict[str, dict[str, Any]] = {
     **ARCHITECTURES,
+    "qwen3_moe": {
+        **ARCHITECTURES["qwen3"],
+        "moe": True,
+        "moe_hidden_dim": 64,
+        "moe_norm_topk": True,
+        "num_activated_experts": 2,
+        "num_experts": 3,
+    },
     "lfm2": {"layer_types": ["conv", "full_attention"], "use_qk_norm": True, "qk_norm_before_rope": True},
     "gemma3": {
         "act_fn": "gelu_approx",
@@ -42,6 +50,8 @@ SAMPLE = [
     ("qwen3", "torchao:8da4w"),
     ("llama", "torchao:fpa3w"),
     ("gemma3", "torchao:8da5w"),
+    ("qwen3_moe", "torchao:8da4w"),
+    ("qwen3_moe", "8da4w"),
 ]
 """Those that the gate takes."""
 

@@ -143,7 +143,7 @@ def test_capped_scores_are_those_of_gemma_2():
 @pytest.mark.parametrize(
     "fields, message",
     [
-        ({"moe": True, "use_q_gate": True}, "not supported: moe, use_q_gate"),
+        ({"moe_score_func": "sigmoid", "use_q_gate": True}, "not supported: moe_score_func, use_q_gate"),
         ({"n_heads": 4, "n_kv_heads": 3}, "n_heads=4 is no multiple of n_kv_heads=3"),
         ({"attention_type": "static"}, "the attention type 'static' is not known; known are mha"),
         ({"layer_types": ["conv"], "n_layers": 2}, "for each of 2 layers"),
@@ -153,6 +153,7 @@ def test_capped_scores_are_those_of_gemma_2():
         ({"rope_scaling_type": "ntk"}, "rope_scaling_type='ntk' is not known; known are linear, dynamic and yarn"),
         ({"rope_scaling_type": "yarn"}, "'yarn' needs original_max_position_embeddings"),
         ({"rope_scaling_type": "dynamic"}, "'dynamic' needs max_position_embeddings"),
+        ({"moe": True, "num_activated_experts": 9}, "num_activated_experts=9 must be from 1 to num_experts=8"),
         ({"no_rope_layers": [1], "n_layers": 2}, "no_rope_layers must have a number for each of 2 layers"),
         ({"norm_type": "layernorm", "scale_query_by": 2.0}, "not supported: norm_type, scale_query_by"),
     ],

@@ -12,15 +12,17 @@ from sdk.examples.models.llama.model_args import ModelArgs
 class FeedForward(nn.Module):
     """w2(act(w1(x)) * w3(x)): w1 is the gate, w3 the up projection, w2 the down projection."""
 
-    def __init__(self, args: ModelArgs) -> None:
+    def __init__(self, args: ModelArgs, hidden_dim: int | None = None) -> None:
+        """`hidden_dim`: its width, `args.hidden_dim` when None."""
         super().__init__()
-        assert args.hidden_dim is not None
-        self.w1 = projection(args, args.dim, args.hidden_dim, "gate_proj", bias=args.mlp_bias)
-        self.w2 = projection(args, args.hidden_dim, args.dim, "down_proj", bias=args.mlp_bias)
-        self.w3 = projection(args, args.dim, args.hidden_dim, "up_proj", bias=args.mlp_bias)
+        hidden_dim = hidden_dim or args.hidden_dim
+        assert hidden_dim is not None
+        self.w1 = projection(args, args.dim, hidden_dim, "gate_proj", bias=args.mlp_bias)
+        self.w2 = projection(args, hidden_dim, args.dim, "down_proj", bias=args.mlp_bias)
+        self.w3 = projection(args, args.dim, hidden_dim, "up_proj", bias=args.mlp_bias)
         self.w13: nn.Module | None = None
         """In place of w1 and w3: one layer with the rows of both."""
-        self.hidden_dim = args.hidden_dim
+        self.hidden_dim = hidden_dim
         self.act_fn = args.act_fn.get_function()
 
     def forward(self, x: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from sdk.examples.models.llama.attention import ATTENTION_REGISTRY, Attention, ForwardOptions
+from sdk.examples.models.llama.experts import MixtureOfExperts
 from sdk.examples.models.llama.feed_forward import FeedForward
 from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.examples.models.llama.norm import RMSNorm
@@ -17,7 +18,10 @@ from sdk.examples.models.llama.short_conv import ShortConv
 from sdk.examples.models.llama.window import Window
 
 _UNSUPPORTED = (
-    "moe",
+    "moe_shared_expert_hidden_dim",
+    "moe_use_expert_bias",
+    "moe_score_func",
+    "moe_route_scale",
     "norm_type",
     "use_q_gate",
     "mlp_type",
@@ -43,11 +47,12 @@ class TransformerBlock(nn.Module):
     Each has a norm before it and none behind it, unless `ModelArgs` says otherwise.
     """
 
-    def __init__(self, args: ModelArgs, attention: Attention) -> None:
+    def __init__(self, args: ModelArgs, attention: Attention, experts: bool = False) -> None:
+        """`experts`: whether the feed-forward block is a mixture of them."""
         super().__init__()
         self.mixer = "conv" if isinstance(attention, ShortConv) else "attention"
         self.add_module(self.mixer, attention)
-        self.feed_forward = FeedForward(args)
+        self.feed_forward: nn.Module = MixtureOfExperts(args) if experts else FeedForward(args)
         self.attention_norm = _norm(args) if args.use_attention_norm else nn.Identity()
         self.ffn_norm = _norm(args) if args.use_ffn_norm else nn.Identity()
         self.post_attention_norm = _norm(args) if args.post_attention_norm else nn.Identity()
@@ -199,8 +204,10 @@ def construct_transformer(model_args: ModelArgs) -> Transformer:
         raise ValueError(
             f"layer_types must name one of {', '.join(_LAYER_TYPES)} for each of {model_args.n_layers} layers"
         )
-    if model_args.no_rope_layers is not None and len(model_args.no_rope_layers) != model_args.n_layers:
-        raise ValueError(f"no_rope_layers must have a number for each of {model_args.n_layers} layers")
+    for name in ("no_rope_layers", "moe_layers"):
+        if (numbers := getattr(model_args, name)) is not None and len(numbers) != model_args.n_layers:
+            raise ValueError(f"{name} must have a number for each of {model_args.n_layers} layers")
+    experts = (model_args.moe_layers or [1] * model_args.n_layers) if model_args.moe else [0] * model_args.n_layers
     if "sliding_attention" in types and model_args.sliding_window is None:
         raise ValueError("layers with sliding_attention need sliding_window")
     if (kind := model_args.attention_type.lower()) not in ATTENTION_REGISTRY:
@@ -215,5 +222,5 @@ def construct_transformer(model_args: ModelArgs) -> Transformer:
             if type == "conv"
             else ATTENTION_REGISTRY[kind](model_args, layer_id, layer_rope, **model_args.attention_kwargs)
         )
-        layers.append(TransformerBlock(model_args, attention))
+        layers.append(TransformerBlock(model_args, attention, bool(experts[layer_id])))
     return Transformer(model_args, layers, rope, local_rope)

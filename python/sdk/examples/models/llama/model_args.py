@@ -41,7 +41,7 @@ class ActFn(Enum):
 class ModelArgs:
     """The hyperparameters of a decoder. The names are ExecuTorch's, so that its JSON files are read as they are.
 
-    `construct_transformer` raises ValueError for fields that it does not support (`moe` and what goes with it, the
+    `construct_transformer` raises ValueError for fields that it does not support (shared experts and their bias, the
     linear attention of Qwen 3.5, the gates and norms of `use_attn_o_gate` to `output_linear_intermediate_dim`).
     """
 
@@ -83,9 +83,16 @@ class ModelArgs:
     """The norm of what the feed-forward block reads."""
     output_bias: bool = False
     moe: bool = False
+    """Feed-forward blocks are mixtures of experts."""
     num_experts: int = 8
     num_activated_experts: int = 2
+    """Those that the router chooses for a token."""
     moe_hidden_dim: int | None = None
+    """Width of an expert; that of a feed-forward block when None."""
+    moe_norm_topk: bool = False
+    """The shares of the experts that are chosen add up to 1."""
+    moe_layers: list[int] | None = None
+    """Of each layer 1 if its feed-forward block is a mixture of experts, else 0; all are when None."""
     moe_shared_expert_hidden_dim: int | None = None
     moe_use_expert_bias: bool = False
     moe_score_func: str = "softmax"

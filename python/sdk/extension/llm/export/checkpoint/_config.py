@@ -111,6 +111,24 @@ MODEL_TYPES = {
     ),
     "qwen2": ModelType(_LLAMA, _QWEN, attention_bias=False, fields={"attention_qkv_bias": True}),
     "qwen3": ModelType(_LLAMA, {**_QWEN, "head_dim": 128}, fields=_HEAD_NORMS),
+    "qwen3_moe": ModelType(
+        {**_LLAMA, "mlp.gate": "feed_forward.router"},
+        {
+            "num_key_value_heads": 4,
+            "max_position_embeddings": 32768,
+            "use_sliding_window": False,
+            "sliding_window": 4096,
+            "num_experts": 128,
+            "num_experts_per_tok": 8,
+            "moe_intermediate_size": 768,
+            "norm_topk_prob": False,
+            "decoder_sparse_step": 1,
+            "mlp_only_layers": None,
+        },
+        # Results and losses of the router, and a field of Qwen 3 that models of this type do not have.
+        without_effect=frozenset({"output_router_logits", "router_aux_loss_coef", "max_window_layers"}),
+        fields={**_HEAD_NORMS, "moe": True},
+    ),
     "phi3": ModelType(
         _PHI3,
         {"rms_norm_eps": 1e-5, "max_position_embeddings": 4096},

@@ -28,6 +28,7 @@ _INSIDE = {
     "post_attention_norm": "post_attention_norm",
     "ffn_norm": "ffn_norm",
     "post_ffw_norm": "post_ffn_norm",
+    "ffn_gate_inp": "feed_forward.router",
     "ffn_gate": "feed_forward.w1",
     "ffn_down": "feed_forward.w2",
     "ffn_up": "feed_forward.w3",
@@ -62,6 +63,7 @@ _ARCHITECTURES = {
     "llama": _Architecture(False, full_every=0),
     "qwen2": _Architecture(True),
     "qwen3": _Architecture(True, fields=_HEAD_NORMS),
+    "qwen3moe": _Architecture(True, fields={**_HEAD_NORMS, "moe": True, "moe_norm_topk": True}),
     "phi3": _Architecture(True, full_every=0),
     "smollm3": _Architecture(False, fields={"no_rope_layer_interval": 4}),
     "granite": _Architecture(False),
@@ -107,6 +109,9 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "logit_scale": (0.0, 1.0),
     "expert_count": (0,),
     "expert_used_count": (0,),
+    "expert_gating_func": (1,),
+    "expert_weights_norm": (True,),
+    "expert_weights_scale": (0.0, 1.0),
     "nextn_predict_layers": (0,),
     "pooling_type": (0,),
     "use_parallel_residual": (False,),
@@ -177,6 +182,12 @@ def gguf_args(file: GGUFFile, **overrides: Any) -> ModelArgs:
         "mlp_bias": "blk.0.ffn_down.bias" in file.tensors,
         **metadata.architecture.fields,
     }
+    if fields.get("moe"):
+        fields |= {
+            "num_experts": metadata.whole("expert_count"),
+            "num_activated_experts": metadata.whole("expert_used_count"),
+            "moe_hidden_dim": metadata.whole("expert_feed_forward_length"),
+        }
     _check_layers(metadata, file, fields)
     fields |= _rope(metadata, head_dim) | _windows(metadata, fields["n_layers"]) | _scales(metadata, fields)
     for name in ("attention.value_length", "attention.key_length_swa", "attention.value_length_swa"):
@@ -318,14 +329,28 @@ def gguf_weights(file: GGUFFile, args: ModelArgs) -> Weights:
     """
     assert args.n_kv_heads is not None and args.head_dim is not None and args.hidden_dim is not None
     q_rows, kv_rows = args.n_heads * args.head_dim, args.n_kv_heads * args.head_dim
-    fused_gate = {"ffn_up": "feed_forward.w1 feed_forward.w3"} if "blk.0.ffn_gate.weight" not in file.tensors else {}
+    fused = not args.moe and "blk.0.ffn_gate.weight" not in file.tensors
+    fused_gate = {"ffn_up": "feed_forward.w1 feed_forward.w3"} if fused else {}
     hidden = args.hidden_dim
 
+    experts = {
+        f"ffn_{name}_exps": " ".join(f"feed_forward.experts.{i}.{ours}" for i in range(args.num_experts))
+        for name, ours in (("gate", "w1"), ("up", "w3"), ("down", "w2"))
+    }
+
     def rows(name: str) -> list[int]:
+        if "_exps." in name:
+            return [args.dim if "down" in name else args.moe_hidden_dim or hidden] * args.num_experts
         return [q_rows, kv_rows, kv_rows] if "attn_qkv" in name else [hidden, hidden]
 
-    items = ((name, value) for name, value in iter_gguf(file.path) if name not in _ROPE_TABLES)
-    weights = Names("blk.", {**_INSIDE, **fused_gate}, _OUTSIDE).rename(items, rows)
+    items = (
+        # The weights of all experts of a layer are one below the other.
+        (name, value.flatten(0, 1) if value.dim() == 3 else value)
+        for name, value in iter_gguf(file.path)
+        if name not in _ROPE_TABLES
+    )
+    inside = {**_INSIDE, **fused_gate, **(experts if args.moe else {})}
+    weights = Names("blk.", inside, _OUTSIDE).rename(items, rows)
     return {name: _float32(value) for name, value in weights.items()}
 
 

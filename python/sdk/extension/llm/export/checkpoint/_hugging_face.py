@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from torch import Tensor
@@ -104,7 +104,7 @@ def _layer_types(kind: str, fields: Fields) -> list[str]:
     return named or chosen
 
 
-_ALIKE = ("llama", "mistral", "phi3", "granite", "olmo2")
+_ALIKE = ("llama", "mistral", "qwen3_moe", "phi3", "granite", "olmo2")
 """Models whose layers are all of one type."""
 
 
@@ -113,6 +113,10 @@ def _sliding(kind: str, fields: Fields, count: int) -> list[bool]:
     layers = range(count)
     if kind in ("mistral", "phi3"):
         return [fields.whole("sliding_window", optional=True) is not None for _ in layers]
+    if kind == "qwen3_moe":
+        used = fields.flag("use_sliding_window") and fields.whole("sliding_window", optional=True) is not None
+        fields.value("sliding_window")
+        return [used for _ in layers]
     if kind in ("qwen2", "qwen3"):
         first, used = fields.whole("max_window_layers", least=0), fields.flag("use_sliding_window")
         return [fields.whole("sliding_window", optional=True) is not None and used and i >= first for i in layers]
@@ -140,6 +144,19 @@ def _rotating_layers(fields: Fields) -> list[int]:
 
 def _smollm3(kind: str, fields: Fields) -> dict[str, Any]:
     return {**_plain(kind, fields), "no_rope_layers": _rotating_layers(fields)}
+
+
+def _qwen3_moe(kind: str, fields: Fields) -> dict[str, Any]:
+    step, others = fields.whole("decoder_sparse_step"), fields.items("mlp_only_layers", int) or []
+    layers = range(fields.whole("num_hidden_layers"))
+    return {
+        **_plain(kind, fields),
+        "num_experts": fields.whole("num_local_experts", None) or fields.whole("num_experts"),
+        "num_activated_experts": fields.whole("num_experts_per_tok"),
+        "moe_hidden_dim": fields.whole("moe_intermediate_size"),
+        "moe_norm_topk": fields.flag("norm_topk_prob"),
+        "moe_layers": [int(i not in others and (i + 1) % step == 0) for i in layers],
+    }
 
 
 def _granite(kind: str, fields: Fields) -> dict[str, Any]:
@@ -216,7 +233,14 @@ def _lfm2_width(fields: Fields) -> int:
     return int(-(-width // multiple) * multiple)
 
 
-_READERS = {"smollm3": _smollm3, "granite": _granite, "gemma2": _gemma, "gemma3_text": _gemma, "lfm2": _lfm2}
+_READERS = {
+    "qwen3_moe": _qwen3_moe,
+    "smollm3": _smollm3,
+    "granite": _granite,
+    "gemma2": _gemma,
+    "gemma3_text": _gemma,
+    "lfm2": _lfm2,
+}
 """What else there is in a `config.json`, by `model_type`."""
 
 
@@ -236,4 +260,30 @@ def hugging_face_weights(
         return [args.hidden_dim or 0] * 2 if "gate_up" in name else [args.dim] * 3
 
     outside = {**_OUTSIDE, "model.embedding_norm": "norm"} if model_type == "lfm2" else _OUTSIDE
-    return Names("model.layers.", MODEL_TYPES[model_type].names, outside).rename(items, rows, tied)
+    names = {**MODEL_TYPES[model_type].names, **(_expert_names(args) if args.moe else {})}
+    return Names("model.layers.", names, outside).rename(_each_expert(items), rows, tied)
+
+
+_OF_EXPERT = {"gate_proj": "w1", "up_proj": "w3", "down_proj": "w2"}
+
+
+def _expert_names(args: ModelArgs) -> dict[str, str]:
+    return {
+        f"mlp.experts.{i}.{name}": f"feed_forward.experts.{i}.{ours}"
+        for i in range(args.num_experts)
+        for name, ours in _OF_EXPERT.items()
+    }
+
+
+def _each_expert(items: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:
+    """The same weights, those of all experts of a layer, [experts, rows, columns], one by one."""
+    for name, value in items:
+        stem, _, last = name.rpartition(".")
+        if not stem.endswith(".mlp.experts") or value.dim() != 3:
+            yield name, value
+            continue
+        parts = {"gate_proj": 0, "up_proj": 1} if last == "gate_up_proj" else {last: 0}
+        for i, expert in enumerate(value):
+            rows = expert.chunk(len(parts))
+            for part, at in parts.items():
+                yield f"{stem}.{i}.{part}.weight", rows[at]
