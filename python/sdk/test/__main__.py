@@ -107,7 +107,8 @@ def _said(result: Result) -> str:
     if result.max_abs is None or result.max_rel is None:
         return result.reason
     numbers = f"largest difference {result.max_abs:.2g}, {result.max_rel:.2g} of the output's largest value"
-    return f"{numbers} ({result.limit:g} allowed)" + (f"; {result.reason}" if result.reason else "")
+    which = f"output {result.output}: " if result.outputs > 1 else ""
+    return f"{which}{numbers} ({result.limit:g} allowed)" + (f"; {result.reason}" if result.reason else "")
 
 
 if __name__ == "__main__":

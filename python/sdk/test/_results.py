@@ -23,15 +23,20 @@ class Result:
         status: `right`, `wrong`, `failed` (the runtime refused it or failed), `not run` (this runtime cannot take it),
             or `ran` (nothing is expected).
         reason: Why it is `wrong`, `failed` or `not run`; "" where numbers say it.
-        max_abs: The largest absolute difference of all outputs.
-        max_rel: The largest difference as a share of the largest magnitude in its output.
-        limit: What `max_rel` may be, of the output that comes nearest to it or exceeds it most.
+        outputs: The number of outputs that are expected.
+        output: The output that comes nearest to its limit or exceeds it most; None where none was compared. The
+            following are all of this output.
+        max_abs: The largest absolute difference.
+        max_rel: The same as a share of the output's largest magnitude.
+        limit: What `max_rel` may be.
     """
 
     method: str
     case: int
     status: str
     reason: str = ""
+    outputs: int = 0
+    output: int | None = None
     max_abs: float | None = None
     max_rel: float | None = None
     limit: float | None = None
@@ -66,8 +71,8 @@ def compare(method: str, case: int, found: Sequence[Any], expected: Sequence[Any
     if len(found) != len(expected):
         reason = f"expected {len(expected)} outputs, found {len(found)}"
         return Result(method, case, WRONG, reason)
-    result = Result(method, case, RIGHT, max_abs=0.0, max_rel=0.0, limit=0.0)
-    margin = -math.inf
+    result = Result(method, case, RIGHT, outputs=len(expected))
+    nearest = -math.inf
     for index, (have, want) in enumerate(zip(found, expected, strict=True)):
         if have is None:
             result.reason = f"output {index} is no tensor, which this runner does not write: it was not compared"
@@ -82,10 +87,10 @@ def compare(method: str, case: int, found: Sequence[Any], expected: Sequence[Any
             limit = 1e-6 if tolerance is None else tolerance
             same = type(have) is type(want) and (have == want or _close(have, want, limit))
             max_abs = max_rel = 0.0 if same else math.inf
-        assert result.max_abs is not None
-        result.max_abs = max(result.max_abs, max_abs)
-        if max_rel - limit > margin:
-            margin, result.max_rel, result.limit = max_rel - limit, max_rel, limit
+        share = max_rel / limit if limit else (math.inf if max_rel else 0.0)
+        if share > nearest:
+            nearest = share
+            result.output, result.max_abs, result.max_rel, result.limit = index, max_abs, max_rel, limit
         if max_rel > limit:
             result.status = WRONG
     return result

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import stat
@@ -188,8 +189,63 @@ def test_the_worst_output_is_shown() -> None:
     have = [torch.tensor([1.0]), torch.tensor([7], dtype=torch.int32), torch.tensor([1.0])]
     want = [torch.tensor([1.00001]), torch.tensor([8], dtype=torch.int32), torch.tensor([1.0])]
     found = _results.compare("forward", 0, have, want, None)
-    assert (found.status, found.max_abs, found.max_rel, found.limit) == ("wrong", 1.0, 1 / 8, 0.0)
+    assert (found.status, found.output, found.max_abs, found.max_rel, found.limit) == ("wrong", 1, 1.0, 1 / 8, 0.0)
     assert _results.compare("forward", 0, have[:1], want, None).reason == "expected 3 outputs, found 1"
+
+
+OUTPUTS = {  # found, expected, and what the larger difference of a share of the limit is
+    "equal integers": (torch.tensor([7], dtype=torch.int32), torch.tensor([7], dtype=torch.int32), 0.0),
+    "a third of the limit": (torch.tensor([1.00003]), torch.tensor([1.0]), 0.3),
+    "a half": (torch.tensor([100.005]), torch.tensor([100.0]), 0.5),
+    "a tenth of bfloat16's, a large difference": (
+        torch.tensor([201.0], dtype=torch.bfloat16),
+        torch.tensor([200.0], dtype=torch.bfloat16),
+        0.1,
+    ),
+    "beyond that of float64": (torch.tensor([1.00001], dtype=torch.float64), torch.tensor([1.0]).double(), 10.0),
+    "other integers": (torch.tensor([9]), torch.tensor([10]), float("inf")),
+}
+
+
+@pytest.mark.parametrize("names", list(itertools.permutations(OUTPUTS, 2)), ids=" before ".join)
+def test_the_numbers_are_all_of_one_output(names: tuple[str, str]) -> None:
+    """Whatever dtypes, limits and order outputs have: the one nearest to its limit, with its own numbers."""
+    have, want, shares = zip(*(OUTPUTS[name] for name in names), strict=True)
+    found = _results.compare("forward", 0, have, want, None)
+    worst = max(range(2), key=shares.__getitem__)
+    alone = _results.compare("forward", 0, [have[worst]], [want[worst]], None)
+    assert found.output == worst
+    assert (found.max_abs, found.max_rel, found.limit) == (alone.max_abs, alone.max_rel, alone.limit)
+    assert found.status == ("wrong" if max(shares) > 1 else "right")
+
+
+class TwoOutputs(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return x * 2, (x * 2).to(torch.int64)
+
+
+@pytest.mark.parametrize("by_runner", [False, pytest.param(True, marks=needs_runner)])
+def test_several_outputs_in_several_cases(sdk: Call, tmp_path: Path, by_runner: bool) -> None:
+    """Each case tells its own output: a float that is off by 5e-5 beside equal integers, and wrong integers."""
+    x = torch.tensor([1.0, -4.0])
+    right = [2 * x, (2 * x).to(torch.int64)]
+    cases = [
+        MethodTestCase([x], [right[0] * 1.00005, right[1]]),
+        MethodTestCase([x], [right[0], right[1] + torch.tensor([0, 2])]),
+        MethodTestCase([x], right),
+    ]
+    path = bundle(tmp_path / "two.bpte", TwoOutputs(), (x,), cases)
+    arguments = ["--only-runners", "--runner", RUNNER] if by_runner else []
+    results = sdk("test", path, *arguments, "--json").json["runtimes"][0]["results"]
+    assert [(r["status"], r["output"], r["limit"]) for r in results[:2]] == [("right", 0, 1e-4), ("wrong", 1, 0.0)]
+    assert results[0]["max_abs"] == pytest.approx(4e-4, rel=0.01)
+    assert results[0]["max_rel"] == pytest.approx(5e-5, rel=0.01)
+    assert (results[1]["max_abs"], results[1]["max_rel"], results[2]["max_abs"]) == (2.0, 2 / 6, 0.0)
+    lines = sdk("test", path, *arguments).out.splitlines()
+    assert (
+        "right  output 0: largest difference 0.0004, 5e-05 of the output's largest value (0.0001 allowed)" in lines[1]
+    )
+    assert "wrong  output 1: largest difference 2, 0.33 of the output's largest value (0 allowed)" in lines[2]
 
 
 @pytest.mark.parametrize(
