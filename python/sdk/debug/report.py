@@ -26,6 +26,8 @@ class Result:
     Attributes:
         program, method: The program and the method that were debugged.
         ran: `here`, or the ETDump.
+        are_inputs_known: Whether the run is known to be on the inputs of the comparison. ETDumps of other runtimes do
+            not tell.
         compared: Every operator with a recorded result, in the order of the graph.
         outputs: The SQNR in dB of each output of the method, compared with the whole model in eager mode.
         losses: The losses of a quantised model's layers.
@@ -34,6 +36,7 @@ class Result:
     program: Path
     method: str
     ran: str
+    are_inputs_known: bool
     compared: list[Comparison]
     outputs: list[float]
     losses: Losses | None
@@ -50,6 +53,7 @@ def as_json(result: Result) -> dict[str, Any]:
         "program": str(result.program),
         "method": result.method,
         "ran": result.ran,
+        "inputs_known": result.are_inputs_known,
         "first": departing[0] if departing else None,
         "departing": departing,
         "layers": [_layer(found) for found in result.compared],
@@ -144,6 +148,8 @@ def as_text(result: Result) -> str:
         if len(departing) > 1:
             lines += ["", "Others depart too, each on the inputs that it had:"]
             lines += [f"  {_headline(found)}" for found in departing[1:]]
+        if not result.are_inputs_known:
+            lines += ["", "The ETDump does not tell its inputs. If they were others, pass them as --inputs FILE.pt."]
     else:
         worst = max(
             (found for found in result.compared if found.error > 0),

@@ -13,8 +13,9 @@ from typing import Any
 from sdk.debug.program import DebuggedProgram
 from sdk.devtools.etdump.schema_flatcc import RunData
 from sdk.devtools.etdump.serialize import read_etdump
-from sdk.devtools.inspector._blocks import Reading, blocks_of, resolve
+from sdk.devtools.inspector._blocks import Reading, blocks_of
 from sdk.devtools.inspector._events import EventBlock
+from sdk.devtools.inspector._inputs import recorded_blocks
 from sdk.devtools.inspector._matching import KERNEL_EVENT, Sources
 from sdk.devtools.inspector._numeric_gap import copies
 from sdk.devtools.inspector._signatures import instruction_of
@@ -109,27 +110,21 @@ def _other_program(runs: Sequence[RunData], calls: Sequence[str]) -> str | None:
     return None
 
 
-def block_of(
+def blocks_of_case(
     runs: list[RunData], buffer: DebugBuffer, record: ETRecord, method: str, case: int | None
-) -> tuple[EventBlock, Sources]:
-    """The run of that bundled case, or the first run with recorded values, with the nodes of its events.
+) -> tuple[list[EventBlock], Sources]:
+    """The runs with recorded values, of that bundled case if one is given, and what knows the nodes of their events.
+
+    A run that does not tell its case may be of any.
 
     Raises ValueError if there is none.
     """
     sources = Sources.of(record, runs, method)
-    recorded = [
-        block
-        for block in blocks_of(runs, Reading(buffer=buffer))
-        if block.name == "Execute" and any(event.debug_data for event in block.events)
-    ]
-    found = [block for block in recorded if case is None or (block.bundled_input_index or 0) == case]
+    recorded = recorded_blocks(blocks_of(runs, Reading(buffer=buffer)))
+    found = [block for block in recorded if case is None or block.bundled_input_index in (None, case)]
     if not found:
-        have = ", ".join(str(block.bundled_input_index or 0) for block in recorded) or "none"
-        raise ValueError(
-            "the ETDump has no intermediate outputs: record it with debug_buffer_size (Python) or "
-            "EventTracerDebugLogLevel::kIntermediateOutputs (C++)"
-            if not recorded
-            else f"the ETDump has no run of case {case}; it has those of {have}"
-        )
-    resolve(found[0], sources)
-    return found[0], sources
+        have = ", ".join(str(block.bundled_input_index) for block in recorded)
+        raise ValueError(f"the ETDump has no run of case {case}; it has those of {have}")
+    if case is not None:
+        found.sort(key=lambda block: block.bundled_input_index is None)
+    return found, sources

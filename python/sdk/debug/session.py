@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -15,13 +15,17 @@ from sdk.debug.layer_losses import Losses, is_quantized, layer_losses
 from sdk.debug.program import DebuggedProgram, read_program
 from sdk.debug.record import rebuild, record_of
 from sdk.debug.report import Result
-from sdk.debug.run import block_of, read_run, run_here
+from sdk.debug.run import blocks_of_case, read_run, run_here
+from sdk.devtools.inspector._blocks import resolve
 from sdk.devtools.inspector._distance import snr
 from sdk.devtools.inspector._events import EventBlock
+from sdk.devtools.inspector._inputs import Inputs, digest_of, run_on
 from sdk.devtools.inspector._numeric_gap import Reference, copies, inputs_of, kept_buffers, results, run_reference
 from sdk.exir.record import ETRecord
 from sdk.export.cli.inputs import read_inputs
 from sdk.export.cli.model import Model, load_model
+
+_OTHER_INPUTS = "pass those of the run as --inputs FILE.pt, or record a run on the expected ones"
 
 
 def debug(options: Namespace, export: Sequence[str]) -> Result:
@@ -41,22 +45,23 @@ def debug(options: Namespace, export: Sequence[str]) -> Result:
     if options.bundled is not None:
         cases = _cases_of(options, program)
     record, model = _record(options, export, program)
-    case = options.case
-    if options.etdump is not None:
-        runs, buffer = read_run(options.etdump, options.debug_buffer, program, method)
-        block, sources = block_of(runs, buffer, record, method, case)
-        case = block.bundled_input_index if case is None else case
-    inputs = _inputs(options, cases.get(method, []), case)
-    if inputs is not None:
-        record.update_representative_inputs(inputs)
+    known = _known_inputs(options, cases.get(method, []), record)
+    inputs: Inputs
     if options.etdump is None:
-        runs, buffer = run_here(program, method, inputs or inputs_of(record, method), options.data)
-        block, sources = block_of(runs, buffer, record, method, None)
-    reference = run_reference(record, sources)
+        inputs = known(None)[0]
+        runs, buffer = run_here(program, method, inputs, options.data)
+        (block, *_), sources = blocks_of_case(runs, buffer, record, method, None)
+    else:
+        runs, buffer = read_run(options.etdump, options.debug_buffer, program, method)
+        blocks, sources = blocks_of_case(runs, buffer, record, method, options.case)
+        block, inputs = run_on(blocks, known, _whose(options, bool(cases.get(method))), _OTHER_INPUTS)
+    resolve(block, sources)
+    reference = run_reference(record, sources, inputs)
     return Result(
         program.path,
         method,
         "here" if options.etdump is None else str(options.etdump),
+        options.etdump is None or block._inputs_digest == digest_of(inputs) != 0,
         _compare(block, reference, sources),
         _outputs(block, reference),
         None if options.no_losses else _losses(reference, options.model, model, method),
@@ -90,20 +95,40 @@ def _cases_of(options: Namespace, program: DebuggedProgram) -> dict[str, list[li
     return cases
 
 
-def _inputs(options: Namespace, cases: list[list[Any]], case: int | None) -> list[Any] | None:
-    """The inputs that the user or a bundled case gives; None for those of the ETRecord."""
+def _known_inputs(
+    options: Namespace, cases: list[list[Any]], record: ETRecord
+) -> Callable[[EventBlock | None], list[list[Any]]]:
+    """The inputs that a run may have been on: those of the user, of bundled cases, or of the ETRecord. Of cases that
+    the user does not choose from, the run's own comes first; without a run, the first one."""
     if options.inputs is not None:
-        return list(pytree.tree_leaves(read_inputs(options.inputs)))
+        given = [list(pytree.tree_leaves(read_inputs(options.inputs)))]
+        return lambda _: given
     if not cases:
-        if case is not None and options.case is not None:
+        if options.case is not None:
             raise ValueError("--case is the number of a bundled case: pass --bundled, or a .bpte as the program")
-        return None
-    number = case or 0
-    if not 0 <= number < len(cases):
-        raise ValueError(
-            f"there is no case {number}: method {options.method!r} has {len(cases)} bundled cases, from 0 on"
-        )
-    return cases[number]
+        recorded = inputs_of(record, options.method)
+        return lambda _: recorded
+
+    def of_cases(block: EventBlock | None) -> list[list[Any]]:
+        ran = 0 if block is None or block.bundled_input_index is None else block.bundled_input_index
+        number = ran if options.case is None else options.case
+        if not 0 <= number < len(cases):
+            raise ValueError(
+                f"there is no case {number}: method {options.method!r} has {len(cases)} bundled cases, from 0 on"
+            )
+        others = cases if options.case is None else []
+        return [cases[number], *others]
+
+    return of_cases
+
+
+def _whose(options: Namespace, has_cases: bool) -> str:
+    """The inputs that were looked through, for a message."""
+    if options.inputs is not None:
+        return f"those of '{options.inputs}'"
+    if not has_cases:
+        return "the ETRecord's"
+    return "those of its bundled cases" if options.case is None else f"those of the bundled case {options.case}"
 
 
 def _compare(block: EventBlock, reference: Reference, sources: Any) -> list[Any]:

@@ -170,12 +170,16 @@ class Allocator:
 
 @dataclass
 class RunData:
-    """The events of a run of a method (`Execute`), or of the time before it (`Default`)."""
+    """The events of a run of a method (`Execute`), or of the time before it (`Default`).
+
+    `inputs_digest` identifies the inputs of a run that records values; 0 if they are not known.
+    """
 
     name: str
     bundled_input_index: int
     allocators: list[Allocator] | None
     events: list[Event] | None
+    inputs_digest: int = 0
 
 
 @dataclass

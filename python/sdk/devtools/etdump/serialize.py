@@ -100,6 +100,7 @@ _RUN_DATA = Table(
     bundled_input_index=_UNSET,
     allocators=Vector(Table(schema.Allocator, name=STRING)),
     events=Vector(_EVENT),
+    inputs_digest=ULONG,
 )
 _ETDUMP = Table(schema.ETDumpFlatCC, version=UINT, run_data=Vector(_RUN_DATA))
 

@@ -44,13 +44,14 @@ class _Run:
 def blocks_of(runs: Iterable[RunData], reading: Reading) -> list[EventBlock]:
     """A block for each kind of run, in the order of the first ones.
 
-    Runs are of one kind where their events have the same signatures and their recorded outputs are the same.
+    Runs are of one kind where the signatures of their events, the digests of their inputs and their recorded outputs
+    are the same.
     """
     kinds: dict[Any, list[list[_Run]]] = {}
     groups: list[list[_Run]] = []
     for data in runs:
         run = _read_run(data, reading.buffer)
-        same = kinds.setdefault((data.name, data.bundled_input_index, frozenset(run.events)), [])
+        same = kinds.setdefault((data.name, data.bundled_input_index, data.inputs_digest, frozenset(run.events)), [])
         group = next((group for group in same if _has_same_outputs(group[0], run)), None)
         if group is None:
             group = []
@@ -116,6 +117,7 @@ def _block(runs: list[_Run], reading: Reading) -> EventBlock:
         target_time_scale=reading.target_time_scale,
         bundled_input_index=None if index is None or index < 0 else index,
         run_output=first.outputs,
+        _inputs_digest=first.data.inputs_digest,
     )
 
 

@@ -182,6 +182,7 @@ class EventBlock:
     bundled_input_index: int | None = None
     run_output: list[InferenceOutput] | None = None
     reference_output: list[Any] | None = None
+    _inputs_digest: int = 0
 
     def to_dataframe(self, include_units: bool = False, include_delegate_debug_data: bool = False) -> pd.DataFrame:
         """A row for each event.
@@ -206,13 +207,13 @@ class EventBlock:
         return rows
 
 
-def frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """A pandas frame whose cells may be lists. Raises ImportError where pandas is missing."""
+def frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> pd.DataFrame:
+    """A pandas frame whose cells may be lists, with these columns first. Raises ImportError where pandas is missing."""
     try:
         import pandas as pd
     except ImportError as error:
         raise ImportError("the Inspector's tables need pandas: pip install 'pte-sdk[devtools]'") from error
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    columns = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
     # An array of objects keeps lists, dicts and tensors as they are.
     cells: dict[str, Any] = {}
     for name in columns:

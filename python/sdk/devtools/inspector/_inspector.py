@@ -22,8 +22,9 @@ from sdk.devtools.inspector._events import (
     PerfData,
     frame,
 )
+from sdk.devtools.inspector._inputs import recorded_blocks, run_on
 from sdk.devtools.inspector._matching import DELEGATE_CALL, OPERATOR_CALL, Sources, programs_of
-from sdk.devtools.inspector._numeric_gap import Layer, Reference, layers, run_reference
+from sdk.devtools.inspector._numeric_gap import Layer, Reference, inputs_of, layers, run_reference
 from sdk.devtools.inspector._signatures import (
     DebugEventSignature,
     EventSignature,
@@ -65,6 +66,10 @@ __all__ = [
 # What the printed table leaves out: raw values, and the event around a kernel's own event, whose time it repeats.
 _UNPRINTED_COLUMNS = ("raw", "delegate_debug_identifier", "stack_traces", "module_hierarchy", "debug_data")
 _UNPRINTED_EVENTS = (OPERATOR_CALL,)
+_OTHER_INPUTS = (
+    "record a run on the ETRecord's inputs, set those of this run with ETRecord.update_representative_inputs(), or "
+    "leave out the debug buffer"
+)
 
 
 class Inspector:
@@ -271,8 +276,9 @@ class Inspector:
     ) -> pd.DataFrame:
         """Compares the results of the runtime with those of eager mode, operator by operator.
 
-        The program must have run on the inputs of the ETRecord: those of `update_representative_inputs()` or of its
-        bundled program's first case, or else those that it was exported with. It needs an ETDump with intermediate
+        A run of the ETDump must have been on inputs of the ETRecord: those of `update_representative_inputs()` or of
+        its bundled program's first case, or else those that it was exported with. The first such run is compared. An
+        ETDump of another runtime does not tell its inputs, and its first run is compared. The ETDump needs intermediate
         outputs and its debug buffer. Results of delegates are compared too, and what backends record of the operators
         inside of them.
 
@@ -287,7 +293,8 @@ class Inspector:
             A frame with a row for each operator, in the order of the graph: see `NumericalComparatorBase.compare`.
 
         Raises:
-            ValueError: There is no ETRecord, no debug buffer, no recorded value, or nothing to run in eager mode.
+            ValueError: There is no ETRecord, no debug buffer, no recorded value, or nothing to run in eager mode, or
+                all runs were on other inputs than the ETRecord's.
         """
         comparator = _comparator(distance)
         comparator.inspector = self
@@ -311,16 +318,10 @@ class Inspector:
             raise ValueError("comparing with eager mode needs the model: pass etrecord= to the Inspector")
         if not self._has_debug_buffer:
             raise ValueError("comparing with eager mode needs the recorded tensors: pass debug_buffer_path=")
-        recorded = [b for b in self.event_blocks if b.name == "Execute" and any(e.debug_data for e in b.events)]
-        # The ETRecord has the inputs of the first case of a bundled program.
-        recorded.sort(key=lambda block: block.bundled_input_index or 0)
-        if not recorded:
-            raise ValueError(
-                "the ETDump has no intermediate outputs: record it with debug_buffer_size (Python) or "
-                "EventTracerDebugLogLevel::kIntermediateOutputs (C++)"
-            )
-        reference = run_reference(self._etrecord, self._sources, reference_graph, accept_unmatched)
-        return layers(recorded[0], reference, self._sources), reference
+        known = inputs_of(self._etrecord, self._sources.method)
+        block, inputs = run_on(recorded_blocks(self.event_blocks), lambda _: known, "the ETRecord's", _OTHER_INPUTS)
+        reference = run_reference(self._etrecord, self._sources, inputs, reference_graph, accept_unmatched)
+        return layers(block, reference, self._sources), reference
 
 
 _COMPARATORS: dict[str, type[NumericalComparatorBase]] = {

@@ -59,9 +59,13 @@ class Reference:
 
 
 def run_reference(
-    record: ETRecord, sources: Sources, graph: str | None = None, accept_unmatched: bool = False
+    record: ETRecord,
+    sources: Sources,
+    inputs: Sequence[Any],
+    graph: str | None = None,
+    accept_unmatched: bool = False,
 ) -> Reference:
-    """Runs the model in eager mode, as far as an ETRecord has it, on the record's inputs.
+    """Runs the model in eager mode, as far as an ETRecord has it.
 
     The graph that was exported is preferred to the edge program: it is the model without any decomposition. It is the
     one of `forward`; other methods have their edge program only.
@@ -69,22 +73,22 @@ def run_reference(
     Args:
         record: The ETRecord.
         sources: The method that ran.
+        inputs: The inputs that it ran on, flat.
         graph: `exported_program` or `edge_dialect_program` to choose; a name of an added program for that one.
         accept_unmatched: Use the exported graph even if not every edge node comes from it.
 
     Raises:
-        ValueError: The record has no such program, or no inputs.
+        ValueError: The record has no such program, or it takes another number of inputs.
     """
     program = _reference_program(record, sources, graph, accept_unmatched)
     module = program.module(check_guards=False)
-    flat = pytree.tree_leaves(_inputs(record, program))
     wanted = [node for node in module.graph.nodes if node.op == "placeholder"]
-    if len(flat) != len(wanted):
-        raise ValueError(f"the ETRecord has {len(flat)} inputs, method {sources.method!r} takes {len(wanted)}")
+    if len(inputs) != len(wanted):
+        raise ValueError(f"method {sources.method!r} takes {len(wanted)} inputs, found {len(inputs)}")
     with kept_buffers(module):
         capturer = IntermediateOutputCapturer(module)
-        outputs = capturer.run_and_capture(*copies(flat))
-    return Reference(outputs, capturer.by_kind, get_aot_debug_handle_to_op_name_mapping(module), module, flat)
+        outputs = capturer.run_and_capture(*copies(inputs))
+    return Reference(outputs, capturer.by_kind, get_aot_debug_handle_to_op_name_mapping(module), module, list(inputs))
 
 
 @contextmanager
@@ -124,26 +128,22 @@ def _reference_program(
     return edge
 
 
-def inputs_of(record: ETRecord, method: str) -> list[Any]:
-    """The inputs of an ETRecord for a method, flat. Raises ValueError where it has none."""
+def inputs_of(record: ETRecord, method: str) -> list[list[Any]]:
+    """The inputs that an ETRecord has for a method, flat: those of `update_representative_inputs()` or of a bundled
+    case, then those that it was exported with. Raises ValueError where it has none."""
     programs = programs_of(record)
     if method not in programs:
         raise ValueError(f"the ETRecord has no edge program of method {method!r}")
-    return list(pytree.tree_leaves(_inputs(record, programs[method])))
-
-
-def _inputs(record: ETRecord, program: ExportedProgram) -> Any:
-    if record._representative_inputs is not None:
-        return record._representative_inputs
-    examples = program.example_inputs
-    if examples is None and record.exported_program is not None:
+    examples = programs[method].example_inputs
+    if examples is None and record.exported_program is not None and method == "forward":
         examples = record.exported_program.example_inputs
-    if examples is None:
+    found = [inputs for inputs in (record._representative_inputs, examples) if inputs is not None]
+    if not found:
         raise ValueError(
             "the ETRecord has no inputs to run the model on: call update_representative_inputs() with those that the "
             "program ran on, and save it again"
         )
-    return examples
+    return [list(pytree.tree_leaves(inputs)) for inputs in found]
 
 
 def copies(values: Iterable[Any]) -> list[Any]:

@@ -1043,7 +1043,8 @@ struct RunData FLATBUFFERS_FINAL_CLASS : private ::flatbuffers::Table {
     VT_NAME = 4,
     VT_BUNDLED_INPUT_INDEX = 6,
     VT_ALLOCATORS = 8,
-    VT_EVENTS = 10
+    VT_EVENTS = 10,
+    VT_INPUTS_DIGEST = 12
   };
   const ::flatbuffers::String *name() const {
     return GetPointer<const ::flatbuffers::String *>(VT_NAME);
@@ -1057,6 +1058,9 @@ struct RunData FLATBUFFERS_FINAL_CLASS : private ::flatbuffers::Table {
   const ::flatbuffers::Vector<::flatbuffers::Offset<etdump::Event>> *events() const {
     return GetPointer<const ::flatbuffers::Vector<::flatbuffers::Offset<etdump::Event>> *>(VT_EVENTS);
   }
+  uint64_t inputs_digest() const {
+    return GetField<uint64_t>(VT_INPUTS_DIGEST, 0);
+  }
   bool Verify(::flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffset(verifier, VT_NAME) &&
@@ -1068,6 +1072,7 @@ struct RunData FLATBUFFERS_FINAL_CLASS : private ::flatbuffers::Table {
            VerifyOffset(verifier, VT_EVENTS) &&
            verifier.VerifyVector(events()) &&
            verifier.VerifyVectorOfTables(events()) &&
+           VerifyField<uint64_t>(verifier, VT_INPUTS_DIGEST, 8) &&
            verifier.EndTable();
   }
 };
@@ -1088,6 +1093,9 @@ struct RunDataBuilder {
   void add_events(::flatbuffers::Offset<::flatbuffers::Vector<::flatbuffers::Offset<etdump::Event>>> events) {
     fbb_.AddOffset(RunData::VT_EVENTS, events);
   }
+  void add_inputs_digest(uint64_t inputs_digest) {
+    fbb_.AddElement<uint64_t>(RunData::VT_INPUTS_DIGEST, inputs_digest, 0);
+  }
   explicit RunDataBuilder(::flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1104,8 +1112,10 @@ inline ::flatbuffers::Offset<RunData> CreateRunData(
     ::flatbuffers::Offset<::flatbuffers::String> name = 0,
     int32_t bundled_input_index = -1,
     ::flatbuffers::Offset<::flatbuffers::Vector<::flatbuffers::Offset<etdump::Allocator>>> allocators = 0,
-    ::flatbuffers::Offset<::flatbuffers::Vector<::flatbuffers::Offset<etdump::Event>>> events = 0) {
+    ::flatbuffers::Offset<::flatbuffers::Vector<::flatbuffers::Offset<etdump::Event>>> events = 0,
+    uint64_t inputs_digest = 0) {
   RunDataBuilder builder_(_fbb);
+  builder_.add_inputs_digest(inputs_digest);
   builder_.add_events(events);
   builder_.add_allocators(allocators);
   builder_.add_bundled_input_index(bundled_input_index);
@@ -1118,7 +1128,8 @@ inline ::flatbuffers::Offset<RunData> CreateRunDataDirect(
     const char *name = nullptr,
     int32_t bundled_input_index = -1,
     const std::vector<::flatbuffers::Offset<etdump::Allocator>> *allocators = nullptr,
-    const std::vector<::flatbuffers::Offset<etdump::Event>> *events = nullptr) {
+    const std::vector<::flatbuffers::Offset<etdump::Event>> *events = nullptr,
+    uint64_t inputs_digest = 0) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto allocators__ = allocators ? _fbb.CreateVector<::flatbuffers::Offset<etdump::Allocator>>(*allocators) : 0;
   auto events__ = events ? _fbb.CreateVector<::flatbuffers::Offset<etdump::Event>>(*events) : 0;
@@ -1127,7 +1138,8 @@ inline ::flatbuffers::Offset<RunData> CreateRunDataDirect(
       name__,
       bundled_input_index,
       allocators__,
-      events__);
+      events__,
+      inputs_digest);
 }
 
 struct ETDump FLATBUFFERS_FINAL_CLASS : private ::flatbuffers::Table {

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import deep
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -24,6 +25,7 @@ from sdk.devtools.bundled_program.serialize import serialize_from_bundled_progra
 from sdk.exir import to_edge_transform_and_lower
 from sdk.export.cli import main as export_command
 from sdk.extension.pybindings import portable_lib
+from sdk.run.__main__ import main as run_command
 from sdk.runtime import Runtime
 
 MODEL = f"{deep.__file__}:deep"
@@ -155,7 +157,7 @@ def test_the_model_is_exported_again(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "gives another program than" in capsys.readouterr().err
 
 
-def test_of_a_device(sound: dict[str, Any], tmp_path: Path) -> None:
+def test_of_a_device(sound: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """DT-06, MDB-03: an ETDump with its debug buffer, of the second case of a bundled program."""
     cases = [(deep.example_inputs()[0] * k,) for k in (1, 0.5)]
     model = deep.deep()
@@ -176,10 +178,46 @@ def test_of_a_device(sound: dict[str, Any], tmp_path: Path) -> None:
     status, found = debug(sound["folder"] / "deep.pte", *given, "--bundled", bundle, "--case", "1")
     assert status == 0 and found["ran"] == str(dump) and len(found["layers"]) > 50
     assert debug(bundle, *given)[0] == 0  # the first case
-    # What ran was case 1, what is compared with are the inputs of the record.
+    torch.save(cases[1], tmp_path / "same.pt")
+    assert debug(sound["folder"] / "deep.pte", *given, "--case", "1", "--inputs", tmp_path / "same.pt")[0] == 0
+    # What ran was case 1: it is not compared with the results for other inputs.
     torch.save(cases[0], tmp_path / "other.pt")
-    status, found = debug(sound["folder"] / "deep.pte", *given, "--case", "1", "--inputs", tmp_path / "other.pt")
-    assert status == 1 and found["first"]["module"] == "stem"
+    other = [sound["folder"] / "deep.pte", *given, "--case", "1", "--inputs", tmp_path / "other.pt"]
+    assert main([str(argument) for argument in other]) == 2
+    error = capsys.readouterr().err
+    assert "of a run on other inputs than those of" in error and "other.pt" in error and error.count("\n") == 1
+
+
+def test_inputs_that_the_record_does_not_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """DT-06: a right program is not accused for a run of `sdk run` on random inputs; with these inputs it is compared,
+    and of the cases of a bundled program the one that ran is found."""
+    model, x = deep.deep(), deep.example_inputs()[0]
+    manager = lower(export(model, deep.example_inputs()), False)
+    pte, bundle = tmp_path / "deep.pte", tmp_path / "deep.bpte"
+    manager.save(str(pte))
+    manager.get_etrecord().save(tmp_path / "deep.etrecord")
+    cases = [MethodTestCase([x * k], [model(x * k).detach()]) for k in (2, 3, 5)]
+    content = BundledProgram(manager, [MethodTestSuite("forward", cases)])
+    bundle.write_bytes(serialize_from_bundled_program_to_flatbuffer(content))
+    files = ["--etdump", str(tmp_path / "run.etdp"), "--debug-buffer", str(tmp_path / "run.bin")]
+
+    assert run_command([str(pte), "--input", "random", *files]) == 0
+    for program in ([str(pte)], [str(bundle), "--etrecord", str(tmp_path / "deep.etrecord")]):
+        assert main([*program, *files]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("error: the ETDump is of a run on other inputs than") and "--inputs FILE.pt" in error
+
+    np.save(tmp_path / "x.npy", (x * 7).numpy())
+    torch.save((x * 7,), tmp_path / "x.pt")
+    assert run_command([str(pte), "--input", str(tmp_path / "x.npy"), *files]) == 0
+    assert main([str(pte), *files, "--inputs", str(tmp_path / "x.pt"), "--no-losses"]) == 0
+
+    assert run_command([str(bundle), "--case", "2", *files]) == 0
+    record = ["--etrecord", str(tmp_path / "deep.etrecord"), "--no-losses"]
+    assert main([str(bundle), *files, *record]) == 0
+    assert main([str(bundle), *files, *record, "--case", "2"]) == 0
+    assert main([str(bundle), *files, *record, "--case", "1"]) == 2
+    assert "than those of the bundled case 1" in capsys.readouterr().err
 
 
 def _cut(path: Path, size: int) -> Path:

@@ -112,7 +112,8 @@ class Writer {
         vector_of<format::Allocator>(RecordKind::Allocator, RecordKind::Allocator, block, last, num_allocators);
     const auto events = vector_of<format::Event>(RecordKind::Allocation, RecordKind::Value, block, last, num_events);
     Record& record = log_.at(block);
-    record.written = format::CreateRunData(builder_, text(record.name), record.number, allocators, events).o;
+    record.written =
+        format::CreateRunData(builder_, text(record.name), record.number, allocators, events, record.first).o;
   }
 
   Offset<flatbuffers::String> text(uint32_t name) {

@@ -48,6 +48,7 @@ ETDumpGen::~ETDumpGen() = default;
 void ETDumpGen::reset() {
   log_.clear();
   num_blocks_ = 0;
+  block_ = kNone;
   num_allocators_ = 0;
   forget_kernels();
   done_ = false;
@@ -73,7 +74,8 @@ void ETDumpGen::create_event_block(const char* name) {
   Record record{RecordKind::Block};
   record.name = place;
   record.number = bundled_input_index_;
-  if (log_.add(record) != kNone) {
+  block_ = log_.add(record);
+  if (block_ != kNone) {
     ++num_blocks_;
     num_allocators_ = 0;
   }

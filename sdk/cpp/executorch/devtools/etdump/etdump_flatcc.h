@@ -7,6 +7,7 @@
 #include <executorch/devtools/etdump/data_sinks/buffer_data_sink.h>
 #include <executorch/devtools/etdump/data_sinks/data_sink_base.h>
 #include <executorch/devtools/etdump/event_log.h>
+#include <executorch/devtools/etdump/input_digest.h>
 #include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/core/span.h>
 
@@ -69,6 +70,9 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
                               et_timestamp_t end_time, const void* metadata, size_t metadata_len) override;
   void track_allocation(::executorch::runtime::AllocatorID id, size_t size) override;
   ::executorch::runtime::AllocatorID track_allocator(const char* name) override;
+
+  /// Adds an input to the digest of the block, which tells tools whether a run was on the inputs that they have.
+  void log_input(size_t index, const ::executorch::runtime::EValue& value) override;
 
   /// True when the value is logged, false when it is of a type that is not (None, texts, lists of numbers), or on a
   /// device. Errors: InvalidState for a tensor without a data sink; those of the data sink; OutOfResources without room
@@ -154,7 +158,9 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
   KernelName kernel_names_[kKernelNames];
   uint32_t operator_call_ = internal::kNone;  ///< Where the name of the event around kernels is.
   size_t num_blocks_ = 0;
-  int32_t num_allocators_ = 0;  ///< Of the block.
+  uint32_t block_ = internal::kNone;  ///< Where the block is.
+  internal::InputDigest inputs_;      ///< Of the block.
+  int32_t num_allocators_ = 0;        ///< Of the block.
   /// Whether the dump was fetched.
   bool done_ = false;
   /// Distinguishes the entries of a dump from those of earlier ones.

@@ -286,6 +286,39 @@ TEST_P(ETDumpTest, LogsValues) {  // MDB-01
   EXPECT_EQ(value(5)->tensor_list()->tensors()->Get(1)->sizes()->size(), 0u);
 }
 
+// The numbers are those of Python's zlib.crc32() over the same bytes.
+TEST_P(ETDumpTest, IdentifiesTheInputsOfARun) {
+  TensorFactory<ScalarType::Float> floats;
+  const Tensor tensor = floats.make({1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const auto run = [&](const std::vector<EValue>& inputs) {
+    etdump_->create_event_block("Execute");
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      etdump_->log_input(i, inputs[i]);
+    }
+  };
+  run({});
+  run({EValue(tensor), EValue(int64_t{-5}), EValue(0.25), EValue(true), EValue()});
+  // The same elements in another order of memory.
+  run({EValue(floats.make({1, 2, 2, 2}, {1, 5, 2, 6, 3, 7, 4, 8}, {8, 1, 4, 2})), EValue(int64_t{-5}), EValue(0.25),
+       EValue(true), EValue()});
+  run({EValue(floats.make({1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}))});
+  const bool flags[] = {true};
+  executorch::aten::ArrayRef<bool> list(flags, 1);
+  run({EValue(&list)});
+  // Of two executions in a block, that of the later one.
+  etdump_->create_event_block("Default");
+  etdump_->log_input(0, EValue(int64_t{1}));
+  etdump_->log_input(0, EValue(int64_t{2}));
+
+  const Dump dump(*etdump_);
+  EXPECT_EQ(dump.block(0)->inputs_digest(), 0u);
+  EXPECT_EQ(dump.block(1)->inputs_digest(), 0x5DAC80EDB5BD0C31u);
+  EXPECT_EQ(dump.block(2)->inputs_digest(), 0x5DAC80EDB5BD0C31u);
+  EXPECT_EQ(dump.block(3)->inputs_digest(), 0x766D2F9AD8B164FBu);
+  EXPECT_EQ(dump.block(4)->inputs_digest(), 0u);
+  EXPECT_EQ(dump.block(5)->inputs_digest(), 0xE66C36712707D814u);
+}
+
 TEST_P(ETDumpTest, LeavesOutTensorsInTheMemoryOfADevice) {
   alignas(64) uint8_t buffer[64];
   ASSERT_TRUE(etdump_->set_debug_buffer(Span<uint8_t>(buffer, sizeof(buffer))).ok());
@@ -299,6 +332,10 @@ TEST_P(ETDumpTest, LeavesOutTensorsInTheMemoryOfADevice) {
   const auto logged = etdump_->log_evalue(EValue(Tensor(&impl)));
   ASSERT_TRUE(logged.ok());
   EXPECT_FALSE(logged.get());
+  etdump_->log_input(0, EValue(int64_t{1}));
+  etdump_->log_input(1, EValue(Tensor(&impl)));
+  const Dump dump(*etdump_);
+  EXPECT_EQ(dump.block(0)->inputs_digest(), 0u);
 }
 
 TEST_P(ETDumpTest, FiltersOutputsOfDelegates) {

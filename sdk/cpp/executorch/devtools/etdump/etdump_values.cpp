@@ -117,6 +117,17 @@ Result<bool> ETDumpGen::log_value(Record record, const EValue& value) {
   return true;
 }
 
+void ETDumpGen::log_input(size_t index, const EValue& value) {
+  begin_default_block();
+  if (index == 0) {
+    inputs_.begin();
+  }
+  inputs_.add(value);
+  if (block_ != kNone) {
+    log_.at(block_).first = inputs_.value();
+  }
+}
+
 Result<bool> ETDumpGen::log_evalue(const EValue& evalue, LoggedEValueType evalue_type) {
   Record record{RecordKind::Value};
   record.chain = chain_id_;

@@ -31,7 +31,7 @@ size_t bound_of(const Record& record, size_t data_size) {
     case RecordKind::Name:
       return 16 + data_size;
     case RecordKind::Block:
-      return 112;
+      return 128;
     case RecordKind::Allocator:
       return 48;
     case RecordKind::Allocation:

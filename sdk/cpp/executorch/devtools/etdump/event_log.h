@@ -15,7 +15,7 @@ namespace internal {
 /// What a record is.
 enum class RecordKind : uint8_t {
   Name,        ///< A text that others refer to. Data: the text.
-  Block,       ///< The start of a block. `number`: the index of the bundled input.
+  Block,       ///< The start of a block. `number`: the index of the bundled input; `first`: an InputDigest.
   Allocator,   ///< `name`.
   Allocation,  ///< `number`: the allocator; `first`: bytes.
   Profile,     ///< `first` and `second`: start and end. Data: the delegate's metadata.

@@ -166,6 +166,12 @@ class EventTracer {
 
   virtual ~EventTracer() {}
 
+  /// Sees an input of an execution before its first instruction, `index` from 0 on, where values are logged.
+  virtual void log_input(size_t index, const EValue& value) {
+    (void)index;
+    (void)value;
+  }
+
  protected:
   ChainID chain_id_ = kUnsetChainId;
   DebugHandle debug_handle_ = kUnsetDebugHandle;

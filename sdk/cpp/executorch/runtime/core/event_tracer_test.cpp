@@ -37,6 +37,9 @@ class RecordingTracer final : public EventTracer {
     calls.push_back("allocation " + std::to_string(id) + " " + std::to_string(size));
   }
   AllocatorID track_allocator(const char*) override { return 5; }
+  void log_input(size_t index, const EValue& value) override {
+    calls.push_back("input " + std::to_string(index) + " " + std::to_string(value.toInt()));
+  }
   Result<bool> log_evalue(const EValue& value, LoggedEValueType type) override {
     calls.push_back((type == LoggedEValueType::kProgramOutput ? "output " : "intermediate ") +
                     std::to_string(value.toInt()));
@@ -67,6 +70,7 @@ void run(EventTracer* tracer) {
   event_tracer_create_event_block(tracer, "execute");
   event_tracer_track_allocation(tracer, event_tracer_track_allocator(tracer, "pool"), 16);
   EventTracerProfileMethodScope method(tracer, "method");
+  event_tracer_log_input(tracer, 1, EValue(int64_t(8)));
   {
     EventTracerProfileInstructionScope instruction(tracer, 0, 3);
     EventTracerProfileOpScope op(tracer, "op");
@@ -102,10 +106,11 @@ TEST(EventTracerHooksTest, LevelsChooseWhatIsTraced) {
   tracer.set_event_tracer_profiling_level(EventTracerProfilingLevel::kProfileMethodOnly);
   tracer.set_event_tracer_debug_level(EventTracerDebugLogLevel::kProgramOutputs);
   run(&tracer);
-  EXPECT_EQ(tracer.calls, (Calls{"block execute", "allocation 5 16", "start method of 0", "output 2", "end"}));
+  EXPECT_EQ(tracer.calls,
+            (Calls{"block execute", "allocation 5 16", "start method of 0", "input 1 8", "output 2", "end"}));
   tracer.calls.clear();
   tracer.set_event_tracer_debug_level(EventTracerDebugLogLevel::kIntermediateOutputs);
   run(&tracer);
-  EXPECT_EQ(tracer.calls, (Calls{"block execute", "allocation 5 16", "start method of 0", "delegate output 9",
-                                 "intermediate 2", "output 2", "end"}));
+  EXPECT_EQ(tracer.calls, (Calls{"block execute", "allocation 5 16", "start method of 0", "input 1 8",
+                                 "delegate output 9", "intermediate 2", "output 2", "end"}));
 }

@@ -259,6 +259,11 @@ Error Method::begin_execution() {
       }
     }
   }
+  if (internal::event_tracer_active(event_tracer_)) {
+    for (size_t i = 0; i < inputs_size(); ++i) {
+      internal::event_tracer_log_input(event_tracer_, i, get_input(i));
+    }
+  }
   return Error::Ok;
 }
 
