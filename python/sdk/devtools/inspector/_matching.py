@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
+from torch.export.graph_signature import OutputKind
 from torch.fx import GraphModule, Node
 
 from sdk.devtools.etdump.schema_flatcc import RunData
@@ -139,7 +140,7 @@ class Sources:
     def _problem(self, events: Sequence[tuple[int, str, int | str | None]]) -> str | None:
         """Describes what in the events does not fit the method; None if all do."""
         where = f"method {self.method!r} of the ETRecord"
-        last = max((*self._handles, *self._delegates), default=-1)
+        last = self._last
         for instruction, name, identifier in events:
             delegate = self._delegates.get(instruction)
             if (name == DELEGATE_CALL or identifier is not None) and delegate is None:
@@ -149,7 +150,7 @@ class Sources:
                     f"instruction {instruction} of the ETDump calls a kernel, in {where} it calls the delegate "
                     f"{delegate.get('name')!r}"
                 )
-            if instruction > last and instruction not in self._handles and name == OPERATOR_CALL:
+            if instruction > last and name == OPERATOR_CALL:
                 return f"the ETDump has an instruction {instruction}, the last one of {where} is {last}"
             known = (delegate or {}).get("delegate_map") or {}
             if isinstance(identifier, int) and known and str(identifier) not in {str(key) for key in known}:
@@ -158,6 +159,20 @@ class Sources:
                     f"delegate of {where} has not"
                 )
         return None
+
+    @cached_property
+    def _last(self) -> int:
+        """The last instruction that the method may have.
+
+        A method ends by writing new values back to its buffers and inputs. These instructions have no debug handles.
+        Records of this package count them; for others, there is at most one for each value that the graph changes.
+        """
+        last = max((*self._handles, *self._delegates), default=-1)
+        changed = 0
+        if self.program is not None:
+            kinds = (spec.kind for spec in self.program.graph_signature.output_specs)
+            changed = sum(kind not in (OutputKind.USER_OUTPUT, OutputKind.LOSS_OUTPUT) for kind in kinds)
+        return max(last + changed, max(self._num_outs, default=-1))
 
     def delegate(self, instruction: int | None) -> DelegateMetadata | None:
         """The information of the delegate that an instruction calls; None if it calls none."""

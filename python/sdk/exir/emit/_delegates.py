@@ -28,11 +28,13 @@ class Delegates:
 
 
 def debug_handles_of(lowered: Any) -> list[int] | None:
-    """The debug handles of the nodes that were lowered, in order; None if the module does not keep them."""
+    """The debug handles of the operators that were lowered, in order; None if the module does not keep them. Inputs
+    have handles too, of the instructions that compute them."""
     original = getattr(lowered, "original_module", None)
     if original is None:
         return None
-    return sorted({n.meta["debug_handle"] for n in original.graph.nodes if n.meta.get("debug_handle") is not None})
+    calls = (node for node in original.graph.nodes if node.op == "call_function")
+    return sorted({n.meta["debug_handle"] for n in calls if n.meta.get("debug_handle") is not None})
 
 
 def debug_ids_of(lowered: Any) -> dict[str, Any]:

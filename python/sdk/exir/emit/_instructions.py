@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from torch.fx import Node
 
-from sdk.exir.schema import Frame, FrameList, Instruction, InstructionArguments, Operator
+from sdk.exir.schema import Frame, FrameList, Instruction, InstructionArguments, KernelCall, Operator
 
 _FRAME = re.compile(r'File "(?P<file>[^"]*)", line (?P<line>\d+), in (?P<name>[^\n]*)\n\s*(?P<context>[^\n]*)')
 
@@ -21,6 +21,9 @@ class Instructions:
         self.frames: list[FrameList] | None = [] if with_frames else None
         self.operators: list[Operator] = []
         self.debug_handles: dict[int, int | list[int]] = {}
+        # Of delegates, and of kernels without a debug handle, which would not be counted otherwise: the write-backs of
+        # buffers and inputs come from no node of the edge program.
+        self.num_outs: dict[int, int] = {}
         self._operator_index: dict[tuple[str, str], int] = {}
 
     def operator(self, name: str, overload: str) -> int:
@@ -38,6 +41,8 @@ class Instructions:
         handle = node.meta.get("debug_handle")
         if handle is not None:
             self.debug_handles[index] = handle
+        elif isinstance(arguments, KernelCall):
+            self.num_outs[index] = 1
         if self.frames is not None:
             self.frames.append(FrameList(list(_frames(node.meta.get("stack_trace") or ""))))
         return index

@@ -67,7 +67,6 @@ class MethodEmitter:
         self.data = data
         self.emit_buffer_names = emit_buffer_names
         self.delegate_debug_ids: dict[int, dict[str, Any]] = {}
-        self.num_outs: dict[int, int] = {}
 
         self.values = Values()
         self.code = Instructions(emit_stacktrace)
@@ -95,6 +94,11 @@ class MethodEmitter:
     def debug_handles(self) -> dict[int, int | list[int]]:
         """Instruction index -> debug handle of its node, or of all nodes that a delegate stands for."""
         return self.code.debug_handles
+
+    @property
+    def num_outs(self) -> dict[int, int]:
+        """Instruction index -> how many values it returns, of delegates and of kernels without a debug handle."""
+        return self.code.num_outs
 
     def emit(self) -> ExecutionPlan:
         graph_module = self.program.graph_module
@@ -393,7 +397,7 @@ class MethodEmitter:
         handles = debug_handles_of(lowered)
         if handles is not None:
             self.code.debug_handles[index] = handles
-        self.num_outs[index] = len(outputs)
+        self.code.num_outs[index] = len(outputs)
         self.delegate_debug_ids[index] = debug_ids_of(lowered)
         return result
 

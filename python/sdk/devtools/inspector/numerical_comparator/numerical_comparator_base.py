@@ -16,6 +16,17 @@ IntermediateOutputMapping: TypeAlias = dict[tuple[DebugHandle, Any], tuple[Debug
 """From what eager mode computed to what the runtime did, both with their debug handles."""
 
 
+_COLUMNS = (
+    "aot_debug_handle",
+    "aot_ops",
+    "aot_intermediate_output",
+    "runtime_ops",
+    "runtime_debug_handle",
+    "runtime_intermediate_output",
+    "gap",
+)
+
+
 class NumericalComparatorBase(ABC):
     """Compares values by a measure that a subclass gives. Pass an object of it to
     `Inspector.calculate_numeric_gap`."""
@@ -60,7 +71,7 @@ class NumericalComparatorBase(ABC):
                     "gap": [self.element_compare(aot_value, runtime_value)],
                 }
             )
-        return frame(rows)
+        return frame(rows, _COLUMNS)
 
 
 def find_op_names(
