@@ -83,7 +83,9 @@ class Row:
     method: str
     node: str
     operator: str  # aten::add.out, or one of: input, weight, buffer, view, delegate
-    where: str  # "portable", a backend, "runtime" (control flow, symbolic sizes), or where a value is stored
+    # "portable", a backend, "runtime" (control flow, symbolic sizes), "shares memory" for what needs no instruction, or
+    # where a value is stored
+    where: str
     values: tuple[Value, ...]
     # backend -> why it did not take the node; "" if it gave no reason
     refusals: dict[str, str] = field(default_factory=dict)
@@ -103,3 +105,4 @@ class Row:
 
 PORTABLE = "portable"
 RUNTIME = "runtime"
+SHARED = "shares memory"

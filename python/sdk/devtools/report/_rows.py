@@ -14,13 +14,14 @@ from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 from torch.utils._sympy.value_ranges import bound_sympy
 
-from sdk.devtools.report._model import PORTABLE, RUNTIME, Row, Value
+from sdk.devtools.report._model import PORTABLE, RUNTIME, SHARED, Row, Value
 from sdk.devtools.source_lines import source_line
 from sdk.exir import memory
 from sdk.exir.backend.utils import get_refusals
 from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.graph_module import get_control_flow_submodules
 from sdk.exir.memory_planning._in_place import is_written_already
+from sdk.exir.memory_planning._parts import are_parts
 from sdk.exir.sym_util import upper_bound
 from sdk.exir.tensor import TensorSpec
 
@@ -76,10 +77,11 @@ class _MethodRows:
     def _call(self, node: Node, prefix: str) -> Row:
         target = node.target
         if target is memory.view:
-            name, where = "view", "shares memory"
+            name, where = "view", SHARED
         elif isinstance(target, torch._ops.OpOverload):
             name = operator_name(target)
-            where = RUNTIME if is_runtime_operator(name) else PORTABLE
+            # Parts of another tensor need no instruction, so that nothing is left to a kernel.
+            where = SHARED if are_parts(node) else RUNTIME if is_runtime_operator(name) else PORTABLE
         else:
             name, where = getattr(target, "__name__", str(target)), RUNTIME
         refusals = get_refusals(node) if where == PORTABLE else {}

@@ -1,48 +1,57 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The memory plan of one arena as an inline SVG: time from left to right, bytes from bottom to top, a box for each
-tensor."""
+tensor.
+
+The drawing is as wide as its surroundings: positions are shares, so that texts have the same size at every width.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from itertools import count
 
 from sdk.devtools.report.facts import PlannedTensor
 from sdk.util.words import readable_bytes
 
-_WIDTH, _HEIGHT = 960, 360
-_LEFT, _BOTTOM, _TOP = 78, 34, 10
-_TICKS = 4
+_MOST_TICKS = 6
+_THIN = 0.25  # the least width and height of a box, in percent: it can still be seen and pointed at
 
 
 def plan_picture(tensors: Sequence[PlannedTensor], arena: int, instructions: int) -> str:
     """An <svg> of `tensors`, all of one memory id, in an arena of `arena` bytes over `instructions` instructions."""
-    steps = max(instructions, 1)
-    width, height = _WIDTH - _LEFT - 14, _HEIGHT - _BOTTOM - _TOP
+    steps, size = max(instructions, 1), max(arena, 1)
     parts = [
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="Memory plan: {len(tensors)} tensors in '
-        f'{readable_bytes(arena)}" class="plan">'
+        f'<svg role="img" aria-label="Memory plan: {len(tensors)} tensors in {readable_bytes(arena)}" class="plan">'
     ]
-    for tick in range(_TICKS + 1):
-        y = _TOP + height * (1 - tick / _TICKS)
-        label = readable_bytes(round(arena * tick / _TICKS))
-        parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - 14}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
-        parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" class="tick end">{label}</text>')
-        x = _LEFT + width * tick / _TICKS
-        parts.append(
-            f'<text x="{x:.1f}" y="{_HEIGHT - 16}" class="tick mid">{round((steps - 1) * tick / _TICKS)}</text>'
-        )
-    parts.append(f'<text x="{_LEFT + width / 2}" y="{_HEIGHT - 2}" class="tick mid">instruction</text>')
+    for tick in ticks(arena):
+        y = _percent(size - tick, size)
+        parts.append(f'<line x1="0" x2="100%" y1="{y}" y2="{y}" class="grid"/>')
+        label = readable_bytes(tick).replace(".0 ", " ")
+        parts.append(f'<text x="0" y="{y}" dx="-8" dy="4" class="tick end">{label}</text>')
+    for tick in ticks(steps - 1):  # below the middle of the instruction's column
+        x = _percent(2 * tick + 1, 2 * steps)
+        parts.append(f'<text x="{x}" y="100%" dy="16" class="tick mid">{tick}</text>')
+    parts.append('<text x="50%" y="100%" dy="31" class="tick mid">instruction</text>')
     for number, tensor in enumerate(tensors):
-        x = _LEFT + width * tensor.first / steps
-        w = max(width * (tensor.last - tensor.first + 1) / steps, 1.0)
-        h = max(height * tensor.nbytes / max(arena, 1), 0.6)
-        y = _TOP + height * (1 - (tensor.offset + tensor.nbytes) / max(arena, 1))
         parts.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" height="{h:.1f}" class="box c{number % 6}" '
-            f'data-instruction="{tensor.first}"><title>'
+            f'<rect x="{_percent(tensor.first, steps)}" y="{_percent(size - tensor.offset - tensor.nbytes, size)}" '
+            f'width="{_percent(tensor.last - tensor.first + 1, steps, _THIN)}" '
+            f'height="{_percent(tensor.nbytes, size, _THIN)}" '
+            f'class="box c{number % 6}" data-instruction="{tensor.first}"><title>'
             f"{escape(tensor.type)}, {readable_bytes(tensor.nbytes)} at {tensor.offset}\n"
             f"alive from instruction {tensor.first} to {tensor.last}\nmade by {escape(tensor.made_by)}</title></rect>"
         )
     parts.append("</svg>")
     return "\n".join(parts)
+
+
+def ticks(last: int) -> list[int]:
+    """What an axis from 0 to `last` is labelled with: the multiples of 1, 2 or 5 times a power of ten, as close as six
+    of them fit."""
+    step = next(s for power in count() for s in (10**power, 2 * 10**power, 5 * 10**power) if last < _MOST_TICKS * s)
+    return list(range(0, last + 1, step))
+
+
+def _percent(part: int, whole: int, least: float = 0.0) -> str:
+    return f"{max(100 * part / whole, least):.3f}".rstrip("0").rstrip(".") + "%"
