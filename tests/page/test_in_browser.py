@@ -157,6 +157,51 @@ def test_memory_sizes_and_numeric_gap(chromium: Browser, page: Path) -> None:
     assert chromium.errors == []
 
 
+TABS = ("graph", "time", "memory", "sizes", "gap", "report")
+
+
+@pytest.mark.parametrize("width", [360, 400, 700])
+def test_on_a_phone(chromium: Browser, page: Path, width: int) -> None:
+    """The graph has room, nothing is wider than the screen, and no column is narrower than a word."""
+    chromium.open(page, width, 800)
+    graph = chromium.evaluate(
+        "(b => [b.width, b.height, b.bottom])(document.getElementById('graph').getBoundingClientRect())"
+    )
+    assert graph[0] >= width - 1 and graph[1] >= 400
+    details = chromium.evaluate("document.getElementById('details').getBoundingClientRect().top")
+    assert details >= graph[2] - 1
+    for tab in TABS:
+        chromium.click(f"#tab-{tab}")
+        assert chromium.evaluate("document.documentElement.scrollWidth") == width, tab
+        beside = chromium.evaluate(
+            f"[...document.querySelectorAll('#panel-{tab} > *')]"
+            f".filter(e => e.getBoundingClientRect().right > {width} + 1)"
+            ".map(e => e.outerHTML.slice(0, 200))"
+        )
+        assert beside == [], tab
+        broken = chromium.evaluate(  # a cell with a word that is broken into several lines
+            f"[...document.querySelectorAll('#panel-{tab} th, #panel-{tab} td')].filter(cell => {{"
+            "  const words = cell.innerText.trim().split(/[\\s]+/);"
+            "  const pen = document.createElement('canvas').getContext('2d');"
+            "  pen.font = getComputedStyle(cell).font;"
+            "  return words.some(word => pen.measureText(word).width > cell.clientWidth + 40); })"
+            ".map(cell => cell.innerText)"
+        )
+        assert broken == [], tab
+    chromium.click("#tab-memory")
+    heights = chromium.evaluate(
+        "[...document.querySelectorAll('#panel-memory .tick')].map(text => text.getBoundingClientRect().height)"
+    )
+    assert len(heights) >= 6 and min(heights) >= 10
+    # A link in a table leads to the graph, which is then seen.
+    chromium.click("#tab-gap")
+    chromium.evaluate("window.scrollTo(0, 1000)")
+    chromium.evaluate("document.querySelector('#panel-gap tbody .link').click()")
+    top = chromium.evaluate("document.getElementById('graph').getBoundingClientRect().top")
+    assert chromium.evaluate(SELECTED) and 0 < top < 500
+    assert chromium.errors == []
+
+
 def test_light_and_dark(chromium: Browser, page: Path) -> None:
     background = "getComputedStyle(document.body).backgroundColor"
     chromium.open(page, dark=True)

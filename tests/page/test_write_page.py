@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 import torch
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-from declared import default
+from declared import default, quantizer
 from sdk.__main__ import main
 from sdk.devtools import BundledProgram
 from sdk.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
@@ -103,6 +104,77 @@ def test_nodes_modules_weights_and_source_lines(net: Recording, tmp_path: Path) 
     weights = {w["name"]: w for w in method["weights"]}
     assert weights["first.weight"] == {"name": "first.weight", "type": "float32[8, 4]", "bytes": 128, "state": False}
     assert {path for _, path, _ in method["modules"]} == {"", "first", "second"}
+
+
+def quantized(model: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> torch.nn.Module:
+    prepared = prepare_pt2e(torch.export.export(model, inputs).module(), quantizer())
+    prepared(*inputs)
+    return convert_pt2e(prepared)
+
+
+class Convolutions(torch.nn.Module):
+    """Layouts that backends change: an image's filter, a depthwise one, and a matrix."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem, self.deep = torch.nn.Conv2d(3, 8, 3), torch.nn.Conv2d(8, 8, 3, groups=8)
+        self.head = torch.nn.Linear(8, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.deep(self.stem(x).relu()).mean((2, 3)))
+
+
+def parts_of(page: Path) -> list[str]:
+    section = page.read_text().split("<h2>Parts of the file</h2>")[1].split('<div id="weights">')[0]
+    return re.findall(r"<code>(.*?)</code>", section)
+
+
+@pytest.mark.parametrize("is_quantized", [False, True], ids=["float32", "int8"])
+def test_weights_in_delegates_have_names(is_quantized: bool, tmp_path: Path) -> None:
+    """Their data has the hash of its bytes for a name. Only an ETRecord has their names."""
+    torch.manual_seed(0)
+    inputs = (torch.randn(1, 3, 16, 16),)
+    model = Convolutions().eval()
+    exported = torch.export.export(quantized(model, inputs) if is_quantized else model, inputs)
+    partitioner = [default().make("partitioner")]
+    manager = to_edge_transform_and_lower(exported, partitioner=partitioner, generate_etrecord=True).to_executorch()
+    manager.save(str(tmp_path / "m.pte"))
+    manager.get_etrecord().save(str(tmp_path / "m.etrecord"))
+    write_page(tmp_path / "m.pte", tmp_path / "p.html", etrecord=tmp_path / "m.etrecord")
+    parts = parts_of(tmp_path / "p.html")
+    write_page(tmp_path / "m.pte", tmp_path / "alone.html")
+    alone = parts_of(tmp_path / "alone.html")
+    assert not any(re.search("[0-9a-f]{12}", part) for part in [*parts, *alone])
+    assert any(re.fullmatch(r"\d+ parts of delegates without a name", part) for part in alone)
+    assert "are in the ETRecord" in (tmp_path / "alone.html").read_text()
+    for name in ("stem", "deep", "head"):
+        wanted = f"weight {name}: _frozen_param" if is_quantized else f"weight {name}.weight"
+        assert any(part.startswith(wanted) for part in parts), (wanted, parts)
+
+
+class Streaming(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.state: torch.Tensor
+        self.register_buffer("state", torch.zeros(2, 4))
+        self.linear = torch.nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.linear(x) + self.state
+        self.state.copy_(x)
+        return y
+
+
+def test_a_streaming_model_has_times(tmp_path: Path) -> None:
+    """The write-back of the buffer comes from no node; its time is that of the whole method."""
+    recorded = record(tmp_path, Streaming(), (torch.randn(2, 4),))
+    write_page(recorded["m.pte"], tmp_path / "p.html", recorded["m.etdp"], recorded["m.etrecord"])
+    (method,) = data_of(tmp_path / "p.html")["methods"]
+    plan = recorded.manager.executorch_program.execution_plan[0]
+    assert plan.operators[plan.chains[0].instructions[-1].instr_args.op_index].name == "aten::copy_"
+    events = {event["instruction"]: event["nodes"] for event in method["times"]["events"]}
+    assert sorted(events) == list(range(len(plan.chains[0].instructions)))
+    assert events[max(events)] == []
 
 
 def test_each_instruction_has_its_node(recurrent: Recording, tmp_path: Path) -> None:

@@ -55,9 +55,10 @@ def _plan(method: MethodFacts) -> list[str]:
     return parts
 
 
-def sizes_section(program: ProgramFile) -> str:
-    """The parts of the file; weights by module are added by the script."""
-    return f"<h2>Parts of the file</h2>\n{bars(list(program.sizes.items()), readable_bytes)}"
+def sizes_section(sizes: dict[str, int], recorded: bool) -> str:
+    """The parts of the file in bytes; weights by module are added by the script."""
+    hint = "" if recorded else '<p class="dim">The names of weights in delegates are in the ETRecord.</p>'
+    return f"<h2>Parts of the file</h2>\n{bars(list(sizes.items()), readable_bytes)}{hint}"
 
 
 def report_section(program: ProgramFile, report: dict[str, Any] | None) -> str:

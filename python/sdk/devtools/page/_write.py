@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sdk.devtools.page._data import embedded, graph_data
 from sdk.devtools.page._instructions import graph_of_instructions
@@ -17,6 +17,9 @@ from sdk.devtools.page._program import MethodFile, ProgramFile, read_program
 from sdk.devtools.page._sections import cards, memory_section, read_report, report_section, sizes_section
 from sdk.exir._serialize._cord import Cord
 from sdk.exir._serialize._files import write_atomically
+
+if TYPE_CHECKING:
+    from sdk.devtools.etrecord import ETRecord
 
 _SCRIPTS = ("dom.js", "tree.js", "layout.js", "view.js", "details.js", "tables.js", "main.js")
 _LAYOUT = "dagre.min.js"
@@ -63,27 +66,37 @@ def write_page(
     if method is not None and method not in program.methods:
         raise ValueError(f"{str(path)!r} has no method {method!r}; it has {', '.join(map(repr, program.methods))}")
     exported = None if report is None else read_report(Path(report))
-    methods = _methods(program, etdump, etrecord, debug_buffer, method)
-    for refusal in (exported or {"receipt": {"rows": []}})["receipt"]["rows"]:
-        if refusal["refusals"] and refusal["method"] in methods:
-            methods[refusal["method"]].setdefault("refusals", {})[refusal["node"]] = refusal["refusals"]
-    data = {"file": program.path.name, "methods": list(methods.values()), "recorded": etrecord is not None}
-    write_atomically(Path(out), Cord(_html(program, data, exported, layout).encode(errors="replace")))
-
-
-def _methods(
-    program: ProgramFile,
-    etdump: str | Path | None,
-    etrecord: str | Path | None,
-    debug_buffer: str | Path | None,
-    method: str | None,
-) -> dict[str, dict[str, Any]]:
-    """The graphs of the methods by name. The method of the ETDump has times and numeric gaps."""
     record = None
     if etrecord is not None:
         from sdk.devtools.etrecord import parse_etrecord
 
         record = parse_etrecord(etrecord)
+    methods = _methods(program, etdump, record, debug_buffer, method)
+    for refusal in (exported or {"receipt": {"rows": []}})["receipt"]["rows"]:
+        if refusal["refusals"] and refusal["method"] in methods:
+            methods[refusal["method"]].setdefault("refusals", {})[refusal["node"]] = refusal["refusals"]
+    data = {"file": program.path.name, "methods": list(methods.values()), "recorded": etrecord is not None}
+    page = _html(program, data, exported, layout, _parts(program, record))
+    write_atomically(Path(out), Cord(page.encode(errors="replace")))
+
+
+def _parts(program: ProgramFile, record: ETRecord | None) -> dict[str, int]:
+    """The parts of the file in bytes, weights by their names as far as they are known."""
+    from sdk.devtools.inspector._matching import programs_of
+    from sdk.devtools.page._weights import named_parts
+
+    programs = [] if record is None else [*programs_of(record).values(), record.exported_program]
+    return named_parts(program.sizes, [found for found in programs if found is not None])
+
+
+def _methods(
+    program: ProgramFile,
+    etdump: str | Path | None,
+    record: ETRecord | None,
+    debug_buffer: str | Path | None,
+    method: str | None,
+) -> dict[str, dict[str, Any]]:
+    """The graphs of the methods by name. The method of the ETDump has times and numeric gaps."""
     graphs = {name: _graph(file, record) for name, file in program.methods.items()}
     found = {name: graph_data(graph) for name, graph in graphs.items()}
     if etdump is None:
@@ -137,7 +150,9 @@ def _asset(name: str) -> str | None:
     return file.read_text(encoding="utf-8") if file.is_file() else None
 
 
-def _html(program: ProgramFile, data: dict[str, Any], report: dict[str, Any] | None, layout: str) -> str:
+def _html(
+    program: ProgramFile, data: dict[str, Any], report: dict[str, Any] | None, layout: str, sizes: dict[str, int]
+) -> str:
     licence = (_asset("dagre.LICENSE") or "").strip()
     scripts = [
         f"/* dagre, https://github.com/dagrejs/dagre\n{licence}\n*/\n{layout}".replace("//# sourceMappingURL=", "// "),
@@ -155,7 +170,7 @@ def _html(program: ProgramFile, data: dict[str, Any], report: dict[str, Any] | N
         "style": _asset("page.css") or "",
         "cards": cards(program),
         "memory": memory_section(program),
-        "sizes": sizes_section(program),
+        "sizes": sizes_section(sizes, data["recorded"]),
         "report": report_section(program, report),
         "data": embedded(data),
         "layout": scripts[0],

@@ -9,6 +9,8 @@ function showTab(name) {
     at('tab-' + tab).tabIndex = on ? 0 : -1;
     at('panel-' + tab).hidden = !on;
   }
+  // Where the page scrolls, to the beginning of the panel.
+  window.scrollTo(0, Math.min(window.scrollY, document.querySelector('header').offsetHeight));
 }
 
 function startTabs() {

@@ -6,7 +6,7 @@ const ROWS = 40;
 function sortable(title, columns, rows, sorted, descending = true) {
   const body = element('tbody');
   const table = element('table', {}, element('caption', {}, title), element('thead', {}, element('tr', {}, ...columns.map((column, i) =>
-    !column.name ? element('td') : element('th', { scope: 'col', class: column.numeric ? 'n' : null }, element('button', { type: 'button', class: 'link', onclick: () => {
+    !column.name ? element('td', { class: 'bars' }) : element('th', { scope: 'col', class: column.numeric ? 'n' : null }, element('button', { type: 'button', class: 'link', onclick: () => {
       descending = sorted === i ? !descending : Boolean(column.numeric);
       sorted = i;
       fill();
@@ -20,7 +20,7 @@ function sortable(title, columns, rows, sorted, descending = true) {
     });
     [...table.tHead.rows[0].cells].forEach((head, i) => head.tagName === 'TH' && head.setAttribute('aria-sort', i !== sorted ? 'none' : descending ? 'descending' : 'ascending'));
     body.replaceChildren(...order.slice(0, most).map(row => element('tr', {}, ...columns.map(column =>
-      element('td', { class: column.numeric ? 'n' : null }, column.show(row))))));
+      element('td', { class: !column.name ? 'bars' : column.numeric ? 'n' : null }, column.show(row))))));
     more.hidden = rows.length <= most;
   }
   fill();

@@ -112,7 +112,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: set[int])
         )
 
     lines = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{cells('th', head)}</tr></thead><tbody>{lines}</tbody></table>"
+    return f'<div class="table"><table><thead><tr>{cells("th", head)}</tr></thead><tbody>{lines}</tbody></table></div>'
 
 
 def bars(counts: Sequence[tuple[str, int]], show: Callable[[int], str] = str) -> str:
@@ -120,10 +120,10 @@ def bars(counts: Sequence[tuple[str, int]], show: Callable[[int], str] = str) ->
     most = max((count for _, count in counts), default=1)
     lines = "".join(
         f'<tr><td><code>{escape(name)}</code></td><td class="n">{escape(show(count))}</td>'
-        f'<td style="width:40%"><div class="bar" style="width:{100 * count / most:.1f}%"></div></td></tr>'
+        f'<td class="bars"><div class="bar" style="width:{100 * count / most:.1f}%"></div></td></tr>'
         for name, count in counts
     )
-    return f"<table><tbody>{lines}</tbody></table>"
+    return f'<div class="table"><table><tbody>{lines}</tbody></table></div>'
 
 
 def _stages(stages: Sequence[dict[str, Any]]) -> str:
