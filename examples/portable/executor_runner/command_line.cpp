@@ -2,9 +2,11 @@
 #include "command_line.h"
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 
 namespace {
 
@@ -55,6 +57,29 @@ std::vector<std::string> split_at_commas(const std::string& text) {
     }
   }
   return parts;
+}
+
+std::vector<int32_t> take_sizes(std::string* text) {
+  const size_t colon = text->rfind(':');
+  if (colon == std::string::npos) {
+    return {};
+  }
+  std::vector<int32_t> sizes;
+  const char* const end = text->data() + text->size();
+  for (const char* at = text->data() + colon + 1;; ++at) {
+    int32_t size = 0;
+    const auto parsed = std::from_chars(at, end, size);
+    if (parsed.ec != std::errc() || size < 0 || (parsed.ptr != end && *parsed.ptr != 'x')) {
+      return {};
+    }
+    sizes.push_back(size);
+    at = parsed.ptr;
+    if (at == end) {
+      break;
+    }
+  }
+  text->resize(colon);
+  return sizes;
 }
 
 std::string parse_command_line(int argc, const char* const* argv, const Switches& switches, const Values& values) {

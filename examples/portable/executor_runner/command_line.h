@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -16,3 +17,7 @@ std::string parse_command_line(int argc, const char* const* argv, const Switches
 
 /// The parts of a text between its commas, without empty ones.
 std::vector<std::string> split_at_commas(const std::string& text);
+
+/// The sizes after the last colon of `FILE:2x8`, which are taken out of `text`: {2, 8}. Empty if it does not end in
+/// sizes.
+std::vector<int32_t> take_sizes(std::string* text);

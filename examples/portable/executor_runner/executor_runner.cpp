@@ -33,6 +33,7 @@
 #include <executorch/runtime/platform/platform.h>
 #include <executorch/runtime/platform/runtime.h>
 
+#include "command_line.h"
 #include "flags.h"
 
 using executorch::etdump::ETDumpGen;
@@ -141,9 +142,16 @@ class ExternalData {
   std::unique_ptr<MergedDataMap> merged_;
 };
 
-Error read_files(const std::vector<std::string>& paths, std::vector<std::vector<char>>* contents) {
-  for (const std::string& path : paths) {
+// Reads the files of --inputs. `sizes` gets those that follow a name, none for a file that is named alone.
+Error read_files(const std::vector<std::string>& inputs, std::vector<std::vector<char>>* contents,
+                 std::vector<std::vector<executorch::aten::SizesType>>* sizes) {
+  for (std::string path : inputs) {
     std::ifstream file(path, std::ios::binary);
+    sizes->emplace_back();
+    if (!file.is_open()) {  // a name that ends like sizes is tried as it is first
+      sizes->back() = take_sizes(&path);
+      file.open(path, std::ios::binary);
+    }
     ET_CHECK_OR_RETURN_ERROR(file.is_open(), AccessFailed, "The input file %s cannot be opened.", path.c_str());
     contents->emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
@@ -200,12 +208,13 @@ Error prepare_inputs(Method& method, const Flags& flags, void* bundle, std::vect
     const Error error = executorch::bundled_program::load_bundled_input(method, bundle, 0);
     return error == Error::Ok ? error : failed("Cannot use the first test case of", flags.method_name, error);
   }
-  ET_CHECK_OK_OR_RETURN_ERROR(read_files(flags.inputs, contents));
+  executorch::extension::PrepareInputTensorsOptions options;
+  ET_CHECK_OK_OR_RETURN_ERROR(read_files(flags.inputs, contents, &options.input_sizes));
   std::vector<std::pair<char*, size_t>> buffers;
   for (auto& content : *contents) {
     buffers.emplace_back(content.data(), content.size());
   }
-  auto inputs = executorch::extension::prepare_input_tensors(method, {}, buffers);
+  auto inputs = executorch::extension::prepare_input_tensors(method, std::move(options), buffers);
   if (!inputs.ok()) {
     return failed("Cannot prepare the inputs of", flags.method_name, inputs.error());
   }

@@ -22,8 +22,10 @@ What to run
 
 Inputs
   --inputs FILE,...       Raw bytes of each tensor input, in order: row-major as the method's dim order says,
-                          little-endian, exactly as many bytes as the tensor has. Without it every tensor is filled
-                          with ones. Inputs that are no tensors keep the value the program has for them.
+                          little-endian, exactly as many bytes as the tensor has. FILE:2x8 says its sizes where a
+                          dynamic shape is smaller than the largest one. Without --inputs every tensor has its
+                          largest shape and is filled with ones. Inputs that are no tensors keep the value the
+                          program has for them.
 
 Outputs
   --output_file BASE      Write the raw bytes of each tensor output i to BASE-i.bin.

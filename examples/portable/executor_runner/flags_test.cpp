@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "flags.h"
 
+#include "command_line.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,6 +49,19 @@ TEST(FlagsTest, ReadsEverySpelling) {
   EXPECT_EQ(parse({"--dump-outputs"}, &dumped), "");
   EXPECT_TRUE(dumped.dump_outputs);
   EXPECT_EQ(dumped.etdump_path, "etdump.etdp");
+}
+
+TEST(FlagsTest, SizesFollowAFile) {
+  const auto taken = [](std::string text, const std::vector<int32_t>& sizes, const std::string& path) {
+    EXPECT_EQ(take_sizes(&text), sizes) << text;
+    EXPECT_EQ(text, path);
+  };
+  taken("x.bin:2x8", {2, 8}, "x.bin");
+  taken("a:3/x.bin:0", {0}, "a:3/x.bin");
+  for (const char* name : {"x.bin", "x.bin:", "x.bin:2x", "x.bin:x2", "x.bin:2,8", "x.bin:-1", "x.bin:2x-1",
+                           "x.bin:2 x8", "C:\\2x8.bin", "x.bin:99999999999"}) {
+    taken(name, {}, name);
+  }
 }
 
 TEST(FlagsTest, SaysWhatIsWrong) {

@@ -60,7 +60,7 @@ class Runner:
             return Result(case.method, case.number, NOT_RUN, reason)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            command = [*self.prefix, str(self.path), *_arguments(bundle, case, folder)]
+            command = [*self.prefix, str(self.path), *_arguments(bundle, case, taken, folder)]
             try:
                 done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)
             except subprocess.TimeoutExpired:
@@ -78,33 +78,34 @@ class Runner:
         return compare(case.method, case.number, found, case.outputs(), tolerance)
 
 
-def _arguments(bundle: Bundle, case: Case, folder: Path) -> list[str]:
-    """Writes the files of a case; the arguments that name them."""
+def _arguments(bundle: Bundle, case: Case, taken: Sequence[Slot], folder: Path) -> list[str]:
+    """Writes the files of a case; the arguments that name them. Sizes follow a file where they are not the largest:
+    runners of others know files alone."""
     (folder / "program.pte").write_bytes(bundle.program)
     files = []
-    for index, value in enumerate(case.raw_inputs):
+    for index, (slot, value) in enumerate(zip(taken, case.raw_inputs, strict=False)):
         if hasattr(value.val, "scalar_type"):
-            files.append(folder / f"input{index}.bin")
-            files[-1].write_bytes(value.val.data)
+            file = folder / f"input{index}.bin"
+            file.write_bytes(value.val.data)
+            sizes = tuple(value.val.sizes)
+            files.append(str(file) if sizes == slot.shape else f"{file}:{'x'.join(map(str, sizes))}")
     arguments = [f"--model_path={folder / 'program.pte'}", f"--method_name={case.method}", "--noprint_output"]
     arguments.append(f"--output_file={folder / 'output'}")
     if files:
-        arguments.append(f"--inputs={','.join(map(str, files))}")
+        arguments.append(f"--inputs={','.join(files)}")
     if bundle.data:
         arguments.append(f"--data_path={','.join(str(existing(path).resolve()) for path in bundle.data)}")
     return arguments
 
 
 def _cannot_pass(case: Case, taken: Sequence[Slot]) -> str:
-    """Why an executor_runner cannot take the inputs of a case; "" where it can. It takes files of raw bytes, which have
-    the largest shape, and leaves numbers as the program has them."""
+    """Why an executor_runner cannot take the inputs of a case; "" where it can. It takes files of raw bytes, and leaves
+    numbers as the program has them."""
     for slot, value in zip(taken, case.raw_inputs, strict=False):
         held = value.val
         if not hasattr(held, "scalar_type"):
             if slot.tag == "None":
                 return f"an executor_runner passes tensors only, and {slot} is a number"
-        elif tuple(held.sizes) != slot.shape:
-            return f"an executor_runner passes the largest shape of {slot} only, this case has {list(held.sizes)}"
         elif tuple(held.dim_order) != slot.dim_order:
             return f"{slot} has the dim order {list(slot.dim_order)}, this case has {list(held.dim_order)}"
     return ""

@@ -10,6 +10,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from damage import damaged
 from hypothesis import given, settings
 
 from sdk.command import CommandError
+from sdk.command.programs import Slot
 from sdk.devtools import BundledProgram
 from sdk.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
 from sdk.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
@@ -87,20 +89,37 @@ def test_a_wrong_case_is_wrong_by_its_difference(sdk: Call, tmp_path: Path, by_r
     assert sdk("test", path, *arguments, "--tolerance", 0.06).status == 1
 
 
-@needs_runner
-def test_what_a_runner_cannot_take_is_said(sdk: Call, tmp_path: Path) -> None:
-    """A smaller shape than the largest one: right in Python, not run by executor_runner."""
-    x = torch.arange(6, dtype=torch.float32).reshape(2, 3)
-    shapes = ({0: torch.export.Dim("n", min=1, max=4)},)
-    path = bundle(
-        tmp_path / "dynamic.bpte", Twice(), (torch.ones(4, 3),), [MethodTestCase([x], [2 * x])], dynamic_shapes=shapes
-    )
+def test_dynamic_programs_run_at_any_size(sdk: Call, tmp_path: Path) -> None:
+    """The sizes of each case, on every runtime: the smallest, one between, and the largest."""
+
+    class Pair(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return torch.cat([x * 2, y.sum(0, keepdim=True)])
+
+    dims = torch.export.Dim("n", min=1, max=4), torch.export.Dim("m", min=1, max=5)
+    inputs = [[torch.randn(n, 3), torch.randn(m, 3)] for n, m in ((1, 1), (2, 5), (4, 3), (4, 5))]
+    cases = [MethodTestCase(x, [Pair()(*x)]) for x in inputs]
+    shapes = tuple({0: dim} for dim in dims)
+    path = bundle(tmp_path / "dynamic.bpte", Pair(), inputs[-1], cases, dynamic_shapes=shapes)
     found = sdk("test", path, "--json")
-    assert found.status == 0
-    assert list(statuses(found).values()) == [["right"], ["not run"]]
-    alone = sdk("test", path, "--only-runners", "--runner", RUNNER)
-    assert alone.status == 1
-    assert "the largest shape" in alone.out
+    assert found.status == 0, found.out
+    assert all(found == ["right"] * 4 for found in statuses(found).values())
+
+
+def test_what_a_runner_cannot_take_is_said() -> None:
+    """A number in the place of nothing, and another dim order; a smaller shape is none of it."""
+
+    def reason(slot: Slot, value: object) -> str:
+        case = _cases.Case("forward", 0, [SimpleNamespace(val=value)], [])
+        return _runtimes._cannot_pass(case, [slot])
+
+    tensor = SimpleNamespace(scalar_type=6, sizes=[1, 3], dim_order=[0, 1])
+    assert reason(Slot(0, "Tensor", "float32", (4, 3), (0, 1), 48), tensor) == ""
+    assert "has the dim order [1, 0], this case has [0, 1]" in reason(
+        Slot(0, "Tensor", "float32", (4, 3), (1, 0), 48), tensor
+    )
+    assert "is a number" in reason(Slot(0, "None"), SimpleNamespace(int_val=3))
+    assert reason(Slot(0, "Int"), SimpleNamespace(int_val=3)) == ""
 
 
 def test_cases_do_not_see_the_state_of_each_other(sdk: Call, tmp_path: Path) -> None:

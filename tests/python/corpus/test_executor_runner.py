@@ -26,6 +26,8 @@ def find_runner() -> list[str]:
     return [str(path) for path in ROOT.glob("build*/**/executor_runner/executor_runner")][:1]
 
 
+DYN_BATCH: list[object] = ["--model_path", CORPUS / "dyn_batch" / "model.pte"]
+ONE_ROW = CORPUS / "dyn_batch" / "call0_in0.bin"
 RUNNER = find_runner()
 pytestmark = pytest.mark.skipif(not RUNNER, reason="executor_runner is not built (set SDK_EXECUTOR_RUNNER)")
 
@@ -39,22 +41,27 @@ def runs_with_raw_files(name: str) -> bool:
     return all(isinstance(value, np.ndarray) for value in calls(name)[0].inputs)
 
 
-def call_with_sizes_of_program(name: str) -> int:
-    """The runner's files have the sizes that the program has: of dynamic dimensions, the upper bounds."""
-    return {"dyn_batch": 2, "dyn_batch_xnn": 2}.get(name, 0)
+DYNAMIC = ("dyn_batch", "dyn_batch_xnn")
+"""Programs that are called with several sizes, which follow the names of the files."""
+CALLS = [
+    (name, index)
+    for name in program_names()
+    if runs_with_raw_files(name)
+    for index in range(len(calls(name)) if name in DYNAMIC else 1)
+]
 
 
-@pytest.mark.parametrize("name", [name for name in program_names() if runs_with_raw_files(name)])
-def test_corpus_outputs_are_those_of_eager(name: str, tmp_path: Path) -> None:
-    index_of_call = call_with_sizes_of_program(name)
+@pytest.mark.parametrize(("name", "index_of_call"), CALLS)
+def test_corpus_outputs_are_those_of_eager(name: str, index_of_call: int, tmp_path: Path) -> None:
     call = calls(name)[index_of_call]
     input_orders, output_orders = dim_orders(name, index_of_call)
     files = []
     for index, (value, order) in enumerate(zip(call.inputs, input_orders, strict=True)):
-        files.append(tmp_path / f"in{index}.bin")
-        files[-1].write_bytes(value.transpose(order).tobytes())
+        file = tmp_path / f"in{index}.bin"
+        file.write_bytes(value.transpose(order).tobytes())
+        files.append(f"{file}:{'x'.join(map(str, value.shape))}" if name in DYNAMIC else str(file))
     arguments = [f"--model_path={program_file(name)}", f"--output_file={tmp_path / 'out'}"]
-    arguments += [f"--inputs={','.join(map(str, files))}"] if files else []
+    arguments += [f"--inputs={','.join(files)}"] if files else []
     arguments += [f"--data_path={data_file(name)}"] if data_file(name) else []
     done = run(*arguments)
     assert done.returncode == 0, done.stderr
@@ -177,6 +184,10 @@ def test_external_data(tmp_path: Path) -> None:
         (["--model_path", CORPUS / "add" / "model.pte", "--inputs=no/such.bin"], 1, "no/such.bin cannot be opened"),
         (["--model_path", CORPUS / "add" / "model.pte", f"--inputs={CORPUS / 'README.md'}"], 1, "expected 24 bytes"),
         (["--model_path", CORPUS / "add" / "model.pte", "--bundled_program"], 1, "is no bundled program"),
+        (DYN_BATCH + [f"--inputs={ONE_ROW}"], 1, "expected "),
+        (DYN_BATCH + [f"--inputs={ONE_ROW}:99x9"], 1, "expected sizes of at most ["),
+        (DYN_BATCH + [f"--inputs={ONE_ROW}:1"], 1, "expected sizes of at most ["),
+        (DYN_BATCH + [f"--inputs={ONE_ROW}:1y"], 1, "1y cannot be opened"),
         (["--model"], 2, "unknown option '--model'"),
         (["--num_executions=0"], 2, "at least 1"),
     ],

@@ -2,6 +2,8 @@
 #include <executorch/extension/runner_util/inputs.h>
 
 #include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <executorch/extension/tensor/tensor_ptr.h>
@@ -19,8 +21,40 @@ using runtime::Tag;
 
 namespace {
 
-Error set_input_over(Method& method, const TensorInfo& info, size_t index, void* data) {
-  std::vector<aten::SizesType> sizes(info.sizes().begin(), info.sizes().end());
+using Sizes = std::vector<aten::SizesType>;
+
+std::string text_of(const Sizes& sizes) {
+  std::string text = "[";
+  for (const auto size : sizes) {
+    text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+  }
+  return text + "]";
+}
+
+/// The largest sizes of an input, or those that were passed for it.
+Result<Sizes> sizes_of(const TensorInfo& info, size_t index, const Sizes& passed) {
+  Sizes sizes(info.sizes().begin(), info.sizes().end());
+  if (passed.empty()) {
+    return sizes;
+  }
+  bool fits = passed.size() == sizes.size();
+  for (size_t d = 0; fits && d < sizes.size(); ++d) {
+    fits = passed[d] >= 0 && passed[d] <= sizes[d];
+  }
+  ET_CHECK_OR_RETURN_ERROR(fits, InvalidArgument, "input %zu: expected sizes of at most %s, found %s", index,
+                           text_of(sizes).c_str(), text_of(passed).c_str());
+  return passed;
+}
+
+size_t bytes_of(const TensorInfo& info, const Sizes& sizes) {
+  size_t bytes = runtime::elementSize(info.scalar_type());
+  for (const auto size : sizes) {
+    bytes *= static_cast<size_t>(size);
+  }
+  return bytes;
+}
+
+Error set_input_over(Method& method, const TensorInfo& info, Sizes sizes, size_t index, void* data) {
   std::vector<aten::DimOrderType> dim_order(info.dim_order().begin(), info.dim_order().end());
   const TensorPtr tensor = for_blob(data, std::move(sizes), info.scalar_type()).dim_order(std::move(dim_order));
   return method.set_input(*tensor, index);
@@ -53,7 +87,12 @@ Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsO
     if (!info.ok()) {
       return info.error();
     }
-    const size_t nbytes = info->nbytes();
+    const bool is_passed = tensor_count < options.input_sizes.size();
+    const auto sizes = sizes_of(info.get(), i, is_passed ? options.input_sizes[tensor_count] : Sizes());
+    if (!sizes.ok()) {
+      return sizes.error();
+    }
+    const size_t nbytes = bytes_of(info.get(), *sizes);
     ET_CHECK_OR_RETURN_ERROR(nbytes <= options.max_total_allocation_size - total_size, InvalidProgram,
                              "input %zu needs %zu bytes, which makes more than %zu for all inputs", i, nbytes,
                              options.max_total_allocation_size);
@@ -62,15 +101,15 @@ Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsO
     ET_CHECK_OR_RETURN_ERROR(buffers[i] != nullptr, MemoryAllocationFailed, "input %zu: %zu bytes were not allocated",
                              i, nbytes);
     if (input_buffers.empty()) {
-      const TensorPtr all_ones =
-          ones(std::vector<aten::SizesType>(info->sizes().begin(), info->sizes().end()), info->scalar_type());
+      const TensorPtr all_ones = ones(*sizes, info->scalar_type());
       std::memcpy(buffers[i], all_ones->const_data_ptr(), nbytes);
     } else {
       ET_CHECK_OR_RETURN_ERROR(tensor_count < input_buffers.size(), InvalidArgument,
                                "expected a buffer for each tensor input, found %zu", input_buffers.size());
       const auto& [data, size] = input_buffers[tensor_count];
       ET_CHECK_OR_RETURN_ERROR(size == nbytes, InvalidArgument,
-                               "input %zu: expected %zu bytes (as the program says), found %zu", i, nbytes, size);
+                               "input %zu: expected %zu bytes for the sizes %s, found %zu", i, nbytes,
+                               text_of(*sizes).c_str(), size);
       ET_CHECK_OR_RETURN_ERROR(data != nullptr || nbytes == 0, InvalidArgument,
                                "input %zu: expected %zu bytes, found a null pointer", i, nbytes);
       if (nbytes > 0) {
@@ -78,7 +117,7 @@ Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsO
       }
     }
     ++tensor_count;
-    const Error error = set_input_over(method, info.get(), i, buffers[i]);
+    const Error error = set_input_over(method, info.get(), *sizes, i, buffers[i]);
     if (error != Error::Ok) {
       return error;
     }

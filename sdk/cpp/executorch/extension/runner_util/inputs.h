@@ -39,18 +39,22 @@ class BufferCleanup final {
   runtime::Span<void*> buffers_;
 };
 
-/// Limits for the inputs of untrusted programs.
+/// Limits for the inputs of untrusted programs, and the sizes of dynamic inputs.
 struct PrepareInputTensorsOptions {
   /// Most bytes to allocate for all inputs together.
   size_t max_total_allocation_size = 1024 * 1024 * 1024;
   /// Most inputs a method may have.
   size_t max_inputs = 1024;
+  /// The sizes of each tensor input, in order. Empty ones, and those that are missing at the end, stand for the
+  /// largest.
+  std::vector<std::vector<executorch::aten::SizesType>> input_sizes;
 };
 
 /// Sets every input of `method`: tensors are filled with ones or, if `input_buffers` is not empty, with its bytes: one
-/// (pointer, size) for each tensor input in order, exactly as large as the tensor. Int, Double and Bool inputs keep
-/// their values of the program. The result owns the memory and must outlive the runs of `method`.
-/// InvalidProgram if a limit is exceeded, InvalidArgument if the buffers do not fit, MemoryAllocationFailed.
+/// (pointer, size) for each tensor input in order, exactly as large as the tensor with its sizes. Int, Double and Bool
+/// inputs keep their values of the program. The result owns the memory and must outlive the runs of `method`.
+/// InvalidProgram if a limit is exceeded, InvalidArgument if the buffers do not fit or the method does not take the
+/// sizes, MemoryAllocationFailed.
 runtime::Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsOptions options = {},
                                                      const std::vector<std::pair<char*, size_t>>& input_buffers = {});
 
