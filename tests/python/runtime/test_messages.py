@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from sdk.extension.pybindings import portable_lib
 from sdk.runtime import ExecuTorchError, Runtime
@@ -93,10 +94,28 @@ def test_wrong_inputs() -> None:
         ([ONE], "expected 2 inputs, found 1"),
         ([ONE, ONE.T], "Input 1 must have sizes (2, 3), found (3, 2): export with a dynamic shape to give it these"),
         ([ONE, ONE[0]], "Input 1 must have 2 dimensions, found 1"),
-        ([ONE, ONE.astype(np.int64)], "Input 1 must have dtype Float, found Long"),
         ([2, ONE], "Input 0 must be a Tensor, found Int"),
     ]:
         assert text_of(lambda: add.execute(inputs)) == where + line + " [InvalidArgument]"  # noqa: B023
+
+
+@pytest.mark.parametrize(
+    ("value", "conversion", "line"),
+    [
+        (ONE.astype(np.float64), "float64: convert it with .astype(np.float32)", "found Double"),
+        (ONE.astype(np.int64), "int64: convert it with .astype(np.float32)", "found Long"),
+        (torch.ones(2, 3, dtype=torch.float64), "float64: convert it with .to(torch.float32)", "found Double"),
+    ],
+)
+def test_inputs_of_another_dtype_say_how_to_convert_them(value: object, conversion: str, line: str) -> None:
+    path = CORPUS / "add" / "model.pte"
+    method = Runtime.get().load_program(path).load_method("forward")
+    module = portable_lib._load_for_executorch(str(path))
+    for call in (lambda: method.execute([ONE, value]), lambda: module.forward([ONE, value])):
+        assert text_of(call) == (
+            f"method 'forward' of '{path}' does not take these inputs (input 1 is {conversion}): "
+            f"Input 1 must have dtype Float, {line} [InvalidArgument]"
+        )
 
 
 def test_missing_methods() -> None:

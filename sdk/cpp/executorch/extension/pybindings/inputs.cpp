@@ -195,6 +195,20 @@ void Inputs::add_tensor(const void* data, ScalarType type, std::vector<SizesType
   evalues_.emplace_back(*tensors_.back());
 }
 
+void Inputs::check_dtype(ScalarType type, bool is_array, size_t index, const runtime::MethodMeta& meta) {
+  if (!conversion_.empty() || index >= meta.num_inputs() || meta.input_tag(index).get() != runtime::Tag::Tensor) {
+    return;
+  }
+  const auto expected = meta.input_tensor_meta(index);
+  if (!expected.ok() || expected->scalar_type() == type) {
+    return;
+  }
+  const std::string dtype = dtype_name(expected->scalar_type());
+  const std::string in_numpy = dtype == "bool" ? dtype : "np." + dtype;
+  conversion_ = " (input " + std::to_string(index) + " is " + dtype_name(type) + ": convert it with " +
+                (is_array ? ".astype(" + in_numpy + ")" : ".to(torch." + dtype + ")") + ")";
+}
+
 bool Inputs::add_torch_tensor(const py::handle& value, size_t index, const runtime::MethodMeta& meta) {
   const TorchApi* const torch = TorchApi::get();
   if (torch == nullptr || !torch->is_tensor(value)) {
@@ -206,6 +220,7 @@ bool Inputs::add_torch_tensor(const py::handle& value, size_t index, const runti
   }
   owners_.push_back(py::reinterpret_borrow<py::object>(value));
   has_torch_tensor_ = true;
+  check_dtype(tensor->type, /*is_array=*/false, index, meta);
   add_tensor(tensor->data, tensor->type, std::move(tensor->sizes), tensor->strides, index, meta);
   return true;
 }
@@ -239,6 +254,7 @@ bool Inputs::add_array(const py::handle& value, size_t index, const runtime::Met
   }
   owners_.push_back(array);
   has_array_ = true;
+  check_dtype(*type, /*is_array=*/true, index, meta);
   add_tensor(typed.data(), *type, std::move(sizes), strides, index, meta);
   return true;
 }

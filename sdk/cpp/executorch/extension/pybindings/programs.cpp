@@ -242,7 +242,7 @@ Error PyModule::LoadedMethod::execute() const {
 void PyModule::set_inputs_locked(const std::string& method_name, std::unique_ptr<Inputs>& inputs) {
   const TensorLibrary library = inputs->output_library();
   LoadedMethod& loaded = method(method_name);
-  without_gil([&] { return named(method_name) + " does not take these inputs"; },
+  without_gil([&] { return named(method_name) + " does not take these inputs" + inputs->conversion(); },
               [&] { return loaded.set_inputs(inputs); });
   library_ = library;
 }
@@ -317,13 +317,16 @@ py::list PyModule::run(const std::string& method_name, const py::object& inputs,
   LoadedMethod& loaded = method(method_name);
   begin_events();
   bool taken = false;
-  without_gil([&] { return named(method_name) + (taken ? " failed" : " does not take these inputs"); },
-              [&] {
-                ET_CHECK_OK_OR_RETURN_ERROR(loaded.set_inputs(converted));
-                taken = true;
-                library_ = library;
-                return loaded.execute();
-              });
+  without_gil(
+      [&] {
+        return named(method_name) + (taken ? " failed" : " does not take these inputs" + converted->conversion());
+      },
+      [&] {
+        ET_CHECK_OK_OR_RETURN_ERROR(loaded.set_inputs(converted));
+        taken = true;
+        library_ = library;
+        return loaded.execute();
+      });
   return outputs_locked(method_name, clone, self);
 }
 

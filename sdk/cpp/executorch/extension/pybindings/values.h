@@ -38,18 +38,23 @@ class Inputs final {
   /// imported it.
   TensorLibrary output_library() const;
 
+  /// How to convert the first tensor whose dtype the method does not take; "" if all have their dtypes.
+  const std::string& conversion() const { return conversion_; }
+
  private:
   void add(const pybind11::handle& value, size_t index, const runtime::MethodMeta& meta);
   void add_tensor(const void* data, aten::ScalarType type, std::vector<aten::SizesType> sizes,
                   const std::vector<ssize_t>& strides, size_t index, const runtime::MethodMeta& meta);
   bool add_torch_tensor(const pybind11::handle& value, size_t index, const runtime::MethodMeta& meta);
   bool add_array(const pybind11::handle& value, size_t index, const runtime::MethodMeta& meta);
+  void check_dtype(aten::ScalarType type, bool is_array, size_t index, const runtime::MethodMeta& meta);
 
   std::vector<runtime::EValue> evalues_;
   std::vector<TensorPtr> tensors_;
   std::vector<pybind11::object> owners_;
   std::deque<std::string> strings_;
   std::deque<aten::ArrayRef<char>> string_refs_;
+  std::string conversion_;
   bool has_torch_tensor_ = false;
   bool has_array_ = false;
 };
