@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from sdk import __version__
 from sdk.discovery import PlugIn, plug_ins
-from sdk.extras import TORCH_HINT, lacks_torch
+from sdk.extras import install_hint
 
 GROUP = "sdk.commands"
 
@@ -52,16 +52,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         run = command.load()
         run = run if command.attribute else run.main
     except (ImportError, AttributeError) as error:
-        if isinstance(error, ModuleNotFoundError) and lacks_torch(error):
-            return _without_torch(name)
+        if isinstance(error, ModuleNotFoundError) and install_hint(error):
+            return _without_extra(name, error)
         print(f"sdk: the command `{name}` cannot be loaded: {error} ({command.place}).", file=sys.stderr)
         return 1
     try:
         return int(run(rest, prog=f"sdk {name}"))
     except ModuleNotFoundError as error:
-        if not lacks_torch(error):
+        if not install_hint(error):
             raise
-        return _without_torch(name)
+        return _without_extra(name, error)
 
 
 def _cmake_prefix() -> int:
@@ -82,8 +82,8 @@ def _cmake_prefix() -> int:
     return 0
 
 
-def _without_torch(name: str) -> int:
-    print(f"sdk: the command `{name}` {TORCH_HINT}", file=sys.stderr)
+def _without_extra(name: str, error: ModuleNotFoundError) -> int:
+    print(f"sdk: the command `{name}` {install_hint(error)}", file=sys.stderr)
     return 1
 
 

@@ -1,17 +1,36 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""PyTorch is an extra: programs run with NumPy alone, and only making and examining them needs it."""
+"""Packages that are extras: programs run with NumPy alone, and making and examining them needs more."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-TORCH_HINT = "needs PyTorch: pip install 'pte-sdk[export]'"
+EXTRAS = {
+    "PIL": ("Pillow", "pictures"),
+    "ai_ml_sdk_model_converter": ("ai_ml_sdk_model_converter", "vgf"),
+    "coremltools": ("coremltools", "coreml"),
+    "huggingface_hub": ("huggingface_hub", "llm"),
+    "jinja2": ("jinja2", "codegen"),
+    "omegaconf": ("OmegaConf", "llm"),
+    "openvino": ("OpenVINO", "openvino"),
+    "pandas": ("pandas", "devtools"),
+    "safetensors": ("safetensors", "llm"),
+    "tensorboard": ("TensorBoard", "tensorboard"),
+    "tokenizers": ("tokenizers", "examples"),
+    "torch": ("PyTorch", "export"),
+    "torchao": ("torchao", "quantization"),
+    "transformers": ("transformers", "examples"),
+    "yaml": ("PyYAML", "codegen"),
+}
+"""A module that is imported -> the name of its package, and the extra that installs it."""
 
 
-def lacks_torch(error: ModuleNotFoundError) -> bool:
-    """Whether an import failed because PyTorch is not installed."""
-    return (error.name or "").partition(".")[0] == "torch"
+def install_hint(error: ModuleNotFoundError, extra: str | None = None) -> str:
+    """`needs PyTorch: pip install 'pte-sdk[export]'` where an import failed because an extra is not installed; "" for
+    other modules. `extra` is the one to name if the caller's work needs more than the missing package."""
+    package, own = EXTRAS.get((error.name or "").partition(".")[0], ("", ""))
+    return f"needs {package}: pip install 'pte-sdk[{extra or own}]'" if package else ""
 
 
 @contextmanager
@@ -20,6 +39,7 @@ def needing_torch(what: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if not lacks_torch(error) or TORCH_HINT in str(error):
+        hint = install_hint(error)
+        if (error.name or "").partition(".")[0] != "torch" or hint in str(error):
             raise
-        raise ModuleNotFoundError(f"{what} {TORCH_HINT}", name=error.name) from None
+        raise ModuleNotFoundError(f"{what} {hint}", name=error.name) from None

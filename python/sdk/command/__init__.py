@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 from sdk.export.cli.errors import CommandError, closest, first_lines
 from sdk.export.cli.files import check_writable, publish, temporary_beside
-from sdk.extras import TORCH_HINT, lacks_torch
+from sdk.extras import install_hint
 
 __all__ = [
     "BAD_INPUT",
@@ -59,8 +59,9 @@ exit status
 class Parser(argparse.ArgumentParser):
     """A parser with the options that all commands have: `--json`, and `--help` with the exit statuses."""
 
-    def __init__(self, prog: str, description: str, failed: str, epilog: str = "") -> None:
-        """`failed` says when the exit status is 1. `epilog` is shown before the exit statuses."""
+    def __init__(self, prog: str, description: str, failed: str, epilog: str = "", extra: str | None = None) -> None:
+        """`failed` says when the exit status is 1. `epilog` is shown before the exit statuses. `extra` is the one that
+        installs all that the command needs; None where each package has its own."""
         super().__init__(
             prog=prog,
             description=description,
@@ -68,6 +69,7 @@ class Parser(argparse.ArgumentParser):
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
+        self.extra = extra
         self.add_argument(
             "--json", action="store_true", help="print one JSON object instead of text (docs/commands.md)"
         )
@@ -86,9 +88,10 @@ def finish(parser: Parser, argv: Sequence[str] | None, run: Callable[[argparse.N
         print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
         return BAD_INPUT
     except ModuleNotFoundError as error:
-        if not lacks_torch(error):
+        hint = install_hint(error, parser.extra)
+        if not hint:
             raise
-        print(f"{parser.prog}: this {TORCH_HINT}", file=sys.stderr)
+        print(f"{parser.prog}: this {hint}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:  # the reader of the output has exited, for example `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -118,7 +121,11 @@ def existing(path: str | Path) -> Path:
 
 def describe(error: BaseException) -> str:
     """An exception of a library or of the runtime as one line."""
-    return first_lines(error, 1) if not getattr(error, "log", None) else " ".join(str(error).split())
+    if getattr(error, "log", None):
+        return " ".join(str(error).split())
+    said = first_lines(error, 1)
+    # The text of a KeyError, and of some others, is a name or a number alone.
+    return said if " " in said or said == type(error).__name__ else f"{type(error).__name__}: {said}"
 
 
 def print_json(value: Mapping[str, Any]) -> None:

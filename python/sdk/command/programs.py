@@ -4,6 +4,8 @@ compiler."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,24 +52,54 @@ def runtime() -> ModuleType:
 
 
 def set_threads(count: int | None) -> int:
-    """Sets the number of threads for kernels unless `count` is None. Returns the number in use. Raises CommandError."""
+    """Sets the number of threads for kernels unless `count` is None, at most one for each processor of this machine.
+    Returns the number in use. Raises CommandError."""
     library = runtime()
     if count is not None:
         try:
-            library._unsafe_reset_threadpool(count)
+            library._unsafe_reset_threadpool(capped_threads(count))
         except (ValueError, NotImplementedError, RuntimeError) as error:
             raise CommandError(f"--threads: {describe(error)}") from error
     return int(library._threadpool_get_thread_count())
 
 
+def capped_threads(count: int) -> int:
+    """`count`, or the number of this machine's processors if that is less: more threads only wait for each other. The
+    standard error says so then."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if count <= processors:
+        return count
+    print(f"--threads {count}: this machine has {processors}, so {processors} are used", file=sys.stderr)
+    return processors
+
+
 def is_bundle(path: Path) -> bool:
     """Whether a file is a bundled program. Raises CommandError if it is neither that nor a program."""
+    return _identifier(path, "a program (.pte) or a bundled program (.bpte)", b"ET12", b"BP08") == b"BP08"
+
+
+def program_file(path: Path) -> Path:
+    """The path of a program. Raises CommandError for any other file."""
+    _identifier(path, "a program (.pte)", b"ET12")
+    return path
+
+
+def data_file(path: Path) -> Path:
+    """The path of external data. Raises CommandError for any other file."""
+    _identifier(path, "external data (.ptd)", b"FT01")
+    return path
+
+
+def _identifier(path: Path, expected: str, *known: bytes) -> bytes:
+    """Which of the identifiers of formats a file has. Raises CommandError for none of them."""
     with existing(path).open("rb") as file:
         head = file.read(8)
-    if head[4:8] not in (b"ET12", b"BP08"):
-        found = f"{len(head)} bytes" if len(head) < 8 else f"the identifier {head[4:8]!r} at byte 4"
-        raise CommandError(f"`{path}`: expected a program (.pte) or a bundled program (.bpte), found {found}")
-    return head[4:8] == b"BP08"
+    if head[4:8] in known:
+        return head[4:8]
+    found = f"{len(head)} bytes" if len(head) < 8 else f"the identifier {head[4:8]!r} at byte 4"
+    if head[:4] == b"GGUF":
+        found = "a GGUF file. It is a checkpoint, of which `sdk llm export` makes a program"
+    raise CommandError(f"`{path}`: expected {expected}, found {found}")
 
 
 def read_bundle(path: Path) -> Any:
@@ -91,7 +123,7 @@ def load(
     try:
         return Runtime.get().load_program(
             program,
-            data_map=[existing(path) for path in data] or None,
+            data_map=[data_file(path) for path in data] or None,
             enable_etdump=enable_etdump,
             debug_buffer_size=debug_buffer_size,
         )

@@ -56,7 +56,7 @@ def rebuild(
         for name in _backends(program):
             given += ["--backend", name]
     options = arguments.parse([model, *given, "--no-verify"], "sdk debug: the arguments of sdk.export")
-    with quiet(options.verbose, []):
+    with quiet(options.verbose, [], []):
         loaded, session = _session(options)
         run_session(session, Progress())
     manager = session.get_executorch_program_manager()

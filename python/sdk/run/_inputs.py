@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from sdk.command import CommandError, describe, existing
+from sdk.command import CommandError, existing
 from sdk.command.programs import Slot, from_raw
+from sdk.export.cli.arrays import read_npy, read_npz, read_saved
 from sdk.run import _pictures, _sound
 from sdk.run._pictures import PictureOptions
 
@@ -55,17 +55,18 @@ def read_inputs(given: Sequence[str], slots: Sequence[Slot], options: InputOptio
     return [_cast(value, slot, options.cast) for value, slot in zip(values, slots, strict=True)]
 
 
-def filled(slot: Slot, fill: str, generator: np.random.Generator) -> Any:
-    """A value of the input's largest shape: `zeros`, `ones`, or `random` (normally distributed; 0 and 1 for
-    integers)."""
+def filled(slot: Slot, fill: str, generator: np.random.Generator, shape: tuple[int, ...] | None = None) -> Any:
+    """A value of a shape, the input's largest one by default: `zeros`, `ones`, or `random` (normally distributed; 0 and
+    1 for integers)."""
     if slot.tag != "Tensor":
         return {"Int": 1, "Double": 1.0, "Bool": True}.get(slot.tag)
+    shape = slot.shape if shape is None else shape
     if fill != "random":
-        data = np.full(slot.shape, float(fill == "ones"), np.float32)
+        data = np.full(shape, float(fill == "ones"), np.float32)
     elif "float" in slot.dtype:
-        data = generator.standard_normal(slot.shape, np.float32)
+        data = generator.standard_normal(shape, np.float32)
     else:
-        data = generator.integers(0, 2, slot.shape).astype(np.float32)
+        data = generator.integers(0, 2, shape).astype(np.float32)
     if hasattr(np, slot.dtype) or slot.dtype == "bool":
         return data.astype(slot.dtype)
     import torch
@@ -82,21 +83,24 @@ def _values(text: str, slots: Sequence[Slot], at: int, options: InputOptions) ->
     slot = slots[at]
     if text.startswith("="):
         return [_number(text)]
-    if text in _FILLS and not Path(text).exists():
-        return [filled(slot, text, np.random.default_rng(at))]
     shape: tuple[int, ...] | None = None
     match = _SHAPED.fullmatch(text)
     if match and not Path(text).exists():
         text, shape = match["path"], tuple(map(int, match["shape"].split("x")))
+        _check_shape(text, slot, shape)
+    if text in _FILLS and not Path(text).exists():
+        return [filled(slot, text, np.random.default_rng(at), shape)]
     path = existing(text)
     ending = path.suffix.lower()
+    if shape is not None and ending in (".npz", ".pt", ".pth", ".npy", ".wav", *_pictures.ENDINGS):
+        raise CommandError(f"`{path}` has a shape of its own: leave out `:{'x'.join(map(str, shape))}`")
     several: dict[str, Callable[[Path, Sequence[Slot]], list[Any]]] = {".npz": _npz, ".pt": _torch, ".pth": _torch}
     if ending in several:
         return several[ending](path, slots[at:])
     if slot.tag != "Tensor":
         raise CommandError(f"{slot} takes a number: pass --input =NUMBER, found the file `{path}`")
     if ending == ".npy":
-        return [_npy(path, slot)]
+        return [read_npy(path)]
     if ending in _pictures.ENDINGS:
         return [_pictures.as_input(path, slot, options.picture)]
     if ending == ".wav":
@@ -117,35 +121,11 @@ def _number(text: str) -> int | float | bool:
         raise CommandError(f"--input {text}: expected a number, true or false after `=`") from None
 
 
-def _npy(path: Path, slot: Slot) -> Any:
-    try:
-        # Mapped, so that a header with a wrong size is an error and does not allocate memory.
-        return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
-    except Exception as error:  # numpy's parser of headers raises various exceptions
-        raise CommandError(f"`{path}` is no .npy file that can be read: {describe(error)}") from error
-
-
 def _npz(path: Path, slots: Sequence[Slot]) -> list[Any]:
-    largest = max((slot.nbytes for slot in slots), default=0)
-    try:
-        with ZipFile(path) as file:
-            sizes = {info.filename: info.file_size for info in file.infolist()}
-        for name, size in sizes.items():
-            if size > 8 * largest + _SPARE:
-                raise CommandError(
-                    f"`{path}`: expected arrays for {', '.join(map(str, slots))}, found `{name}` with {size} bytes"
-                )
-        with np.load(path, allow_pickle=False) as arrays:
-            return [arrays[name] for name in arrays.files]
-    except CommandError:
-        raise
-    except (BadZipFile, Exception) as error:
-        raise CommandError(f"`{path}` is no .npz file that can be read: {describe(error)}") from error
+    return list(read_npz(path, 8 * max((slot.nbytes for slot in slots), default=0) + _SPARE).values())
 
 
 def _torch(path: Path, slots: Sequence[Slot]) -> list[Any]:
-    from sdk.export.cli.inputs import read_inputs as read_saved
-
     value = read_saved(path)
     items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
     flat: list[Any] = []
@@ -156,13 +136,15 @@ def _torch(path: Path, slots: Sequence[Slot]) -> list[Any]:
 
 def _raw(path: Path, slot: Slot, shape: tuple[int, ...] | None) -> Any:
     order = slot.dim_order
-    if shape is not None and len(shape) != len(slot.shape):
-        raise CommandError(
-            f"`{path}`: expected a shape of {len(slot.shape)} dimensions for {slot}, found {list(shape)}"
-        )
     if path.stat().st_size > slot.nbytes:
         raise CommandError(f"`{path}`: expected at most {slot.nbytes} bytes for {slot}, found {path.stat().st_size}")
     return from_raw(path.read_bytes(), slot.dtype, shape or slot.shape, order, f"`{path}`")
+
+
+def _check_shape(what: str, slot: Slot, shape: tuple[int, ...]) -> None:
+    """Memory is taken for a shape that the method may have only."""
+    if len(shape) != len(slot.shape) or any(map(int.__gt__, shape, slot.shape)):
+        raise CommandError(f"`{what}`: expected a shape of at most {list(slot.shape)} for {slot}, found {list(shape)}")
 
 
 def _cast(value: Any, slot: Slot, cast: bool) -> Any:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +18,7 @@ import torch
 
 from sdk.backends import registry
 from sdk.backends.registry import BackendError
-from sdk.export.cli import pipeline
+from sdk.export.cli import pipeline, references
 from sdk.export.cli.model import load_model
 from sdk.runtime import Runtime
 
@@ -177,6 +179,17 @@ def test_json_report(models: Path, export: Export) -> None:
     assert [stage["name"] for stage in report["stages"]][-1] == "verify"
 
 
+def test_json_in_place_of_the_summary(models: Path, export: Export) -> None:
+    """What docs/commands.md says of every command: one JSON object on the standard output, here the report."""
+    answer = export(f"{models.name}:net", "--json", "--report", "report.json")
+    assert answer.status == 0
+    printed = json.loads(answer.out)
+    report = json.loads(Path("report.json").read_text())
+    assert {**printed, "stages": [], "timings": []} == {**report, "stages": [], "timings": []}
+    failed = export(f"{models.name}:Branch", "--input", "4:float32", "--json")
+    assert (failed.status, failed.out) == (1, "") and "error: " in failed.err
+
+
 def test_html_report_is_one_complete_page(models: Path, export: Export) -> None:
     assert export(f"{models.name}:net", "--report", "report.html").status == 0
     page = Path("report.html").read_text()
@@ -189,8 +202,8 @@ def test_html_report_is_one_complete_page(models: Path, export: Export) -> None:
 def test_a_difference_is_found_and_nothing_is_kept(
     models: Path, export: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = pipeline.eager
-    monkeypatch.setattr(pipeline, "eager", lambda module, inputs: honest(module, inputs) + 0.5)
+    honest = references.eager
+    monkeypatch.setattr(references, "eager", lambda module, calls: [y + 0.5 for y in honest(module, calls)])
     answer = export(f"{models.name}:net")
     assert answer.status == 1
     assert "differs from PyTorch's" in answer.err and "0.5" in answer.err
@@ -205,6 +218,56 @@ def test_code_that_cannot_be_captured_shows_the_line(models: Path, export: Expor
     assert f"{models.name}:33: in forward: if x.sum() > 0:" in answer.err
     assert "Traceback" not in answer.err and "torch.cond" in answer.err
     assert "Traceback" in export(f"{models.name}:Branch", "--input", "4:float32", "-v").err
+
+
+CAPTURES = """
+import torch
+
+class Array(torch.nn.Module):
+    def forward(self, x):
+        return torch.from_numpy(x.numpy() * 2)  # the line
+
+class Loop(torch.nn.Module):
+    def forward(self, x):
+        for _ in range(int(x.sum())):  # the line
+            x = x + 1
+        return x
+
+class Choice(torch.nn.Module):
+    def forward(self, x):
+        return x if x.sum() > 0 else -x  # the line
+
+class Thing(torch.nn.Module):
+    def forward(self, x):
+        return x, object()
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "says", "advice"),
+    [
+        ("Array", ".numpy() is not supported for tensor subclasses", False),
+        ("Loop", "Could not guard on data-dependent expression", False),
+        ("Choice", "Could not guard on data-dependent expression", True),
+        ("Thing", "Found <class 'object'> in output, which is not a known type", False),
+    ],
+)
+def test_a_capture_that_fails_says_what_torch_says(
+    models: Path, export: Export, model: str, says: str, advice: bool
+) -> None:
+    """With the line of the model; torch.cond is advised for a branch alone."""
+    models.write_text(CAPTURES)
+    answer = export(f"{models.name}:{model}", "--input", "4:float32=1")
+    assert answer.status == 1 and says in answer.err
+    assert ("# the line" in answer.err) == (model != "Thing")
+    assert ("torch.cond" in answer.err) == advice
+    assert answer.err.count("# the line") <= 1
+
+
+def test_numbers_of_numpy_are_float64(models: Path, export: Export) -> None:
+    answer = export(f"{models.name}:net", "--input", "1x8:float64")
+    assert answer.status == 1 and "convert the input with .astype(np.float32)" in answer.err
+    assert "astype" not in export(f"{models.name}:net", "--input", "1x9:float32").err
 
 
 def test_a_model_that_fails_in_pytorch_shows_the_line(models: Path, export: Export) -> None:
@@ -229,6 +292,48 @@ def test_an_unwritable_output_is_found_before_the_work(models: Path, export: Exp
     assert left_behind(models.parent) == ["taken.pte"]
 
 
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        (errno.EROFS, "its file system is read-only"),
+        (errno.EACCES, "you have no permission to write there"),
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EIO, "Input/output error"),
+    ],
+)
+def test_why_a_file_cannot_be_written(
+    models: Path, export: Export, monkeypatch: pytest.MonkeyPatch, number: int, says: str
+) -> None:
+    """The reason of the system, before the work."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("sdk.export.cli.files.tempfile.TemporaryFile", refuse)
+    answer = export(f"{models.name}:net")
+    assert answer.status == 1 and f"`net.pte` cannot be written: {says}" in answer.err
+    assert "capture" not in answer.err
+    assert "no permission" not in answer.err or number == errno.EACCES
+
+
+def test_a_read_only_file_system(models: Path, export: Export) -> None:
+    listed = Path("/proc/mounts")
+    mounts = [line.split() for line in listed.read_text().splitlines()] if listed.exists() else []
+    folders = [place for _, place, _, how, *_ in mounts if "ro" in how.split(",") and Path(place).is_dir()]
+    if not folders:
+        pytest.skip("no file system here is read-only")
+    answer = export(f"{models.name}:net", "--output", f"{folders[0]}/net.pte")
+    assert answer.status == 1 and "its file system is read-only" in answer.err
+
+
+def test_places_that_are_no_files(models: Path, export: Export) -> None:
+    os.mkfifo("pipe.json")
+    answer = export(f"{models.name}:net", "--report", "pipe.json")
+    assert answer.status == 1 and "`pipe.json` is a device or pipe" in answer.err
+    answer = export(f"{models.name}:net", "--output", "x" * 300 + ".pte")
+    assert answer.status == 1 and "the name is too long" in answer.err and "capture" not in answer.err
+
+
 def test_a_full_disk_leaves_the_old_program(models: Path, export: Export, monkeypatch: pytest.MonkeyPatch) -> None:
     assert export(f"{models.name}:net").status == 0
     before = Path("net.pte").read_bytes()
@@ -245,7 +350,7 @@ def test_a_full_disk_leaves_the_old_program(models: Path, export: Export, monkey
 
 
 def test_strict_turns_a_note_into_a_failure(models: Path, export: Export, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "_LARGEST_INPUTS", 300)
+    monkeypatch.setattr(references, "LARGEST_INPUTS", 300)
     dynamic = ("--input", "2x8:float32", "--dynamic", "x.0=1..100")
     answer = export(f"{models.name}:net", *dynamic)
     assert answer.status == 0 and "The largest sizes were not verified" in answer.out

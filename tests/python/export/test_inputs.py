@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -62,6 +63,51 @@ def test_inputs_file(tmp_path: Path, content: Any) -> None:
     torch.save(content, file)
     leaves = example_inputs(Model("m", {"forward": Pair()}), [], file)["forward"].leaves()
     assert len(leaves) == 1 and torch.equal(leaves[0], torch.ones(2))
+
+
+def test_inputs_of_numpy(tmp_path: Path) -> None:
+    """`.npy` and `.npz` files, and arrays that example_inputs() returns."""
+    x, mask = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([True, False])
+    np.save(tmp_path / "x.npy", x)
+    np.savez(tmp_path / "unnamed.npz", x, mask)
+    np.savez(tmp_path / "named.npz", mask=mask, x=x)
+    np.save(tmp_path / "big.npy", x.astype(">f4"))
+    model = Model("m", {"forward": Pair()})
+    for name, count in (("x.npy", 1), ("unnamed.npz", 2), ("named.npz", 2), ("big.npy", 1)):
+        leaves = example_inputs(model, [], tmp_path / name)["forward"].leaves()
+        assert len(leaves) == count and torch.equal(leaves[0], torch.from_numpy(x))
+        assert count == 1 or torch.equal(leaves[1], torch.from_numpy(mask))
+    own = Model("m", {"forward": Pair()}, example_inputs=lambda: {"x": x})
+    assert torch.equal(example_inputs(own, [], None)["forward"].kwargs["x"], torch.from_numpy(x))
+    alone = Model("m", {"forward": Pair()}, example_inputs=lambda: x)
+    assert torch.equal(example_inputs(alone, [], None)["forward"].args[0], torch.from_numpy(x))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("x.pt", b"hello world, this is text", "found one that begins with b'hello wo'. Write it with torch.save()"),
+        ("x.pt", b"e", "found one that begins with b'e'"),
+        ("x.pt", b"", "found an empty file"),
+        ("x.pt", b"PK\x03\x04broken", "found a damaged one"),
+        ("x.npy", b"hello", "is no .npy file that can be read"),
+        ("x.npz", b"hello", "is no .npz file that can be read"),
+    ],
+)
+def test_files_that_are_no_inputs_say_what_they_are(tmp_path: Path, name: str, content: bytes, says: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CommandError) as error:
+        example_inputs(Model("m", {"forward": Pair()}), [], tmp_path / name)
+    assert says in str(error.value)
+
+
+def test_a_file_with_other_objects_says_which(tmp_path: Path) -> None:
+    torch.save([np.ones(2)], tmp_path / "x.pt")
+    with pytest.raises(CommandError, match=r"found `numpy[\w.]*` in it\. Save tensors in its place"):
+        example_inputs(Model("m", {"forward": Pair()}), [], tmp_path / "x.pt")
+    np.save(tmp_path / "text.npy", np.array(["a"]))
+    with pytest.raises(CommandError, match="has the dtype <U1, of which torch has no tensors"):
+        example_inputs(Model("m", {"forward": Pair()}), [], tmp_path / "text.npy")
 
 
 def test_keyword_inputs_follow_the_signature() -> None:

@@ -83,6 +83,7 @@ def test_a_wrong_place_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     [
         ("import missing_package_xyz\n", "No module named 'missing_package_xyz'"),
         ("import missing_package_xyz\n", "Install `missing_package_xyz`"),
+        ("raise ModuleNotFoundError('this needs a GPU')\n", "ModuleNotFoundError: this needs a GPU"),
         ("x = 1 +\n", "SyntaxError"),
         ("def f():\n    return 1 / 0\n\nf()\n", "bad.py:2: in f: return 1 / 0"),
     ],
@@ -92,7 +93,7 @@ def test_a_file_that_does_not_import(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "bad.py").write_text(source)
     with pytest.raises(CommandError) as error:
         load_model("bad.py:Net")
-    assert says in str(error.value)
+    assert says in str(error.value) and "`None`" not in str(error.value)
 
 
 def test_not_a_saved_program(tmp_path: Path) -> None:

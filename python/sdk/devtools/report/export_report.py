@@ -55,6 +55,7 @@ def report(result: ExportResult) -> dict[str, Any]:
                     "method": comparison.method,
                     "label": comparison.label,
                     "inputs": comparison.inputs,
+                    "calls": comparison.calls,
                     "runtime_seconds": comparison.seconds,
                     "outputs": [_finite(asdict(output)) for output in comparison.outputs],
                 }
@@ -65,6 +66,7 @@ def report(result: ExportResult) -> dict[str, Any]:
             {"method": timing.method, "program_seconds": timing.program, "eager_seconds": timing.eager}
             for timing in result.timings
         ],
+        "warnings": result.warnings,
         "notes": result.notes,
         "receipt": result.receipt.to_dict(),
     }

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sdk.devtools.report._receipt import Receipt
@@ -30,26 +30,44 @@ class OutputError:
     max_abs: float
     max_rel: float
     tolerance: float
+    call: int = 1  # the call with this difference
+    elements: int = 0  # of the output in all calls
+    compared: int = 0  # those of them that are neither NaN nor infinite in eager mode
 
     @property
     def within(self) -> bool:
         # Near zero, the relative difference is meaningless, so a difference far below the tolerance is accepted.
         return self.max_rel <= self.tolerance or self.max_abs <= self.tolerance / 100
 
+    def joined(self, other: OutputError) -> OutputError:
+        """The same output in two calls: the difference of the first that is not within the tolerance, else the larger
+        one, and the elements of both."""
+        worse = other if self.within and (not other.within or other.max_rel > self.max_rel) else self
+        return replace(worse, elements=self.elements + other.elements, compared=self.compared + other.compared)
+
 
 @dataclass
 class Comparison:
-    """One call of a method, in eager mode and in the runtime."""
+    """A sequence of calls of a method, in eager mode and in the runtime."""
 
     method: str
     label: str  # "example", "smallest sizes" or "largest sizes"
     inputs: str
     outputs: list[OutputError]
-    seconds: float  # duration of the runtime's call
+    seconds: float  # duration of the runtime's first call
+    calls: int = 1
 
     @property
     def worst(self) -> OutputError | None:
         return max(self.outputs, key=lambda o: (not o.within, o.max_rel), default=None)
+
+    @property
+    def elements(self) -> int:
+        return sum(output.elements for output in self.outputs)
+
+    @property
+    def compared(self) -> int:
+        return sum(output.compared for output in self.outputs)
 
 
 @dataclass(frozen=True)
@@ -61,7 +79,7 @@ class Accuracy:
     largest: float  # the largest difference, relative to the output's largest value
 
     def __str__(self) -> str:
-        noise = "no difference" if math.isinf(self.signal_to_noise) else f"{self.signal_to_noise:.1f} dB over the noise"
+        noise = "no difference" if self.signal_to_noise == math.inf else f"{self.signal_to_noise:.1f} dB over the noise"
         return (
             f"{self.kind} against float32: {noise}, largest difference {self.largest:.2g} of the output's largest value"
         )
@@ -97,6 +115,7 @@ class ExportResult:
     receipt: Receipt
     stages: list[Stage]
     notes: list[str]
+    warnings: list[str] = field(default_factory=list)  # of PyTorch and of the model's code
     program_bytes: int = 0
     weights: Path | None = None
     weights_file_bytes: int = 0

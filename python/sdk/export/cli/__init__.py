@@ -3,8 +3,9 @@
 
 arguments   what the user may type           model      MODEL -> a module and its surroundings
 inputs      --input and --inputs             dynamic    --dynamic
+arrays      files of arrays                  fresh      new inputs of other sizes
 pipeline    the stages, in order             lowering   the stages that compile
-quantize    --quantize and --calibrate
+quantize    --quantize and --calibrate       references  PyTorch's outputs
 verify      the written file beside eager    files      written whole or not at all
 timing      a call of it beside eager's      backends   --backend and --quantize, by declarations
 progress    a line for each stage            wrapper    --wrapper
@@ -20,7 +21,7 @@ from collections.abc import Sequence
 
 from sdk.export.cli.arguments import parse
 from sdk.export.cli.errors import CommandError
-from sdk.extras import TORCH_HINT, lacks_torch
+from sdk.extras import install_hint
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.export") -> int:
@@ -32,9 +33,9 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.export") 
 
         run(options)
     except ModuleNotFoundError as error:
-        if not lacks_torch(error):
+        if not install_hint(error):
             raise
-        print(f"error: {prog} {TORCH_HINT}", file=sys.stderr)
+        print(f"error: {prog} {install_hint(error)}", file=sys.stderr)
         return 1
     except CommandError as error:
         if options.verbose:

@@ -48,7 +48,8 @@ inputs, in this order of preference
                           scalar:float32=0.5       a tensor without dimensions
                           =3    =0.5    =true      a Python number, not a tensor
   --inputs FILE.pt      a file written by torch.save(): a tensor, a tuple or list of inputs,
-                        or a dict of keyword inputs
+                        or a dict of keyword inputs; or an array of NumPy (.npy), or
+                        several (.npz), by the names of inputs if they have names
   example_inputs()      a method of the model, or a function in its file, that returns such
                         a tuple or dict
 
@@ -100,6 +101,7 @@ class Options:
     strict: bool
     report: Path | None
     wrappers: tuple[str, ...]
+    json: bool
     verbose: bool
 
 
@@ -137,6 +139,7 @@ def parse(argv: Sequence[str], prog: str) -> Options:
         strict=known.strict,
         report=known.report,
         wrappers=tuple(known.wrapper),
+        json=known.json,
         verbose=known.verbose,
     )
 
@@ -181,7 +184,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         metavar="SHAPE:DTYPE",
         help="an example input, for example 1x3x224x224:float32; repeat it for every input",
     )
-    choice.add_argument("--inputs", type=Path, metavar="FILE.pt", help="example inputs written by torch.save()")
+    choice.add_argument(
+        "--inputs", type=Path, metavar="FILE", help="example inputs that torch.save() wrote, or arrays (.npy, .npz)"
+    )
     inputs.add_argument(
         "--dynamic",
         action="append",
@@ -254,6 +259,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         type=_report_path,
         metavar="FILE",
         help="write everything known about the export, every node and where it runs: .json or .html",
+    )
+    checks.add_argument(
+        "--json", action="store_true", help="print the report as one JSON object in place of the summary"
     )
     checks.add_argument("-v", "--verbose", action="store_true", help="show tracebacks and warnings in full")
     parser.add_argument("--version", action="version", version=f"sdk {__version__}")

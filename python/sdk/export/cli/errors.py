@@ -11,6 +11,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
 
+from sdk.extras import install_hint
+
 
 class CommandError(Exception):
     """An error that the user can correct: the message says what was expected, what was found and what to do."""
@@ -30,8 +32,8 @@ _ADVICE = (
     "For extended ",
     "For more ",
     "If you suspect ",
+    "Set TORCHDYNAMO_VERBOSE",
     "The error above ",
-    "The following call ",
     "consider using data-dependent friendly APIs",
 )
 
@@ -42,6 +44,8 @@ def first_lines(error: BaseException, count: int = 6) -> str:
     lines = _lines(str(error))[: None if hasattr(error, "calls") else count]  # RefusedCallsError lists every call
     for note in getattr(error, "__notes__", ()):
         lines += [line for line in _lines(note)[:count] if line not in lines]
+    if isinstance(error, ModuleNotFoundError) and (hint := install_hint(error)):
+        lines.append(f"This {hint}")
     return "\n".join(lines) or type(error).__name__
 
 
@@ -52,7 +56,13 @@ def failed(what: str, error: BaseException) -> CommandError:
     return CommandError(f"{what} failed: {type(error).__name__}: {first_lines(error, 3)}{at}")
 
 
+# Behind these, torch repeats the line of the user's code, which `user_line` gives.
+_PLACES = ("\nThe following call raised this error:", "\nfrom user code:")
+
+
 def _lines(text: str) -> list[str]:
+    for place in _PLACES:
+        text = text.partition(place)[0]
     return [line.rstrip() for line in text.splitlines() if line.strip() and not line.strip().startswith(_ADVICE)]
 
 

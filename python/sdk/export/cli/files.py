@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,17 +12,45 @@ from typing import Any
 
 from sdk.export.cli.errors import CommandError
 
+_WHY = {
+    errno.EACCES: "you have no permission to write there",
+    errno.EPERM: "you have no permission to write there",
+    errno.EROFS: "its file system is read-only. Name a file on another one",
+    errno.ENOSPC: "the disk is full. Free some space and try again",
+    errno.EDQUOT: "the disk is full. Free some space and try again",
+    errno.ENAMETOOLONG: "the name is too long",
+}
+
+
+def why(error: OSError) -> str:
+    """Why a file cannot be written, and what to do."""
+    return _WHY.get(error.errno or 0) or error.strerror or str(error)
+
 
 def check_writable(paths: Iterable[Path]) -> None:
     """Raises CommandError before the export begins if a file cannot be written."""
     for path in paths:
-        folder = path.resolve().parent
-        if path.is_dir():
-            raise CommandError(f"`{path}` is a folder; name a file to write.")
-        if not folder.is_dir():
-            raise CommandError(f"`{path}` cannot be written: there is no folder `{path.parent}`. Create it first.")
-        if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-            raise CommandError(f"`{path}` cannot be written: you have no permission to write there.")
+        try:
+            _check(path)
+        except OSError as error:
+            raise CommandError(f"`{path}` cannot be written: {why(error)}.") from error
+
+
+def _check(path: Path) -> None:
+    """Tries what writing the file will do. Raises OSError, or CommandError if a folder is missing."""
+    folder = path.resolve().parent
+    if path.is_dir():
+        raise CommandError(f"`{path}` is a folder; name a file to write.")
+    if not folder.is_dir():
+        raise CommandError(f"`{path}` cannot be written: there is no folder `{path.parent}`. Create it first.")
+    if path.exists() and not path.is_file():
+        raise CommandError(f"`{path}` is a device or pipe; name a file to write.")
+    # The system says by itself why it refuses: permissions alone do not tell of file systems that are read-only.
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+    if path.exists():
+        with path.open("r+b"):
+            pass
 
 
 @contextmanager
@@ -36,11 +63,7 @@ def temporary_beside(output: Path) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.resolve().parent) as folder:
             yield Path(folder)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            why = "the disk is full. Free some space and try again"
-        else:
-            why = error.strerror or str(error)
-        raise CommandError(f"`{output}` could not be written: {why}. Nothing was left behind.") from error
+        raise CommandError(f"`{output}` could not be written: {why(error)}. Nothing was left behind.") from error
 
 
 def write_program(manager: Any, program: Path) -> Path | None:

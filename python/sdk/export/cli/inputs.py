@@ -8,8 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from torch.utils import _pytree as pytree
 
+from sdk.export.cli.arrays import read_npy, read_npz, read_saved
 from sdk.export.cli.errors import CommandError, closest, failed, first_lines
 from sdk.export.cli.model import Model
 from sdk.export.cli.specs import InputSpec
@@ -90,8 +93,8 @@ def _missing(model: Model, method: str, parameters: Sequence[str]) -> str:
     prefix = f"{method}:" if len(model.methods) > 1 else ""
     return (
         f"The model needs example inputs: {method}({', '.join(parameters)}). Give one --input {prefix}SHAPE:DTYPE for "
-        f"each (for example --input {prefix}1x3x224x224:float32), or --inputs FILE.pt, or define example_inputs() in "
-        f"the model's file."
+        f"each (for example --input {prefix}1x3x224x224:float32), or --inputs FILE (.pt, .npy or .npz), or define "
+        f"example_inputs() in the model's file."
     )
 
 
@@ -116,22 +119,30 @@ def make_input(spec: InputSpec, generator: torch.Generator) -> Any:
 
 
 def read_inputs(file: Path) -> Any:
-    """Reads a file that torch.save() wrote. Raises CommandError if that fails."""
+    """The inputs in a file: what torch.save() wrote, an array (`.npy`), or arrays (`.npz`), which are positional inputs
+    if they have no names. Raises CommandError."""
     if not file.is_file():
         raise CommandError(f"There is no file `{file}`.")
+    if file.suffix.lower() == ".npy":
+        return _tensor(read_npy(file), f"`{file}`")
+    if file.suffix.lower() == ".npz":
+        arrays = {name: _tensor(array, f"`{name}` in `{file}`") for name, array in read_npz(file).items()}
+        unnamed = all(name == f"arr_{index}" for index, name in enumerate(arrays))
+        return tuple(arrays.values()) if unnamed else arrays
+    return read_saved(file)
+
+
+def _tensor(array: np.ndarray, what: str) -> torch.Tensor:
     try:
-        return torch.load(file, map_location="cpu", weights_only=True)
-    except Exception as error:
-        raise CommandError(
-            f"`{file}` could not be read as inputs: expected a file in which torch.save() wrote tensors, numbers, "
-            f"and tuples, "
-            f"lists or dicts of them. {first_lines(error, 1)}"
-        ) from error
+        return torch.from_numpy(np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="))).reshape(array.shape))
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"{what} has the dtype {array.dtype}, of which torch has no tensors.") from error
 
 
 def _as_call(given: Any, source: str) -> ExampleInputs:
     if isinstance(given, Mapping) and not all(isinstance(key, str) for key in given):
         raise CommandError(f"{source} gave a dict whose keys are not all names of inputs.")
+    given = pytree.tree_map_only(np.ndarray, lambda array: _tensor(array, f"An array that {source} gave"), given)
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], tuple) and isinstance(given[1], dict):
         return ExampleInputs(given[0], dict(given[1]))  # the form of ExportedProgram.example_inputs: (args, kwargs)
     try:

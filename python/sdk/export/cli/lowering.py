@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import copy
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
+from torch.utils import _pytree as pytree
 
 from sdk.export.cli.dynamic import DynamicShapes, resized
 from sdk.export.cli.errors import CommandError, first_lines, user_line
@@ -44,23 +46,38 @@ _FAILED = {
     StageType.TO_BACKEND: "The model could not be lowered to its backends",
     StageType.TO_EXECUTORCH: "The model could not be turned into a program",
 }
-_CAPTURE_ADVICE = (
-    "\nControl flow that depends on the values in a tensor cannot be captured; write it with torch.cond or torch.where."
+_BRANCH_ADVICE = "\nWrite a branch that depends on the values in a tensor with torch.cond or torch.where."
+_BRANCH = re.compile(r": (el)?if |\bif\b.*\belse\b")
+_FLOAT64_ADVICE = (
+    "\nNumPy makes numbers float64: if the model computes in float32, convert the input with .astype(np.float32), or a "
+    "tensor with .float()."
 )
 _LOWERING_ADVICE = "\n--backend portable exports the model without a backend."
 
 
-def eager(module: torch.nn.Module, inputs: ExampleInputs) -> Any:
-    """PyTorch's outputs for `inputs`. The module and the inputs are not changed."""
+def eager(module: torch.nn.Module, calls: Sequence[ExampleInputs]) -> list[Any]:
+    """PyTorch's outputs for calls in sequence, the state of one being that of the next. The module and the inputs are
+    not changed."""
     # A model may change its buffers when it runs, but must be captured with their initial values.
     copied = copy.deepcopy(module)
+    return [_call(copied, inputs) for inputs in calls]
+
+
+def _call(module: torch.nn.Module, inputs: ExampleInputs) -> Any:
     given = inputs.copy()
     try:
         with torch.no_grad():
-            return copied(*given.args, **given.kwargs)
+            # Copied, because an output may be a buffer, which the next call changes.
+            return pytree.tree_map_only(torch.Tensor, torch.clone, module(*given.args, **given.kwargs))
     except Exception as error:
+        advice = ""
+        if "dtype" in str(error) or "ouble" in str(error):
+            doubles = [
+                leaf for leaf in inputs.leaves() if isinstance(leaf, torch.Tensor) and leaf.dtype == torch.double
+            ]
+            advice = _FLOAT64_ADVICE if doubles else ""
         raise CommandError(
-            f"The model itself fails in PyTorch with inputs {inputs.describe()}: {_what_and_where(error, 3)}"
+            f"The model itself fails in PyTorch with inputs {inputs.describe()}: {_what_and_where(error, 3)}{advice}"
         ) from error
 
 
@@ -108,9 +125,9 @@ def run_session(session: ExportSession, progress: Progress) -> None:
     }
 
     lowering = session._export_recipe.lowering_recipe
-    advice = {StageType.TORCH_EXPORT: _CAPTURE_ADVICE}
+    advice = {}
     if lowering is not None and lowering.partitioners:
-        advice |= dict.fromkeys((StageType.TO_EDGE_TRANSFORM_AND_LOWER, StageType.TO_BACKEND), _LOWERING_ADVICE)
+        advice = dict.fromkeys((StageType.TO_EDGE_TRANSFORM_AND_LOWER, StageType.TO_BACKEND), _LOWERING_ADVICE)
 
     @contextmanager
     def around(stage_type: StageType) -> Iterator[None]:
@@ -143,9 +160,11 @@ def _explained(stage_type: StageType, advice: str) -> Iterator[None]:
             else:
                 yield
     except Exception as error:
-        what = _what_and_where(error, 3 if capturing else 6)
+        what = _what_and_where(error, 8 if capturing else 6)
         if hasattr(error, "calls"):
             advice = ""  # Edge dialect lacks these calls, whatever the backends.
+        if type(error).__name__ == "GuardOnDataDependentSymNode" and _BRANCH.search(user_line(error) or ""):
+            advice = _BRANCH_ADVICE  # what torch advises is for the code of operators
         raise CommandError(f"{_FAILED[stage_type]}: {what}{advice}") from error
 
 

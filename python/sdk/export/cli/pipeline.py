@@ -3,53 +3,40 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sdk.backends.registry import PORTABLE
 from sdk.devtools.report import Loss, LossKind, Receipt, calls_without_kernels
-from sdk.devtools.report.export_report import write_report
-from sdk.devtools.report.export_result import Comparison, ExportResult, Timing
+from sdk.devtools.report.export_report import report, write_report
+from sdk.devtools.report.export_result import Comparison, ExportResult, OutputError, Timing
 from sdk.devtools.report.facts import program_facts
 from sdk.devtools.report.summary import show_summary
 from sdk.export.cli.arguments import Options
 from sdk.export.cli.backends import scheme, settled
-from sdk.export.cli.dynamic import DynamicShapes, resized, resized_bytes
+from sdk.export.cli.dynamic import DynamicShapes
 from sdk.export.cli.errors import CommandError
 from sdk.export.cli.files import check_writable, publish, temporary_beside, write_program
 from sdk.export.cli.inputs import example_inputs, method_of
-from sdk.export.cli.lowering import eager, make_session, run_session
+from sdk.export.cli.lowering import make_session, run_session
 from sdk.export.cli.model import Model, load_model
 from sdk.export.cli.progress import Progress
 from sdk.export.cli.quantize import TOLERANCE, accuracy, calibration_inputs
 from sdk.export.cli.quiet import quiet
 from sdk.export.cli.recipes import recipe_of
+from sdk.export.cli.references import EXAMPLE, STATE, Reference, quantized, random_calls, references
 from sdk.export.cli.timing import timing
 from sdk.export.cli.verify import NothingRunsItError, WrittenProgram, compare, runner_for
 from sdk.export.cli.wrapper import wrapper_files, wrappers
 from sdk.export.example_inputs import ExampleInputs
-from sdk.export.export import ExportSession
 from sdk.export.recipe import ExportRecipe
 from sdk.export.types import StageType
 from sdk.util.words import counted, readable_bytes
-
-_LARGEST_INPUTS = 256_000_000  # bytes; larger inputs are not created only to verify the largest sizes
-
-
-@dataclass(frozen=True)
-class Reference:
-    """PyTorch's outputs for one set of inputs of a method."""
-
-    method: str
-    label: str
-    inputs: ExampleInputs
-    answer: Any
-    unquantized: Any = None  # the outputs before the model was quantised, if it was
-    module: Any = None  # the module of the model, to measure it
 
 
 @dataclass
@@ -60,6 +47,7 @@ class _Made:
     result: ExportResult
     references: list[Reference]
     dynamic: dict[str, DynamicShapes]
+    captured: Mapping[str, Any]  # the ExportedProgram of each method, as torch captured it
     manager: Any
 
 
@@ -67,12 +55,23 @@ def run(options: Options) -> ExportResult:
     """Exports, verifies, writes, and shows the summary. Raises CommandError; no files are written then."""
     progress = Progress()
     notes: list[str] = []
-    with quiet(options.verbose, notes):
-        made = _export(options, progress, notes)
-        result = made.result
-        with temporary_beside(result.output) as folder:
-            _finish(made, progress, folder)
-    show_summary(result, sys.stdout)
+    warnings: list[str] = []
+    try:
+        with quiet(options.verbose, notes, warnings):
+            made = _export(options, progress, notes)
+            result = made.result
+            result.warnings = warnings
+            with temporary_beside(result.output) as folder:
+                _finish(made, progress, folder)
+    except CommandError as error:
+        if not warnings:
+            raise
+        listed = "\n".join(f"  - {warning}" for warning in warnings)
+        raise CommandError(f"{error}\nThere were warnings before:\n{listed}") from error.__cause__
+    if options.json:
+        print(json.dumps(report(result), indent=2))
+    else:
+        show_summary(result, sys.stdout)
     return result
 
 
@@ -91,16 +90,19 @@ def _export(options: Options, progress: Progress, notes: list[str]) -> _Made:
         calibration = calibration_inputs(options, kind, model) if kind else None
         recipe = recipe_of(options.recipe, kind, options.backends, output.stem if options.external_weights else None)
         stage.detail = f"{options.model} with {describe_inputs(inputs)}"
-    references: list[Reference] = []
+    found: list[Reference] = []
     if options.verify:
         with progress.stage("eager", "run the model in PyTorch") as stage:
-            for method in model.methods:
-                references += _references(model, method, inputs[method], dynamic[method], notes)
-            stage.detail = f"PyTorch's answer for {counted(len(references), 'set')} of inputs"
+            for method, module in model.modules.items():
+                specs = [spec for spec in options.inputs if spec.method in (None, method)]
+                found += references(module, method, inputs[method], dynamic[method], specs, notes)
+            stage.detail = f"PyTorch's answer for {counted(len(found), 'set')} of inputs"
     session = make_session(model, inputs, dynamic, recipe, calibration)
     run_session(session, progress)
+    captured = session.get_stage_artifacts().get(StageType.TORCH_EXPORT)
+    programs = model.programs if captured is None else captured.data
     if options.quantize:
-        references = _with_quantized(references, session)
+        found = quantized(found, programs, notes)
         if kind is not None and kind.calibrated and options.calibrate is None:
             notes.append(
                 f"The ranges of {options.quantize} are those of the example inputs; --calibrate takes inputs like your "
@@ -129,7 +131,7 @@ def _export(options: Options, progress: Progress, notes: list[str]) -> _Made:
             "runtime."
         )
     _refuse_losses(options, result)
-    return _Made(options, result, references, dynamic, manager)
+    return _Made(options, result, found, dynamic, programs, manager)
 
 
 def _offered(options: Options, recipe: ExportRecipe) -> list[str] | None:
@@ -179,7 +181,7 @@ def _refuse_losses(options: Options, result: ExportResult) -> None:
 
 def _finish(made: _Made, progress: Progress, folder: Path) -> None:
     """The part of the work on files: writes to `folder`, runs the program, and only then moves the files."""
-    options, result, references, output = made.options, made.result, made.references, made.result.output
+    options, result, output = made.options, made.result, made.result.output
     with progress.stage("write", str(output)) as stage:
         program = folder / output.name
         weights = write_program(made.manager, program)
@@ -201,10 +203,11 @@ def _finish(made: _Made, progress: Progress, folder: Path) -> None:
             if runner is not None and runner.runner_note:
                 result.notes.append(f"The program was verified by {runner.runner_note}.")
             with progress.stage("verify", "run the program") as stage:
-                _verify_all(options, result, references, load, None if runner is None else runner.tolerance)
+                _verify_all(made, load, None if runner is None else runner.tolerance)
                 # The time of a runner says nothing about the device.
-                result.timings = [] if runner is not None else _timings(references, load)
-                stage.detail = f"the program agrees with PyTorch in {counted(len(references), 'run')}"
+                result.timings = [] if runner is not None else _timings(made.references, load)
+                calls = sum(comparison.calls for comparison in result.comparisons)
+                stage.detail = f"the program agrees with PyTorch in {counted(calls, 'call')}"
     _refuse_losses(options, result)
     if options.report is not None:
         report = folder / f"report{options.report.suffix}"
@@ -232,76 +235,61 @@ def dynamic_shapes(model: Model, inputs: Mapping[str, ExampleInputs], options: O
     return {method: DynamicShapes(model.modules[method], inputs[method], dims) for method, dims in wanted.items()}
 
 
-def _references(
-    model: Model, method: str, inputs: ExampleInputs, dynamic: DynamicShapes, notes: list[str]
-) -> list[Reference]:
-    """PyTorch's outputs for the example, and for both ends of the dynamic sizes."""
-    module = model.modules[method]
-    references = [Reference(method, "example", inputs, eager(module, inputs), module=module)]
-    for label, sizes in dynamic.ends():
-        if resized_bytes(inputs, sizes) > _LARGEST_INPUTS:
-            limit = readable_bytes(_LARGEST_INPUTS)
-            notes.append(f"The {label} were not verified: their inputs would take more than {limit}.")
-            continue
-        other = resized(inputs, sizes)
-        try:
-            references.append(Reference(method, label, other, eager(module, other)))
-        except CommandError as error:
-            raise CommandError(f"The model does not accept the {label} of --dynamic. {error}") from error
-    return references
-
-
-def _with_quantized(references: list[Reference], session: ExportSession) -> list[Reference]:
-    """The references with the outputs of the quantised model, which the program must match."""
-    programs = session.get_stage_artifacts()[StageType.TORCH_EXPORT].data
-    return [
-        replace(
-            reference,
-            answer=eager(programs[reference.method].module(), reference.inputs),
-            unquantized=reference.answer,
-        )
-        for reference in references
-    ]
-
-
-def _verify_all(
-    options: Options,
-    result: ExportResult,
-    references: list[Reference],
-    load: Callable[[], WrittenProgram],
-    default: float | None,
-) -> None:
+def _verify_all(made: _Made, load: Callable[[], WrittenProgram], default: float | None) -> None:
     """`default` is the tolerance of the runner."""
+    options, result = made.options, made.result
     # Loaded again for each reference: a program with state starts from its initial values, as eager mode did.
-    result.comparisons = [_verify(load(), reference, options, default) for reference in references]
-    result.accuracies = [
-        accuracy(options.quantize, reference.unquantized, load().run(reference.method, reference.inputs.copy()))
-        for reference in references
-        if options.quantize and reference.label == "example"
-    ]
+    result.comparisons = [_verify(load(), reference, made, default) for reference in made.references]
+    for comparison in result.comparisons:
+        for output in comparison.outputs:
+            if output.elements and not output.compared:
+                result.notes.append(
+                    f"Nothing of output {output.index} of {comparison.method} was compared ({comparison.label}): all "
+                    f"its elements are NaN or infinite in PyTorch, too. Give inputs for which the model computes "
+                    f"numbers."
+                )
+    for reference in made.references:
+        if options.quantize and reference.label == EXAMPLE:
+            program = load()
+            outputs = [value for inputs in reference.calls for value in program.run(reference.method, inputs.copy())]
+            result.accuracies.append(accuracy(options.quantize, reference.unquantized, outputs))
 
 
-def _timings(references: list[Reference], load: Callable[[], WrittenProgram]) -> list[Timing]:
+def _timings(found: list[Reference], load: Callable[[], WrittenProgram]) -> list[Timing]:
     timings = [
-        timing(reference.method, reference.module, reference.inputs, load())
-        for reference in references
-        if reference.label == "example"
+        timing(reference.method, reference.module, reference.calls[0], load())
+        for reference in found
+        if reference.label == EXAMPLE
     ]
     return [timed for timed in timings if timed is not None]
 
 
-def _verify(program: WrittenProgram, reference: Reference, options: Options, default: float | None) -> Comparison:
-    tolerance = options.tolerance
+def _verify(program: WrittenProgram, reference: Reference, made: _Made, default: float | None) -> Comparison:
+    tolerance = made.options.tolerance
     if tolerance is None:
-        tolerance = TOLERANCE if options.quantize else default
-    comparison = compare(reference.label, reference.method, reference.inputs, reference.answer, program, tolerance)
+        tolerance = TOLERANCE if made.options.quantize else default
+    method, label = reference.method, reference.label
+    comparison = compare(label, method, reference.calls, reference.answers, program, tolerance)
     worst = comparison.worst
     if worst is not None and not worst.within:
         raise CommandError(
-            f"The program's answer differs from PyTorch's ({reference.label}: {comparison.inputs}). Output "
-            f"{worst.index} of {reference.method}, {worst.type}: the largest difference is {worst.max_abs:.3g}, "
-            f"{worst.max_rel:.3g} of the output's largest value, and {worst.tolerance:g} is allowed. Nothing was "
-            f"written. If the difference is expected, allow it with --tolerance, or look at the program with "
-            f"--no-verify."
+            f"The program's answer differs from PyTorch's ({label}: {comparison.inputs}; call {worst.call} of "
+            f"{comparison.calls}). Output {worst.index} of {method}, {worst.type}: the largest difference is "
+            f"{worst.max_abs:.3g}, {worst.max_rel:.3g} of the output's largest value, and {worst.tolerance:g} is "
+            f"allowed. Nothing was written. {_cause(reference, made, worst, tolerance)}"
         )
     return comparison
+
+
+def _cause(reference: Reference, made: _Made, worst: OutputError, tolerance: float | None) -> str:
+    """Why the outputs differ, where that can be found, and what to do."""
+    if reference.varies(tolerance):
+        drawn = ", ".join(random_calls(made.captured.get(reference.method)))
+        return (
+            "PyTorch's own answer is another one when it runs the model again, because the model draws random numbers"
+            + (f": {drawn}" if drawn else " or reads memory that nothing has written")
+            + ". Make them an input of the model, or write the program with --no-verify."
+        )
+    if worst.call > 1 and reference.label == EXAMPLE:
+        return f"The calls before agree, so the program does not keep what the model changes. {STATE}"
+    return "If the difference is expected, allow it with --tolerance, or look at the program with --no-verify."

@@ -105,7 +105,7 @@ def _import_failure(what: str, error: Exception) -> CommandError:
     if isinstance(error, SyntaxError):
         line = f"{error.filename}:{error.lineno}: {(error.text or '').strip()}"
     advice = ""
-    if isinstance(error, ModuleNotFoundError):
+    if isinstance(error, ModuleNotFoundError) and error.name:  # code that raises one itself may name no module
         advice = f"\nInstall `{error.name}` in this environment, {sys.prefix}, or correct the import."
     at = f"\n  {line}" if line else ""
     return CommandError(f"Importing `{what}` failed: {type(error).__name__}: {first_lines(error, 3)}{at}{advice}")

@@ -85,12 +85,16 @@ def _calls(given: Any, module: torch.nn.Module, text: str) -> list[ExampleInputs
 
 
 def accuracy(kind: str, expected: Any, actual: Sequence[Any]) -> Accuracy:
-    """Over all floating-point outputs. `expected` comes from the model, `actual` from the program."""
+    """Over all floating-point outputs. `expected` comes from the model, `actual` from the program. Elements that are
+    NaN or infinite in the model do not count; one that is so in the program alone is noise without bounds."""
     signal = noise = largest = 0.0
     for want, have in zip(pytree.tree_leaves(expected), actual, strict=True):
         if isinstance(want, torch.Tensor) and want.is_floating_point():
-            signal += float(want.double().square().sum())
-            noise += float((want.double() - have.double()).square().sum())
+            finite = want.isfinite()
+            signal += float(want[finite].double().square().sum())
+            noise += float((want[finite].double() - have[finite].double()).square().sum())
             largest = max(largest, tensor_difference(want, have)[1])
+    if not math.isfinite(noise):
+        return Accuracy(kind, -math.inf, largest)
     decibels = 10 * math.log10(signal / noise) if signal and noise else math.inf
     return Accuracy(kind, decibels, largest)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hides warnings and logs of torch, and collects the warnings of this package."""
+"""Hides logs of torch, and collects the warnings of this package, of PyTorch and of the model's code."""
 
 from __future__ import annotations
 
 import logging
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,13 +14,22 @@ from typing import Any
 from sdk.devtools.report import MissingKernelWarning
 
 _PACKAGE = str(Path(__file__).parents[2])
+_ABOUT_THE_MODEL = (UserWarning, RuntimeWarning, SyntaxWarning)
+"""The others, such as deprecations, are about code that the user of a model did not write."""
+_ITS_OWN = re.compile(
+    # torch's own recurrent layers do this, and are captured as they should be.
+    r"The tensor attributes? (self\.[\w.]*_flat_weights\[\d+\],? )+(was|were) assigned during export"
+    # Buffers are what it keeps track of.
+    r"|While compiling, we found certain side effects [^\[]*\[(\"[^\"]*\._buffers\"(, )?)+\]$"
+    r"|TF32 acceleration on top of oneDNN"
+)
 _LOGGERS = ("torch", "torch._dynamo", "torch.export", "torch.fx", "torchao")
 
 
 @contextmanager
-def quiet(verbose: bool, notes: list[str]) -> Iterator[None]:
-    """Within the block, warnings of this package are added to `notes`. Other warnings and torch's log lines are shown
-    only with `verbose`."""
+def quiet(verbose: bool, notes: list[str], others: list[str]) -> Iterator[None]:
+    """Within the block, warnings of this package are added to `notes`, and those of PyTorch and other code that may
+    concern the model to `others`. The rest, and torch's log lines, are shown only with `verbose`."""
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     levels = [logger.level for logger in loggers]
     with warnings.catch_warnings():
@@ -32,7 +42,12 @@ def quiet(verbose: bool, notes: list[str]) -> Iterator[None]:
             if filename.startswith(_PACKAGE):
                 if str(message) not in notes:
                     notes.append(str(message))
-            elif verbose:
+                return
+            if issubclass(category, _ABOUT_THE_MODEL) and not _ITS_OWN.match(str(message)):
+                text = " ".join(str(message).split())
+                if text not in others:
+                    others.append(text)
+            if verbose:
                 shown(message, category, filename, *rest, **named)
 
         warnings.showwarning = keep

@@ -17,9 +17,17 @@ from sdk.devtools.report.export_result import Comparison, OutputError
 from sdk.export.cli.errors import CommandError, first_lines
 from sdk.export.example_inputs import ExampleInputs, describe
 
-TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
-"""The largest difference allowed for each dtype, relative to the output's largest value. Outputs of other dtypes must
-be equal."""
+TOLERANCE = {
+    torch.float64: 1e-6,
+    torch.float32: 1e-4,
+    torch.float16: 1e-2,
+    torch.bfloat16: 5e-2,
+    torch.complex128: 1e-6,
+    torch.complex64: 1e-4,
+    torch.complex32: 1e-2,
+}
+"""The largest difference allowed for each dtype, relative to the output's largest value; of complex numbers for their
+parts. Outputs of other dtypes must be equal."""
 
 
 class WrittenProgram:
@@ -90,47 +98,77 @@ class NothingRunsItError(Exception):
 
 
 def compare(
-    label: str, method: str, inputs: ExampleInputs, eager: Any, program: WrittenProgram, tolerance: float | None
+    label: str,
+    method: str,
+    calls: Sequence[ExampleInputs],
+    answers: Sequence[Any],
+    program: WrittenProgram,
+    tolerance: float | None,
 ) -> Comparison:
-    """Runs a method on a copy of `inputs`, and compares with `eager`, PyTorch's outputs for them.
+    """Calls a method with copies of the inputs, in sequence, and compares with `answers`, PyTorch's outputs for them.
 
     Raises:
         CommandError: the program fails, or the number, the shapes or the dtypes of its outputs are different.
     """
+    outputs: list[OutputError] = []
+    seconds = 0.0
+    for number, (inputs, answer) in enumerate(zip(calls, answers, strict=True), 1):
+        given = inputs.copy()
+        start = time.perf_counter()
+        actual = program.run(method, given)
+        seconds = seconds or time.perf_counter() - start
+        found = differences(answer, actual, tolerance, number)
+        outputs = [one.joined(other) for one, other in zip(outputs, found, strict=True)] if outputs else found
+    return Comparison(method, label, calls[0].describe(), outputs, seconds, len(calls))
+
+
+def differences(eager: Any, actual: Sequence[Any], tolerance: float | None, call: int = 1) -> list[OutputError]:
+    """The difference of each output of one call. Raises CommandError if they cannot be compared."""
     expected = pytree.tree_leaves(eager)
-    given = inputs.copy()
-    start = time.perf_counter()
-    actual = program.run(method, given)
-    seconds = time.perf_counter() - start
     if len(actual) != len(expected):
         raise CommandError(f"The program gives {len(actual)} outputs where PyTorch gives {len(expected)}.")
-    outputs = [
-        _difference(i, want, have, tolerance) for i, (want, have) in enumerate(zip(expected, actual, strict=True))
-    ]
-    return Comparison(method, label, inputs.describe(), outputs, seconds)
+    pairs = enumerate(zip(expected, actual, strict=True))
+    return [_difference(index, want, have, tolerance, call) for index, (want, have) in pairs]
 
 
-def _difference(index: int, expected: Any, actual: Any, tolerance: float | None) -> OutputError:
+def _difference(index: int, expected: Any, actual: Any, tolerance: float | None, call: int) -> OutputError:
     if not isinstance(expected, torch.Tensor):
-        same = expected == actual or (isinstance(expected, float) and math.isclose(expected, actual, rel_tol=1e-6))
-        return OutputError(index, describe(expected), 0.0 if same else math.inf, 0.0 if same else math.inf, 0.0)
+        finite = not isinstance(expected, float) or math.isfinite(expected)
+        same = expected == actual or (isinstance(expected, float) and _same_float(expected, actual))
+        difference = 0.0 if same else math.inf
+        return OutputError(index, describe(expected), difference, difference, 0.0, call, 1, int(finite))
     if not isinstance(actual, torch.Tensor) or (actual.shape, actual.dtype) != (expected.shape, expected.dtype):
         raise CommandError(
             f"Output {index} of the program is {describe(actual)}; in PyTorch it is {describe(expected)}."
         )
     limit = TOLERANCE.get(expected.dtype, 0.0) if tolerance is None else tolerance
     max_abs, max_rel = tensor_difference(expected, actual)
-    return OutputError(index, describe(expected), max_abs, max_rel, limit)
+    elements, compared = expected.numel(), compared_elements(expected)
+    return OutputError(index, describe(expected), max_abs, max_rel, limit, call, elements, compared)
+
+
+def _same_float(expected: float, actual: Any) -> bool:
+    return isinstance(actual, float) and (
+        math.isclose(expected, actual, rel_tol=1e-6) or (math.isnan(expected) and math.isnan(actual))
+    )
+
+
+def compared_elements(expected: torch.Tensor) -> int:
+    """The number of elements of which `tensor_difference` takes the difference: those that are neither NaN nor
+    infinite."""
+    finite = torch.isfinite(_real(expected))
+    return int((finite.all(-1) if expected.is_complex() else finite).sum())
 
 
 def tensor_difference(expected: torch.Tensor, actual: torch.Tensor) -> tuple[float, float]:
-    """The largest absolute difference, and its ratio to the largest finite magnitude in `expected`.
+    """The largest absolute difference, and its ratio to the largest finite magnitude in `expected`; of complex numbers
+    those of their parts.
 
     Both numbers are infinite if infinities or NaN are at different positions.
     """
     if expected.numel() == 0:
         return 0.0, 0.0
-    want, have = expected.detach().to(torch.float64), actual.detach().to(torch.float64)
+    want, have = _real(expected), _real(actual)
     finite = torch.isfinite(want)
     if not torch.equal(torch.nan_to_num(want[~finite], nan=0.5), torch.nan_to_num(have[~finite], nan=0.5)):
         return math.inf, math.inf
@@ -140,5 +178,16 @@ def tensor_difference(expected: torch.Tensor, actual: torch.Tensor) -> tuple[flo
     if not bool(torch.isfinite(have).all()):
         return math.inf, math.inf
     max_abs = float((want - have).abs().max())
+    if max_abs == 0 and not expected.is_floating_point() and not expected.is_complex():
+        # float64 does not tell large integers apart.
+        max_abs = float(not torch.equal(expected, actual))
     largest = float(want.abs().max())
     return max_abs, (max_abs / largest if largest else (0.0 if max_abs == 0 else math.inf))
+
+
+def _real(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor in float64; of complex numbers the parts, in a last dimension of 2."""
+    tensor = tensor.detach()
+    if tensor.is_complex():
+        return torch.view_as_real(tensor.to(torch.complex128).resolve_conj())
+    return tensor.to(torch.float64)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads files of arrays: `.npy` and `.npz` of NumPy, and what torch.save() wrote. Nothing in them is unpickled but
+tensors. Imports torch only for its files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+from sdk.export.cli.errors import CommandError, first_lines
+
+ENDINGS = (".npy", ".npz")
+"""Of NumPy's files; others are read as torch.save()'s."""
+_TORCH_HEADS = (b"PK\x03\x04", b"\x80\x02")
+"""Files of torch.save() are ZIP archives, or pickles of protocol 2 from before torch 1.6."""
+_NOT_ALLOWED = re.compile(r"GLOBAL (?P<name>[\w.]+)")
+
+
+def read_npy(path: Path) -> Any:
+    """The array in a `.npy` file. Raises CommandError."""
+    import numpy as np
+
+    try:
+        # Mapped, so that a header with a wrong size is an error and does not allocate memory.
+        return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+    except Exception as error:  # numpy's parser of headers raises various exceptions
+        raise CommandError(f"`{path}` is no .npy file that can be read: {_said(error)}") from error
+
+
+def read_npz(path: Path, most: int | None = None) -> dict[str, Any]:
+    """The arrays in a `.npz` file by name. Raises CommandError, also for one of more than `most` bytes."""
+    import numpy as np
+
+    try:
+        with ZipFile(path) as file:
+            sizes = {info.filename: info.file_size for info in file.infolist()}
+        for name, size in sizes.items():
+            if most is not None and size > most:
+                raise CommandError(f"`{path}`: expected arrays of at most {most} bytes, found `{name}` with {size}")
+        with np.load(path, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except CommandError:
+        raise
+    except Exception as error:
+        raise CommandError(f"`{path}` is no .npz file that can be read: {_said(error)}") from error
+
+
+def read_saved(path: Path) -> Any:
+    """What torch.save() wrote: tensors, numbers, and tuples, lists or dicts of them. Raises CommandError."""
+    import torch
+
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise CommandError(
+            f"`{path}` could not be read as inputs: expected a file in which torch.save() wrote tensors, numbers, and "
+            f"tuples, lists or dicts of them; found {_found(path, error)}"
+        ) from error
+
+
+def _found(path: Path, error: Exception) -> str:
+    with path.open("rb") as file:
+        head = file.read(8)
+    if not head.startswith(_TORCH_HEADS):
+        begins = f"one that begins with {head!r}" if head else "an empty file"
+        return f"{begins}. Write it with torch.save(), or with numpy.save() as .npy"
+    refused = _NOT_ALLOWED.search(str(error))
+    if refused is None:
+        return f"a damaged one ({_said(error)}). Write it again"
+    return f"`{refused['name']}` in it. Save tensors in its place: torch.from_numpy() makes one of an array"
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {first_lines(error, 1)}"

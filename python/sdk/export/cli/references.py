@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""PyTorch's outputs, with which those of the program are compared: a sequence of calls for each set of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import GraphModule
+from torch.utils import _pytree as pytree
+
+from sdk.exir._messages import user_frame
+from sdk.export.cli.dynamic import DynamicShapes, resized, resized_bytes
+from sdk.export.cli.errors import CommandError
+from sdk.export.cli.fresh import fresh
+from sdk.export.cli.lowering import eager
+from sdk.export.cli.specs import InputSpec
+from sdk.export.cli.verify import differences
+from sdk.export.example_inputs import ExampleInputs
+from sdk.util.words import readable_bytes
+
+CALLS = 3
+"""The calls of a sequence: what a model keeps from one to the next is compared, too."""
+LARGEST_INPUTS = 256_000_000  # bytes; larger inputs are not created only to verify the largest sizes
+EXAMPLE = "example"
+STATE = (
+    "Keep what the model changes when it runs in a buffer (register_buffer), whose values a program keeps from one "
+    "call to the next."
+)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """PyTorch's outputs for a sequence of calls of a method.
+
+    Attributes:
+        method: The name of the method.
+        label: `example`, or the end of the dynamic sizes.
+        calls: The inputs.
+        answers: The outputs of each call.
+        module: What gave them.
+        unquantized: The outputs before the model was quantised, if it was.
+    """
+
+    method: str
+    label: str
+    calls: list[ExampleInputs]
+    answers: list[Any]
+    module: torch.nn.Module
+    unquantized: list[Any] | None = None
+
+    def varies(self, tolerance: float | None) -> bool:
+        """Whether PyTorch gives other outputs when it runs the same calls again."""
+        again = eager(self.module, self.calls)
+        return any(
+            not output.within
+            for expected, actual in zip(self.answers, again, strict=True)
+            for output in differences(expected, pytree.tree_leaves(actual), tolerance)
+        )
+
+
+def references(
+    module: torch.nn.Module,
+    method: str,
+    inputs: ExampleInputs,
+    dynamic: DynamicShapes,
+    specs: Sequence[InputSpec],
+    notes: list[str],
+) -> list[Reference]:
+    """The references of a method: for its example, and for random inputs of both ends of its dynamic sizes. `specs`
+    describe the inputs that `--input` gave.
+
+    Raises:
+        CommandError: the model fails.
+    """
+    found = [_example(module, method, inputs, notes)]
+    for label, sizes in dynamic.ends():
+        if resized_bytes(inputs, sizes) > LARGEST_INPUTS:
+            limit = readable_bytes(LARGEST_INPUTS)
+            notes.append(f"The {label} were not verified: their inputs would take more than {limit}.")
+            continue
+        generator = torch.Generator().manual_seed(1)
+        calls = [fresh(inputs, sizes, specs, generator) for _ in range(CALLS)]
+        try:
+            found.append(Reference(method, label, calls, eager(module, calls), module))
+            continue
+        except CommandError:
+            pass  # The model may take some values only.
+        calls = [resized(inputs, sizes)] * CALLS
+        try:
+            found.append(Reference(method, f"{label}, the example repeated", calls, eager(module, calls), module))
+        except CommandError as error:
+            raise CommandError(f"The model does not accept the {label} of --dynamic. {error}") from error
+    return found
+
+
+def _example(module: torch.nn.Module, method: str, inputs: ExampleInputs, notes: list[str]) -> Reference:
+    calls = [inputs] * CALLS
+    try:
+        return Reference(method, EXAMPLE, calls, eager(module, calls), module)
+    except CommandError as error:
+        once = Reference(method, EXAMPLE, [inputs], eager(module, [inputs]), module)
+        reason = str(error).partition("\n")[0]
+        notes.append(f"One call of {method} was verified, because another one after it fails: {reason}")
+        return once
+
+
+def quantized(found: Sequence[Reference], programs: dict[str, ExportedProgram], notes: list[str]) -> list[Reference]:
+    """The same with the outputs of the quantised model, which the program must match.
+
+    Raises:
+        CommandError: the quantised model fails, or has lost what the model keeps from one call to the next.
+    """
+    made = []
+    for reference in found:
+        program = programs[reference.method]
+        module = program.module()
+        answers = eager(module, reference.calls)
+        if reference.label == EXAMPLE and _changes(reference.answers) and not _changes(answers):
+            lost = f"The quantised model gives the same in each call of {reference.method}, and the model does not."
+            if not program.graph_signature.buffers_to_mutate:
+                raise CommandError(f"{lost} {STATE}")
+            notes.append(f"{lost} Calibrate it with as many calls as change its buffers in the application.")
+        made.append(replace(reference, answers=answers, module=module, unquantized=reference.answers))
+    return made
+
+
+def _changes(answers: Sequence[Any]) -> bool:
+    """Whether calls with the same inputs gave different outputs."""
+    first, *others = answers
+    return any(not output.within for other in others for output in differences(first, pytree.tree_leaves(other), None))
+
+
+def random_calls(program: ExportedProgram | None) -> list[str]:
+    """`aten.randn.default (net.py:7)`: the operators of a program that draw random numbers, with their lines."""
+    return list(dict.fromkeys(_random_calls(program.graph_module))) if program is not None else []
+
+
+def _random_calls(graph_module: torch.nn.Module) -> Iterator[str]:
+    for module in graph_module.modules():
+        for node in module.graph.nodes if isinstance(module, GraphModule) else ():
+            tags = getattr(node.target, "tags", ())
+            if torch.Tag.nondeterministic_seeded in tags:
+                place = user_frame(node)
+                yield f"{node.target} ({place['file']}:{place['line']})" if place else str(node.target)

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the command verifies: three calls in sequence, new data at both ends of dynamic sizes, and how much of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sdk.export.cli.fresh import fresh
+from sdk.export.cli.specs import input_spec
+from sdk.export.example_inputs import ExampleInputs
+
+Export = Callable[..., Any]
+
+MODELS = """
+import warnings
+
+import torch
+from torch import nn
+
+
+class Number(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n = 0
+
+    def forward(self, x):
+        self.n = self.n + 1
+        return x + self.n
+
+
+class Tensor(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n = torch.zeros(1)
+
+    def forward(self, x):
+        self.n = self.n + 1
+        return x + self.n
+
+
+class Queue(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def forward(self, x):
+        self.seen.append(x)
+        return x + len(self.seen)
+
+
+class Buffer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("n", torch.zeros(8))
+
+    def forward(self, x):
+        self.n.add_(x[0])
+        return self.n
+
+
+class Once(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        if self.calls > 1:
+            raise ValueError("once only")
+        return x * 2
+
+
+class Log(nn.Module):
+    def forward(self, x):
+        return torch.log(x), x + 1
+
+
+class Warns(nn.Module):
+    def forward(self, x):
+        warnings.warn("this layer is slow")
+        warnings.warn("an old name", DeprecationWarning)
+        return x * 2
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.LSTM(8, 4)
+
+    def forward(self, x):
+        return self.layer(x)[0]
+
+
+class Sort(nn.Module):
+    def forward(self, x):
+        return torch.sort(x, dim=1)
+
+
+class TopK(nn.Module):
+    def forward(self, x):
+        return torch.topk(x, 2, dim=1)
+
+
+class KthValue(nn.Module):
+    def forward(self, x):
+        return torch.kthvalue(x, 2, dim=1)
+
+
+class Spectrum(nn.Module):
+    def forward(self, x):
+        return torch.fft.rfft(x)
+
+
+class Noise(nn.Module):
+    def forward(self, x):
+        return x + torch.randn(2, 8)
+
+
+class NoiseLike(nn.Module):
+    def forward(self, x):
+        return x + torch.rand_like(x)
+
+
+class Cholesky(nn.Module):
+    def forward(self, x):
+        return torch.linalg.cholesky(x[:, :2, :2])
+"""
+
+
+@pytest.fixture
+def file(models: Path) -> str:
+    models.write_text(MODELS)
+    return models.name
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("model", ["Number", "Tensor", "Queue"])
+def test_state_that_is_no_buffer_is_found_in_the_second_call(file: str, export: Export, model: str) -> None:
+    """Eager mode gives x + 1, x + 2, x + 3, and the program x + 1 each time."""
+    answer = export(f"{file}:{model}", "--input", "2x8:float32")
+    assert answer.status == 1 and not list(Path().glob("*.pte"))
+    assert "call 2 of 3" in answer.err and "the largest difference is 1, " in answer.err
+    assert "register_buffer" in answer.err
+    # torch sees tensors only.
+    assert ("was assigned during export" in answer.err) == (model != "Number")
+
+
+@pytest.mark.parametrize("model", ["Number", "Tensor"])
+def test_state_that_quantising_loses_is_found(file: str, export: Export, model: str) -> None:
+    answer = export(f"{file}:{model}", "--input", "2x8:float32", "--quantize", "int8")
+    assert answer.status == 1 and "gives the same in each call of forward, and the model does not" in answer.err
+
+
+def test_state_in_a_buffer_is_compared_over_three_calls(file: str, export: Export) -> None:
+    answer = export(f"{file}:Buffer", "--input", "2x8:float32", "--report", "report.json")
+    assert answer.status == 0 and "24 elements in 3 calls" in words(answer.out)
+    (run,) = json.loads(Path("report.json").read_text())["verification"]["runs"]
+    assert run["calls"] == 3 and run["outputs"][0]["elements"] == run["outputs"][0]["compared"] == 24
+
+
+def test_a_model_that_can_be_called_once_says_so(file: str, export: Export) -> None:
+    answer = export(f"{file}:Once", "--input", "2x8:float32")
+    assert answer.status == 0 and "16 elements in 1 call" in words(answer.out)
+    assert "One call of forward was verified" in words(answer.out) and "once only" in words(answer.out)
+    assert export(f"{file}:Once", "--input", "2x8:float32", "--strict").status == 1
+
+
+def test_outputs_without_a_number_are_not_called_equal(file: str, export: Export) -> None:
+    answer = export(f"{file}:Log", "--input", "2x8:float32=-3..-1")
+    assert answer.status == 0
+    assert "48 elements in 3 calls, and 48 that are NaN or infinite in both" in words(answer.out)
+    assert "Nothing of output 0 of forward was compared" in words(answer.out)
+    refused = export(f"{file}:Log", "--input", "2x8:float32=-3..-1", "--strict", "--backend", "portable")
+    assert refused.status == 1 and "Nothing of output 0" in refused.err
+    assert "Nothing of output" not in words(export(f"{file}:Log", "--input", "2x8:float32=1..3").out)
+
+
+def test_warnings_about_the_model_are_shown(file: str, export: Export) -> None:
+    answer = export(f"{file}:Warns", "--input", "2x8:float32", "--report", "report.json")
+    assert answer.status == 0 and "warning     this layer is slow" in answer.out and "old name" not in answer.out
+    assert json.loads(Path("report.json").read_text())["warnings"] == ["this layer is slow"]
+    # What torch says of its own layers is no news to the user.
+    assert "warning" not in export(f"{file}:Recurrent", "--input", "4x2x8:float32").out
+
+
+@pytest.mark.parametrize("model", ["Sort", "TopK", "KthValue"])
+@pytest.mark.parametrize("dtype", ["float32", "int64=0..1000"])
+def test_indices_are_compared_without_ties(file: str, export: Export, model: str, dtype: str) -> None:
+    """The example repeated has each value several times, and any of their indices is right."""
+    answer = export(f"{file}:{model}", "--input", f"2x8:{dtype}", "--dynamic", "x.1=2..64")
+    assert answer.status == 0, answer.err
+    assert "smallest sizes" in answer.out and "largest sizes" in answer.out
+
+
+def test_values_that_a_model_does_not_take_are_those_of_the_example(file: str, export: Export) -> None:
+    """Random matrices have no Cholesky decomposition: those of the example are repeated."""
+    Path(file).write_text(MODELS + "\n\ndef example_inputs():\n    return (torch.eye(3).expand(2, 3, 3).clone(),)\n")
+    answer = export(f"{file}:Cholesky", "--dynamic", "x.0=1..4", "--no-verify")
+    if answer.status != 0:
+        pytest.skip("this package has no linalg.cholesky")
+    answer = export(f"{file}:Cholesky", "--dynamic", "x.0=1..4")
+    assert answer.status == 0 and "largest sizes, the example repeated" in words(answer.out)
+
+
+def test_complex_outputs_are_verified(file: str, export: Export) -> None:
+    assert export(f"{file}:Spectrum", "--input", "2x8:float32").status == 0
+
+
+@pytest.mark.parametrize(("model", "operator"), [("Noise", "aten.randn"), ("NoiseLike", "aten.rand_like")])
+def test_random_numbers_are_named_as_the_cause(file: str, export: Export, model: str, operator: str) -> None:
+    answer = export(f"{file}:{model}", "--input", "2x8:float32")
+    assert answer.status == 1 and "the model draws random numbers" in answer.err
+    assert operator in answer.err and file in answer.err
+    assert export(f"{file}:{model}", "--input", "2x8:float32", "--no-verify").status == 0
+
+
+def made(example: torch.Tensor, size: int) -> torch.Tensor:
+    """New values like those of an example of one dimension."""
+    found = fresh(ExampleInputs((example, 3), {}), {(0, 0): size}, (), torch.Generator().manual_seed(0))
+    assert found.args[1] == 3 and found.args[0].dtype == example.dtype
+    result: torch.Tensor = found.args[0]
+    assert result.shape == (size,)
+    return result
+
+
+def test_fresh_floats_lie_in_the_range_of_the_example() -> None:
+    for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
+        found = made(torch.tensor([-1.0, 0.5, 3.0], dtype=dtype), 200)
+        assert -1 <= found.min() < 0 and 2 < found.max() <= 3
+    assert made(torch.randn(5), 1000).unique().numel() > 990
+    assert made(torch.ones(4), 64).unique().numel() > 60
+    assert made(torch.zeros(0), 2).tolist() == [0, 0]
+    mask = torch.tensor([0.0, -torch.inf, 0.0])
+    assert set(made(mask, 50).tolist()) == {0.0, -torch.inf}
+    assert set(made(torch.tensor([0.0, 1.0] * 4), 50).tolist()) == {0.0, 1.0}
+    assert made(torch.tensor([1 + 2j, 3 - 1j]), 50).imag.max() <= 2
+
+
+def test_fresh_integers_are_distinct_where_they_can_be() -> None:
+    found = made(torch.tensor([7, 900, 20]), 64)
+    assert found.unique().numel() == 64 and found.min() >= 7 and found.max() <= 900
+    assert set(made(torch.tensor([1, 3]), 64).tolist()) == {1, 2, 3}
+    offsets = made(torch.tensor([0, 3, 9]), 6)
+    assert offsets.tolist() == sorted(offsets.tolist()) and offsets.max() <= 9
+    assert set(made(torch.tensor([True, False]), 50).tolist()) == {True, False}
+    assert made(torch.tensor([2**63 - 1, 0]), 4).min() >= 0
+    for dtype in (torch.uint8, torch.int8, torch.uint16, torch.int32):
+        assert made(torch.tensor([0, 100], dtype=dtype), 30).to(torch.int64).max() <= 100
+
+
+def test_fresh_inputs_have_the_range_of_the_command_line() -> None:
+    spec = input_spec("2x4:int64=10..5000")
+    inputs = ExampleInputs((torch.full((2, 4), 10),), {})
+    (found,) = fresh(inputs, {(0, 1): 100}, [spec], torch.Generator().manual_seed(0)).args
+    assert found.shape == (2, 100) and found.unique().numel() == 200 and found.max() > 4000
