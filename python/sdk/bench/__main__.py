@@ -52,8 +52,10 @@ def _run(options: argparse.Namespace) -> int:
     if len(options.models) > 2:
         raise CommandError(f"expected one program or two, found {len(options.models)}: compare them two by two")
     from sdk.bench import _measure, _text
+    from sdk.command.programs import capped_threads
 
-    plan = _measure.Plan(options.processes, options.seconds, options.warm_up, options.threads, options.batch)
+    threads = options.threads and capped_threads(options.threads)
+    plan = _measure.Plan(options.processes, options.seconds, options.warm_up, threads, options.batch)
     with tempfile.TemporaryDirectory() as folder:
         subjects = [_subject(model, options, Path(folder) / str(i)) for i, model in enumerate(options.models)]
         series, ratios = _measure.measure(subjects, plan)

@@ -82,7 +82,13 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     device = parser.add_argument_group("what a device recorded (default: the program runs here)")
     device.add_argument("--etdump", type=Path, help="the ETDump, with intermediate outputs")
     device.add_argument("--debug-buffer", type=Path, metavar="FILE", help="the tensors that were written with it")
-    parser.add_argument("--json", metavar="FILE", help="write everything that was found to this file; - prints it")
+    parser.add_argument(
+        "--json",
+        nargs="?",
+        const="-",
+        metavar="FILE",
+        help="print everything that was found as one JSON object, or write it to this file beside the text",
+    )
     parser.add_argument("--no-losses", action="store_true", help="do not rank the layers of a quantised model")
     return parser
 

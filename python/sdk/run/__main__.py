@@ -20,7 +20,7 @@ inputs, in the order of the method's
   --input SOUND.wav         samples from -1 to 1
   --input FILE.bin          any other file: raw bytes, little-endian, in the input's dim order;
                             FILE.bin:2x8 where its shape is smaller than the largest one
-  --input zeros|ones|random values of the input's largest shape
+  --input zeros|ones|random values of the input's largest shape; ones:2x8 of a smaller one
   --input =3                a number; =true, =0.5
   --case N                  of a bundled program, the inputs of its test case N (0 without)
 

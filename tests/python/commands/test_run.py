@@ -17,7 +17,7 @@ from damage import damaged
 from hypothesis import given, settings
 
 from declared import default
-from sdk.command import CommandError
+from sdk.command import CommandError, describe, programs
 from sdk.command.programs import Slot
 from sdk.exir import to_edge
 from sdk.run import _inputs, _pictures, _sound
@@ -97,6 +97,49 @@ def test_a_smaller_shape_of_a_dynamic_input(sdk: Call, tmp_path: Path) -> None:
     given = ["--input", f"{tmp_path / 'x.bin'}:2x3", "--output", tmp_path / "y.npy"]
     assert sdk("run", tmp_path / "double.pte", *given).status == 0
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), 2 * x.reshape(2, 3))
+
+
+def test_values_of_a_smaller_shape(sdk: Call, tmp_path: Path) -> None:
+    class Total(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.sum(0)
+
+    shapes = ({0: torch.export.Dim("n", min=1, max=8)},)
+    exported = torch.export.export(Total(), (torch.ones(4, 3),), dynamic_shapes=shapes)
+    to_edge(exported).to_executorch().save(str(tmp_path / "total.pte"))
+    for value, total in (("ones:2x3", 2.0), ("ones", 8.0), ("zeros:1x3", 0.0)):
+        assert sdk("run", tmp_path / "total.pte", "--input", value, "--json").json["outputs"][0]["max"] == total
+    np.save(tmp_path / "x.npy", np.ones((2, 3), np.float32))
+    for value, says in (
+        ("ones:9x3", "expected a shape of at most [8, 3]"),
+        ("ones:2x3x1", "expected a shape of at most [8, 3]"),
+        (f"{tmp_path / 'x.npy'}:2x3", "has a shape of its own: leave out `:2x3`"),
+    ):
+        refused = sdk("run", tmp_path / "total.pte", "--input", value)
+        assert (refused.status, says in refused.err) == (2, True), refused.err
+
+
+def test_threads_are_at_most_the_processors(sdk: Call, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More of them would only wait for each other. The standard error says how many are used."""
+    asked: list[int] = []
+    monkeypatch.setattr(programs.runtime(), "_unsafe_reset_threadpool", asked.append)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2})
+    for command in (["run", files["net.pte"], "--input", "ones"], ["test", files["net.bpte"]]):
+        found = sdk(*command, "--threads", 1000)
+        assert found.status == 0
+        assert found.err.splitlines() == ["--threads 1000: this machine has 3, so 3 are used"]
+        assert sdk(*command, "--threads", 2).err == ""
+    assert asked == [3, 2, 3, 2]
+
+
+def test_other_files_in_the_place_of_data(sdk: Call, files: Files, tmp_path: Path) -> None:
+    (tmp_path / "x.gguf").write_bytes(b"GGUF" + bytes(64))
+    for command in (["run", files["net.pte"]], ["test", files["net.bpte"]], ["bench", files["net.pte"]]):
+        found = sdk(*command, "--data", tmp_path / "x.gguf")
+        assert (found.status, found.err.count("\n")) == (2, 1)
+        assert "expected external data (.ptd), found a GGUF file" in found.err and "sdk llm export" in found.err
+        assert "found the identifier b'ET12'" in sdk(*command, "--data", files["net.pte"]).err
+    assert "found a GGUF file" in sdk("run", tmp_path / "x.gguf").err
 
 
 def test_bfloat16(sdk: Call, tmp_path: Path) -> None:
@@ -237,7 +280,7 @@ def test_samples_as_floats(tmp_path: Path) -> None:
         (["net.pte", "--input", "zeros", "--output", "/nowhere/a.npy"], "there is no folder"),
         (["net.pte", "--case", "1"], "expected a bundled program"),
         (["net.bpte", "--case", "3"], "has 3 cases"),
-        (["net.pte", "--input", "zeros", "--data", "net.pte"], "cannot be loaded"),
+        (["net.pte", "--input", "zeros", "--data", "net.pte"], "expected external data (.ptd)"),
         (["net.pte", "--input", "zeros", "--debug-buffer", "x"], "needs --etdump"),
         (["net.pte", "--input", "zeros", "--mean", "a"], "expected numbers"),
         (["net.pte", "--input", "text.png"], "is no picture that can be read"),
@@ -323,3 +366,9 @@ def test_damaged_files_are_a_typed_error(files: Files, tmp_path: Path, ending: s
                 assert str(error)
 
     read()
+
+
+def test_errors_that_are_a_name_alone() -> None:
+    assert describe(KeyError(101)) == "KeyError: 101"
+    assert describe(ValueError("a whole sentence")) == "a whole sentence"
+    assert describe(RuntimeError()) == "RuntimeError"

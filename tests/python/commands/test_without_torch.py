@@ -1,29 +1,34 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Commands in an environment that has no PyTorch. tests/wheel_check.py does the same with an installed wheel."""
+"""Commands in an environment that has no PyTorch, or lacks another extra. tests/wheel_check.py does the same with an
+installed wheel."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from sdk.extras import EXTRAS, install_hint
+
 CORPUS = Path(__file__).resolve().parents[2] / "data" / "corpus"
-WITHOUT_TORCH = """
+WITHOUT = """
 import sys
-class NoTorch:
+missing = sys.argv.pop(1)
+class Missing:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "torch":
-            raise ModuleNotFoundError("No module named 'torch'", name="torch")
-sys.meta_path.insert(0, NoTorch())
+        if name.partition(".")[0] == missing:
+            raise ModuleNotFoundError(f"No module named '{missing}'", name=missing)
+sys.meta_path.insert(0, Missing())
 from sdk.__main__ import main
 sys.exit(main(sys.argv[1:]))
 """
 
 
-def run(*arguments: str, torch: bool = False) -> subprocess.CompletedProcess[str]:
-    how = ["-m", "sdk"] if torch else ["-c", WITHOUT_TORCH]
+def run(*arguments: str, without: str | None = "torch") -> subprocess.CompletedProcess[str]:
+    how = ["-m", "sdk"] if without is None else ["-c", WITHOUT, without]
     return subprocess.run([sys.executable, *how, *arguments], capture_output=True, text=True, check=False)
 
 
@@ -33,7 +38,7 @@ def run(*arguments: str, torch: bool = False) -> subprocess.CompletedProcess[str
 def test_inspect_shows_the_same(name: str) -> None:
     shown = run("inspect", "--json", str(CORPUS / name))
     assert shown.returncode == 0, shown.stderr
-    assert shown.stdout == run("inspect", "--json", str(CORPUS / name), torch=True).stdout
+    assert shown.stdout == run("inspect", "--json", str(CORPUS / name), without=None).stdout
 
 
 def test_inspect_compares_programs() -> None:
@@ -48,3 +53,48 @@ def test_what_needs_torch_says_so(arguments: tuple[str, ...]) -> None:
     done = run(*arguments)
     assert done.returncode != 0
     assert done.stderr.count("\n") == 1 and "needs PyTorch: pip install 'pte-sdk[export]'" in done.stderr
+
+
+def test_a_language_model_needs_more(tmp_path: Path) -> None:
+    """The file is checked first, and then the extra is named that has all the export needs."""
+    missing = run("llm", "export", str(tmp_path / "none.gguf"), "-o", str(tmp_path / "x.pte"), without="torchao")
+    assert missing.returncode == 2 and "there is no file or folder" in missing.stderr
+    (tmp_path / "model.gguf").write_bytes(b"GGUF" + bytes(64))
+    for package, name in (("torchao", "torchao"), ("torch", "PyTorch")):
+        done = run("llm", "export", str(tmp_path / "model.gguf"), "-o", str(tmp_path / "x.pte"), without=package)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+        assert f"needs {name}: pip install 'pte-sdk[llm]'" in done.stderr
+
+
+def test_export_llm_needs_more() -> None:
+    program = WITHOUT.partition("from sdk.__main__")[0] + "from sdk.extension.llm.export.export_llm import main\nmain()"
+    settings = ["base.params=examples/models/smollm2/config/135M_config.json"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, "torchao", *settings], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "exporting a language model needs torchao: pip install 'pte-sdk[llm]'" in done.stderr
+
+
+def test_quantising_needs_more(tmp_path: Path) -> None:
+    model = tmp_path / "net.py"
+    model.write_text("import torch\n\nnet = torch.nn.Linear(8, 4)\n")
+    arguments = ["export", f"{model}:net", "--input", "1x8:float32", "-o", str(tmp_path / "x.pte")]
+    done = run(*arguments, "--quantize", "int8", without="torchao")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "torchao" in done.stderr and "pip install" in done.stderr
+    assert run(*arguments, without="torchao").returncode == 0
+
+
+def test_extras_are_those_of_the_package() -> None:
+    """Each hint names an extra of pyproject.toml, which has the package, itself or by another extra."""
+    text = (Path(__file__).resolve().parents[3] / "pyproject.toml").read_text()
+    section = text.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    extras = dict(re.findall(r"^(\w+) = \[(.*)\]$", section, re.MULTILINE))
+    for module, (package, extra) in EXTRAS.items():
+        listed = extras[extra].lower().replace("_", "-")
+        assert any(name.lower().replace("_", "-") in listed for name in (module, package)), (module, extra)
+        error = ModuleNotFoundError("", name=f"{module}.part")
+        assert install_hint(error) == f"needs {package}: pip install 'pte-sdk[{extra}]'"
+        assert install_hint(error, "llm").endswith("pip install 'pte-sdk[llm]'")
+    assert install_hint(ModuleNotFoundError("", name="numpyy")) == install_hint(ModuleNotFoundError("no name")) == ""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 
@@ -60,6 +61,47 @@ def test_input_spec_explains(text: str, says: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError) as error:
         input_spec(text)
     assert says in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "proposed"),
+    [
+        ("1,8", "1x8:float32"),
+        ("(1, 8)", "1x8:float32"),
+        ("[2, 3], int64", "2x3:int64"),
+        ("1×8:float16", "1x8:float16"),
+        ("1X8:float32", "1x8:float32"),
+        ("1x8-int8", "1x8:int8"),
+        ("float64:1x8", "1x8:float64"),
+        ("1x8:1", "1x8:float32"),
+        ("1x8:torch.FloatTensor", "1x8:float32"),
+        ("encode:1,8", "encode:1x8:float32"),
+        ("8", "8:float32"),
+        ("", "1x3x224x224:float32"),
+    ],
+)
+def test_what_is_proposed_can_be_written(text: str, proposed: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError) as error:
+        input_spec(text)
+    assert f" {proposed}" in str(error.value)
+    input_spec(proposed)
+
+
+@given(st.one_of(st.text(max_size=30), st.text("0123456789x:,()[] =.-float32int8", max_size=20)))
+def test_every_proposal_is_valid(text: str) -> None:
+    for read in (input_spec, dynamic_dim):
+        try:
+            read(text)
+        except argparse.ArgumentTypeError as error:
+            for example in re.findall(r"for example ([^ ,]+?)[.,]?(?: |$)", str(error)):
+                if "=3" not in example:
+                    read(example)
+
+
+@pytest.mark.parametrize("text", ["x.0=1-8", "x:0=1..8", "x[0]=1..8", "x.0=1,8", "x.0=1:8"])
+def test_what_is_proposed_for_a_dimension(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=r"for example x\.0=1\.\.8\."):
+        dynamic_dim(text)
 
 
 @given(st.lists(st.integers(0, 10**6), max_size=5), st.sampled_from(sorted(DTYPES)))

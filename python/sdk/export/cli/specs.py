@@ -82,14 +82,13 @@ def input_spec(text: str) -> InputSpec:
     if not colon:
         raise argparse.ArgumentTypeError(
             f"`{text}` is not SHAPE:DTYPE. Write the sizes joined by x, a colon and the dtype, for example "
-            f"{shape_text or '1x3x224x224'}:float32."
+            f"{_like(text)}."
         )
     dtype = DTYPES.get(dtype_text.removeprefix("torch."))
     if dtype is None:
         names = ", ".join(sorted(set(DTYPES.values())))
-        raise argparse.ArgumentTypeError(
-            f"`{dtype_text}` in `{text}` is not a dtype; the dtypes are {names}.{closest(dtype_text, DTYPES)}"
-        )
+        similar = closest(dtype_text, DTYPES) or f" Write for example {_like(text)}."
+        raise argparse.ArgumentTypeError(f"`{dtype_text}` in `{text}` is not a dtype; the dtypes are {names}.{similar}")
     low, high = _fill(fill, text, dtype) if equals else (None, None)
     return InputSpec(text, _shape(shape_text, text), dtype, low, high, method=method)
 
@@ -101,7 +100,7 @@ def dynamic_dim(text: str) -> DynamicDim:
     if match is None:
         raise argparse.ArgumentTypeError(
             f"`{text}` is not NAME.DIM=MIN..MAX. Name a parameter of forward(), one of its dimensions and the sizes "
-            f"it takes, for example tokens.1=1..512."
+            f"it takes, for example {_dynamic_like(text)}."
         )
     low, high = int(match["low"]), int(match["high"])
     if low >= high:
@@ -121,12 +120,33 @@ def _method(text: str) -> tuple[str | None, str]:
     return match["name"], text[match.end() :]
 
 
+def _like(text: str) -> str:
+    """What `1,8`, `(1, 8), int64` or `float32:1x8` may have meant, in the syntax of `--input`."""
+    for method, rest in (_method(text), (None, text)):
+        lower = rest.lower().partition("=")[0]
+        dtype = next((DTYPES[word] for word in re.findall(r"[a-wyz]+\d*", lower) if word in DTYPES), "float32")
+        # Digits are sizes unless they belong to a name, such as those of `int8`.
+        parts = [re.findall(r"\d+", re.sub(r"[a-wyz]+\d*", " ", part)) for part in lower.split(":")]
+        sizes = next(filter(None, parts), None)
+        if sizes and method not in DTYPES:
+            return f"{f'{method}:' if method else ''}{'x'.join(sizes)}:{dtype}"
+    return "1x3x224x224:float32"
+
+
+def _dynamic_like(text: str) -> str:
+    """The same for `--dynamic`: `x.0=1..8` for `x.0=1-8`, `x:0=1,8` or `x[0]=1..8`."""
+    match = re.search(r"(?P<path>[A-Za-z_]\w*(?:\.\w+)*?)\W+(?P<dim>\d+)\W+(?P<low>\d+)\D+(?P<high>\d+)\W*$", text)
+    if match is None or int(match["low"]) >= int(match["high"]):
+        return "tokens.1=1..512"
+    return f"{match['path']}.{match['dim']}={match['low']}..{match['high']}"
+
+
 def _shape(text: str, whole: str) -> tuple[int, ...]:
     if text == "scalar":
         return ()
     if not re.fullmatch(r"\d+(x\d+)*", text):
         raise argparse.ArgumentTypeError(
-            f"`{text}` in `{whole}` is not a shape. Join the sizes by x, for example 1x3x224x224, or write `scalar` "
+            f"`{text}` in `{whole}` is not a shape. Join the sizes by x, for example {_like(whole)}, or write `scalar` "
             f"for a tensor without dimensions."
         )
     return tuple(int(size) for size in text.split("x"))
