@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sdk.command import OK, CommandError, Parser, check_writable, describe, finish, print_json
+from sdk.command import OK, CommandError, Parser, check_writable, describe, existing, finish, print_json
 from sdk.command.arguments import count
 
 _CONTEXT = 2048
@@ -29,7 +29,7 @@ examples
 
 def main(argv: Sequence[str], prog: str) -> int:
     """Exports a model; returns the exit status."""
-    parser = Parser(prog, __doc__ or "", "never", _EPILOG)
+    parser = Parser(prog, __doc__ or "", "never", _EPILOG, extra="llm")
     parser.add_argument(
         "model", type=Path, metavar="MODEL", help="a .gguf file, a folder of Hugging Face's form, or an id"
     )
@@ -52,6 +52,7 @@ def _export(options: argparse.Namespace) -> int:
     if output.suffix != ".pte":
         raise CommandError(f"--output: expected a file that ends in .pte, found `{output}`")
     check_writable([output])
+    _check(options.model)
     from sdk.extension.llm.export._torchao import import_torchao
 
     import_torchao()
@@ -67,6 +68,29 @@ def _export(options: argparse.Namespace) -> int:
     else:
         print(f"written: {written} ({written.stat().st_size / 1e6:.1f} MB)")
     return OK
+
+
+def _check(model: Path) -> None:
+    """Raises CommandError for a path that is no checkpoint, before packages are imported that may be missing."""
+    if model.is_dir():
+        if not (model / "config.json").exists():
+            raise CommandError(f"`{model}` is no model: a folder of Hugging Face's form has a config.json")
+    elif model.exists():
+        if model.suffix.lower() != ".gguf":
+            raise CommandError(f"expected a .gguf file or a folder, found `{model}`")
+        with existing(model).open("rb") as file:
+            head = file.read(4)
+        if head != b"GGUF":
+            raise CommandError(f"`{model}` is no GGUF file: expected GGUF as its first 4 bytes, found {head!r}")
+    elif len(model.parts) != 2 or model.is_absolute() or model.suffix.lower() == ".gguf":
+        raise CommandError(_missing(model))
+
+
+def _missing(model: Path) -> str:
+    return (
+        f"there is no file or folder `{model}`; expected a .gguf file, a folder with config.json and .safetensors "
+        "files, or the id of a model on the hub, such as Qwen/Qwen3-0.6B"
+    )
 
 
 def _found(model: Path) -> Path:
@@ -120,12 +144,11 @@ def _backend(name: str | None) -> str | None:
 def context_of(model: Path) -> int | None:
     """Positions that a model was trained for; None if its checkpoint does not say. Raises CommandError for a path that
     is no checkpoint."""
+    _check(model)
     if model.is_dir():
         import json
 
         config = model / "config.json"
-        if not config.exists():
-            raise CommandError(f"`{model}` is no model: a folder of Hugging Face's form has a config.json")
         try:
             read = json.loads(config.read_text())
         except json.JSONDecodeError as error:
@@ -133,12 +156,7 @@ def context_of(model: Path) -> int | None:
         found = read.get("max_position_embeddings", read.get("text_config", {}).get("max_position_embeddings"))
         return found if isinstance(found, int) else None
     if not model.exists():
-        raise CommandError(
-            f"there is no file or folder `{model}`; expected a .gguf file, a folder with config.json and .safetensors "
-            "files, or the id of a model on the hub, such as Qwen/Qwen3-0.6B"
-        )
-    if model.suffix.lower() != ".gguf":
-        raise CommandError(f"expected a .gguf file or a folder, found `{model}`")
+        raise CommandError(_missing(model))
     from sdk.extension.llm.export.gguf import GGUFFile
 
     try:

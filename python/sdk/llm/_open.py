@@ -58,21 +58,20 @@ def sampling(options: argparse.Namespace) -> GenerationConfig:
 
 def open_runner(options: argparse.Namespace) -> TextLLMRunner:
     """The program of `add_model`. Raises CommandError."""
+    from sdk.command.programs import data_file, program_file, set_threads
     from sdk.extension.llm.runner import TextLLMRunner
 
-    if options.threads is not None:
-        from sdk.extension.pybindings import portable_lib
-
-        portable_lib._unsafe_reset_threadpool(options.threads)
-    files = [existing(options.model), *(existing(file) for file in (options.tokenizer, options.data) if file)]
+    set_threads(options.threads)
+    model = program_file(options.model)
+    tokenizer = None if options.tokenizer is None else str(existing(options.tokenizer))
+    data = None if options.data is None else str(data_file(options.data))
     try:
-        return TextLLMRunner(
-            str(files[0]),
-            None if options.tokenizer is None else str(options.tokenizer),
-            None if options.data is None else str(options.data),
-        )
+        return TextLLMRunner(str(model), tokenizer, data)
     except (RuntimeError, ValueError) as error:
-        raise CommandError(describe(error)) from None
+        said = describe(error)
+        if tokenizer is not None and "tokenizer" in said and tokenizer not in said:
+            said = f"--tokenizer {tokenizer}: {said}"
+        raise CommandError(said) from None
 
 
 def chat_template(runner: TextLLMRunner) -> ChatTemplate | None:

@@ -180,6 +180,46 @@ def test_chat_keeps_the_conversation(
         assert json.loads(capsys.readouterr().out)["text"] == answer
 
 
+def answers_of(text: str) -> list[str]:
+    """The answers that `sdk llm chat --json` printed."""
+    decoder, found, text = json.JSONDecoder(), [], text.strip()
+    while text:
+        answer, end = decoder.raw_decode(text)
+        found.append(answer["content"])
+        text = text[end:].lstrip()
+    return found
+
+
+def test_chat_forgets_the_oldest_messages(
+    program: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a context of 256 tokens, each answer is that to the messages that fit, which the last ones always do."""
+    arguments = ["--temperature", "0", "--max-new-tokens", "8", "--json"]
+    messages = [letter * 60 for letter in "abcdefgh"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(messages)))
+    assert main(["llm", "chat", str(program), "--system", "s", *arguments]) == 0
+    captured = capsys.readouterr()
+    answers = answers_of(captured.out)
+    assert len(answers) == len(messages)
+    assert "the model has forgotten the oldest 2 messages; /reset begins anew" in captured.err
+    runner = TextLLMRunner(str(program))
+    turns = [f"{message}<|end|>{answer}<|end|>" for message, answer in zip(messages, answers, strict=True)]
+    last = f"{messages[-1]}<|end|>"
+    prompts = [f"s<|end|>{''.join(turns[first:-1])}{last}" for first in range(len(turns))]
+    prompt = next(prompt for prompt in prompts if len(runner.encode(prompt, add_bos=False)) + 8 <= 256)
+    assert prompt != prompts[0] and len(runner.encode(prompts[0], add_bos=False)) > 256
+    assert main(["llm", "run", str(program), "--raw", "--prompt", prompt, *arguments]) == 0
+    assert json.loads(capsys.readouterr().out)["text"] == answers[-1]
+
+
+def test_a_message_that_does_not_fit_alone(
+    program: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("a" * 300))
+    assert main(["llm", "chat", str(program), "--system", "s"]) == 2
+    assert "tokens with what belongs to it, and the context has 256: shorten it" in capsys.readouterr().err
+
+
 def test_eval_is_the_perplexity_of_eager(
     program: Path, checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -223,7 +263,10 @@ def test_bench_measures(program: Path, capsys: pytest.CaptureFixture) -> None:
         (["run", "PROGRAM", "--prompt", "a", "--min-p", "-1"], "--min-p: expected a number from 0 to 1, found `-1`"),
         (["run", "PROGRAM", "--prompt", "a", "--repetition-penalty", "0"], "--repetition-penalty: expected a number"),
         (["run", "PROGRAM"], "one of the arguments --prompt --prompt-file is required"),
-        (["run", "text.txt", "--prompt", "a"], "text.txt"),
+        (["run", "text.txt", "--prompt", "a"], "`text.txt`: expected a program (.pte), found 5 bytes"),
+        (["run", "x.gguf", "--prompt", "a"], "`x.gguf`: expected a program (.pte), found a GGUF file"),
+        (["run", "PROGRAM", "--data", "x.gguf", "--prompt", "a"], "expected external data (.ptd), found a GGUF file"),
+        (["chat", "PROGRAM", "--tokenizer", "x.gguf"], "x.gguf"),
         (["bench", "PROGRAM", "--prompt-tokens", "250", "--new-tokens", "8"], "do not fit into the context of 256"),
         (["eval", "PROGRAM", "--text", "text.txt", "--window", "999"], "--window: 999 is more than the context of 256"),
         (["eval", "PROGRAM", "--text", "one.txt"], "--text: the text has 1 tokens; expected at least 2"),
@@ -240,6 +283,7 @@ def test_what_is_wrong_with_a_command_is_one_line(
     monkeypatch.chdir(tmp_path)
     Path("text.txt").write_text("ab ab")
     Path("one.txt").write_text("a")
+    Path("x.gguf").write_bytes(b"GGUF" + bytes(60))
     try:
         status = main(["llm", *(str(program) if argument == "PROGRAM" else argument for argument in arguments)])
     except SystemExit as ended:
@@ -247,6 +291,7 @@ def test_what_is_wrong_with_a_command_is_one_line(
     assert status == 2
     captured = capfd.readouterr()
     assert captured.out == "" and f"sdk llm {arguments[0]}: " in captured.err and message in captured.err
+    assert "RuntimeError" not in captured.err
 
 
 @pytest.mark.parametrize(
@@ -259,7 +304,7 @@ def test_what_is_wrong_with_a_command_is_one_line(
         (["MODEL", "-o", "a.pte", "--set", "model.nosuch=1"], "nosuch"),
         ([".", "-o", "a.pte"], "`.` is no model: a folder of Hugging Face's form has a config.json"),
         (["a.txt", "-o", "a.pte"], "expected a .gguf file or a folder, found `a.txt`"),
-        (["bad.gguf", "-o", "a.pte"], "bad.gguf"),
+        (["bad.gguf", "-o", "a.pte"], "`bad.gguf` is no GGUF file: expected GGUF as its first 4 bytes, found b'GGUX'"),
     ],
 )
 def test_what_is_wrong_is_one_line(

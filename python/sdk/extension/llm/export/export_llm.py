@@ -19,6 +19,7 @@ from typing import Any
 from sdk.extension.llm.export._torchao import import_torchao
 from sdk.extension.llm.export.config.llm_config import LlmConfig
 from sdk.extension.llm.export.settings import SettingsError, read_settings
+from sdk.extras import install_hint
 
 
 def parse_config_arg() -> tuple[str, list[Any]]:
@@ -45,7 +46,12 @@ def main() -> None:
     try:
         written = export(path, overrides)
     except (ValueError, OSError) as error:  # of settings, checkpoints, GGUF files and backends
-        sys.exit(_failed(error))
+        sys.exit(_failed(str(error)))
+    except ModuleNotFoundError as error:
+        hint = install_hint(error, "llm")
+        if not hint:
+            raise
+        sys.exit(_failed(f"exporting a language model {hint}"))
     print(f"written: {written} ({written.stat().st_size / 1e6:.1f} MB)")
 
 
@@ -99,8 +105,8 @@ def _export(config: LlmConfig, folder: Path) -> Path:
     return target
 
 
-def _failed(error: Exception) -> int:
-    print(f"error: {error}", file=sys.stderr)
+def _failed(why: str) -> int:
+    print(f"error: {why}", file=sys.stderr)
     return 2
 
 
