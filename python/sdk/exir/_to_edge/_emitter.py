@@ -17,6 +17,7 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses import FakeTensor, FakeTensorMode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, Node
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils import _pytree as pytree
 
 import sdk.exir.operator.dim_order_ops  # noqa: F401  (registers the operators)
@@ -266,7 +267,8 @@ def value_of(arg: Any) -> Any:
 
 
 def _dim_order(val: torch.Tensor) -> tuple[int, ...]:
-    if val.is_contiguous():
+    # Sizes that depend on data cannot be compared; the strides alone say the order.
+    if not free_unbacked_symbols(val) and val.is_contiguous():
         return tuple(range(val.dim()))
     return dim_order_of(val)
 
