@@ -63,7 +63,8 @@ Tensor& pow_Tensor_Scalar_out(KernelRuntimeContext& ctx, const Tensor& base, con
     }
     return out;
   }
-  if (value == 0.5 || value == -0.5) {
+  // PyTorch computes roots of float16 as other powers: -inf has the square root inf, and -0 has 0.
+  if ((value == 0.5 || value == -0.5) && dtype != ScalarType::Half) {
     const bool inverse = value < 0;
     ComputeType type;
     if (plan_elementwise(ctx, name, {base, exponent}, Promotion::Same, out, &type)) {

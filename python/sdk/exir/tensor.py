@@ -162,6 +162,15 @@ def dim_order_of(tensor: torch.Tensor) -> tuple[int, ...]:
     return tuple(range(len(shape)))
 
 
+def has_repeated_elements(value: object) -> bool:
+    """Whether a tensor is expanded: several of its elements are one in memory."""
+    if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
+        return False
+    sizes = zip(value.shape, value.stride(), strict=True)
+    is_expanded = any(isinstance(step, int) and step == 0 and not (isinstance(n, int) and n < 2) for n, step in sizes)
+    return is_expanded and not any(isinstance(size, int) and size == 0 for size in value.shape)
+
+
 def _concrete_strides(stride: Sequence[int | torch.SymInt]) -> Sequence[int]:
     """Integers that order symbolic strides like the strides themselves, found without adding a guard to the program."""
     if all(isinstance(s, int) for s in stride):

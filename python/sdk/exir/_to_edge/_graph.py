@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 from torch._subclasses import FakeTensorMode
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.traceback import NodeSource, NodeSourceAction
 from torch.utils import _pytree as pytree
@@ -36,9 +37,11 @@ from sdk.exir.operator.aten_rules import (
     VIEW_TO_COPY,
     aten,
     decomposition_of,
+    makes_known_tensor,
     returns_alias,
 )
 from sdk.exir.sym_util import are_same_sizes
+from sdk.exir.tensor import has_repeated_elements
 
 
 @dataclass
@@ -110,6 +113,9 @@ class EdgeLowering(WriteLowering):
         new.meta = dict(node.meta)
         if self._placeholder_values is not None:
             new.meta["val"] = next(self._placeholder_values)
+        elif has_repeated_elements(node.meta.get("val")):
+            # A program's tensors are dense: the runtime gets the elements of an expanded tensor, whatever its strides.
+            new.meta["val"] = self._contiguous(node.meta["val"])
         self._symbols.add(new, new.meta.get("val"))
         self._env[node] = new
         return new
@@ -124,7 +130,7 @@ class EdgeLowering(WriteLowering):
         new = self._graph.get_attr(node.target.replace(".", "_"))
         new.meta = dict(node.meta)
         if isinstance(attribute, torch.Tensor):
-            new.meta["val"] = self._fake_mode.from_tensor(attribute)
+            new.meta["val"] = self._fake_mode.from_tensor(attribute, static_shapes=True)
         return new
 
     def _checked_call(self, node: Node) -> Any:
@@ -168,8 +174,15 @@ class EdgeLowering(WriteLowering):
         keep = self._options.keep is not None and self._options.keep(node)
         decomposition = None if keep else decomposition_of(target, self._options.preserved)
         if decomposition is None:
+            if makes_known_tensor(target) and not node.all_input_nodes and target not in self._options.preserved:
+                return self._known_tensor(target, args, kwargs)
             return self._copy(node, target, args, kwargs)
         return self._decompose(node, target, decomposition, args, kwargs)
+
+    def _known_tensor(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Node:
+        """The result of a call of numbers alone, as a constant."""
+        with unset_fake_temporarily(), torch.no_grad():
+            return self._constants(self._graph, op(*args, **kwargs))
 
     def _is_argument(self, node: Node, op: torch._ops.OpOverload) -> bool:
         """Whether a write to what a call returns is one to its argument. A program without writes keeps the copy of
@@ -343,11 +356,12 @@ def _attribute_sink(root: torch.nn.Module, fake_mode: FakeTensorMode) -> Constan
 
     def add(graph: Graph, constant: torch.Tensor) -> Node:
         nonlocal count
+        while hasattr(root, f"_tensor_constant{count}"):
+            count += 1  # the model has a constant of this name
         name = f"_tensor_constant{count}"
-        count += 1
         root.register_buffer(name, constant)
         node = graph.get_attr(name)
-        node.meta["val"] = fake_mode.from_tensor(constant)
+        node.meta["val"] = fake_mode.from_tensor(constant, static_shapes=True)
         return node
 
     return add

@@ -5,6 +5,7 @@ result."""
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -34,6 +35,7 @@ from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.graph.fake import fake_mode_of
 from sdk.exir.operator.aten_rules import TRAINING_ARGUMENT, WHOLE_PADS, decomposition_table
 from sdk.exir.passes.external_constants_pass import restore_delegate_tags
+from sdk.exir.tensor import has_repeated_elements
 
 
 def lower_to_edge(
@@ -92,15 +94,26 @@ def _lower(program: ExportedProgram, options: EdgeOptions, verifier: type) -> Ex
         root=root,
         graph=lowered.graph,
         graph_signature=signature,
-        state_dict={**program.state_dict, **constants.tensors},
+        state_dict=_dense({**program.state_dict, **constants.tensors}),
         range_constraints=copy.copy(program.range_constraints),
         module_call_graph=_call_graph(program),
         example_inputs=program.example_inputs,
-        constants=program.constants,
+        constants=_dense(program.constants),
         verifiers=[verifier],
     )
     restore_delegate_tags(edge)
     return edge
+
+
+def _dense(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Expanded tensors have a copy of their own: a file holds each element."""
+    found = dict(tensors)
+    for name, value in tensors.items():
+        if has_repeated_elements(value):
+            dense = value.detach().contiguous()
+            is_parameter = isinstance(value, torch.nn.Parameter)
+            found[name] = torch.nn.Parameter(dense, value.requires_grad) if is_parameter else dense
+    return found
 
 
 class _WithoutBackendKernels:

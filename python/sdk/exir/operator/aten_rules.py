@@ -119,6 +119,19 @@ EXTRA_CORE_OPS = frozenset(
 """Operators that are not tagged as core but that programs contain and runtimes implement."""
 
 
+_FACTORIES = frozenset(
+    {
+        aten.empty_permuted.default,
+        aten.empty_strided.default,
+        aten.ones.default,
+        aten.scalar_tensor.default,
+        aten.zeros.default,
+    }
+)
+"""Operators that make a tensor of numbers and that are not tagged as core: runtimes have them, or their elements have
+no value."""
+
+
 @cache
 def decomposition_table() -> dict[torch._ops.OperatorBase, Callable]:
     """Python decompositions to the Core ATen operator set."""
@@ -173,6 +186,21 @@ def decomposition_of(op: torch._ops.OpOverload, preserved: frozenset[torch._ops.
     if op not in _KEPT_COMPOSITES and op._can_decompose():
         return op.decompose
     return None
+
+
+def makes_known_tensor(op: torch._ops.OpOverload) -> bool:
+    """Whether an operator makes a tensor of numbers alone, always the same one, and no runtime has it: windows of
+    signal processing, frequencies of spectra."""
+    tags = {torch.Tag.core, torch.Tag.nondeterministic_seeded}
+    return (
+        op.namespace == "aten"
+        and not tags.intersection(op.tags)
+        and op not in EXTRA_CORE_OPS
+        and op not in _FACTORIES
+        and not op._schema.is_mutable
+        and [str(result.type) for result in op._schema.returns] == ["Tensor"]
+        and not any("Tensor" in str(argument.type) for argument in op._schema.arguments)
+    )
 
 
 def returns_alias(op: torch._ops.OpOverload) -> bool:

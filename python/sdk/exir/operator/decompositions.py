@@ -344,6 +344,7 @@ OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     aten.__rshift__.Tensor: _shift_right,
     aten._conj.default: aten._conj_physical.default,
     aten._embedding_bag_forward_only.default: _embedding_bag,
+    aten._int_mm.default: lambda x, y: aten.mm.default(x.to(torch.int32), y.to(torch.int32)),
     aten._is_all_true.default: aten.all.default,
     aten._is_any_true.default: aten.any.default,
     aten._trilinear.default: _trilinear,

@@ -12,9 +12,9 @@ from torch.fx import Node
 
 from sdk.backends.transforms.constants import get_constant
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, are_alike, argument, rank_of
-from sdk.backends.xnnpack.quantization import Scale
+from sdk.backends.xnnpack.quantization import Scale, name_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES, StepKind
-from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
+from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, is_half
 
 
 def wants_nhwc(writer: SubgraphWriter, operands: list[Any]) -> bool:
@@ -93,6 +93,8 @@ class PowerConfig(UnaryConfig):
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         exponent = argument(node, 1)
+        if exponent in (0.5, -0.5) and is_half(node) and not _is_sum_of_squares(node.args[0]):
+            return f"the power {exponent} of -inf is no NaN in float16, and XNNPACK's root of it is one"
         if exponent in self.POWERS or exponent == 3:
             return None
         return f"the exponent is {exponent}, and XNNPACK takes 2, 3, 0.5 and -0.5"
@@ -110,6 +112,16 @@ class PowerConfig(UnaryConfig):
         square = writer.temporary(list(writer.values[source].dims))
         writer.add(NODES["Square"](source, square))
         writer.add(NODES["Multiply"](source, square, result), (-math.inf, math.inf))
+
+
+def _is_sum_of_squares(node: Any) -> bool:
+    """Whether a result is a number added to squares, or to their mean or sum, as in RMS norms: neither -inf nor -0."""
+    if name_of(node) not in ("aten.add.Tensor", "aten.add.Scalar"):
+        return False
+    total = node.args[0]
+    squares = total.args[0] if name_of(total) in ("aten.mean.dim", "aten.sum.dim_IntList") else total
+    is_square = name_of(squares) == "aten.mul.Tensor" and squares.args[0] is squares.args[1]
+    return is_square or (name_of(squares) == "aten.pow.Tensor_Scalar" and squares.args[1] == 2)
 
 
 class ClampConfig(UnaryConfig):
