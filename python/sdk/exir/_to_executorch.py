@@ -16,7 +16,12 @@ from sdk.exir.dynamic_shape import DynamicMemoryPlanningMode
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.graph.programs import assemble, copy_program
 from sdk.exir.pass_manager import transform
-from sdk.exir.passes.external_constants_pass import external_constants_pass, external_mutable_weights_pass
+from sdk.exir.passes.external_constants_pass import (
+    addresses_of_delegate_weights,
+    external_constants_pass,
+    external_mutable_weights_pass,
+    untaken_weights_pass,
+)
 from sdk.exir.passes.fold_weight_permutes_pass import fold_weight_permutes
 from sdk.exir.passes.insert_write_back_for_buffers_pass import (
     insert_write_back_for_buffers_pass,
@@ -55,7 +60,7 @@ def lower_to_executorch(
         program = quant_fusion_and_const_prop_pass(program)
     if not (config.external_constants or config.external_mutable_weights):
         # Weights in a separate file keep their layout, because they may be trained or replaced there.
-        program = fold_weight_permutes(program, keep)
+        program = fold_weight_permutes(program, {*keep, *addresses_of_delegate_weights(program)})
     if config.run_reinplace_pass:
         program = reinplace_pass(program, {*DEFAULT_INPLACEABLE_OPS, *(config.reinplace_extra_ops or ())})
     gm = program.graph_module
@@ -80,6 +85,8 @@ def lower_to_executorch(
     if config.external_constants:
         tag = config.external_constants if callable(config.external_constants) else None
         external_constants_pass(gm, tag)
+    else:
+        untaken_weights_pass(gm)
     if config.external_mutable_weights:
         external_mutable_weights_pass(gm, program)
     _run_pass(config.to_out_var_pass, program)

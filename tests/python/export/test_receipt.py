@@ -254,14 +254,17 @@ def test_a_dropped_tag_is_found() -> None:
     unlifted = torch.export.export(Net(), (X,)).module()
     delegate_external_constants_pass_unlifted(unlifted, lambda node: "shared" if "weight" in node.name else None)
     tagged = torch.export.export(unlifted, (X,))
-    receipt = export(tagged).get_receipt()
+    # What no delegate takes goes to the file all the same, unless another option says where it belongs.
+    assert not export(tagged).get_receipt().losses
+    config = ExecutorchBackendConfig(external_constants=lambda node: None)
+    receipt = export(tagged, None, ExportRecipe(executorch_backend_config=config)).get_receipt()
     assert [loss.kind for loss in receipt.losses] == [LossKind.DROPPED_TAG]
     assert "is marked for the file shared of a delegate, but no delegate took it" in receipt.losses[0].what
     # This backend takes the weight, and stores it in its payload all the same.
     takes = Takes(edge.permute_copy.default, edge.addmm.default)
     recipe = ExportRecipe(lowering_recipe=LoweringRecipe(partitioners=[takes]))
-    dropped = [loss for loss in export(tagged, None, recipe).get_receipt().losses if loss.kind == LossKind.DROPPED_TAG]
-    assert len(dropped) == 1 and "in its payload, not in the file shared" in dropped[0].what
+    with pytest.raises(ValueError, match="in its payload, not in the data file 'shared'"):
+        export(tagged, None, recipe)
 
 
 library = torch.library.Library("receipt_test", "DEF")

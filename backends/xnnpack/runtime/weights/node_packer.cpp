@@ -41,7 +41,9 @@ OriginalWeights NodePacker::describe(const PackedConstant& constant) {
   if (!weights.is_shareable || !store()->trusts_digests() || !reads_parts_) {
     return weights;
   }
-  weights.digest = read_sha256(payload_->name(constant.index));
+  // Weights in a data file are named "<digest>.<file>".
+  const std::string_view name = payload_->name(constant.index);
+  weights.digest = read_sha256(name.substr(0, name.find('.')));
   if (weights.digest) {
     weights.start.resize(std::min(constant.size, OriginalWeights::kStart));
     const Error error = payload_->read_start(constant.index, weights.start.data(), weights.start.size());

@@ -8,6 +8,7 @@ from typing import final
 from torch.export import ExportedProgram
 
 from sdk.backends.transforms.constants import settled
+from sdk.backends.transforms.weight_files import WeightFiles
 from sdk.backends.vulkan.graph import fusions, rules, scalars, state  # noqa: F401 - register the rules
 from sdk.backends.vulkan.graph.layouts import choose
 from sdk.backends.vulkan.graph.lowering import lower
@@ -24,22 +25,24 @@ __all__ = ["VulkanBackend", "parse_compile_spec"]
 
 @final
 class VulkanBackend(BackendDetails):
-    """Weights become named data of the program."""
+    """Weights become named data: of the program, or of the data file for which they are marked."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
-        """Raises RuntimeError for nodes that `VulkanPartitioner` would not have tagged."""
+        """Raises RuntimeError for nodes that `VulkanPartitioner` would not have tagged, and ValueError for a constant
+        made of weights that are marked for different data files."""
         options = options_of(compile_specs)
         _declare_losses(options)
-        with settled(edge_program):
-            graph = lower(edge_program, options)
-        if not options.skip_tag_memory_metadata:
-            transitions = choose(graph, options)
-            declare_note(f"{len(graph.calls)} calls, of which {transitions} copy a tensor to another storage or layout")
-        if not options.skip_memory_planning:
-            plan(graph, views_share=options.compat is None)
-        builder = VkGraphBuilder(options)
-        payload = serialize_vulkan_graph(builder.build(graph), builder.constants)
+        with WeightFiles(edge_program) as files:
+            with settled(edge_program):
+                graph = lower(edge_program, options)
+            if not options.skip_tag_memory_metadata:
+                moves = choose(graph, options)
+                declare_note(f"{len(graph.calls)} calls, of which {moves} copy a tensor to another storage or layout")
+            if not options.skip_memory_planning:
+                plan(graph, views_share=options.compat is None)
+            builder = VkGraphBuilder(options, files)
+            payload = serialize_vulkan_graph(builder.build(graph), builder.constants)
         return PreprocessResult(
             payload,
             debug_handle_map=builder.handles,

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The constants of a payload: named data of the program, each stored once under a hash of its bytes."""
+"""The constants of a payload: named data of the program or of data files, each stored once a place under a hash of its
+bytes."""
 
 from __future__ import annotations
 
-import hashlib
-
 import torch
 
+from sdk.backends.transforms.weight_files import WeightFiles
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import ConstantDataOffset
 from sdk.exir._serialize._named_data_store import NamedDataStore, tensor_bytes
 
@@ -14,21 +14,25 @@ _NAMED = 2**64 - 1  # the offset of constants that have a name
 
 
 class PayloadConstants:
-    """`entries` are the payload's constants, numbered from 1. `store` holds their bytes, in the data file `file` if
-    given, else in the program."""
+    """`entries` are the payload's constants, numbered from 1. `store` holds their bytes, each in the data file that
+    `files` says, else in the program."""
 
-    def __init__(self, file: str | None = None) -> None:
-        self._file = file
+    def __init__(self, files: WeightFiles) -> None:
+        self._files = files
         self.store = NamedDataStore()
         self.entries = [ConstantDataOffset()]  # 0 means none
         self._numbers: dict[str, int] = {}
 
     def add(self, tensor: torch.Tensor) -> int:
-        """The number of a constant."""
+        """The number of a constant.
+
+        Raises:
+            ValueError: It is computed from weights that are marked for different data files.
+        """
         data = tensor_bytes(tensor.detach().contiguous())
-        key = hashlib.sha256(data).hexdigest()
+        key, file = self._files.place_of(tensor, data)
         if key not in self._numbers:
-            self.store.add_named_data(key, data, alignment=16, external_tag=self._file)
+            self.store.add_named_data(key, data, alignment=16, external_tag=file)
             self._numbers[key] = len(self.entries)
             self.entries.append(ConstantDataOffset(_NAMED, len(data), key))
         return self._numbers[key]

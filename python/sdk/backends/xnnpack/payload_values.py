@@ -7,6 +7,7 @@ from dataclasses import astuple
 
 import torch
 
+from sdk.backends.transforms.weight_files import WeightFiles
 from sdk.backends.xnnpack.payload_constants import PayloadConstants
 from sdk.backends.xnnpack.quantization import Scale
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, ValueFlag, XNNDatatype, XNNTensorValue
@@ -36,12 +37,11 @@ _WEIGHTS = {
 
 
 class PayloadValues:
-    """Ids are indices into `values`. `file` is the name of the data file for the constants; None stores them in the
-    program."""
+    """Ids are indices into `values`. `files` says in which data file a constant is stored."""
 
-    def __init__(self, file: str | None = None) -> None:
+    def __init__(self, files: WeightFiles) -> None:
         self.values: list[XNNTensorValue] = []
-        self.constants = PayloadConstants(file)
+        self.constants = PayloadConstants(files)
         self._of_constants: dict[tuple[int, tuple[int, ...], XNNDatatype], int] = {}
         self._quantization: dict[int, Quantization] = {}  # by id
         self._filters: dict[tuple, int] = {}  # quantised filters, by bytes, shape and scales

@@ -21,6 +21,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.transforms.constants import get_constant, is_constant
+from sdk.backends.transforms.weight_files import WeightFiles
 from sdk.backends.xnnpack.clamps import join_clamps
 from sdk.backends.xnnpack.layouts import (
     SLICES_FIRST,
@@ -55,7 +56,6 @@ from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
 from sdk.backends.xnnpack.serialization.xnnpack_values import (
     PerTokenDynamicQuant,
 )
-from sdk.exir.passes.external_constants_pass import delegate_file
 from sdk.exir.sym_util import eval_upper_bound
 
 # Kinds of conversion of a step.
@@ -111,8 +111,8 @@ class SubgraphWriter(PayloadValues):
     float32 is written (`in_floats`), its operands are converted to float32 and its result is rounded.
     """
 
-    def __init__(self, program: ExportedProgram) -> None:
-        super().__init__(delegate_file(program))
+    def __init__(self, program: ExportedProgram, files: WeightFiles) -> None:
+        super().__init__(files)
         self.program = program
         self.nodes: list[XNode] = []
         self._forms: dict[Node, dict[bool, int]] = {}  # node -> whether NHWC -> id

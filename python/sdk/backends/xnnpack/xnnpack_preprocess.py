@@ -12,6 +12,7 @@ from torch.fx import Node
 
 from sdk.backends.transforms.constants import computed_constants, is_foldable, settled
 from sdk.backends.transforms.dynamic_quantization import name_of
+from sdk.backends.transforms.weight_files import WeightFiles
 from sdk.backends.xnnpack.backend import BACKEND
 from sdk.backends.xnnpack.operators.branches import joined_branches
 from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
@@ -34,18 +35,21 @@ _OPERATORS = {name: cls() for cls in ALL_PARTITIONER_CONFIGS for name in cls.tar
 
 @final
 class XnnpackBackend(BackendDetails):
-    """Weights become named data of the program, under a hash of their bytes, so that equal weights are stored once."""
+    """Weights become named data under a hash of their bytes, so that equal weights are stored once: in the program, or
+    in the data file for which they are marked."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
-        """Raises RuntimeError for nodes that `XnnpackPartitioner` would not have tagged."""
-        skip_unread_rows(edge_program)
-        with settled(edge_program):
-            return _compile(edge_program, compile_specs)
+        """Raises RuntimeError for nodes that `XnnpackPartitioner` would not have tagged, and ValueError for a constant
+        made of weights that are marked for different data files."""
+        with WeightFiles(edge_program) as files:
+            skip_unread_rows(edge_program)
+            with settled(edge_program):
+                return _compile(edge_program, compile_specs, files)
 
 
-def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
-    writer = SubgraphWriter(edge_program)
+def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec], files: WeightFiles) -> PreprocessResult:
+    writer = SubgraphWriter(edge_program, files)
     arguments = {s.arg.name for s in edge_program.graph_signature.input_specs if s.kind == InputKind.USER_INPUT}
     calls = [node for node in edge_program.graph.nodes if node.op == "call_function"]
     fused = {

@@ -39,7 +39,7 @@ def find_losses(manager: Any, rows: Sequence[Row], captured: Mapping[str, Export
         for lowered in delegates:
             for kind, what in get_losses(lowered):
                 yield Loss(LossKind(kind), method, f"{method}: {lowered.backend_id} says: {what}")
-        yield from _dropped_tags(method, program, delegates)
+        yield from _dropped_tags(method, program)
     for row in rows:
         if row.where == PORTABLE and row.refusals:
             at = f" ({row.source})" if row.source else ""
@@ -129,7 +129,7 @@ def _dtype(tensor: torch.Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
 
 
-def _dropped_tags(method: str, program: ExportedProgram, delegates: Sequence[LoweredBackendModule]) -> Iterator[Loss]:
+def _dropped_tags(method: str, program: ExportedProgram) -> Iterator[Loss]:
     """Weights that were marked for a delegate's data file."""
     for node in program.graph.find_nodes(op="placeholder"):
         tag = delegate_tag(node)
@@ -137,11 +137,3 @@ def _dropped_tags(method: str, program: ExportedProgram, delegates: Sequence[Low
         if tag is not None and node.users and node.meta.get("constant_tag") != tag:
             what = f"{method}: {node.name} is marked for the file {tag} of a delegate, but no delegate took it"
             yield Loss(LossKind.DROPPED_TAG, method, what, node.name)
-    for lowered in delegates:
-        named = lowered.named_data_store_output
-        files = set(named.external_data) if named is not None else set()
-        for node in lowered.original_module.graph.find_nodes(op="placeholder"):
-            tag = delegate_tag(node)
-            if tag is not None and tag not in files:
-                what = f"{method}: {lowered.backend_id} stored {node.name} in its payload, not in the file {tag}"
-                yield Loss(LossKind.DROPPED_TAG, method, what, node.name)

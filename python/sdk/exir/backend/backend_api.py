@@ -12,9 +12,10 @@ from typing import Any
 from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind
 
+from sdk.exir._serialize._named_data_store import NamedDataStoreOutput
 from sdk.exir.backend._branches import kept_graphs
 from sdk.exir.backend._insert_delegates import insert_delegates
-from sdk.exir.backend._lower_partitions import Partition, find_partitions
+from sdk.exir.backend._lower_partitions import COPIES, Partition, find_partitions
 from sdk.exir.backend._messages import add_context
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
 from sdk.exir.backend.compile_spec_schema import CompileSpec
@@ -23,6 +24,7 @@ from sdk.exir.backend.partitioner import Partitioner, PartitionResult
 from sdk.exir.backend.utils import first_difference
 from sdk.exir.graph.programs import copy_program
 from sdk.exir.lowered_backend_module import LoweredBackendModule
+from sdk.exir.passes.external_constants_pass import delegate_tag
 
 __all__ = ["CompileSpec", "LoweredBackendModule", "MethodProgramsPartitionerSpec", "to_backend", "validation_disabled"]
 
@@ -92,6 +94,7 @@ def _(method_edge_program_partitioners: MethodProgramsPartitionerSpec) -> dict[s
         for graph_module in kept_graphs(lowered[method].graph_module):
             for node in graph_module.graph.nodes:
                 node.meta.pop("delegation_tag", None)
+                node.meta.pop(COPIES, None)
     return lowered
 
 
@@ -214,6 +217,7 @@ def _lowered(
             f"{backend_id}.preprocess must return bytes, got {type(result.processed_bytes).__name__}: the field "
             "PreprocessResult.processed_bytes is the payload that the backend's init() gets"
         )
+    _check_files(program, backend_id, result.data_store_output)
     module = LoweredBackendModule(program, backend_id, result.processed_bytes, compile_specs, result.data_store_output)
     module.meta = {"debug_handle_map": result.debug_handle_map}
     if values := getattr(result, "debug_value_map", None):
@@ -230,3 +234,18 @@ def _lowered(
     if result._delegate_info_meta is not None:
         module.meta["_delegate_info_meta"] = result._delegate_info_meta
     return module
+
+
+def _check_files(program: ExportedProgram, backend_id: str, stored: NamedDataStoreOutput | None) -> None:
+    """Raises ValueError if a partition has a weight that is marked for a file in which its backend stores nothing."""
+    files, signature = set(stored.external_data) if stored is not None else set(), program.graph_signature
+    state = set(signature.buffers_to_mutate.values())
+    weights = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+    for node in program.graph.find_nodes(op="placeholder"):
+        tag = delegate_tag(node)
+        if tag is not None and node.users and weights.get(node.name, "") not in {"", *state} and tag not in files:
+            raise ValueError(
+                f"{backend_id} stored {node.name} in its payload, not in the data file {tag!r} for which it is marked "
+                "(delegate_external_constants_pass_unlifted). XnnpackBackend and VulkanBackend store weights in "
+                "files; do not mark the weights of another backend."
+            )

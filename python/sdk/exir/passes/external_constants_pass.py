@@ -58,6 +58,7 @@ def external_mutable_weights_pass(gm: GraphModule, program: ExportedProgram) -> 
 
 
 _TAG = "delegate_constant_tag"
+_WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER)
 
 
 def delegate_external_constants_pass_unlifted(
@@ -89,11 +90,7 @@ def tag_for_delegates(program: ExportedProgram, file: str) -> ExportedProgram:
     Weights that the program changes, and numbers in the model's code, are not marked."""
     signature = program.graph_signature
     changed = {spec.target for spec in signature.output_specs if spec.target is not None}
-    weights = {
-        spec.arg.name
-        for spec in signature.input_specs
-        if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER) and spec.target not in changed
-    }
+    weights = {spec.arg.name for spec in signature.input_specs if spec.kind in _WEIGHTS and spec.target not in changed}
     for node in program.graph.find_nodes(op="placeholder"):
         if node.name in weights:
             node.meta["custom"] = {**node.meta.get("custom", {}), _TAG: file}
@@ -106,12 +103,32 @@ def delegate_tag(node: Node) -> str | None:
     return custom.get(_TAG) if isinstance(custom, dict) else None
 
 
-def delegate_file(program: ExportedProgram) -> str | None:
-    """The file for the constants of a partition: the one for which all its weights are marked, or None."""
-    signature = program.graph_signature
-    weights = {*signature.inputs_to_parameters, *signature.inputs_to_buffers}
-    tags = {delegate_tag(node) for node in program.graph.find_nodes(op="placeholder") if node.name in weights}
-    return next(iter(tags)) if len(tags) == 1 else None
+def untaken_weights_pass(gm: GraphModule) -> PassResult:
+    """Marks the weights that stay on kernels although they are marked for the file of a delegate: they go to that
+    file."""
+    marked = 0
+    for node in gm.graph.find_nodes(op="placeholder"):
+        spec, tag = node.meta.get("spec"), delegate_tag(node)
+        if (
+            tag is not None
+            and isinstance(spec, TensorSpec)
+            and spec.const
+            and not node.name.startswith(_INLINE_PREFIXES)
+        ):
+            node.meta["constant_tag"] = tag
+            marked += 1
+    return PassResult(gm, marked > 0)
+
+
+def addresses_of_delegate_weights(program: ExportedProgram) -> set[int]:
+    """The memory of the weights that are marked for the file of a delegate."""
+    specs = {spec.arg.name: spec.target for spec in program.graph_signature.input_specs if spec.kind in _WEIGHTS}
+    weights = (
+        program.state_dict.get(specs.get(node.name) or "")
+        for node in program.graph.find_nodes(op="placeholder")
+        if delegate_tag(node) is not None
+    )
+    return {weight.untyped_storage().data_ptr() for weight in weights if isinstance(weight, torch.Tensor)}
 
 
 def restore_delegate_tags(program: ExportedProgram) -> None:

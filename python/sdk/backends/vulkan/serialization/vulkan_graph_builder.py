@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import torch
 
+from sdk.backends.transforms.weight_files import WeightFiles
 from sdk.backends.vulkan.graph.ir import Call, GpuGraph, Symbol, Tensor
 from sdk.backends.vulkan.options import Options
 from sdk.backends.vulkan.serialization import vulkan_graph_schema as schema
@@ -30,10 +30,11 @@ _ALIGNMENT = 16
 
 class VkGraphBuilder:
     """Gives ids to values and puts constants into named data, under a hash of their bytes, so that equal ones are
-    stored once. `constants` are the keys and sizes of those, or None for empty ones."""
+    stored once in each place. `constants` are the keys and sizes of those, or None for empty ones."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, files: WeightFiles) -> None:
         self.options = options
+        self._files = files
         self.handles: dict[int, Any] = {}
         """The debug handles of the nodes that each call computes, by its number."""
         self.store = NamedDataStore()
@@ -128,8 +129,9 @@ class VkGraphBuilder:
         data = tensor_bytes(tensor.detach().contiguous())
         entry: tuple[str, int] | None = None
         if data:
-            entry = (hashlib.sha256(data).hexdigest(), len(data))
-            self.store.add_named_data(entry[0], data, alignment=_ALIGNMENT)
+            key, file = self._files.place_of(tensor, data)
+            entry = (key, len(data))
+            self.store.add_named_data(key, data, alignment=_ALIGNMENT, external_tag=file)
         if entry not in self.constants:
             self.constants.append(entry)
         return self.constants.index(entry)
