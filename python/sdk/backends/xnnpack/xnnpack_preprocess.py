@@ -12,6 +12,7 @@ from torch.fx import Node
 
 from sdk.backends.transforms.constants import computed_constants, is_foldable, settled
 from sdk.backends.transforms.dynamic_quantization import name_of
+from sdk.backends.transforms.fold_affine import fold_affine
 from sdk.backends.transforms.weight_files import WeightFiles
 from sdk.backends.xnnpack.backend import BACKEND
 from sdk.backends.xnnpack.operators.branches import joined_branches
@@ -43,6 +44,7 @@ class XnnpackBackend(BackendDetails):
         """Raises RuntimeError for nodes that `XnnpackPartitioner` would not have tagged, and ValueError for a constant
         made of weights that are marked for different data files."""
         with WeightFiles(edge_program) as files:
+            fold_affine(edge_program)
             skip_unread_rows(edge_program)
             with settled(edge_program):
                 return _compile(edge_program, compile_specs, files)
