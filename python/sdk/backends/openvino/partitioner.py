@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Node
-from torch.fx.passes.operator_support import create_op_support
+from torch.fx import GraphModule, Node
 
 from sdk.backends.openvino.operators import WHOLE, computes, refusal
 from sdk.backends.openvino.preprocess import (
@@ -23,9 +22,9 @@ from sdk.backends.openvino.preprocess import (
     read_specs,
 )
 from sdk.backends.openvino.quantized import is_dequantize, is_quantize
+from sdk.backends.partition import largest_partitions, tag_partitions
 from sdk.backends.transforms.constants import settled
 from sdk.backends.transforms.dynamic_quantization import name_of
-from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
@@ -83,19 +82,17 @@ class OpenvinoPartitioner(Partitioner):
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes for OpenVINO."""
         why = WhyNoPartition(logger)
-        tags: dict[str, DelegationSpec] = {}
+
+        def divide(module: GraphModule) -> list[list[Node]]:
+            takes = self._taken(exported_program, module, why)
+            found = largest_partitions(module, takes, is_worth_it=lambda p: any(computes(node) for node in p.nodes))
+            kept = [list(partition.nodes) for partition in found]
+            for node in takes.difference(*kept):
+                why(node, "alone it is not worth a delegate: OpenVINO takes none of its neighbours")
+            return kept
+
         with settled(exported_program):
-            takes = self._taken(exported_program, why)
-            support = create_op_support(lambda submodules, node: node in takes)
-            for partition in generate_partitions_from_list_of_nodes(exported_program.graph_module, op_support=support):
-                if not any(computes(node) for node in partition.nodes):
-                    for node in partition.nodes:
-                        why(node, "alone it is not worth a delegate: OpenVINO takes none of its neighbours")
-                    continue
-                tag = f"openvino_{len(tags)}"
-                tags[tag] = self.delegation_spec
-                for node in partition.nodes:
-                    node.meta["delegation_tag"] = tag
+            tags = tag_partitions(exported_program, divide, "openvino", self.delegation_spec)
         tag_constant_data(exported_program)
         return PartitionResult(exported_program, tags)
 
@@ -106,10 +103,10 @@ class OpenvinoPartitioner(Partitioner):
             return "op_names_to_skip has its name"
         return refusal(node, program)
 
-    def _taken(self, program: ExportedProgram, why: WhyNoPartition) -> set[Node]:
-        """The supported nodes: calls, and the arithmetic on sizes stays with the program."""
+    def _taken(self, program: ExportedProgram, module: GraphModule, why: WhyNoPartition) -> set[Node]:
+        """The supported nodes of a graph: calls, and the arithmetic on sizes stays with the program."""
         takes = set()
-        for node in program.graph.nodes:
+        for node in module.graph.nodes:
             if node.op != "call_function" or node.target is operator.getitem:
                 continue  # a getitem goes with its call
             reason = self._reason(node, program)

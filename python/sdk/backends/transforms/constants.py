@@ -11,8 +11,10 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Node
+from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
+
+from sdk.exir.backend.utils import constant_placeholders, kept_graphs, shared_constants
 
 
 @dataclass
@@ -21,10 +23,22 @@ class _Known:
 
     weights: dict[str, torch.Tensor]
     """By the names of their placeholders."""
+    inner: dict[Node, torch.Tensor | None] = field(default_factory=dict)
+    """For each placeholder and attribute of branches and loop bodies its tensor, or None if it is no constant. Names do
+    not say it: where a loop begins with a weight, an input of the body that changes has the name of the weight."""
+    shared: frozenset[Node] = frozenset()
+    """The placeholders of branches and loop bodies whose constants other graphs read, too."""
     folds: dict[Node, bool] = field(default_factory=dict)
     computed: dict[Node, torch.Tensor] = field(default_factory=dict)
 
+    def given(self, node: Node) -> torch.Tensor | None:
+        """The tensor of a placeholder or of an attribute; None if it is no constant."""
+        if node in self.inner:
+            return self.inner[node]
+        return self.weights.get(node.name) if node.op == "placeholder" else None
 
+
+_GIVEN = ("placeholder", "get_attr")
 _settled: WeakKeyDictionary[ExportedProgram, _Known] = WeakKeyDictionary()
 
 # Results are not larger than this many times what they are made of, so that a program does not grow.
@@ -41,7 +55,7 @@ def settled(program: ExportedProgram) -> Iterator[None]:
     if program in _settled:
         yield
         return
-    _settled[program] = _Known(_weights_of(program))
+    _settled[program] = _known(program)
     try:
         yield
     finally:
@@ -53,13 +67,16 @@ def unknown(program: ExportedProgram, nodes: Collection[Node]) -> Iterator[None]
     """A context inside `settled` in which these constants are none, such as those of which a delegate would not be
     given the tensors."""
     known = _settled[program]
-    weights = {node.name: known.weights.pop(node.name) for node in nodes if node.name in known.weights}
+    weights = {n.name: known.weights.pop(n.name) for n in nodes if n not in known.inner and n.name in known.weights}
+    inner = {node: known.inner[node] for node in nodes if node in known.inner}
+    known.inner.update(dict.fromkeys(inner))
     folds = {node: is_foldable(program, node) for node in nodes if node.op == "call_function"}
     known.folds.update(dict.fromkeys(folds, False))
     try:
         yield
     finally:
         known.weights.update(weights)
+        known.inner.update(inner)
         known.folds.update(folds)
 
 
@@ -67,7 +84,12 @@ def is_constant(program: ExportedProgram, node: Any) -> bool:
     """Whether `get_constant` gives a tensor; computes nothing."""
     if not isinstance(node, Node):
         return False
-    return node.name in _known(program).weights if node.op == "placeholder" else is_foldable(program, node)
+    return _known(program).given(node) is not None if node.op in _GIVEN else is_foldable(program, node)
+
+
+def is_shared(program: ExportedProgram, node: Node) -> bool:
+    """Whether a placeholder of a branch or loop body is a constant that another graph of the program reads, too."""
+    return node in _known(program).shared
 
 
 def get_constant(program: ExportedProgram, node: Any) -> torch.Tensor | None:
@@ -78,13 +100,13 @@ def get_constant(program: ExportedProgram, node: Any) -> torch.Tensor | None:
         return None
     with settled(program):
         known = _known(program)
-        if node.op == "placeholder":
-            return known.weights.get(node.name)
+        if node.op in _GIVEN:
+            return known.given(node)
         if not is_foldable(program, node):
             return None
         pending = [node]  # a chain may be deeper than Python calls functions
         while pending:
-            missing = [n for n in pending[-1].all_input_nodes if n.op != "placeholder" and n not in known.computed]
+            missing = [n for n in pending[-1].all_input_nodes if n.op not in _GIVEN and n not in known.computed]
             if missing:
                 pending += missing
                 continue
@@ -118,7 +140,7 @@ def is_foldable(program: ExportedProgram, node: Node) -> bool:
 
 def _operand_folds(known: _Known, operand: Node) -> bool | None:
     """Whether an operand is a constant; None if that is not known yet."""
-    return operand.name in known.weights if operand.op == "placeholder" else known.folds.get(operand)
+    return known.given(operand) is not None if operand.op in _GIVEN else known.folds.get(operand)
 
 
 def _folds(node: Node) -> bool:
@@ -136,7 +158,25 @@ def _folds(node: Node) -> bool:
 
 
 def _known(program: ExportedProgram) -> _Known:
-    return _settled.get(program) or _Known(_weights_of(program))
+    found = _settled.get(program)
+    if found is None:
+        found = _Known(_weights_of(program))
+        if any(isinstance(module, GraphModule) for module in program.graph_module.children()):
+            found.inner, found.shared = _inner_constants(program), frozenset(shared_constants(program))
+    return found
+
+
+def _inner_constants(program: ExportedProgram) -> dict[Node, torch.Tensor | None]:
+    tensors, constants = {**program.constants, **program.state_dict}, constant_placeholders(program)
+    found: dict[Node, torch.Tensor | None] = {}
+    _, *branches = kept_graphs(program.graph_module)
+    for module in branches:
+        for node in module.graph.nodes:
+            if node.op == "get_attr" and isinstance(value := getattr(module, str(node.target)), torch.Tensor):
+                found[node] = value
+            elif node.op == "placeholder":
+                found[node] = tensors.get(constants[node].target or "") if node in constants else None
+    return found
 
 
 def _weights_of(program: ExportedProgram) -> dict[str, torch.Tensor]:
@@ -151,7 +191,8 @@ def _weights_of(program: ExportedProgram) -> dict[str, torch.Tensor]:
 
 def _compute(known: _Known, node: Node) -> torch.Tensor:
     def tensor_of(argument: Node) -> torch.Tensor:
-        return known.weights[argument.name] if argument.op == "placeholder" else known.computed[argument]
+        given = known.given(argument)
+        return known.computed[argument] if given is None else given
 
     assert callable(node.target)
     args, kwargs = pytree.tree_map_only(Node, tensor_of, (node.args, node.kwargs))

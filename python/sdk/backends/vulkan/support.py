@@ -126,7 +126,8 @@ class Support:
         if name == "aten._local_scalar_dense.default":
             return scalar_refusal(self.program, node)
         for cache in node.kwargs.get("_all_bases") or ():
-            if cache.op == "placeholder" and cache.name not in self.program.graph_signature.inputs_to_buffers:
+            buffers = self.program.graph_signature.inputs_to_buffers if cache.graph is self.program.graph else {}
+            if cache.op == "placeholder" and cache.name not in buffers:
                 return f"its cache {cache} is no buffer of the program"
         return (
             self._dtypes(name, features, node)

@@ -115,16 +115,26 @@ def drop_unused_operands(module: GraphModule, owned: set[Node]) -> None:
 
 def tags_of_constants(program: ExportedProgram) -> dict[Node, str]:
     """The tag of each constant that only nodes of one tag, in one graph, use."""
-    uses: dict[str, list[Node]] = {}
-    constants = constant_placeholders(program)
-    for node, spec in constants.items():
-        if not all(_only_passes_on(user, node) for user in node.users):
-            uses.setdefault(str(spec.target), []).append(node)
     found = {}
-    for nodes in uses.values():
+    for nodes in _uses(constant_placeholders(program)).values():
         tags = {user.meta.get("delegation_tag") for user in nodes[0].users}
         if len(nodes) == 1 and len(tags) == 1 and None not in tags:
             found[nodes[0]] = tags.pop()
+    return found
+
+
+def shared_constants(program: ExportedProgram) -> set[Node]:
+    """The placeholders of branches whose constants another graph of the program reads, too."""
+    uses = _uses(constant_placeholders(program)).values()
+    return {node for nodes in uses if len(nodes) > 1 for node in nodes if node.graph is not program.graph}
+
+
+def _uses(constants: dict[Node, InputSpec]) -> dict[str, list[Node]]:
+    """For each constant, the placeholders that something reads, at most one in a graph."""
+    found: dict[str, list[Node]] = {}
+    for node, spec in constants.items():
+        if not all(_only_passes_on(user, node) for user in node.users):
+            found.setdefault(str(spec.target), []).append(node)
     return found
 
 

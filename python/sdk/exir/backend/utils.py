@@ -12,7 +12,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Graph, GraphModule, Node
 
-from sdk.exir.backend._branches import constant_placeholders, tags_of_constants
+from sdk.exir.backend._branches import constant_placeholders, kept_graphs, shared_constants, tags_of_constants
 from sdk.exir.backend._lower_partitions import COPIES
 from sdk.exir.backend.declarations import WhyNoPartition, get_refusals, refuse
 from sdk.exir.backend.reports import ReportRejected, WhyNoPartitionReporter
@@ -34,8 +34,10 @@ __all__ = [
     "get_non_lowered_nodes",
     "get_refusals",
     "is_identical_graph",
+    "kept_graphs",
     "print_delegated_graph",
     "refuse",
+    "shared_constants",
     "tag_constant_data",
     "tag_mutated_buffer",
 ]

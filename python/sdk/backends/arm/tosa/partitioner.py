@@ -17,9 +17,10 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.backends.arm.tosa.backend import TOSABackend
 from sdk.backends.arm.tosa.selection import Selection, is_copied
-from sdk.backends.transforms.constants import is_constant, settled
+from sdk.backends.partition import tag_partitions
+from sdk.backends.transforms.constants import is_shared, settled
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from sdk.exir.backend.utils import WhyNoPartition, copy_constant, tag_constant_data
+from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
 
 logger = logging.getLogger("sdk.backends.arm")
 
@@ -69,16 +70,15 @@ class TOSAPartitioner(Partitioner):
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes that TOSA gets."""
         spec = DelegationSpec(self.backend_id, self._options.to_compile_specs())
-        tags: dict[str, DelegationSpec] = {}
+        why = WhyNoPartition(logger)
         with settled(exported_program):
             selection = Selection(exported_program, self._options, self._checks)
-            for nodes in selection.partitions(WhyNoPartition(logger)):
-                tag = f"{self._options.get_output_format()}_{len(tags)}"
-                tags[tag] = spec
-                for node in nodes:
-                    node.meta["delegation_tag"] = tag
-                    for constant in filter(is_copied, node.all_input_nodes):
-                        if constant.op == "placeholder" and is_constant(exported_program, constant):
-                            copy_constant(constant, tag)
+            tags = tag_partitions(
+                exported_program,
+                lambda module: selection.partitions(module, why),
+                self._options.get_output_format(),
+                spec,
+                lambda constant: is_copied(constant) or is_shared(exported_program, constant),
+            )
         tag_constant_data(exported_program)
         return PartitionResult(exported_program, tags)

@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Node
-from torch.fx.passes.operator_support import OperatorSupportBase, create_op_support
+from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.partitioner import Partition
+from torch.fx.passes.operator_support import OperatorSupportBase
 
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.backends.arm.tosa.integer.parameters import is_dequantize, is_quantize
 from sdk.backends.arm.tosa.integer.units import find_units
 from sdk.backends.arm.tosa.lower import Examined, examine
-from sdk.backends.transforms.constants import is_constant
-from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
+from sdk.backends.partition import graphs_of, largest_partitions
+from sdk.backends.transforms.constants import is_constant, is_shared
 from sdk.exir.backend.utils import WhyNoPartition
 
 _MOST_COPIED = 1 << 16  # elements
@@ -32,7 +33,7 @@ class Selection:
         self._program = program
         self._options = options
         self._checks = checks
-        self._units = find_units(program.graph.nodes)
+        self._units = find_units(node for module in graphs_of(program) for node in module.graph.nodes)
 
     def examine(self, node: Node, known: Callable[[Node], bool] | None = None) -> Examined:
         """What TOSA makes of a call. `known` says which operands are constants of its partition; by default all that
@@ -46,22 +47,22 @@ class Selection:
                     return Examined(f"the additional check {type(check).__name__} refuses it")
         return examined
 
-    def partitions(self, why: WhyNoPartition) -> list[list[Node]]:
-        """The largest partitions whose inputs and outputs have types of TOSA, and that do something."""
-        taken = self._taken(why)
-        while True:
-            support = create_op_support(lambda modules, node: node in taken)
-            found = generate_partitions_from_list_of_nodes(self._program.graph_module, op_support=support)
-            partitions = [list(partition.nodes) for partition in found]
-            wrong = [refusal for nodes in partitions for refusal in self._at_the_edge(nodes)]
-            if not wrong:
-                break
+    def partitions(self, module: GraphModule, why: WhyNoPartition) -> list[list[Node]]:
+        """The largest partitions of a graph of the program whose inputs and outputs have types of TOSA, and that do
+        something."""
+        changes_nothing = self._taken(module, why)
+        taken = set(changes_nothing)
+
+        def refuse(partitions: list[Partition]) -> bool:
+            wrong = [refusal for partition in partitions for refusal in self._at_the_edge(partition.nodes)]
             for node, reason in wrong:
-                taken.pop(node, None)
+                taken.discard(node)
                 why(node, reason)
+            return bool(wrong)
+
         kept = []
-        for nodes in partitions:
-            if all(taken.get(node, True) for node in nodes):
+        for nodes in (list(partition.nodes) for partition in largest_partitions(module, taken, refuse)):
+            if all(changes_nothing.get(node, True) for node in nodes):
                 for node in nodes:
                     why(node, "it would leave its operand as it is: a delegate of such nodes computes nothing")
             else:
@@ -71,10 +72,10 @@ class Selection:
     def _is_constant(self, node: Node) -> bool:
         return is_constant(self._program, node)
 
-    def _taken(self, why: WhyNoPartition) -> dict[Node, bool]:
-        """The supported calls, with whether each changes nothing."""
+    def _taken(self, module: GraphModule, why: WhyNoPartition) -> dict[Node, bool]:
+        """The supported calls of a graph, with whether each changes nothing."""
         taken: dict[Node, bool] = {}
-        for node in reversed(self._program.graph.nodes):
+        for node in reversed(module.graph.nodes):
             if node.op != "call_function" or node.target is operator.getitem:
                 continue  # a getitem goes with its call
             if self._is_constant(node):
@@ -144,12 +145,13 @@ class Selection:
         """The constants that a partition owns: those that nothing outside reads or that are copied, and what is
         computed from them."""
         known: set[Node] = set()
-        for node in self._program.graph.nodes:
+        for node in next(iter(inside)).graph.nodes:
             if not self._is_constant(node):
                 continue
-            if node.op == "placeholder":
+            if node.op in ("placeholder", "get_attr"):
                 owned = all(user in inside for user in node.users) or (
-                    is_copied(node) and bool(inside & set(node.users))
+                    (node.op == "get_attr" or is_copied(node) or is_shared(self._program, node))
+                    and bool(inside & set(node.users))
                 )
             else:
                 owned = node in inside and all(operand in known for operand in node.all_input_nodes)

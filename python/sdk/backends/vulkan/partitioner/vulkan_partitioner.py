@@ -10,17 +10,16 @@ from typing import Any, final
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Node
+from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import Partition
-from torch.fx.passes.operator_support import create_op_support
 
+from sdk.backends.partition import calls_of, is_owned, largest_partitions, tag_partitions
 from sdk.backends.transforms.constants import is_constant, is_foldable, settled
 from sdk.backends.vulkan.graph.fusions import attention_refusal
 from sdk.backends.vulkan.op_registry import SYMBOLIC, VIEWS, called_operator, get_op_features, has_impl, operator_name
 from sdk.backends.vulkan.options import options_of, parse_compile_options
 from sdk.backends.vulkan.support import WRITTEN_AS, Support
 from sdk.backends.vulkan.vulkan_preprocess import VulkanBackend
-from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data, tag_mutated_buffer
 
@@ -98,14 +97,13 @@ class VulkanPartitioner(Partitioner):
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes for Vulkan."""
-        tags: dict[str, DelegationSpec] = {}
         with settled(exported_program):
-            partitions = self._partitions(exported_program)
-        for partition in partitions:
-            tag = f"vulkan_{len(tags)}"
-            tags[tag] = self.delegation_spec
-            for node in partition.nodes:
-                node.meta["delegation_tag"] = tag
+            tags = tag_partitions(
+                exported_program,
+                lambda module: [partition.nodes for partition in self._partitions(exported_program, module)],
+                "vulkan",
+                self.delegation_spec,
+            )
         logger.debug("%d partitions", len(tags))
         tag_constant_data(exported_program)
         tag_mutated_buffer(exported_program)
@@ -113,7 +111,7 @@ class VulkanPartitioner(Partitioner):
             _untag_other_state(exported_program)
         return PartitionResult(exported_program, tags)
 
-    def _partitions(self, program: ExportedProgram) -> list[Partition]:
+    def _partitions(self, program: ExportedProgram, module: GraphModule) -> list[Partition]:
         why = WhyNoPartition(logger)
         support = Support(
             program,
@@ -124,7 +122,7 @@ class VulkanPartitioner(Partitioner):
             self.nn_module_allowlist,
         )
         takes: set[Node] = set()
-        for node in program.graph.nodes:
+        for node in module.graph.nodes:
             if node.op != "call_function":
                 continue
             reason = support.refusal(node)
@@ -132,26 +130,28 @@ class VulkanPartitioner(Partitioner):
                 takes.add(node)
             else:
                 why(node, reason)
-        self._discard_incomplete(takes, program, why)
-        only_moves = all(_is_free(program, node) for node in program.graph.nodes if node.op == "call_function")
-        while True:
-            found = generate_partitions_from_list_of_nodes(
-                program.graph_module,
-                op_support=create_op_support(lambda _, node, taken=frozenset(takes): node in taken),
-            )
-            kept = [p for p in found if only_moves or any(not _is_free(program, node) for node in p.nodes)]
-            left = set(_incomplete(program, kept, why))
-            if not left:
-                for node in takes.difference(*(partition.nodes for partition in kept)):
-                    why(node, "alone it is not worth a delegate: Vulkan takes none of its neighbours")
-                return kept
-            takes -= left
-            self._discard_incomplete(takes, program, why)
+        self._discard_incomplete(takes, program, module, why)
+        only_moves = all(_is_free(program, node) for node in calls_of(program))
 
-    def _discard_incomplete(self, takes: set[Node], program: ExportedProgram, why: WhyNoPartition) -> None:
+        def refuse(partitions: list[Partition]) -> bool:
+            left = set(_incomplete(program, partitions, why))
+            takes.difference_update(left)
+            self._discard_incomplete(takes, program, module, why)
+            return bool(left)
+
+        kept = largest_partitions(
+            module, takes, refuse, lambda p: only_moves or any(not _is_free(program, node) for node in p.nodes)
+        )
+        for node in takes.difference(*(partition.nodes for partition in kept)):
+            why(node, "alone it is not worth a delegate: Vulkan takes none of its neighbours")
+        return kept
+
+    def _discard_incomplete(
+        self, takes: set[Node], program: ExportedProgram, module: GraphModule, why: WhyNoPartition
+    ) -> None:
         """Removes nodes that must be with all their readers, of which some are not taken."""
         # In reverse order, because a node that depends on its readers may be read by another such node.
-        for node in reversed(program.graph.nodes):
+        for node in reversed(module.graph.nodes):
             if node in takes and _only_with_readers(program, node) and not takes.issuperset(node.users):
                 takes.discard(node)
                 why(node, "it is read outside the delegate")
@@ -202,8 +202,8 @@ def _incomplete(program: ExportedProgram, partitions: Iterable[Partition], why: 
         folds = is_foldable(program, node)
         owns = folds or (has_impl(name) and get_op_features(name).supports_prepacking)
         for operand in node.all_input_nodes if owns else ():
-            is_left = folds and operand.op != "placeholder" and part_of.get(operand) != part
-            if is_left or (is_constant(program, operand) and any(part_of.get(user) != part for user in operand.users)):
+            is_left = folds and operand.op == "call_function" and part_of.get(operand) != part
+            if is_left or (is_constant(program, operand) and not is_owned(program, operand, part, part_of)):
                 if not folds and name in ("aten.bmm.default", "aten.mm.default", "aten.linear.default"):
                     continue
                 why(node, f"{operand} is also used by a part that Vulkan does not take, or by another one")

@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Node
+from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import Partition
-from torch.fx.passes.operator_support import create_op_support
 
-from sdk.backends.transforms.constants import is_constant, is_foldable, settled, unknown
+from sdk.backends.partition import calls_of, is_owned, largest_partitions, tag_partitions
+from sdk.backends.transforms.constants import is_constant, is_foldable, is_shared, settled, unknown
 from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats, weights_of_linear
 from sdk.backends.xnnpack.operators.shape import ReshapeConfig, SplitConfig
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, ConfigPrecisionType, XNNPartitionerConfig
@@ -28,7 +28,6 @@ from sdk.backends.xnnpack.quantization import (
     name_of,
 )
 from sdk.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
-from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
@@ -100,53 +99,59 @@ class XnnpackPartitioner(Partitioner):
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes for XNNPACK."""
         make = self.generate_per_op_partitions if self._per_op_mode else self.generate_partitions
-        tags: dict[str, DelegationSpec] = {}
         with settled(exported_program):
-            partitions = make(exported_program)
-        for partition in partitions:
-            tag = f"xnnpack_{len(tags)}"
-            tags[tag] = self.delegation_spec
-            for node in partition.nodes:
-                node.meta["delegation_tag"] = tag
+            lent = self._lent_weights(exported_program)
+            tags = tag_partitions(
+                exported_program,
+                lambda module: [partition.nodes for partition in make(exported_program, module)],
+                "xnnpack",
+                self.delegation_spec,
+                lambda constant: is_shared(exported_program, constant) and constant not in lent,
+            )
         logger.debug("%d partitions", len(tags))
         tag_constant_data(exported_program)
-        for layer in exported_program.graph.nodes if self._lends_weights else ():
-            if "delegation_tag" in layer.meta and is_linear_in_floats(layer):
-                for weight in weights_of_linear(layer, exported_program):
-                    weight.meta.pop("delegation_tag", None)
+        for weight in lent:
+            weight.meta.pop("delegation_tag", None)
         return PartitionResult(exported_program, tags)
 
-    def generate_partitions(self, ep: ExportedProgram) -> list[Partition]:
-        """The largest parts that XNNPACK supports."""
-        why = WhyNoPartition(logger)
-        takes = self._taken(ep, why)
-        # Conversions alone do not justify a delegate, except in a program that has nothing else.
-        only_converts = all(self._is_free(node, ep) for node in ep.graph.nodes if node.op == "call_function")
-        while True:
-            support = create_op_support(lambda submodules, node, taken=frozenset(takes): node in taken)
-            partitions = [
-                partition
-                for partition in generate_partitions_from_list_of_nodes(ep.graph_module, op_support=support)
-                if any(
-                    is_quantize(node) or is_dequantize(node) if only_converts else not self._is_free(node, ep)
-                    for node in partition.nodes
-                )
-            ]
-            left = {*self._without_own_weights(ep, partitions, why), *self._separated_integers(partitions, why)}
-            if not left:
-                for node in takes.difference(*(partition.nodes for partition in partitions)):
-                    why(node, "alone it is not worth a delegate: XNNPACK takes none of its neighbours")
-                return partitions
-            takes -= left
-            self._discard_incomplete(takes, ep, why)
+    def _lent_weights(self, ep: ExportedProgram) -> set[Node]:
+        """The weights that stay constants of the program."""
+        layers = [node for node in calls_of(ep) if is_linear_in_floats(node)] if self._lends_weights else []
+        return {weight for layer in layers for weight in weights_of_linear(layer, ep)}
 
-    def generate_per_op_partitions(self, ep: ExportedProgram) -> list[Partition]:
-        """A part for each supported operator."""
+    def generate_partitions(self, ep: ExportedProgram, module: GraphModule | None = None) -> list[Partition]:
+        """The largest parts that XNNPACK supports, of the program's graph or of that of a branch or loop body."""
+        module = ep.graph_module if module is None else module
         why = WhyNoPartition(logger)
-        takes = self._taken(ep, why)
+        takes = self._taken(ep, module, why)
+        # Conversions alone do not justify a delegate, except in a program that has nothing else.
+        only_converts = all(self._is_free(node, ep) for node in calls_of(ep))
+
+        def is_worth_it(partition: Partition) -> bool:
+            if only_converts:
+                return any(is_quantize(node) or is_dequantize(node) for node in partition.nodes)
+            return not all(self._is_free(node, ep) for node in partition.nodes)
+
+        def refuse(partitions: list[Partition]) -> bool:
+            left = {*self._without_own_weights(ep, partitions, why), *self._separated_integers(partitions, why)}
+            takes.difference_update(left)
+            if left:
+                self._discard_incomplete(takes, ep, module, why)
+            return bool(left)
+
+        partitions = largest_partitions(module, takes, refuse, is_worth_it)
+        for node in takes.difference(*(partition.nodes for partition in partitions)):
+            why(node, "alone it is not worth a delegate: XNNPACK takes none of its neighbours")
+        return partitions
+
+    def generate_per_op_partitions(self, ep: ExportedProgram, module: GraphModule | None = None) -> list[Partition]:
+        """A part for each supported operator, of the program's graph or of that of a branch or loop body."""
+        module = ep.graph_module if module is None else module
+        why = WhyNoPartition(logger)
+        takes = self._taken(ep, module, why)
         partitions: list[Partition] = []
         owned: set[Node] = set()
-        for node in ep.graph.nodes:
+        for node in module.graph.nodes:
             if node in takes and node not in owned and self._computes(node, ep):
                 calls = [node, *(call for call in self._sharing_quantization(node, ep) if call in takes - owned)]
                 parts = dict.fromkeys(part for call in calls for part in self._parts_of(call, ep))
@@ -225,10 +230,10 @@ class XnnpackPartitioner(Partitioner):
 
         return whole, is_taken
 
-    def _taken(self, ep: ExportedProgram, why: WhyNoPartition) -> set[Node]:
+    def _taken(self, ep: ExportedProgram, module: GraphModule, why: WhyNoPartition) -> set[Node]:
         takes: set[Node] = set()
-        calls = {} if self._precisions is None else self._integer_calls(ep)
-        for node in ep.graph.nodes:
+        calls = {} if self._precisions is None else self._integer_calls(ep, module)
+        for node in module.graph.nodes:
             if node.op != "call_function":
                 continue
             if self._precisions is not None and not self._reads_constants(node, ep):
@@ -244,13 +249,15 @@ class XnnpackPartitioner(Partitioner):
                 takes.add(node)
             else:
                 why(node, reason)
-        self._discard_incomplete(takes, ep, why)
+        self._discard_incomplete(takes, ep, module, why)
         return takes
 
-    def _discard_incomplete(self, takes: set[Node], ep: ExportedProgram, why: WhyNoPartition) -> None:
+    def _discard_incomplete(
+        self, takes: set[Node], ep: ExportedProgram, module: GraphModule, why: WhyNoPartition
+    ) -> None:
         """Removes nodes that need the whole of a group of which some node is not taken."""
         # In reverse order, because a node that depends on its readers may be read by another such node.
-        for node in reversed(ep.graph.nodes):
+        for node in reversed(module.graph.nodes):
             if node in takes and self._only_with_readers(node, ep) and not takes.issuperset(node.users):
                 takes.discard(node)
                 why(node, "it is read outside the delegate")
@@ -259,10 +266,10 @@ class XnnpackPartitioner(Partitioner):
             if name_of(node) == "getitem" and node.args[0] not in takes:
                 takes.discard(node)
 
-    def _integer_calls(self, ep: ExportedProgram) -> dict[Node, ConfigPrecisionType]:
+    def _integer_calls(self, ep: ExportedProgram, module: GraphModule) -> dict[Node, ConfigPrecisionType]:
         """The precision of each node that does not compute in floats."""
         found = {}
-        for node in ep.graph.nodes:
+        for node in module.graph.nodes:
             if node.op != "call_function":
                 continue
             config = _ALL_CONFIGS.get(name_of(node))
@@ -319,11 +326,10 @@ class XnnpackPartitioner(Partitioner):
             if self._lends_weights and (is_linear_in_floats(node) or any(map(is_linear_in_floats, node.users))):
                 continue
             for operand in node.all_input_nodes:
-                shared = any(part_of.get(user) != part for user in operand.users)
                 if folds and operand.op == "call_function" and part_of.get(operand) != part:
                     why(node, f"{operand} is computed by another part")
                     yield node
-                elif needs_own and shared and is_constant(ep, operand):
+                elif needs_own and is_constant(ep, operand) and not is_owned(ep, operand, part, part_of):
                     why(node, f"{operand} is also used by a part that XNNPACK does not take, or by another one")
                     yield node
             if not folds and config is not None and (reason := _refusal_as_a_part(node, ep, config, part_of)):
@@ -358,8 +364,9 @@ def _refusal_as_a_part(
     def is_unknown(operand: Node) -> bool:
         if not is_constant(ep, operand):
             return False
-        nodes = operand.users if operand.op == "placeholder" else (operand,)
-        return any(part_of.get(each) != part_of[node] for each in nodes)
+        if operand.op == "call_function":
+            return part_of.get(operand) != part_of[node]
+        return not is_owned(ep, operand, part_of[node], part_of)
 
     operands = [operand for operand in node.all_input_nodes if is_unknown(operand)]
     if not operands:

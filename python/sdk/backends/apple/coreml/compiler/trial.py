@@ -24,6 +24,7 @@ from torch.fx import Graph, GraphModule, Node
 from sdk.backends.apple.coreml._coremltools import coremltools
 from sdk.backends.apple.coreml.compiler import torch_ops
 from sdk.backends.apple.coreml.compiler.conversion import cast_of, example_of, quiet, stated
+from sdk.backends.transforms.constants import get_constant
 from sdk.exir.graph.programs import assemble
 
 _SMALL = 64  # elements: the values of larger constants do not decide whether a call converts
@@ -39,23 +40,21 @@ class Trials:
         torch_ops.register()
         self._program = program
         self._answers: dict[Any, str | None] = {}
-        signature = program.graph_signature
-        mutated = set(signature.buffers_to_mutate.values())
-        tensors = {**program.constants, **program.state_dict}
-        self._constants = {
-            spec.arg.name: tensors[spec.target]
-            for spec in signature.input_specs
-            if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
-            and spec.target in tensors
-            and spec.target not in mutated
-            and constants
-        }
+        self._knows_constants = constants
+        self._constants: dict[Node, torch.Tensor | None] = {}
         # torchao widens the indices of a codebook before it looks them up; their values stay the same.
         for node in program.graph.nodes:
             if node.op == "call_function" and "dequantize_codebook" in str(node.target):
                 widened, stored = node.args[0], node.args[0].all_input_nodes
-                if len(stored) == 1 and stored[0].name in self._constants:
-                    self._constants[widened.name] = self._constants[stored[0].name]
+                if len(stored) == 1:
+                    self._constants[widened] = self._constant(stored[0])
+
+    def _constant(self, node: Node) -> torch.Tensor | None:
+        """The tensor of a weight that operators know."""
+        if node not in self._constants:
+            is_given = self._knows_constants and node.op in ("placeholder", "get_attr")
+            self._constants[node] = get_constant(self._program, node) if is_given else None
+        return self._constants[node]
 
     def error(self, node: Node, target: Any) -> str | None:
         """Why coremltools does not convert a node for a deployment target; None if it does."""
@@ -85,7 +84,7 @@ class Trials:
             if argument in names:
                 return names[argument]
             value = argument.meta.get("val")
-            constant = self._constants.get(argument.name)
+            constant = self._constant(argument)
             content = None
             if (
                 constant is not None
@@ -116,14 +115,14 @@ class Trials:
             new.meta = {"val": _readable(operand.meta.get("val"))}
             mapping[operand] = new
             argument = TensorArgument(new.name)
-            if operand.name in self._constants:
-                constants[operand.name] = self._constants[operand.name]
+            if (constant := self._constant(operand)) is not None:
+                constants[operand.name] = constant
                 inputs.append(InputSpec(InputKind.CONSTANT_TENSOR, argument, operand.name))
             else:
                 inputs.append(InputSpec(InputKind.USER_INPUT, argument, None))
         for operand, new in list(mapping.items()):
             value = new.meta["val"]
-            if operand.name not in self._constants and getattr(value, "dtype", None) in _CAST:
+            if self._constant(operand) is None and getattr(value, "dtype", None) in _CAST:
                 new.meta = {"val": stated(torch.int32, value.shape)}
                 mapping[operand] = cast_of(new, value)
         for node in nodes:

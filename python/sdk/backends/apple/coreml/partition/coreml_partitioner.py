@@ -12,14 +12,14 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import Partition
-from torch.fx.passes.operator_support import create_op_support
 
 from sdk.backends.apple.coreml.compiler.coreml_preprocess import CoreMLBackend
 from sdk.backends.apple.coreml.compiler.settings import settings_of
 from sdk.backends.apple.coreml.partition.rules import is_refused_whole
 from sdk.backends.apple.coreml.partition.support import Support, is_tensor, name_of
+from sdk.backends.partition import largest_partitions, tag_partitions
+from sdk.backends.transforms.constants import settled
 from sdk.exir.backend._messages import source_of
-from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
@@ -74,11 +74,15 @@ class CoreMLPartitioner(Partitioner):
         """
         why = WhyNoPartition(logger)
         support = Support(exported_program, self._settings, self._skipped, self._takes_constants)
-        tags: dict[str, DelegationSpec] = {}
         refused: dict[Node, str] = {}
-        for module in exported_program.graph_module.modules():
-            if isinstance(module, GraphModule) and (module is exported_program.graph_module or _is_branch(module)):
-                self._partition_graph(exported_program, module, support, tags, refused)
+        with settled(exported_program):
+            tags = tag_partitions(
+                exported_program,
+                lambda module: _partitions(module, support, refused),
+                "coreml",
+                self.delegation_spec,
+                None if self._takes_constants else lambda constant: False,
+            )
         for node, reason in refused.items():
             why(node, reason)
         if refused and self._takes_all:
@@ -95,45 +99,6 @@ class CoreMLPartitioner(Partitioner):
         if self._takes_state:
             support.tag_state()
         return PartitionResult(exported_program, tags)
-
-    def _partition_graph(
-        self,
-        program: ExportedProgram,
-        module: GraphModule,
-        support: Support,
-        tags: dict[str, DelegationSpec],
-        refused: dict[Node, str],
-    ) -> None:
-        takes: set[Node] = set()
-        for node in module.graph.nodes:
-            if node.op != "call_function":
-                continue
-            reason = support.reason(node)
-            if reason is None:
-                takes.add(node)
-            elif node.target is not operator.getitem:  # its call has the reason
-                refused[node] = reason
-        while True:
-            checker = create_op_support(lambda _, node, taken=frozenset(takes): node in taken)
-            partitions = generate_partitions_from_list_of_nodes(module, op_support=checker)
-            left = {}
-            for partition in partitions:
-                left.update(support.conflicts(partition.nodes))
-            if not left:
-                break
-            refused.update(left)
-            takes -= left.keys()
-        for partition in partitions:
-            if not any(is_tensor(node) for node in partition.nodes):
-                refused.update(dict.fromkeys(partition.nodes, "it computes sizes only"))
-                continue
-            tag = f"coreml_{len(tags)}"
-            tags[tag] = self._delegation(partition)
-            for node in partition.nodes:
-                node.meta["delegation_tag"] = tag
-
-    def _delegation(self, partition: Partition) -> DelegationSpec:
-        return self.delegation_spec
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram
@@ -152,12 +117,34 @@ class CoreMLPartitioner(Partitioner):
         return list(whole), lambda node: is_refused_whole(name_of(node)) or support.reason(node) is None
 
 
+def _partitions(module: GraphModule, support: Support, refused: dict[Node, str]) -> list[list[Node]]:
+    """The partitions of one graph. The reasons for all other nodes are added to `refused`."""
+    takes: set[Node] = set()
+    for node in module.graph.nodes:
+        if node.op != "call_function":
+            continue
+        reason = support.reason(node)
+        if reason is None:
+            takes.add(node)
+        elif node.target is not operator.getitem:  # its call has the reason
+            refused[node] = reason
+
+    def refuse(partitions: list[Partition]) -> bool:
+        left = {node: reason for p in partitions for node, reason in support.conflicts(p.nodes).items()}
+        refused.update(left)
+        takes.difference_update(left)
+        return bool(left)
+
+    found = [list(partition.nodes) for partition in largest_partitions(module, takes, refuse)]
+    kept = [nodes for nodes in found if any(is_tensor(node) for node in nodes)]
+    for nodes in found:
+        if nodes not in kept:
+            refused.update(dict.fromkeys(nodes, "it computes sizes only"))
+    return kept
+
+
 def _may_stay_whole(target: torch._ops.OpOverload) -> bool:
     """Whether an operator neither returns views nor changes its operands."""
     schema = target._schema
     aliases: Iterable[object] = [*(a.alias_info for a in schema.arguments), *(r.alias_info for r in schema.returns)]
     return all(alias is None for alias in aliases)
-
-
-def _is_branch(module: GraphModule) -> bool:
-    return not hasattr(module, "backend_id")

@@ -9,12 +9,11 @@ import logging
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import Partition
-from torch.fx.passes.operator_support import create_op_support
 
 from sdk.backends.apple.mps.mps_preprocess import MPSBackend, use_fp16_of
 from sdk.backends.apple.mps.partition.support import Support, is_free
+from sdk.backends.partition import largest_partitions, tag_partitions
 from sdk.backends.transforms.constants import settled
-from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
@@ -40,24 +39,22 @@ class MPSPartitioner(Partitioner):
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes for MPS."""
-        tags: dict[str, DelegationSpec] = {}
         why = WhyNoPartition(logger)
         with settled(exported_program):
             support = Support(exported_program, self._use_fp16)
-            for module in exported_program.graph_module.modules():
-                if isinstance(module, GraphModule) and not hasattr(module, "backend_id"):
-                    for partition in _partitions(exported_program, module, support, why):
-                        tag = f"mps_{len(tags)}"
-                        tags[tag] = self.delegation_spec
-                        for node in partition.nodes:
-                            node.meta["delegation_tag"] = tag
+            tags = tag_partitions(
+                exported_program,
+                lambda module: _partitions(exported_program, module, support, why),
+                "mps",
+                self.delegation_spec,
+            )
         tag_constant_data(exported_program)
         return PartitionResult(exported_program, tags)
 
 
 def _partitions(
     program: ExportedProgram, module: GraphModule, support: Support, why: WhyNoPartition
-) -> list[Partition]:
+) -> list[list[Node]]:
     takes: set[Node] = set()
     for node in module.graph.nodes:
         if node.op != "call_function":
@@ -67,18 +64,16 @@ def _partitions(
             takes.add(node)
         else:
             why(node, reason)
-    while True:
-        checker = create_op_support(lambda _, node, taken=frozenset(takes): node in taken)
-        found = generate_partitions_from_list_of_nodes(module, op_support=checker)
-        left: dict[Node, str] = {}
-        for partition in found:
-            left.update(support.conflicts(partition.nodes))
+
+    def refuse(partitions: list[Partition]) -> bool:
+        left = {node: reason for p in partitions for node, reason in support.conflicts(p.nodes).items()}
         for node, reason in left.items():
             why(node, reason)
-        if left:
-            takes -= left.keys()
-            continue
-        kept = [p for p in found if not all(is_free(program, node) for node in p.nodes)]
-        for node in takes.difference(*(partition.nodes for partition in kept)):
-            why(node, "alone it is not worth a delegate")
-        return kept
+        takes.difference_update(left)
+        return bool(left)
+
+    found = largest_partitions(module, takes, refuse)
+    kept = [list(p.nodes) for p in found if not all(is_free(program, node) for node in p.nodes)]
+    for node in takes.difference(*kept):
+        why(node, "alone it is not worth a delegate")
+    return kept
