@@ -163,9 +163,15 @@ def test_faq08_inputs_of_another_shape() -> None:
     bounded = program(dynamic_shapes={"args": ({1: Dim("n", min=1, max=16)},)})
     load(bounded, torch.ones(2, 16))
     texts = []
-    for buffer, columns in ((program(), 4), (bounded, 17)):
+    n = Dim("n", max=8)
+    pair = export(Function(torch.add), (torch.ones(2), torch.ones(2)), dynamic_shapes={"args": ({0: n}, {0: n})})
+    for buffer, *inputs in (
+        (program(), torch.ones(2, 4)),
+        (bounded, torch.ones(2, 17)),
+        (to_edge(pair).to_executorch().buffer, torch.ones(4), torch.ones(5)),
+    ):
         with pytest.raises(ExecuTorchError) as caught:
-            load(buffer, torch.ones(2, columns))
+            load(buffer, *inputs)
         assert (caught.value.code, caught.value.error) == (0x12, "InvalidArgument")
         texts.append(str(caught.value))
     check("Input 0 must have sizes (2, 3), found (2, 4)", *texts)
