@@ -228,7 +228,7 @@ class Grammar:
         if kind <= 7:
             return tag(f"set {self.pick('x', 'y', 's', 'x, y', 'ns.v')} = {one()}")
         if kind == 8:
-            return tag("set y" + self.pick("", " | upper", " | trim | length")) + body() + tag("endset") + "{{ y }}"
+            return tag("set y" + self.pick("", " | upper", " | trim | title")) + body() + tag("endset") + "{{ y }}"
         if kind == 9:
             return (
                 tag("filter " + self.pick("upper", "trim", "replace('a','b')|upper", "indent(2)", "e"))

@@ -168,6 +168,11 @@ void write_repr(Work& work, TextBuilder& out, const Value& value) {
     case Type::kLoop:
       write_loop(work, out, static_cast<Loop&>(*value.object()));
       break;
+    case Type::kIterator: {  // Python writes an address
+      const std::string what = static_cast<const Iterator&>(*value.object()).what;
+      out.add("<" + what + (what == "generator" ? " object filter" : " object") + " at 0x000000000000>");
+      break;
+    }
     case Type::kMacro:
       write_macro_name(work, out, value);
       break;

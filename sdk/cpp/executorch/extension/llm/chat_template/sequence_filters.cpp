@@ -78,7 +78,7 @@ Value reverse(Interpreter& in, const Value& input, const Bound&) {
   for (size_t i = items.as_list().size(); i-- > 0 && made.add(items.as_list()[i]);) {
   }
   const Value all = made.value();
-  return input.is(Type::kIterator) || input.is_undefined() ? all : in.generator(all, "list_reverseiterator");
+  return input.is(Type::kIterator) ? all : in.generator(all, "list_reverseiterator");
 }
 
 Value join(Interpreter& in, const Value& input, const Bound& arguments) {

@@ -179,7 +179,7 @@ Value truncate(Interpreter& in, const Value& input, const Bound& arguments) {
   const Value end = arguments.has(2) ? *arguments.get(2) : in.text("...");
   if ((arguments.has(0) && !in.integer(*arguments.get(0), "the length of filter 'truncate'", length)) ||
       (arguments.has_value(3) && !in.integer(*arguments.get(3), "the leeway of filter 'truncate'", leeway)) ||
-      !in.string(input, "filter 'truncate'") || !in.string(end, "the end of filter 'truncate'")) {
+      !in.string(end, "the end of filter 'truncate'")) {
     return {};
   }
   const auto ending = static_cast<int64_t>(end.length());
@@ -187,8 +187,11 @@ Value truncate(Interpreter& in, const Value& input, const Bound& arguments) {
     return in.fail("filter 'truncate' needs a length of at least " + std::to_string(ending) +
                    " characters, and a leeway of at least 0");
   }
-  if (static_cast<int64_t>(input.length()) - leeway <= length) {
-    return input;
+  if (in.size_of(input) - leeway <= length) {
+    return in.failed() ? Value() : input;
+  }
+  if (!in.string(input, "filter 'truncate'")) {
+    return {};
   }
   const std::string_view all = input.as_text();
   std::string_view kept = all.substr(0, offset_of(all, static_cast<size_t>(length - ending)));
