@@ -207,6 +207,11 @@ def test_the_experts_of_a_file_stay_as_they_are_quantised(tmp_path: Path):
         torch.testing.assert_close(plain, whole[i], rtol=0, atol=float(whole.abs().max()) / 127)
     expected = logits(theirs)
     assert (logits(ours) - expected).norm() < 0.05 * expected.norm()
+    hostile = written(tmp_path / "hostile.gguf", theirs, "qwen3moe", {**entries, "expert_count": 1 << 20})
+    with pytest.raises(
+        CheckpointError, match=r"ffn_gate_exps.weight is of the shape \[5, 32, 64\], expected \[1048576, 32"
+    ):
+        loaded(hostile)
     pack_linear(ours)
     assert all(expert.w13 is not None for expert in experts.experts)
     assert (logits(ours) - expected).norm() < 0.05 * expected.norm()

@@ -310,6 +310,15 @@ def _check_layers(metadata: _Metadata, file: GGUFFile, fields: dict[str, Any]) -
         raise metadata.error(
             f"{metadata.kind}.block_count is {fields['n_layers']}, but there are tensors of {len(layers)} layers"
         )
+    if fields.get("moe"):
+        experts = file.tensors.get("blk.0.ffn_gate_exps.weight")
+        expected = fields["num_experts"], fields["moe_hidden_dim"], fields["dim"]
+        if experts is None or experts.shape != expected:
+            found = "missing" if experts is None else f"of the shape {list(experts.shape)}"
+            raise metadata.error(
+                f"blk.0.ffn_gate_exps.weight is {found}, expected {list(expected)}: expert_count, "
+                "expert_feed_forward_length and embedding_length"
+            )
     heads, kv_heads, head_dim = fields["n_heads"], fields["n_kv_heads"], fields["head_dim"]
     for name, count in (("attn_q", heads), ("attn_qkv", heads + 2 * kv_heads)):
         tensor = file.tensors.get(f"blk.0.{name}.weight")
