@@ -113,22 +113,22 @@ def test_hugging_face(name: str) -> None:
 @pytest.fixture(scope="module")
 def vocabularies() -> pathlib.Path:
     """Vocabularies of models as GGUF files, and texts with their tokens, which llama.cpp's sources carry."""
-    package = "llama_cpp_python-0.3.36"
-    folder = CACHE / package / "vendor" / "llama.cpp" / "models"
-    if not folder.is_dir():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        source = ["--no-binary", ":all:", "--no-build-isolation", "--dest", str(CACHE), package.replace("-", "==")]
-        done = subprocess.run(
-            [sys.executable, "-m", "pip", "download", "-q", "--no-deps", *source],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if not (CACHE / f"{package}.tar.gz").is_file():
+    package, expected = "llama_cpp_python-0.3.36", "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"
+    folder, archive = CACHE / package / "vendor" / "llama.cpp" / "models", CACHE / f"{package}.tar.gz"
+    if folder.is_dir():
+        return folder
+    CACHE.mkdir(parents=True, exist_ok=True)
+    if not archive.is_file():
+        source = ["--no-deps", "--no-binary", ":all:", "--dest", str(CACHE), package.replace("-", "==")]
+        command = [sys.executable, "-m", "pip", "download", "-q", *source]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
             pytest.skip(f"{package} cannot be downloaded: {done.stderr[-200:]}")
-        with tarfile.open(CACHE / f"{package}.tar.gz") as tar:
-            members = [found for found in tar.getmembers() if "/models/ggml-vocab-" in found.name]
-            tar.extractall(CACHE, members, filter="data")
+    assert hashlib.sha256(archive.read_bytes()).hexdigest() == expected
+    with tarfile.open(archive) as tar:
+        tar.extractall(
+            CACHE, [found for found in tar.getmembers() if "/models/ggml-vocab-" in found.name], filter="data"
+        )
     return folder
 
 
