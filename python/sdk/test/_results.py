@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from sdk.export.cli.verify import TOLERANCE, tensor_difference
+from sdk.export.cli.verify import TOLERANCE, compared_elements, tensor_difference
 
 RIGHT, WRONG, FAILED, NOT_RUN, RAN = "right", "wrong", "failed", "not run", "ran"
 
@@ -83,6 +83,8 @@ def compare(method: str, case: int, found: Sequence[Any], expected: Sequence[Any
                 return Result(method, case, WRONG, reason)
             limit = TOLERANCE.get(want.dtype, 0.0) if tolerance is None else tolerance
             max_abs, max_rel = tensor_difference(want, have)
+            if want.numel() and not compared_elements(want):
+                result.reason = f"nothing of output {index} was compared: all its elements are NaN or infinite"
         else:
             limit = 1e-6 if tolerance is None else tolerance
             same = type(have) is type(want) and (have == want or _close(have, want, limit))

@@ -204,6 +204,16 @@ def test_what_is_right(have: Any, want: Any, status: str) -> None:
     assert _results.compare("forward", 0, [have], [want], None).status == status
 
 
+def test_outputs_without_a_number_are_said() -> None:
+    nothing, number = torch.tensor([float("nan"), float("inf")]), torch.ones(1)
+    found = _results.compare("forward", 0, [number, nothing], [number, nothing], None)
+    assert found.status == "right" and found.reason.startswith("nothing of output 1 was compared")
+    assert _results.compare("forward", 0, [number], [number], None).reason == ""
+    parts = torch.tensor([1 + 2j])
+    assert _results.compare("forward", 0, [parts], [parts + 3e-5j], None).status == "right"
+    assert _results.compare("forward", 0, [parts], [parts + 3e-4j], None).status == "wrong"
+
+
 def test_the_worst_output_is_shown() -> None:
     have = [torch.tensor([1.0]), torch.tensor([7], dtype=torch.int32), torch.tensor([1.0])]
     want = [torch.tensor([1.00001]), torch.tensor([8], dtype=torch.int32), torch.tensor([1.0])]

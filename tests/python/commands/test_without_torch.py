@@ -4,6 +4,8 @@ installed wheel."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import subprocess
 import sys
@@ -11,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from sdk.__main__ import _commands, main
+from sdk.debug.__main__ import _parser as debug_parser
 from sdk.extras import EXTRAS, install_hint
+from sdk.llm.__main__ import _COMMANDS
 
 CORPUS = Path(__file__).resolve().parents[2] / "data" / "corpus"
 WITHOUT = """
@@ -98,3 +103,16 @@ def test_extras_are_those_of_the_package() -> None:
         assert install_hint(error) == f"needs {package}: pip install 'pte-sdk[{extra}]'"
         assert install_hint(error, "llm").endswith("pip install 'pte-sdk[llm]'")
     assert install_hint(ModuleNotFoundError("", name="numpyy")) == install_hint(ModuleNotFoundError("no name")) == ""
+
+
+def test_every_command_prints_json() -> None:
+    """docs/commands.md says so of all; `sdk llm` has commands of its own."""
+    names = sorted(name for name in _commands() if name not in ("llm", "codegen"))
+    assert {"bench", "debug", "export", "inspect", "run", "test", "wrap"} <= set(names)
+    calls = [[name] for name in names] + [["llm", name] for name in _COMMANDS] + [["codegen", "size"]]
+    for call in calls:
+        help_text = io.StringIO()
+        with pytest.raises(SystemExit) as ended, contextlib.redirect_stdout(help_text):
+            main([*call, "--help"])
+        assert ended.value.code == 0 and "--json" in help_text.getvalue(), call
+    assert debug_parser("sdk debug").parse_args(["net.pte", "--json"]).json == "-"  # the standard output

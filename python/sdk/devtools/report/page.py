@@ -27,7 +27,7 @@ def page(result: ExportResult, report: dict[str, Any]) -> str:
         f'<p class="dim">from <code>{escape(report["model"]["name"])}</code> with {escape(report["model"]["inputs"])}; '
         f"sdk {escape(made['sdk'])}, torch {escape(made['torch'])}, Python {escape(made['python'])}</p>",
         _cards(result, program),
-        *(f'<p class="note">{escape(note)}</p>' for note in result.notes),
+        *(f'<p class="note">{escape(note)}</p>' for note in [*result.warnings, *result.notes]),
         "<h2>Difference from PyTorch</h2>",
         *([f"<p>{escape(verified(c))}</p>" for c in result.comparisons] or ["<p>Not verified (--no-verify).</p>"]),
     ]
@@ -42,7 +42,7 @@ def page(result: ExportResult, report: dict[str, Any]) -> str:
 
 
 def _cards(result: ExportResult, program: dict[str, Any]) -> str:
-    worst = [comparison.worst for comparison in result.comparisons if comparison.worst is not None]
+    worst = [found.worst for found in result.comparisons if found.worst is not None and found.compared]
     error = f"{max(w.max_abs for w in worst):.2g}" if worst else "not compared"
     delegated = any(method.delegates for method in result.facts.methods)
     cards = [
