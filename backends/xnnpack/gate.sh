@@ -10,9 +10,6 @@ long_step xnnpack-sweep "${xnnpack_tools[@]}"
 xnnpack_on_aarch64() {
   build_for_aarch64 xnnpack_backend_test xnnpack_sweep_test || return
   local cpu test status=0
-  # The gate runs a share of the tests, as it does of those that are marked `sampled`.
-  [[ -z "${SDK_TEST_SHARE:-}" ]] ||
-    local -x GTEST_SHARD_INDEX="${SDK_TEST_SHARE%/*}" GTEST_TOTAL_SHARDS="${SDK_TEST_SHARE#*/}"
   for cpu; do
     for test in xnnpack_backend_test xnnpack_sweep_test; do
       echo "--- ${cpu}: ${test}"

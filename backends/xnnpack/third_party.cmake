@@ -59,6 +59,7 @@ executorch_xnnpack_include(kept_nan.h f32-avgpool/*-sse-c4.c f32-pavgpool/*-sse-
   f16-avgpool/*-f16c-c8.c f16-pavgpool/*-avx2-c8.c f16-dwconv/gen/*-fma3.c f16-dwconv/gen/*-fma3-acc2.c
   f16-f32acc-gemm/gen/*-avx2-broadcast.c f16-f32acc-igemm/gen/*-avx2-broadcast.c f16-vclamp/gen/*-f16c-u16.c
   f16-vmulcaddc/gen/*-fma3-2x.c)
+executorch_xnnpack_include(half_roots.h f16-vrsqrt/gen/*-neonfp16arith-*.c)
 executorch_xnnpack_include(large_numbers.h f32-vsigmoid/gen/*-avx512f-rr2-lut32-p2-perm2-scalef-div-u64.c)
 executorch_xnnpack_include(depth_rest.h f32-gemm/gen/*x2c4-minmax-sse.c f32-igemm/gen/*x2c4-minmax-sse.c
   f32-gemm/gen/*x16s4-minmax-fma3-broadcast.c f32-igemm/gen/*x16s4-minmax-fma3-broadcast.c
