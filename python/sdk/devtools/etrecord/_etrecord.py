@@ -70,7 +70,7 @@ def parse_etrecord(etrecord_path: str | os.PathLike[str]) -> ETRecord:
         members = read_members(etrecord_path)
     except ArchiveError as error:
         raise RuntimeError(
-            f"Invalid etrecord file passed in: {os.fspath(etrecord_path)!r} cannot be read as a ZIP file: {error}"
+            f"Invalid etrecord file passed in: {os.fspath(etrecord_path)!r} is not a ZIP file that can be read: {error}"
         ) from error
     if _Names.ETRECORD_IDENTIFIER.value not in members:
         raise RuntimeError(
