@@ -296,6 +296,7 @@ TEST_F(FileLoadersTest, AFifoWithoutAWriterIsRefusedAtOnce) {
   EXPECT_EQ(FileDataLoader::from(fifo.c_str()).error(), Error::AccessFailed);
   EXPECT_EQ(MmapDataLoader::from(fifo.c_str()).error(), Error::AccessFailed);
   ::alarm(0);
+  ::unlink(fifo.c_str());  // other tests write a file of this name
 }
 
 TEST_F(FileLoadersTest, DescriptorLoaderClosesItsDescriptor) {
