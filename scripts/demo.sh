@@ -34,6 +34,9 @@ export_model() {
   printf '%s' "${now}" >"${models}/${name}.stamp"
 }
 
+# Measured on two cores of a server: 10 minutes of CPU time, most of it for compiling the runtime.
+[[ -f "${stamps}/build-the-package" ]] ||
+  say "The first run takes about $(((10 + jobs - 1) / jobs)) minutes on this machine, later ones half a minute."
 say "${bold}Set up${plain}"
 make_venv
 build_tools

@@ -42,14 +42,25 @@ show_failure() {
   tail -n 30 "${log}"
 }
 
-# step NAME COMMAND...: runs COMMAND with its output in a log, and shows one line with its time.
+# step NAME COMMAND...: runs COMMAND with its output in a log, and shows one line with its time. Without a terminal, a long
+# one also shows every minute that it still runs.
 # Returns COMMAND's status; if it failed, the log's errors and its end are shown.
 step() {
-  local name="$1" start=${SECONDS} status=0
+  local name="$1" start=${SECONDS} status=0 ticker=''
   shift
   local log="${logs}/${name// /-}.log"
-  [[ -z "${erase}" ]] || printf '  … %s' "${name}"
+  if [[ -n "${erase}" ]]; then
+    printf '  … %s' "${name}"
+  else
+    # A builtin waits, because a child would outlive the loop.
+    while ! read -rt 60; do printf '  … %-34s %s\n' "${name}" "$(clock $((SECONDS - start)))"; done <> <(:) &
+    ticker=$!
+  fi
   "$@" >"${log}" 2>&1 </dev/null || status=$?
+  if [[ -n "${ticker}" ]]; then
+    kill "${ticker}" 2>/dev/null || true
+    wait "${ticker}" 2>/dev/null || true
+  fi
   if [[ ${status} -eq 0 ]]; then
     printf '%s  %s✓%s %-34s %s%s%s\n' "${erase}" "${green}" "${plain}" "${name}" "${dim}" "$(clock $((SECONDS - start)))" "${plain}"
   else
