@@ -27,8 +27,8 @@ TOLERANCE = 1e-5
 @pytest.fixture
 def check(oracle: Callable[..., None], tmp_path: Path) -> Callable[..., None]:
     """Compares all four runs of models with eager. The original wants the path of the library, not of its folder. It
-    leaves OpenVINO its defaults, which quantise activations on CPUs with VNNI and compute in bfloat16 on those that can:
-    its process is held to AVX2, which has neither."""
+    leaves OpenVINO its defaults, which quantise activations on CPUs with VNNI and compute in bfloat16 where there is
+    any: its process is held to AVX2, which has neither."""
 
     def call(models: dict[str, tuple[nn.Module, tuple[Any, ...]]]) -> None:
         (library,) = Path(os.environ["OPENVINO_LIB_PATH"]).glob("libopenvino_c.so*")

@@ -357,7 +357,9 @@ def _record_least_sizes(exported: ExportedProgram, shapes: Any) -> None:
     values = {node.name: node.meta.get("val") for node in exported.graph.find_nodes(op="placeholder")}
     for name, dims in zip(names, by_input, strict=True):
         for dim, hint in dims.items() if _is_by_dimension(dims) else ():
-            size = values[name].shape[dim] if getattr(hint, "min", None) == 1 else None
+            if getattr(hint, "min", None) != 1:
+                continue
+            size = values[name].shape[dim]
             known = exported.range_constraints.get(size.node.expr) if isinstance(size, torch.SymInt) else None
             if known is not None and known.lower == 2:
                 exported.range_constraints[size.node.expr] = ValueRanges(1, known.upper)

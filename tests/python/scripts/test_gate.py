@@ -56,8 +56,8 @@ def test_steps_of_backends_run_two_at_a_time_and_are_counted(tree: Path) -> None
 
 
 def test_steps_over_their_budget_are_named(tree: Path) -> None:
-    steps = STEPS.replace("gate_step three 2 600", "gate_step three 2 0").replace("echo \"1 failed,", "echo \"")
-    (tree / "backends/demo/gate.sh").write_text(steps.replace("1.0s\"; return 1", "1.0s\""))
+    steps = STEPS.replace("gate_step three 2 600", "gate_step three 2 0").replace('echo "1 failed,', 'echo "')
+    (tree / "backends/demo/gate.sh").write_text(steps.replace('1.0s"; return 1', '1.0s"'))
     done = run(tree)
     assert done.returncode == 0, done.stdout
     (line,) = [line for line in done.stdout.splitlines() if "over budget" in line]
