@@ -8,12 +8,9 @@ from contextlib import contextmanager
 
 EXTRAS = {
     "PIL": ("Pillow", "pictures"),
-    "ai_ml_sdk_model_converter": ("ai_ml_sdk_model_converter", "vgf"),
-    "coremltools": ("coremltools", "coreml"),
     "huggingface_hub": ("huggingface_hub", "llm"),
     "jinja2": ("jinja2", "codegen"),
     "omegaconf": ("OmegaConf", "llm"),
-    "openvino": ("OpenVINO", "openvino"),
     "pandas": ("pandas", "devtools"),
     "safetensors": ("safetensors", "llm"),
     "tensorboard": ("TensorBoard", "tensorboard"),
@@ -23,7 +20,8 @@ EXTRAS = {
     "transformers": ("transformers", "examples"),
     "yaml": ("PyYAML", "codegen"),
 }
-"""A module that is imported -> the name of its package, and the extra that installs it."""
+"""A module that is imported -> the name of its package, and the extra that installs it. What backends need is in their
+declarations."""
 
 
 def install_hint(error: ModuleNotFoundError, extra: str | None = None) -> str:
