@@ -216,15 +216,16 @@ NAMES_THE_ORIGINALS = re.compile(
     r"|python/sdk/export/(target_recipes|utils)\.py|sdk/ios/Sources/.*Frameworks\.swift|sdk/ios/test$|tests/python/ios/test_apple_runners\.py"
     r"|python/sdk/extension/llm/export/(config/|(export_llm|backends)\.py)|python/sdk/examples/models/llama/(config/|export_llama\.py)"
     r"|tests/python/llm/test_(llm_config|llm_backends|export_llama|prequantized)\.py"
-    r"|tests/python/(backends/test_partitions_in_branches|exir/test_known_tensors|runtime/test_dynamic_inputs|xnnpack/test_weight_files)\.py"
+    r"|tests/python/\w+/test_(partitions_in_branches|known_tensors|dynamic_inputs|weight_files)\.py"
     r"|python/sdk/exir/serde/_tensor_file\.py"
     r"|(python/sdk/)?backends/arm/|backends/.*/test/|tests/(release/bare_environment|wheel_check)\.py|codegen/aten_schemas\.txt"
 )
 """Tests of files that ExecuTorch wrote, of its engine, of its pages and their terms; the zoo of libraries, whose page
 has a column for the default backend; the sweep, whose sizes follow the constants of that backend's kernels;
 ExecuTorch's functions, arguments and scripts that have a backend's name; Apple's frameworks, after which a backend is
-named; its settings and flags of language models; what partitioners and delegates share, tried with several; PyTorch's devices;
-Arm's family, of which one builds on another backend; tests of a backend with the quantizer of another one, or beside it in one program; a wheel's program for the default backend;
+named; its settings and flags of language models; what partitioners and delegates share, tried with several; PyTorch's
+devices; Arm's family, of which one builds on another backend; tests of a backend with the quantizer of another one, or
+beside it in one program; a wheel's program for the default backend;
 PyTorch's operators of its own backends."""
 
 MEASURES_ENGINES = re.compile(r"scripts/bench$|tests/bench/|tests/interop/test_bench_|tests/python/scripts/test_bench_")

@@ -246,5 +246,6 @@ def _check_files(program: ExportedProgram, backend_id: str, stored: NamedDataSto
         if tag is not None and node.users and weights.get(node.name, "") not in {"", *state} and tag not in files:
             raise ValueError(
                 f"{backend_id} stored {node.name} in its payload, not in the data file {tag!r} for which it is marked "
-                "(delegate_external_constants_pass_unlifted). Do not mark weights for a backend that stores none in files."
+                "(delegate_external_constants_pass_unlifted). Do not mark weights for a backend that stores none in "
+                "files."
             )
