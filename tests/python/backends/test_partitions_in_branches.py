@@ -111,6 +111,7 @@ def check(model: nn.Module, edge: EdgeProgramManager, inputs: list[Tensor], **to
         )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", MODELS)
 def test_branches_and_bodies_are_delegated(name: str) -> None:
     model, edge = lower(name, XnnpackPartitioner())
@@ -194,6 +195,7 @@ def _others() -> dict[str, Callable[[], Any]]:
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("backend", _others())
 @pytest.mark.parametrize("name", ["cond", "one weight in both", "while", "map", "nested", "while, from a weight"])
 def test_all_partitioners_go_into_branches(backend: str, name: str) -> None:

@@ -81,6 +81,7 @@ VALUES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("op", known_operators(), ids=str)
 @pytest.mark.parametrize("dtype", [None, torch.float64, torch.float16], ids=str)
 def test_operators_of_numbers_alone(op: Any, dtype: torch.dtype | None) -> None:
@@ -135,6 +136,7 @@ BUFFERS = {
 PARTITIONERS = {"kernels": [], "xnnpack": [XnnpackPartitioner()]}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("partitioner", PARTITIONERS.values(), ids=PARTITIONERS)
 @pytest.mark.parametrize("name", BUFFERS)
 def test_expanded_buffers_are_stored_whole(name: str, partitioner: list[Any]) -> None:
@@ -150,6 +152,7 @@ EXAMPLES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("partitioner", PARTITIONERS.values(), ids=PARTITIONERS)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_expanded_example_inputs_are_accepted(name: str, partitioner: list[Any]) -> None:
@@ -166,6 +169,7 @@ def test_expanded_example_inputs_are_accepted(name: str, partitioner: list[Any])
 ROOTS = torch.tensor([float("-inf"), float("inf"), -1.0, 4.0, 0.0, -0.0, float("nan"), 20000.0])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("partitioner", PARTITIONERS.values(), ids=PARTITIONERS)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("exponent", [0.5, -0.5, 0.25, 2.0, -1.0])

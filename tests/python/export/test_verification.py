@@ -192,6 +192,7 @@ def test_warnings_about_the_model_are_shown(file: str, export: Export) -> None:
     assert "warning" not in export(f"{file}:Recurrent", "--input", "4x2x8:float32").out
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("model", ["Sort", "TopK", "KthValue"])
 @pytest.mark.parametrize("dtype", ["float32", "int64=0..1000"])
 def test_indices_are_compared_without_ties(file: str, export: Export, model: str, dtype: str) -> None:

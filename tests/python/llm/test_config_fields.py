@@ -84,6 +84,7 @@ def theirs_of(config: dict[str, Any]) -> Any:
         return None
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name",
     [
@@ -134,6 +135,7 @@ def test_each_field_acts_as_in_transformers_or_is_named(name: str):
     assert counts["the same"] > 20 and counts["named"] > 0, counts
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_field_that_is_not_there_has_the_default_of_transformers(name: str):
     """Or it is an error that says that it must be."""

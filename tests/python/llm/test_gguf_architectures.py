@@ -184,6 +184,7 @@ CASES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
 """What the model is (a key of `CONFIGS` and changes), the architecture, and more entries."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES)
 def test_a_file_gives_the_model_of_transformers(case: str, tmp_path: Path):
     """Logits of 23 tokens, from float32 weights."""

@@ -82,6 +82,7 @@ def check(edge: Any, model: nn.Module, x: Tensor) -> None:
         torch.testing.assert_close(found, model(x), rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", FOLDED)
 def test_folded(name: str) -> None:
     model, x = FOLDED[name]
@@ -100,6 +101,7 @@ KEPT: dict[str, Callable[[Tensor], Any]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", KEPT)
 def test_kept(name: str) -> None:
     torch.manual_seed(0)

@@ -108,6 +108,7 @@ def run(program: bytes, folder: Path, method: str = "forward", calls: int = 3) -
     return paths
 
 
+@pytest.mark.sampled
 @CASES
 @DELEGATED
 @pytest.mark.parametrize("original", [False, True], ids=["own record", "the original's"])
@@ -130,6 +131,7 @@ def test_every_kernel_has_its_time(model: type[nn.Module], delegated: bool, orig
     assert writes == any("copy_" in event["name"] for event in inspector.trace_events()["traceEvents"])
 
 
+@pytest.mark.sampled
 @CASES
 @DELEGATED
 @pytest.mark.parametrize("reference", ["exported_program", "edge_dialect_program", "before/forward", None])
@@ -174,6 +176,7 @@ def test_more_instructions_than_write_backs_are_of_another_program(tmp_path: Pat
             Inspector(paths["etdump_path"], etrecord=record)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("model", [model for model in MODELS if model is not OnlyCopied], ids=lambda m: m.__name__)
 @DELEGATED
 def test_debug_takes_the_record(model: type[nn.Module], delegated: bool, tmp_path: Path) -> None:
