@@ -430,6 +430,14 @@ def _first_node(program: dict[str, Any]) -> dict[str, Any]:
         (lambda p: _first_node(p).update(outputs=[{}]), r"Node.outputs has 0 values, expected one"),
         (lambda p: _first_node(p).update(outputs=[{"as_scalar_type": 99}]), r"is 99, which no ScalarType is"),
         (lambda p: p.update(range_constraints={"u4000000000": {"min_val": 0, "max_val": 1}}), r"has a larger number"),
+        (
+            lambda p: p.update(range_constraints={"u4_000_000_000": {"min_val": 0, "max_val": 1}}),
+            r"has a larger number",
+        ),
+        (
+            lambda p: p.update(range_constraints={"u 4000000000": {"min_val": 0, "max_val": 1}}),
+            r"is not the name of a dyn",
+        ),
         (lambda p: p.update(range_constraints={"s1": {"min_val": "1", "max_val": 1}}), r"min_val is str '1', expected"),
     ],
 )

@@ -103,7 +103,11 @@ def from_dict(
             f"{schema.SCHEMA_VERSION[0]}; export the model again",
         )
     _graph.from_file(program)
-    data = ProgramReader().part(schema.ExportedProgram, program)
+    reader = ProgramReader()
+    data = reader.part(schema.ExportedProgram, program)
+    if objects := reader.objects & constants.keys():
+        # torch would put the repr() of a tensor, which its class decides, into Python source.
+        raise damaged(f"it takes the tensor {min(objects)[:80]!r} as an object")
     guards = check_guards(data.guards_code) if guarded else []
     ranges = {
         name: torch_serde.symbolic_shapes.ValueRanges(
@@ -112,7 +116,7 @@ def from_dict(
         )
         for name, r in data.range_constraints.items()
     }
-    read = torch_serde.GraphModuleDeserializer().deserialize(data.graph_module, state, constants, inputs, ranges)
+    read = _torch_reader().deserialize(data.graph_module, state, constants, inputs, ranges)
     _graph.restore(read.graph_module, _lowered)
     result = ExportedProgram(
         root=read.graph_module,
@@ -128,6 +132,22 @@ def from_dict(
     if guarded:
         result._guards_code = guards
     return result
+
+
+def _torch_reader() -> torch_serde.GraphModuleDeserializer:
+    """torch's reader with short errors. Its own have the whole node and the text of all errors below, so that the text
+    doubles with each graph within a graph."""
+    reader = torch_serde.GraphModuleDeserializer()
+    read_node = reader.deserialize_node
+
+    def with_short_error(node: schema.Node, target: Any) -> None:
+        try:
+            read_node(node, target)
+        except Exception as error:
+            raise ValueError(str(error)[-300:]) from None
+
+    reader.deserialize_node = with_short_error  # type: ignore[method-assign]
+    return reader
 
 
 def _verifier(dialect: str) -> type[Verifier]:

@@ -17,15 +17,17 @@ import keyword
 import math
 import types
 import typing
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch._export.serde import schema
 from torch._export.serde.union import _Union
 
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.graph.trees import check_tree, is_plain
-from sdk.exir.serde._sizes import Sizes, check_index
+from sdk.exir.serde._sizes import Sizes, check_symbol
 from sdk.exir.serde._targets import check_source, check_target
 
 _DEEPEST = 100
@@ -40,9 +42,38 @@ def damaged(problem: str) -> ExportError:
 
 
 def identifier(name: str) -> str:
-    """A name that becomes a variable of Python source."""
-    if not name.isidentifier() or keyword.iskeyword(name):
+    """A name that becomes a variable of Python source, in which `self` is the module."""
+    if not name.isidentifier() or keyword.iskeyword(name) or name == "self" or not _is_itself(name):
         raise damaged(f"{name[:_SHOWN]!r} is not the name of a value")
+    return name
+
+
+def _is_itself(name: str) -> bool:
+    """Whether Python source with this name finds it: Python replaces letters of other widths and styles, so that
+    `__dict_\N{FULLWIDTH LOW LINE}` is `__dict__`."""
+    return unicodedata.normalize("NFKC", name) == name
+
+
+@functools.cache
+def _empty() -> torch.fx.GraphModule:
+    return torch.fx.GraphModule(torch.nn.Module(), torch.fx.Graph())
+
+
+def _is_attribute(parts: list[str]) -> bool:
+    """Whether source that reads a weight or a graph of this name would get what modules have themselves, such as the
+    method `to_folder`, which writes files."""
+    at: Any = _empty()
+    found = False
+    for part in parts:
+        found = hasattr(at, part)
+        at = getattr(at, part) if found else _empty()
+    return found
+
+
+def _graph_name(name: str) -> str:
+    """The name of a graph that an operator takes, an attribute of the module."""
+    if _is_attribute([identifier(name)]):
+        raise damaged(f"{name[:_SHOWN]!r} is not the name of a graph, but an attribute of every module")
     return name
 
 
@@ -52,7 +83,7 @@ def _identifier_or_none(name: str) -> str:
 
 def _argument(name: str) -> str:
     """The name of an operator's argument, which may be a keyword of Python, such as `from`."""
-    if name and not name.isidentifier():
+    if name and not (name.isidentifier() and _is_itself(name)):
         raise damaged(f"{name[:_SHOWN]!r} is not the name of an argument")
     return name
 
@@ -60,9 +91,19 @@ def _argument(name: str) -> str:
 def path(name: str) -> str:
     """The dotted path of a weight, which Python source has as attributes or within quotes."""
     parts = name.split(".")
-    if not is_plain(name) or any(part.startswith("__") and part.endswith("__") for part in parts):
+    if not is_plain(name) or not _is_itself(name) or any(map(_is_special, parts)) or _is_attribute(parts):
         raise damaged(f"{name[:_SHOWN]!r} is not the name of a weight")
     return name
+
+
+def _plain(name: str) -> str:
+    if not is_plain(name):
+        raise damaged(f"{name[:_SHOWN]!r} has quotes, backslashes, braces or control characters")
+    return name
+
+
+def _is_special(part: str) -> bool:
+    return part.startswith("__") and part.endswith("__")
 
 
 class ProgramReader:
@@ -70,14 +111,19 @@ class ProgramReader:
 
     def __init__(self) -> None:
         self._sizes = Sizes()
+        self.objects: set[str] = set()
+        """The names of the objects that nodes and inputs take."""
         self._checks: dict[tuple[type, str], Callable[[Any], Any]] = {
             **dict.fromkeys(_IDENTIFIERS, identifier),
             **dict.fromkeys(_IDENTIFIERS_OR_NONE, _identifier_or_none),
             **dict.fromkeys(_PATHS, path),
+            **dict.fromkeys(_PLAIN, _plain),
             (schema.NamedArgument, "name"): _argument,
+            (schema.GraphArgument, "name"): _graph_name,
             (schema.Node, "target"): check_target,
             (schema.Node, "metadata"): _metadata,
             (schema.Argument, "as_operator"): check_target,
+            (schema.Argument, "as_custom_obj"): self._object,
             (schema.Graph, "inputs"): _graph_inputs,
             (schema.SymExpr, "expr_str"): self._sizes.read,
             (schema.ModuleCallSignature, "in_spec"): _input_tree,
@@ -85,6 +131,10 @@ class ProgramReader:
             (schema.ModuleCallSignature, "forward_arg_names"): _argument_names,
             (schema.ExportedProgram, "range_constraints"): _ranges,
         }
+
+    def _object(self, argument: schema.CustomObjArgument) -> schema.CustomObjArgument:
+        self.objects.add(argument.name)
+        return argument
 
     def part(self, kind: Any, data: Any) -> Any:
         """`data` as `kind`, a dataclass of the schema. Raises ExportError."""
@@ -149,7 +199,7 @@ class ProgramReader:
 
 
 _IDENTIFIERS = (
-    *((kind, "name") for kind in (schema.TensorArgument, schema.GraphArgument, schema.Node)),
+    *((kind, "name") for kind in (schema.TensorArgument, schema.Node)),
     *((kind, "as_name") for kind in (schema.SymIntArgument, schema.SymFloatArgument, schema.SymBoolArgument)),
 )
 _IDENTIFIERS_OR_NONE = tuple(
@@ -159,8 +209,11 @@ _PATHS = (
     *((schema.InputToParameterSpec, "parameter_name"), (schema.InputToBufferSpec, "buffer_name")),
     *((schema.InputToTensorConstantSpec, "tensor_constant_name"), (schema.InputToCustomObjSpec, "custom_obj_name")),
     *((schema.BufferMutationSpec, "buffer_name"), (schema.ParameterMutationSpec, "parameter_name")),
-    *((schema.GradientToParameterSpec, "parameter_name"), (schema.GradientToUserInputSpec, "user_input_name")),
-    *((schema.UserInputMutationSpec, "user_input_name"), (schema.CustomObjArgument, "class_fqn")),
+    (schema.GradientToParameterSpec, "parameter_name"),
+)
+_PLAIN = (
+    *((schema.GradientToUserInputSpec, "user_input_name"), (schema.UserInputMutationSpec, "user_input_name")),
+    (schema.CustomObjArgument, "class_fqn"),
 )
 _MAY_BE_INFINITE = ("RangeConstraint.min_val", "RangeConstraint.max_val")
 """Written as `Infinity` by the original."""
@@ -219,7 +272,7 @@ def _argument_names(names: list[str]) -> list[str]:
 
 def _ranges(ranges: dict[str, Any]) -> dict[str, Any]:
     for name in ranges:
-        check_index(name)
+        check_symbol(name)
     return ranges
 
 

@@ -55,7 +55,8 @@ _TOKEN = re.compile(
     re.ASCII,
 )
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
-_UNBACKED = re.compile(r"(?:u|zuf)(\d+)", re.ASCII)
+_UNBACKED = re.compile(r"(?:u|zuf)([\d_]+)", re.ASCII)
+"""torch reads the index by `int`, which skips underscores."""
 
 _COMPARISONS = {"<": sympy.Lt, "<=": sympy.Le, ">": sympy.Gt, ">=": sympy.Ge, "==": sympy.Eq, "!=": sympy.Ne}
 _LEVELS: tuple[dict[str, Callable[[Any, Any], Any]], ...] = (
@@ -87,8 +88,10 @@ def check_symbol(name: str) -> str:
 
 def check_index(name: str) -> None:
     """Raises SizeError for an unbacked symbol with an index that would make torch count for long."""
-    if (unbacked := _UNBACKED.fullmatch(name)) and (len(unbacked[1]) > 9 or int(unbacked[1]) > _LARGEST_INDEX):
-        raise SizeError(f"{name[:80]!r} has a larger number than {_LARGEST_INDEX}")
+    if (unbacked := _UNBACKED.fullmatch(name)) and (
+        not unbacked[1].isdigit() or len(unbacked[1]) > 9 or int(unbacked[1]) > _LARGEST_INDEX
+    ):
+        raise SizeError(f"{name[:80]!r} has a larger number than {_LARGEST_INDEX}, or none")
 
 
 class Sizes:
