@@ -4,6 +4,8 @@
 #include <pthreadpool.h>
 
 #include <atomic>
+#include <cstdint>
+#include <cstdlib>
 #include <new>
 
 #include <executorch/extension/threadpool/cpuinfo_utils.h>
@@ -22,8 +24,32 @@ namespace {
 
 thread_local bool no_threadpool = false;
 
-/// Set in a child process: threads do not survive a fork, and waiting for them would never end.
-std::atomic<bool> forked{false};
+/// How often the process was forked off since the library was loaded. Threads do not survive a fork, and waiting for
+/// them would never end.
+std::atomic<uint32_t> forks{0};
+
+void count_forks() {
+#if !defined(_WIN32)
+  static const bool is_counted = pthread_atfork(nullptr, nullptr, [] { ++forks; }) == 0;
+  (void)is_counted;
+#endif
+}
+
+/// The pool of get_threadpool(); null before its first call.
+ThreadPool* pool_of_process = nullptr;
+
+#if defined(__ELF__)
+bool is_exiting = false;
+
+/// The system calls it before it unloads the shared library that has this code, which the threads run: they end first.
+/// It is also called when the process exits, but then after the handlers of std::atexit(). Threads are left alone then,
+/// because kernels may still run.
+__attribute__((destructor)) void end_threads_before_unloading() {
+  if (pool_of_process != nullptr && !is_exiting) {
+    pool_of_process->_unsafe_destroy_threadpool();
+  }
+}
+#endif
 
 }  // namespace
 
@@ -45,7 +71,13 @@ std::shared_ptr<struct pthreadpool> ThreadPool::threads() const {
 }
 
 bool ThreadPool::replace_threads(size_t count) {
-  std::shared_ptr<struct pthreadpool> replacement(pthreadpool_create(count), pthreadpool_destroy);
+  count_forks();
+  const auto destroy = [made = forks.load()](struct pthreadpool* pool) {
+    if (made == forks.load()) {
+      pthreadpool_destroy(pool);
+    }
+  };
+  std::shared_ptr<struct pthreadpool> replacement(pthreadpool_create(count), destroy);
   if (replacement == nullptr) {
     return false;
   }
@@ -102,28 +134,26 @@ void ThreadPool::run(runtime::FunctionRef<void(size_t)> fn, size_t range) {
 }
 
 ThreadPool* get_threadpool() {
-  static ThreadPool* pool = nullptr;  // for the handlers of a fork, which have no argument
-  // Never destroyed, because kernels may still run while static objects are destroyed.
-  static const bool is_made = [] {
-    pool = new (std::nothrow) ThreadPool(cpuinfo::get_num_performant_cores());
-#if !defined(_WIN32)
-    if (pool != nullptr) {
-      // No other thread of the parent may hold the mutex that the child inherits. The child has only this thread. It
-      // cannot create threads yet, but reads the flag when it next needs the pool.
-      (void)pthread_atfork([] { pool->mutex_.lock(); }, [] { pool->mutex_.unlock(); },
-                           [] {
-                             pool->mutex_.unlock();
-                             forked.store(true);
-                           });
-    }
+  static ThreadPool* const pool = [] {
+    // Never destroyed, because kernels may still run while static objects are destroyed. Static memory, because a
+    // library that is unloaded leaves nothing on the heap.
+    alignas(ThreadPool) static unsigned char memory[sizeof(ThreadPool)];
+    pool_of_process = new (memory) ThreadPool(cpuinfo::get_num_performant_cores());
+#if defined(__ELF__)
+    (void)std::atexit([] { is_exiting = true; });
 #endif
-    return pool != nullptr;
+#if !defined(_WIN32)
+    // No other thread of the parent may hold the mutex that the child inherits. The child has only this thread. It
+    // cannot create threads yet, but finds that it was forked off when it next needs the pool.
+    (void)pthread_atfork([] { pool_of_process->mutex_.lock(); }, [] { pool_of_process->mutex_.unlock(); },
+                         [] { pool_of_process->mutex_.unlock(); });
+#endif
+    return pool_of_process;
   }();
-  if (is_made && forked.exchange(false)) {
-    const size_t count = pool->get_thread_count();
-    // The old threads are lost: destroying their pool would wait for them.
-    (void)new (std::nothrow) std::shared_ptr<struct pthreadpool>(pool->threads());
-    (void)pool->replace_threads(count);
+  static std::atomic<uint32_t> forks_seen{forks.load()};
+  const uint32_t forks_now = forks.load();
+  if (forks_seen.exchange(forks_now) != forks_now) {
+    (void)pool->replace_threads(pool->get_thread_count());
     pool->is_busy_.store(false);
   }
   return pool;
@@ -133,8 +163,7 @@ pthreadpool_t get_pthreadpool() {
   if (NoThreadPoolGuard::is_enabled()) {
     return nullptr;
   }
-  ThreadPool* pool = get_threadpool();
-  return pool == nullptr ? nullptr : pool->threads().get();
+  return get_threadpool()->threads().get();
 }
 
 }  // namespace threadpool

@@ -56,8 +56,10 @@ class ThreadPool final {
   std::atomic<bool> is_busy_{false};
 };
 
-/// The pool of the process. The first call creates it with one thread for each fast core; null if memory runs out. A
-/// forked process gets a new pool.
+/// The pool of the process, or of the shared library that this code is linked into; never null. The first call creates
+/// it with one thread for each fast core; if memory runs out, it has the caller's thread only. A forked process gets
+/// new threads. On Linux and Android, the threads end when the shared library is unloaded: call dlclose() only when no
+/// kernel runs.
 ThreadPool* get_threadpool();
 
 /// The pool for libraries that call pthreadpool: the threads of get_threadpool(), or null under a NoThreadPoolGuard, so

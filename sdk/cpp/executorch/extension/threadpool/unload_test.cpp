@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A shared library that contains the thread pool is unloaded, or the process ends, while there are threads.
+#include <cstdlib>
+
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <executorch/extension/threadpool/test/unloading.h>
+
+namespace {
+
+bool use(void* library) {
+  auto* const run_items = reinterpret_cast<int (*)()>(dlsym(library, "run_items"));
+  return run_items != nullptr && run_items() == 1000;
+}
+
+// Each in a process of its own, whose crash fails the test.
+TEST(ThreadPoolUnloadTest, ThreadsEndWithTheirLibrary) {
+  EXPECT_TRUE(holds_in_child([] { return unloads(UNLOAD_LIBRARY, use); }));
+}
+
+TEST(ThreadPoolUnloadTest, ThreadsEndWithTheirLibraryAfterAFork) {
+  EXPECT_TRUE(holds_in_child([] { return unloads_after_fork(UNLOAD_LIBRARY, use, /*is_used_in_child=*/true); }));
+  EXPECT_TRUE(holds_in_child([] { return unloads_after_fork(UNLOAD_LIBRARY, use, /*is_used_in_child=*/false); }));
+}
+
+TEST(ThreadPoolUnloadTest, ALibraryThatWasNotUsedIsUnloaded) {
+  EXPECT_TRUE(holds_in_child([] {
+    void* library = open_library(UNLOAD_LIBRARY);
+    return library != nullptr && closes(library, UNLOAD_LIBRARY, count_threads());
+  }));
+}
+
+TEST(ThreadPoolUnloadTest, ALibraryExportsNoFunctionOfPthreadpool) {
+  void* library = open_library(UNLOAD_LIBRARY);
+  ASSERT_NE(library, nullptr);
+  for (const char* name : {"pthreadpool_create", "pthreadpool_destroy", "pthreadpool_parallelize_1d"}) {
+    EXPECT_EQ(dlsym(library, name), nullptr) << name;
+  }
+  dlclose(library);
+}
+
+#if !defined(__SANITIZE_THREAD__)  // which waits for the threads at exit
+TEST(ThreadPoolUnloadTest, TheProcessExitsWhileATaskRuns) {
+  EXPECT_TRUE(holds_in_child([]() -> bool {
+    void* library = open_library(UNLOAD_LIBRARY);
+    auto* const run_endlessly = reinterpret_cast<void (*)(std::atomic<int>*)>(dlsym(library, "run_endlessly"));
+    static std::atomic<int> begun{0};
+    std::thread(run_endlessly, &begun).detach();
+    while (begun < 2) {
+      std::this_thread::yield();
+    }
+    std::exit(0);
+  }));
+}
+#endif
+
+}  // namespace
