@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <map>
 #include <mutex>
+#include <new>
+#include <string>
 #include <utility>
 
+#include <executorch/extension/memory_allocator/load_delegate.h>
 #include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/platform/log.h>
@@ -17,6 +20,8 @@ namespace executorch {
 namespace backends {
 namespace openvino {
 
+using extension::internal::load_delegate;
+using extension::internal::report_bad_alloc;
 using runtime::ArrayRef;
 using runtime::BackendExecutionContext;
 using runtime::BackendInitContext;
@@ -36,13 +41,13 @@ namespace {
 class OpenvinoBackend final : public BackendInterface {
  public:
   /// Logs what to install where it is not.
-  bool is_available() const override { return library().ok(); }
+  bool is_available() const override {
+    return report_bad_alloc([] { return library().error(); }) == Error::Ok;
+  }
 
   Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
                                ArrayRef<CompileSpec> compile_specs) const override {
-    auto* place = context.get_runtime_allocator()->allocateInstance<Delegate>();
-    ET_CHECK_OR_RETURN_ERROR(place != nullptr, MemoryAllocationFailed, "no memory for a delegate");
-    return extension::internal::report_bad_alloc([&]() -> Result<DelegateHandle*> {
+    return load_delegate<Delegate>(context, [&](Delegate* place, Delegate*& delegate) -> Error {
       const auto openvino = library();
       ET_CHECK_OK_OR_RETURN_ERROR(openvino.error());
       Options options = current_options();
@@ -52,19 +57,15 @@ class OpenvinoBackend final : public BackendInterface {
       ET_CHECK_OK_OR_RETURN_ERROR(options.complete(compile_specs));
       const auto core = core_with(**openvino, options);
       ET_CHECK_OK_OR_RETURN_ERROR(core.error());
-      auto* const delegate = new (place) Delegate(**openvino, *core, std::move(options));
-      const Error error = delegate->load(processed->data(), processed->size(), context.get_named_data_map());
-      if (error != Error::Ok) {
-        delegate->~Delegate();
-        return error;
-      }
+      delegate = new (place) Delegate(**openvino, *core, std::move(options));
+      ET_CHECK_OK_OR_RETURN_ERROR(delegate->load(processed->data(), processed->size(), context.get_named_data_map()));
       processed->Free();  // OpenVINO has its own copy of the weights
-      return delegate;
+      return Error::Ok;
     });
   }
 
   Error execute(BackendExecutionContext&, DelegateHandle* handle, Span<EValue*> args) const override {
-    return extension::internal::report_bad_alloc([&] { return static_cast<Delegate*>(handle)->execute(args); });
+    return report_bad_alloc([&] { return static_cast<Delegate*>(handle)->execute(args); });
   }
 
   void destroy(DelegateHandle* handle) const override {
@@ -74,13 +75,15 @@ class OpenvinoBackend final : public BackendInterface {
   }
 
   Error set_option(BackendOptionContext&, const Span<BackendOption>& options) override {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    Options changed = options_;
-    for (const BackendOption& option : options) {
-      ET_CHECK_OK_OR_RETURN_ERROR(changed.set(option));
-    }
-    options_ = std::move(changed);
-    return Error::Ok;
+    return report_bad_alloc([&]() -> Error {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      Options changed = options_;
+      for (const BackendOption& option : options) {
+        ET_CHECK_OK_OR_RETURN_ERROR(changed.set(option));
+      }
+      options_ = std::move(changed);
+      return Error::Ok;
+    });
   }
 
   Error get_option(BackendOptionContext&, Span<BackendOption>& options) override {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <executorch/extension/memory_allocator/load_delegate.h>
 #include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/same_text.h>
@@ -23,6 +24,8 @@ namespace executorch {
 namespace backends {
 namespace vulkan {
 
+using extension::internal::load_delegate;
+using extension::internal::report_bad_alloc;
 using runtime::ArrayRef;
 using runtime::BackendExecutionContext;
 using runtime::BackendInitContext;
@@ -51,30 +54,24 @@ struct OpenDevice {
 
 class VulkanBackend final : public BackendInterface {
  public:
-  bool is_available() const override { return open().device != nullptr; }
+  bool is_available() const override {
+    return report_bad_alloc([&] { return open().device != nullptr ? Error::Ok : Error::NotSupported; }) == Error::Ok;
+  }
 
   Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
                                ArrayRef<CompileSpec>) const override {
-    const OpenDevice device = open();
-    ET_CHECK_OR_RETURN_ERROR(device.device != nullptr, NotSupported, "Vulkan: %s", device.problem.c_str());
-    auto* place = context.get_runtime_allocator()->allocateInstance<Graph>();
-    ET_CHECK_OR_RETURN_ERROR(place != nullptr, MemoryAllocationFailed, "no memory for a delegate");
-    return extension::internal::report_bad_alloc([&]() -> Result<DelegateHandle*> {
-      auto* graph = new (place) Graph(device.device, device.constants);
-      const Error error = extension::internal::report_bad_alloc(
-          [&] { return graph->load(processed->data(), processed->size(), context.get_named_data_map()); });
-      if (error != Error::Ok) {
-        graph->~Graph();
-        return error;
-      }
+    return load_delegate<Graph>(context, [&](Graph* place, Graph*& graph) -> Error {
+      const OpenDevice device = open();
+      ET_CHECK_OR_RETURN_ERROR(device.device != nullptr, NotSupported, "Vulkan: %s", device.problem.c_str());
+      graph = new (place) Graph(device.device, device.constants);
+      ET_CHECK_OK_OR_RETURN_ERROR(graph->load(processed->data(), processed->size(), context.get_named_data_map()));
       processed->Free();
-      return graph;
+      return Error::Ok;
     });
   }
 
   Error execute(BackendExecutionContext& context, DelegateHandle* handle, Span<EValue*> args) const override {
-    return extension::internal::report_bad_alloc(
-        [&] { return static_cast<Graph*>(handle)->execute(args, context.event_tracer()); });
+    return report_bad_alloc([&] { return static_cast<Graph*>(handle)->execute(args, context.event_tracer()); });
   }
 
   void destroy(DelegateHandle* handle) const override {
@@ -84,6 +81,39 @@ class VulkanBackend final : public BackendInterface {
   }
 
   Error set_option(BackendOptionContext&, const Span<BackendOption>& options) override {
+    return report_bad_alloc([&] { return set_options(options); });
+  }
+
+  Error get_option(BackendOptionContext&, Span<BackendOption>& options) override {
+    return report_bad_alloc([&] {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      for (BackendOption& option : options) {
+        if (same_text(option.key, device_option_key)) {
+          option.value = choice_.device;
+        } else if (same_text(option.key, cache_folder_option_key)) {
+          option.value = text_of(choice_.cache_folder);
+        } else if (same_text(option.key, fp16_storage_option_key)) {
+          option.value = choice_.fp16_storage;
+        } else if (same_text(option.key, mapped_memory_option_key)) {
+          option.value = choice_.mapped_memory;
+        } else if (same_text(option.key, least_threads_option_key)) {
+          option.value = choice_.least_threads;
+        } else if (same_text(option.key, division_error_option_key)) {
+          option.value = choice_.division_error;
+        } else if (same_text(option.key, peak_memory_option_key)) {
+          const bool is_open = opened_ != nullptr && opened_->device != nullptr;
+          option.value = is_open ? static_cast<int>(opened_->device->peak_memory() / 1024) : 0;
+        } else if (std::strncmp(option.key, device_info_option_key, std::strlen(device_info_option_key)) == 0 ||
+                   same_text(option.key, device_count_option_key)) {
+          describe(option);
+        }
+      }
+      return Error::Ok;
+    });
+  }
+
+ private:
+  Error set_options(Span<BackendOption> options) {
     const std::lock_guard<std::mutex> lock(mutex_);
     gpu::DeviceChoice changed = choice_;
     for (const BackendOption& option : options) {
@@ -124,35 +154,6 @@ class VulkanBackend final : public BackendInterface {
     return Error::Ok;
   }
 
-  Error get_option(BackendOptionContext&, Span<BackendOption>& options) override {
-    return extension::internal::report_bad_alloc([&] {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      for (BackendOption& option : options) {
-        if (same_text(option.key, device_option_key)) {
-          option.value = choice_.device;
-        } else if (same_text(option.key, cache_folder_option_key)) {
-          option.value = text_of(choice_.cache_folder);
-        } else if (same_text(option.key, fp16_storage_option_key)) {
-          option.value = choice_.fp16_storage;
-        } else if (same_text(option.key, mapped_memory_option_key)) {
-          option.value = choice_.mapped_memory;
-        } else if (same_text(option.key, least_threads_option_key)) {
-          option.value = choice_.least_threads;
-        } else if (same_text(option.key, division_error_option_key)) {
-          option.value = choice_.division_error;
-        } else if (same_text(option.key, peak_memory_option_key)) {
-          const bool is_open = opened_ != nullptr && opened_->device != nullptr;
-          option.value = is_open ? static_cast<int>(opened_->device->peak_memory() / 1024) : 0;
-        } else if (std::strncmp(option.key, device_info_option_key, std::strlen(device_info_option_key)) == 0 ||
-                   same_text(option.key, device_count_option_key)) {
-          describe(option);
-        }
-      }
-      return Error::Ok;
-    });
-  }
-
- private:
   static Text text_of(const std::string& from) {
     Text text{};
     from.copy(text.data(), text.size() - 1);
@@ -179,8 +180,11 @@ class VulkanBackend final : public BackendInterface {
     const bool is_usable =
         opened_ != nullptr && (opened_->device != nullptr ? !opened_->device->is_lost() : !has_been_open_);
     if (!is_usable) {
-      opened_ = std::make_unique<OpenDevice>();
-      opened_->device = gpu::VulkanDevice::open(choice_, opened_->problem);
+      // Kept only when it is complete: an allocation in open() may throw, and the next call then tries again.
+      opened_.reset();
+      auto opened = std::make_unique<OpenDevice>();
+      opened->device = gpu::VulkanDevice::open(choice_, opened->problem);
+      opened_ = std::move(opened);
       has_been_open_ = has_been_open_ || opened_->device != nullptr;
       if (opened_->device == nullptr) {
         // The caller learns only that the backend is not available.

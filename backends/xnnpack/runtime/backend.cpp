@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include <executorch/extension/memory_allocator/load_delegate.h>
 #include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/same_text.h>
@@ -26,6 +27,8 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
+using extension::internal::load_delegate;
+using extension::internal::report_bad_alloc;
 using runtime::ArrayRef;
 using runtime::BackendExecutionContext;
 using runtime::BackendInitContext;
@@ -112,30 +115,24 @@ class XnnpackBackend final : public BackendInterface {
   Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
                                ArrayRef<CompileSpec>) const override {
     ET_CHECK_OR_RETURN_ERROR(is_initialized(), NotSupported, "XNNPACK does not run on this processor");
-    Options options = current_options();
-    for (const BackendOption& option : context.runtime_specs()) {
-      ET_CHECK_OK_OR_RETURN_ERROR(options.set(option));
-    }
-    auto* place = context.get_runtime_allocator()->allocateInstance<Delegate>();
-    ET_CHECK_OR_RETURN_ERROR(place != nullptr, MemoryAllocationFailed, "no memory for a delegate");
-    return extension::internal::report_bad_alloc([&]() -> Result<DelegateHandle*> {
-      auto* delegate = new (place) Delegate(
-          workspaces_.get(static_cast<WorkspaceSharingMode>(options.sharing_mode), context.get_runtime_allocator()));
-      const Error error = load(*delegate, processed, context, store_for(options));
-      if (error != Error::Ok) {
-        delegate->~Delegate();
-        return error;
+    return load_delegate<Delegate>(context, [&](Delegate* place, Delegate*& delegate) -> Error {
+      Options options = current_options();
+      for (const BackendOption& option : context.runtime_specs()) {
+        ET_CHECK_OK_OR_RETURN_ERROR(options.set(option));
       }
+      delegate = new (place) Delegate(
+          workspaces_.get(static_cast<WorkspaceSharingMode>(options.sharing_mode), context.get_runtime_allocator()));
+      ET_CHECK_OK_OR_RETURN_ERROR(
+          delegate->load(processed->data(), processed->size(), context.get_named_data_map(), store_for(options)));
       if (!delegate->needs_payload()) {
         processed->Free();
       }
-      return delegate;
+      return Error::Ok;
     });
   }
 
   Error execute(BackendExecutionContext& context, DelegateHandle* handle, Span<EValue*> args) const override {
-    return extension::internal::report_bad_alloc(
-        [&] { return static_cast<Delegate*>(handle)->execute(args, context.event_tracer()); });
+    return report_bad_alloc([&] { return static_cast<Delegate*>(handle)->execute(args, context.event_tracer()); });
   }
 
   void destroy(DelegateHandle* handle) const override {
@@ -145,13 +142,15 @@ class XnnpackBackend final : public BackendInterface {
   }
 
   Error set_option(BackendOptionContext&, const Span<BackendOption>& options) override {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    Options changed = options_;
-    for (const BackendOption& option : options) {
-      ET_CHECK_OK_OR_RETURN_ERROR(changed.set(option));
-    }
-    options_ = std::move(changed);
-    return Error::Ok;
+    return report_bad_alloc([&]() -> Error {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      Options changed = options_;
+      for (const BackendOption& option : options) {
+        ET_CHECK_OK_OR_RETURN_ERROR(changed.set(option));
+      }
+      options_ = std::move(changed);
+      return Error::Ok;
+    });
   }
 
   Error get_option(BackendOptionContext&, Span<BackendOption>& options) override {
@@ -200,11 +199,6 @@ class XnnpackBackend final : public BackendInterface {
       }
     }
     return store != nullptr ? store.get() : &weights_;
-  }
-
-  static Error load(Delegate& delegate, FreeableBuffer* processed, BackendInitContext& context, WeightsStore* shared) {
-    return extension::internal::report_bad_alloc(
-        [&] { return delegate.load(processed->data(), processed->size(), context.get_named_data_map(), shared); });
   }
 
   mutable WorkspaceManager workspaces_;

@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include <executorch/extension/memory_allocator/load_delegate.h>
 #include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/platform/log.h>
@@ -16,6 +17,7 @@ namespace executorch {
 namespace backends {
 namespace coreml {
 
+using extension::internal::load_delegate;
 using extension::internal::report_bad_alloc;
 using runtime::ArrayRef;
 using runtime::BackendExecutionContext;
@@ -40,24 +42,17 @@ class CoreMLBackend final : public BackendInterface {
   Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
                                ArrayRef<CompileSpec> compile_specs) const override {
     ET_CHECK_OR_RETURN_ERROR(is_available(), NotSupported, "Core ML: the backend needs iOS 16 or macOS 13");
-    auto* const place = context.get_runtime_allocator()->allocateInstance<Delegate>();
-    ET_CHECK_OR_RETURN_ERROR(place != nullptr, MemoryAllocationFailed, "no memory for a delegate");
-    Delegate* delegate = nullptr;
-    const Error error = report_bad_alloc([&]() -> Error {
+    return load_delegate<Delegate>(context, [&](Delegate* place, Delegate*& delegate) -> Error {
       Options options = current_options();
       for (const BackendOption& option : context.runtime_specs()) {
         ET_CHECK_OK_OR_RETURN_ERROR(options.set(option));
       }
       ET_CHECK_OK_OR_RETURN_ERROR(options.complete(compile_specs));
       delegate = new (place) Delegate(std::move(options));
-      return delegate->load(processed->data(), processed->size(), context.get_named_data_map());
+      ET_CHECK_OK_OR_RETURN_ERROR(delegate->load(processed->data(), processed->size(), context.get_named_data_map()));
+      processed->Free();  // Core ML reads the compiled model
+      return Error::Ok;
     });
-    if (error != Error::Ok) {
-      destroy(delegate);
-      return error;
-    }
-    processed->Free();  // Core ML reads the compiled model
-    return delegate;
   }
 
   Error execute(BackendExecutionContext&, DelegateHandle* handle, Span<EValue*> args) const override {

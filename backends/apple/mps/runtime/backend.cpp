@@ -2,6 +2,7 @@
 #include <memory>
 #include <utility>
 
+#include <executorch/extension/memory_allocator/load_delegate.h>
 #include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/platform/log.h>
@@ -12,6 +13,7 @@ namespace executorch {
 namespace backends {
 namespace mps {
 
+using extension::internal::load_delegate;
 using extension::internal::report_bad_alloc;
 using runtime::ArrayRef;
 using runtime::BackendExecutionContext;
@@ -39,20 +41,15 @@ class MPSBackend final : public BackendInterface {
   Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
                                ArrayRef<CompileSpec>) const override {
     ET_CHECK_OR_RETURN_ERROR(is_available(), NotSupported, "MPS: the backend needs iOS 15.4 or macOS 12.4");
-    auto* const place = context.get_runtime_allocator()->allocateInstance<Delegate>();
-    ET_CHECK_OR_RETURN_ERROR(place != nullptr, MemoryAllocationFailed, "no memory for a delegate");
-    Delegate* delegate = nullptr;
-    const Error error = report_bad_alloc([&]() -> Error {
+    return load_delegate<Delegate>(context, [&](Delegate* place, Delegate*& delegate) -> Error {
       const Result<Graph> graph = read_payload(processed->data(), processed->size());
       ET_CHECK_OK_OR_RETURN_ERROR(graph.error());
       Result<std::unique_ptr<Model>> model = open_model(*graph);
       ET_CHECK_OK_OR_RETURN_ERROR(model.error());
       delegate = new (place) Delegate{std::move(model.get())};
+      processed->Free();  // MPSGraph has copied the constants
       return Error::Ok;
     });
-    ET_CHECK_OK_OR_RETURN_ERROR(error);
-    processed->Free();  // MPSGraph has copied the constants
-    return delegate;
   }
 
   Error execute(BackendExecutionContext&, DelegateHandle* handle, Span<EValue*> args) const override {

@@ -4,6 +4,7 @@
 #include <new>
 #include <string>
 
+#include <executorch/extension/memory_allocator/load_delegate.h>
 #include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/platform/log.h>
@@ -15,6 +16,8 @@ namespace executorch {
 namespace backends {
 namespace vgf {
 
+using extension::internal::load_delegate;
+using extension::internal::report_bad_alloc;
 using runtime::ArrayRef;
 using runtime::BackendExecutionContext;
 using runtime::BackendInitContext;
@@ -32,24 +35,19 @@ namespace {
 class VgfBackend final : public BackendInterface {
  public:
   /// Logs what is missing.
-  bool is_available() const override { return device().ok(); }
+  bool is_available() const override {
+    return report_bad_alloc([&] { return device().error(); }) == Error::Ok;
+  }
 
   Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
                                ArrayRef<CompileSpec>) const override {
-    auto* place = context.get_runtime_allocator()->allocateInstance<Graph>();
-    ET_CHECK_OR_RETURN_ERROR(place != nullptr, MemoryAllocationFailed, "no memory for a delegate");
-    return extension::internal::report_bad_alloc([&]() -> Result<DelegateHandle*> {
+    return load_delegate<Graph>(context, [&](Graph* place, Graph*& graph) -> Error {
       const Result<Device*> opened = device();
       ET_CHECK_OK_OR_RETURN_ERROR(opened.error());
-      auto* graph = new (place) Graph(**opened);
-      const Error error =
-          extension::internal::report_bad_alloc([&] { return graph->load(processed->data(), processed->size()); });
-      if (error != Error::Ok) {
-        graph->~Graph();
-        return error;
-      }
+      graph = new (place) Graph(**opened);
+      ET_CHECK_OK_OR_RETURN_ERROR(graph->load(processed->data(), processed->size()));
       processed->Free();  // the device has its own copy of the weights
-      return graph;
+      return Error::Ok;
     });
   }
 
