@@ -146,7 +146,7 @@ def _torch_reader() -> torch_serde.GraphModuleDeserializer:
         except Exception as error:
             raise ValueError(str(error)[-300:]) from None
 
-    reader.deserialize_node = with_short_error  # type: ignore[method-assign]
+    reader.deserialize_node = with_short_error
     return reader
 
 
