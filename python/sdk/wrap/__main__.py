@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from sdk.command import OK, CommandError, Parser, describe, existing, finish, pr
 _EPILOG = """\
 The export writes such a class with --wrapper, and knows the names of the inputs and the sizes of dynamic dimensions. A
 program has neither: inputs are called input_0, input_1 and so on, and a dimension of a dynamic tensor may have any size
-up to its largest.
+up to its largest. Names of methods become identifiers of the language: `my.method` is my_method or myMethod.
 
 examples
   sdk wrap net.pte --language swift                     writes Net.swift beside net.pte
@@ -28,15 +27,9 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.wrap") ->
     parser.add_argument("program", type=Path, help="a program (.pte)")
     parser.add_argument("--language", required=True, choices=("kotlin", "swift", "cpp"), help="the language")
     parser.add_argument("--output", type=Path, metavar="FILE", help="the source file (beside the program)")
-    parser.add_argument("--name", type=_identifier, help="the class (after the program's file)")
-    parser.add_argument("--package", default="model", help="package in Kotlin, namespace in C++ (model)")
+    parser.add_argument("--name", help="the class (after the program's file)")
+    parser.add_argument("--package", default="model", metavar="A.B", help="package in Kotlin, namespace in C++ (model)")
     return finish(parser, argv, _run)
-
-
-def _identifier(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z_]\w*", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"expected the name of a class, such as Net; found `{text}`")
-    return text
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -49,12 +42,15 @@ def _run(options: argparse.Namespace) -> int:
         raise CommandError("this needs jinja2: pip install 'pte-sdk[export]'") from None
     file = existing(options.program)
     try:
-        program = deserialize_pte_binary(file.read_bytes()).program
+        program = describe_program(deserialize_pte_binary(file.read_bytes()).program, file)
     except ValueError as error:
         raise CommandError(f"`{file}` is no program (.pte) that can be read: {describe(error)}") from error
     name = options.name or wrapper_name(file.name)
     output = options.output or file.with_name(name + LANGUAGES[options.language])
-    text = render(describe_program(program, file), options.language, name, options.package)
+    try:
+        text = render(program, options.language, name, options.package)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
     write_bytes(output, text.encode())
     if options.json:
         print_json({"class": name, "file": str(output)})

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-import keyword
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ from pathlib import Path
 from sdk.devtools.element_types import BYTES, type_name
 from sdk.exir import schema
 from sdk.exir.scalar_type import ScalarType
+from sdk.export.wrappers.names import PORTABLE, Scope, comment, snake
 
 _KINDS = {"Int": "int", "Double": "double", "Bool": "bool", "String": "string", "Null": "none"}
 
@@ -33,7 +32,7 @@ class Dim:
 class ValueSpec:
     """An input or output."""
 
-    name: str  # an identifier in all languages, in snake_case
+    name: str  # an identifier in snake_case
     kind: str  # "tensor", "int", "double", "bool", "string", "none" or "other", such as a list
     dtype: ScalarType | None = None
     dims: tuple[Dim, ...] = ()
@@ -55,15 +54,16 @@ class ValueSpec:
 class MethodSpec:
     """One method of the program."""
 
-    name: str
+    name: str  # as in the program: any text
     inputs: tuple[ValueSpec, ...]
     outputs: tuple[ValueSpec, ...]
     arena_bytes: int
 
     @property
     def signature(self) -> str:
+        """As text for a comment."""
         inputs = ", ".join(f"{value.name}: {value.type}" for value in self.inputs)
-        return f"{self.name}({inputs}) -> {', '.join(value.type for value in self.outputs) or 'nothing'}"
+        return f"{comment(self.name)}({inputs}) -> {', '.join(value.type for value in self.outputs) or 'nothing'}"
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,11 @@ def describe_program(
         input_names: by method, a name for each input. Without, or with another number of names, they are input_0, ...
         ranges: by method, (index of an input, dimension) -> the sizes it may have. Without, a dynamic dimension may
             have any size up to its largest.
+
+    Raises:
+        ValueError: the program is damaged, or has methods that the runtime cannot tell apart by name.
     """
+    _check_names([plan.name for plan in program.execution_plan])
     content = file.read_bytes()
     methods = []
     for plan in program.execution_plan:
@@ -105,13 +109,13 @@ def describe_program(
         inputs = []
         for index, (name, value) in enumerate(zip(_identifiers(names), plan.inputs, strict=True)):
             sizes = {dim: size for (of_input, dim), size in known.items() if of_input == index}
-            inputs.append(_value(name, plan.values[value].val, sizes, all_known=bool(known)))
+            inputs.append(_value(name, _at(plan, value), sizes, all_known=bool(known)))
         methods.append(
             MethodSpec(
                 name=plan.name,
                 inputs=tuple(inputs),
                 outputs=tuple(
-                    _value(name, plan.values[value].val, {}, all_known=False)
+                    _value(name, _at(plan, value), {}, all_known=False)
                     for name, value in zip(outputs, plan.outputs, strict=True)
                 ),
                 arena_bytes=sum(plan.non_const_buffer_sizes[1:]),
@@ -126,36 +130,35 @@ def describe_program(
     )
 
 
+def _at(plan: schema.ExecutionPlan, index: int) -> object:
+    if not 0 <= index < len(plan.values):
+        raise ValueError(f"method {plan.name!r} has {len(plan.values)} values, and no value {index}: export it again")
+    return plan.values[index].val
+
+
 def _value(name: str, value: object, ranges: Mapping[int, tuple[int, int]], all_known: bool) -> ValueSpec:
     if not isinstance(value, schema.Tensor):
         return ValueSpec(name, _KINDS.get(type(value).__name__, "other"))
+    if min(value.sizes, default=0) < 0:
+        raise ValueError(f"a tensor has a negative size: {list(value.sizes)}; export the program again")
     # The program says only that some dimension is dynamic, not which.
     open_ended = value.shape_dynamism != schema.TensorShapeDynamism.STATIC and not all_known
     dims = [Dim(*ranges.get(d, (0 if open_ended else size, size))) for d, size in enumerate(value.sizes)]
     return ValueSpec(name, "tensor", ScalarType(value.scalar_type), tuple(dims))
 
 
-# Reserved words of Kotlin, Swift and C++ that are valid names in Python.
-_RESERVED = frozenset(
-    """
-    auto bool break case catch char class const continue default delete do double else enum explicit export extern
-    false float for friend fun func goto if import in init inline int internal interface is let long namespace new null
-    nil object operator out package private protected public register return self short signed sizeof static struct
-    super switch template this throw throws true try typealias typedef typename typeof union unsigned using val var
-    virtual void volatile when where while
-    """.split()  # noqa: SIM905
-)
-
-
 def _identifiers(names: Sequence[str]) -> list[str]:
-    """Unique names that are valid in every language: `state.0` becomes `state_0`."""
-    found: list[str] = []
+    """Unique names: `state.0` becomes `state_0`. A language may change those that are reserved in it."""
+    scope = Scope(PORTABLE)
+    return [scope.add(snake(name, "input").lower()) for name in names]
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Raises ValueError for names of methods by which the runtime finds another method or none."""
     for name in names:
-        plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "input"
-        plain = f"input_{plain}" if plain[0].isdigit() else plain
-        plain = f"{plain}_" if plain in _RESERVED or keyword.iskeyword(plain) else plain
-        unique, count = plain, 2
-        while unique in found:
-            unique, count = f"{plain}_{count}", count + 1
-        found.append(unique)
-    return found
+        if "\0" in name or not name:
+            raise ValueError(
+                f"the name of a method is {name!r}, which the runtime cannot find: export the program again"
+            )
+        if names.count(name) > 1:
+            raise ValueError(f"two methods have the name {name!r}: export the program again")

@@ -3,13 +3,28 @@
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
 from sdk.exir.scalar_type import ScalarType
-from sdk.export.wrappers.description import ProgramSpec
+from sdk.export.wrappers.description import MethodSpec, ProgramSpec, ValueSpec
+from sdk.export.wrappers.names import (
+    Scope,
+    camel,
+    check_identifier,
+    class_of_file,
+    comment,
+    literal,
+    package_of,
+    parameters,
+    pascal,
+    reserved_for_members,
+    snake,
+)
 
 LANGUAGES = {"kotlin": ".kt", "swift": ".swift", "cpp": ".h"}
 """The languages, with the suffixes of their files."""
@@ -27,7 +42,6 @@ _SWIFT_ELEMENTS = {
     ScalarType.UINT32: "UInt32",
     ScalarType.UINT64: "UInt64",
 }
-_SWIFT_DTYPES = {ScalarType.HALF: "half", ScalarType.BFLOAT16: "bFloat16"}
 _KOTLIN_DTYPES = {
     ScalarType.BYTE: "UINT8",
     ScalarType.CHAR: "INT8",
@@ -57,28 +71,43 @@ _SCALARS = {
 }
 
 
+@dataclass(frozen=True)
+class _Value:
+    """A parameter or result in a language. The templates read the rest from `spec`."""
+
+    spec: ValueSpec
+    name: str
+
+    def __getattr__(self, key: str) -> Any:
+        return getattr(self.spec, key)
+
+
+@dataclass(frozen=True)
+class _Method:
+    """A method in a language."""
+
+    spec: MethodSpec
+    name: str
+    output_type: str  # the struct for several outputs
+    inputs: list[_Value]
+    outputs: list[_Value]
+
+    @property
+    def signature(self) -> str:
+        return self.spec.signature
+
+    @property
+    def arena_bytes(self) -> int:
+        return self.spec.arena_bytes
+
+
 def wrapper_name(file: str) -> str:
-    """The class for a program's file: `mobilenet_v2.pte` -> `MobilenetV2`."""
-    words = re.findall(r"[A-Za-z0-9]+", Path(file).stem)
-    name = "".join(word[0].upper() + word[1:] for word in words)
-    return name if name[:1].isalpha() else f"Model{name}"
+    """The class for a program's file: `mobilenet_v2.pte` -> `MobilenetV2`. It can be used in every language."""
+    return class_of_file(file, frozenset().union(*map(_reserved, LANGUAGES)))
 
 
-def camel(name: str) -> str:
-    """`input_ids` -> `inputIds`."""
-    head, *rest = name.split("_")
-    return head + "".join(word[:1].upper() + word[1:] for word in rest)
-
-
-def render(program: ProgramSpec, language: str, name: str | None = None, package: str = "model") -> str:
-    """The source of the class that wraps `program`.
-
-    Args:
-        program: the program to wrap.
-        language: one of LANGUAGES.
-        name: the class; by default after the program's file.
-        package: the package of a Kotlin class and the namespace of a C++ class.
-    """
+@cache
+def _template(language: str) -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         undefined=jinja2.StrictUndefined,
@@ -86,15 +115,67 @@ def render(program: ProgramSpec, language: str, name: str | None = None, package
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(camel=camel, pascal=lambda name: wrapper_name(name))
-    template = environment.get_template(f"wrapper{LANGUAGES[language]}.jinja")
-    return template.render(
+    environment.filters.update(comment=comment, literal=partial(literal, language))
+    return environment.get_template(_template_file(language))
+
+
+def _template_file(language: str) -> str:
+    return f"wrapper{LANGUAGES[language]}.jinja"
+
+
+@cache
+def _reserved(language: str) -> frozenset[str]:
+    """What neither a class nor its members can be called."""
+    template = Path(__file__).with_name(_template_file(language)).read_text(encoding="utf-8")
+    types = {*_SCALARS[language].values(), *(_SWIFT_ELEMENTS.values() if language == "swift" else ())}
+    return reserved_for_members(language, template) | types
+
+
+def _methods(program: ProgramSpec, language: str, scope: Scope) -> list[_Method]:
+    """The methods with names that are unique in the scope of their class."""
+    style = str if language == "cpp" else camel
+    names = [scope.add(style(snake(method.name, "method"))) for method in program.methods]
+    found = []
+    for method, name in zip(program.methods, names, strict=True):
+        given, made = parameters(language), Scope(frozenset())
+        found.append(
+            _Method(
+                method,
+                name,
+                scope.add(f"{pascal(name)}Output") if len(method.outputs) > 1 else "",
+                [_Value(value, given.add(style(value.name))) for value in method.inputs],
+                [_Value(value, made.add(style(value.name))) for value in method.outputs],
+            )
+        )
+    return found
+
+
+def render(program: ProgramSpec, language: str, name: str | None = None, package: str = "model") -> str:
+    """The source of the class that wraps `program`, in ASCII.
+
+    The program's names are in it as identifiers of the language, as escaped string literals, and in comments, which
+    they cannot end. Methods whose names become the same identifier are numbered.
+
+    Args:
+        program: the program to wrap.
+        language: one of LANGUAGES.
+        name: the class; by default after the program's file.
+        package: the package of a Kotlin class and the namespace of a C++ class, with `.` or `::` between its parts.
+
+    Raises:
+        ValueError: `name` or `package` cannot be used in the language.
+    """
+    scope = Scope(_reserved(language), has_macros=language == "cpp")
+    name = name or wrapper_name(program.file_name)
+    check_identifier(language, name, f"the class name `{name}`", scope.reserved)
+    scope.taken.add(name)
+    return _template(language).render(
         program=program,
-        name=name or wrapper_name(program.file_name),
-        package=package,
+        methods=_methods(program, language, scope),
+        name=name,
+        package=package_of(language, package),
         scalars=_SCALARS[language],
         swift_elements=_SWIFT_ELEMENTS,
-        swift_dtypes=_SWIFT_DTYPES,
         kotlin_dtype=lambda dtype: _KOTLIN_DTYPES.get(dtype, dtype.name),
         cpp_dtypes=_CPP_DTYPES,
     )
