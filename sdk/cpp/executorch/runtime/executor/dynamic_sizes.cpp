@@ -28,7 +28,7 @@ constexpr int32_t kLargestTerm = 1 << 30;
 
 /// A dynamic size: factor * n + offset, at least `least`, with the n of entry `first`.
 struct DynamicSize {
-  DynamicSize(const Numbers& numbers, uint32_t i)
+  ET_NOINLINE DynamicSize(const Numbers& numbers, uint32_t i)
       : input(numbers.Get(kNumbersPerSize * i)),
         dim(numbers.Get(kNumbersPerSize * i + 1)),
         least(numbers.Get(kNumbersPerSize * i + 2)),
@@ -48,34 +48,35 @@ uint32_t count_of(const Numbers* numbers) {
   return size_of(numbers) / kNumbersPerSize;
 }
 
-/// Where the dimension of an entry is in the order of entries.
-uint64_t place_of(const DynamicSize& size) {
-  return static_cast<uint64_t>(size.input) << 32 | static_cast<uint32_t>(size.dim);
+/// Whether an entry is of an earlier dimension than this one, in the order of entries.
+bool is_before(const Numbers& numbers, uint32_t i, int32_t input, int32_t dim) {
+  const int32_t own = numbers.Get(kNumbersPerSize * i);
+  return own != input ? own < input : numbers.Get(kNumbersPerSize * i + 1) < dim;
 }
 
 /// The entry of a dimension, or `count_of(&numbers)`.
-uint32_t find(const Numbers& numbers, size_t input, size_t dim) {
-  const uint64_t place = static_cast<uint64_t>(input) << 32 | dim;
+uint32_t find(const Numbers& numbers, int32_t input, int32_t dim) {
   uint32_t first = 0;
   uint32_t last = count_of(&numbers);
   while (first < last) {
     const uint32_t middle = first + (last - first) / 2;
-    const uint64_t found = place_of(DynamicSize(numbers, middle));
-    if (found == place) {
-      return middle;
-    }
-    (found < place ? first : last) = found < place ? middle + 1 : middle;
+    const bool is_later = is_before(numbers, middle, input, dim);
+    (is_later ? first : last) = is_later ? middle + 1 : middle;
   }
-  return count_of(&numbers);
+  const bool is_there = first < count_of(&numbers) && numbers.Get(kNumbersPerSize * first) == input &&
+                        numbers.Get(kNumbersPerSize * first + 1) == dim;
+  return is_there ? first : count_of(&numbers);
 }
 
-bool accepts_size(const Numbers& numbers, size_t input, size_t dim, int64_t largest, int64_t found) {
+bool accepts_size(const Numbers& numbers, int32_t input, int32_t dim, int32_t largest, int32_t found) {
   const uint32_t i = find(numbers, input, dim);
   if (i == count_of(&numbers)) {
     return found == largest;
   }
   const DynamicSize size(numbers, i);
-  return found >= size.least && found <= largest && (found - size.offset) % size.factor == 0;
+  // In 32 bits, which hold the difference: small processors divide 64 bits in a library of almost a kilobyte.
+  return found >= size.least && found <= largest && found >= size.offset &&
+         (static_cast<uint32_t>(found) - static_cast<uint32_t>(size.offset)) % static_cast<uint32_t>(size.factor) == 0;
 }
 
 const Numbers& sizes_of(const ExecutionPlan& plan, size_t input) {
@@ -93,7 +94,8 @@ bool accepts_sizes(const ExecutionPlan& plan, size_t index, const Tensor& input,
   for (size_t dim = 0; dim < found.sizes().size(); ++dim) {
     const int32_t largest = sizes_of(plan, index).Get(static_cast<uint32_t>(dim));
     most *= largest;
-    if (numbers != nullptr && !accepts_size(*numbers, index, dim, largest, found.sizes()[dim])) {
+    if (numbers != nullptr &&
+        !accepts_size(*numbers, static_cast<int32_t>(index), static_cast<int32_t>(dim), largest, found.sizes()[dim])) {
       return false;
     }
   }
@@ -125,7 +127,7 @@ class ExpectedSizes final {
     text.append("(");
     for (uint32_t dim = 0; dim < largest.size(); ++dim) {
       text.append(dim == 0 ? "" : ", ");
-      const uint32_t i = find(numbers, input, dim);
+      const uint32_t i = find(numbers, static_cast<int32_t>(input), static_cast<int32_t>(dim));
       if (i < count_of(&numbers)) {
         append(text, DynamicSize(numbers, i), largest.Get(dim));
       } else {
@@ -184,7 +186,7 @@ Error validate_dynamic_sizes(const ExecutionPlan& plan) {
                              : plan.values()->Get(static_cast<uint32_t>(plan.inputs()->Get(input)))->val_as_Tensor();
     const bool is_dimension = tensor != nullptr && static_cast<uint32_t>(size.dim) < size_of(tensor->sizes());
     // The order makes each dimension unique, and finds it quickly.
-    ET_CHECK_PROGRAM(is_dimension && (i == 0 || place_of(size) > place_of(DynamicSize(*numbers, i - 1))),
+    ET_CHECK_PROGRAM(is_dimension && (i == 0 || is_before(*numbers, i - 1, size.input, size.dim)),
                      "Method '%s': dynamic size %" PRIu32 " is of dimension %" PRId32 " of input %" PRId32
                      ", which is absent or out of order",
                      name, i, size.dim, size.input);
