@@ -68,10 +68,6 @@ bool overlap(Span<const uint8_t> a, Span<const uint8_t> b) {
 }  // namespace
 
 Error check_separate_memory(const executorch_flatbuffer::ExecutionPlan& plan, const MemoryManager& memory) {
-  if constexpr (!ET_LOG_ENABLED) {
-    // Whoever writes an application finds this with the message; firmware without messages has no room for it.
-    return Error::Ok;
-  }
   const char* const method = plan.name()->c_str();
   ET_CHECK_OR_RETURN_ERROR(memory.method_allocator() != memory.temp_allocator(), InvalidArgument,
                            "Method '%s' was given one allocator for its own memory and for temporary memory, which is "
