@@ -52,6 +52,23 @@ def tag_partitions(
     return tags
 
 
+def taken_calls(
+    module: GraphModule, refusal: Callable[[Node], str | None], refused: Callable[[Node, str], None]
+) -> set[Node]:
+    """The calls in a graph that a backend takes. `refusal` gives the reason against a call, or None; `refused` gets
+    each call that has a reason, with the reason."""
+    takes: set[Node] = set()
+    for node in module.graph.nodes:
+        if node.op != "call_function":
+            continue
+        reason = refusal(node)
+        if reason is None:
+            takes.add(node)
+        else:
+            refused(node, reason)
+    return takes
+
+
 def largest_partitions(
     module: GraphModule,
     takes: set[Node],

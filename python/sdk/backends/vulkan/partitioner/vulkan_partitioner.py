@@ -13,7 +13,7 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import Partition
 
-from sdk.backends.partition import calls_of, is_owned, largest_partitions, tag_partitions
+from sdk.backends.partition import calls_of, is_owned, largest_partitions, tag_partitions, taken_calls
 from sdk.backends.transforms.constants import is_constant, is_foldable, settled
 from sdk.backends.vulkan.graph.fusions import attention_refusal
 from sdk.backends.vulkan.op_registry import SYMBOLIC, VIEWS, called_operator, get_op_features, has_impl, operator_name
@@ -121,15 +121,7 @@ class VulkanPartitioner(Partitioner):
             self.nn_module_blocklist,
             self.nn_module_allowlist,
         )
-        takes: set[Node] = set()
-        for node in module.graph.nodes:
-            if node.op != "call_function":
-                continue
-            reason = support.refusal(node)
-            if reason is None:
-                takes.add(node)
-            else:
-                why(node, reason)
+        takes = taken_calls(module, support.refusal, why)
         self._discard_incomplete(takes, program, module, why)
         only_moves = all(_is_free(program, node) for node in calls_of(program))
 

@@ -17,7 +17,7 @@ from sdk.backends.apple.coreml.compiler.coreml_preprocess import CoreMLBackend
 from sdk.backends.apple.coreml.compiler.settings import settings_of
 from sdk.backends.apple.coreml.partition.rules import is_refused_whole
 from sdk.backends.apple.coreml.partition.support import Support, is_tensor, name_of
-from sdk.backends.partition import largest_partitions, tag_partitions
+from sdk.backends.partition import largest_partitions, tag_partitions, taken_calls
 from sdk.backends.transforms.constants import settled
 from sdk.exir.backend._messages import source_of
 from sdk.exir.backend.compile_spec_schema import CompileSpec
@@ -119,15 +119,12 @@ class CoreMLPartitioner(Partitioner):
 
 def _partitions(module: GraphModule, support: Support, refused: dict[Node, str]) -> list[list[Node]]:
     """The partitions of one graph. The reasons for all other nodes are added to `refused`."""
-    takes: set[Node] = set()
-    for node in module.graph.nodes:
-        if node.op != "call_function":
-            continue
-        reason = support.reason(node)
-        if reason is None:
-            takes.add(node)
-        elif node.target is not operator.getitem:  # its call has the reason
+
+    def note(node: Node, reason: str) -> None:
+        if node.target is not operator.getitem:  # its call has the reason
             refused[node] = reason
+
+    takes = taken_calls(module, support.reason, note)
 
     def refuse(partitions: list[Partition]) -> bool:
         left = {node: reason for p in partitions for node, reason in support.conflicts(p.nodes).items()}

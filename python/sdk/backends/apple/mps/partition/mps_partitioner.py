@@ -12,7 +12,7 @@ from torch.fx.passes.infra.partitioner import Partition
 
 from sdk.backends.apple.mps.mps_preprocess import MPSBackend, use_fp16_of
 from sdk.backends.apple.mps.partition.support import Support, is_free
-from sdk.backends.partition import largest_partitions, tag_partitions
+from sdk.backends.partition import largest_partitions, tag_partitions, taken_calls
 from sdk.backends.transforms.constants import settled
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
@@ -55,15 +55,7 @@ class MPSPartitioner(Partitioner):
 def _partitions(
     program: ExportedProgram, module: GraphModule, support: Support, why: WhyNoPartition
 ) -> list[list[Node]]:
-    takes: set[Node] = set()
-    for node in module.graph.nodes:
-        if node.op != "call_function":
-            continue
-        reason = support.refusal(node)
-        if reason is None:
-            takes.add(node)
-        else:
-            why(node, reason)
+    takes = taken_calls(module, support.refusal, why)
 
     def refuse(partitions: list[Partition]) -> bool:
         left = {node: reason for p in partitions for node, reason in support.conflicts(p.nodes).items()}
