@@ -24,7 +24,7 @@ endif()
 
 function(executorch_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_17)
-  # CMAKE_UNITY_BUILD, which a parent project may set too, is for libraries that say UNITY: others have names in several files.
+  # Libraries say UNITY themselves: others have names in several files.
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden UNITY_BUILD OFF)
   if(NOT CMAKE_SYSTEM_NAME MATCHES "^(Generic|PICO|Zephyr)$")
     # Firmware runs at the address for which it was linked; other code may end up in a shared library.
@@ -61,9 +61,8 @@ function(executorch_compile_options target)
 endfunction()
 
 # executorch_library(name [FREESTANDING] [UNITY] SOURCES a.cpp ... [LIBS x ...])
-# FREESTANDING: compiled without exceptions and RTTI (runtime and kernels). UNITY: its sources can be compiled in one file,
-# which takes half the time where headers are most of it (CMAKE_UNITY_BUILD). Built when something links it or an option
-# (cmake/Package.cmake) makes it part of `all`.
+# FREESTANDING: compiled without exceptions and RTTI (runtime and kernels). UNITY: see executorch_unity(). Built when something
+# links it or an option (cmake/Package.cmake) makes it part of `all`.
 function(executorch_library name)
   cmake_parse_arguments(ARG "FREESTANDING;UNITY" "" "SOURCES;LIBS" ${ARGN})
   add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
@@ -73,11 +72,30 @@ function(executorch_library name)
   # The readers of the formats are inside the libraries, so projects with an installed library do not need flatbuffers.
   list(TRANSFORM ARG_LIBS REPLACE "^executorch_flatbuffers$" "$<BUILD_INTERFACE:executorch_flatbuffers>")
   target_link_libraries(${name} PUBLIC ${ARG_LIBS})
-  if(ARG_UNITY AND CMAKE_UNITY_BUILD)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  if(ARG_UNITY)
+    executorch_unity(${name} 12)
   endif()
   if(ARG_FREESTANDING)
     executorch_gnu_options(${name} -fno-exceptions -fno-rtti)
+  endif()
+endfunction()
+
+# executorch_unity(target count): compiles the target's sources in batches of `count` files, which takes half the time where
+# headers are most of it. -DCMAKE_UNITY_BUILD=OFF compiles each file by itself, for tools that read the commands.
+function(executorch_unity target count)
+  if(NOT DEFINED CMAKE_UNITY_BUILD OR CMAKE_UNITY_BUILD)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+  endif()
+endfunction()
+
+# executorch_kernel_options(target): compiles kernels for speed, and parses the headers that all of them include once. Other
+# systems have tools that do not know precompiled headers, or compile for several processors at once;
+# -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON turns them off.
+function(executorch_kernel_options target)
+  target_compile_options(${target} PRIVATE ${EXECUTORCH_KERNEL_OPTIONS})
+  if(CMAKE_SYSTEM_NAME MATCHES "^(Linux|Android)$")
+    target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <complex> <cstring>
+      <executorch/runtime/kernel/kernel_includes.h>)
   endif()
 endfunction()
 
@@ -148,6 +166,7 @@ function(executorch_python_module name)
   cmake_parse_arguments(ARG "" "DESTINATION" "SOURCES;LIBS" ${ARGN})
   pybind11_add_module(${name} MODULE NO_EXTRAS ${ARG_SOURCES})
   executorch_compile_options(${name})
+  executorch_unity(${name} 4)
   target_link_libraries(${name} PRIVATE ${ARG_LIBS})
   if(ARG_DESTINATION)
     install(TARGETS ${name} LIBRARY DESTINATION "${ARG_DESTINATION}" COMPONENT python EXCLUDE_FROM_ALL)

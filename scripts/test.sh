@@ -182,12 +182,12 @@ step_tsan() {
     -DEXECUTORCH_BUILD_KERNELS_LLM=ON -DEXECUTORCH_SANITIZE=thread
 }
 # All C++ tests but those of backends, with event tracers. Backends bring hundreds of files of third parties, which only the
-# long step compiles. Libraries are compiled in batches: their headers take longer to parse than their sources.
+# long step compiles.
 step_asan() {
   ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
     build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DEXECUTORCH_BUILD_BACKENDS=${1:-none}" -DEXECUTORCH_BUILD_DEVTOOLS=ON \
     -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON \
-    -DEXECUTORCH_ENABLE_EVENT_TRACER=ON -DCMAKE_UNITY_BUILD=ON \
+    -DEXECUTORCH_ENABLE_EVENT_TRACER=ON \
     -DEXECUTORCH_SANITIZE=address,undefined
 }
 step_asan-backends() { step_asan linux; }

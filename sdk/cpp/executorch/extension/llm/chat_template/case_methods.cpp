@@ -106,7 +106,7 @@ Value is_identifier_text(Interpreter& in, const Value& self, const Bound&) {
   return Value::boolean(is);
 }
 
-constexpr Method kMethods[] = {
+constexpr Method kCaseMethods[] = {
     {{"upper", "", in_case<Case::kUpper>}, true},
     {{"lower", "", in_case<Case::kLower>}, true},
     {{"casefold", "", in_case<Case::kFold>}, true},
@@ -163,7 +163,7 @@ bool all_lower(std::string_view text) {
 }
 
 Table<Method> case_methods() {
-  return table(kMethods);
+  return table(kCaseMethods);
 }
 
 }  // namespace jinja

@@ -127,7 +127,7 @@ Value from_keys(Interpreter& in, const Value&, const Bound& arguments) {
   return made.value();
 }
 
-constexpr Method kMethods[] = {
+constexpr Method kContainerMethods[] = {
     {{"items", "", items}},
     {{"keys", "", keys}},
     {{"values", "", values}},
@@ -150,7 +150,7 @@ Value dict_items(Work& work, const Value& dict) {
 }
 
 Table<Method> container_methods() {
-  return table(kMethods);
+  return table(kContainerMethods);
 }
 
 bool applies(const Value& self, std::string_view method) {

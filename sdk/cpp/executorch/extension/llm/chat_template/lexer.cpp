@@ -13,7 +13,7 @@ namespace llm {
 namespace jinja {
 namespace {
 
-using Kind = Token::Kind;
+using TokenKind = Token::Kind;
 
 /// Every end of a line is \n, and one at the end of the template does not count.
 std::string with_newlines(const std::string& source) {
@@ -56,7 +56,7 @@ class Lexer final {
       move_to(open);
       raw != std::string::npos ? raw_block(raw) : tag(sign);
     }
-    add(Kind::kEnd, "");
+    add(TokenKind::kEnd, "");
     return std::move(tokens_);
   }
 
@@ -70,8 +70,8 @@ class Lexer final {
       position_.line += source_[at_] == '\n' ? 1 : 0;
     }
   }
-  void add(Kind kind, std::string text, int base = 10) { add_at(kind, std::move(text), position_, base); }
-  void add_at(Kind kind, std::string text, Position at, int base = 10) {
+  void add(TokenKind kind, std::string text, int base = 10) { add_at(kind, std::move(text), position_, base); }
+  void add_at(TokenKind kind, std::string text, Position at, int base = 10) {
     work_.at(at);
     if (work_.take(2 * sizeof(Token) + text.size())) {
       tokens_.push_back({kind, std::move(text), at, base});
@@ -126,7 +126,7 @@ class Lexer final {
 
   void add_text(size_t begin, size_t end) {
     if (begin < end) {
-      add(Kind::kText, source_.substr(begin, end - begin));
+      add(TokenKind::kText, source_.substr(begin, end - begin));
     }
   }
 
@@ -175,7 +175,7 @@ class Lexer final {
     if (type == '#') {
       return comment(start);
     }
-    add_at(type == '%' ? Kind::kBlockBegin : Kind::kOutputBegin, "", start);
+    add_at(type == '%' ? TokenKind::kBlockBegin : TokenKind::kOutputBegin, "", start);
     inside(type == '%' ? '%' : '}', start);
   }
 
@@ -210,7 +210,7 @@ class Lexer final {
       const bool may_sign = peek() == '-' || (peek() == '+' && closing == '%');
       const size_t sign = open.empty() && may_sign ? 1 : 0;
       if (open.empty() && peek(sign) == closing && peek(sign + 1) == '}') {
-        add(closing == '%' ? Kind::kBlockEnd : Kind::kOutputEnd, "");
+        add(closing == '%' ? TokenKind::kBlockEnd : TokenKind::kOutputEnd, "");
         return close(at_ + sign + 2, sign == 1 ? peek() : '\0', closing == '%');
       }
       one_token(open);
@@ -234,12 +234,12 @@ class Lexer final {
       end = next;
     }
     if (end > at_) {
-      add(Kind::kName, source_.substr(at_, end - at_));
+      add(TokenKind::kName, source_.substr(at_, end - at_));
       return move_to(end);
     }
     for (const char* const symbol : {"==", "!=", "<=", ">=", "//", "**"}) {
       if (sees(at_, symbol)) {
-        add(Kind::kSymbol, symbol);
+        add(TokenKind::kSymbol, symbol);
         return move_to(at_ + 2);
       }
     }
@@ -249,7 +249,7 @@ class Lexer final {
       return fail(position_, "unexpected character '" + source_.substr(at_, next - at_) + "'");
     }
     balance(c, open);
-    add(Kind::kSymbol, std::string(1, c));
+    add(TokenKind::kSymbol, std::string(1, c));
     move_to(at_ + 1);
   }
 
@@ -299,7 +299,7 @@ class Lexer final {
     }
     std::string text = source_.substr(begin, end - begin);
     text.erase(std::remove(text.begin(), text.end(), '_'), text.end());
-    add(is_real ? Kind::kFloat : Kind::kInt, std::move(text), base);
+    add(is_real ? TokenKind::kFloat : TokenKind::kInt, std::move(text), base);
     move_to(std::max(end, at_ + 1));
   }
 
@@ -316,7 +316,7 @@ class Lexer final {
     if (!unescape(std::string_view(source_).substr(at_ + 1, end - at_ - 1), text, message)) {
       return fail(position_, message);
     }
-    add(Kind::kString, std::move(text));
+    add(TokenKind::kString, std::move(text));
     move_to(end + 1);
   }
 

@@ -235,7 +235,7 @@ Value file_size(Interpreter& in, const Value& input, const Bound& arguments) {
   return in.text(made);
 }
 
-constexpr Filter kFilters[] = {
+constexpr Filter kNumberFilters[] = {
     {"abs", "", absolute},
     {"int", "default? base?", to_integer},
     {"float", "default?", to_real},
@@ -249,7 +249,7 @@ constexpr Filter kFilters[] = {
 }  // namespace
 
 Table<Filter> number_filters() {
-  return table(kFilters);
+  return table(kNumberFilters);
 }
 
 }  // namespace jinja

@@ -147,7 +147,7 @@ Value remove_suffix(Interpreter& in, const Value& self, const Bound& arguments) 
   return ends ? in.text(all.substr(0, all.size() - arguments.get(0)->as_text().size())) : self;
 }
 
-constexpr Method kMethods[] = {
+constexpr Method kSearchMethods[] = {
     {{"startswith", "prefix start? end? /", starts_with}},
     {{"endswith", "suffix start? end? /", ends_with}},
     {{"replace", "old new count? /", replace}, true},
@@ -186,7 +186,7 @@ Value replaced(Work& work, std::string_view text, std::string_view from, std::st
 }
 
 Table<Method> search_methods() {
-  return table(kMethods);
+  return table(kSearchMethods);
 }
 
 }  // namespace jinja

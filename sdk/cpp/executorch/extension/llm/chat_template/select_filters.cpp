@@ -107,7 +107,7 @@ Value map(Interpreter& in, const Value& input, const Bound& arguments) {
   return in.generator(made.value());
 }
 
-constexpr Filter kFilters[] = {
+constexpr Filter kSelectFilters[] = {
     {"select", "* **", select, true},
     {"reject", "* **", reject, true},
     {"selectattr", "* **", select_attribute, true},
@@ -118,7 +118,7 @@ constexpr Filter kFilters[] = {
 }  // namespace
 
 Table<Filter> select_filters() {
-  return table(kFilters);
+  return table(kSelectFilters);
 }
 
 Value Interpreter::filter(const std::string& name, const Value& input, const Arguments& arguments) {

@@ -263,7 +263,7 @@ Value attribute(Interpreter& in, const Value& input, const Bound& arguments) {
              : in.attribute(input, name);
 }
 
-constexpr Filter kFilters[] = {
+constexpr Filter kSequenceFilters[] = {
     {"default", "default_value? boolean?", otherwise},
     {"d", "default_value? boolean?", otherwise},
     {"length", "", length},
@@ -286,7 +286,7 @@ constexpr Filter kFilters[] = {
 }  // namespace
 
 Table<Filter> sequence_filters() {
-  return table(kFilters);
+  return table(kSequenceFilters);
 }
 
 }  // namespace jinja

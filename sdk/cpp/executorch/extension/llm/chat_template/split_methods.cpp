@@ -218,7 +218,7 @@ Value format_map(Interpreter& in, const Value& self, const Bound& arguments) {
   return format_braces(in, self, {}, named);
 }
 
-constexpr Method kMethods[] = {
+constexpr Method kSplitMethods[] = {
     {{"strip", "chars? /", strip_both}, true},
     {{"lstrip", "chars? /", strip_left}, true},
     {{"rstrip", "chars? /", strip_right}, true},
@@ -266,7 +266,7 @@ Value justified(Work& work, const Value& text, int64_t width, std::string_view f
 }
 
 Table<Method> split_methods() {
-  return table(kMethods);
+  return table(kSplitMethods);
 }
 
 }  // namespace jinja

@@ -250,7 +250,7 @@ Value url_encode(Interpreter& in, const Value& input, const Bound&) {
   return made.value();
 }
 
-constexpr Filter kFilters[] = {
+constexpr Filter kTextFilters[] = {
     {"trim", "chars?", trim},
     {"upper", "", upper},
     {"lower", "", lower},
@@ -274,7 +274,7 @@ constexpr Filter kFilters[] = {
 }  // namespace
 
 Table<Filter> text_filters() {
-  return table(kFilters);
+  return table(kTextFilters);
 }
 
 }  // namespace jinja

@@ -72,7 +72,7 @@ class EachToken : public Decoder {
   virtual Error change(std::string& token, bool is_first, bool is_last, Work& work) const = 0;
 };
 
-class ByteLevel final : public Decoder {
+class ByteLevelDecoder final : public Decoder {
  public:
   Error load(const JsonValue&, Work&) { return Error::Ok; }
   Error apply(std::vector<std::string>& tokens, Work& work) const override {
@@ -101,7 +101,7 @@ class ByteLevel final : public Decoder {
   }
 };
 
-class WordPiece final : public EachToken {
+class WordPieceDecoder final : public EachToken {
  public:
   Error load(const JsonValue& json, Work&) {
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("prefix", prefix_, "##"));
@@ -129,7 +129,7 @@ class WordPiece final : public EachToken {
   bool cleanup_ = true;
 };
 
-class Metaspace final : public EachToken {
+class MetaspaceDecoder final : public EachToken {
  public:
   Error load(const JsonValue& json, Work&) {
     TK_CHECK_OK_OR_RETURN_ERROR(read_space_mark(json, replacement_));
@@ -151,7 +151,7 @@ class Metaspace final : public EachToken {
   bool prepended_ = true;
 };
 
-class Bpe final : public EachToken {
+class BpeDecoder final : public EachToken {
  public:
   Error load(const JsonValue& json, Work&) { return json.read("suffix", suffix_, "</w>"); }
 
@@ -164,7 +164,7 @@ class Bpe final : public EachToken {
   std::string suffix_;
 };
 
-class Ctc final : public Decoder {
+class CtcDecoder final : public Decoder {
  public:
   Error load(const JsonValue& json, Work&) {
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("pad_token", pad_, "<pad>"));
@@ -194,7 +194,7 @@ class Ctc final : public Decoder {
   bool cleanup_ = true;
 };
 
-class Replace final : public EachToken {
+class ReplaceDecoder final : public EachToken {
  public:
   Error load(const JsonValue& json, Work& work) {
     TK_CHECK_OK_OR_RETURN_ERROR(pattern_.load(json["pattern"], work));
@@ -211,7 +211,7 @@ class Replace final : public EachToken {
   std::string content_;
 };
 
-class Fuse final : public Decoder {
+class FuseDecoder final : public Decoder {
  public:
   Error load(const JsonValue&, Work&) { return Error::Ok; }
   Error apply(std::vector<std::string>& tokens, Work& work) const override {
@@ -225,7 +225,7 @@ class Fuse final : public Decoder {
 };
 
 /// Takes characters of one kind off both ends of every string: behind a Fuse, of the text.
-class Strip final : public Decoder {
+class StripDecoder final : public Decoder {
  public:
   Error load(const JsonValue& json, Work&) {
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("content", content_));
@@ -269,7 +269,7 @@ class Strip final : public Decoder {
 };
 
 /// "<0x0A>" is the byte 10.
-class ByteFallback final : public Decoder {
+class ByteFallbackDecoder final : public Decoder {
  public:
   Error load(const JsonValue&, Work&) { return Error::Ok; }
   Error apply(std::vector<std::string>& tokens, Work&) const override {
@@ -329,7 +329,7 @@ class ByteFallback final : public Decoder {
   }
 };
 
-class Sequence final : public Decoder {
+class SequenceDecoder final : public Decoder {
  public:
   std::vector<std::unique_ptr<Decoder>> parts;
   Error apply(std::vector<std::string>& tokens, Work& work) const override {
@@ -357,7 +357,7 @@ Error make(const JsonValue& json, bool, Work& work, std::unique_ptr<Decoder>& de
 }
 
 Error make_strip(const JsonValue& json, bool behind_fuse, Work& work, std::unique_ptr<Decoder>& decoder) {
-  auto made = std::make_unique<Strip>();
+  auto made = std::make_unique<StripDecoder>();
   TK_CHECK_OK_OR_RETURN_ERROR(made->load(json, work));
   if (behind_fuse) {
     made->set_behind_fuse();
@@ -374,15 +374,15 @@ Error make_nested(const JsonValue& json, int depth, bool& fused, Work& work, std
     const char* name;
     Error (*make)(const JsonValue&, bool, Work&, std::unique_ptr<Decoder>&);
   } kinds[] = {
-      {"ByteLevel", make<ByteLevel>},
-      {"WordPiece", make<WordPiece>},
-      {"Metaspace", make<Metaspace>},
-      {"BPEDecoder", make<Bpe>},
-      {"CTC", make<Ctc>},
-      {"Replace", make<Replace>},
-      {"Fuse", make<Fuse>},
+      {"ByteLevel", make<ByteLevelDecoder>},
+      {"WordPiece", make<WordPieceDecoder>},
+      {"Metaspace", make<MetaspaceDecoder>},
+      {"BPEDecoder", make<BpeDecoder>},
+      {"CTC", make<CtcDecoder>},
+      {"Replace", make<ReplaceDecoder>},
+      {"Fuse", make<FuseDecoder>},
       {"Strip", make_strip},
-      {"ByteFallback", make<ByteFallback>},
+      {"ByteFallback", make<ByteFallbackDecoder>},
   };
   for (const auto& entry : kinds) {
     if (kind == entry.name) {
@@ -400,7 +400,7 @@ Error make_nested(const JsonValue& json, int depth, bool& fused, Work& work, std
   }
   JsonValue parts;
   TK_CHECK_OK_OR_RETURN_ERROR(json.read_array("decoders", parts));
-  auto made = std::make_unique<Sequence>();
+  auto made = std::make_unique<SequenceDecoder>();
   TK_CHECK_OK_OR_RETURN_ERROR(parts.for_each([&](const JsonValue& part) {
     made->parts.emplace_back();
     return make_nested(part, depth + 1, fused, work, made->parts.back());

@@ -85,7 +85,7 @@ bool is_chinese(uint32_t c) {
          (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
-class Bert final : public Normalizer {
+class BertNormalizer final : public Normalizer {
  public:
   Error load(const JsonValue& json, Work&) {
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("clean_text", clean_, true));
@@ -125,7 +125,7 @@ class Bert final : public Normalizer {
   bool clean_ = true, chinese_ = true, lower_ = true, strip_accents_ = true;
 };
 
-class Strip final : public Normalizer {
+class StripNormalizer final : public Normalizer {
  public:
   Error load(const JsonValue& json, Work&) {
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("strip_left", left_, true));
@@ -154,7 +154,7 @@ class Strip final : public Normalizer {
   bool left_ = true, right_ = true;
 };
 
-class Replace final : public Normalizer {
+class ReplaceNormalizer final : public Normalizer {
  public:
   Error load(const JsonValue& json, Work& work) {
     TK_CHECK_OK_OR_RETURN_ERROR(pattern_.load(json["pattern"], work));
@@ -167,7 +167,7 @@ class Replace final : public Normalizer {
   std::string content_;
 };
 
-class Prepend final : public Normalizer {
+class PrependNormalizer final : public Normalizer {
  public:
   Error load(const JsonValue& json, Work&) { return json.read("prepend", prepend_); }
   Error apply(std::string& text, Work& work) const override {
@@ -186,7 +186,7 @@ class Prepend final : public Normalizer {
   std::string prepend_;
 };
 
-class Precompiled final : public Normalizer {
+class PrecompiledNormalizer final : public Normalizer {
  public:
   Error load(const JsonValue& json, Work&) {
     std::string encoded, bytes;
@@ -200,7 +200,7 @@ class Precompiled final : public Normalizer {
   CharacterMap map_;
 };
 
-class Sequence final : public Normalizer {
+class SequenceNormalizer final : public Normalizer {
  public:
   std::vector<std::unique_ptr<Normalizer>> parts;
   Error apply(std::string& text, Work& work) const override {
@@ -228,7 +228,7 @@ Error make_sequence(const JsonValue& json, int depth, Work& work, std::unique_pt
   }
   JsonValue parts;
   TK_CHECK_OK_OR_RETURN_ERROR(json.read_array("normalizers", parts));
-  auto made = std::make_unique<Sequence>();
+  auto made = std::make_unique<SequenceNormalizer>();
   TK_CHECK_OK_OR_RETURN_ERROR(parts.for_each([&](const JsonValue& part) {
     made->parts.emplace_back();
     return make_nested(part, depth + 1, work, made->parts.back());
@@ -263,9 +263,9 @@ Error make_nested(const JsonValue& json, int depth, Work& work, std::unique_ptr<
     const char* name;
     Error (*make)(const JsonValue&, Work&, std::unique_ptr<Normalizer>&);
   } kinds[] = {
-      {"BertNormalizer", make<Bert>},     {"Strip", make<Strip>},
-      {"Replace", make<Replace>},         {"Prepend", make<Prepend>},
-      {"Precompiled", make<Precompiled>},
+      {"BertNormalizer", make<BertNormalizer>},     {"Strip", make<StripNormalizer>},
+      {"Replace", make<ReplaceNormalizer>},         {"Prepend", make<PrependNormalizer>},
+      {"Precompiled", make<PrecompiledNormalizer>},
   };
   for (const auto& entry : kinds) {
     if (kind == entry.name) {

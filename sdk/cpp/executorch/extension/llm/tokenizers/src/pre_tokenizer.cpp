@@ -136,7 +136,7 @@ Error change_pieces(PieceList& list, const Change& change) {
   return Error::Ok;
 }
 
-class ByteLevel final : public PreTokenizer {
+class ByteLevelSplitter final : public PreTokenizer {
  public:
   Error load(const JsonValue& json, Work& work) {
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("add_prefix_space", prefix_space_, true));
@@ -174,7 +174,7 @@ class ByteLevel final : public PreTokenizer {
   Split split_;
 };
 
-class Metaspace final : public PreTokenizer {
+class MetaspaceSplitter final : public PreTokenizer {
  public:
   Error load(const JsonValue& json, Work&) {
     TK_CHECK_OK_OR_RETURN_ERROR(read_space_mark(json, replacement_));
@@ -227,7 +227,7 @@ class Metaspace final : public PreTokenizer {
   bool split_ = true, always_ = true, first_ = false;
 };
 
-class Sequence final : public PreTokenizer {
+class SequencePreTokenizer final : public PreTokenizer {
  public:
   std::vector<std::unique_ptr<PreTokenizer>> parts;
   Error apply(PieceList& list) const override {
@@ -252,7 +252,7 @@ Error make(const JsonValue& json, Work& work, PreTokenizerPointer& pre_tokenizer
 }
 
 Error make_bert(const JsonValue&, Work&, PreTokenizerPointer& pre_tokenizer) {
-  auto both = std::make_unique<Sequence>();
+  auto both = std::make_unique<SequencePreTokenizer>();
   both->parts.push_back(std::make_unique<CharacterSplit>(is_space, SplitBehavior::kRemoved));
   both->parts.push_back(std::make_unique<CharacterSplit>(is_punctuation_or_ascii_symbol, SplitBehavior::kIsolated));
   pre_tokenizer = std::move(both);
@@ -306,7 +306,7 @@ Error make_sequence(const JsonValue& json, int depth, Work& work, PreTokenizerPo
   }
   JsonValue parts;
   TK_CHECK_OK_OR_RETURN_ERROR(json.read_array("pretokenizers", parts));
-  auto made = std::make_unique<Sequence>();
+  auto made = std::make_unique<SequencePreTokenizer>();
   TK_CHECK_OK_OR_RETURN_ERROR(parts.for_each([&](const JsonValue& part) {
     made->parts.emplace_back();
     return make_nested(part, depth + 1, work, made->parts.back());
@@ -322,9 +322,9 @@ Error make_nested(const JsonValue& json, int depth, Work& work, PreTokenizerPoin
     const char* name;
     Error (*make)(const JsonValue&, Work&, PreTokenizerPointer&);
   } kinds[] = {
-      {"ByteLevel", make<ByteLevel>},
+      {"ByteLevel", make<ByteLevelSplitter>},
       {"Split", make<Split>},
-      {"Metaspace", make<Metaspace>},
+      {"Metaspace", make<MetaspaceSplitter>},
       {"FixedLength", make<FixedLength>},
       {"BertPreTokenizer", make_bert},
       {"Whitespace", make_whitespace},

@@ -11,7 +11,7 @@ namespace tokenizers::detail {
 namespace {
 
 /// How much less likely an unknown character is than the least likely token.
-constexpr double kUnknownPenalty = 10;
+constexpr double kUnknownScorePenalty = 10;
 
 class Unigram final : public Model {
  public:
@@ -49,7 +49,7 @@ Error Unigram::load(const JsonValue& json) {
     scores_.push_back(yyjson_get_num(score));
     smallest = id == 0 ? scores_.back() : std::min(smallest, scores_.back());
   }
-  unknown_score_ = smallest - kUnknownPenalty;
+  unknown_score_ = smallest - kUnknownScorePenalty;
   if (json["unk_id"]) {
     uint64_t unknown = 0;
     TK_CHECK_OK_OR_RETURN_ERROR(json.read("unk_id", unknown));
