@@ -208,7 +208,7 @@ demo_package() {
   if [[ -f "${package_stamp}" ]]; then
     package
   else
-    package_folder="${root}/build/demo/package" package_stamp="${stamps}/build-the-runtime"
+    package_folder="${root}/build/runtime" package_stamp="${stamps}/build-the-runtime"
     once_per_native_source "build the runtime" install_package "${package_folder}" "_portable_lib" \
       EXECUTORCH_BUILD_EXTENSION_LLM=OFF EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=OFF EXECUTORCH_BUILD_KERNELS_LLM=OFF
   fi
