@@ -25,6 +25,13 @@ class EngineError(RuntimeError):
         self.reason = reason or text
 
 
+def accepted(name: str, do: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer of the worker `name`; raises the error that it may be."""
+    if "error" in answer:
+        raise EngineError(f"{name} could not {do}: {answer['error']}", answer["error"])
+    return answer
+
+
 class Worker:
     """A process that answers JSON lines. ``ask`` sends one request and waits for the answer."""
 
@@ -46,10 +53,7 @@ class Worker:
         line = self.process.stdout.readline()
         if not line:
             raise EngineError(f"{self.name} died during {do!r} (exit code {self.process.wait()})")
-        answer = json.loads(line)
-        if "error" in answer:
-            raise EngineError(f"{self.name} could not {do}: {answer['error']}", answer["error"])
-        return answer
+        return accepted(self.name, do, json.loads(line))
 
     def close(self) -> None:
         if self.process.stdin:

@@ -84,6 +84,14 @@ class Worker:
         self.engine = engine
         self.call: Callable[[], Any] = lambda: None
 
+    def answer(self, do: str, **request: Any) -> dict[str, Any]:
+        """What the method `do_DO` returns; of an exception, a dict with `error`."""
+        try:
+            return getattr(self, f"do_{do}")(**request)
+        except Exception as error:
+            kind = "" if type(error).__name__ == "ImpossibleError" else f"{type(error).__name__}: "
+            return {"error": f"{kind}{error}"[:500]}
+
     def do_versions(self, packages: list[str]) -> dict[str, Any]:
         """The versions of those packages that are installed."""
         found = {}
@@ -185,13 +193,7 @@ def main() -> None:
     name, threads = sys.argv[1], int(sys.argv[2])
     worker = Worker(declaration(name).make(name, threads))
     for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            answer = getattr(worker, "do_" + request.pop("do"))(**request)
-        except Exception as error:
-            kind = "" if type(error).__name__ == "ImpossibleError" else f"{type(error).__name__}: "
-            answer = {"error": f"{kind}{error}"[:500]}
-        print(json.dumps(answer), file=answers, flush=True)
+        print(json.dumps(worker.answer(**json.loads(line))), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The oracle's environment, made once and kept in ``.cache/oracle``."""
+"""The oracle's environment, made once and kept in ``.cache/oracle``, and programs that run in it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from forked import server_of
+
 ROOT = Path(__file__).resolve().parents[2]
 Oracle = Callable[..., None]
+InOriginal = Callable[..., str]
 
 
 def make_oracle(*requirements: Path) -> str:
@@ -40,12 +43,16 @@ def bench_python() -> str:
 
 
 @pytest.fixture(scope="session")
-def oracle(oracle_python: str) -> Oracle:
+def in_original(oracle_python: str) -> InOriginal:
+    """Does what ``python ARGUMENTS`` does in the original's environment, where it must succeed; returns its output.
+
+    All such programs of a worker are forks of one process, which imports the original once.
+    """
+    server = server_of(oracle_python, ("interop.oracle_warm",))
+    return lambda *arguments: server.run("-W", "ignore", *arguments, check=True).stdout
+
+
+@pytest.fixture(scope="session")
+def oracle(in_original: InOriginal) -> Oracle:
     """Run ``oracle.py`` with the given arguments in the original's environment."""
-
-    def call(*arguments: object) -> None:
-        command = [oracle_python, "-W", "ignore", ROOT / "tests/interop/oracle.py", *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, f"oracle.py {arguments} failed:\n{done.stderr[-3000:]}"
-
-    return call
+    return lambda *arguments: in_original(ROOT / "tests/interop/oracle.py", *arguments)

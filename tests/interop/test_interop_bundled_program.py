@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from interop.conftest import InOriginal
 from sdk.devtools import BundledProgram
 from sdk.devtools.bundled_program.serialize import (
     deserialize_from_flatbuffer_to_bundled_program,
@@ -51,23 +51,17 @@ open(sys.argv[1], "wb").write(serialize_from_bundled_program_to_flatbuffer(bundl
 """
 
 
-def run(python: str, program: str, path: Path) -> str:
-    done = subprocess.run([python, "-W", "ignore", "-c", program, str(path)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
-
-
-def test_bun11_the_original_reads_ours(oracle_python: str, tmp_path: Path) -> None:
+def test_bun11_the_original_reads_ours(in_original: InOriginal, tmp_path: Path) -> None:
     made = BundledProgram(*get_common_executorch_program())
     path = tmp_path / "model.bpte"
     path.write_bytes(serialize_from_bundled_program_to_flatbuffer(made))
-    assert "read" in run(oracle_python, READ, path)
+    assert "read" in in_original("-c", READ, path)
 
 
-def test_bun12_ours_reads_the_originals(oracle_python: str, tmp_path: Path) -> None:
+def test_bun12_ours_reads_the_originals(in_original: InOriginal, tmp_path: Path) -> None:
     """And runs it: what the original bundled is what our runtime finds."""
     path = tmp_path / "model.bpte"
-    run(oracle_python, WRITE, path)
+    in_original("-c", WRITE, path)
     data = path.read_bytes()
     read = deserialize_from_flatbuffer_to_bundled_program(data)
     assert deserialize_from_flatbuffer_to_bundled_program(serialize_from_bundled_program_to_flatbuffer(read)) == read

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from exchange_apple import MODELS
 
+from interop.conftest import InOriginal
 from sdk.backends.apple.coreml.container import pack, read_folder, unpack
 
 pytestmark = [pytest.mark.oracle, pytest.mark.network]
@@ -48,7 +49,7 @@ def _plain(tree: Any) -> dict[str, Any]:
     return {name: _plain(entry) if hasattr(entry, "items") else bytes(entry) for name, entry in tree.items()}
 
 
-def test_random_folders(oracle_python: str, tmp_path: Path) -> None:
+def test_random_folders(in_original: InOriginal, tmp_path: Path) -> None:
     """CML-19: of 1,000 random folders the original's payloads hold the files, ours in the same order are the same
     bytes, and the original unpacks ours."""
     chance = random.Random(1)
@@ -58,7 +59,7 @@ def test_random_folders(oracle_python: str, tmp_path: Path) -> None:
     for name, tree in trees.items():
         _write(tree, tmp_path / "folders" / name)
         (tmp_path / "ours" / name).write_bytes(pack(read_folder(tmp_path / "folders" / name), name))
-    subprocess.run([oracle_python, str(HERE / "oracle_coreml.py"), str(tmp_path)], check=True)
+    in_original(HERE / "oracle_coreml.py", tmp_path)
     for name, tree in trees.items():
         theirs = (tmp_path / "theirs" / name).read_bytes()
         root, found = unpack(theirs)

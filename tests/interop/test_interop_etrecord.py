@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+from interop.conftest import InOriginal
 from sdk.devtools import parse_etrecord
 from sdk.exir import to_edge_transform_and_lower
 from sdk.exir.backend.test.op_partitioner_demo import AddMulPartitionerDemo
@@ -65,13 +65,7 @@ class Model(nn.Module):
         return torch.cond(p, lambda a: a.sin(), lambda a: a.cos(), (y,)) * x, x.max(dim=1)[0]
 
 
-def run(python: str, program: str, *arguments: Path) -> str:
-    done = subprocess.run([python, "-W", "ignore", "-c", program, *map(str, arguments)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
-
-
-def test_etr_01_the_original_reads_ours(oracle_python: str, tmp_path: Path) -> None:
+def test_etr_01_the_original_reads_ours(in_original: InOriginal, tmp_path: Path) -> None:
     torch.manual_seed(0)
     model, call = Model().eval(), (torch.rand(2, 3), torch.tensor(True))
     exported = torch.export.export(model, call)
@@ -80,11 +74,11 @@ def test_etr_01_the_original_reads_ours(oracle_python: str, tmp_path: Path) -> N
     record.add_extra_export_modules({"lowered": edge})
     record.save(tmp_path / "r")
     torch.save((call, model(*call)), tmp_path / "data")
-    assert "read" in run(oracle_python, READ, tmp_path / "r", tmp_path / "data")
+    assert "read" in in_original("-c", READ, tmp_path / "r", tmp_path / "data")
 
 
-def test_etr_01_ours_reads_the_originals(oracle_python: str, tmp_path: Path) -> None:
-    run(oracle_python, WRITE, tmp_path / "r", tmp_path / "data")
+def test_etr_01_ours_reads_the_originals(in_original: InOriginal, tmp_path: Path) -> None:
+    in_original("-c", WRITE, tmp_path / "r", tmp_path / "data")
     record = parse_etrecord(tmp_path / "r")
     call, expected = torch.load(tmp_path / "data")
     for program in (record.exported_program, record.edge_dialect_program, *record.graph_map.values()):

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+from interop.conftest import InOriginal
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.devtools import Inspector
 from sdk.exir import to_edge_transform_and_lower
@@ -60,12 +60,6 @@ class Net(nn.Module):
         return self.head(self.conv(x).relu().mean((2, 3))).cumsum(1).tan()
 
 
-def in_original(python: str, program: str, *arguments: object) -> None:
-    command = [python, "-W", "ignore", "-c", program, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-
-
 def record_runs(folder: Path, inputs: tuple[torch.Tensor, ...]) -> Inspector:
     program = Runtime.get().load_program(folder / "m.pte", enable_etdump=True, debug_buffer_size=1 << 20)
     method = program.load_method("forward")
@@ -77,10 +71,10 @@ def record_runs(folder: Path, inputs: tuple[torch.Tensor, ...]) -> Inspector:
     )
 
 
-def compare(python: str, folder: Path, inspector: Inspector) -> None:
+def compare(in_original: InOriginal, folder: Path, inspector: Inspector) -> None:
     """Both show the same rows."""
     files = [folder / name for name in ("m.etdp", "m.etrecord", "m.bin", "table.json")]
-    in_original(python, TABLE, *files)
+    in_original("-c", TABLE, *files)
     theirs = json.loads(files[-1].read_text())
     frame = inspector.to_dataframe()
     assert theirs["columns"] == list(frame.columns)
@@ -98,7 +92,7 @@ def compare(python: str, folder: Path, inspector: Inspector) -> None:
                 assert ours[name] == (pytest.approx(value, rel=1e-6) if name == "raw" else value), (name, row)
 
 
-def test_our_pair_in_both(oracle_python: str, tmp_path: Path) -> None:
+def test_our_pair_in_both(in_original: InOriginal, tmp_path: Path) -> None:
     torch.manual_seed(0)
     inputs = (torch.randn(1, 3, 16, 16),)
     lowered = to_edge_transform_and_lower(
@@ -109,10 +103,10 @@ def test_our_pair_in_both(oracle_python: str, tmp_path: Path) -> None:
     record = program.get_etrecord()
     record.update_representative_inputs(list(inputs))
     record.save(tmp_path / "m.etrecord")
-    compare(oracle_python, tmp_path, record_runs(tmp_path, inputs))
+    compare(in_original, tmp_path, record_runs(tmp_path, inputs))
 
 
-def test_the_originals_record_in_both(oracle_python: str, tmp_path: Path) -> None:
+def test_the_originals_record_in_both(in_original: InOriginal, tmp_path: Path) -> None:
     """Its program on our runtime: the original's wheel records no events."""
-    in_original(oracle_python, EXPORT, tmp_path)
-    compare(oracle_python, tmp_path, record_runs(tmp_path, (torch.linspace(-1, 1, 16).reshape(2, 8),)))
+    in_original("-c", EXPORT, tmp_path)
+    compare(in_original, tmp_path, record_runs(tmp_path, (torch.linspace(-1, 1, 16).reshape(2, 8),)))

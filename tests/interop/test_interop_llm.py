@@ -7,7 +7,6 @@ Each program continues a prompt greedily, as eager PyTorch does without a cache.
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 import torch
 from torchao.quantization import Int8DynamicActivationIntxWeightConfig, PerGroup, quantize_
 
+from interop.conftest import InOriginal
 from sampling import values_in_tests
 from sdk.examples.models.llama.llama_transformer import Transformer, construct_transformer
 from sdk.examples.models.llama.model_args import ModelArgs
@@ -61,7 +61,7 @@ def eager_text(model: Transformer) -> str:
 
 
 @pytest.fixture(scope="module")
-def folder(request: pytest.FixtureRequest, oracle_python: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(request: pytest.FixtureRequest, in_original: InOriginal, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Our programs, what the original's runner makes of them, and those of its programs whose tests run."""
     folder = tmp_path_factory.mktemp("llm")
     (folder / "params.json").write_text(json.dumps(ARGS))
@@ -81,9 +81,7 @@ def folder(request: pytest.FixtureRequest, oracle_python: str, tmp_path_factory:
         "export": sorted(name for name in values_in_tests(request, "program") if name.startswith("theirs")),
     }
     (folder / "request.json").write_text(json.dumps(wanted))
-    command = [oracle_python, "-W", "ignore", ROOT / "tests/interop/oracle_llm.py", folder]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+    in_original(ROOT / "tests/interop/oracle_llm.py", folder)
     return folder
 
 

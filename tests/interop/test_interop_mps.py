@@ -26,6 +26,7 @@ from mps_programs import expected_of, tensors_of  # noqa: E402
 from oracle_mps import FEW, chosen  # noqa: E402
 
 import sdk.backends.apple.mps.operators  # noqa: E402, F401 - registers the visitors
+from interop.conftest import InOriginal  # noqa: E402
 from sdk.backends.apple.mps.operators.node_visitor import get_node_visitors  # noqa: E402
 from sdk.backends.apple.mps.partition import MPSPartitioner  # noqa: E402
 from sdk.backends.apple.mps.serialization.mps_graph_serialize import read_mps_graph  # noqa: E402
@@ -48,7 +49,7 @@ second delegate may read values that it does not have; the interpreter refuses t
 
 
 @pytest.fixture(scope="module")
-def original(oracle_python: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def original(in_original: InOriginal, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the original's payloads, its names, and what it reads of ours."""
     folder = tmp_path_factory.mktemp("mps")
     for number, call in chosen(CALLS).items():
@@ -57,9 +58,7 @@ def original(oracle_python: str, tmp_path_factory: pytest.TempPathFactory) -> Pa
         (method,) = build(name).methods.values()
         torch.export.save(torch.export.export(method.module.eval(), tuple(method.calls[0])), folder / f"{name}.pt2")
     script = ROOT / "tests" / "interop" / "oracle_mps.py"
-    arguments = [oracle_python, "-W", "ignore", script, folder, "names", "lower", "read", "models", "tests"]
-    done = subprocess.run(arguments, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+    in_original(script, folder, "names", "lower", "read", "models", "tests")
     return folder
 
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 
 import pytest
 
+from interop.conftest import InOriginal
 from sdk.devtools.report._operators import _executorch_operators
 
 pytestmark = [pytest.mark.network, pytest.mark.oracle]
@@ -19,9 +19,9 @@ print(json.dumps(sorted(_get_operator_names())))
 """
 
 
-def test_the_list_is_what_the_original_says(oracle_python: str) -> None:
-    done = subprocess.run([oracle_python, "-c", PROGRAM], capture_output=True, text=True, check=True)
-    linked = {n for n in json.loads(done.stdout.splitlines()[-1]) if not n.startswith("executorch_prim::")}
+def test_the_list_is_what_the_original_says(in_original: InOriginal) -> None:
+    said = in_original("-c", PROGRAM)
+    linked = {n for n in json.loads(said.splitlines()[-1]) if not n.startswith("executorch_prim::")}
     # The original's Python module does not link its quantised kernels.
     listed = {n for n in _executorch_operators() if not n.startswith("quantized_decomposed::")}
     assert listed == linked

@@ -12,6 +12,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))  # the suites that backends share
 
 import runtime_under_test
+from interop.conftest import in_original as in_original
 from interop.conftest import oracle as oracle
 from interop.conftest import oracle_python as oracle_python
 

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))  # the su
 
 from openvino_lowering import Lowered, lower
 
+from interop.conftest import in_original as in_original
 from interop.conftest import oracle as oracle
 from interop.conftest import oracle_python as oracle_python
 

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import forked
 from sdk.runtime import Runtime
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -21,12 +20,7 @@ def test_s32_the_apps_build_exports_its_model(tmp_path: Path) -> None:
     assert command
     values = {"$source:Model": f"{EXAMPLE}/model.py:Model", "result.get().asFile.path": str(tmp_path / "model.pte")}
     words = [word.strip().strip('"') for word in command[1].replace("\n", " ").split(",") if word.strip()]
-    done = subprocess.run(
-        [sys.executable, "-m", "sdk.export", *(values.get(word, word) for word in words)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = forked.run("-m", "sdk.export", *(values.get(word, word) for word in words))
     assert done.returncode == 0, done.stderr
     method = Runtime.get().load_program(tmp_path / "model.pte").load_method("forward")
     assert method is not None

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from sdk.__main__ import _commands, main
 from sdk.debug.__main__ import _parser as debug_parser
 from sdk.extras import EXTRAS, install_hint
@@ -34,6 +35,8 @@ sys.exit(main(sys.argv[1:]))
 
 def run(*arguments: str, without: str | None = "torch") -> subprocess.CompletedProcess[str]:
     how = ["-m", "sdk"] if without is None else ["-c", WITHOUT, without]
+    if without != "torch":
+        return forked.run(*how, *arguments)
     return subprocess.run([sys.executable, *how, *arguments], capture_output=True, text=True, check=False)
 
 
@@ -74,9 +77,7 @@ def test_a_language_model_needs_more(tmp_path: Path) -> None:
 def test_export_llm_needs_more() -> None:
     program = WITHOUT.partition("from sdk.__main__")[0] + "from sdk.extension.llm.export.export_llm import main\nmain()"
     settings = ["base.params=examples/models/smollm2/config/135M_config.json"]
-    done = subprocess.run(
-        [sys.executable, "-c", program, "torchao", *settings], capture_output=True, text=True, check=False
-    )
+    done = forked.run("-c", program, "torchao", *settings)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "exporting a language model needs torchao: pip install 'pte-sdk[llm]'" in done.stderr
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.export import ExportedProgram
 
+import forked
 from sdk.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
 from sdk.exir._serialize._cord import Cord
 from sdk.exir._serialize._named_data_store import NamedDataStore
@@ -141,8 +141,7 @@ def test_the_example_script(tmp_path: Path) -> None:
     """ETPM-16: `python -m examples.portable.scripts.export --model_name=add` makes add.pte, which adds."""
     root = Path(__file__).resolve().parents[3]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *sys.path])}
-    command = [sys.executable, "-m", "examples.portable.scripts.export", "--model_name=add"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    done = forked.run("-m", "examples.portable.scripts.export", "--model_name=add", cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     method = Runtime.get().load_program(tmp_path / "add.pte").load_method("forward")
     # ((x + y + x) + x) * 2

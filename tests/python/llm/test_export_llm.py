@@ -14,13 +14,14 @@ import torch
 from language_models import ARCHITECTURES, both, small
 from test_checkpoints import saved, write_gguf
 
+import forked
 from declared import default
 from sdk.extension.llm.export.export_llm import export, parse_config_arg, pop_config_arg
 from sdk.extension.llm.export.exporter import make_model
 from sdk.extension.llm.export.settings import SettingsError, read_settings
 from sdk.runtime import Runtime
 
-COMMAND = [sys.executable, "-m", "sdk.extension.llm.export.export_llm"]
+COMMAND = ["-m", "sdk.extension.llm.export.export_llm"]
 CACHED = ["model.use_kv_cache=true", "export.max_seq_length=16", "export.max_context_length=40"]
 
 
@@ -200,14 +201,16 @@ def test_the_command_writes_a_program_or_one_line(tmp_path: Path):
     (tmp_path / "params.json").write_text(json.dumps({"dim": 8, "n_heads": 2, "hidden_dim": 8, "vocab_size": 4}))
     (tmp_path / "config.yaml").write_text("base:\n  params: params.json\nexport:\n  output_name: tiny\n")
     command = [*COMMAND, "--config", "config.yaml", "+export.max_context_length=130"]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    run = forked.run(*command, cwd=tmp_path)
     assert (run.returncode, run.stdout.startswith("written: tiny.pte (")) == (0, True), run.stderr
     assert run.stderr == ""  # not what torchao logs about itself
     assert (tmp_path / "tiny.pte").stat().st_mode == (tmp_path / "config.yaml").stat().st_mode  # as any file is made
     assert not list(tmp_path.glob("tmp*"))
-    run = subprocess.run([*command, "base.parms=x"], capture_output=True, text=True, cwd=tmp_path, check=False)
+    run = forked.run(*command, "base.parms=x", cwd=tmp_path)
     assert run.returncode == 2 and "Did you mean: 'params'" in run.stderr.splitlines()[-1]
-    run = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, cwd=tmp_path, check=False)
+    run = subprocess.run(
+        [sys.executable, *COMMAND, "--help"], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
     assert run.returncode == 0 and "[+]group.key=value" in run.stdout
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import json
 import logging
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+import forked
 from declared import default
 from sdk.devtools.backend_debug import get_delegation_info
 from sdk.extension.llm.export.backends import partitioners, refuse_unknown
@@ -142,8 +141,7 @@ def test_without_the_tokenizers_the_error_says_what_to_install(model: list[str])
     """LE-21: they are part of the package, compiled; an export without a tokenizer does not need them."""
     hidden = "import sys; sys.modules['sdk.extension.llm.tokenizers._tokenizers'] = None\n"
     code = hidden + "from sdk.extension.llm.export.export_llm import export; export(None, sys.argv[1:])"
-    command = [sys.executable, "-c", code, *model]
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
-    run = subprocess.run([*command, "export.embed_tokenizer=true"], capture_output=True, text=True, check=False)
+    assert forked.run("-c", code, *model).returncode == 0
+    run = forked.run("-c", code, *model, "export.embed_tokenizer=true")
     assert run.returncode == 1
     assert "_tokenizers is not built for this Python. Install the package with `pip install .`" in run.stderr

@@ -4,13 +4,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench import int8
+from bench.engines import declaration
+from bench.harness import accepted
 from bench.models import PEER_MODELS
 from bench.peer_table import PeerTable
+from bench.worker import Worker
+from sdk.extension.pybindings import portable_lib
 
 MODEL = """
 import torch
@@ -24,11 +30,28 @@ def example_inputs():
 """
 
 
+class Here:
+    """An engine in this process: five processes would each import PyTorch. test_bench_peers.py has one in its own."""
+
+    def __init__(self, name: str, threads: int) -> None:
+        self.name, self.worker = name, Worker(declaration(name).make(name, threads))
+
+    def ask(self, do: str, **request: Any) -> dict[str, Any]:
+        return accepted(self.name, do, self.worker.answer(do, **request))
+
+    def close(self) -> None:
+        pass
+
+
 @pytest.fixture
-def table(tmp_path: Path) -> PeerTable:
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PeerTable]:
     source = tmp_path / "small_models.py"
     source.write_text(MODEL)
-    return PeerTable({"small": f"{source}:small"}, tmp_path, "xnnpack", ["sdk"])
+    table = PeerTable({"small": f"{source}:small"}, tmp_path, "xnnpack", ["sdk"])
+    monkeypatch.setattr(table, "start", lambda engine, threads, writes: Here(engine, threads))
+    threads = portable_lib._threadpool_get_thread_count()
+    yield table
+    portable_lib._unsafe_reset_threadpool(threads)
 
 
 def test_both_programs_run_and_int8_is_as_accurate_as_in_eager(table: PeerTable) -> None:

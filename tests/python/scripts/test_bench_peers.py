@@ -16,7 +16,7 @@ from bench import engines, environments, peer_table
 from bench.comparison import Series
 from bench.engines import ImpossibleError, declaration, peers, run_converter
 from bench.full_size import CLIPS, FULL_SIZE_MODELS, SIDES
-from bench.harness import LOWERING, Engine
+from bench.harness import LOWERING, Engine, EngineError
 from bench.machine_share import operations
 from bench.models import PEER_MODELS
 from bench.native import folder_of, measurement
@@ -212,6 +212,17 @@ def test_the_models_have_the_sizes_that_are_written_about(model: str) -> None:
     if model == "speech detector":
         probability, state = module(*inputs)
         assert probability.shape == (1, 1) and state.shape == (2, 1, 128) and 0 < probability.item() < 1
+
+
+def test_an_engine_answers_from_a_process() -> None:
+    engine = Engine("sdk", sys.executable, 1)
+    try:
+        assert engine.ask("versions", packages=["pytest", "no-such-package"]) == {"pytest": pytest.__version__}
+        with pytest.raises(EngineError, match=r"sdk could not load: FileNotFoundError: .*none\.npz") as failed:
+            engine.ask("load", path="none.pte", inputs="none.npz")
+        assert failed.value.reason.startswith("FileNotFoundError: ")
+    finally:
+        engine.close()
 
 
 def test_an_export_that_does_not_end_is_given_up(

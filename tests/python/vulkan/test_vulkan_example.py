@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
+
+import forked
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_mobilenet_is_one_delegate(tmp_path: Path) -> None:
     """VK-12: the command writes NAME_vulkan.pte; MobileNetV2 is delegated whole."""
-    command = [sys.executable, "-m", "examples.vulkan.export", "--model_name=mv2", "-o", str(tmp_path), "-fp16"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = forked.run("-m", "examples.vulkan.export", "--model_name=mv2", "-o", tmp_path, "-fp16", cwd=ROOT)
     assert done.returncode == 0, done.stderr[-2000:]
     assert (tmp_path / "mv2_vulkan.pte").stat().st_size < 8 << 20  # 3.5 million weights of 2 bytes
     assert "Total delegated subgraphs: 1\n" in done.stdout

@@ -23,6 +23,7 @@ from torch.fx import GraphModule
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.utils import compute_error
 
+import forked
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import GRAPH
@@ -147,13 +148,13 @@ def test_the_options_of_quantising(is_per_channel: bool, is_dynamic: bool) -> No
 def compiled(*arguments: str, folder: Path, package: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Runs the script from the root of the repository, or as a part of `sdk.examples` with the files in `package`."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    command = [sys.executable, "-m", "examples.xnnpack.aot_compiler", *arguments]
+    program = ["-m", "examples.xnnpack.aot_compiler"]
     if package is not None:
         code = f"import runpy, sdk.examples; sdk.examples.__path__.insert(0, {str(package)!r});"
         code += "runpy.run_module('sdk.examples.xnnpack.aot_compiler', run_name='__main__', alter_sys=True)"
-        command[1:3] = ["-c", code]
+        program = ["-c", code]
         environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+    return forked.run(*program, *arguments, cwd=folder, env=environment)
 
 
 def examples_in_the_package(folder: Path) -> Path:

@@ -15,6 +15,7 @@ import pytest
 import torch
 from dumps import MS
 
+import forked
 from sdk.devtools import Inspector
 from sdk.devtools.etdump.schema_flatcc import ScalarType
 from sdk.devtools.inspector import Event, EventBlock, PerfData, TimeScale, compare_results
@@ -228,16 +229,16 @@ def test_ins_08_command(tmp_path: Path) -> None:
     """INS-08, ETD-01: the command prints the table of print_data_tabular, or one line on what is wrong."""
     path = tmp_path / "x.etdp"
     path.write_bytes(dumps.three_runs())
-    command = [sys.executable, "-m", "sdk.devtools.inspector.inspector_cli", "--etdump_path", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = ["-m", "sdk.devtools.inspector.inspector_cli", "--etdump_path", str(path)]
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True)
     expected = io.StringIO()
     Inspector(etdump_path=str(path)).print_data_tabular(expected)
     assert done.returncode == 0 and done.stdout == expected.getvalue()
     tsv = tmp_path / "x.tsv"
-    assert subprocess.run([*command, "--tsv_path", str(tsv)], capture_output=True).returncode == 0
+    assert forked.run(*command, "--tsv_path", tsv).returncode == 0
     assert tsv.read_text().count("\n") == 7
     path.write_bytes(path.read_bytes()[:50])
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = forked.run(*command)
     assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1 and "cut off" in done.stderr
 
 

@@ -3,5 +3,6 @@
 
 from __future__ import annotations
 
+from interop.conftest import in_original as in_original
 from interop.conftest import oracle as oracle
 from interop.conftest import oracle_python as oracle_python

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ import lowered
 from reference import payloads
 from test_operators import CALLS, Calls
 
+from interop.conftest import InOriginal
 from sdk.backends.vulkan.op_registry import vulkan_supported_ops
 from sdk.backends.vulkan.serialization.vulkan_graph_serialize import read_vulkan_graph
 
@@ -29,15 +29,8 @@ Original = Callable[[str, Path], None]
 
 
 @pytest.fixture
-def original(oracle_python: str) -> Original:
-    def call(command: str, directory: Path) -> None:
-        script = Path(__file__).with_name("original_vulkan.py")
-        done = subprocess.run(
-            [oracle_python, "-W", "ignore", script, command, directory], capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-
-    return call
+def original(in_original: InOriginal) -> Original:
+    return lambda command, directory: in_original(Path(__file__).with_name("original_vulkan.py"), command, directory)
 
 
 class Block(nn.Module):
