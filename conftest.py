@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Settings of all tests.
 
-SDK_TEST_SHARE=K/N runs share K, from 0 to N - 1, of the tests marked `sampled`. scripts/test.sh sets it, to another
-share each day; without it, all of them run.
+SDK_TEST_SHARE=K/N runs share K, from 0 to N - 1, of the tests marked `sampled`, and those of them that the change
+concerns: see tests/changes.py. scripts/test.sh sets it, to another share each day; without it, all of them run.
 """
 
 from __future__ import annotations
 
 import os
 import zlib
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from changes import SINCE, concerned, since
 
 # An example may take long on a machine that has much else to do: a fixed time would fail tests that are right.
 settings.register_profile("sdk", deadline=None)
@@ -27,9 +31,17 @@ def share() -> tuple[int, int]:
     return int(which), int(count)
 
 
-def pytest_report_header() -> str | None:
+def pytest_report_header(config: pytest.Config) -> str | None:
     which, count = share()
-    return f"SDK_TEST_SHARE={which}/{count}: this share of the tests marked `sampled`" if count > 1 else None
+    if count == 1:
+        return None
+    commit = since(config.rootpath)
+    changes = f"and those that changes since {commit[:10]} concern" if commit else f"and no others ({SINCE})"
+    return f"SDK_TEST_SHARE={which}/{count}: this share of the tests marked `sampled`, {changes}"
+
+
+ADDED = pytest.StashKey[int]()
+"""How many sampled tests run because of changes."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -41,6 +53,41 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("sampled") and zlib.crc32(item.name.rpartition("[")[2].encode()) % count != which
     ]
     if left:
+        added = concerned(config.rootpath, [(item.path, _paths(item)) for item in left])
+        config.stash[ADDED] = sum(added)
+        left = [item for item, is_added in zip(left, added, strict=True) if not is_added]
         config.hook.pytest_deselected(items=left)
         chosen = set(items) - set(left)
         items[:] = [item for item in items if item in chosen]
+
+
+def _paths(item: pytest.Item) -> list[Path]:
+    """The parameters of a test that are paths."""
+    parameters = (
+        item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+    )
+    return [value for value in parameters if isinstance(value, Path)]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)  # in a process of pytest-xdist
+    if output is not None:
+        output["added"] = session.config.stash.get(ADDED, 0)
+
+
+class Processes:
+    """Each process of pytest-xdist collects all tests."""
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        node.config.stash[ADDED] = getattr(node, "workeroutput", {}).get("added", 0)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Processes())
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    added = config.stash.get(ADDED, 0)
+    if added:
+        terminalreporter.write_line(f"{added} sampled tests of other shares ran because the change concerns them")

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which tests a change concerns: those whose file, helpers or subject it touches.
+
+The subject of a test file is what the file and its helpers in the tests' folders import from elsewhere: modules of the
+package, and the modules that define the names that they import from a package. What those import in turn does not
+count, because everything imports the compiler. A test with a path as parameter, such as a page, has this file as its
+subject, too; a page imports what its code names.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+SINCE = "SDK_CHANGED_SINCE"
+"""Names the commit; `none` turns this off."""
+
+
+def git(root: Path, *arguments: str) -> str | None:
+    """What git says; None where it fails, and where there is no git."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def since(root: Path) -> str | None:
+    """The commit with which the working tree is compared: what SDK_CHANGED_SINCE names, else where the branch left its
+    upstream branch, else the last commit before the day of the last one, or the last one. None without git."""
+    named = os.environ.get(SINCE)
+    if named == "none":
+        return None
+    if named:
+        found = git(root, "rev-parse", "--verify", "--quiet", f"{named}^{{commit}}")
+        if found is None:
+            raise ValueError(f"{SINCE} is {named}, and git knows no such commit; expected a commit or `none`")
+        return found
+    if upstream := git(root, "merge-base", "HEAD", "@{upstream}"):
+        return upstream
+    day = git(root, "log", "-1", "--format=%cd", "--date=format:%Y-%m-%d %z")
+    if day is None:
+        return None
+    date, zone = day.split()
+    return git(root, "rev-list", "-1", f"--before={date}T00:00:00{zone}", "HEAD") or git(root, "rev-parse", "HEAD")
+
+
+@functools.cache
+def changed_files(root: Path) -> frozenset[Path]:
+    """The files that differ from the commit `since`, also those that are not committed yet."""
+    commit = since(root)
+    if commit is None:
+        return frozenset()
+    lists = (git(root, "diff", "--name-only", commit), git(root, "ls-files", "--others", "--exclude-standard"))
+    return frozenset(root / line for text in lists if text for line in text.splitlines())
+
+
+class ImportGraph:
+    """The files that the tests of a file depend on: see this module."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._helpers: dict[Path, frozenset[Path]] = {}
+
+    def of(self, file: Path) -> frozenset[Path]:
+        """Of a test file or a page, with the file itself."""
+        if file not in self._helpers:
+            self._helpers[file] = frozenset(self._collect(file))
+        return self._helpers[file]
+
+    def _collect(self, file: Path) -> set[Path]:
+        folders = [folder for folder in file.parents if folder.is_relative_to(self.root)]
+        waiting = [file, *(folder / "conftest.py" for folder in folders if (folder / "conftest.py").is_file())]
+        found: set[Path] = set()
+        while waiting:
+            one = waiting.pop()
+            if one not in found:
+                found.add(one)
+                if one == file or self._is_of_tests(one):
+                    waiting += self._imported(one)
+        return found
+
+    def _is_of_tests(self, file: Path) -> bool:
+        parts = file.relative_to(self.root).parts
+        return parts[0] == "tests" or "test" in parts or file.name == "conftest.py"
+
+    def _imported(self, file: Path) -> set[Path]:
+        if file.suffix == ".md":
+            names = re.findall(r"\b(?:sdk|examples)(?:\.\w+)+", file.read_text(encoding="utf-8"))
+            return {module for name in names if (module := self._longest(name)) is not None}
+        found = set()
+        for module, name in _imports(file):
+            path = self._module(module, file.parent)
+            if path is not None:
+                found.add(path)
+                if name:
+                    found.add(self._module(f"{module}.{name}", file.parent) or self._definition(path, name))
+        return found
+
+    def _module(self, name: str, beside: Path) -> Path | None:
+        """The file of a module, which may be a package."""
+        place = Path(*name.split("."))
+        for folder in (beside, self.root / "tests", self.root / "python", self.root):
+            for path in (folder / place.with_suffix(".py"), folder / place / "__init__.py"):
+                if path.is_file():
+                    return path
+        return None
+
+    def _longest(self, name: str) -> Path | None:
+        """The module that a dotted name is, or is in."""
+        while name:
+            if path := self._module(name, self.root):
+                return path
+            name = name.rpartition(".")[0]
+        return None
+
+    def _definition(self, package: Path, name: str) -> Path:
+        """The module from which a package has a name: by an import, or by a table of names and modules."""
+        module = _exports(package).get(name)
+        return (self._module(module, package.parent) if module else None) or package
+
+
+def _imports(file: Path) -> Iterator[tuple[str, str]]:
+    """Each import: the module, and the name that is imported from it, which may be empty."""
+    for node in ast.walk(_parsed(file)):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from ((str(node.module), alias.name) for alias in node.names)
+
+
+@functools.cache
+def _exports(package: Path) -> dict[str, str]:
+    """Names of a package, and the modules they are from."""
+    found = {name: module for module, name in _imports(package) if name}
+    for node in ast.walk(_parsed(package)):
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                strings = [each.value for each in (key, value) if isinstance(each, ast.Constant)]
+                if len(strings) == 2 and all(re.fullmatch(r"[\w.]+", str(each)) for each in strings):
+                    found.setdefault(*map(str, strings))
+    return found
+
+
+@functools.cache
+def _parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+FEW = 8
+"""With fewer files, a module that most of them import may be the subject of each."""
+
+
+def concerned(root: Path, tests: list[tuple[Path, list[Path]]]) -> list[bool]:
+    """Whether the change concerns each test, which has a file and the paths that are its parameters. A changed module
+    that most of the files import is the subject of none: the tests of any share examine it."""
+    changed = changed_files(root)
+    if not changed:
+        return [False] * len(tests)
+    graph = ImportGraph(root)
+    files = {file for file, _ in tests}
+    importers = {one: sum(one in graph.of(file) for file in files) for one in changed}
+    common = {one for one, count in importers.items() if len(files) >= FEW and 2 * count > len(files)}
+    counted = changed - common
+    return [any(graph.of(part) & counted for part in (file, *parameters)) for file, parameters in tests]

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which sampled tests a share has: those of the day, and those that the change concerns."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from changes import ImportGraph
+from forked import server_of
+
+ROOT = Path(__file__).resolve().parents[3]
+TEST = """
+import pytest
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("number", range(20))
+def test_it(number):
+    pass
+
+def unused():
+    {imports}
+"""
+PAGES = """
+import pytest
+from pathlib import Path
+
+PAGES = sorted(Path(__file__).parents[1].glob("docs/*.md"))
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page(page):
+    pass
+"""
+FILES = {
+    "python/sdk/__init__.py": "",
+    "python/sdk/tool/__init__.py": '_EXPORTS = {"cut": "sdk.tool._cut"}\nfrom sdk.tool._join import join\n',
+    "python/sdk/tool/_cut.py": "import sdk.deep\n",
+    "python/sdk/tool/_join.py": "",
+    "python/sdk/deep.py": "",
+    "tests/helper.py": "from sdk.tool import join\n",
+    "tests/test_cut.py": TEST.format(imports="from sdk.tool import cut"),
+    "tests/test_join.py": TEST.format(imports="import helper"),
+    "tests/test_pages.py": PAGES,
+    "docs/deep.md": "```python\nfrom sdk.deep import x\n```\n",
+    **{f"docs/page{number}.md": "Text.\n" for number in range(19)},
+    ".gitignore": "__pycache__\n",
+}
+
+USUAL = {"cut": 1, "join": 1, "pages": 3}
+"""Tests of the share 5/10 by file: those whose parameters have a CRC-32 that ends in 5."""
+
+
+def git(tree: Path, *arguments: str) -> str:
+    author = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", *author, *arguments], cwd=tree, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def commit(tree: Path, date: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
+        monkeypatch.setenv(name, date)
+    git(tree, "add", "-A")
+    git(tree, "commit", "-q", "--allow-empty", "-m", "change")
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository of two days, with the settings of all tests."""
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    shutil.copy(ROOT / "conftest.py", tmp_path)
+    shutil.copy(ROOT / "tests/changes.py", tmp_path / "tests")
+    markers = "markers =\n  sampled: x\npythonpath = tests python\n"
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\n{markers}")
+    git(tmp_path, "init", "-q")
+    commit(tmp_path, "2024-05-05T23:00:00+0000", monkeypatch)
+    return tmp_path
+
+
+def collected(tree: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str, since: str = "") -> str:
+    monkeypatch.setenv("SDK_TEST_SHARE", "5/10")
+    monkeypatch.setenv("SDK_CHANGED_SINCE", since)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # they take longer than the tests
+    server = server_of(sys.executable, ("pytest", "hypothesis", "xdist.plugin"))
+    done = server.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist", "tests", *arguments, cwd=tree)
+    return done.stdout + done.stderr
+
+
+def counts(output: str) -> dict[str, int]:
+    """How many tests ran, by file."""
+    lines = [line for line in output.splitlines() if "::" in line]
+    return {name: sum(line.startswith(f"tests/test_{name}") for line in lines) for name in ("cut", "join", "pages")}
+
+
+@pytest.mark.parametrize(
+    ("changed", "whole"),
+    [
+        ("tests/test_cut.py", {"cut": 20}),
+        ("tests/helper.py", {"join": 20}),
+        ("python/sdk/tool/_cut.py", {"cut": 20}),  # by the table of names
+        ("python/sdk/tool/_join.py", {"join": 20}),  # by the import of the helper
+        ("python/sdk/deep.py", {}),  # beyond the subjects of tests, but the page's
+        ("docs/page3.md", {}),
+    ],
+)
+def test_what_changed_is_in_every_share(
+    changed: str, whole: dict[str, int], tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (tree / changed).open("a") as file:
+        file.write("# changed\n")
+    page = {"python/sdk/deep.py": "deep.md", "docs/page3.md": "page3.md"}.get(changed)
+    for _ in ("not committed", "committed today"):
+        output = collected(tree, monkeypatch, "--collect-only")
+        found = counts(output)
+        if page is None:
+            assert found == {**USUAL, **whole}
+        else:
+            assert f"test_page[{page}]" in output and 0 <= found.pop("pages") - USUAL["pages"] <= 1
+            assert found == {"cut": 1, "join": 1}
+        commit(tree, "2024-05-06T09:00:00+0000", monkeypatch)
+
+
+def test_the_log_says_what_ran_and_why(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = git(tree, "rev-parse", "--short=10", "HEAD")
+    (tree / "tests/test_cut.py").write_text(FILES["tests/test_cut.py"] + "# changed\n")
+    for processes in ([], ["-n", "1"]):
+        said = collected(tree, monkeypatch, "-v", *processes, since="HEAD")
+        assert (
+            f"SDK_TEST_SHARE=5/10: this share of the tests marked `sampled`, and those that changes since {first[:10]}"
+        )
+        assert "19 sampled tests of other shares ran because the change concerns them" in said
+
+
+def test_the_upstream_branch_is_what_a_change_is_compared_with(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(tree, "branch", "-m", "landed")
+    git(tree, "checkout", "-q", "-b", "mine", "--track", "landed")
+    with (tree / "tests/test_cut.py").open("a") as file:
+        file.write("# changed\n")
+    commit(tree, "2024-05-06T09:00:00+0000", monkeypatch)
+    (tree / "docs/new.md").write_text("Text.\n")
+    commit(tree, "2024-05-07T09:00:00+0000", monkeypatch)
+    output = collected(tree, monkeypatch, "--collect-only")
+    assert counts(output)["cut"] == 20 and "test_page[new.md]" in output
+
+
+def test_without_git_nothing_has_changed_and_a_wrong_commit_is_an_error(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert counts(collected(tree, monkeypatch, "--collect-only", since="none")) == USUAL
+    said = collected(tree, monkeypatch, since="no-such-branch")
+    assert "SDK_CHANGED_SINCE is no-such-branch, and git knows no such commit; expected a commit or `none`" in said
+    shutil.rmtree(tree / ".git")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tree.parent))
+    assert counts(collected(tree, monkeypatch, "--collect-only")) == USUAL
+
+
+def test_a_module_that_most_tests_import_is_the_subject_of_none(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(8):
+        (tree / f"tests/test_more{number}.py").write_text(TEST.format(imports="import helper"))
+    with (tree / "tests/helper.py").open("a") as file:
+        file.write("# changed\n")
+    output = collected(tree, monkeypatch, "--collect-only")
+    assert counts(output)["join"] < 8 and output.count("test_more3.py") == 20  # the new files have changed themselves
+
+
+def test_the_subject_of_this_file() -> None:
+    found = ImportGraph(ROOT).of(Path(__file__).resolve())
+    assert {ROOT / "tests/changes.py", ROOT / "conftest.py"} <= found
+    of_page = ImportGraph(ROOT).of(ROOT / "docs/inspector.md")
+    assert any(path.is_relative_to(ROOT / "python/sdk/devtools") for path in of_page)
