@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import fcntl
+import functools
 import os
 import shutil
 import subprocess
@@ -27,18 +28,22 @@ def with_ccache() -> dict[str, str]:
     return {**os.environ, **{f"CMAKE_{language}_COMPILER_LAUNCHER": "ccache" for language in languages}}
 
 
-def build_all() -> Path:
-    """Compiles all C++ blocks that are programs of their own. Returns the folder they are in."""
-    found = [b for page in PAGES for b in blocks(page) if b.language == "cpp" and b.kind == "run"]
-    project = BUILD / "project"
-    project.mkdir(parents=True, exist_ok=True)
+def build(block: Block) -> Path:
+    """Compiles a C++ block that is a program. Returns the program."""
+    BUILD.mkdir(parents=True, exist_ok=True)
     with (BUILD / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two processes of pytest-xdist must not build in one folder at a time
-        _build(project, found)
-    return PROGRAMS
+        _write_project(BUILD / "project")
+        jobs = str(min(os.cpu_count() or 1, 2))
+        run(["cmake", "--build", PROGRAMS, "--parallel", jobs, "--target", block.name])
+    return PROGRAMS / block.name
 
 
-def _build(project: Path, found: list[Block]) -> None:
+@functools.cache
+def _write_project(project: Path) -> None:
+    """Makes a project of the C++ blocks of all pages and configures it."""
+    project.mkdir(parents=True, exist_ok=True)
+    found = [b for page in PAGES for b in blocks(page) if b.language == "cpp" and b.kind == "run"]
     lines = [
         "cmake_minimum_required(VERSION 3.24)",
         "project(documents CXX)",
@@ -60,9 +65,11 @@ def _build(project: Path, found: list[Block]) -> None:
             "extension_c_api extension_llm_runner extension_module extension_tensor portable_ops_lib "
             "executorch::backends)",
         ]
-    (project / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
-    run(["cmake", "-S", project, "-B", PROGRAMS, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"])
-    run(["cmake", "--build", PROGRAMS, "--parallel", str(min(os.cpu_count() or 1, 2))])
+    text, file = "\n".join(lines) + "\n", project / "CMakeLists.txt"
+    # Ninja calls CMake again if this file, or one of the SDK, has changed.
+    if not (PROGRAMS / "build.ninja").exists() or not file.exists() or file.read_text() != text:
+        file.write_text(text)
+        run(["cmake", "-S", project, "-B", PROGRAMS, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"])
 
 
 def run(command: list[Any], cwd: Path | None = None) -> str:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every code block of every page runs, in the page's order, in a folder of the page's own."""
+"""Every code block of every page runs, in the page's order, in a folder of the page's own.
+
+The gate runs the front page, the pages that changed and a share of the others: see conftest.py.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from page_programs import PAGES, ROOT, run, with_ccache
+from page_programs import PAGES, ROOT, build, run, with_ccache
 
 from blocks import Block, blocks
 
@@ -20,10 +23,13 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_block_of_a_page_runs(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
+FRONT = ROOT / "README.md"
+
+
+@pytest.mark.parametrize(
+    "page", [FRONT, *(pytest.param(p, marks=pytest.mark.sampled) for p in PAGES if p != FRONT)], ids=name
+)
+def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """LR-02: with three options, programs of a project link extension_llm_runner."""
     for folder in ("scripts", "examples"):
         (tmp_path / folder).symlink_to(ROOT / folder)
@@ -43,7 +49,7 @@ def test_every_block_of_a_page_runs(
         elif block.language == "bash":
             shell(block, tmp_path)
         elif block.language == "cpp":
-            run([request.getfixturevalue("programs") / block.name], cwd=tmp_path)
+            run([build(block)], cwd=tmp_path)
         else:
             pytest.fail(f"{name(page)}:{block.line}: a block of {block.language} needs <!-- file: NAME -->")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from page_programs import ROOT, run
+from page_programs import ROOT, build, run
 from torch import nn
 from torch._export.verifier import SpecViolationError
 from torch.export import Dim, export
@@ -144,14 +144,14 @@ def test_faq05_inference_is_slow() -> None:
         portable_lib._unsafe_reset_threadpool(before)
 
 
-def program_of(part: str, programs: Path) -> Path:
+def program_of(part: str) -> Path:
     (block,) = [b for b in blocks(PAGE) if b.language == "cpp" and part in b.code]
-    return programs / block.name
+    return build(block)
 
 
-def test_faq07_log_messages_of_an_override(programs: Path) -> None:
+def test_faq07_log_messages_of_an_override() -> None:
     """The program defines et_pal_emit_log_message, and exits with 0 if it received the message; nobody prints it."""
-    assert run([program_of("et_pal_emit_log_message", programs)]) == ""
+    assert run([program_of("et_pal_emit_log_message")]) == ""
 
 
 def test_faq08_inputs_of_another_shape() -> None:
@@ -200,9 +200,9 @@ def test_faq10_a_backend_that_is_not_linked() -> None:
     check("Error 0x20, NotFound", str(caught.value))
 
 
-def test_faq11_an_operator_that_two_libraries_have(programs: Path) -> None:
+def test_faq11_an_operator_that_two_libraries_have() -> None:
     """FAQ-11: the error names the operator; the process goes on, unlike the original's."""
-    check("The kernel ... is registered already", run([program_of("faq_ops::twice.out", programs)]))
+    check("The kernel ... is registered already", run([program_of("faq_ops::twice.out")]))
 
 
 def test_faq12_the_codes_of_errors() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from page_programs import ROOT
+from page_programs import ROOT, build
 from tutorial_models import SimpleConv
 
 from sdk.exir import to_edge
@@ -65,14 +65,14 @@ def test_gs08_gs09_the_result_is_pytorchs(first_steps: tuple[Path, dict[str, Any
     assert torch.allclose(output[0], expected, rtol=1e-3, atol=1e-5)
 
 
-def test_gs15_the_cpp_program_prints_the_class(first_steps: tuple[Path, dict[str, Any]], programs: Path) -> None:
+def test_gs15_the_cpp_program_prints_the_class(first_steps: tuple[Path, dict[str, Any]]) -> None:
     """GS-15: Module and from_blob with 1 x 3 x 224 x 224; the class of a black picture is PyTorch's."""
     folder, variables = first_steps
     (block,) = [block for block in blocks(PAGE) if block.language == "cpp"]
     assert "from_blob(input, {1, 3, 224, 224})" in block.code
     with torch.no_grad():
         best = int(variables["model"](torch.zeros(1, 3, 224, 224)).argmax())
-    done = subprocess.run([programs / block.name], cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run([build(block)], cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout == f"class {best} of 1000\n"
 
 
