@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ gate_step three 2 600
 long_step four
 step_one() { while [[ ! -e "${root}/two" ]]; do sleep 0.05; done; echo "3 passed in 1.0s"; }
 step_two() { touch "${root}/two"; echo "2 passed, 1 skipped in 1.0s"; }
-step_three() { python3 -c 'x = [i * i for i in range(30_000_000)]'; echo "1 failed, 4 passed in 1.0s"; return 1; }
+step_three() { (ulimit -t 2; while :; do :; done) || true; echo "1 failed, 4 passed in 1.0s"; return 1; }
 step_four() { touch "${root}/four"; }
 """
 """Those of a backend, in place of the real ones. The first ends only if the second runs beside it."""
@@ -29,8 +30,8 @@ step_four() { touch "${root}/four"; }
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    for folder in ("scripts", "backends/demo"):
-        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "backends/demo").mkdir(parents=True)
+    shutil.copytree(ROOT / "scripts/gate", tmp_path / "scripts/gate")
     for name in ("test.sh", "environment.sh"):
         shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts" / name)
     (tmp_path / "backends/demo/gate.sh").write_text(STEPS)
@@ -39,7 +40,7 @@ def tree(tmp_path: Path) -> Path:
 
 def run(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [tree / "scripts/test.sh", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, "NO_COLOR": "1"})
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "NO_COLOR": "1"})
 
 
 def test_steps_of_backends_run_two_at_a_time_and_are_counted(tree: Path) -> None:
@@ -108,15 +109,29 @@ step_long() { echo "Test.swift:9: error: first failed"; seq 1000; echo "9 passed
 
 
 def test_the_gate_names_no_backend() -> None:
-    text = (ROOT / "scripts/test.sh").read_text(encoding="utf-8").lower()
+    files = [ROOT / "scripts/test.sh", *(ROOT / "scripts/gate").glob("*.sh")]
+    text = "".join(file.read_text(encoding="utf-8") for file in files).lower()
     for manifest in [*ROOT.glob("backends/*/backend.json"), *ROOT.glob("backends/*/*/backend.json")]:
         assert not re.search(rf"(^|[^a-z]){manifest.parent.name}", text), manifest  # "dumps" is no backend
 
 
-def test_a_full_disk_is_an_error_before_anything_is_built(tree: Path) -> None:
-    df = "df() { printf 'Filesystem 1024-blocks Used Available\\n/dev/a 9 9 %d\\n' $((5 << 20)); }"
-    (tree / "backends/demo/gate.sh").write_text(STEPS + df)
-    done = run(tree)
-    assert done.returncode == 1 and "Test" not in done.stdout
-    assert f"the disk of {tree} has 5 GB left, and this needs 12 GB; remove old build folders" in done.stderr
-    assert run(tree, "two").returncode == 0  # a step alone needs less
+def test_the_names_of_all_tests(tree: Path) -> None:
+    """Two folders with files of the same name, a share of which does not run; a file that cannot be collected."""
+    test = "import pytest\n\n@pytest.mark.{}\n@pytest.mark.parametrize('x', range(2))\ndef test_it(x):\n    pass\n"
+    for folder, mark in (("tests/python", "slow"), ("backends/demo/test", "sampled")):
+        (tree / folder).mkdir(parents=True)
+        (tree / folder / "test_a.py").write_text(test.format(mark))
+    (tree / "build/asan").mkdir(parents=True)
+    (tree / "build/asan/CTestTestfile.cmake").write_text('add_test(Suite.Case "true")\n')
+    (tree / ".venv/bin").mkdir(parents=True)
+    python = tree / ".venv/bin/python"
+    python.write_text(f'#!/bin/bash\nPYTEST_DISABLE_PLUGIN_AUTOLOAD=1 exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    done = run(tree, "--ids")
+    assert done.returncode == 0, done.stderr
+    files = ("backends/demo/test/test_a.py", "tests/python/test_a.py")
+    assert done.stdout.splitlines() == [*(f"{f}::test_it[{x}]" for f in files for x in range(2)), "ctest: Suite.Case"]
+    (tree / "tests/python/test_b.py").write_text("import no_such_module\n")
+    done = run(tree, "--ids")
+    assert done.returncode == 1 and "No module named 'no_such_module'" in done.stderr
+    assert "tests/python/test_a.py::test_it[0]" in done.stdout
