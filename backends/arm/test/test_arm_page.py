@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from documents.blocks import blocks
 from sdk.backends.arm.vgf.extract import files_of
 
@@ -24,8 +25,7 @@ def test_the_python_blocks_of_the_page(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(code) >= 3
     for block in code:
         exec(compile(block.code, f"{block.page}:{block.line}", "exec"), names)
-    command = [sys.executable, "-m", "sdk.backends.arm.vgf.extract", "model.pte", "files"]
-    subprocess.run(command, cwd=tmp_path, check=True)
+    forked.run("-m", "sdk.backends.arm.vgf.extract", "model.pte", "files", cwd=tmp_path, check=True)
     assert [path.name for path in (tmp_path / "files").iterdir()] == ["forward_0.vgf"]
 
 
@@ -39,8 +39,8 @@ def model():
 def test_the_command(tmp_path: Path) -> None:
     """VGF-01, VGF-04: `--backend vgf --quantize int8`; the summary says that nothing ran the program."""
     (tmp_path / "m.py").write_text(MODEL)
-    command = [sys.executable, "-m", "sdk.export", "m.py:model", "--input", "1x3x9x9:float32", "--backend", "vgf"]
-    done = subprocess.run([*command, "--quantize", "int8"], cwd=tmp_path, capture_output=True, text=True)
+    command = ["-m", "sdk.export", "m.py:model", "--input", "1x3x9x9:float32", "--backend", "vgf"]
+    done = forked.run(*command, "--quantize", "int8", cwd=tmp_path)
     text = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 0, text
     assert "1 call to VgfBackend" in text

@@ -6,13 +6,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+import forked
 from sdk.devtools.backend_debug import get_delegation_info
 from sdk.extension.llm.export.exporter import capture, lower, make_model, metadata_of
 from sdk.extension.llm.export.settings import SettingsError, read_settings
@@ -110,9 +110,9 @@ def test_the_settings_export_and_the_runners_continue_the_prompt(tmp_path: Path)
 def test_the_command_of_the_page(tmp_path: Path) -> None:
     """ECO-05: `export_llm --config llama3_2_ov_4wo.yaml`, with its table of operators."""
     (tmp_path / "params.json").write_text(json.dumps(PARAMS | {"n_layers": 1}))
-    command = [sys.executable, "-m", "sdk.extension.llm.export.export_llm", "--config", str(SETTINGS)]
+    command = ["-m", "sdk.extension.llm.export.export_llm", "--config", str(SETTINGS)]
     command += ['+backend.openvino.device="CPU"', '+base.model_class="llama3_2"', "+base.params=params.json", *SMALL]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = forked.run(*command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "llama3_2.pte").stat().st_size > 0
     assert "OpenvinoBackend" in done.stdout or "delegated" in done.stdout.lower(), done.stdout

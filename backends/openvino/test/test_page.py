@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
+import forked
 from documents.blocks import blocks
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "backends-openvino.md"
@@ -26,16 +25,16 @@ def test_the_page_runs(tmp_path: Path) -> None:
     """OVN-01: every block of Python, in order, as a reader runs them."""
     code = "\n".join(block.code for block in blocks(PAGE) if block.language == "python")
     assert code.count("OpenvinoPartitioner") >= 2
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=tmp_path, check=True, timeout=300)
+    forked.run("-W", "ignore", "-c", code, cwd=tmp_path, check=True)
     assert (tmp_path / "model.pte").is_file()
 
 
 def test_the_command_runs_what_it_exports(tmp_path: Path) -> None:
     """OVN-04: `sdk.export` verifies the program with OpenVINO here."""
     (tmp_path / "my_model.py").write_text(MODEL)
-    command = [sys.executable, "-m", "sdk.export", "my_model.py:model", "--backend", "openvino", "-o", "model.pte"]
+    command = ["-m", "sdk.export", "my_model.py:model", "--backend", "openvino", "-o", "model.pte"]
     for quantize in ([], ["--quantize", "int8-weights"]):
-        done = subprocess.run([*command, *quantize], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        done = forked.run(*command, *quantize, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         said = done.stdout + done.stderr
         assert "the program agrees with PyTorch" in said and "1 call to OpenvinoBackend" in said

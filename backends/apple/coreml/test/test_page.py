@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import forked
 from documents.blocks import blocks
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -41,8 +40,8 @@ def model():
 def test_the_command_verifies_by_the_interpreter(tmp_path: Path) -> None:
     """CML-01: and says that this is not Apple's arithmetic. The operator that stays outside is computed, too."""
     (tmp_path / "m.py").write_text(MODEL)
-    command = [sys.executable, "-m", "sdk.export", "m.py:model", "--input", "2x16:float32", "--backend", "coreml"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    command = ["-m", "sdk.export", "m.py:model", "--input", "2x16:float32", "--backend", "coreml"]
+    done = forked.run(*command, cwd=tmp_path)
     text = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 0, text
     assert "not Apple's arithmetic" in text

@@ -13,6 +13,7 @@ import pytest
 import torch
 from mps_cases import floats
 
+import forked
 from sdk.backends.apple.mps.verify.program import ReferenceProgram
 from sdk.devtools import parse_etrecord
 from sdk.devtools.bundled_program.serialize import deserialize_from_flatbuffer_to_bundled_program
@@ -30,7 +31,7 @@ gram = Gram()
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True)
+    return forked.run("-m", *arguments, cwd=folder)
 
 
 @pytest.fixture
