@@ -246,6 +246,6 @@ install(FILES "${CMAKE_CURRENT_LIST_DIR}/Codegen.cmake" "${CMAKE_CURRENT_LIST_DI
 install(DIRECTORY "${EXECUTORCH_SOURCE_ROOT}/tools" "${EXECUTORCH_SOURCE_ROOT}/codegen" DESTINATION "${root_folder}"
   COMPONENT executorch PATTERN "__pycache__" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE)
 install(DIRECTORY "${EXECUTORCH_SOURCE_ROOT}/kernels" DESTINATION "${root_folder}" COMPONENT executorch
-  FILES_MATCHING PATTERN "functions.yaml" REGEX "/((portable|quantized)/cpu|kernels/testing)/.*\\.(h|cpp)$" PATTERN "test" EXCLUDE)
+  FILES_MATCHING PATTERN "functions.yaml" REGEX "/((portable|quantized)/cpu/.*\\.(h|cpp|yaml)|kernels/testing/.*\\.(h|cpp))$" PATTERN "test" EXCLUDE)
 install(FILES "${EXECUTORCH_INCLUDE_ROOT}/executorch/runtime/kernel/prim_ops/no_prim_ops.cpp"
   DESTINATION "${root_folder}/sdk/cpp/executorch/runtime/kernel/prim_ops" COMPONENT executorch)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The operators that a .pte needs, for selective builds: ``python -m codegen.program_operators model.pte``.
 
-Prints one name (``aten::add.out``) a line; with ``--sources FOLDER``, the C++ files in that folder that implement them.
-``--operators add,mul`` adds operators that the program does not have. Needs neither torch nor the exporter: it reads
-the few tables of the flatbuffer that name operators.
+Prints one name (``aten::add.out``) a line; with ``--sources FOLDER``, the C++ files that a build of their kernels
+compiles (codegen.kernel_sources). ``--operators add,mul`` adds operators that the program does not have. Needs neither
+torch nor the exporter: it reads the few tables of the flatbuffer that name operators.
 """
 
 from __future__ import annotations
@@ -122,42 +122,19 @@ def _tensor_meta(value: Table) -> TensorMeta:
     return TensorMeta(tensor.number(TENSOR_DTYPE, "<b"), tuple(tensor.numbers(TENSOR_DIM_ORDER, "<B")))
 
 
-def functions_of_sources(functions: Sequence[str], folders: Sequence[Path]) -> dict[Path, set[str]]:
-    """Which of the functions each C++ file below the folders may implement; files that implement none are left out.
+def named_operators(names: str, functions_yaml: Sequence[Path]) -> list[str]:
+    """``add,aten::mul.out``: all overloads of `add` in the files, and the one of `mul`. Raises ValueError."""
+    from .functions_yaml import load_merged
 
-    A function that no file mentions is defined by a macro, from its name without ``_out``.
-    """
-    files = sorted(path for folder in folders for path in folder.rglob("*.cpp"))
-    words = {path: set(re.findall(r"\w+", path.read_text(encoding="utf-8"))) for path in files}
-    found: dict[Path, set[str]] = {}
-    for function in functions:
-        for word in (function, function.removesuffix("_out")):
-            mentions = [path for path in files if word in words[path]]
-            for path in mentions:
-                found.setdefault(path, set()).add(function)
-            if mentions:
-                break
-    return found
-
-
-def implementing_sources(functions: list[str], folder: Path) -> list[Path]:
-    """The files below ``folder`` that may implement one of the functions, and all files that implement no operator."""
-    helpers = {path for path in folder.rglob("*.cpp") if not path.name.startswith("op_")}
-    return sorted(helpers | set(functions_of_sources(functions, [folder])))
-
-
-def named_operators(names: str, functions_yaml: Path) -> list[str]:
-    """``add,aten::mul.out``: all overloads of `add` in the file, and the one of `mul`. Raises ProgramError."""
-    from .functions_yaml import load_functions
-
-    known = [entry.schema.qualified_name for entry in load_functions(functions_yaml)]
+    known = [entry.schema.qualified_name for entry in load_merged(functions_yaml)]
     found: list[str] = []
     for name in filter(None, re.split(r"[,; ]+", names)):
         full = name if "::" in name else f"aten::{name}"
         overloads = [operator for operator in known if full in (operator, operator.partition(".")[0])]
         if not overloads:
             raise ProgramError(
-                f"no operator {name} in {functions_yaml.name}; expected names such as add or aten::add.out"
+                f"no operator {name} in {', '.join(map(str, functions_yaml))}; "
+                "expected names such as add or aten::add.out"
             )
         found += overloads
     return found
@@ -167,25 +144,34 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m codegen.program_operators", description=__doc__.splitlines()[0])
     parser.add_argument("program", type=Path, help="a .pte file")
-    parser.add_argument("--functions-yaml", type=Path, help="says which function implements an operator")
-    parser.add_argument("--sources", type=Path, help="print the files in this folder that implement the operators")
+    parser.add_argument(
+        "--functions-yaml",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="says which function implements an operator; of an operator in several files the first one's counts",
+    )
+    parser.add_argument(
+        "--sources", type=Path, action="append", default=[], metavar="FOLDER", help="print the files that they need"
+    )
     parser.add_argument("--operators", default="", metavar="ADD,MUL", help="also these, with all of their overloads")
     options = parser.parse_args(arguments)
-    if options.functions_yaml is None and (options.sources or options.operators):
+    if not options.functions_yaml and (options.sources or options.operators):
         parser.error("--sources and --operators need --functions-yaml")
     try:
         operators = program_operators(options.program.read_bytes())
         if options.operators:
             operators = sorted({*operators, *named_operators(options.operators, options.functions_yaml)})
-        if options.sources is None:
+        if not options.sources:
             print("\n".join(operators))
             return 0
-        from .functions_yaml import load_functions, select
+        from .functions_yaml import load_merged, select
+        from .kernel_sources import needed_sources
 
-        entries = select(load_functions(options.functions_yaml), operators)
-        functions = [entry.function.rpartition("::")[2] for entry in entries]
-        print("\n".join(map(str, implementing_sources(functions, options.sources))))
-    except (OSError, ProgramError) as error:
+        functions = [entry.unqualified for entry in select(load_merged(options.functions_yaml), operators)]
+        print("\n".join(map(str, needed_sources(functions, options.sources))))
+    except (OSError, ValueError) as error:
         print(f"program_operators: {options.program}: {error}", file=sys.stderr)
         return 1
     return 0

@@ -19,8 +19,8 @@ from pathlib import Path
 from .functions_yaml import KernelEntry, load_merged, select
 from .gen import missing_operators, template, write_if_changed
 from .kernel_keys import dtype_name
+from .kernel_sources import sources_of
 from .link_map import Piece, pieces
-from .program_operators import functions_of_sources
 from .selection import Selection, SelectionError, from_programs, from_yaml
 
 FLAGS = "-fno-asynchronous-unwind-tables -fno-unwind-tables"
@@ -114,11 +114,11 @@ def report(
             parts[_part(piece)] += piece.size
     rows = []
     operator_sources = set()
-    sources = functions_of_sources([entry.unqualified for entry in entries], folders)
+    sources = sources_of(folders)
     for entry in entries:
         name = entry.schema.qualified_name
-        files = [path.name for path, functions in sources.items() if entry.unqualified in functions]
-        source = next((file for file in files if file.startswith("op_") and by_object[file]), "")
+        files = [path.name for path, source in sources.items() if entry.unqualified in source.kernels]
+        source = next((file for file in files if by_object[file]), "")
         operator_sources.add(source)
         dtypes = selection.dtypes(name)
         names = ("all",) if dtypes is None else tuple(dtype_name(dtype) for dtype in sorted(dtypes))

@@ -17,7 +17,7 @@ from pathlib import Path
 from ..functions_yaml import load_merged, select
 from ..gen import template, write_if_changed
 from ..kernel_keys import dtype_name
-from ..program_operators import functions_of_sources, implementing_sources
+from ..kernel_sources import functions_of_sources, needed_sources
 from ..schema import SchemaError
 from ..selection import Selection, from_yaml
 
@@ -28,16 +28,15 @@ def render_header(selection: Selection, functions_yaml: Sequence[Path] = (), fol
     """The text of selected_op_variants.h."""
     operators = {name: selection.dtypes(name) for name in selection.operators or ()}
     entries = select(load_merged(functions_yaml), selection.operators)
-    sources = []
-    for source, functions in sorted(functions_of_sources([entry.unqualified for entry in entries], folders).items()):
+    # The compiler gives the name of a file, which files of several libraries share.
+    dtypes_of: dict[str, list[set[int] | None]] = {}
+    for source, functions in functions_of_sources([entry.unqualified for entry in entries], folders).items():
         names = {entry.schema.qualified_name for entry in entries if entry.unqualified in functions}
-        dtypes = [selection.dtypes(name) for name in names]
-        if source.name.startswith("op_"):
-            sources.append((source.name, *_mask(dtypes)))
+        dtypes_of.setdefault(source.name, []).extend(selection.dtypes(name) for name in names)
     all_dtypes = ALL_DTYPES if selection.include_all else _mask_number(list(operators.values()))
     return template("selected_op_variants.h").render(
         operators=[(name.removeprefix("aten::"), *_mask([dtypes])) for name, dtypes in operators.items()],
-        sources=sources,
+        sources=[(source, *_mask(dtypes)) for source, dtypes in sorted(dtypes_of.items())],
         include_all=selection.include_all,
         all_dtypes=f"0x{all_dtypes:x}u",
     )
@@ -82,8 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.print_sources:
             entries = select(load_merged(options.functions_yaml), selection.operators)
             functions = [entry.unqualified for entry in entries]
-            for path in (path for folder in options.sources for path in implementing_sources(functions, folder)):
-                print(path)
+            print("\n".join(map(str, needed_sources(functions, options.sources))))
         write_if_changed(options.output_dir / "selected_op_variants.h", header)
     except (SchemaError, OSError) as error:
         print(f"gen_selected_op_variants: {error}", file=sys.stderr)

@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(REPOSITORY))
 
 from codegen import embed_program, program_operators  # noqa: E402
-from codegen.program_operators import ProgramError, implementing_sources  # noqa: E402
+from codegen.program_operators import ProgramError  # noqa: E402
 
 PROGRAMS = sorted((REPOSITORY / "tests/data/corpus").glob("*/model.pte"))
 
@@ -55,15 +55,6 @@ def test_another_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "is it a .pte file?" in capsys.readouterr().err
 
 
-def test_sources_are_those_that_implement_the_functions(tmp_path: Path) -> None:
-    (tmp_path / "op_add.cpp").write_text("Tensor& add_out(Tensor& out) {}")
-    (tmp_path / "op_unary.cpp").write_text("DEFINE_UNARY(relu)")
-    (tmp_path / "op_mul.cpp").write_text("Tensor& mul_out(Tensor& out) { return readd_out(out); }")
-    (tmp_path / "helper.cpp").write_text("")
-    found = implementing_sources(["add_out", "relu_out"], tmp_path)
-    assert [path.name for path in found] == ["helper.cpp", "op_add.cpp", "op_unary.cpp"]
-
-
 def test_pico_08_operators_may_be_added(capsys: pytest.CaptureFixture[str]) -> None:
     """PICO-08: `--operators=add,mul,relu` of examples/pico2/build_firmware_pico.sh, which hands it on."""
     program = str(REPOSITORY / "tests/data/corpus/linear/model.pte")
@@ -77,6 +68,14 @@ def test_pico_08_operators_may_be_added(capsys: pytest.CaptureFixture[str]) -> N
     assert program_operators.main([program, *functions, "--operators=add,relu", "--sources", str(folder)]) == 0
     names = {Path(line).name for line in capsys.readouterr().out.split()}
     assert {"op_add.cpp", "op_unary.cpp"} <= names and "op_mul.cpp" not in names
+    # Several libraries, and kernels that macros define.
+    for library in ("portable", "quantized"):
+        functions += ["--functions-yaml", str(REPOSITORY / f"kernels/{library}/functions.yaml")]
+        functions += ["--sources", str(REPOSITORY / f"kernels/{library}/cpu")]
+    operators = "where,aten::any.out,quantized_decomposed::embedding_4bit.out"
+    assert program_operators.main([program, *functions, f"--operators={operators}"]) == 0
+    names = {Path(line).name for line in capsys.readouterr().out.split()}
+    assert {"op_where.cpp", "op_sum.cpp", "op_quantized_embedding.cpp"} <= names and "op_mul.cpp" not in names
     for wrong in ("ad", "aten::add.no_such", "add,other::add.out"):
         assert program_operators.main([program, *functions, f"--operators={wrong}"]) == 1
         assert "expected names such as add or aten::add.out" in capsys.readouterr().err

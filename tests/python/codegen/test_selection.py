@@ -191,11 +191,18 @@ def test_kr13_merged_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_sb12_the_header_says_the_dtypes_of_operators_and_source_files(tmp_path: Path) -> None:
     sources = tmp_path / "cpu"
     sources.mkdir()
-    (sources / "op_add.cpp").write_text("Tensor& add_out(); Tensor& sub_out();")
-    (sources / "op_lt.cpp").write_text("Tensor& lt_tensor_out();")
-    (sources / "op_mm.cpp").write_text("Tensor& mm_out();")
-    (sources / "helper.cpp").write_text("")
-    functions = tmp_path / "functions.yaml"
+    for name in ("op_add.cpp", "op_lt.cpp", "op_mm.cpp", "op_called.cpp", "helper.cpp"):
+        (sources / name).write_text("")
+    (sources / "sources.yaml").write_text(
+        "op_add.cpp: {kernels: [add_out, sub_out]}\nop_lt.cpp: {kernels: [lt_tensor_out], needs: [op_called.cpp]}\n"
+        "op_mm.cpp: {kernels: [mm_out]}\nop_called.cpp: {kernels: []}\n"
+    )
+    # Another library, with a file of the same name.
+    fast = tmp_path / "fast"
+    fast.mkdir()
+    (fast / "op_mm.cpp").write_text("")
+    (fast / "sources.yaml").write_text("op_mm.cpp: {kernels: [lt_tensor_out], needs: [../cpu/op_add.cpp]}\n")
+    functions = tmp_path / "operators.yaml"
     names = {"add.out": "add_out", "sub.out": "sub_out", "lt.Tensor_out": "lt_tensor_out", "mm.out": "mm_out"}
     functions.write_text("".join(f"- op: {op}\n  kernels: [{{kernel_name: {name}}}]\n" for op, name in names.items()))
     selection = tmp_path / "selected_operators.yaml"
@@ -203,10 +210,15 @@ def test_sb12_the_header_says_the_dtypes_of_operators_and_source_files(tmp_path:
     header = gen_selected_op_variants.render_header(from_yaml(selection), [functions], [sources])
     assert 'if (name == "op_add.cpp") {\n    return 0x80u;  // Double\n' in header
     assert 'if (name == "op_lt.cpp") {\n    return 0x880u;  // Double, Bool\n' in header
+    assert 'if (name == "op_called.cpp") {\n    return 0x880u;  // Double, Bool\n' in header
     assert "op_mm" not in header and "helper" not in header
     assert 'if (name == "lt.Tensor_out") {\n    return (dtype & 0x880u) != 0;' in header
     # Long and Float are those of a conversion; other files are compiled for all of these.
     assert "  return 0x8d0u;\n}" in header
+    of_both = gen_selected_op_variants.render_header(from_yaml(selection), [functions], [sources, fast])
+    assert of_both.count('"op_mm.cpp"') == 1
+    for name in ("op_mm.cpp", "op_add.cpp"):
+        assert f'if (name == "{name}") {{\n    return 0x880u;  // Double, Bool\n' in of_both
     everything = gen_selected_op_variants.render_header(from_list("aten::add.out"), [functions], [sources])
     assert "return 0xffffffffffffffffu;  // all" in everything
 
