@@ -7,9 +7,10 @@ The array is const, so that the linker keeps it in flash, and aligned to 16 byte
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from pathlib import Path
+
+from .literals import comment, is_identifier
 
 ALIGNMENT = 16
 BYTES_PER_LINE = 24
@@ -39,7 +40,7 @@ def c_source(data: bytes, symbol: str, name: str) -> str:
         for start in range(0, len(data), BYTES_PER_LINE)
     ]
     return (
-        BANNER.format(name)
+        BANNER.format(comment(name))
         + f"#include <stddef.h>\n\nextern const unsigned char {symbol}[];\nextern const size_t {symbol}_size;\n\n"
         + f"const size_t {symbol}_size = {len(data)};\n"
         + f"const unsigned char {symbol}[{len(data)}] __attribute__((aligned({ALIGNMENT}))) = {{\n"
@@ -56,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, required=True, metavar="FILE.c")
     parser.add_argument("--header", type=Path, metavar="FILE.h", help="also write a header that declares the array")
     options = parser.parse_args(arguments)
-    if not re.fullmatch(r"[A-Za-z_]\w*", options.symbol):
+    if not is_identifier(options.symbol):
         parser.error(f"--symbol '{options.symbol}' is not a C identifier")
     try:
         data = options.program.read_bytes()
@@ -64,8 +65,9 @@ def main(arguments: list[str] | None = None) -> int:
             raise OSError("the file is empty")
         files = {options.output: c_source(data, options.symbol, options.program.name)}
         if options.header is not None:
-            text = HEADER.format(name=options.program.name, symbol=options.symbol, alignment=ALIGNMENT)
-            files[options.header] = BANNER.format(options.program.name) + text
+            name = comment(options.program.name)
+            text = HEADER.format(name=name, symbol=options.symbol, alignment=ALIGNMENT)
+            files[options.header] = BANNER.format(name) + text
         for path, text in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")

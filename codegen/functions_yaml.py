@@ -10,7 +10,6 @@ certain tensors, and one for all others.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 import yaml
 
 from .kernel_keys import SCALAR_TYPES, TensorMeta, kernel_key
+from .literals import is_identifier
 from .schema import Schema, SchemaError, aten_schemas, parse_schema
 
 DEFAULT_NAMESPACE = "torch::executor"
@@ -143,7 +143,7 @@ def _read_entry(item: Any) -> list[KernelEntry]:
     entries = []
     for kernel in kernels:
         name = kernel.get("kernel_name") if isinstance(kernel, dict) else None
-        if not isinstance(name, str) or not re.fullmatch(r"(\w+::)*[A-Za-z_]\w*", name):
+        if not isinstance(name, str) or not all(map(is_identifier, name.split("::"))):
             raise SchemaError(
                 f"a kernel of {schema.qualified_name} has no 'kernel_name' that is a C++ name; found {name!r}"
             )
@@ -224,7 +224,11 @@ def _read_dim_orders(alias: str, value: Any) -> list[tuple[int, ...]]:
     # A single order may be written without the outer brackets.
     orders = value if isinstance(value, list) and all(isinstance(order, list) for order in value) else [value]
     for order in orders:
-        if not isinstance(order, list) or sorted(order) != list(range(len(order))):
+        if (
+            not isinstance(order, list)
+            or any(type(dim) is not int for dim in order)
+            or (sorted(order) != list(range(len(order))))
+        ):
             raise SchemaError(
                 f"the dim order alias '{alias}' has {order}, expected each of the dimensions "
                 "0, 1, ... once: [0, 1, 2, 3]"

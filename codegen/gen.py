@@ -29,6 +29,7 @@ import jinja2
 from .flatbuffer import ProgramError
 from .functions_yaml import KernelEntry, load_merged, select
 from .kernel_keys import dtypes_key
+from .literals import cmake_argument, comment, cpp_literal, is_identifier
 from .schema import Schema, SchemaError
 from .selection import Selection, SelectionError, from_list, from_yaml, is_prim_operator
 
@@ -51,6 +52,7 @@ def template(name: str) -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters |= {"cpp": cpp_literal, "comment": comment, "cmake": cmake_argument}
     return environment.get_template(f"{name}.jinja")
 
 
@@ -62,7 +64,7 @@ def render(entries: list[KernelEntry], library: str, include_prefix: str, dispat
 
     def kernel(entry: KernelEntry) -> str:
         if is_pytorchs(entry):
-            return f'DispatchedKernel<"{entry.schema.qualified_name}">'
+            return f"DispatchedKernel<{cpp_literal(entry.schema.qualified_name)}>"
         return f"BoxedKernel<&::{entry.function}>"
 
     functions = [entry for entry in entries if not is_pytorchs(entry)]
@@ -182,8 +184,10 @@ def main(arguments: list[str] | None = None) -> int:
     add("--for-pytorch", action="store_true", help="write what registers the kernels in PyTorch, and nothing else")
     add("--dispatched", action="store_true", help="have PyTorch run the operators of ATen (USE_ATEN_LIB)")
     options = parser.parse_args(arguments)
-    if not re.fullmatch(r"[A-Za-z_]\w*", options.library):
+    if not is_identifier(options.library):
         parser.error(f"--library '{options.library}' is not a C identifier")
+    if not re.fullmatch(r"[A-Za-z0-9_./+-]*", options.include_prefix):
+        parser.error(f"--include-prefix '{options.include_prefix}' is not the name of a folder in #include lines")
     if not options.functions_yaml and not options.custom_ops_yaml:
         parser.error("--functions-yaml or --custom-ops-yaml says which kernels there are; give one of them")
     try:

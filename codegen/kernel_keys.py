@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 KERNEL_KEY_VERSION = "v1"
 DEFAULT_KEY = "default"  # in a selected_operators.yaml: all tensors
 DTYPES_PREFIX = "dtypes/"
+# Sets of dtypes are masks of so many bits in the generated header.
+MAX_DTYPES = 64
+_TENSOR = re.compile(r"(?P<dtype>[0-9]{1,3});([0-9]{1,3}(,[0-9]{1,3})*)?")
 
 # Values of ScalarType, as serialised, in their order.
 SCALAR_TYPE_NAMES = (
@@ -50,7 +54,14 @@ def dtypes_of_key(key: str) -> set[int]:
     version, separator, tensors = key.partition("/")
     if not separator or version != KERNEL_KEY_VERSION:
         raise ValueError(f"'{key}' is not a kernel key; expected '{KERNEL_KEY_VERSION}/dtype;dim,order|...'")
-    return {int(tensor.partition(";")[0]) for tensor in tensors.split("|")}
+    matches = [_TENSOR.fullmatch(tensor) for tensor in tensors.split("|")]
+    dtypes = {int(match["dtype"]) for match in matches if match}
+    if None in matches or max(dtypes) >= MAX_DTYPES:
+        raise ValueError(
+            f"'{key[:100]}' is not a kernel key; expected '{KERNEL_KEY_VERSION}/dtype;dim,order|...', dtypes from 0 to "
+            f"{MAX_DTYPES - 1}"
+        )
+    return dtypes
 
 
 def dtype_name(dtype: int) -> str:

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .flatbuffer import ProgramError, Table, read
-from .kernel_keys import TensorMeta, kernel_key
+from .kernel_keys import MAX_DTYPES, TensorMeta, kernel_key
+from .schema import SchemaError, check_operator_name
 
 # Positions of fields in the tables of sdk/cpp/executorch/schema/program.fbs, counted from 0.
 PROGRAM_EXECUTION_PLAN = 1
@@ -79,7 +80,10 @@ def program_operators(data: bytes) -> list[str]:
 
 def _name(operator: Table) -> str:
     name, overload = operator.text(OPERATOR_NAME), operator.text(OPERATOR_OVERLOAD)
-    return f"{name}.{overload}" if overload else name
+    try:
+        return check_operator_name(f"{name}.{overload}" if overload else name)
+    except SchemaError as error:
+        raise ProgramError(f"the program is damaged: {error}") from error
 
 
 def _calls(plan: Table) -> Iterator[tuple[int, list[int]]]:
@@ -119,7 +123,10 @@ def _tensor_meta(value: Table) -> TensorMeta:
     tensor = value.table(UNION_VALUE)
     if tensor is None:
         raise ProgramError("a value has no tensor although it says that it has one")
-    return TensorMeta(tensor.number(TENSOR_DTYPE, "<b"), tuple(tensor.numbers(TENSOR_DIM_ORDER, "<B")))
+    dtype = tensor.number(TENSOR_DTYPE, "<b")
+    if not 0 <= dtype < MAX_DTYPES:
+        raise ProgramError(f"the program is damaged: a tensor has the dtype {dtype}, expected 0 to {MAX_DTYPES - 1}")
+    return TensorMeta(dtype, tuple(tensor.numbers(TENSOR_DIM_ORDER, "<B")))
 
 
 def named_operators(names: str, functions_yaml: Sequence[Path]) -> list[str]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from .literals import CPP_KEYWORDS, is_identifier
+
 SCHEMA_TABLE = Path(__file__).with_name("aten_schemas.txt")
 
 # Types as passed to a kernel. A Sym type is its plain type at run time.
@@ -31,7 +33,9 @@ _SCALAR = "::executorch::aten::Scalar"
 _ARRAY = "::executorch::aten::ArrayRef<{}>"
 _OPTIONAL = "std::optional<{}>"
 
-_NAME = re.compile(r"^(?:(?P<namespace>\w+)::)?(?P<name>\w+)(?:\.(?P<overload>\w+))?$")
+_NAME = re.compile(r"(?:(?P<namespace>[A-Za-z_]\w*)::)?(?P<name>[A-Za-z_]\w*)(?:\.(?P<overload>\w+))?", re.ASCII)
+# What the parameters of generated functions are called beside those of the schema.
+_OTHER_PARAMETERS = ("context", "kernel_context", "kernel_result")
 _TYPE = re.compile(
     r"^(?P<base>[A-Za-z]+)(?:\((?P<alias>\w+(?:\s*->\s*\w+)?)(?P<write>!)?\))?(?P<inner>\?)?(?P<list>\[\d*\])?(?P<outer>\?)?$"
 )
@@ -126,7 +130,7 @@ class Schema:
 def parse_schema(text: str) -> Schema:
     """Parses one schema and checks that it is one a kernel can implement (an out variant or an in-place operator)."""
     head, separator, rest = text.strip().partition("(")
-    match = _NAME.match(head.strip())
+    match = _NAME.fullmatch(head.strip())
     close = rest.rfind(") ->")
     if not separator or not match or close < 0:
         raise SchemaError(f"'{text}' is not an operator schema; expected 'ns::name.overload(arguments) -> returns'")
@@ -140,6 +144,9 @@ def parse_schema(text: str) -> Schema:
         text=text,
     )
     _check_is_out_variant(schema, text)
+    for name in (schema.namespace, schema.cpp_name()):
+        if name in CPP_KEYWORDS or name == "std":
+            raise SchemaError(f"'{text}' needs the C++ name '{name}', which is reserved; choose another one")
     return schema
 
 
@@ -148,6 +155,17 @@ def aten_schemas() -> dict[str, str]:
     """The checked-in ATen schemas: qualified name -> schema text."""
     lines = SCHEMA_TABLE.read_text(encoding="utf-8").splitlines()
     return {line.partition("(")[0]: line for line in lines if line and not line.startswith("#")}
+
+
+def check_operator_name(name: object) -> str:
+    """The name. Raises SchemaError if it is not ``namespace::name.overload``, with or without an overload."""
+    match = _NAME.fullmatch(name) if isinstance(name, str) else None
+    if match is None or not match["namespace"]:
+        raise SchemaError(
+            f"{str(name)[:100]!r} is not the name of an operator; expected namespace::name.overload, such as "
+            "aten::add.out"
+        )
+    return match[0]
 
 
 def _check_is_out_variant(schema: Schema, text: str) -> None:
@@ -174,8 +192,13 @@ def _parse_arguments(text: str, schema: str) -> list[Argument]:
         declaration = item.partition("=")[0].strip()
         type_text, _, name = declaration.rpartition(" ")
         match = _TYPE.match(type_text.replace("SymInt", "int").replace("SymBool", "bool"))
-        if not match or not name.isidentifier():
+        if not match:
             raise SchemaError(f"cannot read the argument '{item}' of '{schema}'")
+        if not is_identifier(name) or name in _OTHER_PARAMETERS:
+            raise SchemaError(
+                f"the argument '{item}' of '{schema}' is named '{name}'; expected a name that C++ takes, other than "
+                f"{', '.join(_OTHER_PARAMETERS)}"
+            )
         if match["base"] not in _VALUE_TYPES and match["base"] not in ("Tensor", "Scalar"):
             raise SchemaError(
                 f"the argument '{item}' of '{schema}' has a type that kernels cannot take; use one of Tensor, Scalar, "

@@ -18,7 +18,7 @@ from .flatbuffer import ProgramError
 from .functions_yaml import load_document, operator_name, read_yaml
 from .kernel_keys import DEFAULT_KEY, dtypes_of_key
 from .program_operators import program_uses
-from .schema import SchemaError
+from .schema import SchemaError, check_operator_name
 
 # Operators of the runtime itself: no kernel library has them.
 PRIM_NAMESPACE = "executorch_prim::"
@@ -40,7 +40,11 @@ class Selection:
     list_dtypes: dict[str, set[int]] = field(default_factory=dict)
 
     def add(self, operator: str, keys: Iterable[str], source: str, dtypes: Iterable[int] = ()) -> None:
-        """Selects an operator for the tensors that the keys describe; for all tensors if there is no key."""
+        """Selects an operator for the tensors that the keys describe; for all tensors if there is no key.
+
+        Raises SchemaError for a text that is not the name of an operator: names come from files and reach C++.
+        """
+        check_operator_name(operator)
         self.keys.setdefault(operator, set()).update(keys or ())
         self.list_dtypes.setdefault(operator, set()).update(dtypes)
         if source and source not in self.sources.setdefault(operator, []):

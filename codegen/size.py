@@ -82,16 +82,20 @@ def measure(
         raise SelectionError(f"no kernel for {', '.join(missing)} in the libraries {', '.join(libraries)}")
     entries = select(entries, selection.operators)
     folder = build_folder or default_build_folder()
-    models = " ".join(f'"{path.resolve()}"' for path in programs)
     values = {
         "root": root.as_posix(),
         "installed": installed,
-        "selection": f"{'OPS_SCHEMA_YAML' if kept else 'OPS_FROM_MODEL'} {models}",
+        "kept": kept,
+        "programs": [path.resolve().as_posix() for path in programs],
         "dtype_selective": dtype_selective,
         "libraries": libraries,
         "prim_operators": selection.needs_prim_operators,
     }
-    write_if_changed(folder / "CMakeLists.txt", template("size_project.cmake").render(values))
+    try:
+        project = template("size_project.cmake").render(values)
+    except ValueError as error:
+        raise SelectionError(str(error)) from error
+    write_if_changed(folder / "CMakeLists.txt", project)
     write_if_changed(folder / "main.cpp", template("size_main.cpp").render())
     binary = folder / "build"
     _run(["cmake", "-S", str(folder), "-B", str(binary), "-DCMAKE_BUILD_TYPE=MinSizeRel", f"-DCMAKE_CXX_FLAGS={FLAGS}",

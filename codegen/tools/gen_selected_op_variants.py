@@ -16,12 +16,12 @@ from pathlib import Path
 
 from ..functions_yaml import load_merged, select
 from ..gen import template, write_if_changed
-from ..kernel_keys import dtype_name
+from ..kernel_keys import MAX_DTYPES, dtype_name
 from ..kernel_sources import functions_of_sources, needed_sources
 from ..schema import SchemaError
 from ..selection import Selection, from_yaml
 
-ALL_DTYPES = (1 << 64) - 1
+ALL_DTYPES = (1 << MAX_DTYPES) - 1
 
 
 def render_header(selection: Selection, functions_yaml: Sequence[Path] = (), folders: Sequence[Path] = ()) -> str:
@@ -55,7 +55,7 @@ def _mask_number(groups: Sequence[set[int] | None]) -> int:
 
 def _mask(groups: Sequence[set[int] | None]) -> tuple[str, str]:
     number = _mask_number(groups)
-    words = ", ".join(dtype_name(dtype) for dtype in range(64) if number >> dtype & 1)
+    words = ", ".join(dtype_name(dtype) for dtype in range(MAX_DTYPES) if number >> dtype & 1)
     return f"0x{number:x}u", "all" if number == ALL_DTYPES else words or "no tensors"
 
 

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sdk.codegen.literals import comment
 from sdk.devtools.element_types import BYTES, type_name
 from sdk.exir import schema
 from sdk.exir.scalar_type import ScalarType
-from sdk.export.wrappers.names import PORTABLE, Scope, comment, snake
+from sdk.export.wrappers.names import PORTABLE, Scope, snake
 
 _KINDS = {"Int": "int", "Double": "double", "Bool": "bool", "String": "string", "Null": "none"}
 

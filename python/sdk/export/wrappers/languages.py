@@ -10,6 +10,7 @@ from typing import Any
 
 import jinja2
 
+from sdk.codegen.literals import comment
 from sdk.exir.scalar_type import ScalarType
 from sdk.export.wrappers.description import MethodSpec, ProgramSpec, ValueSpec
 from sdk.export.wrappers.names import (
@@ -17,7 +18,6 @@ from sdk.export.wrappers.names import (
     camel,
     check_identifier,
     class_of_file,
-    comment,
     literal,
     package_of,
     parameters,

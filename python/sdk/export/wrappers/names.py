@@ -11,6 +11,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+from sdk.codegen.literals import CPP_KEYWORDS, cpp_literal
 from sdk.command.lines import printable
 
 _LONGEST = 80  # characters of an identifier
@@ -28,16 +29,10 @@ _KEYWORDS = {
         private protocol public repeat required rethrows return self set some static struct subscript super switch throw
         throws true try typealias unowned var weak where while willSet didSet
     """,
-    "cpp": """
-        alignas alignof and and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bitand bitor bool break case
-        catch char char16_t char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval
-        constexpr constinit continue contract_assert decltype default delete do double dynamic_cast else enum explicit
-        export extern false float for friend goto if inline int int64_t long mutable namespace new noexcept not not_eq
-        nullptr operator or or_eq private protected public reflexpr register reinterpret_cast requires restrict return
-        short signed size_t sizeof static static_assert static_cast std struct switch synchronized template this
-        thread_local throw true try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t
-        while xor xor_eq executorch alloca assert emit errno far foreach i386 linux major makedev max min minor near nil
-        offsetof setjmp signals sigsetjmp slots small stderr stdin stdout unix va_arg va_copy va_end va_start
+    "cpp": " ".join(CPP_KEYWORDS)
+    + """
+        int64_t size_t std executorch alloca assert emit errno far foreach i386 linux major makedev max min minor near
+        nil offsetof setjmp signals sigsetjmp slots small stderr stdin stdout unix va_arg va_copy va_end va_start
         BOOL BUFSIZ DEBUG EOF ERROR FALSE FILE INFINITY NAN NO NULL TRUE YES
     """,
 }
@@ -132,31 +127,19 @@ def class_of_file(file: str, reserved: Container[str]) -> str:
     return f"{name}Model" if name in reserved else name
 
 
-def comment(text: str) -> str:
-    """Any text as a part of a comment: `?` for what could end the comment or the line, or is markup of a
-    documentation generator."""
-    shown = re.sub(r"[^A-Za-z0-9 _.,:;()\[\]=+-]", "?", text[:_LONGEST])
-    return shown if len(text) <= _LONGEST else f"{shown}..."
-
-
 def literal(language: str, text: str) -> str:
     """Any text as a string literal of the language, with its quotes: all but printable ASCII is escaped."""
-    escaped = {"kotlin": _utf16, "swift": _scalar, "cpp": _octal}[language]
-    # `$` begins a template in Kotlin, a backslash one in Swift, and two `?` a trigraph in C++.
-    plain = [char if char.isascii() and char.isprintable() and char not in '"\\$?' else escaped(char) for char in text]
+    if language == "cpp":
+        return cpp_literal(text)
+    escaped = {"kotlin": _utf16, "swift": _scalar}[language]
+    # `$` begins a template in Kotlin, a backslash one in Swift.
+    plain = [char if char.isascii() and char.isprintable() and char not in '"\\$' else escaped(char) for char in text]
     return f'"{"".join(plain)}"'
 
 
 def _utf16(char: str) -> str:
     units = char.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
-
-
-def _octal(char: str) -> str:
-    # At most three digits belong to such an escape, so that it cannot take characters behind it.
-    is_byte = 0xDC80 <= ord(char) <= 0xDCFF  # of a file name that is not UTF-8
-    encoded = char.encode("utf-8", "surrogateescape" if is_byte else "surrogatepass")
-    return "".join(f"\\{byte:03o}" for byte in encoded)
 
 
 def _scalar(char: str) -> str:
