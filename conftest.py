@@ -43,19 +43,28 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 ADDED = pytest.StashKey[int]()
 """How many sampled tests run because of changes."""
 
+MOST_ADDED = 300
+"""A change that concerns more tests than these, such as one of a whole backend, adds another part of them each day."""
+
+
+def _hash(item: pytest.Item) -> int:
+    """Of the parameters alone: tests of the same model, for which a fixture prepares it, are in the same share."""
+    return zlib.crc32(item.name.rpartition("[")[2].encode())
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     which, count = share()
-    # By the parameters alone: tests of the same model, for which a fixture prepares it, are in the same share.
-    left = [
-        item
-        for item in items
-        if item.get_closest_marker("sampled") and zlib.crc32(item.name.rpartition("[")[2].encode()) % count != which
-    ]
+    left = [item for item in items if item.get_closest_marker("sampled") and _hash(item) % count != which]
     if left:
-        added = concerned(config.rootpath, [(item.path, _paths(item)) for item in left])
-        config.stash[ADDED] = sum(added)
-        left = [item for item, is_added in zip(left, added, strict=True) if not is_added]
+        is_concerned = concerned(config.rootpath, [(item.path, _paths(item)) for item in left])
+        parts = max(1, -(-sum(is_concerned) // MOST_ADDED))
+        added = [
+            item
+            for item, is_one in zip(left, is_concerned, strict=True)
+            if is_one and _hash(item) // count % parts == which % parts
+        ]
+        config.stash[ADDED] = len(added)
+        left = list(set(left) - set(added))
         config.hook.pytest_deselected(items=left)
         chosen = set(items) - set(left)
         items[:] = [item for item in items if item in chosen]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -84,8 +85,10 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def collected(tree: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str, since: str = "") -> str:
-    monkeypatch.setenv("SDK_TEST_SHARE", "5/10")
+def collected(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str, since: str = "", share: str = "5/10"
+) -> str:
+    monkeypatch.setenv("SDK_TEST_SHARE", share)
     monkeypatch.setenv("SDK_CHANGED_SINCE", since)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # they take longer than the tests
     server = server_of(sys.executable, ("pytest", "hypothesis", "xdist.plugin"))
@@ -168,6 +171,21 @@ def test_a_module_that_most_tests_import_is_the_subject_of_none(tree: Path, monk
         file.write("# changed\n")
     output = collected(tree, monkeypatch, "--collect-only")
     assert counts(output)["join"] < 8 and output.count("test_more3.py") == 20  # the new files have changed themselves
+
+
+def test_a_change_that_concerns_very_many_tests_adds_a_part_of_them(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decorators = "@pytest.mark.sampled\n@pytest.mark.parametrize('n', range(1000))\n"
+    many = f"import pytest\n{decorators}def test_one(n):\n    pass\n"
+    (tree / "tests/test_many.py").write_text(many)
+    found = set()
+    for which in range(4):
+        output = collected(tree, monkeypatch, "--collect-only", share=f"{which}/10")
+        names = set(re.findall(r"test_many.py::test_one\[\d+\]", output))
+        assert 250 < len(names) < 500
+        found |= names
+    assert len(found) > 800
 
 
 def test_the_subject_of_this_file() -> None:
