@@ -7,11 +7,13 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <executorch/devtools/etdump/etdump_flatcc.h>
 #include <executorch/extension/evalue_util/print_evalue.h>
+#include <executorch/extension/file_cache/replace_file.h>
 #include <executorch/extension/module/bundled_module.h>
 #include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/platform/log.h>
@@ -31,11 +33,8 @@ using executorch::runtime::Span;
 namespace {
 
 Error write_file(const std::string& path, const void* data, size_t size) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  ET_CHECK_OR_RETURN_ERROR(file != nullptr, AccessFailed, "%s cannot be opened for writing", path.c_str());
-  const bool written = size == 0 || std::fwrite(data, 1, size, file) == size;
-  const bool closed = std::fclose(file) == 0;
-  ET_CHECK_OR_RETURN_ERROR(written && closed, AccessFailed, "%s could not be written", path.c_str());
+  const std::error_code error = executorch::extension::replace_file(path, data, size);
+  ET_CHECK_OR_RETURN_ERROR(!error, AccessFailed, "%s could not be written: %s", path.c_str(), error.message().c_str());
   return Error::Ok;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include <executorch/devtools/etdump/etdump_flatcc.h>
+#include <executorch/extension/file_cache/replace_file.h>
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
 #include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/platform/platform.h>
@@ -66,10 +67,7 @@ bool set_threads(int32_t count) {
 bool write_etdump(ETDumpGen& etdump, const std::string& path) {
   const auto trace = etdump.get_etdump_data();
   const std::unique_ptr<void, decltype(&std::free)> guard(trace.buf, &std::free);
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(static_cast<const char*>(trace.buf), static_cast<std::streamsize>(trace.size));
-  file.close();
-  return trace.buf != nullptr && !file.fail();
+  return trace.buf != nullptr && !executorch::extension::replace_file(path, trace.buf, trace.size);
 }
 
 /// The tokenizer of a file; without a path that inside the program, or tokenizer.bin. Null with what is wrong in

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <executorch/extension/evalue_util/print_evalue.h>
+#include <executorch/extension/file_cache/replace_file.h>
 #include <executorch/extension/flat_tensor/flat_tensor_data_map.h>
 #include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
 #include <executorch/extension/named_data_map/merged_data_map.h>
@@ -159,10 +161,9 @@ Error read_files(const std::vector<std::string>& inputs, std::vector<std::vector
 }
 
 Error write_file(const std::string& path, const void* data, size_t size) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
-  file.close();
-  ET_CHECK_OR_RETURN_ERROR(!file.fail(), AccessFailed, "The file %s cannot be written.", path.c_str());
+  const std::error_code error = executorch::extension::replace_file(path, data, size);
+  ET_CHECK_OR_RETURN_ERROR(!error, AccessFailed, "The file %s cannot be written: %s", path.c_str(),
+                           error.message().c_str());
   return Error::Ok;
 }
 

@@ -120,6 +120,14 @@ def test_wrong_use_is_one_line(pte: bytes, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no_folder/m.etdp"):
         program.write_etdump_result_to_file(str(tmp_path / "no_folder" / "m.etdp"))
     assert list(tmp_path.iterdir()) == []
+    # A link that somebody planted at a name that could be guessed.
+    (tmp_path / "victim").write_text("precious")
+    for suffix in ("", ".unfinished"):
+        (tmp_path / f"m.etdp{suffix}").symlink_to(tmp_path / "victim")
+    program.write_etdump_result_to_file(str(tmp_path / "m.etdp"))
+    assert (tmp_path / "victim").read_text() == "precious"
+    assert not (tmp_path / "m.etdp").is_symlink() and (tmp_path / "m.etdp").stat().st_size > 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.etdp", "m.etdp.unfinished", "victim"]
     with pytest.raises(MemoryError):
         load(pte, debug_buffer_size=1 << 62)
 

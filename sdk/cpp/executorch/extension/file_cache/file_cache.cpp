@@ -4,8 +4,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
+#include <executorch/extension/file_cache/replace_file.h>
 #include <executorch/runtime/platform/log.h>
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -129,29 +131,15 @@ class FileLock final {
   const int descriptor_;
 };
 
-/// Writes an empty file under another name, and renames it when it is complete.
-bool make_file(const std::string& path, const CacheOwner& owner) {
+/// Writes an empty file.
+std::error_code make_file(const std::string& path, const CacheOwner& owner) {
   FileHeader header{};
   std::memcpy(header.magic, owner.magic, sizeof(header.magic));
   header.format = kFormat;
   header.version = owner.version;
   header.seed = random_seed();
   header.name = name_of(header);
-  const std::string made = path + "." + std::to_string(getpid()) + "." + std::to_string(header.seed[0]) + ".new";
-  const int descriptor = ::open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (descriptor < 0) {
-    return false;
-  }
-  const bool written = write_all(descriptor, &header, sizeof(header), 0);
-  const int failure = errno;
-  close(descriptor);
-  if (written && rename(made.c_str(), path.c_str()) == 0) {
-    return true;
-  }
-  const int reason = written ? errno : failure;
-  unlink(made.c_str());
-  errno = reason;
-  return false;
+  return replace_file(path, &header, sizeof(header), 0600);
 }
 
 enum class Kind { Ours, Stale, Foreign };
@@ -233,8 +221,8 @@ std::unique_ptr<FileCache> FileCache::open(const std::string& path, const CacheO
       ET_LOG(Info, "%s: %s has no contents for this version and processor yet", owner.name, path.c_str());
       return nullptr;
     }
-    if (!make_file(path, owner)) {
-      log_no_file(path, owner, std::strerror(errno));
+    if (const std::error_code error = make_file(path, owner)) {
+      log_no_file(path, owner, error.message().c_str());
       return nullptr;
     }
   }

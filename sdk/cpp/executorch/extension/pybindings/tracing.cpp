@@ -2,14 +2,14 @@
 #include <executorch/extension/pybindings/tracing.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include <pybind11/pybind11.h>
 
+#include <executorch/extension/file_cache/replace_file.h>
 #include <executorch/runtime/core/event_tracer_hooks.h>
 
 namespace py = pybind11;
@@ -28,26 +28,10 @@ using Dump = std::unique_ptr<void, decltype(&std::free)>;
   throw py::error_already_set();
 }
 
-/// Writes a temporary file and renames it, so that a full disk leaves no incomplete file.
 void write_file(const std::string& path, const void* data, size_t size) {
-  const std::string unfinished = path + ".unfinished";
-  std::FILE* const file = std::fopen(unfinished.c_str(), "wb");
-  if (file == nullptr) {
-    throw_os_error(errno, path);
-  }
-  const bool is_written = size == 0 || std::fwrite(data, 1, size, file) == size;
-  int error = is_written ? 0 : errno;
-  if (std::fclose(file) != 0 && error == 0) {
-    error = errno;
-  }
-  std::error_code renamed;
-  if (error == 0) {
-    std::filesystem::rename(unfinished, path, renamed);  // also onto a file, unlike std::rename of Windows
-    error = renamed.value();
-  }
-  if (error != 0) {
-    std::remove(unfinished.c_str());
-    throw_os_error(error, path);
+  if (const std::error_code error = replace_file(path, data, size)) {
+    // Python has the numbers of the C library, on Windows too.
+    throw_os_error(error.default_error_condition().value(), path);
   }
 }
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/flat_tensor/serialize/serialize.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
+#include <system_error>
 #include <vector>
 
+#include <executorch/extension/file_cache/replace_file.h>
 #include <executorch/extension/flat_tensor/serialize/flat_tensor_header.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/platform/log.h>
@@ -60,10 +58,13 @@ size_t build_metadata(flatbuffers::FlatBufferBuilder& builder, const std::map<st
   return end;
 }
 
-}  // namespace
+/// What a file consists of: the parts refer to `head`, `padding` and the tensors.
+struct Content {
+  std::string head, padding;
+  std::vector<FilePart> parts;
+};
 
-Error save_ptd(std::ostream& out, const std::map<std::string, aten::Tensor>& tensor_map,
-               const size_t tensor_alignment) {
+Error make_content(const std::map<std::string, aten::Tensor>& tensor_map, size_t tensor_alignment, Content& content) {
   ET_CHECK_OR_RETURN_ERROR(tensor_alignment >= 8 && (tensor_alignment & (tensor_alignment - 1)) == 0, InvalidArgument,
                            "tensor_alignment must be a power of two of at least 8, found %zu", tensor_alignment);
   for (const auto& [key, tensor] : tensor_map) {
@@ -80,7 +81,7 @@ Error save_ptd(std::ostream& out, const std::map<std::string, aten::Tensor>& ten
 
   // The header goes between the identifier and the tables: the root offset, which is relative to byte 0, grows with it.
   const char* flatbuffer = reinterpret_cast<const char*>(builder.GetBufferPointer());
-  std::string head;
+  std::string& head = content.head;
   append_little_endian<uint32_t>(
       head, flatbuffers::ReadScalar<uint32_t>(flatbuffer) + static_cast<uint32_t>(kPaddedHeaderSize));
   head.append(flatbuffer + 4, 4);
@@ -94,36 +95,37 @@ Error save_ptd(std::ostream& out, const std::map<std::string, aten::Tensor>& ten
   head.append(flatbuffer + 8, builder.GetSize() - 8);
   head.resize(segment_base_offset, '\0');
 
-  out.write(head.data(), static_cast<std::streamsize>(head.size()));
-  const std::string padding(tensor_alignment, '\0');
+  content.padding.assign(tensor_alignment, '\0');
+  content.parts.push_back({head.data(), head.size()});
   size_t written = 0;
   for (const auto& entry : tensor_map) {
-    out.write(padding.data(), static_cast<std::streamsize>(round_up(written, tensor_alignment) - written));
+    content.parts.push_back({content.padding.data(), round_up(written, tensor_alignment) - written});
     written = round_up(written, tensor_alignment) + entry.second.nbytes();
-    out.write(static_cast<const char*>(entry.second.const_data_ptr()),
-              static_cast<std::streamsize>(entry.second.nbytes()));
+    content.parts.push_back({entry.second.const_data_ptr(), entry.second.nbytes()});
   }
-  ET_CHECK_OR_RETURN_ERROR(out.good(), AccessFailed, "writing %zu bytes of .ptd failed",
-                           segment_base_offset + segment_data_size);
+  return Error::Ok;
+}
+
+}  // namespace
+
+Error save_ptd(std::ostream& out, const std::map<std::string, aten::Tensor>& tensor_map,
+               const size_t tensor_alignment) {
+  Content content;
+  ET_CHECK_OK_OR_RETURN_ERROR(make_content(tensor_map, tensor_alignment, content));
+  for (const FilePart& part : content.parts) {
+    out.write(static_cast<const char*>(part.data), static_cast<std::streamsize>(part.size));
+  }
+  ET_CHECK_OR_RETURN_ERROR(out.good(), AccessFailed, "writing a .ptd to the stream failed");
   return Error::Ok;
 }
 
 Error save_ptd(const std::string& path, const std::map<std::string, aten::Tensor>& tensor_map,
                const size_t tensor_alignment) {
-  const std::string partial_path = path + ".partial";
-  std::ofstream file(partial_path, std::ios::binary | std::ios::trunc);
-  ET_CHECK_OR_RETURN_ERROR(file.is_open(), AccessFailed, "%s: cannot be written: %s", partial_path.c_str(),
-                           std::strerror(errno));
-  Error error = save_ptd(file, tensor_map, tensor_alignment);
-  file.close();
-  if (error == Error::Ok && (file.fail() || std::rename(partial_path.c_str(), path.c_str()) != 0)) {
-    ET_LOG(Error, "%s: cannot be written: %s", path.c_str(), std::strerror(errno));
-    error = Error::AccessFailed;
-  }
-  if (error != Error::Ok) {
-    (void)std::remove(partial_path.c_str());
-  }
-  return error;
+  Content content;
+  ET_CHECK_OK_OR_RETURN_ERROR(make_content(tensor_map, tensor_alignment, content));
+  const std::error_code error = replace_file(path, {content.parts.data(), content.parts.size()});
+  ET_CHECK_OR_RETURN_ERROR(!error, AccessFailed, "%s: cannot be written: %s", path.c_str(), error.message().c_str());
+  return Error::Ok;
 }
 
 }  // namespace flat_tensor

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How this project writes files from C++: whole or not at all.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <system_error>
+
+#include <executorch/runtime/core/span.h>
+
+namespace executorch {
+namespace extension {
+
+/// A part of a file's content.
+struct FilePart {
+  const void* data;  ///< may be null if the part is empty
+  size_t size;
+};
+
+/**
+ * Makes a file of these parts, or replaces one.
+ *
+ * It is written under a name beside it that cannot be predicted, which must not exist, not even as a symbolic link, and
+ * renamed when it is complete: after an error the file is what it was before, and nothing else is left. A symbolic link
+ * at `path` is replaced, not followed. What is not a regular file, such as a pipe, and standard output and its like
+ * (`/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/1`), are written to in place.
+ * @param path UTF-8.
+ * @param mode Permissions of a new file, from which the process's umask is taken away; Windows ignores them.
+ * @returns The reason of a failure; it is false, as a condition, if there was none.
+ */
+std::error_code replace_file(const std::string& path, runtime::Span<const FilePart> parts, unsigned mode = 0666);
+
+/// The same for a content in one part.
+std::error_code replace_file(const std::string& path, const void* data, size_t size, unsigned mode = 0666);
+
+}  // namespace extension
+}  // namespace executorch
