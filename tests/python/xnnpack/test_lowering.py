@@ -21,7 +21,7 @@ from sdk.backends.xnnpack.partition.xnnpack_partitioner import (
     XnnpackFloatingPointPartitioner,
     XnnpackPartitioner,
 )
-from sdk.backends.xnnpack.subgraph_writer import inputs_of, outputs_of
+from sdk.backends.xnnpack.payload_nodes import inputs_of, outputs_of
 from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
 from sdk.exir.backend.utils import get_non_lowered_nodes, get_refusals
 from sdk.runtime import Runtime

@@ -13,7 +13,7 @@ import operator
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -32,6 +32,7 @@ from sdk.backends.xnnpack.layouts import (
     is_channels_last,
     shape_of_images,
 )
+from sdk.backends.xnnpack.payload_nodes import inputs_of, keep_read, outputs_of, renumber
 from sdk.backends.xnnpack.payload_values import PayloadValues
 from sdk.backends.xnnpack.quantization import (
     IntegerCall,
@@ -75,33 +76,9 @@ def shape_of(node: Node) -> list[int]:
     return [eval_upper_bound(size) for size in (value[0] if isinstance(value, (list, tuple)) else value).shape]
 
 
-def inputs_of(node: Any) -> list[int]:
-    """The ids that a node of a payload reads, and NO_VALUE for operands that it lacks."""
-    if isinstance(node, XNNStep):
-        return node.input_ids
-    return [getattr(node, item.name) for item in fields(node) if item.name in _INPUT_FIELDS]
-
-
-def outputs_of(node: Any) -> list[int]:
-    """The ids that a node of a payload writes."""
-    ids = [node.output_id, *(node.more_output_ids if isinstance(node, XNNStep) else [])]
-    return [index for index in ids if index != NO_VALUE]
-
-
-def _keep_read(step: XNNStep, read: set[int]) -> None:
-    """Removes results that nothing reads from a step."""
-    first, *more = (index if index in read else NO_VALUE for index in (step.output_id, *step.more_output_ids))
-    while more and more[-1] == NO_VALUE:
-        more.pop()
-    step.output_id, step.more_output_ids = first, more
-
-
-_INPUT_FIELDS = {"input_id", "filter_id", "bias_id", *(f"input{i}_id" for i in range(1, 6))}
-
-
 class SubgraphWriter(PayloadValues):
-    """Ids are indices into `values`. Inside a delegate, bools are float32 numbers 0 and 1; integers exist only as
-    arguments.
+    """Ids are indices into `values`, until `graph` numbers those that are left. Inside a delegate, bools are float32
+    numbers 0 and 1; integers exist only as arguments.
 
     int8: while an `IntegerCall` is written (`integers_for`), its `dequantize_per_tensor` operands are read as their
     int8 inputs, and its result is that of the `quantize_per_tensor` after it. Elsewhere these two are conversions,
@@ -128,6 +105,7 @@ class SubgraphWriter(PayloadValues):
         self._inputs: list[int] = []
         self._outputs: list[int] = []
         self._handle = 0
+        self._numbers = {NO_VALUE: NO_VALUE}  # ids -> those of the complete graph, without gaps
         # Nodes of the payload have their own identifiers, because several may come from one node of the graph.
         self.handles: dict[int, tuple[int]] = {}  # identifier -> debug handle
 
@@ -375,17 +353,18 @@ class SubgraphWriter(PayloadValues):
         self.add(XNNStep(kind, inputs, output, flags, integers or [], numbers or [], more_outputs or []))
 
     def graph(self) -> XNNGraph:
+        """The payload's graph. There, ids are the positions of its values; readers of the format rely on that."""
         self._remove_unused()
         self._join_clamps()
-        return XNNGraph(
-            "0",
-            self.nodes,
-            [XValue(self._quantized(value)) for value in self._used_values()],
-            self._externals,
-            self._inputs,
-            self._outputs,
-            self.constants.entries,
-        )
+        used = self._used_values()
+        values = [XValue(self._quantized(value)) for value in used]
+        self._numbers.update({value.id_out: number for number, value in enumerate(used)})
+        for node in self.nodes:
+            renumber(node.xnode_union, self._numbers)
+        for number, value in enumerate(used):
+            value.id_out = number
+        inputs, outputs = ([self._numbers[index] for index in ids] for ids in (self._inputs, self._outputs))
+        return XNNGraph("0", self.nodes, values, self._externals, inputs, outputs, self.constants.entries)
 
     def recorded_values(self) -> dict[int, tuple[int, str, bool]]:
         """The values that the runtime can log, once the graph is complete. Maps the identifiers of nodes that compute
@@ -397,7 +376,7 @@ class SubgraphWriter(PayloadValues):
             handle = node.meta.get("debug_handle") if isinstance(node, Node) and node.op == "call_function" else None
             for nhwc, index in forms.items():
                 if isinstance(handle, int) and node.target is not operator.getitem:
-                    owners.setdefault(index, (handle, node.target.__name__, nhwc))
+                    owners.setdefault(self._numbers.get(index, NO_VALUE), (handle, node.target.__name__, nhwc))
         found: dict[int, tuple[int, str, bool]] = {}
         for written in self.nodes:
             outputs = outputs_of(written.xnode_union)
@@ -412,7 +391,7 @@ class SubgraphWriter(PayloadValues):
         for node in reversed(self.nodes):
             if not read.isdisjoint(outputs_of(node.xnode_union)):
                 if isinstance(node.xnode_union, XNNStep):
-                    _keep_read(node.xnode_union, read)
+                    keep_read(node.xnode_union, read)
                 kept.append(node)
                 read.update(inputs_of(node.xnode_union))
         self.nodes = kept[::-1]

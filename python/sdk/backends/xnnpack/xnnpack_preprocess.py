@@ -72,6 +72,11 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec], fi
             # Float linear layers may have weights that are arguments, if the partitioner was asked for that.
             ask = operator.refusal_of_call if is_linear_in_floats(node) else operator.refusal
             reason = ask(node, edge_program)
+            if reason is None and compat is not None and operator.constants_read(node, edge_program):
+                reason = (
+                    "XNNPACK reads a constant of it when the model runs, and the original may free that before; "
+                    "XnnpackPartitioner(compat=...) makes such constants arguments"
+                )
         if operator is None or reason is not None:
             raise RuntimeError(f"{node.target} cannot be compiled for XNNPACK: {reason}{source_of(node)}")
         if node in fused or writer.is_written(node):

@@ -143,8 +143,11 @@ def _tag(program: ExportedProgram, partitioner: Any, method: str) -> tuple[Expor
         )
     name = type(partitioner).__name__
     copied = copy_program(program)
+    prepare = getattr(partitioner, "prepare", None)
     try:
         with partitioning(partitioner):
+            if prepare is not None and prepare(copied):
+                program = copy_program(copied)
             result = partitioner(copied)
     except Exception as error:
         add_context(error, f"in {name}.partition, method {method!r}")

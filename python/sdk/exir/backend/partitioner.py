@@ -48,6 +48,11 @@ class Partitioner(ABC):
         """Options given to the constructor; none for subclasses that do not call it."""
         return getattr(self, "_spec", MappingProxyType({}))
 
+    def prepare(self, exported_program: ExportedProgram) -> bool:
+        """Edits the program before `partition` gets it, if the backend needs another form of it. Returns whether it
+        changed anything."""
+        return False
+
     @abstractmethod
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes of the program and returns the backend of each tag."""

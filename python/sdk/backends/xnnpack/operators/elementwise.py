@@ -186,6 +186,10 @@ class BinaryConfig(XNNPartitionerConfig):
     }
     target_names: ClassVar[tuple[str, ...]] = tuple(NODES_OF)
 
+    def constants_read(self, node: Node, program: ExportedProgram) -> list[Any]:
+        numbers = [operand for operand in node.args[:2] if isinstance(operand, (int, float))]
+        return [*super().constants_read(node, program), *numbers]
+
     def is_in_floats(self, node: Node) -> bool:
         # PyTorch uses a number as float32; it may be outside the normal range of half precision.
         return any(isinstance(number, (int, float)) and not _is_normal_half(number) for number in node.args[:2])
@@ -256,7 +260,6 @@ def refusal_of_two_scales(operands: list[Scale], ratio: float, least: int) -> st
 
 class PreluConfig(XNNPartitionerConfig):
     target_names = ("aten.prelu.default",)
-    weights = (1,)
     keep_whole = True
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
@@ -264,9 +267,8 @@ class PreluConfig(XNNPartitionerConfig):
 
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         slope = get_constant(writer.program, node.args[1])
-        assert slope is not None  # refusal() has checked it
         channels = node.args[0].meta["val"].shape[1]
-        slopes = writer.constant(slope.expand(channels))
+        slopes = writer.read(node.args[1]) if slope is None else writer.constant(slope.expand(channels))
         writer.add(NODES["PReLU"](writer.read(node.args[0], True), slopes, writer.result(node, True)))
 
 

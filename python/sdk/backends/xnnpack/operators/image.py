@@ -271,6 +271,9 @@ class BatchNormConfig(XNNPartitionerConfig):
     target_names = ("aten._native_batch_norm_legit_no_training.default",)
     weights = (1, 2, 3, 4)
 
+    def packed(self, node: Node, program: ExportedProgram) -> tuple[int, ...]:
+        return self.weights if rank_of(node.args[0]) in (4, 5) or fused_convolution(program, node) else ()
+
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         if rank_of(node.args[0]) not in (2, 3, 4, 5):
             return f"its input has {rank_of(node.args[0])} dimensions, and XNNPACK takes 2 to 5"

@@ -159,6 +159,9 @@ class AddmmConfig(WeightedConfig):
     def channels_of(self, node: Node) -> int:
         return 1
 
+    def packed(self, node: Node, program: ExportedProgram) -> tuple[int, ...]:
+        return (0, 2) if _is_bias(program, node.args[0]) else (2,)
+
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         if node.kwargs.get("beta", 1) != 1 or node.kwargs.get("alpha", 1) != 1:
             return "alpha or beta is not 1"
@@ -204,6 +207,9 @@ class MatmulConfig(WeightedConfig):
 
     def channels_of(self, node: Node) -> int:
         return 1
+
+    def packed(self, node: Node, program: ExportedProgram) -> tuple[int, ...]:
+        return (1,) if rank_of(node.args[1]) == 2 else ()
 
     def refusal_in_integers(
         self, node: Node, program: ExportedProgram, operands: list[Scale], result: Scale

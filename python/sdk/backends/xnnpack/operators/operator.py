@@ -102,6 +102,16 @@ class XNNPartitionerConfig:
         tensors = (operand.meta["val"] for operand in (node, *node.all_input_nodes))
         return any(isinstance(tensor, torch.Tensor) and tensor.dtype not in FLOATS for tensor in tensors)
 
+    def packed(self, node: Node, program: ExportedProgram) -> tuple[int, ...]:
+        """Positions of arguments of which XNNPACK makes packed copies when it builds the graph."""
+        return self.weights
+
+    def constants_read(self, node: Node, program: ExportedProgram) -> list[Any]:
+        """The constants that XNNPACK reads whenever the model runs: operands, and numbers that become constants."""
+        packed = self.packed(node, program)
+        operands = [operand for i, value in enumerate(node.args) if i not in packed for operand in _nodes_in(value)]
+        return [operand for operand in dict.fromkeys(operands) if is_constant(program, operand)]
+
     def is_in_floats(self, node: Node) -> bool:
         """Whether a call in half precision is computed in float32, with a rounded result."""
         return False

@@ -221,6 +221,10 @@ class ExpandConfig(XNNPartitionerConfig):
     target_names = ("aten.expand_copy.default",)
     takes_truth = True
 
+    def constants_read(self, node: Node, program: ExportedProgram) -> list[Any]:
+        before, after = (tuple(n.meta["val"].shape) for n in (*node.all_input_nodes, node))
+        return [*super().constants_read(node, program), *([1] if before != after else [])]
+
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         assert isinstance(node.args[0], Node)
         before, after = node.args[0].meta["val"].shape, node.meta["val"].shape

@@ -17,6 +17,7 @@ from sdk.backends.partition import calls_of, is_owned, largest_partitions, tag_p
 from sdk.backends.transforms.constants import is_constant, is_foldable, is_shared, settled, unknown
 from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats, weights_of_linear
 from sdk.backends.xnnpack.operators.shape import ReshapeConfig, SplitConfig
+from sdk.backends.xnnpack.partition.arguments import arguments_of, pass_constants
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, ConfigPrecisionType, XNNPartitionerConfig
 from sdk.backends.xnnpack.quantization import (
     DYNAMIC_NAMES,
@@ -96,11 +97,16 @@ class XnnpackPartitioner(Partitioner):
         specs = [] if compat is None else [CompileSpec("compat", compat.encode())]
         self.delegation_spec = DelegationSpec(XnnpackBackend.__name__, specs)
 
+    def prepare(self, exported_program: ExportedProgram) -> bool:
+        """With `compat`, makes arguments of the constants that XNNPACK reads when the model runs."""
+        return bool(self._compat) and pass_constants(exported_program, self._configs)
+
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes for XNNPACK."""
         make = self.generate_per_op_partitions if self._per_op_mode else self.generate_partitions
-        with settled(exported_program):
-            lent = self._lent_weights(exported_program)
+        lent = arguments_of(exported_program)
+        with settled(exported_program), unknown(exported_program, lent):
+            lent |= self._lent_weights(exported_program)
             tags = tag_partitions(
                 exported_program,
                 lambda module: [partition.nodes for partition in make(exported_program, module)],
@@ -288,6 +294,8 @@ class XnnpackPartitioner(Partitioner):
         reason = config.refusal(node, ep)
         if reason is None and self._compat and config.needs_step(node):
             return f"the original has no node for it in version {self._compat}"
+        if reason is None and self._compat and config.constants_read(node, ep):
+            return "XNNPACK reads a constant of it when the model runs, and the original may free that before"
         return reason
 
     def _reads_constants(self, node: Node, ep: ExportedProgram) -> bool:
