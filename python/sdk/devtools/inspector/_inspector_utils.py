@@ -33,6 +33,7 @@ from sdk.exir.debug_handle_utils import DEBUG_HANDLE_KEY
 
 __all__ = [
     "EDGE_DIALECT_GRAPH_KEY",
+    "RESERVED_FRAMEWORK_EVENT_NAMES",
     "DebugHandle",
     "InferenceOutput",
     "NodeFilter",
@@ -54,6 +55,8 @@ __all__ = [
     "propagate_back_debug_handle",
 ]
 
+RESERVED_FRAMEWORK_EVENT_NAMES = ["Method::init", "Program::load_method", "Method::execute"]
+"""The events that the runtime itself logs, which belong to no operator."""
 EDGE_DIALECT_GRAPH_KEY = "edge_dialect_graph_module"
 """The name of the edge program among the graphs of an ETRecord."""
 

@@ -19,6 +19,7 @@ import forked
 from sdk.devtools import Inspector
 from sdk.devtools.etdump.schema_flatcc import ScalarType
 from sdk.devtools.inspector import Event, EventBlock, PerfData, TimeScale, compare_results
+from sdk.devtools.inspector._inspector_utils import RESERVED_FRAMEWORK_EVENT_NAMES
 
 NAMES = [
     "Program::load_method",
@@ -33,6 +34,13 @@ NAMES = [
 
 def by_name(inspector: Inspector) -> dict[str, Event]:
     return {event.name: event for block in inspector.event_blocks for event in block.events}
+
+
+def test_names_of_the_framework_are_reserved() -> None:
+    """INS-07: what the runtime logs for itself, and not for an operator or a delegate."""
+    blocks = Inspector(etdump_data=dumps.three_runs()).event_blocks
+    logged = {event.name for block in blocks for event in block.events if "::" in event.name}
+    assert logged == set(RESERVED_FRAMEWORK_EVENT_NAMES) - {"Method::init"}  # which the dump leaves out
 
 
 def test_ins_07_blocks_and_events() -> None:
