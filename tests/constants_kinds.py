@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models in which operators read constants that XNNPACK does not pack, each with its inputs."""
+"""Models in which operators read constants that XNNPACK does not pack, each with its inputs; for the tests of XNNPACK
+and for those with the original."""
 
 from __future__ import annotations
 
