@@ -108,7 +108,8 @@ def from_dict(
     if objects := reader.objects & constants.keys():
         # torch would put the repr() of a tensor, which its class decides, into Python source.
         raise damaged(f"it takes the tensor {min(objects)[:80]!r} as an object")
-    guards = check_guards(data.guards_code) if guarded else []
+    of_texts = any(argument.type == "as_string" for argument in data.graph_module.graph.inputs)
+    guards = check_guards(data.guards_code, of_texts=of_texts) if guarded else []
     ranges = {
         name: torch_serde.symbolic_shapes.ValueRanges(
             torch_serde._int_to_sympy_int(r.min_val, -torch_serde.int_oo),

@@ -28,7 +28,7 @@ from torch._export.serde.union import _Union
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.graph.trees import check_tree, is_plain
 from sdk.exir.serde._sizes import Sizes, check_symbol
-from sdk.exir.serde._targets import check_source, check_target
+from sdk.exir.serde._targets import check_functions, check_source, check_target, has_function
 
 _DEEPEST = 100
 """Of the JSON. A graph within a branch nests seven deeper than the graph that has the branch."""
@@ -124,6 +124,7 @@ class ProgramReader:
             (schema.Node, "metadata"): _metadata,
             (schema.Argument, "as_operator"): check_target,
             (schema.Argument, "as_custom_obj"): self._object,
+            **dict.fromkeys(_ARGUMENTS, _without_functions),
             (schema.Graph, "inputs"): _graph_inputs,
             (schema.SymExpr, "expr_str"): self._sizes.read,
             (schema.ModuleCallSignature, "in_spec"): _input_tree,
@@ -190,7 +191,8 @@ class ProgramReader:
                 fields[name] = self._field(kind, name, hint, data[name], depth)
             elif name in _required(kind):
                 raise damaged(f"{where} has no {name!r}")
-        return kind(**fields)
+        made = kind(**fields)
+        return check_functions(made) if kind is schema.Node else made
 
     def _field(self, kind: Any, name: str, hint: Any, data: Any, depth: int) -> Any:
         value = self._value(hint, data, f"{kind.__name__}.{name}", depth + 1)
@@ -214,6 +216,10 @@ _PATHS = (
 _PLAIN = (
     *((schema.GradientToUserInputSpec, "user_input_name"), (schema.UserInputMutationSpec, "user_input_name")),
     (schema.CustomObjArgument, "class_fqn"),
+)
+_ARGUMENTS = (
+    (schema.Graph, "outputs"),
+    *((schema.ModuleCallSignature, name) for name in ("inputs", "outputs")),
 )
 _MAY_BE_INFINITE = ("RangeConstraint.min_val", "RangeConstraint.max_val")
 """Written as `Infinity` by the original."""
@@ -243,6 +249,8 @@ def _shown(data: Any) -> str:
 def _of(kind: type, data: Any, where: str) -> Any:
     if type(data) is not kind:
         raise damaged(f"{where} is {type(data).__name__} {_shown(data)}, expected {kind.__name__}")
+    if kind is int and not -(1 << 63) <= data < 1 << 64:
+        raise damaged(f"{where} is a number of more than 64 bits")
     return data
 
 
@@ -255,8 +263,14 @@ def _float(data: Any, where: str) -> float:
     raise damaged(f"{where} is {_shown(data)}, expected a number")
 
 
+def _without_functions(arguments: list[schema.Argument]) -> list[schema.Argument]:
+    if any(map(has_function, arguments)):
+        raise damaged("an input or output of a graph is a graph or an operator")
+    return arguments
+
+
 def _graph_inputs(inputs: list[schema.Argument]) -> list[schema.Argument]:
-    for argument in inputs:
+    for argument in _without_functions(inputs):
         if argument.type == "as_string" and not is_plain(argument.as_string):
             raise damaged(f"an input {_shown(argument.as_string)} has quotes, backslashes, braces or control signs")
     return inputs
@@ -277,10 +291,22 @@ def _ranges(ranges: dict[str, Any]) -> dict[str, Any]:
 
 
 def _metadata(metadata: dict[str, str]) -> dict[str, str]:
-    """What tools show of a node. JSON within it is checked by the readers that read it."""
+    """What tools show of a node. JSON within it is checked by the readers that read it.
+
+    With FX_GRAPH_SHOW_META=1, torch writes the metadata into the source of a graph, between triple quotes. Such quotes
+    are in honest programs, too, whose stack traces show lines with them."""
     for source in filter(None, metadata.get("source_fn_stack", "").split(";")):
         check_source(source.rpartition(",")[2])
-    for name in ("custom", "from_node"):
-        if name in metadata:
-            json.loads(metadata[name])
-    return metadata
+    return {
+        name: json.dumps(_unquoted(json.loads(text))) if name in ("custom", "from_node") else _unquoted(text)
+        for name, text in metadata.items()
+    }
+
+
+def _unquoted(value: Any) -> Any:
+    """JSON whose texts do not end a text between triple quotes."""
+    if isinstance(value, dict):
+        return {_unquoted(key): _unquoted(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_unquoted(item) for item in value]
+    return value.replace('"""', "'''") if isinstance(value, str) else value

@@ -2,7 +2,9 @@
 """Reads expressions over dynamic sizes from text.
 
 `sympy.sympify` evaluates its text as Python, so it must not see the text of a file. This parser knows numbers,
-symbols, arithmetic and the functions of a list, and limits the length, the depth and the numbers of an expression.
+symbols, arithmetic and the functions of a list. It limits the length, the depth, the numbers and the terms of an
+expression before SymPy gets them, and the value that it can have for sizes of 64 bits: torch evaluates it for the sizes
+in the file, so that `2**s0` would be a number of a gigabit.
 torch writes `Add(Symbol('s0', integer=True), Integer(1))`, the original `s0 + 1`; both are read.
 """
 
@@ -11,7 +13,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import sympy
@@ -19,11 +21,21 @@ from torch.utils._sympy import functions as torch_functions
 from torch.utils._sympy.numbers import int_oo
 
 _MOST_CHARACTERS = 1 << 16
-_MOST_TOKENS = 1 << 13
+_MOST_TOKENS = 1 << 12
 _DEEPEST = 40
 _MOST_BITS = 1024
 """Of an integer. Sizes have 64; this leaves room for their products."""
+_MOST_BITS_OF_VALUE = 1 << 12
+"""Of the value of an expression: the product of 64 sizes."""
 _LARGEST_EXPONENT = 64
+_MOST_TERMS = 128
+"""Of a sum or a product. SymPy takes milliseconds to add a term to so many."""
+_MOST_OPTIONS = 16
+"""Of Max, Min, And and Or, whose arguments SymPy compares with each other."""
+_LEAST_WORK = 1 << 18
+_WORK_OF_CHARACTER = 16
+"""The work that the expressions of a program may take: so much, and so much for each character. A unit is a term of a
+sum to which one is added, about ten microseconds."""
 _LARGEST_INDEX = 1_000_000
 """Of an unbacked symbol such as u17. torch counts up to the largest."""
 
@@ -45,7 +57,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 _ARITHMETIC = frozenset(("Add", "Mul", "Pow"))
 _POWERS = frozenset(("Pow", "PowByNatural", "FloatPow"))
+_POWER_FUNCTIONS = (*(_FUNCTIONS[name] for name in _POWERS), _FUNCTIONS["LShift"])
 _SHIFTS = frozenset(("LShift", "RShift"))
+_OPTIONS = (sympy.Max, sympy.Min, sympy.And, sympy.Or)
 _CONSTANTS = {"true": sympy.true, "false": sympy.false, "True": sympy.true, "False": sympy.false}
 _CONSTANTS |= {"oo": sympy.oo, "int_oo": int_oo}
 
@@ -67,6 +81,13 @@ _LEVELS: tuple[dict[str, Callable[[Any, Any], Any]], ...] = (
     {"*": operator.mul, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod},
 )
 """Binary operators, the loosest first."""
+_SUMS = (operator.add, operator.sub, sympy.Add, *_OPTIONS)
+_WEIGHTS: dict[Callable[..., Any], int] = {
+    **dict.fromkeys((*_COMPARISONS.values(), *_OPTIONS), 32),
+    **dict.fromkeys((operator.floordiv, operator.mod), 64),
+    **{_FUNCTIONS[name]: 64 for name in torch_functions.__all__},
+}
+"""The work of functions that compare their arguments, or look for common factors."""
 
 
 class _Token(NamedTuple):
@@ -100,11 +121,13 @@ class Sizes:
     def __init__(self) -> None:
         self._read: dict[str, Any] = {}
         self._symbols: dict[str, sympy.Symbol] = {}
+        self._charge = _Charge()
 
     def read(self, text: str) -> Any:
         """The expression as a `sympy` object. Raises SizeError."""
         if text not in self._read:
-            parser = _Parser(text, self._symbols)
+            self._charge.text(text)
+            parser = _Parser(text, self._symbols, self._charge)
             try:
                 self._read[text] = parser.whole()
             except SizeError:
@@ -115,9 +138,46 @@ class Sizes:
         return self._read[text]
 
 
+class _Charge:
+    """What the expressions of a program cost, charged before SymPy gets them."""
+
+    def __init__(self) -> None:
+        self._work = 0.0
+        self._bits: dict[Any, float] = {}
+
+    def text(self, text: str) -> None:
+        """The work that a text may ask for, so that the time to read a program is in proportion to its text."""
+        self._work -= _WORK_OF_CHARACTER * len(text)
+
+    def call(self, function: Callable[..., Any], arguments: Sequence[Any]) -> float:
+        """Charges a call. Returns the most bits that its value can have if sizes have 64."""
+        terms = 1 + sum(1 + len(argument.args) for argument in arguments)
+        self._work += terms * _WEIGHTS.get(function, 1)
+        if self._work > _LEAST_WORK:
+            raise SizeError("the sizes of the program are not what an exporter writes: they have too many terms")
+        parts = [self._of_value(argument) for argument in arguments]
+        if function in _POWER_FUNCTIONS:
+            bits = parts[0] * max(1.0, abs(float(arguments[1])))
+        elif function in _SUMS:
+            bits = max(parts) + len(parts)
+        else:  # none is larger than the product of its arguments
+            bits = sum(parts)
+        if bits > _MOST_BITS_OF_VALUE:
+            raise SizeError(f"its value can have more than {_MOST_BITS_OF_VALUE} bits")
+        return bits
+
+    def keep(self, found: Any, bits: float) -> None:
+        self._bits[found] = bits
+
+    def _of_value(self, found: Any) -> float:
+        if isinstance(found, sympy.Rational):
+            return max(found.p.bit_length(), found.q.bit_length())
+        return self._bits.get(found, 64)
+
+
 class _Parser:
-    def __init__(self, text: str, symbols: dict[str, sympy.Symbol]) -> None:
-        self._text, self._symbols, self._depth = text, symbols, 0
+    def __init__(self, text: str, symbols: dict[str, sympy.Symbol], charge: _Charge) -> None:
+        self._text, self._symbols, self._charge, self._depth = text, symbols, charge, 0
         self._tokens = [*self._split(), _Token("end", "")]
         self._at = 0
 
@@ -171,7 +231,7 @@ class _Parser:
         left = self._binary(level + 1)
         while self._peek().kind == "sign" and self._peek().text in _LEVELS[level]:
             function = _LEVELS[level][self._next().text]
-            left = self._checked(function(left, self._binary(level + 1)))
+            left = self._apply(function, left, self._binary(level + 1))
         return left
 
     def _unary(self) -> Any:
@@ -235,6 +295,8 @@ class _Parser:
             if arguments:
                 self._expect(",")
             arguments.append(self._binary(0))
+            if len(arguments) > (_MOST_OPTIONS if _FUNCTIONS.get(name) in _OPTIONS else _MOST_TERMS):
+                raise self._error("it has too many terms")
         if name in ("Integer", "Rational"):
             if len(arguments) != (1 if name == "Integer" else 2) or not all(a.is_Integer for a in arguments):
                 raise self._error(f"the arguments of {name} are not integers")
@@ -245,9 +307,11 @@ class _Parser:
             raise self._error(f"{name} has an argument that is no number")
         if name in _POWERS and len(arguments) == 2:
             return self._power(name, *arguments)
-        if name in _SHIFTS and arguments[-1].is_number and not 0 <= arguments[-1] <= _LARGEST_EXPONENT:
-            raise self._error(f"it shifts by more than {_LARGEST_EXPONENT}")
-        return self._checked(_FUNCTIONS[name](*arguments))
+        if name in _SHIFTS and not (arguments[-1].is_Integer and 0 <= arguments[-1] <= _LARGEST_EXPONENT):
+            raise self._error(f"it shifts by no number from 0 to {_LARGEST_EXPONENT}")
+        if name == "RoundDecimal" and not (arguments[-1].is_Integer and abs(arguments[-1]) <= _LARGEST_EXPONENT):
+            raise self._error(f"it rounds to no number of digits up to {_LARGEST_EXPONENT}")
+        return self._apply(_FUNCTIONS[name], *arguments)
 
     def _text_argument(self) -> str:
         token = self._next()
@@ -282,14 +346,24 @@ class _Parser:
         return self._float(text, 15)
 
     def _power(self, name: str, base: Any, exponent: Any) -> Any:
-        if exponent.is_number and not abs(exponent) <= _LARGEST_EXPONENT:
-            raise self._error(f"its exponent is larger than {_LARGEST_EXPONENT}")
-        if base.is_number and not exponent.is_number and not abs(base) <= 2**64:
-            raise self._error("the base of a power is larger than a size")
-        return self._checked(_FUNCTIONS[name](base, exponent))
+        if not isinstance(exponent, sympy.Number) or not abs(exponent) <= _LARGEST_EXPONENT:
+            raise self._error(f"its exponent is no number up to {_LARGEST_EXPONENT}")
+        return self._apply(_FUNCTIONS[name], base, exponent)
+
+    def _apply(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The result of a function, unless it is too much work, or grew beyond what sizes need."""
+        most = _MOST_OPTIONS if function in _OPTIONS else _MOST_TERMS
+        if max(len(arguments), *(len(argument.args) for argument in arguments)) > most:
+            raise self._error("it has too many terms")
+        try:
+            bits = self._charge.call(function, arguments)
+        except SizeError as error:
+            raise self._error(str(error)) from None
+        found = self._checked(function(*arguments))
+        self._charge.keep(found, bits)
+        return found
 
     def _checked(self, found: Any) -> Any:
-        """The result of a function, unless a number in it grew beyond what sizes need."""
         if found in (sympy.zoo, sympy.nan):
             raise self._error("it divides by zero")
         parts = [found, *getattr(found, "args", ())]

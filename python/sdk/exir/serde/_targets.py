@@ -15,6 +15,7 @@ import types
 from typing import Any
 
 import torch
+from torch._export.serde import schema
 from torch._export.serde.serialize import _SYM_OPS
 
 from sdk.exir.error import ExportError, ExportErrorType
@@ -23,16 +24,27 @@ _OPERATOR = re.compile(r"torch\.ops\.(\w+\.\w+\.\w+)", re.ASCII)
 _HIGHER_ORDER = re.compile(r"torch\.ops\.higher_order\.(\w+)", re.ASCII)
 _EXTENSION = re.compile(r"#(edge|backend):(\w+\.\w+\.\w+)", re.ASCII)
 
-HIGHER_ORDER = frozenset(
-    (
-        *("cond", "map_impl", "scan", "while_loop", "while_loop_stack_output", "associative_scan"),
-        *("executorch_call_delegate", "wrap_with_set_grad_enabled", "wrap_with_autocast", "hints_wrapper"),
-        *("auto_functionalized", "auto_functionalized_v2", "with_effects", "strict_mode", "out_dtype"),
-        *("invoke_subgraph", "flex_attention", "run_const_graph", "tag_activation_checkpoint"),
-    )
-)
-"""Those whose functions are graphs and operators of the file. Others run Triton kernels, compiled code or methods of
-objects."""
+_GRAPHS: dict[str, tuple[int, ...]] = {
+    "cond": (1, 2),
+    "map_impl": (0,),
+    "scan": (0,),
+    "associative_scan": (0,),
+    "while_loop": (0, 1),
+    "while_loop_stack_output": (0, 1),
+    "flex_attention": (3,),
+    "wrap_with_set_grad_enabled": (1,),
+    "wrap_with_autocast": (4,),
+    "hints_wrapper": (0,),
+    "strict_mode": (0,),
+    "invoke_subgraph": (0,),
+    "run_const_graph": (0,),
+    "tag_activation_checkpoint": (0,),
+}
+_OPERATORS = {"auto_functionalized": 0, "auto_functionalized_v2": 0, "with_effects": 1, "out_dtype": 0}
+"""Higher-order operators whose functions are graphs and operators of the file, with the positions of these functions.
+Others run Triton kernels, compiled code or methods of objects."""
+
+HIGHER_ORDER = frozenset((*_GRAPHS, *_OPERATORS, "executorch_call_delegate"))
 
 _OUTSIDE = frozenset(("aten._print", "aten.warn"))
 _FILE = re.compile(r"file|path|ur[il]", re.IGNORECASE)
@@ -107,6 +119,40 @@ def check_target(name: str) -> str:
             f"the program calls {name[:120]!r}, expected a registered operator or arithmetic on sizes: it is not read",
         )
     return name
+
+
+def check_functions(node: schema.Node) -> schema.Node:
+    """`node`, if the functions that it takes are what its target calls: graphs of the file or registered operators, and
+    only where the target expects them. Raises ExportError otherwise."""
+    found = _HIGHER_ORDER.fullmatch(node.target)
+    name = found[1] if found else ""
+    wanted = dict.fromkeys(_GRAPHS.get(name, ()), "as_graph")
+    if name in _OPERATORS:
+        wanted[_OPERATORS[name]] = "as_operator"
+    by_position = [given for given in node.inputs if given.kind == schema.ArgumentKind.POSITIONAL or not given.name]
+    for position, kind in wanted.items():
+        if position >= len(by_position) or by_position[position].arg.type != kind:
+            raise _refused(node, f"its argument {position} is no {kind.removeprefix('as_')}")
+    functions = [by_position[position].arg for position in wanted]
+    for function in functions:
+        if function.type == "as_operator" and not (
+            _OPERATOR.fullmatch(function.value) or _EXTENSION.fullmatch(function.value)
+        ):
+            raise _refused(node, f"the function {function.value[:80]!r} is no registered operator")
+    if any(has_function(given.arg) for given in node.inputs if not any(given.arg is each for each in functions)):
+        raise _refused(node, "it gets a graph or an operator where it takes none")
+    return node
+
+
+def has_function(argument: schema.Argument) -> bool:
+    """Whether an argument is or has a graph or an operator."""
+    if argument.type == "as_string_to_argument":
+        return any(map(has_function, argument.value.values()))
+    return argument.type in ("as_graph", "as_operator")
+
+
+def _refused(node: schema.Node, reason: str) -> ExportError:
+    return ExportError(ExportErrorType.NOT_SUPPORTED, f"the program calls {node.target[:120]!r}: {reason}")
 
 
 def check_source(name: str) -> None:
