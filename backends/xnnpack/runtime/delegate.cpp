@@ -14,6 +14,7 @@
 
 #include "kernels/products.h"
 #include "private/internals.h"
+#include "steps/empty_nodes.h"
 
 namespace executorch {
 namespace backends {
@@ -122,9 +123,15 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
   pthreadpool_t pool = extension::threadpool::get_pthreadpool();
   const size_t threads = pthreadpool_get_threads_count(pool);  // 1 without a pool
   set_threads(runtime_, pool);
+  std::optional<EmptyNodes> empty_nodes;
   if (changed || threads != threads_ || !is_shaped_) {  // enter() clears is_shaped_ for another workspace
     threads_ = threads;
     is_shaped_ = false;
+    ET_CHECK_OK_OR_RETURN_ERROR(reshape_inputs());
+    if (has_empty_values()) {
+      empty_nodes.emplace(runtime_);
+      ET_CHECK_OK_OR_RETURN_ERROR(empty_nodes->replace(rules_, shapes_));
+    }
     ET_CHECK_OK_OR_RETURN_ERROR(reshape());
     order_products(runtime_, threads_);
     sharing_ = plan_sharing(runtime_, threads_);
@@ -133,7 +140,7 @@ Error Delegate::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
       ET_CHECK_OK_OR_RETURN_ERROR(reshape());
       order_products(runtime_, 1);
     }
-    is_shaped_ = true;
+    is_shaped_ = !empty_nodes;  // whose destructor restores nodes that have other shapes
   }
   ET_CHECK_OK_OR_RETURN_ERROR(resize_outputs(args));
   MovedArguments moved;
@@ -226,23 +233,31 @@ bool Delegate::has_empty_results() const {
   });
 }
 
-Error Delegate::reshape() {
-  xnn_status status = xnn_status_success;
+bool Delegate::has_empty_values() const {
+  return std::any_of(shapes_.begin(), shapes_.end(), [](const Shape& shape) { return element_count(shape) == 0; });
+}
+
+Error Delegate::reshape_inputs() {
   for (const External& external : externals_) {
-    const Shape& shape = shapes_[external.index];
-    ET_CHECK_OR_RETURN_ERROR(element_count(shape) > 0, NotSupported,
-                             "XNNPACK: argument %" PRIu32 " of a delegate is an empty tensor, which is not supported",
-                             external.id);
-    if (external.is_input && status == xnn_status_success) {
-      status = xnn_reshape_external_value(runtime_, external.id, shape.size(), shape.data());
+    if (external.is_input) {
+      const Shape& shape = shapes_[external.index];
+      const xnn_status status = xnn_reshape_external_value(runtime_, external.id, shape.size(), shape.data());
+      ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, Internal,
+                               "XNNPACK cannot set the shape of argument %" PRIu32 " of a delegate: %s", external.id,
+                               status_text(status));
     }
   }
-  if (status == xnn_status_success) {
-    plan_memory_anew(runtime_);
+  return Error::Ok;
+}
+
+Error Delegate::reshape() {
+  plan_memory_anew(runtime_);
+  xnn_status status = xnn_status_success;
+  {
     const std::lock_guard<std::mutex> lock(workspaces_->mutex());
     status = xnn_reshape_runtime(runtime_);
-    operator_log_.forget_operators();
   }
+  operator_log_.forget_operators();
   ET_CHECK_OR_RETURN_ERROR(status != xnn_status_out_of_memory, MemoryAllocationFailed,
                            "XNNPACK: there is not enough memory for the results of a delegate");
   ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, InvalidArgument,

@@ -66,10 +66,14 @@ class Delegate final {
   };
 
   runtime::Error read_inputs(runtime::Span<runtime::EValue*> args, bool* changed);
-  /// Whether all outputs are empty, so that nothing has to be computed. XNNPACK does not support empty tensors.
+  /// Whether all outputs are empty, so that nothing has to be computed.
   bool has_empty_results() const;
+  /// Whether some value is empty, so that EmptyNodes have to stand in for nodes: XNNPACK does not support empty
+  /// tensors.
+  bool has_empty_values() const;
   /// Moves the runtime to the workspace of `use`, if it is in another one.
   runtime::Error enter(const WorkspaceGroup::Use& use);
+  runtime::Error reshape_inputs();
   runtime::Error reshape();
   runtime::Error resize_outputs(runtime::Span<runtime::EValue*> args);
   /// Replaces arguments that end too close to the end of a page by padded copies, see page_ends.h.

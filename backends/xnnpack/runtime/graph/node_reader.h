@@ -62,7 +62,7 @@ class NodeReader final {
       ET_LOG(Error, "XNNPACK refuses node %" PRIu32 " of the payload (%s): %s", index_, name(), status_text(status));
       return status_error(status);
     }
-    builder_.rules_.push_back({index_, name(), output->index, infer});
+    builder_.rules_.push_back({index_, output->id, name(), output->index, infer});
     return Error::Ok;
   }
 

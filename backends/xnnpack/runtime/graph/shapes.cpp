@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <limits>
 
 #include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/platform/log.h>
@@ -151,6 +152,7 @@ OptionalShape concatenated_shape(const std::vector<const Shape*>& inputs, int64_
 OptionalShape reshaped_shape(const Shape& input, const Shape& sizes) {
   Shape shape = sizes;
   const size_t count = element_count(input);
+  const size_t most = count == 0 ? std::numeric_limits<size_t>::max() : count;
   size_t known = 1;
   size_t* open = nullptr;
   for (size_t& dim : shape) {
@@ -159,7 +161,7 @@ OptionalShape reshaped_shape(const Shape& input, const Shape& sizes) {
     }
     if (dim == 0) {
       open = &dim;
-    } else if (known > count / dim) {
+    } else if (known > most / dim) {
       return std::nullopt;
     } else {
       known *= dim;

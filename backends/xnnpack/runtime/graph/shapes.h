@@ -24,9 +24,11 @@ using Shape = std::vector<size_t>;
 /// nullopt if the operands do not fit.
 using OptionalShape = std::optional<Shape>;
 
-/// Infers the output shape of a node. `output` is an index into the shapes that `infer` gets.
+/// Infers the output shape of a node. `output` is an index into the shapes that `infer` gets, `value` the id of the
+/// output in the subgraph.
 struct ShapeRule {
   uint32_t node = 0;
+  uint32_t value = 0;
   const char* name = "";
   size_t output = 0;
   std::function<OptionalShape(const std::vector<Shape>&)> infer;

@@ -76,14 +76,14 @@ OptionalShape AttentionStep::shape(const std::vector<Shape>& in) const {
   }
   const Layout& layout = fixed_ == nullptr ? made : *fixed_;
   const Sizes& s = layout.sizes;
-  if (s.batch == 0 || s.heads == 0 || s.key_heads == 0 || s.rows == 0 || s.keys == 0 || s.width == 0 ||
-      s.value_width == 0 || s.heads % s.key_heads != 0) {
+  if (s.key_heads == 0 || s.width == 0 || s.value_width == 0 || s.heads % s.key_heads != 0) {
     return {};
   }
-  if (!lies_inside(layout.q, s.batch, s.heads, s.rows, s.width, in[0]) ||
-      !lies_inside(layout.k, s.batch, s.key_heads, s.keys, s.width, in[1]) ||
-      !lies_inside(layout.v, s.batch, s.key_heads, s.keys, s.value_width, in[2]) ||
-      !lies_inside(layout.out, s.batch, s.heads, s.rows, s.value_width, layout.out_shape)) {
+  if (fixed_ != nullptr && (s.batch == 0 || s.heads == 0 || s.rows == 0 || s.keys == 0 ||
+                            !lies_inside(layout.q, s.batch, s.heads, s.rows, s.width, in[0]) ||
+                            !lies_inside(layout.k, s.batch, s.key_heads, s.keys, s.width, in[1]) ||
+                            !lies_inside(layout.v, s.batch, s.key_heads, s.keys, s.value_width, in[2]) ||
+                            !lies_inside(layout.out, s.batch, s.heads, s.rows, s.value_width, layout.out_shape))) {
     return {};
   }
   if (mask_ != Mask::None) {
@@ -132,6 +132,12 @@ void AttentionStep::run(const StepData& data, size_t unit, void* scratch) {
   const auto at = [batch](const HeadStrides& strides, size_t of_head, size_t row) {
     return strides.offset + batch * strides.batch + of_head * strides.head + row * strides.row;
   };
+  if (s.keys == 0) {
+    for (size_t row = first; row < std::min(first + rows_of_part_, s.rows); ++row) {
+      std::fill_n(static_cast<float*>(data.out) + at(layout_.out, head, row), s.value_width, 0.0f);
+    }
+    return;
+  }
   AttentionRows rows;
   rows.rows = std::min(rows_of_part_, s.rows - first);
   rows.keys = s.keys;

@@ -57,10 +57,10 @@ class Step {
   virtual size_t most_outputs() const { return 1; }
 
   /// The shape of the outputs; nullopt if the inputs do not fit each other or the parameters of the step. A step must
-  /// never read or write outside tensors of the shapes that this accepted.
+  /// never read or write outside tensors of the shapes that this accepted. Inputs may be empty.
   virtual OptionalShape shape(const std::vector<Shape>& in) const = 0;
 
-  /// How the work is divided, for inputs that shape() accepted.
+  /// How the work is divided, for inputs that shape() accepted and outputs that are not empty.
   struct Plan {
     size_t units = 1;    ///< units of work, each of which any thread may compute
     size_t scratch = 0;  ///< bytes of scratch memory for each thread
@@ -100,6 +100,12 @@ Step& step_of(const xnn_node& node);
 /// Creates the operator of such a node; XNNPACK calls it when a runtime is created.
 xnn_status create_step(const xnn_node* node, const xnn_value* values, size_t num_values, xnn_operator_data* data,
                        xnn_code_cache* code, xnn_weights_cache_t weights);
+
+/// Makes a node of a runtime run a step with one result instead of its operators, which the caller must have kept.
+xnn_status replace_operators(xnn_operator_data& data, Step& step);
+
+/// Whether a node of a runtime runs a step.
+bool is_step(const xnn_operator_data& data);
 
 /// Step::Plan::work of the last xnn_reshape_runtime(); infinity for XNNPACK's own operators.
 double step_work(const xnn_operator_data& op);

@@ -92,10 +92,23 @@ xnn_status setup_operator(const xnn_operator_data* data, const xnn_value* values
   return xnn_status_success;
 }
 
+/// Creates the operator that runs a step.
+xnn_status make_operator(xnn_operator_data& data, Step& step, size_t results, uint32_t flags) {
+  auto* made = static_cast<xnn_operator_t>(xnn_allocate_zero_simd_memory(sizeof(xnn_operator)));
+  if (made == nullptr) {
+    return xnn_status_out_of_memory;
+  }
+  made->type = xnn_operator_type_copy_nc_x32;  // serves only as a name here
+  made->flags = flags;
+  new (&made->context) StepContext{&step, results, {}, nullptr, 0, 0};
+  data.operator_objects[0] = made;
+  return xnn_status_success;
+}
+
 }  // namespace
 
 double step_work(const xnn_operator_data& op) {
-  return op.reshape == reshape_operator ? context_of(op).work : std::numeric_limits<double>::infinity();
+  return is_step(op) ? context_of(op).work : std::numeric_limits<double>::infinity();
 }
 
 Step& step_of(const xnn_node& node) {
@@ -113,15 +126,20 @@ xnn_status create_step(const xnn_node* node, const xnn_value* values, size_t, xn
   if (status != xnn_status_success) {
     return status;
   }
-  auto* made = static_cast<xnn_operator_t>(xnn_allocate_zero_simd_memory(sizeof(xnn_operator)));
-  if (made == nullptr) {
-    return xnn_status_out_of_memory;
+  return make_operator(*data, step, node->params.static_reshape.new_shape.dim[1], node->flags);
+}
+
+xnn_status replace_operators(xnn_operator_data& data, Step& step) {
+  for (xnn_operator_t& op : data.operator_objects) {
+    op = nullptr;
   }
-  made->type = xnn_operator_type_copy_nc_x32;  // serves only as a name here
-  made->flags = node->flags;
-  new (&made->context) StepContext{&step, node->params.static_reshape.new_shape.dim[1], {}, nullptr, 0, 0};
-  data->operator_objects[0] = made;
-  return xnn_status_success;
+  data.reshape = reshape_operator;
+  data.setup = setup_operator;
+  return make_operator(data, step, /*results=*/1, data.flags);
+}
+
+bool is_step(const xnn_operator_data& data) {
+  return data.reshape == reshape_operator;
 }
 
 namespace {

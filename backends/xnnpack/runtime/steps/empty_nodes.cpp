@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "steps/empty_nodes.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include <executorch/runtime/platform/log.h>
+
+#include "private/internals.h"
+#include "private/xnnpack_runtime.h"
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+using runtime::Error;
+
+namespace {
+
+/// The bytes of an element, at most four.
+struct Element {
+  std::array<uint8_t, 4> bytes{};
+  size_t size = 0;
+};
+
+template <typename T>
+Element element(T number) {
+  Element made;
+  made.size = sizeof(number);
+  std::memcpy(made.bytes.data(), &number, sizeof(number));
+  return made;
+}
+
+/// 0 or NaN as an element of a value; nullopt for other types of elements.
+std::optional<Element> encode(bool is_nan, const xnn_value& value) {
+  constexpr uint16_t kHalfNan = 0x7E00;
+  switch (value.datatype) {
+    case xnn_datatype_fp32:
+      return element(is_nan ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
+    case xnn_datatype_fp16:
+      return element(is_nan ? kHalfNan : uint16_t{0});
+    case xnn_datatype_qint8:
+    case xnn_datatype_quint8:
+      // PyTorch quantises NaN to the integer 0.
+      return element(is_nan ? int8_t{0} : static_cast<int8_t>(value.quantization.zero_point));
+    default:
+      return std::nullopt;
+  }
+}
+
+size_t bytes_of(const Shape& shape, size_t from, size_t element_size) {
+  return element_count(Shape(shape.begin() + static_cast<ptrdiff_t>(from), shape.end())) * element_size;
+}
+
+/// A node whose inputs, or some of them, are empty.
+class FillStep final : public Step {
+ public:
+  FillStep(Shape out, Element number) : out_(std::move(out)), number_(number) {}
+
+  OptionalShape shape(const std::vector<Shape>&) const override { return out_; }
+
+  Plan plan(const std::vector<Shape>&, size_t) override { return {}; }
+
+  void run(const StepData& data, size_t, void*) override {
+    auto* to = static_cast<uint8_t*>(data.out);
+    for (size_t i = 0; i < element_count(out_); ++i, to += number_.size) {
+      std::memcpy(to, number_.bytes.data(), number_.size);
+    }
+  }
+
+ private:
+  const Shape out_;
+  const Element number_;
+};
+
+/// Concatenation of tensors of which some are empty.
+class JoinStep final : public Step {
+ public:
+  JoinStep(Shape out, size_t axis, size_t element_size)
+      : out_(std::move(out)), axis_(axis), element_size_(element_size) {}
+
+  OptionalShape shape(const std::vector<Shape>&) const override { return out_; }
+
+  Plan plan(const std::vector<Shape>& in, size_t) override {
+    sizes_.clear();
+    for (const Shape& shape : in) {
+      sizes_.push_back(bytes_of(shape, axis_, element_size_));
+    }
+    return {};
+  }
+
+  void run(const StepData& data, size_t, void*) override {
+    auto* to = static_cast<uint8_t*>(data.out);
+    const size_t rows = element_count(Shape(out_.begin(), out_.begin() + static_cast<ptrdiff_t>(axis_)));
+    for (size_t row = 0; row < rows; ++row) {
+      for (size_t i = 0; i < sizes_.size(); ++i) {
+        if (sizes_[i] > 0) {
+          std::memcpy(to, static_cast<const uint8_t*>(data.in[i]) + row * sizes_[i], sizes_[i]);
+          to += sizes_[i];
+        }
+      }
+    }
+  }
+
+ private:
+  const Shape out_;
+  const size_t axis_;
+  const size_t element_size_;
+  std::vector<size_t> sizes_;
+};
+
+Shape shape_of(const xnn_value& value) {
+  return Shape(value.shape.dim, value.shape.dim + value.shape.num_dims);
+}
+
+/// The step that computes what a node gives if some of its inputs are empty; null if that is not known.
+std::unique_ptr<Step> step_for(const xnn_operator_data& node, const xnn_value& out) {
+  const std::optional<Element> zero = encode(/*is_nan=*/false, out);
+  if (!zero) {
+    return nullptr;
+  }
+  const auto fill = [&](const Element& number) { return std::make_unique<FillStep>(shape_of(out), number); };
+  switch (node.type) {
+    case xnn_node_type_static_sum:
+    case xnn_node_type_batch_matrix_multiply:
+      return fill(*zero);
+    case xnn_node_type_static_mean:
+      return fill(*encode(/*is_nan=*/true, out));
+    case xnn_node_type_static_constant_pad: {
+      Element padding = element(node.operator_objects[0]->pad_value);
+      padding.size = zero->size;
+      return fill(padding);
+    }
+    case xnn_node_type_concatenate2:
+    case xnn_node_type_concatenate3:
+    case xnn_node_type_concatenate4:
+    case xnn_node_type_concatenate5: {
+      const int32_t rank = static_cast<int32_t>(out.shape.num_dims);
+      const int32_t axis = node.axis < 0 ? node.axis + rank : node.axis;
+      return std::make_unique<JoinStep>(shape_of(out), static_cast<size_t>(axis), zero->size);
+    }
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+/// A node as it was.
+struct EmptyNodes::Kept {
+  size_t node;
+  xnn_operator_data data;
+};
+
+EmptyNodes::EmptyNodes(xnn_runtime_t runtime) : runtime_(runtime) {}
+
+EmptyNodes::~EmptyNodes() {
+  for (const auto& kept : kept_) {
+    xnn_operator_data& data = runtime_->opdata[kept->node];
+    delete_operators(&data);
+    data = kept->data;
+  }
+}
+
+Error EmptyNodes::replace(const std::vector<ShapeRule>& rules, const std::vector<Shape>& shapes) {
+  std::vector<bool> is_known(runtime_->num_values);
+  for (const ShapeRule& rule : rules) {
+    const Shape& shape = shapes[rule.output];
+    std::copy(shape.begin(), shape.end(), runtime_->values[rule.value].shape.dim);
+    is_known[rule.value] = true;
+  }
+  const auto is_empty = [&](uint32_t id) {
+    return id != XNN_INVALID_VALUE_ID && element_count(shape_of(runtime_->values[id])) == 0;
+  };
+  for (size_t i = 0; i < runtime_->num_ops; ++i) {
+    const xnn_operator_data& data = runtime_->opdata[i];
+    if (data.operator_objects[0] == nullptr || std::none_of(data.inputs, data.inputs + data.num_inputs, is_empty)) {
+      continue;
+    }
+    for (size_t j = 0; j < data.num_outputs; ++j) {
+      if (!is_known[data.outputs[j]]) {  // XNNPACK's own, between the nodes into which it divides one
+        runtime_->values[data.outputs[j]].shape.dim[0] = 0;
+      }
+    }
+    const bool is_left_out = std::all_of(data.outputs, data.outputs + data.num_outputs, is_empty);
+    if (is_left_out) {
+      keep(i);  // XNNPACK passes over a node without operators
+    } else if (!is_step(data)) {
+      ET_CHECK_OK_OR_RETURN_ERROR(compute(i));
+    }
+  }
+  return Error::Ok;
+}
+
+xnn_operator_data& EmptyNodes::keep(size_t node) {
+  xnn_operator_data& data = runtime_->opdata[node];
+  kept_.push_back(std::make_unique<Kept>(Kept{node, data}));
+  std::fill(std::begin(data.operator_objects), std::end(data.operator_objects), nullptr);
+  data.workspace_size = 0;
+  return data;
+}
+
+Error EmptyNodes::compute(size_t node) {
+  const xnn_operator_data& data = runtime_->opdata[node];
+  std::unique_ptr<Step> step = data.num_outputs == 1 ? step_for(data, runtime_->values[data.outputs[0]]) : nullptr;
+  ET_CHECK_OR_RETURN_ERROR(step != nullptr, NotSupported,
+                           "XNNPACK: an operator of a delegate (%s) has a result that is not empty and reads an empty "
+                           "tensor, which it does not support: pass inputs that are not empty, or leave the operator "
+                           "to the portable kernels",
+                           xnn_operator_type_to_string(data.operator_objects[0]->type));
+  const xnn_status status = replace_operators(keep(node), *step);
+  ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, MemoryAllocationFailed, "XNNPACK: no memory for an operator");
+  steps_.push_back(std::move(step));
+  return Error::Ok;
+}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
