@@ -6,8 +6,7 @@
 
 #include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
 
-#include "hwy/highway.h"
-#include "kernels/llm/cpu/lowbit/packed.h"
+#include "kernels/llm/cpu/lowbit/multiply.h"
 #include "kernels/portable/test/kernel_test.h"
 
 #ifdef ET_USE_THREADPOOL
@@ -157,10 +156,7 @@ struct Weights {
 class LowBitTest : public KernelTest {
  protected:
   LowBitTest() { ctx = KernelRuntimeContext(nullptr, &allocator); }
-  ~LowBitTest() override {
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
+  ~LowBitTest() override { choose_multiplication(nullptr); }
 
   static std::vector<float> activations(int32_t rows, int32_t columns) {
     std::vector<float> x;
@@ -263,14 +259,21 @@ const Shape kShapes[] = {
     {6, 16, 15, 256, false, false, false, 16},  // Q6_K
     {6, 16, 17, 1024, false, false, false, 16},
     {8, 4, 18, 36, true, true, false, 3},
+    // More columns, and more groups, than are unpacked at a time.
+    {4, 32, 17, 1088, true},
+    {8, 4, 16, 140, false, true},
+    {6, 16, 18, 1536, false, false, false, 16},
+    {5, 256, 15, 2300, true, true},
 };
 
 /// QNT-07: each number of bits; rows and columns around those of tiles, units and groups; from one row on.
 TEST_F(LowBitTest, LinearOfEveryInstructionSet) {
-  const int64_t all = hwy::SupportedTargets();
-  for (int64_t targets = all; targets != 0; targets &= targets - 1) {  // without the best one each time
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  for (const Multiplication* const* set = kMultiplications; *set != nullptr; ++set) {
+    if (!(*set)->runs()) {
+      continue;
+    }
+    SCOPED_TRACE((*set)->name);
+    choose_multiplication(*set);
     for (const Shape& shape : kShapes) {
       const Weights weights(shape);
       for (const int32_t rows : {1, 2, 3, 4, 5, 8, 9, 17}) {
@@ -278,6 +281,7 @@ TEST_F(LowBitTest, LinearOfEveryInstructionSet) {
       }
     }
   }
+  choose_multiplication(nullptr);
   for (const int32_t rows : {127, 128, 129, 131}) {
     check(Weights({4, 32, 17, 64, true}), activations(rows, 64));
   }

@@ -22,6 +22,22 @@ struct QuantizedRows {
   int64_t blocks() const { return (rows + interleave - 1) / interleave; }
 };
 
+/// The products of an instruction set, whose file defines them. Both functions are those that are declared below.
+struct Multiplication {
+  const char* name;
+  bool (*runs)();      ///< whether this processor has the instructions
+  int64_t block_rows;  ///< the interleave of more than a few rows
+  void (*tiles)(const PackedWeights& weights, const QuantizedRows& rows, int64_t begin, int64_t end, float* out);
+  void (*float_tiles)(const PackedWeights& weights, const float* x, int64_t rows, int64_t begin, int64_t end,
+                      float* out);
+};
+
+/// The instruction sets for which products are compiled, best first, and nullptr.
+extern const Multiplication* const kMultiplications[];
+
+/// For tests: products are computed by this instruction set from now on; with nullptr, by the best one that runs.
+void choose_multiplication(const Multiplication* chosen);
+
 /// The bytes of `rows` quantised rows for these weights, and where they lie in as many bytes from an address with the
 /// alignment of a float.
 int64_t quantized_bytes(const PackedWeights& weights, int64_t rows);

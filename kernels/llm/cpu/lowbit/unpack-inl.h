@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packed weights as vectors. Included once for each instruction set.
+// Packed weights as vectors, for the instruction set of HWY_TARGET. Names are those of one source file.
+#pragma once
+
+#include <algorithm>
+
 #include "hwy/highway.h"
 #include "kernels/llm/cpu/lowbit/packed.h"
+
 #if HWY_TARGET == HWY_NEON_BF16
 #include <arm_neon.h>
 #endif
 
-#if defined(ET_LLM_LOWBIT_UNPACK_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef ET_LLM_LOWBIT_UNPACK_INL_H
-#undef ET_LLM_LOWBIT_UNPACK_INL_H
-#else
-#define ET_LLM_LOWBIT_UNPACK_INL_H
-#endif
-
 HWY_BEFORE_NAMESPACE();
-namespace torch::executor::native::HWY_NAMESPACE {
+namespace torch::executor::native {
+namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -22,9 +21,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag32 = hn::CappedTag<int32_t, kTileOutputs>;
 using TagFloat = hn::Rebind<float, Tag32>;
 using TagByte = hn::Repartition<uint8_t, Tag32>;
+using TagInt8 = hn::Repartition<int8_t, Tag32>;
 using Vec32 = hn::Vec<Tag32>;
 using VecFloat = hn::Vec<TagFloat>;
 using VecByte = hn::Vec<TagByte>;
+using VecInt8 = hn::Vec<TagInt8>;
 constexpr int kLanes32 = static_cast<int>(hn::MaxLanes(Tag32()));
 constexpr int kVectorsOfTile = static_cast<int>(kTileOutputs) / kLanes32;
 
@@ -87,30 +88,29 @@ constexpr int32_t zero_point_shift(int bits) {
   return HWY_ARCH_ARM && bits == 8 ? 128 : 0;
 }
 
-/// sums + the dot products of the four unsigned weights and four signed activations of each lane. Exact.
+/// Weights as dot4() takes them.
 template <int kBits>
-HWY_INLINE Vec32 dot4(VecByte weights, hn::Vec<hn::Repartition<int8_t, Tag32>> activations, Vec32 sums) {
-  const Tag32 d;
-  const hn::Repartition<int8_t, Tag32> di8;
-#if HWY_ARCH_ARM
-  const auto weights_i8 = hn::BitCast(di8, kBits == 8 ? hn::Xor(weights, hn::Set(TagByte(), uint8_t{0x80})) : weights);
+HWY_INLINE VecByte operand_at(VecByte weights) {
+  return zero_point_shift(kBits) == 0 ? weights : hn::Xor(weights, hn::Set(TagByte(), uint8_t{0x80}));
+}
+
+/// sums + the dot products of the four unsigned weights and four signed activations of each lane. Exact. kSmall:
+/// weights have at most 7 bits. On Arm, weights of 8 bits are signed (zero_point_shift).
+template <bool kSmall>
+HWY_INLINE Vec32 dot4(VecByte weights, VecInt8 activations, Vec32 sums) {
+  [[maybe_unused]] const Tag32 d;
 #if HWY_TARGET == HWY_NEON_BF16
-  return Vec32(vdotq_s32(sums.raw, weights_i8.raw, activations.raw));
-#else
-  return hn::SumOfMulQuadAccumulate(d, weights_i8, activations, sums);
-#endif
+  return Vec32(vdotq_s32(sums.raw, hn::BitCast(TagInt8(), weights).raw, activations.raw));
+#elif HWY_ARCH_ARM
+  return hn::SumOfMulQuadAccumulate(d, hn::BitCast(TagInt8(), weights), activations, sums);
 #elif HWY_ARCH_X86 && (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3)
-  if constexpr (kBits <= 7) {  // 2 * 127 * 128 fits 16 bits
+  if constexpr (kSmall) {  // 2 * 127 * 128 fits 16 bits
     const hn::Repartition<int16_t, Tag32> d16;
     const auto pairs = hn::SatWidenMulPairwiseAdd(d16, weights, activations);
     return hn::Add(sums, hn::WidenMulPairwiseAdd(d, pairs, hn::Set(d16, int16_t{1})));
-  } else {
-    return hn::SumOfMulQuadAccumulate(d, weights, activations, sums);
   }
-#else
-  (void)di8;
-  return hn::SumOfMulQuadAccumulate(d, weights, activations, sums);
 #endif
+  return hn::SumOfMulQuadAccumulate(d, weights, activations, sums);
 }
 
 /// Numbers in float16 of the outputs of a vector, which is number `vector` of a tile.
@@ -120,20 +120,130 @@ HWY_INLINE VecFloat halves_at(const uint8_t* from, int vector) {
   return hn::PromoteTo(TagFloat(), hn::BitCast(d16, hn::LoadU(d8, from + vector * kLanes32 * 2)));
 }
 
-/// Scales or minima of the outputs of a vector. `factor`: that of their block, where kFactors says that there is one.
-template <bool kFactors>
-HWY_INLINE VecFloat parameters_at(const PackedWeights& weights, const uint8_t* from, int vector, VecFloat factor) {
+/// Scales or minima of a group of a tile. `factors`: those of their block, where there are any.
+HWY_INLINE void load_parameters(const PackedWeights& w, const uint8_t* from, const VecFloat (&factors)[kVectorsOfTile],
+                                VecFloat (&to)[kVectorsOfTile]) {
   const TagFloat d;
-  if constexpr (kFactors) {
+  if (HWY_LIKELY(w.scale_bytes == kTileOutputs * 2)) {
+    for (int v = 0; v < kVectorsOfTile; ++v) {
+      to[v] = halves_at(from, v);
+    }
+  } else if (w.block_factors) {
     const hn::Rebind<int8_t, Tag32> d8;
-    const auto numbers = hn::LoadU(d8, reinterpret_cast<const int8_t*>(from) + vector * kLanes32);
-    return hn::Mul(hn::ConvertTo(d, hn::PromoteTo(Tag32(), numbers)), factor);
-  } else if (weights.wide_scales) {
-    return hn::BitCast(d, hn::LoadU(TagByte(), from + vector * kLanes32 * 4));
+    for (int v = 0; v < kVectorsOfTile; ++v) {
+      const auto numbers = hn::LoadU(d8, reinterpret_cast<const int8_t*>(from) + v * kLanes32);
+      to[v] = hn::Mul(hn::ConvertTo(d, hn::PromoteTo(Tag32(), numbers)), factors[v]);
+    }
+  } else {
+    for (int v = 0; v < kVectorsOfTile; ++v) {
+      to[v] = hn::BitCast(d, hn::LoadU(TagByte(), from + v * kLanes32 * 4));
+    }
   }
-  return halves_at(from, vector);
 }
 
-}  // namespace torch::executor::native::HWY_NAMESPACE
+/// The factors of a block, of which the scales' begin at `from`.
+HWY_INLINE void load_factors(const PackedWeights& w, const uint8_t* from, VecFloat (&scales)[kVectorsOfTile],
+                             VecFloat (&minima)[kVectorsOfTile]) {
+  for (int v = 0; v < kVectorsOfTile; ++v) {
+    scales[v] = halves_at(from, v);
+    if (w.has_minima) {
+      minima[v] = halves_at(from + kTileOutputs * 2, v);
+    }
+  }
+}
+
+/// Walks the groups of a tile.
+struct GroupsOfTile {
+  const uint8_t* at;       ///< the scales of a group, after enter()
+  const uint8_t* factors;  ///< of its block
+  int64_t left_in_block;
+
+  GroupsOfTile(const PackedWeights& w, int64_t tile) : at(w.blocks_of(tile)), factors(at), left_in_block(0) {}
+  /// Returns whether a block begins.
+  bool enter(const PackedWeights& w) {
+    if (left_in_block != 0) {
+      return false;
+    }
+    factors = at;
+    at += w.factor_bytes;
+    left_in_block = w.block_groups;
+    return true;
+  }
+  const uint8_t* minima(const PackedWeights& w) const { return at + w.scale_bytes; }
+  const uint8_t* weights(const PackedWeights& w) const { return at + w.scale_bytes * (w.has_minima ? 2 : 1); }
+  void leave(const PackedWeights& w) {
+    at += w.group_bytes;
+    --left_in_block;
+  }
+};
+
+// The columns of a tile that are unpacked at a time, for all rows of activations. They stay in the first cache.
+constexpr int64_t kPanelColumns = 1024;
+constexpr int64_t kPanelGroups = 32;
+static_assert(kPanelColumns >= kMaxGroup, "a panel has at least a group");
+
+/// Groups of a tile with a byte for each weight and floats for scales and minima.
+struct Panel {
+  int64_t first;                                            ///< group
+  int64_t groups;                                           ///< up to kPanelGroups
+  HWY_ALIGN uint8_t weights[kPanelColumns * kTileOutputs];  ///< [column / 4][output][4]
+  HWY_ALIGN float scales[kPanelGroups * kTileOutputs];      ///< [group][output]
+  HWY_ALIGN float minima[kPanelGroups * kTileOutputs];
+};
+
+template <int kBits, int kColumns>
+HWY_INLINE void unpack_unit(const uint8_t* unit, uint8_t flipped, uint8_t* to) {
+  if constexpr (kColumns < unit_of(kBits) / 4) {
+    const TagByte d;
+    for (int v = 0; v < kVectorsOfTile; ++v) {
+      VecByte weights = weights_at<kBits, kColumns>(unit + v * kLanes32 * 4);
+      if constexpr (kBits == 8) {
+        weights = hn::Xor(weights, hn::Set(d, flipped));
+      }
+      hn::StoreU(weights, d, to + kColumns * kBlock + v * kLanes32 * 4);
+    }
+    unpack_unit<kBits, kColumns + 1>(unit, flipped, to);
+  }
+}
+
+template <int kBits>
+HWY_NOINLINE void unpack_columns(const uint8_t* from, int64_t columns, uint8_t flipped, uint8_t* to) {
+  constexpr int64_t kUnit = unit_of(kBits);
+  for (int64_t k = 0; k < columns; k += kUnit) {
+    unpack_unit<kBits, 0>(from, flipped, to);
+    from += kUnit * kTileOutputs * kBits / 8;
+    to += kUnit * kTileOutputs;
+  }
+}
+
+/// Unpacks the next groups of a tile. `flipped`: bits of 8-bit weights that are inverted.
+HWY_INLINE void unpack_panel(const PackedWeights& w, uint8_t flipped, GroupsOfTile& from, Panel& panel) {
+  constexpr decltype(&unpack_columns<1>) kUnpack[] = {unpack_columns<1>, unpack_columns<2>, unpack_columns<3>,
+                                                      unpack_columns<4>, unpack_columns<5>, unpack_columns<6>,
+                                                      unpack_columns<7>, unpack_columns<8>};
+  const TagFloat df;
+  VecFloat factors[kVectorsOfTile], minimum_factors[kVectorsOfTile], scales[kVectorsOfTile], minima[kVectorsOfTile];
+  for (int v = 0; v < kVectorsOfTile; ++v) {
+    factors[v] = minimum_factors[v] = minima[v] = hn::Zero(df);
+  }
+  panel.groups = std::min({w.groups - panel.first, kPanelColumns / w.group, kPanelGroups});
+  for (int64_t g = 0; g < panel.groups; ++g, from.leave(w)) {
+    from.enter(w);
+    if (w.block_factors) {
+      load_factors(w, from.factors, factors, minimum_factors);
+    }
+    load_parameters(w, from.at, factors, scales);
+    if (w.has_minima) {
+      load_parameters(w, from.minima(w), minimum_factors, minima);
+    }
+    for (int v = 0; v < kVectorsOfTile; ++v) {
+      hn::StoreU(scales[v], df, panel.scales + g * kTileOutputs + v * kLanes32);
+      hn::StoreU(minima[v], df, panel.minima + g * kTileOutputs + v * kLanes32);
+    }
+    kUnpack[w.bits - 1](from.weights(w), w.group, flipped, panel.weights + g * w.group * kTileOutputs);
+  }
+}
+
+}  // namespace
+}  // namespace torch::executor::native
 HWY_AFTER_NAMESPACE();
-#endif
