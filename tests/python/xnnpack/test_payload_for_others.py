@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 import torch
-from constants_kinds import models, models_for_int8
 from torch import nn
 from torch.export import Dim, export
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from xnnpack_payloads import graphs, kinds
 
+from constants_kinds import models, models_for_int8
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import XNNGraph

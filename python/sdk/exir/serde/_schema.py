@@ -249,7 +249,7 @@ def _shown(data: Any) -> str:
 def _of(kind: type, data: Any, where: str) -> Any:
     if type(data) is not kind:
         raise damaged(f"{where} is {type(data).__name__} {_shown(data)}, expected {kind.__name__}")
-    if kind is int and not -(1 << 63) <= data < 1 << 64:
+    if isinstance(data, int) and not -(1 << 63) <= data < 1 << 64:
         raise damaged(f"{where} is a number of more than 64 bits")
     return data
 

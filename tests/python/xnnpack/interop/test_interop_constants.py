@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from constants_kinds import models
 from torch.export import export
 
+from constants_kinds import models
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.exir import to_edge_transform_and_lower
 
