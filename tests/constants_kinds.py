@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models in which operators read constants that XNNPACK does not pack, each with its inputs; for the tests of XNNPACK
-and for those with the original."""
+"""Models in which operators read constants that no layer packs, each with its inputs; for the tests of a backend and
+for those with the original."""
 
 from __future__ import annotations
 

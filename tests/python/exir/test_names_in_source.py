@@ -77,8 +77,10 @@ def test_errors_of_graphs_within_graphs_are_short(artifact: SerializedArtifact) 
         text = {"name": "", "arg": {"as_string": "x" * 200_000}}
         call = {"target": "_operator.neg", "inputs": [text], "outputs": [{"as_tensor": {"name": "y"}}], "metadata": {}}
         for _ in range(10):
-            graph = {"name": "body", "arg": {"as_graph": {"name": "body", "graph": {**empty, "nodes": [call]}}}}
-            call = {**call, "target": node["target"], "inputs": [graph]}
+            bodies = [{"name": "body", "graph": {**empty, "nodes": nodes}} for nodes in ([call], [])]
+            graphs = [{"name": "", "arg": {"as_graph": body}} for body in bodies]
+            inputs = [{"name": "", "arg": {"as_bool": True}}, *graphs, {"name": "", "arg": {"as_tensors": []}}]
+            call = {**call, "target": node["target"], "inputs": inputs}
         program["graph_module"]["graph"]["nodes"].append(call)
 
     hostile = changed(artifact, nested)

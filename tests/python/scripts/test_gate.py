@@ -22,7 +22,7 @@ gate_step three 2 600
 long_step four
 step_one() { while [[ ! -e "${root}/two" ]]; do sleep 0.05; done; echo "3 passed in 1.0s"; }
 step_two() { touch "${root}/two"; echo "2 passed, 1 skipped in 1.0s"; }
-step_three() { (ulimit -t 1; while :; do :; done) || true; echo "1 failed, 4 passed in 1.0s"; return 1; }
+step_three() { (ulimit -t 2; while :; do :; done) || true; echo "1 failed, 4 passed in 1.0s"; return 1; }
 step_four() { touch "${root}/four"; }
 """
 """Those of a backend, in place of the real ones. The first ends only if the second runs beside it."""

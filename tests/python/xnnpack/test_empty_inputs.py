@@ -55,7 +55,7 @@ TABLE: dict[str, Function] = {
     # What is left of empty tensors.
     "sum": lambda m, x: (x * 2).sum(0),
     "sum keeps": lambda m, x: (x * 2).sum(0, keepdim=True) + 1,
-    "sum of all": lambda m, x: x.sum((0, 1)),
+    "sum of all": lambda m, x: (x * 2).sum((0, 1)),
     "mean": lambda m, x: (x * 2).mean(0),
     "mean keeps": lambda m, x: (x * 2).mean((0, 1), keepdim=True) + m.rows,
     "cat first": lambda m, x: torch.cat([x * 2, m.rows]) + 1,
