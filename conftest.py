@@ -43,7 +43,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 ADDED = pytest.StashKey[int]()
 """How many sampled tests run because of changes."""
 
-MOST_ADDED = 300
+MOST_ADDED = 120
 """A change that concerns more tests than these, such as one of a whole backend, adds another part of them each day."""
 
 

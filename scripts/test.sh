@@ -81,6 +81,7 @@ declare_steps() {
   long_step slow
   long_step zoo
   long_step conformance-all
+  long_step processors
   long_step operators-asan
   long_step android-asan "${java[@]}"
   long_step swift-asan "${swift[@]}"

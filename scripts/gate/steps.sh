@@ -81,6 +81,28 @@ on_portable_kernels() {
   SDK_REFERENCE_KERNELS=1 SDK_PORTABLE_LIB="${library}" \
     "${python}" -m pytest -q -m "$1" -n "${jobs}" --dist worksteal tests/backends/test_operators.py tests/backends/test_sweep.py
 }
+# The numeric tests on older processors that this one can stand for: Highway's targets in our kernels, and PyTorch's in the
+# expected numbers. The sweep of XNNPACK's kernels (step cpp) does the same for XNNPACK, openvino-processors for OpenVINO.
+step_processors() {
+  local target test capability status=0
+  cmake --build build/release --parallel "${jobs}" --target optimized_kernels_test llm_kernels_test || return
+  for target in SSE2 AVX2 AVX3 AVX3_DL; do
+    echo "--- Highway: ${target}"
+    for test in optimized llm; do
+      # Status 2: this processor does not have the target, and the test has said so.
+      EXECUTORCH_HIGHEST_TARGET="${target}" "build/release/kernels/${test}/${test}_kernels_test" || [[ $? -eq 2 ]] || status=1
+    done
+  done
+  for capability in default:SSE41 avx2:AVX2 avx512:AVX512_CORE avx512:AVX512_CORE_AMX; do
+    # PyTorch takes the name of an instruction set that the processor does not have, and crashes.
+    [[ "${capability}" != avx512* ]] || grep -q avx512bw /proc/cpuinfo || continue
+    echo "--- PyTorch: ${capability}"
+    ATEN_CPU_CAPABILITY="${capability%:*}" ONEDNN_MAX_CPU_ISA="${capability#*:}" \
+      "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" --dist worksteal \
+      tests/backends tests/python/{operators,xnnpack,llm} || status=1
+  done
+  return "${status}"
+}
 step_slow() { "${python}" -m pytest -q -m slow tests --ignore tests/zoo; }
 # Models of torchvision, timm, transformers and torchaudio, which are installed first: a few fast ones, or all.
 step_zoo-few() { "${python}" -m pytest -q -m "not slow" tests/zoo; }
