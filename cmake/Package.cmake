@@ -11,7 +11,8 @@ if(NOT EXECUTORCH_LOG_LEVEL STREQUAL "info")
   target_compile_definitions(executorch_core PUBLIC ET_MIN_LOG_LEVEL=${initial}${rest})
 endif()
 if(EXECUTORCH_ENABLE_EVENT_TRACER)
-  target_compile_definitions(executorch_core PUBLIC ET_EVENT_TRACER_ENABLED)
+  target_compile_definitions(executorch_core PUBLIC
+    "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:EXECUTORCH_UNTRACED>>>:ET_EVENT_TRACER_ENABLED>")
 endif()
 
 # --- Selective build: the operators of executorch::kernels -----------------------------------------------------------

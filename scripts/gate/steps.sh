@@ -82,7 +82,7 @@ on_portable_kernels() {
     "${python}" -m pytest -q -m "$1" -n "${jobs}" --dist worksteal tests/backends/test_operators.py tests/backends/test_sweep.py
 }
 # The numeric tests on older processors that this one can stand for: Highway's targets in our kernels, and PyTorch's in the
-# expected numbers. The sweep of XNNPACK's kernels (step cpp) does the same for XNNPACK, openvino-processors for OpenVINO.
+# expected numbers. Steps of backends do the same for theirs.
 step_processors() {
   local target test capability status=0
   cmake --build build/release --parallel "${jobs}" --target optimized_kernels_test llm_kernels_test || return
@@ -98,8 +98,7 @@ step_processors() {
     [[ "${capability}" != avx512* ]] || grep -q avx512bw /proc/cpuinfo || continue
     echo "--- PyTorch: ${capability}"
     ATEN_CPU_CAPABILITY="${capability%:*}" ONEDNN_MAX_CPU_ISA="${capability#*:}" \
-      "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" --dist worksteal \
-      tests/backends tests/python/{operators,xnnpack,llm} || status=1
+      "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" --dist worksteal tests/backends tests/python || status=1
   done
   return "${status}"
 }

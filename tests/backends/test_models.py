@@ -16,6 +16,7 @@ STATEFUL = frozenset({"branched_state", "cache", "counter", "decoder_kv_cache", 
 """Models that remember calls: made on one thread count after the other they would not begin anew."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("target", targets(), ids=lambda target: target.name)
 @pytest.mark.parametrize("name", sorted(set(CASES) - STATEFUL))
 def test_model(name: str, target: Target) -> None:

@@ -94,6 +94,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CASES)
 def test_same_numbers_as_eager(name):
     """DIA-02: lowered by decomposition or as an operator that runtimes have a kernel for."""

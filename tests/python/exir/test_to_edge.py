@@ -47,6 +47,7 @@ def run_program(program, *args):
         return torch.fx.Interpreter(program.graph_module).run(*inputs)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", edge_cases.CASES)
 def test_lowering_keeps_the_numbers(name):
     """EDGE-01, EDGE-02: every lowered graph computes what eager PyTorch computes, with the metadata it claims."""
@@ -85,6 +86,7 @@ def test_pads_stay_whole(mode, rank):
     torch.testing.assert_close(run_program(program, x)[0], Pad()(x), rtol=0, atol=0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", edge_cases.CASES)
 def test_metadata_describes_the_tensors(name):
     """DIA-10: shape, dtype and layout of every node's `val` are those of the tensor that the node produces."""

@@ -80,6 +80,7 @@ def _check(view: View, rows: Dim | None = None) -> list[str]:
     return list(edge._report)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [*VIEWS, *COPIES, *ALIASES])
 def test_a_write_through_a_view(name: str) -> None:
     view = {**VIEWS, **COPIES, **ALIASES}[name]

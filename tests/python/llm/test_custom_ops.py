@@ -212,6 +212,7 @@ def run(function: Any, *args: Tensor) -> Any:
     return method.execute(list(args))[0]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("queries", [1, 2, 15, 16, 17, 63, 64, 65])
 def test_the_kernel_equals_pytorch(queries: int, dtype: torch.dtype) -> None:

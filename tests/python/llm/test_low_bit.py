@@ -51,6 +51,7 @@ def test_packing_keeps_every_weight(bits: int, group: int):
         assert found.row_activations == row
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type", ["q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_xs", "tq2_0"])
 @pytest.mark.parametrize("rows, columns", [(1, 256), (15, 512), (17, 256), (32, 1280)])
 def test_blocks_of_256_multiply_as_their_definition(type: str, rows: int, columns: int):
@@ -114,6 +115,7 @@ def test_gguf_blocks_are_taken_over_exactly(type: str):
     assert torch.nn.functional.cosine_similarity(eight, x @ weight.dequantize().t()).min() > 0.9998
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("group", [0, 8, 32])
 def test_layers_of_torchao_compute_what_they_do_in_eager(bits: int, group: int):

@@ -182,6 +182,7 @@ class Calls(torch.nn.Module):
 IDS = [f"{number}-{name}" for number, (name, _, _) in enumerate(CALLS)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("name", "function", "inputs"), CALLS, ids=IDS)
 def test_operator(name: str, function: Callable[..., Any], inputs: tuple[torch.Tensor, ...]) -> None:
     """Each operator is delegated whole and gives eager's result (VK-04, VK-05)."""
@@ -191,6 +192,7 @@ def test_operator(name: str, function: Callable[..., Any], inputs: tuple[torch.T
     lowered.check(program, Calls(function), inputs)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("name", "function", "inputs"), CALLS[::3], ids=IDS[::3])
 def test_operator_in_half(name: str, function: Callable[..., Any], inputs: tuple[torch.Tensor, ...]) -> None:
     """With force_fp16 floats are float16 inside, float32 outside (VK-02)."""
@@ -201,6 +203,7 @@ def test_operator_in_half(name: str, function: Callable[..., Any], inputs: tuple
     lowered.check(program, Calls(function), inputs, tolerance=2e-2)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("name", "function", "inputs"), CALLS[1::3], ids=IDS[1::3])
 def test_compatible_operator(name: str, function: Callable[..., Any], inputs: tuple[torch.Tensor, ...]) -> None:
     """What the original's runtime does not take stays outside, in words; the results are those of eager."""

@@ -129,6 +129,7 @@ def compare(model: nn.Module, method: Any, x: torch.Tensor) -> None:
         torch.testing.assert_close(result, wanted, rtol=1e-4, atol=1e-5, equal_nan=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [*TABLE, *IMAGES])
 def test_no_rows(name: str) -> None:
     """XNN-04: no row, then some, then none again."""

@@ -87,6 +87,7 @@ def check(lowered: EdgeProgramManager, model: nn.Module, inputs: Inputs) -> None
     torch.testing.assert_close(torch.as_tensor(found), wanted, rtol=2**-9, atol=2**-9 * largest, equal_nan=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", OPERATORS)
 def test_each_operator_is_delegated_and_right(name: str) -> None:
     """XNN-05"""

@@ -142,6 +142,7 @@ WHOLE: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", WHOLE)
 def test_each_operator_is_delegated_and_right(name: str) -> None:
     """XNN-03, XNN-04, XNN-16."""

@@ -175,6 +175,7 @@ WINDOWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 
+@pytest.mark.sampled
 @DTYPES
 @pytest.mark.parametrize("name", WINDOWS)
 def test_window(name: str, dtype: torch.dtype) -> None:
@@ -195,6 +196,7 @@ PERIODIC = ("sin", "cos")
 """Of large numbers they are nothing but rounding errors."""
 
 
+@pytest.mark.sampled
 @DTYPES
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_function(name: str, dtype: torch.dtype) -> None:
@@ -204,6 +206,7 @@ def test_function(name: str, dtype: torch.dtype) -> None:
     check_delegated(Call(FUNCTIONS[name]), (x,), name)
 
 
+@pytest.mark.sampled
 @DTYPES
 @pytest.mark.parametrize("function", [torch.maximum, torch.minimum, torch.add, torch.mul, torch.div])
 def test_function_of_two(function: Callable[..., torch.Tensor], dtype: torch.dtype) -> None:

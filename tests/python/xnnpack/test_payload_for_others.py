@@ -75,6 +75,7 @@ def check_results(lowered: EdgeProgramManager, model: nn.Module, inputs: tuple[t
     torch.testing.assert_close(found, wanted, rtol=rtol, atol=rtol * float(wanted.abs().max()))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", MODELS)
 def test_constants_are_arguments(name: str) -> None:
     """XNN-12: with `compat`, delegates get what XNNPACK does not pack as the original's do."""

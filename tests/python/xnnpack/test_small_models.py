@@ -90,6 +90,7 @@ def check(name: str, per_op_mode: bool) -> int:
     return len(get_delegated_payload(lowered.exported_program().graph_module))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", MODELS)
 def test_model(name: str) -> None:
     """XNN-02: GPT-2's linear layers are an addmm and a view, whose parts attention reads in place."""

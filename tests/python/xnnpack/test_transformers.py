@@ -158,6 +158,7 @@ PATTERNS: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", PATTERNS)
 def test_each_pattern_is_delegated_and_right(name: str) -> None:
     """XNN-04."""

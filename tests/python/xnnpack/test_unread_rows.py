@@ -170,6 +170,7 @@ LEFT: dict[str, tuple[Callable[..., Tensor], Tensor]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", MOVED)
 def test_parts_are_read_before(name: str) -> None:
     function, x = MOVED[name]

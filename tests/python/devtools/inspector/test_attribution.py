@@ -35,6 +35,7 @@ def captured(name: str) -> tuple[ExportedProgram, tuple[Any, ...]]:
     return program, inputs
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("delegated", [False, True], ids=["kernels", "default backend"])
 @pytest.mark.parametrize("name", ["mobilenet", "encoder", "lstm", "decoder_kv_cache", "mobilenet int8"])
 def test_the_time_belongs_to_lines_of_the_model(name: str, delegated: bool, tmp_path: Path) -> None:
