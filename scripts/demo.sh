@@ -34,9 +34,9 @@ export_model() {
   printf '%s' "${now}" >"${models}/${name}.stamp"
 }
 
-# Measured on two cores of a server: 10 minutes of CPU time, most of it for compiling the runtime.
+# Measured on two cores of a slow server: 13 minutes of CPU time, most of it for compiling the runtime; 7 on a fast one.
 [[ -f "${stamps}/build-the-package" || -f "${stamps}/build-the-runtime" ]] ||
-  say "The first run takes about $(((10 + jobs - 1) / jobs)) minutes on this machine, later ones half a minute."
+  say "The first run takes about $(((7 + jobs - 1) / jobs)) to $(((13 + jobs - 1) / jobs + 1)) minutes on this machine, later ones half a minute."
 say "${bold}Set up${plain}"
 make_venv
 build_tools
