@@ -2,11 +2,12 @@
 #include <executorch/extension/threadpool/cpuinfo_utils.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <thread>
 
 #if defined(__linux__)
 #include <sched.h>
+
+#include "linux_processors.h"
 #elif defined(__APPLE__)
 #include <sys/sysctl.h>
 #endif
@@ -18,40 +19,21 @@ namespace cpuinfo {
 namespace {
 
 #if defined(__linux__)
-/// Highest frequency of a processor in kHz, or 0 if the system does not report it. Source:
-/// Documentation/ABI/testing/sysfs-devices-system-cpu of Linux, cpufreq/cpuinfo_max_freq.
-uint64_t max_frequency(int cpu) {
-  char path[64];
-  std::snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/cpuinfo_max_freq", cpu);
-  std::FILE* file = std::fopen(path, "r");
-  if (file == nullptr) {
-    return 0;
-  }
-  unsigned long long frequency = 0;
-  const bool read = std::fscanf(file, "%llu", &frequency) == 1;
-  std::fclose(file);
-  return read ? frequency : 0;
-}
-
 uint32_t count_fast_processors() {
   cpu_set_t usable;
   if (sched_getaffinity(0, sizeof(usable), &usable) != 0) {
     return 0;
   }
-  uint64_t frequencies[CPU_SETSIZE];
-  uint32_t count = 0;
-  uint64_t highest = 0;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &usable)) {
-      frequencies[count] = max_frequency(cpu);
-      highest = std::max(highest, frequencies[count]);
-      ++count;
+  int numbers[CPU_SETSIZE];
+  size_t count = 0;
+  for (int number = 0; number < CPU_SETSIZE; ++number) {
+    if (CPU_ISSET(number, &usable)) {
+      numbers[count++] = number;
     }
   }
-  // The efficient cores of phones run at about 0.6 of the highest frequency, their big cores at 0.8 and more.
-  return static_cast<uint32_t>(std::count_if(frequencies, frequencies + count, [highest](uint64_t frequency) {
-    return frequency == 0 || frequency > highest / 4 * 3;
-  }));
+  const uint32_t fast = internal::count_fast_processors(numbers, count, "");
+  const uint32_t limit = internal::processors_of_control_group("");
+  return limit == 0 ? fast : std::min(fast, limit);
 }
 #elif defined(__APPLE__)
 uint32_t count_fast_processors() {
