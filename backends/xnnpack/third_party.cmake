@@ -65,7 +65,8 @@ executorch_xnnpack_include(depth_rest.h f32-gemm/gen/*x2c4-minmax-sse.c f32-igem
   f32-gemm/gen/*x16s4-minmax-fma3-broadcast.c f32-igemm/gen/*x16s4-minmax-fma3-broadcast.c
   f32-gemm/gen/*x8s4-minmax-neonfma.c f32-igemm/gen/*x8s4-minmax-neonfma.c)
 # Compiles the micro-kernels that have the same flags in batches, because most of the time of a single one goes into the
-# compiler's headers of vector instructions (280 s of CPU time become 42). Call it after all properties of the files are set.
+# compiler's headers of vector instructions (280 s of CPU time become 42). They lie where they also lie in a project that has this one
+# as a subdirectory, so that ccache has its object files. Call it after all properties of the files are set.
 function(executorch_batch_xnnpack_kernels)
   set(folder "${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack")
   get_target_property(sources microkernels-prod SOURCES)
@@ -94,7 +95,7 @@ function(executorch_batch_xnnpack_kernels)
     while(number LESS count)
       list(SUBLIST includes_${group} ${number} 40 part)
       list(JOIN part "\n" text)
-      set(batch "${CMAKE_CURRENT_BINARY_DIR}/microkernels/${group}_${number}.c")
+      set(batch "${CMAKE_BINARY_DIR}/third_party/xnnpack_microkernels/${group}_${number}.c")
       if(text)
         file(CONFIGURE OUTPUT "${batch}" CONTENT "${text}\n" @ONLY)
         list(APPEND batches "${batch}")
