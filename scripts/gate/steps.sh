@@ -138,19 +138,20 @@ step_baremetal() {
   PYTHON="${python}" JOBS="${jobs}" tests/baremetal/run
 }
 
-# 64-bit Arm, in an emulator: the runtime, the extensions and the prim operators; with --all also the kernels, which
-# take long to compile.
+# 64-bit Arm, in an emulator: the runtime, the extensions, the prim operators, and products with weights of low bits on
+# several processors; with --all also the other kernels, which take long to compile.
 build_for_aarch64() {
-  cmake --preset linux-aarch64 -DEXECUTORCH_BUILD_TESTS=ON &&
+  cmake --preset linux-aarch64 -DEXECUTORCH_BUILD_TESTS=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON &&
     cmake --build build/linux-aarch64 --parallel "${jobs}" ${1:+--target "$@"}
 }
 step_aarch64() {
   local names=(schema prim_ops runtime_{core,executor,profiler,threading}
-    extension_{data_loader,evalue_util,flat_tensor,kernel_util,memory_allocator,tensor,threadpool})
+    extension_{data_loader,evalue_util,flat_tensor,kernel_util,memory_allocator,tensor,threadpool} llm_low_bit)
   # The emulator itself exits if a forked process creates threads.
   build_for_aarch64 "${names[@]/%/_test}" &&
     ctest --test-dir build/linux-aarch64 --output-on-failure --no-tests=error --parallel "${jobs}" -R '^[A-Z]' \
-      -E '_NOT_BUILT$|WorksInAForkedProcess|HasAsManyThreadsAsThereAre'
+      -E '_NOT_BUILT$|WorksInAForkedProcess|HasAsManyThreadsAsThereAre' &&
+    kernels/llm/test/arm_processors build/linux-aarch64/kernels/llm/llm_low_bit_test
 }
 step_aarch64-all() { build_for_aarch64 && ctest --preset linux-aarch64 --parallel "${jobs}"; }
 

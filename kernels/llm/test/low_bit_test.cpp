@@ -259,6 +259,12 @@ const Shape kShapes[] = {
     {6, 16, 15, 256, false, false, false, 16},  // Q6_K
     {6, 16, 17, 1024, false, false, false, 16},
     {8, 4, 18, 36, true, true, false, 3},
+    // Groups that leave a rest of 16 columns.
+    {4, 24, 17, 72, true},
+    {4, 40, 16, 80, false, true},
+    {8, 12, 17, 36, true},
+    {8, 20, 31, 60, false, true, true},
+    {8, 24, 1, 48},
     // More columns, and more groups, than are unpacked at a time.
     {4, 32, 17, 1088, true},
     {8, 4, 16, 140, false, true},

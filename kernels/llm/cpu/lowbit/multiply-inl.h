@@ -1,39 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A lane of a vector is an output: each four bytes of activations are multiplied by those columns of the weights of 16
-// outputs, so that nothing is summed across lanes and weights are read in sequence.
+// outputs, so that nothing is summed across lanes and weights are read in sequence. Where there are products of
+// matrices of bytes, a vector of sums has two outputs of two rows.
 //
 // For the instruction set of HWY_TARGET. Names are those of one source file.
 #pragma once
 
-#include <cstring>
-
+#include "kernels/llm/cpu/lowbit/dots-inl.h"
 #include "kernels/llm/cpu/lowbit/multiply.h"
-#include "kernels/llm/cpu/lowbit/unpack-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torch::executor::native {
 namespace {
 
-// Rows and vectors of outputs that share what is in registers: 8 sums.
+// Rows and vectors of outputs that share what is in registers.
+constexpr int kBlockSums = 8;
 constexpr int kBlockVectors = std::min(kVectorsOfTile, 2);
-constexpr int kBlockRows = 8 / kBlockVectors;
+constexpr int kBlockRows = kBlockSums / kBlockVectors;
 
-// Vector `vector` of the numbers of a tile of a row that begins at `row`; 0 for those which the row has not.
-HWY_INLINE VecFloat load_outputs(const PackedWeights& w, int64_t tile, int vector, const float* row) {
-  const int64_t first = tile * kTileOutputs + vector * kLanes32, left = w.rows - first;
-  if (left >= kLanes32) {
-    return hn::LoadU(TagFloat(), row + first);
-  }
-  return left > 0 ? hn::LoadN(TagFloat(), row + first, static_cast<size_t>(left)) : hn::Zero(TagFloat());
-}
-
-HWY_INLINE void store_outputs(const PackedWeights& w, int64_t tile, int vector, VecFloat numbers, float* row) {
-  const int64_t first = tile * kTileOutputs + vector * kLanes32, left = w.rows - first;
-  if (left >= kLanes32) {
-    hn::StoreU(numbers, TagFloat(), row + first);
-  } else if (left > 0) {
-    hn::StoreN(numbers, TagFloat(), row + first, static_cast<size_t>(left));
-  }
+// Multiplication::runs for one of Highway's targets.
+template <int64_t kTarget>
+bool runs_on() {
+  return (hwy::SupportedTargets() & kTarget) != 0;
 }
 
 // What the activations' zero points add is taken off.
@@ -46,156 +34,280 @@ HWY_INLINE VecFloat without_offset(const PackedWeights& w, int64_t tile, int vec
   return hn::NegMulAdd(sums, hn::Set(df, offset), total);
 }
 
-HWY_INLINE VecInt8 four_columns(const int8_t* activations) {
-  int32_t four;
-  std::memcpy(&four, activations, 4);
-  return hn::BitCast(TagInt8(), hn::Set(Tag32(), four));
-}
-
 // --- One row: weights go from memory through registers into the sums -------------------------------------------------
 
-template <int kBits, int kColumns>
-HWY_INLINE void add_columns(const uint8_t* unit, const int8_t* activations, Vec32 (&sums)[kVectorsOfTile]) {
-  if constexpr (kColumns < unit_of(kBits) / 4) {
-    const VecInt8 four = four_columns(activations + kColumns * 4);
-    for (int v = 0; v < kVectorsOfTile; ++v) {
-      const VecByte weights = operand_at<kBits>(weights_at<kBits, kColumns>(unit + v * kLanes32 * 4));
-      sums[v] = dot4<(kBits < 8)>(weights, four, sums[v]);
+// Adds the products of 4 kCount columns, which are whole units, from number 4 kFour on. `fours` has those from the
+// previous multiple of 16 on.
+template <int kBits, int kCount, int kFour = 0>
+HWY_INLINE void add_columns(const uint8_t* units, const int8_t* activations, Fours fours,
+                            Vec32 (&sums)[kVectorsOfTile]) {
+  if constexpr (kFour < kCount) {
+    constexpr int kUnit = static_cast<int>(unit_of(kBits)),
+                  kUnitBytes = kUnit * static_cast<int>(kTileOutputs) * kBits / 8;
+    if constexpr (kFour % 4 == 0) {
+      fours = fours_at<kCount - kFour>(activations + kFour * 4);
     }
-    add_columns<kBits, kColumns + 1>(unit, activations, sums);
+    const uint8_t* unit = units + kFour / (kUnit / 4) * kUnitBytes;
+    for (int v = 0; v < kVectorsOfTile; ++v) {
+      const VecByte weights = operand_at<kBits>(weights_at<kBits, kFour % (kUnit / 4)>(unit + v * kLanes32 * 4));
+      sums[v] = add_dots<(kBits < 8), kFour % 4>(weights, fours, sums[v]);
+    }
+    add_columns<kBits, kCount, kFour + 1>(units, activations, fours, sums);
   }
 }
+
+// Not a loop: GCC would keep the totals in memory for it.
+template <int kVector = 0>
+HWY_INLINE void store_row(const PackedWeights& w, int64_t tile, float offset, const VecFloat (&totals)[kVectorsOfTile],
+                          float* out) {
+  if constexpr (kVector < kVectorsOfTile) {
+    store_outputs(w, tile, kVector, without_offset(w, tile, kVector, offset, totals[kVector]), out);
+    store_row<kVector + 1>(w, tile, offset, totals, out);
+  }
+}
+
+// The columns of a step of the loop. On Arm, a group of 32 has no loop.
+constexpr int64_t kStepColumns = HWY_ARCH_ARM ? 32 : 16;
 
 template <int kBits>
 HWY_NOINLINE void multiply_row(const PackedWeights& w, const QuantizedRows& rows, int64_t row, int64_t tile,
                                float* out) {
   const TagFloat df;
   constexpr int64_t kUnit = unit_of(kBits), kUnitBytes = kUnit * kTileOutputs * kBits / 8;
-  constexpr int kUnits = std::max(16 / static_cast<int>(kUnit), 1);  // of a step of the loop
+  constexpr int64_t kUnits = std::max(kStepColumns / kUnit, int64_t{1});  // of a step of the loop
   const int32_t zero_point = w.zero_point - zero_point_shift(kBits);
   const int8_t* activations = rows.values + row * w.padded_columns();
+  const float* scales = rows.scales + row * w.groups;
+  const float* scaled_sums = rows.scaled_sums + row * w.groups;
+  const int32_t* activation_sums = rows.sums + row * w.groups;
   VecFloat factors[kVectorsOfTile], minimum_factors[kVectorsOfTile], totals[kVectorsOfTile];
   for (int v = 0; v < kVectorsOfTile; ++v) {
     factors[v] = minimum_factors[v] = totals[v] = hn::Zero(df);
   }
   GroupsOfTile from(w, tile);
   for (int64_t g = 0; g < w.groups; ++g, from.leave(w)) {
-    const int64_t at = row * w.groups + g;
     if (from.enter(w) && w.block_factors) {
       load_factors(w, from.factors, factors, minimum_factors);
     }
     Vec32 sums[kVectorsOfTile];
     for (int v = 0; v < kVectorsOfTile; ++v) {
-      sums[v] = hn::Set(Tag32(), -zero_point * rows.sums[at]);
+      sums[v] = hn::Set(Tag32(), -zero_point * activation_sums[g]);
     }
     const uint8_t* unit = from.weights(w);
     int64_t left = w.group;
     for (; left >= kUnit * kUnits; left -= kUnit * kUnits) {
-      for (int i = 0; i < kUnits; ++i) {
-        add_columns<kBits, 0>(unit + i * kUnitBytes, activations + i * kUnit, sums);
-      }
+      add_columns<kBits, kUnit * kUnits / 4>(unit, activations, Fours(), sums);
       unit += kUnitBytes * kUnits;
       activations += kUnit * kUnits;
     }
     for (; kUnits > 1 && left > 0; left -= kUnit) {
-      add_columns<kBits, 0>(unit, activations, sums);
+      add_columns<kBits, kUnit / 4>(unit, activations, Fours(), sums);
       unit += kUnitBytes;
       activations += kUnit;
     }
     VecFloat parameters[kVectorsOfTile];
     load_parameters(w, from.at, factors, parameters);
     for (int v = 0; v < kVectorsOfTile; ++v) {
-      const VecFloat scaled = hn::Mul(parameters[v], hn::Set(df, rows.scales[at]));
+      const VecFloat scaled = hn::Mul(parameters[v], hn::Set(df, scales[g]));
       totals[v] = hn::MulAdd(hn::ConvertTo(df, sums[v]), scaled, totals[v]);
     }
     if (w.has_minima) {
       load_parameters(w, from.minima(w), minimum_factors, parameters);
       for (int v = 0; v < kVectorsOfTile; ++v) {
-        totals[v] = hn::NegMulAdd(parameters[v], hn::Set(df, rows.scaled_sums[at]), totals[v]);
+        totals[v] = hn::NegMulAdd(parameters[v], hn::Set(df, scaled_sums[g]), totals[v]);
       }
     }
   }
-  for (int v = 0; v < kVectorsOfTile; ++v) {
-    store_outputs(w, tile, v, without_offset(w, tile, v, rows.offsets[row], totals[v]), out + row * w.rows);
-  }
+  store_row(w, tile, rows.offsets[row], totals, out + row * w.rows);
 }
 
 // --- Blocks of rows: weights are unpacked once for all of them -------------------------------------------------------
 
-// Adds the products of a panel and a block of rows, of which `stored` exist and begin at `out`. kSmall: see dot4().
+// How the sums of a block lie in vectors: each has outputs of one row. kSmall: see add_dots().
 template <bool kSmall>
+struct OfOneRow {
+  static constexpr int kRowParts = kBlockRows, kOutputParts = kBlockVectors, kColumns = 4;
+  // Where the sums of a part of the rows and a part of the outputs are.
+  static constexpr int place(int rows, int outputs) { return outputs * kRowParts + rows; }
+
+  // Reorders a panel for add().
+  static void prepare(uint8_t*, int64_t) {}
+
+  // Adds the products of the next kColumns columns.
+  static HWY_INLINE void add(const uint8_t* weights, const int8_t* activations, Vec32 (&sums)[kBlockSums]) {
+    VecByte operands[kBlockVectors];
+    for (int v = 0; v < kBlockVectors; ++v) {
+      operands[v] = hn::LoadU(TagByte(), weights + v * kLanes32 * 4);
+    }
+    add_row<0>(operands, activations, Fours(), sums);
+  }
+
+  template <int kRow>
+  static HWY_INLINE void add_row(const VecByte (&operands)[kBlockVectors], const int8_t* activations, Fours fours,
+                                 Vec32 (&sums)[kBlockSums]) {
+    if constexpr (kRow < kBlockRows) {
+      if constexpr (kRow % 4 == 0) {
+        fours = fours_at<kBlockRows - kRow>(activations + kRow * 4);
+      }
+      for (int v = 0; v < kBlockVectors; ++v) {
+        Vec32& sum = sums[place(kRow, v)];
+        sum = add_dots<kSmall, kRow % 4>(operands[v], fours, sum);
+      }
+      add_row<kRow + 1>(operands, activations, fours, sums);
+    }
+  }
+
+  // Numbers of rows, or of outputs, as they belong to a part of the sums.
+  static HWY_INLINE VecFloat of_rows(const float* from, int part) { return hn::Set(TagFloat(), from[part]); }
+  static HWY_INLINE Vec32 of_rows(const int32_t* from, int32_t factor, int part) {
+    return hn::Set(Tag32(), from[part] * factor);
+  }
+  static HWY_INLINE VecFloat of_outputs(const float* from, int part) {
+    return hn::LoadU(TagFloat(), from + part * kLanes32);
+  }
+
+  // Exchanges this layout and that of OfOneRow.
+  static HWY_INLINE void arrange(VecFloat (&)[kBlockSums]) {}
+};
+
+#if ET_LLM_I8MM
+// Each vector has two outputs of two rows.
+struct OfTwoRows {
+  static constexpr int kRowParts = kBlockRows / 2, kOutputParts = kBlockVectors * 2, kColumns = 8;
+  static_assert(kBlockRows == 4 && kBlockVectors == 2, "of NEON");
+  static constexpr int place(int rows, int outputs) { return outputs / 2 * 4 + rows * 2 + outputs % 2; }
+  using Tag64 = hn::Repartition<int64_t, Tag32>;
+
+  // Eight columns of an output come together.
+  static void prepare(uint8_t* weights, int64_t columns) {
+    const Tag32 d;
+    for (int64_t k = 0; k < columns; k += kColumns, weights += kColumns * kTileOutputs) {
+      Vec32 first[kVectorsOfTile], second[kVectorsOfTile];
+      int32_t* at = reinterpret_cast<int32_t*>(weights);
+      for (int v = 0; v < kVectorsOfTile; ++v) {
+        first[v] = hn::LoadU(d, at + v * kLanes32);
+        second[v] = hn::LoadU(d, at + kTileOutputs + v * kLanes32);
+      }
+      for (int v = 0; v < kVectorsOfTile; ++v) {
+        hn::StoreU(hn::InterleaveLower(d, first[v], second[v]), d, at + v * 2 * kLanes32);
+        hn::StoreU(hn::InterleaveUpper(d, first[v], second[v]), d, at + (v * 2 + 1) * kLanes32);
+      }
+    }
+  }
+
+  static HWY_INLINE void add(const uint8_t* weights, const int8_t* activations, Vec32 (&sums)[kBlockSums]) {
+    const Tag32 d;
+    const Vec32 first = hn::BitCast(d, hn::LoadU(TagInt8(), activations));
+    const Vec32 second = hn::BitCast(d, hn::LoadU(TagInt8(), activations + kBlockRows * 4));
+    const Vec32 rows[] = {hn::InterleaveLower(d, first, second), hn::InterleaveUpper(d, first, second)};
+    for (int v = 0; v < kOutputParts; ++v) {
+      const VecByte operand = hn::LoadU(TagByte(), weights + v * 16);
+      for (int i = 0; i < kRowParts; ++i) {
+        Vec32& sum = sums[place(i, v)];
+        sum = add_products(hn::BitCast(TagInt8(), rows[i]), operand, sum);
+      }
+    }
+  }
+
+  static HWY_INLINE VecFloat of_rows(const float* from, int part) {
+    const VecFloat four = hn::LoadU(TagFloat(), from);
+    return part == 0 ? hn::InterleaveLower(TagFloat(), four, four) : hn::InterleaveUpper(TagFloat(), four, four);
+  }
+  static HWY_INLINE Vec32 of_rows(const int32_t* from, int32_t factor, int part) {
+    const Vec32 four = hn::Mul(hn::LoadU(Tag32(), from), hn::Set(Tag32(), factor));
+    return part == 0 ? hn::InterleaveLower(Tag32(), four, four) : hn::InterleaveUpper(Tag32(), four, four);
+  }
+  static HWY_INLINE VecFloat of_outputs(const float* from, int part) {
+    int64_t two;
+    std::memcpy(&two, from + part * 2, sizeof(two));
+    return hn::BitCast(TagFloat(), hn::Set(Tag64(), two));
+  }
+
+  static HWY_INLINE void arrange(VecFloat (&numbers)[kBlockSums]) {
+    const TagFloat d;
+    for (int i = 0; i < kBlockSums; i += 2) {
+      const VecFloat even = numbers[i], odd = numbers[i + 1];
+      numbers[i] = hn::ConcatLowerLower(d, odd, even);
+      numbers[i + 1] = hn::ConcatUpperUpper(d, odd, even);
+    }
+  }
+};
+#endif
+
+// Adds the products of a panel and a block of rows, of which `stored` exist and begin at `out`.
+template <class Layout>
 HWY_NOINLINE void multiply_block(const PackedWeights& w, const QuantizedRows& rows, const Panel& panel, int64_t tile,
                                  int64_t block, int64_t stored, int vector, float* out) {
   const TagFloat df;
   const int32_t zero_point = w.zero_point - zero_point_shift(w.bits);
   const int64_t lane = vector * kLanes32;
   const int8_t* activations = rows.values + (block * w.padded_columns() + panel.first * w.group) * kBlockRows;
-  const uint8_t* weights = panel.weights + lane * 4;
-  VecFloat totals[kBlockRows][kBlockVectors];
+  const uint8_t* weights = panel.weights + lane * Layout::kColumns;
+  VecFloat totals[kBlockSums];
   for (int i = 0; i < kBlockRows; ++i) {
     for (int v = 0; v < kBlockVectors; ++v) {
-      totals[i][v] = panel.first > 0 && i < stored ? load_outputs(w, tile, vector + v, out + i * w.rows) : hn::Zero(df);
+      totals[OfOneRow<false>::place(i, v)] =
+          panel.first > 0 && i < stored ? load_outputs(w, tile, vector + v, out + i * w.rows) : hn::Zero(df);
     }
   }
+  Layout::arrange(totals);
   for (int64_t g = 0; g < panel.groups; ++g) {
     const int64_t at = (block * w.groups + panel.first + g) * kBlockRows;
-    Vec32 sums[kBlockRows][kBlockVectors];
-    for (int i = 0; i < kBlockRows; ++i) {
-      const Vec32 start = hn::Set(Tag32(), -zero_point * rows.sums[at + i]);
-      for (int v = 0; v < kBlockVectors; ++v) {
-        sums[i][v] = start;
+    Vec32 sums[kBlockSums];
+    for (int i = 0; i < Layout::kRowParts; ++i) {
+      const Vec32 start = Layout::of_rows(rows.sums + at, -zero_point, i);
+      for (int v = 0; v < Layout::kOutputParts; ++v) {
+        sums[Layout::place(i, v)] = start;
       }
     }
     const int8_t* end = activations + w.group * kBlockRows;
     do {  // a group has columns; GCC copies the sums in a loop that may have no turn
-      VecByte operands[kBlockVectors];
-      for (int v = 0; v < kBlockVectors; ++v) {
-        operands[v] = hn::LoadU(TagByte(), weights + v * kLanes32 * 4);
-      }
-      for (int i = 0; i < kBlockRows; ++i) {
-        const VecInt8 four = four_columns(activations + i * 4);
-        for (int v = 0; v < kBlockVectors; ++v) {
-          sums[i][v] = dot4<kSmall>(operands[v], four, sums[i][v]);
-        }
-      }
-      weights += kBlock;
-      activations += kBlockRows * 4;
+      Layout::add(weights, activations, sums);
+      weights += Layout::kColumns * kTileOutputs;
+      activations += Layout::kColumns * kBlockRows;
     } while (activations != end);
-    for (int v = 0; v < kBlockVectors; ++v) {
-      const VecFloat scale = hn::LoadU(df, panel.scales + g * kTileOutputs + lane + v * kLanes32);
-      for (int i = 0; i < kBlockRows; ++i) {
-        const VecFloat scaled = hn::Mul(scale, hn::Set(df, rows.scales[at + i]));
-        totals[i][v] = hn::MulAdd(hn::ConvertTo(df, sums[i][v]), scaled, totals[i][v]);
+    const float* scales = panel.scales + g * kTileOutputs + lane;
+    for (int v = 0; v < Layout::kOutputParts; ++v) {
+      const VecFloat scale = Layout::of_outputs(scales, v);
+      for (int i = 0; i < Layout::kRowParts; ++i) {
+        const VecFloat scaled = hn::Mul(scale, Layout::of_rows(rows.scales + at, i));
+        VecFloat& total = totals[Layout::place(i, v)];
+        total = hn::MulAdd(hn::ConvertTo(df, sums[Layout::place(i, v)]), scaled, total);
       }
     }
-    for (int v = 0; v < kBlockVectors && w.has_minima; ++v) {
-      const VecFloat minimum = hn::LoadU(df, panel.minima + g * kTileOutputs + lane + v * kLanes32);
-      for (int i = 0; i < kBlockRows; ++i) {
-        totals[i][v] = hn::NegMulAdd(minimum, hn::Set(df, rows.scaled_sums[at + i]), totals[i][v]);
+    const float* minima = panel.minima + g * kTileOutputs + lane;
+    for (int v = 0; v < Layout::kOutputParts && w.has_minima; ++v) {
+      const VecFloat minimum = Layout::of_outputs(minima, v);
+      for (int i = 0; i < Layout::kRowParts; ++i) {
+        VecFloat& total = totals[Layout::place(i, v)];
+        total = hn::NegMulAdd(minimum, Layout::of_rows(rows.scaled_sums + at, i), total);
       }
     }
   }
+  Layout::arrange(totals);
   const bool last = panel.first + panel.groups == w.groups;
   for (int i = 0; i < kBlockRows && i < stored; ++i) {
     const float offset = rows.offsets[block * kBlockRows + i];
     for (int v = 0; v < kBlockVectors; ++v) {
-      const VecFloat total = last ? without_offset(w, tile, vector + v, offset, totals[i][v]) : totals[i][v];
+      VecFloat total = totals[OfOneRow<false>::place(i, v)];
+      total = last ? without_offset(w, tile, vector + v, offset, total) : total;
       store_outputs(w, tile, vector + v, total, out + i * w.rows);
     }
   }
 }
 
+template <class Layout>
 HWY_NOINLINE void multiply_blocks(const PackedWeights& w, const QuantizedRows& rows, int64_t tile, float* out) {
-  const auto multiply = w.bits < 8 ? multiply_block<true> : multiply_block<false>;
   GroupsOfTile from(w, tile);
   Panel panel;
   panel.first = 0;
   do {  // without columns, once
     unpack_panel(w, zero_point_shift(w.bits) == 0 ? 0 : 0x80, from, panel);
+    Layout::prepare(panel.weights, panel.groups * w.group);
     for (int64_t block = 0; block < rows.blocks(); ++block) {
       const int64_t first = block * kBlockRows;
       for (int v = 0; v < kVectorsOfTile; v += kBlockVectors) {
-        multiply(w, rows, panel, tile, block, rows.rows - first, v, out + first * w.rows);
+        multiply_block<Layout>(w, rows, panel, tile, block, rows.rows - first, v, out + first * w.rows);
       }
     }
     panel.first += panel.groups;
@@ -206,105 +318,20 @@ void multiply_int8(const PackedWeights& w, const QuantizedRows& rows, int64_t be
   constexpr decltype(&multiply_row<1>) kMultiply[] = {multiply_row<1>, multiply_row<2>, multiply_row<3>,
                                                       multiply_row<4>, multiply_row<5>, multiply_row<6>,
                                                       multiply_row<7>, multiply_row<8>};
+  auto blocks = w.bits < 8 ? multiply_blocks<OfOneRow<true>> : multiply_blocks<OfOneRow<false>>;
+#if ET_LLM_I8MM
+  if (w.group % OfTwoRows::kColumns == 0) {
+    blocks = multiply_blocks<OfTwoRows>;
+  }
+#endif
   for (int64_t tile = begin; tile < end; ++tile) {
     if (rows.interleave > 1) {
-      multiply_blocks(w, rows, tile, out);
+      blocks(w, rows, tile, out);
       continue;
     }
     for (int64_t row = 0; row < rows.rows; ++row) {
       kMultiply[w.bits - 1](w, rows, row, tile, out);
     }
-  }
-}
-
-// --- Rows of floats --------------------------------------------------------------------------------------------------
-
-// Rows of activations that share the weights in registers.
-constexpr int kFloatRows = 4;
-
-// Where a row's columns of a group begin, for each row.
-struct FloatRows {
-  const float* x[kFloatRows];
-};
-
-// Adds the first `count` of the four columns from k on; a vector has a byte of each.
-template <int kRows, bool kHasMinima>
-HWY_INLINE void add_float_columns(const FloatRows& rows, VecFloat scale, VecFloat offset, const uint8_t* weights,
-                                  int64_t k, int64_t count, VecFloat (&totals)[kRows]) {
-  const TagFloat df;
-  const hn::Rebind<uint32_t, Tag32> du;
-  auto bytes = hn::BitCast(du, hn::LoadU(TagByte(), weights));
-  for (int64_t i = 0; i < count; ++i) {
-    const VecFloat number = hn::ConvertTo(df, hn::BitCast(Tag32(), hn::And(bytes, hn::Set(du, 0xFFu))));
-    bytes = hn::ShiftRight<8>(bytes);
-    const VecFloat weight =
-        kHasMinima ? hn::Sub(hn::Mul(number, scale), offset) : hn::Mul(hn::Sub(number, offset), scale);
-    for (int row = 0; row < kRows; ++row) {
-      totals[row] = hn::MulAdd(weight, hn::Set(df, rows.x[row][k + i]), totals[row]);
-    }
-  }
-}
-
-// `offset`: the minimum of the group, or the zero point.
-template <int kRows, bool kHasMinima>
-HWY_INLINE void add_float_group(const FloatRows& rows, VecFloat scale, VecFloat offset, const uint8_t* weights,
-                                int64_t columns, VecFloat (&totals)[kRows]) {
-  int64_t k = 0;
-  for (; k + 4 <= columns; k += 4) {
-    add_float_columns<kRows, kHasMinima>(rows, scale, offset, weights + k * kTileOutputs, k, 4, totals);
-  }
-  if (k < columns) {
-    add_float_columns<kRows, kHasMinima>(rows, scale, offset, weights + k * kTileOutputs, k, columns - k, totals);
-  }
-}
-
-// Adds the products of a panel and kRows rows, of which the outputs begin at `out`.
-template <int kRows>
-HWY_NOINLINE void multiply_float_block(const PackedWeights& w, const Panel& panel, const float* x, int64_t tile,
-                                       int vector, float* out) {
-  const TagFloat df;
-  VecFloat totals[kRows];
-  for (int i = 0; i < kRows; ++i) {
-    totals[i] = panel.first > 0 ? load_outputs(w, tile, vector, out + i * w.rows) : hn::Zero(df);
-  }
-  FloatRows rows;
-  for (int64_t g = 0; g < panel.groups; ++g) {
-    const int64_t first = (panel.first + g) * w.group, columns = std::min(w.group, w.columns - first);
-    for (int i = 0; i < kRows; ++i) {
-      rows.x[i] = x + i * w.columns + first;
-    }
-    const uint8_t* weights = panel.weights + g * w.group * kTileOutputs + vector * kLanes32 * 4;
-    const VecFloat scale = hn::LoadU(df, panel.scales + g * kTileOutputs + vector * kLanes32);
-    if (w.has_minima) {
-      const VecFloat minimum = hn::LoadU(df, panel.minima + g * kTileOutputs + vector * kLanes32);
-      add_float_group<kRows, true>(rows, scale, minimum, weights, columns, totals);
-    } else {
-      const VecFloat zero_point = hn::Set(df, static_cast<float>(w.zero_point));
-      add_float_group<kRows, false>(rows, scale, zero_point, weights, columns, totals);
-    }
-  }
-  for (int i = 0; i < kRows; ++i) {
-    store_outputs(w, tile, vector, totals[i], out + i * w.rows);
-  }
-}
-
-void multiply_float(const PackedWeights& w, const float* x, int64_t rows, int64_t begin, int64_t end, float* out) {
-  for (int64_t tile = begin; tile < end; ++tile) {
-    GroupsOfTile from(w, tile);
-    Panel panel;
-    panel.first = 0;
-    do {
-      unpack_panel(w, 0, from, panel);
-      for (int64_t row = 0; row < rows;) {
-        const bool block = row + kFloatRows <= rows;
-        for (int v = 0; v < kVectorsOfTile; ++v) {
-          const auto multiply = block ? multiply_float_block<kFloatRows> : multiply_float_block<1>;
-          multiply(w, panel, x + row * w.columns, tile, v, out + row * w.rows);
-        }
-        row += block ? kFloatRows : 1;
-      }
-      panel.first += panel.groups;
-    } while (panel.first < w.groups);
   }
 }
 

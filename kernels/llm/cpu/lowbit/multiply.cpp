@@ -8,8 +8,6 @@
 
 namespace torch::executor::native {
 
-extern const Multiplication kMultiplyBaseline, kMultiplyAvx2, kMultiplyAvx3, kMultiplyAvx3Dl, kMultiplyNeonBf16;
-
 const Multiplication* const kMultiplications[] = {
 #if ET_LLM_COMPILES_FOR(HWY_AVX3_DL)
     &kMultiplyAvx3Dl,
@@ -20,8 +18,8 @@ const Multiplication* const kMultiplications[] = {
 #if ET_LLM_COMPILES_FOR(HWY_AVX2)
     &kMultiplyAvx2,
 #endif
-#if ET_LLM_COMPILES_FOR(HWY_NEON_BF16)
-    &kMultiplyNeonBf16,
+#if ET_LLM_COMPILES_FOR_DOTPROD
+    &kMultiplyNeonI8mm, &kMultiplyNeonDotprod,
 #endif
     &kMultiplyBaseline, nullptr};
 
@@ -82,7 +80,8 @@ void multiply_tiles(const PackedWeights& weights, const QuantizedRows& rows, int
 
 void multiply_float_tiles(const PackedWeights& weights, const float* x, int64_t rows, int64_t begin, int64_t end,
                           float* out) {
-  multiplication().float_tiles(weights, x, rows, begin, end, out);
+  const auto tiles = multiplication().float_tiles;
+  (tiles != nullptr ? tiles : kMultiplyBaseline.float_tiles)(weights, x, rows, begin, end, out);
 }
 
 }  // namespace torch::executor::native

@@ -28,9 +28,14 @@ struct Multiplication {
   bool (*runs)();      ///< whether this processor has the instructions
   int64_t block_rows;  ///< the interleave of more than a few rows
   void (*tiles)(const PackedWeights& weights, const QuantizedRows& rows, int64_t begin, int64_t end, float* out);
+  /// nullptr: those of the baseline.
   void (*float_tiles)(const PackedWeights& weights, const float* x, int64_t rows, int64_t begin, int64_t end,
                       float* out);
 };
+
+// Each is defined by its source file, if that is compiled for an instruction set of its own.
+extern const Multiplication kMultiplyBaseline, kMultiplyAvx2, kMultiplyAvx3, kMultiplyAvx3Dl, kMultiplyNeonDotprod,
+    kMultiplyNeonI8mm;
 
 /// The instruction sets for which products are compiled, best first, and nullptr.
 extern const Multiplication* const kMultiplications[];

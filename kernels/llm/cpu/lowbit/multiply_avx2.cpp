@@ -6,12 +6,8 @@
 #undef HWY_TARGET
 #define HWY_TARGET HWY_AVX2
 #include "kernels/llm/cpu/lowbit/multiply-inl.h"
+#include "kernels/llm/cpu/lowbit/multiply_float-inl.h"
 
-namespace torch::executor::native {
-
-extern const Multiplication kMultiplyAvx2;
-const Multiplication kMultiplyAvx2 = {"avx2", [] { return (hwy::SupportedTargets() & HWY_AVX2) != 0; }, kBlockRows,
-                                      multiply_int8, multiply_float};
-
-}  // namespace torch::executor::native
+const torch::executor::native::Multiplication torch::executor::native::kMultiplyAvx2 = {
+    "avx2", runs_on<HWY_AVX2>, kBlockRows, multiply_int8, multiply_float};
 #endif

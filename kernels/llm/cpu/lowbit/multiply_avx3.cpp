@@ -6,12 +6,8 @@
 #undef HWY_TARGET
 #define HWY_TARGET HWY_AVX3
 #include "kernels/llm/cpu/lowbit/multiply-inl.h"
+#include "kernels/llm/cpu/lowbit/multiply_float-inl.h"
 
-namespace torch::executor::native {
-
-extern const Multiplication kMultiplyAvx3;
-const Multiplication kMultiplyAvx3 = {"avx512", [] { return (hwy::SupportedTargets() & HWY_AVX3) != 0; }, kBlockRows,
-                                      multiply_int8, multiply_float};
-
-}  // namespace torch::executor::native
+const torch::executor::native::Multiplication torch::executor::native::kMultiplyAvx3 = {
+    "avx512", runs_on<HWY_AVX3>, kBlockRows, multiply_int8, multiply_float};
 #endif

@@ -6,12 +6,8 @@
 #undef HWY_TARGET
 #define HWY_TARGET HWY_AVX3_DL
 #include "kernels/llm/cpu/lowbit/multiply-inl.h"
+#include "kernels/llm/cpu/lowbit/multiply_float-inl.h"
 
-namespace torch::executor::native {
-
-extern const Multiplication kMultiplyAvx3Dl;
-const Multiplication kMultiplyAvx3Dl = {"avx512-vnni", [] { return (hwy::SupportedTargets() & HWY_AVX3_DL) != 0; },
-                                        kBlockRows, multiply_int8, multiply_float};
-
-}  // namespace torch::executor::native
+const torch::executor::native::Multiplication torch::executor::native::kMultiplyAvx3Dl = {
+    "avx512-vnni", runs_on<HWY_AVX3_DL>, kBlockRows, multiply_int8, multiply_float};
 #endif

@@ -3,10 +3,7 @@
 #include "kernels/llm/cpu/lowbit/targets.h"  // before Highway
 
 #include "kernels/llm/cpu/lowbit/multiply-inl.h"
+#include "kernels/llm/cpu/lowbit/multiply_float-inl.h"
 
-namespace torch::executor::native {
-
-extern const Multiplication kMultiplyBaseline;
-const Multiplication kMultiplyBaseline = {"baseline", [] { return true; }, kBlockRows, multiply_int8, multiply_float};
-
-}  // namespace torch::executor::native
+const torch::executor::native::Multiplication torch::executor::native::kMultiplyBaseline = {
+    "baseline", [] { return true; }, kBlockRows, multiply_int8, multiply_float};

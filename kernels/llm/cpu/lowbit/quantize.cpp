@@ -136,8 +136,13 @@ HWY_INLINE void quantize_row(const PackedWeights& w, const float* x, int64_t blo
     }
     std::fill(group + count, group + w.group, int8_t{0});
     const int32_t sum = quantize(from, count, parameters.inverse, parameters.zero_point, group);
-    for (int64_t k = 0; k < w.group; k += 4, values += to.interleave * 4) {
-      std::memcpy(values, group + k, 4);
+    if (to.interleave == 1) {
+      std::memcpy(values, group, static_cast<size_t>(w.group));
+      values += w.group;
+    } else {
+      for (int64_t k = 0; k < w.group; k += 4, values += to.interleave * 4) {
+        std::memcpy(values, group + k, 4);
+      }
     }
     const int64_t at = (block * w.groups + g) * to.interleave + lane;
     to.scales[at] = parameters.scale;

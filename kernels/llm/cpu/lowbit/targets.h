@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The instruction sets of int8 dot products. Included before Highway, whose list they extend in these source files:
-// AVX-512 with VNNI on x86, the dot products of Armv8.6 on Arm. There is a source file for each instruction set,
-// multiply_*.cpp, which sets HWY_TARGET: a processor's vector functions take two seconds to parse, so that a file for
-// each number of bits would take longer than its code.
+// The instruction sets of int8 dot products. Included before Highway, whose list they extend in these source files with
+// AVX-512 with VNNI. There is a source file for each instruction set, multiply_*.cpp, which sets HWY_TARGET: a
+// processor's vector functions take two seconds to parse, so that a file for each number of bits would take longer than
+// its code.
+//
+// On Arm, HWY_TARGET is NEON in all of them. Highway has no set for Armv8.2's dot products without bfloat16, and one
+// with it only for recent compilers. dots-inl.h writes these instructions in assembly, as ET_LLM_DOTPROD and
+// ET_LLM_I8MM tell it: every compiler assembles them, whatever processor it compiles for, without options for a source
+// file, which programs that compile these files for several processors at once could not use.
 #pragma once
 
 #undef HWY_DISABLED_TARGETS
@@ -11,11 +16,19 @@
 #else
 #define ET_LLM_DISABLED_AVX512 0
 #endif
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_ZEN4 | HWY_AVX3_SPR | HWY_ALL_SVE | HWY_NEON | ET_LLM_DISABLED_AVX512)
+#define HWY_DISABLED_TARGETS                                                                      \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_ZEN4 | HWY_AVX3_SPR | HWY_ALL_SVE | HWY_NEON | HWY_NEON_BF16 | \
+   ET_LLM_DISABLED_AVX512)
 #define HWY_WANT_AVX3_DL
 
 #include "hwy/detect_targets.h"
 
 // Whether products are compiled for an instruction set of Highway's beside the one for which everything is compiled.
 #define ET_LLM_COMPILES_FOR(target) ((HWY_TARGETS & (target)) != 0 && HWY_STATIC_TARGET != (target))
+
+// Whether they are compiled for the dot products of 64-bit Arm.
+#if HWY_ARCH_ARM_A64 && (HWY_COMPILER_GCC || HWY_COMPILER_CLANG)
+#define ET_LLM_COMPILES_FOR_DOTPROD 1
+#else
+#define ET_LLM_COMPILES_FOR_DOTPROD 0
+#endif

@@ -7,10 +7,6 @@
 #include "hwy/highway.h"
 #include "kernels/llm/cpu/lowbit/packed.h"
 
-#if HWY_TARGET == HWY_NEON_BF16
-#include <arm_neon.h>
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace torch::executor::native {
 namespace {
@@ -43,9 +39,12 @@ constexpr int bytes_before_ones() {
 // Part kPart of each byte of a plane of kPlaneBits, from bit 0 on.
 template <int kPlaneBits, int kPart>
 HWY_INLINE VecByte part_of(VecByte plane) {
+  constexpr int kShift = kPlaneBits * kPart;
+  if constexpr (HWY_ARCH_ARM && kShift + kPlaneBits == 8) {  // which shifts bytes
+    return hn::ShiftRight<kShift>(plane);
+  }
   const hn::Repartition<uint16_t, Tag32> d16;
   const VecByte mask = hn::Set(TagByte(), static_cast<uint8_t>((1 << kPlaneBits) - 1));
-  constexpr int kShift = kPlaneBits * kPart;
   return kPart == 0 ? hn::And(plane, mask)
                     : hn::And(hn::BitCast(TagByte(), hn::ShiftRight<kShift>(hn::BitCast(d16, plane))), mask);
 }
@@ -83,34 +82,22 @@ HWY_INLINE VecByte weights_at(const uint8_t* unit) {
   }
 }
 
-// NEON's dot products take signed bytes: 8-bit weights are then 128 less, and so is their zero point.
-constexpr int32_t zero_point_shift(int bits) {
-  return HWY_ARCH_ARM && bits == 8 ? 128 : 0;
-}
-
-/// Weights as dot4() takes them.
-template <int kBits>
-HWY_INLINE VecByte operand_at(VecByte weights) {
-  return zero_point_shift(kBits) == 0 ? weights : hn::Xor(weights, hn::Set(TagByte(), uint8_t{0x80}));
-}
-
-/// sums + the dot products of the four unsigned weights and four signed activations of each lane. Exact. kSmall:
-/// weights have at most 7 bits. On Arm, weights of 8 bits are signed (zero_point_shift).
-template <bool kSmall>
-HWY_INLINE Vec32 dot4(VecByte weights, VecInt8 activations, Vec32 sums) {
-  [[maybe_unused]] const Tag32 d;
-#if HWY_TARGET == HWY_NEON_BF16
-  return Vec32(vdotq_s32(sums.raw, hn::BitCast(TagInt8(), weights).raw, activations.raw));
-#elif HWY_ARCH_ARM
-  return hn::SumOfMulQuadAccumulate(d, hn::BitCast(TagInt8(), weights), activations, sums);
-#elif HWY_ARCH_X86 && (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3)
-  if constexpr (kSmall) {  // 2 * 127 * 128 fits 16 bits
-    const hn::Repartition<int16_t, Tag32> d16;
-    const auto pairs = hn::SatWidenMulPairwiseAdd(d16, weights, activations);
-    return hn::Add(sums, hn::WidenMulPairwiseAdd(d, pairs, hn::Set(d16, int16_t{1})));
+/// Vector `vector` of the numbers of a tile of a row that begins at `row`; 0 for those which the row has not.
+HWY_INLINE VecFloat load_outputs(const PackedWeights& w, int64_t tile, int vector, const float* row) {
+  const int64_t first = tile * kTileOutputs + vector * kLanes32, left = w.rows - first;
+  if (left >= kLanes32) {
+    return hn::LoadU(TagFloat(), row + first);
   }
-#endif
-  return hn::SumOfMulQuadAccumulate(d, weights, activations, sums);
+  return left > 0 ? hn::LoadN(TagFloat(), row + first, static_cast<size_t>(left)) : hn::Zero(TagFloat());
+}
+
+HWY_INLINE void store_outputs(const PackedWeights& w, int64_t tile, int vector, VecFloat numbers, float* row) {
+  const int64_t first = tile * kTileOutputs + vector * kLanes32, left = w.rows - first;
+  if (left >= kLanes32) {
+    hn::StoreU(numbers, TagFloat(), row + first);
+  } else if (left > 0) {
+    hn::StoreN(numbers, TagFloat(), row + first, static_cast<size_t>(left));
+  }
 }
 
 /// Numbers in float16 of the outputs of a vector, which is number `vector` of a tile.
