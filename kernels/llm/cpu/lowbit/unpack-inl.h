@@ -36,23 +36,26 @@ constexpr int bytes_before_ones() {
   return bytes_before_twos<kBits>() + ((kBits & 2) != 0 ? kBlock * static_cast<int>(unit_of(kBits)) / 16 : 0);
 }
 
-// Part kPart of each byte of a plane of kPlaneBits, from bit 0 on.
-template <int kPlaneBits, int kPart>
-HWY_INLINE VecByte part_of(VecByte plane) {
-  constexpr int kShift = kPlaneBits * kPart;
-  if constexpr (HWY_ARCH_ARM && kShift + kPlaneBits == 8) {  // which shifts bytes
+// The bytes of `below`, which are less than 2^kTo, with part kPart of each byte of a plane of kPlaneBits from bit kTo
+// on.
+template <int kPlaneBits, int kPart, int kTo>
+HWY_INLINE VecByte with_part(VecByte below, VecByte plane) {
+  constexpr int kShift = kPlaneBits * kPart - kTo;
+  if constexpr (HWY_ARCH_ARM && kTo == 0 && kShift + kPlaneBits == 8) {  // which shifts bytes
     return hn::ShiftRight<kShift>(plane);
   }
   const hn::Repartition<uint16_t, Tag32> d16;
-  const VecByte mask = hn::Set(TagByte(), static_cast<uint8_t>((1 << kPlaneBits) - 1));
-  return kPart == 0 ? hn::And(plane, mask)
-                    : hn::And(hn::BitCast(TagByte(), hn::ShiftRight<kShift>(hn::BitCast(d16, plane))), mask);
-}
-
-template <int kShift>
-HWY_INLINE VecByte shifted_up(VecByte small) {
-  const hn::Repartition<uint16_t, Tag32> d16;
-  return hn::BitCast(TagByte(), hn::ShiftLeft<kShift>(hn::BitCast(d16, small)));
+  const auto words = hn::BitCast(d16, plane);
+  const VecByte mask = hn::Set(TagByte(), static_cast<uint8_t>(((1 << kPlaneBits) - 1) << kTo));
+  if constexpr (kShift > 0) {
+    plane = hn::BitCast(TagByte(), hn::ShiftRight<kShift>(words));
+  } else if constexpr (kShift < 0) {
+    plane = hn::BitCast(TagByte(), hn::ShiftLeft<-kShift>(words));
+  }
+  if constexpr (HWY_ARCH_ARM && kTo > 0) {  // which has one instruction for it
+    return hn::BitwiseIfThenElse(mask, plane, below);
+  }
+  return kTo == 0 ? hn::And(plane, mask) : hn::Or(below, hn::And(plane, mask));
 }
 
 /// Four columns, from column 4 kColumns of a unit on, of the outputs whose bytes begin at `unit`.
@@ -62,21 +65,18 @@ HWY_INLINE VecByte weights_at(const uint8_t* unit) {
   if constexpr (kBits == 8) {
     return hn::LoadU(d, unit);
   } else {
-    constexpr int kAboveTwos = (kBits & 4) != 0 ? 4 : 0;
+    constexpr int kTwos = (kBits & 4) != 0 ? 4 : 0, kOnes = kTwos + ((kBits & 2) != 0 ? 2 : 0);  // their first bits
     VecByte result = hn::Zero(d);
     if constexpr ((kBits & 4) != 0) {
-      result = part_of<4, kColumns % 2>(hn::LoadU(d, unit + kBlock * (kColumns / 2)));
+      result = with_part<4, kColumns % 2, 0>(result, hn::LoadU(d, unit + kBlock * (kColumns / 2)));
     }
     if constexpr ((kBits & 2) != 0) {
-      const VecByte twos =
-          part_of<2, kColumns % 4>(hn::LoadU(d, unit + bytes_before_twos<kBits>() + kBlock * (kColumns / 4)));
-      result = hn::Or(result, shifted_up<kAboveTwos>(twos));
+      const auto plane = hn::LoadU(d, unit + bytes_before_twos<kBits>() + kBlock * (kColumns / 4));
+      result = with_part<2, kColumns % 4, kTwos>(result, plane);
     }
     if constexpr ((kBits & 1) != 0) {
-      constexpr int kAboveOnes = kAboveTwos + ((kBits & 2) != 0 ? 2 : 0);
-      const VecByte ones =
-          part_of<1, kColumns % 8>(hn::LoadU(d, unit + bytes_before_ones<kBits>() + kBlock * (kColumns / 8)));
-      result = hn::Or(result, shifted_up<kAboveOnes>(ones));
+      const auto plane = hn::LoadU(d, unit + bytes_before_ones<kBits>() + kBlock * (kColumns / 8));
+      result = with_part<1, kColumns % 8, kOnes>(result, plane);
     }
     return result;
   }
