@@ -66,8 +66,9 @@ HWY_INLINE void store_row(const PackedWeights& w, int64_t tile, float offset, co
   }
 }
 
-// The columns of a step of the loop. On Arm, a group of 32 has no loop.
-constexpr int64_t kStepColumns = HWY_ARCH_ARM ? 32 : 16;
+// The columns of a step of the loop. With Arm's dot products, whose operands fit the registers, a group of 32 has no
+// loop.
+constexpr int64_t kStepColumns = ET_LLM_DOTPROD ? 32 : 16;
 
 template <int kBits>
 HWY_NOINLINE void multiply_row(const PackedWeights& w, const QuantizedRows& rows, int64_t row, int64_t tile,
