@@ -9,8 +9,18 @@ from pathlib import Path
 from typing import Any
 
 
+def _followed(path: Path) -> Path:
+    """The file that a symbolic link of this user, or of root, leads to; FileNotFoundError if there is none. Another
+    user's link is not followed, so that nobody else chooses which of the user's files is replaced."""
+    if path.is_symlink() and path.lstat().st_uid in (0, getattr(os, "geteuid", int)()):
+        return Path(os.path.realpath(path, strict=True))
+    return path
+
+
 def write_atomically(path: Path, data: Any) -> None:
-    """Writes a temporary file and renames it, so that `path` has either the complete new contents or the old ones."""
+    """Writes a temporary file and renames it, so that `path`, or the file that it leads to as a symbolic link, has
+    either the complete new contents or the old ones."""
+    path = _followed(path)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:

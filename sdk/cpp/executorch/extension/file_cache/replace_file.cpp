@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 
 #include <executorch/extension/file_cache/content_name.h>
 
@@ -39,6 +40,16 @@ bool is_written_in_place(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(std::filesystem::u8path(path), error);
   return !error && std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+}
+
+std::error_code follow_link(std::string& path) {
+  std::error_code error;
+  const std::filesystem::path link = std::filesystem::u8path(path);
+  if (std::filesystem::is_symlink(std::filesystem::symlink_status(link, error))) {
+    path = std::filesystem::canonical(link, error).u8string();
+    return error;
+  }
+  return {};
 }
 
 // Also onto a file, unlike std::rename().
@@ -91,6 +102,24 @@ bool is_written_in_place([[maybe_unused]] const std::string& path) {
 #endif
 }
 
+std::error_code follow_link([[maybe_unused]] std::string& path) {
+#if defined(EXECUTORCH_HAS_POSIX_FILES)
+  struct stat status{};
+  const bool is_link = ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+  // Nobody else chooses which of the user's files is replaced.
+  if (is_link && (status.st_uid == ::geteuid() || status.st_uid == 0)) {
+    errno = 0;
+    char* const target = ::realpath(path.c_str(), nullptr);
+    if (target == nullptr) {
+      return last_error();
+    }
+    path = target;
+    std::free(target);
+  }
+#endif
+  return {};
+}
+
 std::error_code move_file(const std::string& from, const std::string& to) {
   errno = 0;
   return std::rename(from.c_str(), to.c_str()) == 0 ? std::error_code() : last_error();
@@ -136,14 +165,18 @@ std::error_code replace_file(const std::string& path, runtime::Span<const FilePa
     std::FILE* const file = open_existing(path);
     return file == nullptr ? last_error() : write_parts(file, parts);
   }
-  const std::string made = name_beside(path);
+  std::string target = path;
+  if (const std::error_code error = follow_link(target)) {
+    return error;
+  }
+  const std::string made = name_beside(target);
   std::FILE* const file = open_new(made, mode);
   if (file == nullptr) {
     return last_error();
   }
   std::error_code error = write_parts(file, parts);
   if (!error) {
-    error = move_file(made, path);
+    error = move_file(made, target);
   }
   if (error) {
     remove_file(made);

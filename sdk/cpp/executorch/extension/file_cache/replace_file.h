@@ -21,8 +21,9 @@ struct FilePart {
  * Makes a file of these parts, or replaces one.
  *
  * It is written under a name beside it that cannot be predicted, which must not exist, not even as a symbolic link, and
- * renamed when it is complete: after an error the file is what it was before, and nothing else is left. A symbolic link
- * at `path` is replaced, not followed. What is not a regular file, such as a pipe, and standard output and its like
+ * renamed when it is complete: after an error the file is what it was before, and nothing else is left. If `path` is a
+ * symbolic link that belongs to the process's user or to root, the file that it leads to is replaced, which must exist;
+ * another user's link is replaced itself. What is not a regular file, such as a pipe, and standard output and its like
  * (`/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/1`), are written to in place.
  * @param path UTF-8.
  * @param mode Permissions of a new file, from which the process's umask is taken away; Windows ignores them.

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -70,17 +71,52 @@ TEST_F(ReplaceFile, SaysWhyAndLeavesNothing) {
 
 #if defined(__unix__) || defined(__APPLE__)
 
-TEST_F(ReplaceFile, FollowsNoLinkThatSomebodyPlanted) {
+TEST_F(ReplaceFile, FollowsNoLinkUnderANameForUnfinishedFiles) {
   const fs::path victim = folder_ / "victim";
   write(victim, "precious");
-  for (const char* const suffix : {"", ".unfinished", ".partial", ".new"}) {
+  for (const char* const suffix : {".unfinished", ".partial", ".new"}) {
     fs::create_symlink(victim, path_ + suffix);
+  }
+  ASSERT_FALSE(replace_file(path_, "new", 3));
+  EXPECT_EQ(content(victim), "precious");
+  EXPECT_EQ(content(path_), "new");
+  EXPECT_EQ(names().size(), 5u);
+}
+
+TEST_F(ReplaceFile, ReplacesTheFileThatTheUsersOwnLinkLeadsTo) {
+  const fs::path storage = folder_ / "storage", link = folder_ / "link";
+  fs::create_directory(storage);
+  write(storage / "weights", "old");
+  fs::create_symlink("storage/weights", link);
+  fs::create_symlink(link, path_);
+  ASSERT_FALSE(replace_file(path_, "new", 3));
+  EXPECT_EQ(content(storage / "weights"), "new");
+  EXPECT_FALSE(fs::is_symlink(storage / "weights"));
+  EXPECT_TRUE(fs::is_symlink(path_) && fs::is_symlink(link));
+  EXPECT_EQ(names().size(), 3u);
+  EXPECT_EQ(std::distance(fs::directory_iterator(storage), fs::directory_iterator()), 1);
+}
+
+TEST_F(ReplaceFile, RefusesALinkThatLeadsNowhere) {
+  fs::create_symlink(folder_ / "missing", path_);
+  EXPECT_EQ(replace_file(path_, "new", 3), std::errc::no_such_file_or_directory);
+  fs::remove(path_);
+  fs::create_symlink(path_, path_);
+  EXPECT_EQ(replace_file(path_, "new", 3), std::errc::too_many_symbolic_link_levels);
+  EXPECT_EQ(names(), std::vector<std::string>{"trace.etdp"});
+}
+
+TEST_F(ReplaceFile, ReplacesTheLinkOfAnotherUser) {
+  const fs::path victim = folder_ / "victim";
+  write(victim, "precious");
+  fs::create_symlink(victim, path_);
+  if (::lchown(path_.c_str(), 65534, 65534) != 0) {
+    GTEST_SKIP() << "only root can give a link to another user";
   }
   ASSERT_FALSE(replace_file(path_, "new", 3));
   EXPECT_EQ(content(victim), "precious");
   EXPECT_FALSE(fs::is_symlink(path_));
   EXPECT_EQ(content(path_), "new");
-  EXPECT_EQ(names().size(), 5u);
 }
 
 TEST_F(ReplaceFile, HasThePermissionsThatAreAskedFor) {
