@@ -6,14 +6,19 @@ list_outputs.pte: corpus/tensor_list_input, whose outputs become lists of each k
 endless.pte: corpus/counter, which begins anew at its end and never comes to one.
 in_place.pte: corpus/no_planned_io, which uses its input where it lies, and gives it as its first output, too.
 dynamic_sizes/model.pte: x + y of the sizes (n, 3), n from 3 to 8. It says so, which programs of the corpus do not.
+shared_state.pte: the methods `add` and `mul` of one count, which starts at 1; each returns the new count.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from sdk.exir import schema
+import torch
+
+from sdk.exir import ExecutorchBackendConfig, schema, to_edge
 from sdk.exir._serialize._program import deserialize_pte_binary, serialize_pte_binary
+from sdk.exir.passes import MemoryPlanningPass
 
 FOLDER = Path(__file__).parent
 
@@ -54,10 +59,6 @@ def in_place() -> None:
 
 
 def dynamic_sizes() -> None:
-    import torch
-
-    from sdk.exir import to_edge
-
     class Add(torch.nn.Module):
         def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
             return x + y
@@ -69,7 +70,30 @@ def dynamic_sizes() -> None:
     (FOLDER / "dynamic_sizes/model.pte").write_bytes(to_edge(exported).to_executorch().buffer)
 
 
+class Counter(torch.nn.Module):
+    def __init__(self, operation: Any, start: float) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.full((1,), start))
+        self.operation = operation
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.operation(self.count, x)
+        return self.count.clone()
+
+
+def shared_counters(start: float, share: bool = True) -> bytes:
+    """Methods `add` and `mul` of one count."""
+    one = (torch.ones(1),)
+    methods = {
+        "add": torch.export.export(Counter(torch.Tensor.add_, start), one),
+        "mul": torch.export.export(Counter(torch.Tensor.mul_, start), one),
+    }
+    config = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(share_mutable_buffers=share))
+    return to_edge(methods).to_executorch(config).buffer
+
+
 if __name__ == "__main__":
+    (FOLDER / "shared_state.pte").write_bytes(shared_counters(1.0))
     dynamic_sizes()
     list_outputs()
     endless()

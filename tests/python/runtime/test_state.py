@@ -12,6 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from data.make_programs import shared_counters  # noqa: E402
 from sdk.exir import ExecutorchBackendConfig, to_edge  # noqa: E402
 from sdk.exir.passes import MemoryPlanningPass  # noqa: E402
 from sdk.extension.pybindings import portable_lib  # noqa: E402
@@ -70,28 +71,6 @@ def test_shared_state_is_not_reset_by_the_second_method() -> None:
     methods = {name: torch.export.export(Cache(), example(0)) for name in ("prefill", "decode")}
     config = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(share_mutable_buffers=True))
     assert names(to_edge(methods).to_executorch(config)) == [set(), set()]
-
-
-class Counter(torch.nn.Module):
-    def __init__(self, operation: Any, start: float) -> None:
-        super().__init__()
-        self.register_buffer("count", torch.full((1,), start))
-        self.operation = operation
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.operation(self.count, x)
-        return self.count.clone()
-
-
-def shared_counters(start: float, share: bool = True) -> bytes:
-    """Methods `add` and `mul` of one count."""
-    one = (torch.ones(1),)
-    methods = {
-        "add": torch.export.export(Counter(torch.Tensor.add_, start), one),
-        "mul": torch.export.export(Counter(torch.Tensor.mul_, start), one),
-    }
-    config = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(share_mutable_buffers=share))
-    return to_edge(methods).to_executorch(config).buffer
 
 
 def doors(data: bytes) -> dict[str, Any]:

@@ -24,6 +24,16 @@ final class ModuleTests: XCTestCase {
     XCTAssertEqual(try Corpus.module("multi_method").methodNames().count, 8)
   }
 
+  /// The methods of a program share its state, and the programs of two modules do not.
+  func testMethodsShareState() throws {
+    for _ in 0..<2 {
+      let module = Module(filePath: DevtoolsTests.data("shared_state.pte"))
+      for (method, x, count) in [("add", 2, 3), ("mul", 5, 15), ("add", 1, 16), ("mul", 3, 48)] as [(String, Float, Float)] {
+        XCTAssertEqual(try Tensor<Float>(module.execute(method, Tensor<Float>([x]))).scalars(), [count])
+      }
+    }
+  }
+
   /// IOS-08: every load mode and verification gives the same outputs.
   func testIOS08LoadModesAndVerification() throws {
     for mode in [ModuleLoadMode.file, .mmap, .mmapUseMlockIgnoreErrors] {

@@ -180,6 +180,18 @@ TEST(CApiTest, SaysWhatMethodsTakeAndGive) {
   EXPECT_EQ(info.sizes, nullptr);
 }
 
+TEST(CApiTest, SharesStateBetweenMethods) {
+  const Module module = C_API_MAKE(Module, et_module_load_file, DATA_FOLDER "/shared_state.pte", nullptr);
+  const std::pair<const char*, float> calls[] = {{"add", 2}, {"mul", 5}, {"add", 1}, {"mul", 3}};
+  float count = 1;
+  for (const auto& [method, number] : calls) {
+    std::vector<float> data{number};
+    const Tensor x = wrap(data, {1});
+    count = method[0] == 'a' ? count + number : count * number;
+    EXPECT_EQ(floats(value_at(execute(module, method, {value_of(x)}), 0).payload.as_tensor)[0], count);
+  }
+}
+
 TEST(CApiTest, DescribesPlannedBuffersInstructionsAndAttributes) {
   const Module module = load("counter");
   const et_method_meta* const meta = et_module_method_at(module.get(), 0);
