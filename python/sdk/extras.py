@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packages that are extras: programs run with NumPy alone, and making and examining them needs more."""
+"""Packages that are extras: programs run with NumPy alone, and making and examining them needs more. Names that need
+them are imported when they are used."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
 
 EXTRAS = {
     "PIL": ("Pillow", "pictures"),
@@ -41,3 +45,17 @@ def needing_torch(what: str) -> Iterator[None]:
         if (error.name or "").partition(".")[0] != "torch" or hint in str(error):
             raise
         raise ModuleNotFoundError(f"{what} {hint}", name=error.name) from None
+
+
+def shadowed(name: str) -> property:
+    """The value `name` of the submodule `name`, for the class of a package. When the submodule is imported, Python
+    assigns it to this attribute. The setter ignores that, so that the attribute keeps its value."""
+
+    def get(package: ModuleType) -> Any:
+        with needing_torch(f"{package.__name__}.{name}"):
+            return getattr(importlib.import_module(f"{package.__name__}.{name}"), name)
+
+    def keep(package: ModuleType, submodule: Any) -> None:
+        pass
+
+    return property(get, keep)

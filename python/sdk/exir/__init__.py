@@ -86,6 +86,7 @@ _SUBMODULES = frozenset(
         "tensor",
         "tensor_layout",
         "tracer",
+        "types",
         "verification",
         "version",
         "wrap",

@@ -5,6 +5,7 @@ memory."""
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import asdict
 from typing import Any
 
 from torch.export import ExportedProgram
@@ -102,7 +103,8 @@ def _before_specs(config: ExecutorchBackendConfig) -> list[Any]:
 def _after_specs(config: ExecutorchBackendConfig, method: str, user_inputs: Collection[Any] | None = None) -> list[Any]:
     steps = [_for_method(config.sym_shape_eval_pass, method)]
     if config.enable_non_cpu_memory_planning:
-        steps.insert(0, PropagateDevicePass(_device_config(config, method), user_inputs))
+        copies = asdict(_device_config(config, method))
+        steps.insert(0, PropagateDevicePass(**copies, enable_non_cpu_memory_planning=True, user_inputs=user_inputs))
     return [*steps, ReplaceViewCopyWithViewPass()] if config.remove_view_copy else steps
 
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
@@ -30,23 +31,39 @@ def _get_submodule(graph_module: GraphModule, node: Node, arg_index: int) -> tup
     return submodule_node.target, graph_module.get_submodule(submodule_node.target), submodule_node
 
 
-def get_control_flow_submodules(graph_module: GraphModule) -> list[tuple[str, GraphModule, Node]]:
-    """Branches and bodies of cond, map, while_loop and scan in a graph: name, module and the node that calls it."""
+def _submodules(graph_module: GraphModule, operators: Iterable[str]) -> list[tuple[str, GraphModule, Node]]:
+    """The submodules of the calls of these operators in a graph, not in its branches."""
     found = []
     for node in graph_module.graph.nodes:
         if node.op != "call_function" or not isinstance(node.target, torch._ops.HigherOrderOperator):
             continue
-        for index in _BRANCHES.get(node.target.name(), ()):
-            name, module, _ = _get_submodule(graph_module, node, index)
-            found.append((name, module, node))
+        name = node.target.name()
+        for index in _BRANCHES[name] if name in operators else ():
+            target, module, _ = _get_submodule(graph_module, node, index)
+            found.append((target, module, node))
     return found
 
 
-def bfs_trace_with_node_process(graph_module: GraphModule, process: object) -> None:
-    """Calls `process(node)` for every node of the graph and of its branches, outermost graph first."""
-    for module in _breadth_first(graph_module):
+def get_control_flow_submodules(graph_module: GraphModule) -> list[tuple[str, GraphModule, Node]]:
+    """Branches and bodies of cond, map, while_loop and scan in a graph: name, module and the node that calls it."""
+    return _submodules(graph_module, _BRANCHES)
+
+
+def get_cond_while_submodules(graph_module: GraphModule) -> list[tuple[str, GraphModule, Node]]:
+    """The branches of cond, and the conditions and bodies of while_loop."""
+    return _submodules(graph_module, ("cond", "while_loop"))
+
+
+def get_scan_submodules(graph_module: GraphModule) -> list[tuple[str, GraphModule, Node]]:
+    """The bodies of scan."""
+    return _submodules(graph_module, ("scan",))
+
+
+def bfs_trace_with_node_process(gm: GraphModule, node_op: Callable[[Node], Any]) -> None:
+    """Calls `node_op(node)` for every node of the graph and of its branches, outermost graph first."""
+    for module in _breadth_first(gm):
         for node in module.graph.nodes:
-            process(node)  # type: ignore[operator]
+            node_op(node)
 
 
 def _breadth_first(graph_module: GraphModule) -> Iterator[GraphModule]:

@@ -16,7 +16,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from sdk.extras import needing_torch
+from sdk.extras import needing_torch, shadowed
 
 if TYPE_CHECKING:
     from sdk.export.example_inputs import ExampleInputs as ExampleInputs
@@ -57,25 +57,11 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-def _shadowing(name: str) -> property:
-    """The value `name` of the submodule `name`. When the submodule is imported, Python assigns it to this attribute.
-    The setter ignores that, so that the attribute keeps its value."""
-
-    def get(self: ModuleType) -> Any:
-        with needing_torch(f"{self.__name__}.{name}"):
-            return getattr(importlib.import_module(f"{self.__name__}.{name}"), name)
-
-    def keep(self: ModuleType, submodule: Any) -> None:
-        pass
-
-    return property(get, keep)
-
-
 class _CallablePackage(ModuleType):
     """`sdk.export(...)` is `sdk.export.export(...)`: the documents write both."""
 
-    export = _shadowing("export")
-    recipe_registry = _shadowing("recipe_registry")
+    export = shadowed("export")
+    recipe_registry = shadowed("recipe_registry")
 
     def __call__(self, *args: Any, **kwargs: Any) -> ExportSession:
         session: ExportSession = self.export(*args, **kwargs)

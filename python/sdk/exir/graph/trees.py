@@ -47,20 +47,23 @@ def _has_name(spec: pytree.TreeSpec) -> bool:
     return True
 
 
-def decode_tree(text: str) -> pytree.TreeSpec:
+_NO_TREE = "is not the structure of a program's inputs or outputs"
+
+
+def decode_tree(serialized: str) -> pytree.TreeSpec:
     """The tree of `encode_tree`, or of the compact form that the C++ pytree library writes: `$` for a leaf, and
     `T2#1#1($,$)`, `L...` or `D...` for a tuple, list or dict of two, with the leaves of each and, in a dict, the keys.
 
     Raises ValueError for text that is neither.
     """
     try:
-        if text.startswith("["):
-            return pytree.treespec_loads(check_tree(text))
-        spec, rest = _read_compact(text)
+        if serialized.startswith("["):
+            return pytree.treespec_loads(check_tree(serialized))
+        spec, rest = _read_compact(serialized)
     except Exception as error:  # torch's reader fails in many ways on text that is no tree
-        raise ValueError(f"{text[:80]!r} is not the structure of a program's inputs or outputs: {error}") from error
+        raise ValueError(f"{serialized[:80]!r} {_NO_TREE}: {error}") from error
     if rest:
-        raise ValueError(f"{text[:80]!r} is not the structure of a program's inputs or outputs: {rest[:20]!r} is left")
+        raise ValueError(f"{serialized[:80]!r} {_NO_TREE}: {rest[:20]!r} is left")
     return spec
 
 

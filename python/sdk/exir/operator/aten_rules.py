@@ -224,3 +224,20 @@ def functional_form(op: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
 def mutated_arguments(op: torch._ops.OpOverload) -> Iterable[int]:
     """Positions of the arguments that `op` writes to."""
     return [i for i, a in enumerate(op._schema.arguments) if a.alias_info is not None and a.alias_info.is_write]
+
+
+SCALAR_OPS = frozenset(
+    {
+        aten.sym_size.int,
+        aten.sym_numel.default,
+        aten.sym_stride.int,
+        aten.sym_storage_offset.default,
+        aten._local_scalar_dense.default,
+        aten._assert_scalar.default,
+        aten._assert_async.msg,
+        aten.sym_constrain_range.default,
+        aten.sym_constrain_range_for_size.default,
+        aten.scalar_tensor.default,
+    }
+)
+"""They compute sizes and numbers, not tensors, and keep their ATen form in edge dialect."""

@@ -44,9 +44,9 @@ def external_constants_pass(gm: GraphModule, gen_tag_fn: GenTagFn | None = None)
     return PassResult(gm, marked > 0)
 
 
-def external_mutable_weights_pass(gm: GraphModule, program: ExportedProgram) -> PassResult:
-    """Marks the parameters that training changes: those that the program updates, or whose gradients it returns."""
-    signature = program.graph_signature
+def external_mutable_weights_pass(gm: GraphModule, ep: ExportedProgram) -> PassResult:
+    """Marks the parameters of `ep` that training changes: it updates them, or returns their gradients."""
+    signature = ep.graph_signature
     trained = {spec.target for spec in signature.output_specs if spec.kind in _TRAINED}
     parameters = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     marked = 0

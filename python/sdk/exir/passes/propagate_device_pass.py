@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torch.fx.passes.infra.pass_base import PassResult
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 import sdk.exir.operator.device_copy_ops  # noqa: F401  (defines et_copy)
 from sdk.exir.delegate import executorch_call_delegate
@@ -51,7 +51,7 @@ def _get_target_device_from_compile_specs(lowered_module: Any) -> tuple[DeviceTy
 Device = tuple[DeviceType, int]
 
 
-class PropagateDevicePass:
+class PropagateDevicePass(PassBase):
     """Assigns the tensors of delegates on a device to the device's memory, and inserts copies between host and device.
 
     `et_copy._h2d_copy` copies each input before the delegate, and `et_copy._d2h_copy` copies each output after it. A
@@ -59,13 +59,29 @@ class PropagateDevicePass:
     then gives the tensors an arena on their device.
     """
 
-    def __init__(self, config: PropagateDeviceConfig | None = None, user_inputs: Collection[Any] | None = None) -> None:
-        """`user_inputs` are the names of the placeholders that the caller provides; by default all except the
-        weights."""
-        self.config = config or PropagateDeviceConfig()
+    def __init__(
+        self,
+        skip_h2d_for_method_inputs: bool = False,
+        skip_d2h_for_method_outputs: bool = False,
+        enable_non_cpu_memory_planning: bool = False,
+        *,
+        user_inputs: Collection[Any] | None = None,
+    ) -> None:
+        """The first two are those of `PropagateDeviceConfig`, and need `enable_non_cpu_memory_planning`: without it, no
+        tensor is on a device when the method is called. `user_inputs` are the names of the placeholders that the caller
+        provides; by default all except the weights.
+        """
+        super().__init__()
+        self.config = PropagateDeviceConfig(skip_h2d_for_method_inputs, skip_d2h_for_method_outputs)
         self.user_inputs = user_inputs
+        skipped = [name for name, value in vars(self.config).items() if value]
+        if skipped and not enable_non_cpu_memory_planning:
+            raise ValueError(
+                f"{skipped[0]}=True expects enable_non_cpu_memory_planning=True, got False: without it, the caller's "
+                f"tensors are in host memory. Enable it, or leave {skipped[0]} out"
+            )
 
-    def __call__(self, graph_module: GraphModule) -> PassResult:
+    def call(self, graph_module: GraphModule) -> PassResult:
         """Changes the graph in place, and the graphs of its branches."""
         modified = False
         for module in graph_module.modules():

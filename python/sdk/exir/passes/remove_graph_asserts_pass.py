@@ -24,6 +24,8 @@ _ASSERTIONS = frozenset(
 class RemoveGraphAssertsPass(PassBase):
     """Erases the assertions, and what only they used."""
 
+    assertions = _ASSERTIONS
+
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False
         for module in graph_module.modules():
@@ -32,10 +34,16 @@ class RemoveGraphAssertsPass(PassBase):
             found = False
             for node in list(module.graph.nodes):
                 target = node.target._op if isinstance(node.target, EdgeOpOverload) else node.target
-                if node.op == "call_function" and target in _ASSERTIONS and not node.users:
+                if node.op == "call_function" and target in self.assertions and not node.users:
                     module.graph.erase_node(node)
                     found = True
             if found:
                 module.graph.eliminate_dead_code()
                 modified = True
         return PassResult(graph_module, modified)
+
+
+class RemoveNonCoreAtenOpGraphAssertsPass(RemoveGraphAssertsPass):
+    """Erases the assertions on the dtypes, devices and layouts of tensors, which are not core operators."""
+
+    assertions = frozenset({torch.ops.aten._assert_tensor_metadata.default})

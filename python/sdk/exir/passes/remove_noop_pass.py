@@ -46,6 +46,17 @@ class RemoveNoopPass(ExportPass):
         return PassResult(graph_module, removed > 0)
 
 
+class RemoveToCopyPass(ExportPass):
+    """Removes `_to_copy` to the same dtype, device, sizes and strides, on graphs in ATen dialect."""
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        for node in graph_module.graph.find_nodes(op="call_function", target=torch.ops.aten._to_copy.default):
+            if is_noop(node) and node.args[0].meta["val"].device == node.meta["val"].device:
+                node.replace_all_uses_with(node.args[0])
+                graph_module.graph.erase_node(node)
+        return PassResult(graph_module, True)
+
+
 def is_noop(node: Node) -> bool:
     """Whether a node returns exactly its first argument."""
     if node.op != "call_function" or not isinstance(node.target, (EdgeOpOverload, torch._ops.OpOverload)):

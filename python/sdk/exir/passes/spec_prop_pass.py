@@ -20,19 +20,15 @@ from sdk.exir.pass_base import ExportPass
 from sdk.exir.tensor import TensorSpec
 
 
-def make_spec(value: Any) -> Any:
-    """The spec of a node's value: a `TensorSpec` for a tensor, the same structure for lists, any other value
+def make_spec(x: Any) -> Any:
+    """The spec of a node's value `x`: a `TensorSpec` for a tensor, the same structure for lists, any other value
     unchanged."""
-    if isinstance(value, torch.Tensor):
+    if isinstance(x, torch.Tensor):
         with torch.no_grad():
-            return TensorSpec.from_tensor(value)
-    if isinstance(value, (tuple, list)):
-        return (
-            type(value)(make_spec(v) for v in value)
-            if type(value) in (tuple, list)
-            else tuple(make_spec(v) for v in value)
-        )
-    return value
+            return TensorSpec.from_tensor(x)
+    if isinstance(x, (tuple, list)):
+        return type(x)(map(make_spec, x)) if type(x) in (tuple, list) else tuple(map(make_spec, x))
+    return x
 
 
 class SpecPropPass(ExportPass):

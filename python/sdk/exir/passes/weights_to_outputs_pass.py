@@ -25,16 +25,16 @@ def trained_parameters(signature: ExportGraphSignature) -> list[str]:
     return [str(s.target) for s in signature.output_specs if s.kind == OutputKind.GRADIENT_TO_PARAMETER]
 
 
-def weights_to_outputs_pass(program: ExportedProgram) -> ExportedProgram:
+def weights_to_outputs_pass(exported_program: ExportedProgram) -> ExportedProgram:
     """The program with the trained parameters as its last outputs, and as state: an output is the memory of the
     parameter, which the next call reads. A program without gradients is returned as it is.
 
     Raises ExportError if a backend has a trained parameter, which no optimizer could change there.
     """
-    names = trained_parameters(program.graph_signature)
+    names = trained_parameters(exported_program.graph_signature)
     if not names:
-        return program
-    program = copy_program(program)
+        return exported_program
+    program = copy_program(exported_program)
     signature = program.graph_signature
     placeholders = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
     nodes: dict[str, Node] = {}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from sdk.exir._to_executorch import edge_to_executorch_passes
+from sdk.exir.graph.fake import get_fake_program
 from sdk.exir.program._captured import ExecutorchProgram, ExirExportedProgram
 from sdk.exir.program._program import (
     EdgeProgramManager,
@@ -18,6 +19,7 @@ __all__ = [
     "ExecutorchProgramManager",
     "ExirExportedProgram",
     "edge_to_executorch_passes",
+    "get_fake_program",
     "to_edge",
     "to_edge_transform_and_lower",
 ]

@@ -15,7 +15,7 @@ from torch.fx import Graph, GraphModule, Node
 from sdk.exir._messages import remember_node, source_of
 from sdk.exir.capture._config import EdgeCompileConfig
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
-from sdk.exir.operator.aten_rules import EXTRA_CORE_OPS
+from sdk.exir.operator.aten_rules import EXTRA_CORE_OPS, SCALAR_OPS
 from sdk.exir.operator.kernel_ops import KERNEL_OPS
 from sdk.exir.verification.arg_validator import describe, rejected_dtypes, scalar_in_place_of_tensor
 
@@ -126,21 +126,34 @@ def _violation_of(rules: Any, node: Node) -> SpecViolationError | None:
     return None
 
 
+class EXIRATenDialectVerifierBase(Verifier):
+    """Of ATen dialect, which calls operators of `torch.ops` and functions of numbers. `verifier(graph_module)` raises
+    SpecViolationError for others."""
+
+    dialect = "OLD_EXIR_ATEN_DISABLED"
+
+    def allowed_op_types(self) -> tuple[type[Any], ...]:
+        return (OpOverload, HigherOrderOperator, types.BuiltinFunctionType)
+
+    def __call__(self, gm: GraphModule) -> None:
+        self._check_graph_module(gm)
+
+
 def EXIRATenDialectVerifier(  # noqa: N802 (public name)
     edge_compile_config: EdgeCompileConfig | None = None,
     class_only: bool = False,
-    exception_list: list[OpOverload] | None = None,
+    core_aten_ops_exception_list: list[OpOverload] | None = None,
     preserve_ops: list[OpOverload] | None = None,
 ) -> Any:
-    """A verifier of ATen dialect; an instance, or the class if `class_only`."""
-    exceptions = {*(exception_list or ()), *(preserve_ops or ())}
+    """A verifier of ATen dialect, where operators are core, custom or listed; an instance, or the class if
+    `class_only`."""
     config = edge_compile_config
+    exceptions = {*(core_aten_ops_exception_list or ()), *(preserve_ops or ()), *SCALAR_OPS}
+    if config is not None:
+        exceptions |= {*config._core_aten_ops_exception_list, *config.preserve_ops}
 
-    class _EXIRATenDialectVerifier(Verifier):
+    class _EXIRATenDialectVerifier(EXIRATenDialectVerifierBase):
         dialect = "OLD_EXIR_ATEN"
-
-        def allowed_op_types(self) -> tuple[type[Any], ...]:
-            return (OpOverload, HigherOrderOperator, types.BuiltinFunctionType)
 
         def check_valid_op(self, op: Any) -> None:
             check = isinstance(op, OpOverload) and (config is None or config._check_ir_validity)
@@ -148,6 +161,12 @@ def EXIRATenDialectVerifier(  # noqa: N802 (public name)
                 raise SpecViolationError(not_core_message(op))
 
     return _EXIRATenDialectVerifier if class_only else _EXIRATenDialectVerifier()
+
+
+def get_aten_verifier(config: EdgeCompileConfig) -> type[EXIRATenDialectVerifierBase]:
+    """The class of the verifier of ATen dialect that `config` asks for."""
+    verifier: type[EXIRATenDialectVerifierBase] = EXIRATenDialectVerifierBase
+    return EXIRATenDialectVerifier(config, class_only=True) if config._check_ir_validity else verifier
 
 
 def EXIREdgeDialectVerifier(  # noqa: N802 (public name)
@@ -181,8 +200,7 @@ def EXIREdgeDialectVerifier(  # noqa: N802 (public name)
         def check_valid_edge_op(self, op: Any) -> None:
             """Raises unless `op` may be called in edge dialect."""
             if isinstance(op, OpOverload):
-                # These compute numbers, not tensors, and keep their ATen form.
-                if op in _SCALAR_OPS or op.namespace == "executorch_prim" or op in exceptions:
+                if op in SCALAR_OPS or op.namespace == "executorch_prim" or op in exceptions:
                     return
                 raise SpecViolationError(
                     f"Operator torch._ops.{op} is not an edge operator. A pass that runs after to_edge must call "
@@ -242,22 +260,6 @@ def EXIREdgeDialectVerifier(  # noqa: N802 (public name)
                 self.check(gm_or_program)
 
     return _EXIREdgeDialectVerifier if class_only else _EXIREdgeDialectVerifier()
-
-
-_SCALAR_OPS = frozenset(
-    {
-        _aten.sym_size.int,
-        _aten.sym_numel.default,
-        _aten.sym_stride.int,
-        _aten.sym_storage_offset.default,
-        _aten._local_scalar_dense.default,
-        _aten._assert_scalar.default,
-        _aten._assert_async.msg,
-        _aten.sym_constrain_range.default,
-        _aten.sym_constrain_range_for_size.default,
-        _aten.scalar_tensor.default,
-    }
-)
 
 
 def _is_allowed_function(function: types.FunctionType) -> bool:

@@ -43,8 +43,8 @@ _OPTIONS = "Tensor? attn_mask=None, float drpout_p=0.0, bool is_causal=False, fl
 
 def custom_sdpa(
     query: Tensor,
-    key: Tensor,
-    value: Tensor,
+    key_cache: Tensor,
+    value_cache: Tensor,
     start_pos: int | SymInt,
     attn_mask: Tensor | None = None,
     drpout_p: float = 0.0,
@@ -57,8 +57,8 @@ def custom_sdpa(
     `start_pos` + i + 1. `attn_mask` (positions of query, positions of key) is added to the scores of all keys, or hides
     those where it is False. A query that sees nothing gives zeros.
     """
-    check_attention(query, key, value, start_pos, attn_mask, drpout_p, is_causal)
-    return attention(query, key, value, start_pos, attn_mask, is_causal, scale)
+    check_attention(query, key_cache, value_cache, start_pos, attn_mask, drpout_p, is_causal)
+    return attention(query, key_cache, value_cache, start_pos, attn_mask, is_causal, scale)
 
 
 def _custom_sdpa_meta(

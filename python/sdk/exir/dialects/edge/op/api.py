@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from torchgen.model import SchemaKind
 
 
-def get_torch_op_overload(namespace: str, op_name: str, overload_name: str | None) -> torch._ops.OpOverload:
+def get_torch_op_overload(namespace: str, opname: str, overload: str | None) -> torch._ops.OpOverload:
     """The overload of that name; an empty overload name is the default one."""
-    return getattr(getattr(getattr(torch.ops, namespace), op_name), overload_name or "default")
+    return getattr(getattr(getattr(torch.ops, namespace), opname), overload or "default")
 
 
 def to_variant(op: torch._ops.OpOverload, variant: SchemaKind) -> torch._ops.OpOverload:
