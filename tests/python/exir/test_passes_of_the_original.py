@@ -25,6 +25,7 @@ from sdk.exir.graph_module import (
 from sdk.exir.passes import (
     NormalizeTransposePass,
     OpReplacePass,
+    PruneEmptyTensorsPass,
     RemoveNonCoreAtenOpGraphAssertsPass,
     RemoveToCopyPass,
     ReplaceBrokenOpsWithFunctionalOpsPass,
@@ -104,6 +105,22 @@ class TestEdgeOperators:
     )
     def test_only_calls_of_tensors(self, op: object, lowered: bool) -> None:
         assert should_lower_to_edge(op) is lowered
+
+
+@pytest.mark.parametrize("ops", [torch.ops, exir_ops.edge])
+def test_empty_tensors_are_not_concatenated(ops) -> None:
+    def function(x):
+        return torch.cat([x[:, :0], x, x[:0].reshape(3, 0)], dim=1), torch.cat([x[:0], x[3:]])
+
+    program = (
+        export(Function(function), X) if ops is torch.ops else to_edge(export(Function(function), X)).exported_program()
+    )
+    changed = PruneEmptyTensorsPass()(program.graph_module).graph_module
+    (kept,) = changed.graph.find_nodes(op="call_function", target=ops.aten.cat.default)
+    assert [node.name for node in kept.args[0]] == ["x"]
+    assert targets(changed).count(ops.aten.full.default) == 1
+    for found, expected in zip(changed(*X), function(*X), strict=True):
+        torch.testing.assert_close(found, expected)
 
 
 def test_copies_to_the_same_are_removed() -> None:

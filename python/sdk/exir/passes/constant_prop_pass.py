@@ -7,6 +7,8 @@ graph module, whose weights are attributes.
 
 from __future__ import annotations
 
+import itertools
+import operator
 from typing import Any
 
 import torch
@@ -21,30 +23,30 @@ from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.graph.programs import assemble, copy_program
 from sdk.exir.pass_base import ExportPass, NodeMetadata, ProxyValue
 
-_FACTORIES = frozenset(
-    {exir_ops.edge.aten.full.default, exir_ops.edge.aten.full_like.default, exir_ops.edge.aten.empty.memory_format}
-)
+aten = torch.ops.aten
+
+_FACTORIES = frozenset({aten.full.default, aten.full_like.default, aten.empty.memory_format})
 """Operators that make a large tensor out of a number: storing the result would only make the program larger."""
 
 
 def constant_prop_pass(
     exported_program: ExportedProgram,
-    custom_skip_targets: set[EdgeOpOverload] | None = None,
+    custom_skip_targets: set[Any] | None = None,
     _skip_dim_order: bool = True,
 ) -> ExportedProgram:
-    """A program in which operators on constants are replaced by their results.
+    """A program, in ATen or edge dialect, in which operators on constants are replaced by their results.
 
-    Skips `custom_skip_targets`, random operators, buffers that the program changes and, unless `_skip_dim_order`
-    is False, operators with a dim order.
+    Skips `custom_skip_targets`, by default the operators that quantise and dequantise; random operators, buffers that
+    the program changes and, unless `_skip_dim_order` is False, operators with a dim order. A result that is returned is
+    copied, because an output needs separate memory.
     """
     program = copy_program(exported_program)
-    skip = _FACTORIES | frozenset(custom_skip_targets or ())
     values = _constants(program)
     known: dict[Node, Any] = {
         n: values[n.name] for n in program.graph.nodes if n.op == "placeholder" and n.name in values
     }
     for node in program.graph.nodes:
-        if _can_fold(node, known, skip, _skip_dim_order):
+        if _can_fold(node, known, custom_skip_targets, _skip_dim_order):
             args, kwargs = torch.fx.node.map_aggregate(
                 (node.args, node.kwargs), lambda a: known[a] if isinstance(a, Node) else a
             )
@@ -68,16 +70,17 @@ def _constants(program: ExportedProgram) -> dict[str, torch.Tensor]:
     return result
 
 
-def _can_fold(node: Node, known: dict[Node, Any], skip: frozenset, skip_dim_order: bool) -> bool:
+def _can_fold(node: Node, known: dict[Node, Any], skip: set[Any] | None, skip_dim_order: bool) -> bool:
     if node.op != "call_function" or not node.all_input_nodes or not all(a in known for a in node.all_input_nodes):
         return False
-    if getattr(node.target, "__name__", "") == "getitem":
+    if node.target is operator.getitem:
         return True
-    if not isinstance(node.target, EdgeOpOverload) or node.target in skip:
+    op = node.target._op if isinstance(node.target, EdgeOpOverload) else node.target
+    if not isinstance(op, torch._ops.OpOverload) or op in _FACTORIES or op._schema.is_mutable or _is_random(op):
         return False
-    if skip_dim_order and node.target.namespace == "dim_order_ops":
+    if op.namespace == "quantized_decomposed" if skip is None else node.target in skip:
         return False
-    return not _is_random(node.target)
+    return not (skip_dim_order and op.namespace == "dim_order_ops")
 
 
 def _is_random(op: Any) -> bool:
@@ -87,28 +90,46 @@ def _is_random(op: Any) -> bool:
 def _replace(program: ExportedProgram, folded: dict[Node, torch.Tensor]) -> ExportedProgram:
     graph, signature = program.graph, program.graph_signature
     needed = [n for n in folded if any(user not in folded for user in n.users)]
-    state, specs = dict(program.state_dict), list(signature.input_specs)
+    constants, specs = dict(program.constants), list(signature.input_specs)
+    taken = {*constants, *program.state_dict}
     users = set(signature.user_inputs)
     first = next(n for n in graph.nodes if n.op != "placeholder" or n.name in users)
     position = sum(n.op == "placeholder" and n.name not in users for n in graph.nodes)
     for node in needed:
-        name, index = "_prop_tensor_constant0", 0
-        while name in state:
-            index += 1
-            name = f"_prop_tensor_constant{index}"
+        name = next(name for i in itertools.count() if (name := f"_prop_tensor_constant{i}") not in taken)
+        taken.add(name)
         with graph.inserting_before(first):
             placeholder = graph.placeholder(name)
         placeholder.meta = {**node.meta}
         node.replace_all_uses_with(placeholder)
-        state[name] = folded[node].detach().contiguous() if node.meta["val"].is_contiguous() else folded[node].detach()
-        specs.insert(position, InputSpec(InputKind.BUFFER, TensorArgument(placeholder.name), name, persistent=True))
+        value = folded[node].detach()
+        constants[name] = value.contiguous() if node.meta["val"].is_contiguous() or 0 in value.stride() else value
+        spec = InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(placeholder.name), name)
+        specs.insert(position, spec)
         position += 1
+        _copy_for_output(program, placeholder, node)
     for node in reversed(list(folded)):
         if not node.users:
             graph.erase_node(node)
     program.graph_module.recompile()
     new_signature = ExportGraphSignature(input_specs=specs, output_specs=signature.output_specs)
-    return remove_unused_constants(assemble(program, program.graph_module, new_signature, state_dict=state))
+    return remove_unused_constants(assemble(program, program.graph_module, new_signature, constants=constants))
+
+
+def _copy_for_output(program: ExportedProgram, constant: Node, folded: Node) -> None:
+    """Returns a copy of `constant` wherever the program returned `folded`."""
+    output = program.graph.output_node()
+    if output not in constant.users:
+        return
+    is_edge = isinstance(folded.target, EdgeOpOverload)
+    with program.graph.inserting_before(output):
+        clone = exir_ops.edge.dim_order_ops._clone_dim_order.default if is_edge else aten.clone.default
+        copied = program.graph.call_function(clone, (constant,))
+    copied.meta = {**constant.meta}
+    output.replace_input_with(constant, copied)
+    for spec in program.graph_signature.output_specs:
+        if spec.arg.name == folded.name:
+            spec.arg.name = copied.name
 
 
 def remove_unused_constants(program: ExportedProgram) -> ExportedProgram:

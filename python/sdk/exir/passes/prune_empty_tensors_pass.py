@@ -10,9 +10,13 @@ from torch.fx.passes.infra.pass_base import PassResult
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.pass_base import ExportPass
 
+_FULL = {ops.aten.cat.default: ops.aten.full.default for ops in (torch.ops, exir_ops.edge)}
+"""For each dialect, the operator that concatenates and the one that makes a tensor."""
+
 
 class PruneEmptyTensorsPass(ExportPass):
-    """`cat([x, empty])` becomes `cat([x])`; a `cat` of nothing but empty tensors becomes one `full` of its sizes."""
+    """`cat([x, empty])` becomes `cat([x])`; a `cat` of nothing but empty tensors becomes one `full` of its sizes. For
+    graphs in ATen and in edge dialect."""
 
     def remove_empty_tensors_from_cat(self, graph_module: GraphModule, cat_node: Node) -> None:
         """Edits one node."""
@@ -23,7 +27,7 @@ class PruneEmptyTensorsPass(ExportPass):
         val = cat_node.meta["val"]
         with graph_module.graph.inserting_after(cat_node):
             full = graph_module.graph.call_function(
-                exir_ops.edge.aten.full.default, (list(val.shape), 0), {"dtype": val.dtype}
+                _FULL[cat_node.target], (list(val.shape), 0), {"dtype": val.dtype}
             )
         full.meta = dict(cat_node.meta)
         cat_node.replace_all_uses_with(full)
@@ -31,7 +35,7 @@ class PruneEmptyTensorsPass(ExportPass):
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False
         for node in list(graph_module.graph.nodes):
-            if node.target is exir_ops.edge.aten.cat.default and any(_is_empty(a) for a in node.args[0]):
+            if node.target in _FULL and any(_is_empty(a) for a in node.args[0]):
                 self.remove_empty_tensors_from_cat(graph_module, node)
                 modified = True
         graph_module.graph.eliminate_dead_code()

@@ -148,7 +148,11 @@ def load(f: str | os.PathLike[str] | io.BytesIO, *, extra_files: dict[str, Any] 
     """Reads a `.pt2` file of `save` or of `torch.export.save`, without running anything of it. The values of
     `extra_files` are filled in: text for what is in the file. Raises ExportError for a file that is damaged, or has
     what cannot be read so: objects that are no tensors, or operators that are not registered."""
-    archive = Archive(f if isinstance(f, (str, os.PathLike)) else io.BytesIO(f.read()))
+    if not isinstance(f, (str, os.PathLike)):
+        if f.seekable():
+            f.seek(0)  # `save` leaves a file at its end
+        f = io.BytesIO(f.read())
+    archive = Archive(f)
     members = archive.members
     if next(iter(_PARTS)) in members:
         if missing := [name for name in _PARTS if name not in members]:
