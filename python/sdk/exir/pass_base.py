@@ -10,7 +10,7 @@ signature as well as the graph.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -56,7 +56,8 @@ class ExportPass(_ExportPassBase):
 
     `call_operator(op, args, kwargs, meta)` is called for each operator; return `super().call_operator(...)` with
     what should be in the graph instead, or one of the arguments to drop the node. `placeholder`, `output`,
-    `call_getitem`, `call_cond`, `call_map`, `call_delegate` and `call_submodule` do the same for other nodes.
+    `call_getitem`, `call_cond`, `call_while`, `call_map`, `call_scan`, `call_delegate` and `call_submodule` do the same
+    for other nodes.
     """
 
     class ExportTracer(_ExportPassBase.ExportTracer):
@@ -90,6 +91,10 @@ class ExportPass(_ExportPassBase):
             meta = NodeMetadata(self.node.meta)
             if target is executorch_call_delegate:
                 return self.callback.call_delegate(args[0], tuple(args[1:]), kwargs, meta)
+            if target is torch.ops.higher_order.while_loop:
+                return self.callback.call_while(*args, meta)
+            if target is torch.ops.higher_order.scan:
+                return self.callback.call_scan(*args, meta)
             if isinstance(target, EdgeOpOverload) or _is_python_function(target):
                 return self.callback.call_operator(target, args, kwargs, meta)
             return super().call_function(target, args, kwargs)
@@ -130,6 +135,35 @@ class ExportPass(_ExportPassBase):
     ) -> ProxyValue:
         """A call of a lowered submodule; `args` are its inputs."""
         return self._fx("call_function", executorch_call_delegate, (lowered_module, *args), kwargs, meta)
+
+    def call_while(
+        self,
+        cond_fn: GraphModule,
+        body_fn: GraphModule,
+        carried_inputs: Sequence[Argument],
+        additional_inputs: Sequence[Argument],
+        meta: NodeMetadata,
+    ) -> ProxyValue:
+        """A loop. Runs the pass over its condition and its body."""
+        inputs = (*carried_inputs, *additional_inputs)
+        parts = [self.call_submodule(part, inputs).graph_module for part in (cond_fn, body_fn)]
+        operands = (tuple(carried_inputs), tuple(additional_inputs))
+        return self._fx("call_function", torch.ops.higher_order.while_loop, (*parts, *operands), {}, meta)
+
+    def call_scan(
+        self,
+        combine_fn: GraphModule,
+        init: Sequence[Argument],
+        xs: Sequence[Argument],
+        additional_inputs: Sequence[Argument],
+        meta: NodeMetadata,
+    ) -> ProxyValue:
+        """A scan. Runs the pass over its body, which gets one element of each of `xs`."""
+        placeholders = combine_fn.graph.find_nodes(op="placeholder")
+        elements = [node.meta["val"] for node in placeholders[len(init) : len(init) + len(xs)]]
+        part = self.call_submodule(combine_fn, (*init, *elements, *additional_inputs)).graph_module
+        operands = (list(init), list(xs), tuple(additional_inputs))
+        return self._fx("call_function", torch.ops.higher_order.scan, (part, *operands), {}, meta)
 
     def call_submodule(self, graph_module: GraphModule, inputs: tuple[Argument, ...]) -> PassResult:
         """A graph module: the whole program, or a branch. Runs the pass over it."""
