@@ -11,13 +11,14 @@ import torch
 import torch.fx.passes.infra.pass_manager as fx
 from torch._export.verifier import SpecViolationError
 from torch.export import ExportedProgram
+from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassResult
 
 from sdk.exir._messages import add_context, describe_node, explain_failed_pass, pass_name, source_of
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.graph.missing_values import fill_missing_values
-from sdk.exir.graph.programs import copy_program, with_graph_module
+from sdk.exir.graph.programs import assemble, copy_program, copy_signature, with_graph_module
 from sdk.exir.pass_base import ExportedProgramPassBase, ExportedProgramPassResult, PassType
 
 _log = logging.getLogger(__name__)
@@ -106,6 +107,52 @@ class PassManager(fx.PassManager):
         return PassResult(module, modified)
 
 
+class _Held:
+    """The program that a manager is called with. Passes over its graph may have a reference to it, to which they add
+    weights, or from which they remove some: that belongs to the copy whose graph they change."""
+
+    def __init__(self, program: ExportedProgram) -> None:
+        self._program = program
+        self._first = self._last = self._state()
+
+    def _state(self) -> tuple[ExportGraphSignature, dict[str, Any], dict[str, Any]]:
+        held = self._program
+        return copy_signature(held.graph_signature), dict(held.state_dict), dict(held.constants)
+
+    def move_to(self, program: ExportedProgram, gm: GraphModule) -> ExportedProgram:
+        """`program` with what the pass that returned `gm` has changed in the held one."""
+        (before, *weights_before), (after, *weights_after) = self._last, self._state()
+        if before == after and all(map(_have_the_same, weights_before, weights_after)):
+            return program
+        self._last = (after, *weights_after)
+        known, left = ({spec.arg.name for spec in each.input_specs} for each in (before, after))
+        signature = copy_signature(program.graph_signature)
+        specs = [spec for spec in signature.input_specs if spec.arg.name in left or spec.arg.name not in known]
+        added = {spec.arg.name: spec for spec in after.input_specs if spec.arg.name not in known}
+        for index, node in enumerate(gm.graph.find_nodes(op="placeholder")):
+            if node.name in added:
+                specs.insert(index, added[node.name])
+        outputs = signature.output_specs if before.output_specs == after.output_specs else after.output_specs
+        state_dict, constants = (
+            {key: value for key, value in {**mine, **new}.items() if key in new or key not in old}
+            for mine, old, new in zip(
+                (program.state_dict, program.constants), weights_before, weights_after, strict=True
+            )
+        )
+        signature = ExportGraphSignature(input_specs=specs, output_specs=outputs)
+        return assemble(program, program.graph_module, signature, state_dict=state_dict, constants=constants)
+
+    def restore(self) -> None:
+        """Gives the held program what it had at first."""
+        if self._last is not self._first:
+            held = self._program
+            held._graph_signature, held._state_dict, held._constants = self._first
+
+
+def _have_the_same(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    return first.keys() == second.keys() and all(first[key] is second[key] for key in first)
+
+
 class ExportedProgramPassManager(fx.PassManager):
     """Runs passes over exported programs. Passes over graph modules are applied to the program's graph module."""
 
@@ -143,7 +190,16 @@ class ExportedProgramPassManager(fx.PassManager):
         self, exported_program: ExportedProgram, override_verifiers: list[type] | None = None
     ) -> ExportedProgramPassResult:
         self.check(exported_program)
-        program, modified = copy_program(exported_program), False
+        held = _Held(exported_program)
+        try:
+            return self._transform(copy_program(exported_program), held, override_verifiers)
+        finally:
+            held.restore()
+
+    def _transform(
+        self, program: ExportedProgram, held: _Held, override_verifiers: list[type] | None
+    ) -> ExportedProgramPassResult:
+        modified = False
         made_by: dict[Any, Any] = dict.fromkeys(_targets(program.graph_module))
         for _ in range(self.steps):
             changed = False
@@ -154,6 +210,7 @@ class ExportedProgramPassManager(fx.PassManager):
                         program, changed = outcome.exported_program, changed or outcome.modified
                     else:
                         result = _run(fn, program.graph_module)
+                        program = held.move_to(program, result.graph_module)
                         fill_missing_values(result.graph_module)
                         if result.graph_module is not program.graph_module:
                             program = with_graph_module(program, result.graph_module)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Passes over a graph that were made with the program whose graph they change."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.export import ExportedProgram, export
+from torch.export.graph_signature import InputKind
+from torch.fx import GraphModule
+from torch.fx.passes.infra.pass_base import PassResult
+
+from sdk.backends.transforms.utils import create_constant_placeholder, delete_constant_placeholder
+from sdk.exir import to_edge
+from sdk.exir.dialects._ops import ops as exir_ops
+from sdk.exir.pass_base import ExportPass
+
+edge = exir_ops.edge.aten
+X = (torch.arange(6, dtype=torch.float32).reshape(2, 3),)
+
+
+class Model(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2, 3) * 5)
+        self.register_buffer("calls", torch.zeros(1))
+
+    def forward(self, x, y=None):
+        self.calls.add_(1)
+        return x + self.weight
+
+
+class AddConstant:
+    """x + y becomes x + y * constant."""
+
+    def __init__(self, program: ExportedProgram, name: str, value: torch.Tensor) -> None:
+        self.program, self.name, self.value = program, name, value
+
+    def __call__(self, gm: GraphModule) -> PassResult:
+        (add,) = [n for n in gm.graph.find_nodes(op="call_function", target=edge.add.Tensor) if n.args[0].name == "x"]
+        with gm.graph.inserting_before(add.args[0]):
+            constant = create_constant_placeholder(
+                self.program, gm.graph, self.name, InputKind.CONSTANT_TENSOR, self.value
+            )
+        with gm.graph.inserting_before(add):
+            scaled = gm.graph.call_function(edge.mul.Tensor, (add.args[1], constant))
+        scaled.meta = dict(add.meta)
+        add.update_arg(1, scaled)
+        gm.recompile()
+        return PassResult(gm, True)
+
+
+class DropWeight:
+    """x + weight becomes x + x."""
+
+    def __init__(self, program: ExportedProgram) -> None:
+        self.program = program
+
+    def __call__(self, gm: GraphModule) -> PassResult:
+        (weight,) = [node for node in gm.graph.nodes if node.name == "p_weight"]
+        (x,) = [node for node in gm.graph.nodes if node.name == "x"]
+        weight.replace_all_uses_with(x)
+        delete_constant_placeholder(self.program, weight)
+        gm.recompile()
+        return PassResult(gm, True)
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model()
+
+
+def specs(program: ExportedProgram) -> list[tuple[str, str]]:
+    found = [(spec.arg.name, str(spec.target)) for spec in program.graph_signature.input_specs]
+    assert [name for name, _ in found] == [node.name for node in program.graph.find_nodes(op="placeholder")]
+    return found
+
+
+def test_constants_that_passes_add(model: Model) -> None:
+    manager = to_edge(export(model, X))
+    program = manager.exported_program()
+    before = specs(program)
+    passes = [
+        AddConstant(program, "first", torch.full((3,), 2.0)),
+        ExportPass(),
+        AddConstant(program, "second", torch.tensor([[3.0], [4.0]])),
+    ]
+    changed = manager.transform(passes)
+    result = changed.exported_program()
+    assert {target for _, target in specs(result)} == {target for _, target in before} | {"first", "second"}
+    expected = X[0] + 5 * torch.tensor([[6.0], [8.0]])
+    torch.testing.assert_close(result.module()(*X), expected)
+    assert changed.to_executorch().buffer
+    # The program that was there is as it was.
+    assert specs(program) == before and "first" not in program.constants
+    torch.testing.assert_close(program.module()(*X), X[0] + 5)
+
+
+def test_weights_that_passes_remove(model: Model) -> None:
+    manager = to_edge(export(model, X))
+    program = manager.exported_program()
+    result = manager.transform([DropWeight(program), AddConstant(program, "scale", torch.full((3,), 2.0))])
+    changed = result.exported_program()
+    assert "weight" not in changed.state_dict and "weight" in program.state_dict
+    torch.testing.assert_close(changed.module()(*X), X[0] * 3)
+    torch.testing.assert_close(program.module()(*X), X[0] + 5)
+
+
+def test_a_pass_that_fails_leaves_the_program(model: Model) -> None:
+    manager = to_edge(export(model, X))
+    program = manager.exported_program()
+    before = specs(program)
+
+    def fail(gm: GraphModule) -> PassResult:
+        raise RuntimeError("on purpose")
+
+    with pytest.raises(RuntimeError, match="on purpose"):
+        manager.transform([AddConstant(program, "first", torch.ones(3)), fail])
+    assert specs(program) == before and "first" not in program.constants
