@@ -1,2 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Backends of Arm: TOSA, the operator set that they share, and VGF, its form for GPUs."""
+
+from __future__ import annotations
+
+from sdk.backends.lazy import lazily
+
+_EXPORTS = {
+    "EthosUCompileSpec": "sdk.backends.arm.ethosu",
+    "EthosUQuantizer": "sdk.backends.arm.quantizer",
+    "VgfBackend": "sdk.backends.arm.vgf",
+    "VgfCompileSpec": "sdk.backends.arm.vgf",
+    "VgfPartitioner": "sdk.backends.arm.vgf",
+    "VgfQuantizer": "sdk.backends.arm.quantizer",
+    "get_symmetric_a16w8_quantization_config": "sdk.backends.arm.quantizer",
+    "get_symmetric_quantization_config": "sdk.backends.arm.quantizer",
+}
+
+__all__ = sorted(_EXPORTS)
+__getattr__ = lazily(globals(), _EXPORTS)

@@ -4,7 +4,7 @@ package is fast, because each name is loaded when it is first used. Only lowerin
 
 from __future__ import annotations
 
-from typing import Any
+from sdk.backends.lazy import lazily
 
 _EXPORTS = {
     "OpenVINOQuantizer": "sdk.backends.openvino.quantizer",
@@ -15,13 +15,4 @@ _EXPORTS = {
 }
 
 __all__ = sorted(_EXPORTS)
-
-
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name not in _EXPORTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_EXPORTS[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(globals(), _EXPORTS)

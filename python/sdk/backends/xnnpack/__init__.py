@@ -4,7 +4,7 @@ because each name is loaded when it is first used."""
 
 from __future__ import annotations
 
-from typing import Any
+from sdk.backends.lazy import lazily
 
 _EXPORTS = {
     "XnnpackBackend": "sdk.backends.xnnpack.xnnpack_preprocess",
@@ -15,13 +15,4 @@ _EXPORTS = {
 }
 
 __all__ = sorted(_EXPORTS)
-
-
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name not in _EXPORTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_EXPORTS[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(globals(), _EXPORTS)

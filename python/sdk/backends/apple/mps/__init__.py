@@ -3,15 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from sdk.backends.lazy import lazily
 
-__all__ = ["MPSBackend"]
+_EXPORTS = {"MPSBackend": "sdk.backends.apple.mps.mps_preprocess"}
 
-
-def __getattr__(name: str) -> Any:
-    # Imported when it is used: declarations of backends are read without torch.
-    if name == "MPSBackend":
-        from sdk.backends.apple.mps.mps_preprocess import MPSBackend
-
-        return MPSBackend
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = sorted(_EXPORTS)
+__getattr__ = lazily(globals(), _EXPORTS)
