@@ -23,6 +23,7 @@ from vgf_tables import read_parts, write_parts
 
 from bench.models import MODELS
 from bench.worker import load_model
+from delegate_calls import check_wrong_counts
 from interop.operator_calls import FAMILIES, Several
 from sdk.backends.arm.quantizer import get_symmetric_quantization_config
 from sdk.backends.arm.vgf import VgfCompileSpec, VgfPartitioner, preprocess
@@ -199,23 +200,28 @@ def test_arguments_that_do_not_fit_the_payload(capfd: Any) -> None:
         (
             Call(lambda x: x * 2),
             (torch.randn(3, 2),),
-            "VGF: input 0 has the size 2 in dimension 0, the program was exported for 3",
+            "VGF: input 0 of a delegate has the shape (2, 3), its payload expects (3, 2)",
         ),
-        (Call(lambda x: x * 2), (torch.randn(2, 3).half(),), "VGF: input 0 has the dtype 6, expected 5"),
+        (
+            Call(lambda x: x * 2),
+            (torch.randn(2, 3).half(),),
+            "VGF: input 0 of a delegate has the dtype Float, its payload expects Half",
+        ),
         (
             Call(lambda x, y: x + y),
             (x, x.clone()),
-            "VGF: the delegate got 2 arguments, expected 2 inputs and 1 outputs",
+            "VGF: the program calls a delegate with 2 arguments, whose payload has 2 inputs and 1 outputs",
         ),
         (
             Call(lambda x: x[:1] * 2),
             (x,),
-            "VGF: output 0 has the size 2 in dimension 0, the program was exported for 1",
+            "VGF: output 0 of a delegate has the shape (2, 3), its payload expects (1, 3)",
         ),
     )
     for other, inputs, text in others:
         (payload,) = _lower(other, inputs).payloads
         assert text in _error(_with(payload, model, (x,)), (x,), capfd)
+    check_wrong_counts(_lower(model, (x,)).edge.to_executorch().buffer, (x,))
 
 
 def test_damaged_payloads_are_errors(capfd: Any) -> None:

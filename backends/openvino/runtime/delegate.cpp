@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include <executorch/extension/delegate/arguments.h>
 #include <executorch/extension/file_cache/sha256.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
@@ -16,6 +17,7 @@ namespace executorch {
 namespace backends {
 namespace openvino {
 
+using extension::delegate::Argument;
 using runtime::Error;
 using runtime::EValue;
 using runtime::FreeableBuffer;
@@ -27,6 +29,7 @@ using runtime::etensor::Tensor;
 
 namespace {
 
+constexpr char kTitle[] = "OpenVINO";
 constexpr size_t kMaxRank = runtime::kTensorDimensionLimit;
 
 struct TypePair {
@@ -60,15 +63,6 @@ bool fits_int32(const int64_t* numbers, size_t count) {
     outside |= (static_cast<uint64_t>(numbers[i]) + 0x80000000u) >> 32;
   }
   return outside == 0;
-}
-
-/// "[1, 3, 224, 224]".
-std::string text_of(const Tensor& tensor) {
-  std::string text = "[";
-  for (ssize_t i = 0; i < tensor.dim(); ++i) {
-    text += (i > 0 ? ", " : "") + std::to_string(tensor.size(i));
-  }
-  return text + "]";
 }
 
 }  // namespace
@@ -225,9 +219,7 @@ Result<std::unique_ptr<Delegate::Request>> Delegate::take_request() {
 }
 
 Error Delegate::execute(Span<EValue*> args) {
-  ET_CHECK_OR_RETURN_ERROR(args.size() == inputs_.size() + outputs_.size(), DelegateInvalidCompatibility,
-                           "OpenVINO: the payload has %zu inputs and %zu outputs, the program passes %zu values",
-                           inputs_.size(), outputs_.size(), args.size());
+  ET_CHECK_OK_OR_RETURN_ERROR(extension::delegate::check_count(kTitle, args, inputs_.size(), outputs_.size()));
   auto request = take_request();
   ET_CHECK_OK_OR_RETURN_ERROR(request.error());
   const Error error = run(**request, args);
@@ -268,12 +260,10 @@ Error Delegate::bind_input(Request& request, size_t index, const EValue& value) 
                              static_cast<long long>(number));
     return bind(request, true, index, &number, {{1}, port.dims.size()});
   }
-  ET_CHECK_OR_RETURN_ERROR(value.isTensor(), InvalidArgument, "OpenVINO: input %zu is neither a tensor nor an int",
-                           index);
+  const Argument argument{kTitle, "input", index};
+  ET_CHECK_OK_OR_RETURN_ERROR(check_is_tensor(argument, value));
   const Tensor& tensor = value.toTensor();
-  ET_CHECK_OR_RETURN_ERROR(tensor.scalar_type() == port.scalar_type, InvalidArgument,
-                           "OpenVINO: input %zu is %s, the payload expects %s", index,
-                           runtime::toString(tensor.scalar_type()), runtime::toString(port.scalar_type));
+  ET_CHECK_OK_OR_RETURN_ERROR(check_dtype(argument, tensor, port.scalar_type));
   Shape shape{{}, tensor.dim_order().size()};
   bool fits = !port.has_rank || port.dims.size() == shape.rank;
   for (size_t i = 0; i < shape.rank; ++i) {
@@ -281,12 +271,11 @@ Error Delegate::bind_input(Request& request, size_t index, const EValue& value) 
     fits = fits && (!port.has_rank || (shape.sizes[i] >= port.dims[i].min &&
                                        (port.dims[i].max < 0 || shape.sizes[i] <= port.dims[i].max)));
   }
-  ET_CHECK_OR_RETURN_ERROR(fits, InvalidArgument, "OpenVINO: input %zu has the shape %s, the payload expects %s", index,
-                           text_of(tensor).c_str(), port.text().c_str());
+  ET_CHECK_OK_OR_RETURN_ERROR(check_shape(argument, tensor, fits, [&] { return port.text(); }));
   ET_CHECK_OR_RETURN_ERROR(
       tensor.numel() > 0, InvalidArgument,
-      "OpenVINO: input %zu has no elements (%s), on which OpenVINO's kernels crash: pass at least one", index,
-      text_of(tensor).c_str());
+      "OpenVINO: input %zu has no elements (the shape %s), on which OpenVINO's kernels crash: pass at least one", index,
+      runtime::tensor_shape_to_c_string({tensor.sizes().data(), tensor.sizes().size()}).data());
   const bool is_int64 = port.type == OvType::I64;
   ET_CHECK_OR_RETURN_ERROR(
       !is_int64 || fits_int32(tensor.const_data_ptr<int64_t>(), static_cast<size_t>(tensor.numel())), InvalidArgument,
@@ -296,11 +285,10 @@ Error Delegate::bind_input(Request& request, size_t index, const EValue& value) 
 
 Error Delegate::bind_output(Request& request, size_t index, const EValue& value) {
   const Port& port = outputs_[index];
-  ET_CHECK_OR_RETURN_ERROR(value.isTensor(), InvalidArgument, "OpenVINO: output %zu is no tensor", index);
+  const Argument argument{kTitle, "output", index};
+  ET_CHECK_OK_OR_RETURN_ERROR(check_is_tensor(argument, value));
   const Tensor& tensor = value.toTensor();
-  ET_CHECK_OR_RETURN_ERROR(tensor.scalar_type() == port.scalar_type, InvalidArgument,
-                           "OpenVINO: output %zu is %s, the payload makes %s", index,
-                           runtime::toString(tensor.scalar_type()), runtime::toString(port.scalar_type));
+  ET_CHECK_OK_OR_RETURN_ERROR(check_dtype(argument, tensor, port.scalar_type));
   if (!port.is_static()) {
     return Error::Ok;  // OpenVINO has memory for it, and tells the shape after the call
   }
@@ -365,16 +353,12 @@ Error Delegate::fetch_output(Request& request, size_t index, const EValue& value
 Error Delegate::resize_output(size_t index, const EValue& value, const Shape& shape) const {
   const Tensor& tensor = value.toTensor();
   const auto order = tensor.dim_order();
-  std::array<aten::SizesType, kMaxRank> sizes{};
-  bool fits = order.size() == shape.rank;
-  for (size_t i = 0; fits && i < shape.rank; ++i) {
-    fits = shape.sizes[i] >= 0 && shape.sizes[i] <= std::numeric_limits<aten::SizesType>::max();
-    sizes[order[i]] = static_cast<aten::SizesType>(shape.sizes[i]);
+  std::array<int64_t, kMaxRank> sizes = shape.sizes;
+  for (size_t i = 0; order.size() == shape.rank && i < shape.rank; ++i) {
+    sizes[order[i]] = shape.sizes[i];
   }
-  fits = fits && runtime::resize_tensor(tensor, {sizes.data(), shape.rank}) == Error::Ok;
-  ET_CHECK_OR_RETURN_ERROR(fits, InvalidArgument, "OpenVINO: output %zu has another shape than the program planned, %s",
-                           index, text_of(tensor).c_str());
-  return Error::Ok;
+  return extension::delegate::resize_output({kTitle, "output", index}, tensor,
+                                            aten::ArrayRef<int64_t>(sizes.data(), shape.rank));
 }
 
 }  // namespace openvino

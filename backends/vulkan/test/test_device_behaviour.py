@@ -12,6 +12,7 @@ from device_program import DeviceProgram
 from hand_built import numbers
 from torch import nn
 
+from delegate_calls import check_wrong_counts
 from sdk.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
 from sdk.exir import to_edge_transform_and_lower
 from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
@@ -42,6 +43,12 @@ def test_methods_share_weights() -> None:
         with torch.no_grad():
             expected = model(x)
         program.check([x], expected, 1e-5, 1e-5, method=name)
+
+
+def test_a_program_with_another_number_of_arguments() -> None:
+    x = numbers(2, 16)
+    edge = to_edge_transform_and_lower(torch.export.export(nn.Tanh(), (x,)), partitioner=[VulkanPartitioner()])
+    check_wrong_counts(edge.to_executorch().buffer, (x,))
 
 
 def test_a_program_outlives_another_with_its_weights() -> None:

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <string>
 
+#include <executorch/extension/delegate/arguments.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/core/event_tracer_hooks.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/platform.h>
 
@@ -22,11 +23,19 @@ namespace xnnpack {
 
 using aten::ScalarType;
 using aten::Tensor;
+using extension::delegate::Argument;
 using runtime::Error;
 using runtime::EValue;
 using runtime::Span;
 
 namespace {
+
+constexpr char kTitle[] = "XNNPACK";
+
+/// An input or output, which payloads number together.
+Argument argument_of(uint32_t id) {
+  return {kTitle, "argument", id};
+}
 
 /// Roughly the size of weights that stay in the caches until the next execution. On a processor with 32 MB of shared
 /// L3 cache, 3 MB stayed and 24 MB did not.
@@ -41,25 +50,25 @@ bool has_rank(const Tensor& tensor, size_t rank) {
   return static_cast<size_t>(tensor.dim()) == rank || (tensor.dim() == 0 && rank == 1);
 }
 
-/// Whether a tensor of dtype `type` can be the argument for a value of this datatype.
-bool holds(xnn_datatype datatype, RawType raw, ScalarType type) {
+/// The dtype of the argument for a value of this datatype.
+ScalarType dtype_of(xnn_datatype datatype, RawType raw) {
   if (raw != RawType::None) {
-    return type == (raw == RawType::Bool ? ScalarType::Bool : ScalarType::Long);
+    return raw == RawType::Bool ? ScalarType::Bool : ScalarType::Long;
   }
   switch (datatype) {
     case xnn_datatype_fp32:
-      return type == ScalarType::Float;
+      return ScalarType::Float;
     case xnn_datatype_fp16:
-      return type == ScalarType::Half;
+      return ScalarType::Half;
     case xnn_datatype_qint8:
-      return type == ScalarType::Char;
+      return ScalarType::Char;
     case xnn_datatype_quint8:
-      return type == ScalarType::Byte;
+      return ScalarType::Byte;
     case xnn_datatype_int32:
     case xnn_datatype_qint32:
-      return type == ScalarType::Int;
+      return ScalarType::Int;
     default:
-      return false;
+      return ScalarType::Undefined;
   }
 }
 
@@ -80,6 +89,7 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
   for (const Value* value : builder.externals()) {
     externals_.push_back({value->external_id, value->datatype, value->raw, value->index, value->dims.size(),
                           value->is_input, value->is_read_by_kernels});
+    input_count_ += value->is_input ? 1 : 0;
   }
   pointers_.resize(externals_.size());
   weights_.emplace(shared).begin_runtime(*payload_, builder.subgraph(), builder.take_packed_nodes());
@@ -193,23 +203,16 @@ Rest Delegate::rest() const {
 }
 
 Error Delegate::read_inputs(Span<EValue*> args, bool* changed) {
+  const size_t outputs = externals_.size() - input_count_;
+  ET_CHECK_OK_OR_RETURN_ERROR(extension::delegate::check_count(kTitle, args, input_count_, outputs));
   for (size_t i = 0; i < externals_.size(); ++i) {
     const External& external = externals_[i];
-    ET_CHECK_OR_RETURN_ERROR(external.id < args.size(), InvalidProgram,
-                             "XNNPACK: a delegate has %zu arguments, its payload uses number %" PRIu32, args.size(),
-                             external.id);
-    const EValue& argument = *args[external.id];
-    ET_CHECK_OR_RETURN_ERROR(argument.isTensor(), InvalidArgument,
-                             "XNNPACK: argument %" PRIu32 " of a delegate is no tensor", external.id);
-    const Tensor& tensor = argument.toTensor();
-    ET_CHECK_OR_RETURN_ERROR(
-        holds(external.datatype, external.raw, tensor.scalar_type()) && has_rank(tensor, external.rank),
-        InvalidArgument,
-        "XNNPACK: argument %" PRIu32
-        " of a delegate has the dtype %d and %zd dimensions; the delegate was compiled for "
-        "%zu dimensions and XNNPACK's datatype %d",
-        external.id, static_cast<int>(tensor.scalar_type()), static_cast<ssize_t>(tensor.dim()), external.rank,
-        static_cast<int>(external.datatype));
+    const Argument argument = argument_of(external.id);
+    ET_CHECK_OK_OR_RETURN_ERROR(check_is_tensor(argument, *args[external.id]));
+    const Tensor& tensor = args[external.id]->toTensor();
+    ET_CHECK_OK_OR_RETURN_ERROR(check_dtype(argument, tensor, dtype_of(external.datatype, external.raw)));
+    ET_CHECK_OK_OR_RETURN_ERROR(check_shape(argument, tensor, has_rank(tensor, external.rank),
+                                            [&] { return std::to_string(external.rank) + " dimensions"; }));
     pointers_[i] = {external.id, const_cast<void*>(tensor.const_data_ptr())};
     if (!external.is_input) {
       continue;
@@ -284,19 +287,12 @@ Error Delegate::resize_outputs(Span<EValue*> args) {
     ET_CHECK_OR_RETURN_ERROR(tensor.dim() > 0 || element_count(shapes_[external.index]) == 1, InvalidArgument,
                              "XNNPACK: output %" PRIu32 " of a delegate has no dimensions, its result has %zu elements",
                              external.id, element_count(shapes_[external.index]));
-    aten::SizesType sizes[XNN_MAX_TENSOR_DIMS] = {};
+    int64_t sizes[XNN_MAX_TENSOR_DIMS] = {};
     for (size_t d = 0; d < static_cast<size_t>(tensor.dim()); ++d) {
-      const size_t size = shapes_[external.index][d];
-      ET_CHECK_OR_RETURN_ERROR(size <= INT32_MAX, InvalidArgument, "XNNPACK: a result has %zu elements in a dimension",
-                               size);
-      sizes[tensor.dim_order()[d]] = static_cast<aten::SizesType>(size);
+      sizes[tensor.dim_order()[d]] = static_cast<int64_t>(shapes_[external.index][d]);
     }
-    const Error error = runtime::resize_tensor(tensor, {sizes, static_cast<size_t>(tensor.dim())});
-    ET_CHECK_OR_RETURN_ERROR(error == Error::Ok, InvalidArgument,
-                             "XNNPACK: output %" PRIu32
-                             " of a delegate cannot have the shape of its result: the method "
-                             "was exported for smaller inputs",
-                             external.id);
+    ET_CHECK_OK_OR_RETURN_ERROR(resize_output(argument_of(external.id), tensor,
+                                              aten::ArrayRef<int64_t>(sizes, static_cast<size_t>(tensor.dim()))));
     pointers_[i].data = tensor.mutable_data_ptr();
   }
   return Error::Ok;

@@ -46,8 +46,7 @@ class Delegate final {
   /**
    * Runs the delegate on its arguments and resizes the outputs.
    *
-   * @retval Error::InvalidArgument (logged) an argument is no tensor or of another dtype or rank, or the shapes do not
-   * fit each other.
+   * @return The errors of extension/delegate/arguments.h; InvalidArgument (logged) too if shapes do not fit each other.
    * @param tracer Gets an event for each operator and, if it requests them, the values that operators compute, see
    * profile.h; may be null.
    */
@@ -86,6 +85,7 @@ class Delegate final {
   std::shared_ptr<Workspace> workspace_;
   xnn_runtime_t runtime_ = nullptr;
   std::vector<External> externals_;
+  size_t input_count_ = 0;
   std::vector<ShapeRule> rules_;
   /// The shapes of the last call, by Value::index.
   std::vector<Shape> shapes_;

@@ -31,8 +31,8 @@ class Model {
    *
    * @param args Tensors, in the order of the names: the inputs, then the outputs.
    * @returns InvalidArgument (logged) for a shape that the model does not allow; the message lists the allowed ones.
-   *     InvalidProgram (logged) if `args` do not fit the model, DelegateInvalidHandle (logged) with Core ML's text if
-   *     it fails.
+   *     DelegateInvalidHandle (logged) with Core ML's text if it fails, or the errors of
+   * extension/delegate/arguments.h.
    */
   virtual runtime::Error execute(runtime::Span<runtime::EValue*> args) = 0;
 };

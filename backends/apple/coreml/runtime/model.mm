@@ -3,12 +3,13 @@
 
 #import <CoreML/CoreML.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/extension/delegate/arguments.h>
 #include <executorch/runtime/platform/log.h>
 
 #include "elements.h"
@@ -26,6 +27,7 @@ namespace coreml {
 
 using apple::Owned;
 using apple::without_exceptions;
+using extension::delegate::Argument;
 using runtime::Error;
 using runtime::EValue;
 using runtime::Result;
@@ -36,6 +38,8 @@ using runtime::etensor::Tensor;
 namespace {
 
 using apple::text_of;  // the functions here have the same name
+
+constexpr char kTitle[] = "Core ML";
 
 /// Empty for a text that is no UTF-8.
 NSString* text_of(const std::string& text) {
@@ -152,7 +156,7 @@ class EXECUTORCH_COREML_AVAILABLE CoreMLModel final : public Model {
   Error open(const std::string& path, const std::string& function, const std::string& compute_unit,
              const FunctionNames& names);
   Error execute(Span<EValue*> args) override {
-    return without_exceptions("Core ML", [&] { return predict(args); });
+    return without_exceptions(kTitle, [&] { return predict(args); });
   }
 
  private:
@@ -160,7 +164,7 @@ class EXECUTORCH_COREML_AVAILABLE CoreMLModel final : public Model {
   Error bind(Input& input, const Tensor& tensor, bool& is_bound);
   Error bind_all(Span<EValue*> args);
   Error predict(Span<EValue*> args);
-  Error return_output(const Output& output, MLMultiArray* array, Tensor& tensor);
+  Error return_output(size_t index, MLMultiArray* array, Tensor& tensor);
 
   Owned<MLModel*> model_;
   Owned<id> state_;  ///< an MLState, where the model has states
@@ -282,13 +286,11 @@ Error CoreMLModel::bind_all(Span<EValue*> args) {
 }
 
 Error CoreMLModel::predict(Span<EValue*> args) {
-  ET_CHECK_OR_RETURN_ERROR(args.size() == inputs_.size() + outputs_.size(), InvalidProgram,
-                           "Core ML: the program calls the delegate with %zu values; the model has %zu inputs and %zu "
-                           "outputs",
-                           args.size(), inputs_.size(), outputs_.size());
-  for (const EValue* const arg : args) {
-    ET_CHECK_OR_RETURN_ERROR(arg != nullptr && arg->isTensor(), InvalidProgram,
-                             "Core ML: the program calls the delegate with a value that is no tensor");
+  ET_CHECK_OK_OR_RETURN_ERROR(extension::delegate::check_count(kTitle, args, inputs_.size(), outputs_.size()));
+  for (size_t i = 0; i < args.size(); ++i) {
+    const bool is_input = i < inputs_.size();
+    const Argument argument{kTitle, is_input ? "input" : "output", is_input ? i : i - inputs_.size()};
+    ET_CHECK_OK_OR_RETURN_ERROR(check_is_tensor(argument, *args[i]));
   }
   ET_CHECK_OK_OR_RETURN_ERROR(bind_all(args));
   NSError* error = nil;
@@ -302,12 +304,13 @@ Error CoreMLModel::predict(Span<EValue*> args) {
                            reason_of(error).c_str());
   for (size_t i = 0; i < outputs_.size(); ++i) {
     MLMultiArray* const array = [[results featureValueForName:outputs_[i].key.get()] multiArrayValue];
-    ET_CHECK_OK_OR_RETURN_ERROR(return_output(outputs_[i], array, args[inputs_.size() + i]->toTensor()));
+    ET_CHECK_OK_OR_RETURN_ERROR(return_output(i, array, args[inputs_.size() + i]->toTensor()));
   }
   return Error::Ok;
 }
 
-Error CoreMLModel::return_output(const Output& output, MLMultiArray* array, Tensor& tensor) {
+Error CoreMLModel::return_output(size_t index, MLMultiArray* array, Tensor& tensor) {
+  const Output& output = outputs_[index];
   ET_CHECK_OR_RETURN_ERROR(array != nil, DelegateInvalidHandle, "Core ML returns no array for the output %s",
                            output.name.c_str());
   Layout layout;
@@ -315,13 +318,10 @@ Error CoreMLModel::return_output(const Output& output, MLMultiArray* array, Tens
                            "Core ML returns for the output %s a rank or a size that no tensor has",
                            output.name.c_str());
   if (!has_same_sizes(layout, layout_of(tensor))) {
-    std::array<executorch::aten::SizesType, runtime::kTensorDimensionLimit> sizes{};
-    for (size_t axis = 0; axis < layout.rank; ++axis) {
-      sizes[axis] = static_cast<executorch::aten::SizesType>(layout.sizes[axis]);
-    }
-    ET_CHECK_OR_RETURN_ERROR(runtime::resize_tensor(tensor, {sizes.data(), layout.rank}) == Error::Ok, InvalidProgram,
-                             "Core ML returns the output %s with the shape %s, which the program does not allow",
-                             output.name.c_str(), text_of(layout).c_str());
+    std::array<int64_t, runtime::kTensorDimensionLimit> sizes{};
+    std::copy_n(layout.sizes.begin(), layout.rank, sizes.begin());
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        resize_output(Argument{kTitle, "output", index}, tensor, aten::ArrayRef<int64_t>(sizes.data(), layout.rank)));
   }
   const Elements target{tensor.mutable_data_ptr(), tensor.scalar_type(), layout_of(tensor)};
   const ScalarType type = type_of([array dataType]);
@@ -362,7 +362,7 @@ std::string temporary_folder() {
 }
 
 Result<std::string> compile_model(const std::string& package) {
-  return without_exceptions("Core ML", [&]() -> Result<std::string> {
+  return without_exceptions(kTitle, [&]() -> Result<std::string> {
     NSError* error = nil;
     NSURL* const made = [MLModel compileModelAtURL:url_of(package) error:&error];
     ET_CHECK_OR_RETURN_ERROR(made != nil, DelegateInvalidCompatibility, "Core ML cannot compile the model: %s",
@@ -373,7 +373,7 @@ Result<std::string> compile_model(const std::string& package) {
 
 Result<std::unique_ptr<Model>> open_model(const std::string& path, const std::string& function,
                                           const std::string& compute_unit, const FunctionNames& names) {
-  return without_exceptions("Core ML", [&]() -> Result<std::unique_ptr<Model>> {
+  return without_exceptions(kTitle, [&]() -> Result<std::unique_ptr<Model>> {
     if (@available(macOS 13.0, iOS 16.0, tvOS 16.0, *)) {
       auto model = std::make_unique<CoreMLModel>();
       ET_CHECK_OK_OR_RETURN_ERROR(model->open(path, function, compute_unit, names));

@@ -13,6 +13,7 @@ from delegate_runner import BUILD, Device
 from lowering import FP16, FP32, ct
 from torch.export import Dim, export
 
+from delegate_calls import WRONG_COUNTS, with_wrong_count
 from sdk.backends.apple.coreml.compiler import CoreMLBackend
 from sdk.backends.apple.coreml.compiler.coreml_preprocess import MULTIMETHOD_WEIGHT_SHARING_STRATEGY
 from sdk.backends.apple.coreml.partition import CoreMLPartitioner
@@ -150,6 +151,17 @@ def test_dynamic_shapes(tmp_path: Path) -> None:
         assert call.error == "Ok", device.stderr
         assert same(call.outputs, wanted)
     assert made[-1].error != "Ok"
+
+
+@pytest.mark.parametrize("change", WRONG_COUNTS.values(), ids=WRONG_COUNTS)
+def test_a_program_with_another_number_of_arguments(change: int, tmp_path: Path) -> None:
+    inputs = [torch.randn(2, 3)]
+    program = lowered({"forward": (torch.nn.Tanh(), tuple(inputs))}).to_executorch(IN_PLACE).buffer
+    wrong, message = with_wrong_count(program, change)
+    device = Device(wrong, tmp_path)
+    (call,) = device.run_calls([("forward", inputs)])
+    assert call.error == "InvalidProgram"
+    assert message in device.stderr
 
 
 def test_a_shape_that_is_not_enumerated(tmp_path: Path) -> None:

@@ -28,9 +28,7 @@ class Model {
    * Several threads may call it; they run one at a time.
    *
    * @param args Contiguous tensors with the dtypes and sizes of the payload: the inputs, then the outputs.
-   * @returns InvalidArgument (logged) for an input of another dtype, shape or dim order, InvalidProgram (logged) if the
-   *     arguments are not as many as the payload has, or the same for an output, or DelegateInvalidHandle (logged) with
-   *     what MPSGraph raised.
+   * @returns The errors of extension/delegate/arguments.h, or DelegateInvalidHandle (logged) with what MPSGraph raised.
    */
   virtual runtime::Error execute(runtime::Span<runtime::EValue*> args) = 0;
 };

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/extension/delegate/arguments.h>
 #include <executorch/runtime/platform/log.h>
 
 #import "build.h"
@@ -21,6 +21,8 @@ namespace mps {
 using apple::Owned;
 using apple::text_of;
 using apple::without_exceptions;
+using extension::delegate::check_count;
+using extension::delegate::check_tensor;
 using runtime::Error;
 using runtime::EValue;
 using runtime::Result;
@@ -57,7 +59,6 @@ class EXECUTORCH_MPS_AVAILABLE MPSModel final : public Model {
   Error add_port(const Type& declared, MPSGraphTensor* tensor, std::vector<Port>& ports);
   Error compile();
   Error run(Span<EValue*> args);
-  static Error check(const Port& port, const EValue* arg, const char* what, size_t number, Error wrong);
 
   std::mutex mutex_;
   Owned<id<MTLDevice>> device_;
@@ -231,37 +232,18 @@ Error MPSModel::compile() {
   return Error::Ok;
 }
 
-Error MPSModel::check(const Port& port, const EValue* arg, const char* what, size_t number, Error wrong) {
-  ET_CHECK_OR_RETURN_ERROR(arg != nullptr && arg->isTensor(), InvalidProgram,
-                           "MPS: the program calls the delegate with a value that is no tensor");
-  const Tensor& tensor = arg->toTensor();
-  Sizes sizes(tensor.sizes().begin(), tensor.sizes().end());
-  if (sizes.empty()) {
-    sizes.push_back(1);
-  }
-  if (tensor.scalar_type() != scalar_type_of(port.type.type) || sizes != port.type.sizes) {
-    ET_LOG(Error, "MPS: the %s %zu is %s with the shape %s; the payload expects %s with %s", what, number,
-           runtime::toString(tensor.scalar_type()), text_of(sizes).c_str(), name_of(port.type.type),
-           text_of(port.type.sizes).c_str());
-    return wrong;
-  }
-  if (!runtime::tensor_is_default_dim_order(tensor)) {
-    ET_LOG(Error, "MPS: the %s %zu is in another dim order than the contiguous one", what, number);
-    return wrong;
-  }
-  return Error::Ok;
-}
-
 Error MPSModel::run(Span<EValue*> args) {
-  ET_CHECK_OR_RETURN_ERROR(args.size() == inputs_.size() + outputs_.size(), InvalidProgram,
-                           "MPS: the program calls the delegate with %zu values; the payload has %zu inputs and %zu "
-                           "outputs",
-                           args.size(), inputs_.size(), outputs_.size());
+  ET_CHECK_OK_OR_RETURN_ERROR(check_count("MPS", args, inputs_.size(), outputs_.size()));
+  const auto check = [](const Port& port, const EValue& value, const char* kind, size_t index) {
+    const Sizes& sizes = port.type.sizes;
+    return check_tensor({"MPS", kind, index}, value, scalar_type_of(port.type.type),
+                        aten::ArrayRef<int64_t>(sizes.data(), sizes.size()));
+  };
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(check(outputs_[i], args[inputs_.size() + i], "output", i, Error::InvalidProgram));
+    ET_CHECK_OK_OR_RETURN_ERROR(check(outputs_[i], *args[inputs_.size() + i], "output", i));
   }
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(check(inputs_[i], args[i], "input", i, Error::InvalidArgument));
+    ET_CHECK_OK_OR_RETURN_ERROR(check(inputs_[i], *args[i], "input", i));
     std::memcpy([inputs_[i].buffer.get() contents], args[i]->toTensor().const_data_ptr(), inputs_[i].size);
   }
   [executable_.get() runWithMTLCommandQueue:queue_.get()

@@ -5,7 +5,7 @@
 #include <cinttypes>
 #include <cstring>
 
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/extension/delegate/arguments.h>
 #include <executorch/runtime/platform/log.h>
 
 #include "spirv_module.h"
@@ -15,6 +15,8 @@ namespace backends {
 namespace vgf {
 
 using executorch::aten::SizesType;
+using extension::delegate::check_count;
+using extension::delegate::check_tensor;
 using runtime::Error;
 using runtime::EValue;
 using runtime::Result;
@@ -354,36 +356,17 @@ Error Graph::record() {
   return check(vk.EndCommandBuffer(commands_), "vkEndCommandBuffer");
 }
 
-Error Graph::check_argument(const End& end, const EValue& value, const char* kind, size_t number) const {
-  ET_CHECK_OR_RETURN_ERROR(value.isTensor(), InvalidArgument, "VGF: %s %zu is no tensor", kind, number);
-  const auto& tensor = value.toTensor();
-  ET_CHECK_OR_RETURN_ERROR(tensor.scalar_type() == end.scalar_type, InvalidArgument,
-                           "VGF: %s %zu has the dtype %d, expected %d", kind, number,
-                           static_cast<int>(tensor.scalar_type()), static_cast<int>(end.scalar_type));
-  // Vulkan has no tensors without dimensions.
-  const bool is_scalar = tensor.dim() == 0 && end.shape.size() == 1 && end.shape[0] == 1;
-  ET_CHECK_OR_RETURN_ERROR(is_scalar || static_cast<size_t>(tensor.dim()) == end.shape.size(), InvalidArgument,
-                           "VGF: %s %zu has %zd dimensions, the program was exported for %zu", kind, number,
-                           static_cast<ssize_t>(tensor.dim()), end.shape.size());
-  for (size_t i = 0; !is_scalar && i < end.shape.size(); ++i) {
-    ET_CHECK_OR_RETURN_ERROR(tensor.sizes()[i] == end.shape[i], InvalidArgument,
-                             "VGF: %s %zu has the size %d in dimension %zu, the program was exported for %d", kind,
-                             number, static_cast<int>(tensor.sizes()[i]), i, static_cast<int>(end.shape[i]));
-  }
-  ET_CHECK_OR_RETURN_ERROR(runtime::tensor_is_default_dim_order(tensor), InvalidArgument,
-                           "VGF: %s %zu does not have its dimensions in order, as the graph has them", kind, number);
-  return Error::Ok;
-}
-
 Error Graph::execute(Span<EValue*> args) {
-  ET_CHECK_OR_RETURN_ERROR(args.size() == inputs_.size() + outputs_.size(), InvalidArgument,
-                           "VGF: the delegate got %zu arguments, expected %zu inputs and %zu outputs", args.size(),
-                           inputs_.size(), outputs_.size());
+  ET_CHECK_OK_OR_RETURN_ERROR(check_count("VGF", args, inputs_.size(), outputs_.size()));
+  const auto check = [&](const End& end, const EValue& value, const char* kind, size_t index) {
+    return check_tensor({"VGF", kind, index}, value, end.scalar_type,
+                        aten::ArrayRef<SizesType>(end.shape.data(), end.shape.size()));
+  };
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(check_argument(inputs_[i], *args[i], "input", i));
+    ET_CHECK_OK_OR_RETURN_ERROR(check(inputs_[i], *args[i], "input", i));
   }
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(check_argument(outputs_[i], *args[inputs_.size() + i], "output", i));
+    ET_CHECK_OK_OR_RETURN_ERROR(check(outputs_[i], *args[inputs_.size() + i], "output", i));
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   for (size_t i = 0; i < inputs_.size(); ++i) {

@@ -37,7 +37,7 @@ class Graph final {
    * Runs the segments. Allocates nothing. Thread-safe: calls run one after another.
    *
    * @param args The inputs, then the outputs, in the order of the file.
-   * @returns InvalidArgument (logged) for tensors of another dtype, shape or layout than those of the file.
+   * @returns The errors of extension/delegate/arguments.h.
    */
   runtime::Error execute(runtime::Span<runtime::EValue*> args);
 
@@ -73,7 +73,6 @@ class Graph final {
   runtime::Error make_session(Compiled& made) const;
   runtime::Error bind_tensors(const Segment& segment, Compiled& made) const;
   runtime::Error record();
-  runtime::Error check_argument(const End& end, const runtime::EValue& value, const char* kind, size_t number) const;
 
   Device& device_;
   std::vector<Tensor> tensors_;  ///< of the file's resources; empty for constants

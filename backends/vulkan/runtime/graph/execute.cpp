@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <string>
 
+#include <executorch/extension/delegate/arguments.h>
 #include <executorch/runtime/platform/log.h>
 
 #include "graph/graph.h"
@@ -12,28 +13,38 @@ namespace executorch {
 namespace backends {
 namespace vulkan {
 
+using extension::delegate::Argument;
 using runtime::Error;
 using runtime::EValue;
 using runtime::Span;
+
+namespace {
+
+constexpr char kTitle[] = "Vulkan";
+
+aten::ArrayRef<int64_t> array_of(const Sizes& sizes) {
+  return {sizes.data(), sizes.size()};
+}
+
+}  // namespace
 
 Error Graph::read_shapes(Span<EValue*> args, bool* changed) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     Value& value = values_[static_cast<size_t>(inputs_[i].value)];
     const EValue& arg = *args[i];
     if (value.type == Value::Type::Tensor) {
-      ET_CHECK_OR_RETURN_ERROR(arg.isTensor(), InvalidArgument, "Vulkan: input %zu is no tensor", i);
+      const Argument argument{kTitle, "input", i};
+      ET_CHECK_OK_OR_RETURN_ERROR(check_is_tensor(argument, arg));
       const auto& tensor = arg.toTensor();
-      ET_CHECK_OR_RETURN_ERROR(can_copy(tensor.scalar_type(), value.tensor->dtype), InvalidArgument,
-                               "Vulkan: input %zu has dtype %d, expected %s", i, static_cast<int>(tensor.scalar_type()),
-                               name_of(value.tensor->dtype));
+      ET_CHECK_OK_OR_RETURN_ERROR(check_dtype(argument, tensor, can_copy(tensor.scalar_type(), value.tensor->dtype),
+                                              name_of(value.tensor->dtype)));
       const Sizes sizes(tensor.sizes().begin(), tensor.sizes().end());
       bool fits = sizes.size() == value.tensor->max_sizes.size();
       for (size_t d = 0; fits && d < sizes.size(); ++d) {
         fits = sizes[d] <= value.tensor->max_sizes[d];
       }
-      ET_CHECK_OR_RETURN_ERROR(fits, InvalidArgument,
-                               "Vulkan: input %zu has the sizes %s, the program was exported for at most %s", i,
-                               text_of(sizes).c_str(), text_of(value.tensor->max_sizes).c_str());
+      ET_CHECK_OK_OR_RETURN_ERROR(
+          check_shape(argument, tensor, fits, [&] { return "at most " + text_of(value.tensor->max_sizes); }));
       *changed = *changed || sizes != value.tensor->sizes;
       value.tensor->sizes = sizes;
     } else if (value.type == Value::Type::SymInt) {
@@ -64,9 +75,7 @@ Error Graph::read_shapes(Span<EValue*> args, bool* changed) {
 
 Error Graph::execute(Span<EValue*> args, runtime::EventTracer* tracer) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  ET_CHECK_OR_RETURN_ERROR(args.size() == inputs_.size() + outputs_.size(), InvalidArgument,
-                           "Vulkan: the delegate got %zu arguments, expected %zu inputs and %zu outputs", args.size(),
-                           inputs_.size(), outputs_.size());
+  ET_CHECK_OK_OR_RETURN_ERROR(extension::delegate::check_count(kTitle, args, inputs_.size(), outputs_.size()));
   bool changed = !is_recorded_ || is_timed_ != (tracer != nullptr);
   arguments_ = args;
   ET_CHECK_OK_OR_RETURN_ERROR(read_shapes(args, &changed));
@@ -97,18 +106,19 @@ Error Graph::read_outputs(Span<EValue*> args) {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const Value& value = values_[static_cast<size_t>(outputs_[i].value)];
     EValue& arg = *args[inputs_.size() + i];
+    const Argument argument{kTitle, "output", i};
     if (value.type == Value::Type::Tensor) {
-      ET_CHECK_OR_RETURN_ERROR(arg.isTensor(), InvalidArgument, "Vulkan: output %zu is no tensor", i);
+      ET_CHECK_OK_OR_RETURN_ERROR(check_is_tensor(argument, arg));
+      ET_CHECK_OK_OR_RETURN_ERROR(resize_output(argument, arg.toTensor(), array_of(value.tensor->sizes)));
       const void* from =
           outputs_[i].staging != nullptr ? outputs_[i].staging->mapped() : value.tensor->buffer->mapped();
-      ET_CHECK_OK_OR_RETURN_ERROR(copy_out(from, value.tensor->kind, value.tensor->sizes, arg.toTensor()),
-                                  "Vulkan: output %zu has the sizes %s, which do not fit its tensor", i,
-                                  text_of(value.tensor->sizes).c_str());
+      ET_CHECK_OK_OR_RETURN_ERROR(copy_out(from, value.tensor->kind, arg.toTensor()));
     } else if (value.type == Value::Type::SymInt || value.type == Value::Type::Int) {
       if (arg.isTensor()) {
         int32_t number = static_cast<int32_t>(value.integer);
-        ET_CHECK_OK_OR_RETURN_ERROR(
-            copy_out(&number, Kind::Int, Sizes(static_cast<size_t>(arg.toTensor().dim()), 1), arg.toTensor()));
+        const Sizes sizes(static_cast<size_t>(arg.toTensor().dim()), 1);
+        ET_CHECK_OK_OR_RETURN_ERROR(resize_output(argument, arg.toTensor(), array_of(sizes)));
+        ET_CHECK_OK_OR_RETURN_ERROR(copy_out(&number, Kind::Int, arg.toTensor()));
       } else {
         arg = EValue(value.integer);
       }

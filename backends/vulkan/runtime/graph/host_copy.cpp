@@ -193,13 +193,7 @@ Error copy_in(const aten::Tensor& from, Kind kind, void* to) {
   return known ? Error::Ok : Error::InvalidArgument;
 }
 
-Error copy_out(const void* from, Kind kind, const Sizes& sizes, aten::Tensor& to) {
-  aten::SizesType wanted[8];
-  ET_CHECK_OR_RETURN_ERROR(sizes.size() <= 8, Internal, "Vulkan: too many dimensions");
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    wanted[i] = static_cast<aten::SizesType>(sizes[i]);
-  }
-  ET_CHECK_OK_OR_RETURN_ERROR(runtime::resize_tensor(to, {wanted, sizes.size()}));
+Error copy_out(const void* from, Kind kind, aten::Tensor& to) {
   const bool contiguous = is_contiguous(to);
   const bool known = with_dtype(to.scalar_type(), [&](auto out) {
     using Out = decltype(out);

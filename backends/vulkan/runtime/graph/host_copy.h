@@ -20,8 +20,8 @@ bool can_copy(aten::ScalarType argument, VkDataType dtype);
 /// Copies an argument in the order of its sizes.
 runtime::Error copy_in(const aten::Tensor& from, Kind kind, void* to);
 
-/// Resizes an argument and copies to it.
-runtime::Error copy_out(const void* from, Kind kind, const Sizes& sizes, aten::Tensor& to);
+/// Copies to an argument.
+runtime::Error copy_out(const void* from, Kind kind, aten::Tensor& to);
 
 /// Reads element `index` of an integer tensor; false if there is none.
 bool integer_at(const aten::Tensor& tensor, int64_t index, int64_t* number);

@@ -27,7 +27,7 @@ std::vector<T> copied(std::vector<float> numbers, ScalarType dtype) {
   aten::StridesType strides[] = {1};
   aten::TensorImpl impl(dtype, 1, sizes, out.data(), order, strides);
   aten::Tensor tensor(&impl);
-  EXPECT_EQ(copy_out(numbers.data(), Kind::Float, {sizes[0]}, tensor), runtime::Error::Ok);
+  EXPECT_EQ(copy_out(numbers.data(), Kind::Float, tensor), runtime::Error::Ok);
   return out;
 }
 

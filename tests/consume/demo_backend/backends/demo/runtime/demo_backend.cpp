@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include <executorch/extension/delegate/arguments.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 
@@ -15,6 +16,9 @@ namespace {
 
 using aten::ScalarType;
 using aten::Tensor;
+using extension::delegate::check_count;
+using extension::delegate::check_is_tensor;
+using extension::delegate::check_tensor;
 using runtime::ArrayRef;
 using runtime::BackendExecutionContext;
 using runtime::BackendInitContext;
@@ -38,13 +42,13 @@ class DemoBackend final : public runtime::BackendInterface {
   }
 
   Error execute(BackendExecutionContext&, DelegateHandle*, Span<EValue*> args) const override {
-    ET_CHECK_OR_RETURN_ERROR(args.size() == 3, InvalidArgument, "DemoBackend has %zu arguments, expected 3",
-                             args.size());
-    for (const EValue* arg : args) {
-      ET_CHECK_OR_RETURN_ERROR(arg->isTensor() && arg->toTensor().scalar_type() == ScalarType::Float &&
-                                   arg->toTensor().numel() == args[0]->toTensor().numel(),
-                               InvalidArgument, "DemoBackend adds float32 tensors of one shape");
+    ET_CHECK_OK_OR_RETURN_ERROR(check_count(demo_backend_key, args, 2, 1));
+    ET_CHECK_OK_OR_RETURN_ERROR(check_is_tensor({demo_backend_key, "input", 0}, *args[0]));
+    const auto sizes = args[0]->toTensor().sizes();
+    for (size_t i = 0; i < 2; ++i) {
+      ET_CHECK_OK_OR_RETURN_ERROR(check_tensor({demo_backend_key, "input", i}, *args[i], ScalarType::Float, sizes));
     }
+    ET_CHECK_OK_OR_RETURN_ERROR(check_tensor({demo_backend_key, "output", 0}, *args[2], ScalarType::Float, sizes));
     const auto* const a = args[0]->toTensor().const_data_ptr<float>();
     const auto* const b = args[1]->toTensor().const_data_ptr<float>();
     Tensor sum = args[2]->toTensor();
