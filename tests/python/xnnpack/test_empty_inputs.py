@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from torch.export import Dim, export
+from torch.export import Dim, ExportedProgram, export
 from torch.nn import functional as F
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
@@ -115,11 +115,14 @@ IMAGES: dict[str, Function] = {
 }
 
 
-def lower(model: nn.Module, x: torch.Tensor, size: Dim) -> Any:
-    program = export(model, (x,), dynamic_shapes=(({0: size},),) if isinstance(model, Model) else ({0: size},))
+def load(program: ExportedProgram) -> Any:
     edge = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
     assert "executorch_call_delegate" in str(edge.exported_program().graph), "XNNPACK takes it"
     return _load_for_executorch_from_buffer(edge.to_executorch().buffer)
+
+
+def lower(model: nn.Module, x: torch.Tensor, size: Dim) -> Any:
+    return load(export(model, (x,), dynamic_shapes=(({0: size},),) if isinstance(model, Model) else ({0: size},)))
 
 
 def compare(model: nn.Module, method: Any, x: torch.Tensor) -> None:
@@ -150,10 +153,84 @@ class Images(nn.Module):
 def test_images_without_rows_of_pixels() -> None:
     x = torch.randn(MOST, 2, 3, 4).permute(1, 2, 0, 3).contiguous()
     program = export(Images(), (x,), dynamic_shapes=({2: Dim("height", min=0, max=MOST)},))
-    edge = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
-    method = _load_for_executorch_from_buffer(edge.to_executorch().buffer)
+    method = load(program)
     for height in (0, MOST, 1, 0):
         compare(Images(), method, x[:, :, :height].clone())
+
+
+CONVOLUTIONS: dict[str, Callable[[], nn.Module]] = {
+    "convolution": lambda: nn.Conv2d(4, 5, 3),
+    "convolution, relu": lambda: nn.Sequential(nn.Conv2d(4, 5, 3), nn.ReLU()),
+    "without a bias": lambda: nn.Conv2d(4, 5, 3, bias=False),
+    "1x1": lambda: nn.Conv2d(4, 5, 1),
+    "strides, dilations": lambda: nn.Conv2d(4, 5, (3, 2), stride=(2, 1), dilation=(1, 2)),
+    "its own padding, too": lambda: nn.Conv2d(4, 5, 3, padding=1),
+    "groups": lambda: nn.Conv2d(4, 6, 3, groups=2),
+    "depthwise": lambda: nn.Conv2d(4, 4, 3, groups=4),
+    "depthwise, 5x3": lambda: nn.Conv2d(4, 4, (5, 3), groups=4),
+    "many channels": lambda: nn.Conv2d(4, 64, 3),
+    "transposed": lambda: nn.ConvTranspose2d(4, 5, 3),
+    "two in sequence": lambda: nn.Sequential(nn.Conv2d(4, 8, 3), nn.ZeroPad2d(1), nn.Conv2d(8, 5, 3)),
+}
+
+
+def padded(name: str, value: float = 0.0) -> tuple[nn.Module, torch.Tensor]:
+    """A convolution of a padded image, and a large image in NCHW."""
+    torch.manual_seed(0)
+    padding = nn.ConstantPad2d((1, 2, 3, 2), value)
+    return nn.Sequential(padding, CONVOLUTIONS[name]()).eval(), torch.randn(2, 4, MOST, 5)
+
+
+def check_rows_of_pixels(model: nn.Module, x: torch.Tensor, tolerance: float = 1e-5) -> None:
+    """Rows are dynamic, then columns: XNNPACK's images without pixels have no rows or no columns."""
+    for dimension in (2, 3):
+        size = Dim("size", min=0, max=x.shape[dimension])
+        program = export(model, (x,), dynamic_shapes=({dimension: size},))
+        method = load(program)
+        for count in (0, x.shape[dimension], 0, 1, 3, 0, 2):
+            image = x.narrow(dimension, 0, count).contiguous()
+            with torch.no_grad():
+                expected = model(image)
+            torch.testing.assert_close(method.forward((image,))[0], expected, rtol=1e-4, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_padded_images_without_pixels(name: str) -> None:
+    """XNN-04: XNNPACK fuses the pad into the convolution, which then reads the image without pixels."""
+    check_rows_of_pixels(*padded(name))
+
+
+def test_images_padded_with_a_number() -> None:
+    check_rows_of_pixels(*padded("convolution", 1.5))
+
+
+def test_half_precision_of_padded_images() -> None:
+    model, x = padded("convolution")
+    check_rows_of_pixels(model.half(), x.half(), 1e-2)
+
+
+@pytest.mark.parametrize("name", ["convolution", "convolution, relu", "depthwise"])
+def test_int8_of_padded_images(name: str) -> None:
+    model, x = padded(name)
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
+    sizes = ({2: Dim("rows", min=1, max=MOST), 3: Dim("columns", min=1, max=5)},)
+    prepared = prepare_pt2e(export(model, (x,), dynamic_shapes=sizes).module(), quantizer)
+    prepared(x)
+    check_rows_of_pixels(convert_pt2e(prepared), x, 0.05)
+
+
+def test_a_convolution_over_no_pixels() -> None:
+    """PyTorch refuses it although the padding has pixels."""
+    model = nn.Sequential(nn.Conv2d(4, 5, 3, padding=2), nn.ReLU())
+    x = torch.randn(1, 4, MOST, 5)
+    program = export(model, (x,), dynamic_shapes=({2: Dim("height", min=0, max=MOST)},))
+    method = load(program)
+    with pytest.raises(RuntimeError, match="Only zero batch"):
+        model(x[:, :, :0])
+    with pytest.raises(RuntimeError, match="InvalidArgument"):
+        method.forward((x[:, :, :0].contiguous(),))
+    with torch.no_grad():
+        compare(model, method, x)
 
 
 class Keys(nn.Module):
@@ -167,8 +244,7 @@ def test_attention_without_keys() -> None:
     q, k, mask = torch.randn(2, 3, 5, 8), torch.randn(2, 3, MOST, 8), torch.randn(5, MOST)
     keys = Dim("keys", min=0, max=MOST)
     program = export(Keys(), (q, k, mask), dynamic_shapes=(None, {2: keys}, {1: keys}))
-    edge = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
-    method = _load_for_executorch_from_buffer(edge.to_executorch().buffer)
+    method = load(program)
     for count in (0, MOST, 0, 1):
         inputs = (q, k[:, :, :count].clone(), mask[:, :count].clone())
         torch.testing.assert_close(method.forward(inputs)[0], Keys()(*inputs), rtol=1e-4, atol=1e-5)
@@ -220,8 +296,7 @@ def test_what_eager_refuses() -> None:
 
     x = torch.randn(1, 2, MOST, 4)
     program = export(Pool(), (x,), dynamic_shapes=({2: Dim("height", min=0, max=MOST)},))
-    edge = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
-    method = _load_for_executorch_from_buffer(edge.to_executorch().buffer)
+    method = load(program)
     with pytest.raises(RuntimeError):
         Pool()(x[:, :, :0])
     with pytest.raises(RuntimeError):

@@ -180,6 +180,9 @@ runtime::Error NodeReader::read_convolution(XNodeUnion type) {
     if (image.size() != 4 || image[3] != wanted) {
       return std::nullopt;
     }
+    if (image[0] > 0 && image[1] * image[2] == 0) {
+      return std::nullopt;  // as PyTorch, which convolves no image without pixels, although padding has some
+    }
     return transposed ? upsampled_shape(image, window, adjust_height, adjust_width, channels)
                       : window_shape(image, window, channels);
   });

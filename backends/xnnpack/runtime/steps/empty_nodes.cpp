@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <executorch/runtime/platform/log.h>
 
@@ -52,14 +54,20 @@ std::optional<Element> encode(bool is_nan, const xnn_value& value) {
   }
 }
 
+Shape shape_of(const xnn_value& value) {
+  return Shape(value.shape.dim, value.shape.dim + value.shape.num_dims);
+}
+
 size_t bytes_of(const Shape& shape, size_t from, size_t element_size) {
   return element_count(Shape(shape.begin() + static_cast<ptrdiff_t>(from), shape.end())) * element_size;
 }
 
-/// A node whose inputs, or some of them, are empty.
+/// A node whose inputs, or some of them, are empty: its result is one element, or one pixel, again and again.
 class FillStep final : public Step {
  public:
-  FillStep(Shape out, Element number) : out_(std::move(out)), number_(number) {}
+  /// @param pattern The bytes of `elements` elements, which divide the result.
+  FillStep(Shape out, std::vector<uint8_t> pattern, size_t elements)
+      : out_(std::move(out)), pattern_(std::move(pattern)), elements_(elements) {}
 
   OptionalShape shape(const std::vector<Shape>&) const override { return out_; }
 
@@ -67,14 +75,15 @@ class FillStep final : public Step {
 
   void run(const StepData& data, size_t, void*) override {
     auto* to = static_cast<uint8_t*>(data.out);
-    for (size_t i = 0; i < element_count(out_); ++i, to += number_.size) {
-      std::memcpy(to, number_.bytes.data(), number_.size);
+    for (size_t i = 0; i < element_count(out_) / elements_; ++i, to += pattern_.size()) {
+      std::memcpy(to, pattern_.data(), pattern_.size());
     }
   }
 
  private:
   const Shape out_;
-  const Element number_;
+  const std::vector<uint8_t> pattern_;
+  const size_t elements_;
 };
 
 /// Concatenation of tensors of which some are empty.
@@ -113,17 +122,62 @@ class JoinStep final : public Step {
   std::vector<size_t> sizes_;
 };
 
-Shape shape_of(const xnn_value& value) {
-  return Shape(value.shape.dim, value.shape.dim + value.shape.num_dims);
+/// What a convolution gives where its window is all padding, by its own operator, as bytes of the output's type;
+/// nothing if that fails. It runs on an image of zeros as large as the window, without padding. Reshape the node
+/// afterwards.
+std::vector<uint8_t> pixel_of_padding(const xnn_operator_data& node, const xnn_value* values) {
+  xnn_operator& op = *node.operator_objects[0];
+  xnn_value ends[] = {values[node.inputs[0]], values[node.outputs[0]]};
+  const std::optional<Element> zero = encode(/*is_nan=*/false, ends[0]);
+  if (!zero) {
+    return {};
+  }
+  size_t* const dims = ends[0].shape.dim;
+  dims[0] = 1;
+  dims[1] = size_t{op.kernel_height - 1} * op.dilation_height + 1;
+  dims[2] = size_t{op.kernel_width - 1} * op.dilation_width + 1;
+  const size_t size = element_count(shape_of(ends[0])) * zero->size;
+  std::vector<uint8_t> image(size + XNN_EXTRA_BYTES);
+  for (size_t i = 0; i < size; ++i) {
+    image[i] = zero->bytes[i % zero->size];
+  }
+  const std::array<uint32_t, 4> padding{op.padding_top, op.padding_right, op.padding_bottom, op.padding_left};
+  op.padding_top = op.padding_right = op.padding_bottom = op.padding_left = 0;
+  xnn_operator_data alone = node;
+  alone.inputs[0] = 0;
+  alone.outputs[0] = 1;
+  xnn_status status = alone.reshape(&alone, ends, 2, nullptr);
+  std::vector<uint8_t> workspace(alone.workspace_size + XNN_ALLOCATION_ALIGNMENT);
+  const uintptr_t start = reinterpret_cast<uintptr_t>(workspace.data()) + XNN_ALLOCATION_ALIGNMENT - 1;
+  alone.workspace = reinterpret_cast<void*>(start / XNN_ALLOCATION_ALIGNMENT * XNN_ALLOCATION_ALIGNMENT);
+  std::vector<uint8_t> pixel(xnn_tensor_get_size(&ends[1]));
+  ends[0].data = image.data();
+  ends[1].data = pixel.data();
+  if (status == xnn_status_success || status == xnn_status_reallocation_required) {
+    status = alone.setup(&alone, ends, 2, nullptr);
+  }
+  if (status == xnn_status_success) {
+    status = xnn_run_operator(&op, nullptr);
+  }
+  op.padding_top = padding[0];
+  op.padding_right = padding[1];
+  op.padding_bottom = padding[2];
+  op.padding_left = padding[3];
+  op.last_input_height = 0;  // so that the next reshape computes the indirection buffer again
+  return status == xnn_status_success ? pixel : std::vector<uint8_t>();
 }
 
 /// The step that computes what a node gives if some of its inputs are empty; null if that is not known.
-std::unique_ptr<Step> step_for(const xnn_operator_data& node, const xnn_value& out) {
+std::unique_ptr<Step> step_for(const xnn_operator_data& node, const xnn_value* values) {
+  const xnn_value& out = values[node.outputs[0]];
   const std::optional<Element> zero = encode(/*is_nan=*/false, out);
   if (!zero) {
     return nullptr;
   }
-  const auto fill = [&](const Element& number) { return std::make_unique<FillStep>(shape_of(out), number); };
+  const auto fill = [&](const Element& number) {
+    const auto* const bytes = number.bytes.data();
+    return std::make_unique<FillStep>(shape_of(out), std::vector<uint8_t>(bytes, bytes + number.size), 1);
+  };
   switch (node.type) {
     case xnn_node_type_static_sum:
     case xnn_node_type_batch_matrix_multiply:
@@ -134,6 +188,12 @@ std::unique_ptr<Step> step_for(const xnn_operator_data& node, const xnn_value& o
       Element padding = element(node.operator_objects[0]->pad_value);
       padding.size = zero->size;
       return fill(padding);
+    }
+    case xnn_node_type_convolution_2d:
+    case xnn_node_type_depthwise_convolution_2d: {
+      // XNNPACK fuses a pad into the convolution that reads it, which then sees the empty image.
+      std::vector<uint8_t> pixel = pixel_of_padding(node, values);
+      return pixel.empty() ? nullptr : std::make_unique<FillStep>(shape_of(out), std::move(pixel), out.shape.dim[3]);
     }
     case xnn_node_type_concatenate2:
     case xnn_node_type_concatenate3:
@@ -206,7 +266,7 @@ xnn_operator_data& EmptyNodes::keep(size_t node) {
 
 Error EmptyNodes::compute(size_t node) {
   const xnn_operator_data& data = runtime_->opdata[node];
-  std::unique_ptr<Step> step = data.num_outputs == 1 ? step_for(data, runtime_->values[data.outputs[0]]) : nullptr;
+  std::unique_ptr<Step> step = data.num_outputs == 1 ? step_for(data, runtime_->values) : nullptr;
   ET_CHECK_OR_RETURN_ERROR(step != nullptr, NotSupported,
                            "XNNPACK: an operator of a delegate (%s) has a result that is not empty and reads an empty "
                            "tensor, which it does not support: pass inputs that are not empty, or leave the operator "

@@ -19,7 +19,7 @@ namespace xnnpack {
  * Lets a runtime compute while some of its values are empty, that is, have no elements; XNNPACK's operators refuse
  * empty tensors. Nodes that compute only empty values do not run. Nodes that compute other values from empty ones
  * give what PyTorch does: a sum and a product of matrices are 0, a mean is NaN, concatenation leaves the empty tensors
- * out, and padding is all of a padded tensor. The destructor restores the nodes.
+ * out, and padding is all of a padded tensor, also of one that a convolution reads. The destructor restores the nodes.
  */
 class EmptyNodes final {
  public:
