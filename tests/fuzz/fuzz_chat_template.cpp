@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libFuzzer target for chat templates: see README.md.
-#include <pthread.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +8,7 @@
 #include <executorch/extension/llm/chat_template/chat_template.h>
 
 #include "program_driver.h"
+#include "small_process.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   executorch::fuzz::silence_logs();
@@ -34,24 +33,10 @@ void render(std::string_view all) {
   }
 }
 
-void* on_thread(void* all) {
-  render(*static_cast<std::string_view*>(all));
-  return nullptr;
-}
-
 }  // namespace
 
-// On a stack of 512 KB, as threads of phones have.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  std::string_view all(reinterpret_cast<const char*>(data), size);
-  pthread_attr_t attributes;
-  pthread_t thread;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 512 * 1024);
-  const bool started = pthread_create(&thread, &attributes, on_thread, &all) == 0;
-  pthread_attr_destroy(&attributes);
-  if (started) {
-    pthread_join(thread, nullptr);
-  }
+  const std::string_view all(reinterpret_cast<const char*>(data), size);
+  executorch::fuzz::run_in_small_process([&] { render(all); });
   return 0;
 }
