@@ -23,7 +23,7 @@ from sdk.devtools.inspector._events import (
     frame,
 )
 from sdk.devtools.inspector._inputs import recorded_blocks, run_on
-from sdk.devtools.inspector._matching import DELEGATE_CALL, OPERATOR_CALL, Sources, programs_of
+from sdk.devtools.inspector._matching import DELEGATE_CALL, EDGE_DIALECT_GRAPH_KEY, OPERATOR_CALL, Sources, programs_of
 from sdk.devtools.inspector._numeric_gap import Layer, Reference, inputs_of, layers, run_reference
 from sdk.devtools.inspector._signatures import (
     DebugEventSignature,
@@ -89,7 +89,8 @@ class Inspector:
         debug_buffer_path: str | None = None,
         delegate_metadata_parser: Callable[[list[bytes]], list[str] | dict[str, Any]] | None = None,
         delegate_time_scale_converter: DelegateTimeScaleConverter | None = None,
-        enable_module_hierarchy: bool = True,
+        enable_module_hierarchy: bool = False,
+        reference_graph_name: str = EDGE_DIALECT_GRAPH_KEY,
         *,
         buffer_path: str | None = None,
         method_name: str | None = None,
@@ -108,13 +109,16 @@ class Inspector:
             delegate_time_scale_converter: From the name of a delegate's event and a time of it to the time in the
                 target time scale, where delegates have a clock of their own. By default, theirs is the device's.
             enable_module_hierarchy: Accepted: events always have their modules.
+            reference_graph_name: The graph of the ETRecord whose nodes the events are: the edge program, or the name of
+                one that was added to the ETRecord.
             buffer_path: Another name of `debug_buffer_path`.
             method_name: The method of the ETRecord that ran; by default the one whose instructions the events are,
                 `forward` where several may be.
 
         Raises:
             ValueError: The ETDump, or its debug buffer, is damaged, cut off or of another version, or the ETRecord is
-                of another program; or not exactly one of `etdump_path` and `etdump_data` was passed.
+                of another program, or has no graph `reference_graph_name`; or not exactly one of `etdump_path` and
+                `etdump_data` was passed.
             RuntimeError: The ETRecord cannot be read, or one of two time scales is in cycles.
         """
         if (etdump_path is None) == (etdump_data is None):
@@ -143,7 +147,8 @@ class Inspector:
         )
         self._has_debug_buffer = buffer_path is not None
         self.event_blocks: list[EventBlock] = blocks_of(runs, reading)
-        if self._sources is not None:
+        if self._sources is not None and self._etrecord is not None:
+            self._sources.refer_to(self._etrecord, reference_graph_name)
             for block in self.event_blocks:
                 resolve(block, self._sources)
             self._add_reference_outputs(self._sources.method)

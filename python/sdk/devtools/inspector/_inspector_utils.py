@@ -24,7 +24,7 @@ from sdk.devtools.inspector._graph_matching import (
     propagate_back_debug_handle,
 )
 from sdk.devtools.inspector._intermediate_output_capturer import DebugHandle
-from sdk.devtools.inspector._matching import programs_of
+from sdk.devtools.inspector._matching import EDGE_DIALECT_GRAPH_KEY, programs_of
 from sdk.devtools.inspector._signatures import find_populated_event
 from sdk.devtools.inspector._time_scale import TimeScale, calculate_time_scale_factor
 from sdk.devtools.inspector._values import InferenceOutput, hashable, is_inference_output_equal
@@ -57,8 +57,6 @@ __all__ = [
 
 RESERVED_FRAMEWORK_EVENT_NAMES = ["Method::init", "Program::load_method", "Method::execute"]
 """The events that the runtime itself logs, which belong to no operator."""
-EDGE_DIALECT_GRAPH_KEY = "edge_dialect_graph_module"
-"""The name of the edge program among the graphs of an ETRecord."""
 
 
 class NodeFilter:

@@ -101,12 +101,17 @@ def graphs_of(module: GraphModule) -> Iterator[GraphModule]:
             yield from graphs_of(part.original_module.graph_module)
 
 
+EDGE_DIALECT_GRAPH_KEY = "edge_dialect_graph_module"
+"""The name of the edge program among the graphs of an ETRecord."""
+
+
 class Sources:
     """The debug maps of one method of an ETRecord, and its nodes."""
 
     def __init__(self, record: ETRecord, method: str) -> None:
         self.method = method
         self.program: ExportedProgram | None = programs_of(record).get(method)
+        self._reference = self.program
         self._handles = _by_instruction(record._debug_handle_map, method)
         self._delegates = _by_instruction(record._delegate_map, method)
         self._num_outs = _by_instruction(record._instruction_id_to_num_outs_map, method)
@@ -136,6 +141,16 @@ class Sources:
             + ("; ".join(problems) or "the ETRecord has no debug handles")
             + ". Pass the ETRecord that was made together with the program that ran"
         )
+
+    def refer_to(self, record: ETRecord, name: str) -> None:
+        """Takes the nodes of events from a graph of the ETRecord. Raises ValueError if it has no graph of that name."""
+        if name == EDGE_DIALECT_GRAPH_KEY:
+            return
+        graphs = record.graph_map or {}
+        if name not in graphs:
+            known = ", ".join(map(repr, [EDGE_DIALECT_GRAPH_KEY, *sorted(graphs)]))
+            raise ValueError(f"reference_graph_name is {name!r}; the ETRecord has {known}")
+        self._reference = graphs[name]
 
     def _problem(self, events: Sequence[tuple[int, str, int | str | None]]) -> str | None:
         """Describes what in the events does not fit the method; None if all do."""
@@ -225,8 +240,8 @@ class Sources:
     @cached_property
     def _nodes(self) -> dict[int, list[Source]]:
         found: dict[int, list[Source]] = defaultdict(list)
-        if self.program is not None:
-            for graph_module in graphs_of(self.program.graph_module):
+        if self._reference is not None:
+            for graph_module in graphs_of(self._reference.graph_module):
                 for node in graph_module.graph.nodes:
                     handle = node.meta.get(DEBUG_HANDLE_KEY)
                     if node.op == "call_function" and handle:

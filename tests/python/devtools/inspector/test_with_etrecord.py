@@ -74,6 +74,30 @@ def inspect(made: dict[str, Any]) -> Inspector:
     return Inspector(**{name: value for name, value in made.items() if name != "delegated"})
 
 
+def test_nodes_of_another_graph_of_the_record(net: Net, tmp_path: Path) -> None:
+    """The events get the lines of the graph that is named."""
+    program = make(net, delegated=False)
+    paths = record_run(program.buffer, tmp_path)
+    record = program.get_etrecord()
+    other = copy.deepcopy(record.edge_dialect_program)
+    for node in other.graph.nodes:
+        node.meta["stack_trace"] = f"line of {node.name}"
+    record.graph_map = {"other/forward": other}
+
+    def lines(**how: Any) -> set[str]:
+        events = [e for block in Inspector(**paths, etrecord=record, **how).event_blocks for e in block.events]
+        return {
+            line for event in events if event.name.startswith("native_call_") for line in event.stack_traces.values()
+        }
+
+    named = lines(reference_graph_name="other/forward")
+    assert named and all(line.startswith("line of ") for line in named)
+    assert lines() == lines(reference_graph_name="edge_dialect_graph_module")
+    assert not named & lines()
+    with pytest.raises(ValueError, match=r"'none'; the ETRecord has 'edge_dialect_graph_module', 'other/forward'"):
+        Inspector(**paths, etrecord=record, reference_graph_name="none")
+
+
 def test_prof_04_events_have_nodes_and_lines(made: dict[str, Any]) -> None:
     """INS-01, INS-04, INS-05, ETR-01, DEL-21, DEL-22, RTB-09, DBG-02, DT-03, DT-04, DT-09, DT-12, PROF-02, PROF-04,
     XNN-17"""
