@@ -24,7 +24,8 @@ class ExecutorchCallDelegate(HigherOrderOperator):
         super().__init__("executorch_call_delegate")
 
     def __call__(self, lowered_module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
-        return super().__call__(lowered_module, *args, **kwargs)
+        # Strict export records calls with nested arguments.
+        return super().__call__(lowered_module, *pytree.tree_leaves(args), **kwargs)
 
 
 def run_original(lowered_module: Any, inputs: tuple[Any, ...]) -> Any:

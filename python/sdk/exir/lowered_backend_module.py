@@ -118,11 +118,10 @@ class LoweredBackendModule(torch.nn.Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Takes the inputs and returns the outputs of the original module, nested lists and dicts included. Raises
-        TypeError for
-        inputs of another structure."""
+        TypeError for inputs of another structure."""
         if torch.compiler.is_dynamo_compiling():
-            # TorchDynamo (strict export) does not trace into torch.export's specs: such modules take tensors, and
-            # return one or a tuple of them.
+            # TorchDynamo (strict export) does not trace into torch.export's specs, and calls the original module with
+            # the arguments that it sees here: nested, and positional ones alone. Results are a tensor or a tuple.
             return executorch_call_delegate(self, *args)
         spec = self.original_module.call_spec
         inputs, structure = pytree.tree_flatten((args, reorder_kwargs(kwargs, spec.in_spec)))
@@ -189,11 +188,13 @@ def create_submodule_from_nodes(
     `gm` is changed. Results of the submodule are a list, read through `getitem` nodes.
     """
     from torch.fx.passes.tools_common import legalize_graph
-    from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule, insert_subgm, topo_sort
+    from torch.fx.passes.utils.fuser_utils import erase_nodes, fuse_as_graphmodule, insert_subgm, topo_sort
 
     name = f"fused_{tag}"
-    submodule, inputs, outputs = fuse_as_graphmodule(gm, topo_sort(node_list), name)
+    nodes = topo_sort(node_list)
+    submodule, inputs, outputs = fuse_as_graphmodule(gm, nodes, name)
     gm = insert_subgm(gm, submodule, inputs, outputs)
+    erase_nodes(gm, nodes)
     if not skip_legalize_graph:
         legalize_graph(gm)
     call = next(n for n in gm.graph.nodes if n.op == "call_module" and n.target == name)

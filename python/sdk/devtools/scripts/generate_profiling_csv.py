@@ -13,7 +13,7 @@ from sdk.devtools.inspector import Inspector
 
 def generate_csv(etdump_path: str | os.PathLike[str], output: str | os.PathLike[str]) -> None:
     """Writes the table of `Inspector.to_dataframe` to the file `output`."""
-    Inspector(etdump_path=etdump_path).to_dataframe().to_csv(output)
+    Inspector(etdump_path=os.fspath(etdump_path)).to_dataframe().to_csv(output)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

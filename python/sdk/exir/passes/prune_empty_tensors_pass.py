@@ -26,9 +26,7 @@ class PruneEmptyTensorsPass(ExportPass):
             return
         val = cat_node.meta["val"]
         with graph_module.graph.inserting_after(cat_node):
-            full = graph_module.graph.call_function(
-                _FULL[cat_node.target], (list(val.shape), 0), {"dtype": val.dtype}
-            )
+            full = graph_module.graph.call_function(_FULL[cat_node.target], (list(val.shape), 0), {"dtype": val.dtype})
         full.meta = dict(cat_node.meta)
         cat_node.replace_all_uses_with(full)
 

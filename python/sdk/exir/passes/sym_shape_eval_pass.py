@@ -50,15 +50,13 @@ class ConstraintBasedSymShapeEvalPass(PassBase):
 
 
 class HintBasedSymShapeEvalPass(PassBase):
-    """Plans for the sizes of the example inputs. Larger inputs then do not fit; use
-    `ConstraintBasedSymShapeEvalPass` instead."""
+    """Plans for the sizes of the example inputs, and for the upper bounds of sizes that depend on data. Larger inputs
+    then do not fit; use `ConstraintBasedSymShapeEvalPass` instead."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         def hint(size: Any) -> int:
             value = eval_expr(size)
-            if value is None:
-                raise UnboundedSizeError(size)
-            return value
+            return eval_upper_bound(size) if value is None else value
 
         return _evaluate(graph_module, hint)
 

@@ -13,6 +13,7 @@ from torch.fx.passes.infra.pass_base import PassBase, PassResult
 from sdk.exir import memory
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.operator.convert import NoOutVariantError, is_inplace_variant, to_out_variant
+from sdk.exir.passes.spec_prop_pass import make_spec
 from sdk.exir.tensor import TensorSpec
 
 _NO_MEMORY = frozenset(
@@ -29,8 +30,8 @@ _NO_MEMORY = frozenset(
 
 
 class ToOutVarPass(PassBase):
-    """Rewrites calls in place. Operators without an out variant are an error that names all of them at once, or
-    are left as they are if `ignore_to_out_var_failure`."""
+    """Rewrites calls in place, with or without the specs of `SpecPropPass`. Operators without an out variant are an
+    error that names all of them at once, or are left as they are if `ignore_to_out_var_failure`."""
 
     def __init__(self, ignore_to_out_var_failure: bool = False) -> None:
         self.ignore_to_out_var_failure = ignore_to_out_var_failure
@@ -72,7 +73,8 @@ def _writes_in_place(op: torch._ops.OpOverload) -> bool:
 
 def _use_out_variant(graph: Graph, node: Node, out_op: torch._ops.OpOverload, out_names: tuple[str, ...]) -> None:
     _fill_results_without_a_value(node)
-    spec, val = node.meta.get("spec"), node.meta.get("val")
+    val = node.meta.get("val")
+    spec = node.meta["spec"] if "spec" in node.meta else make_spec(val)
     accepted = {a.name for a in out_op._schema.arguments}
     kwargs = {k: v for k, v in node.kwargs.items() if k in accepted}
     returns_list = isinstance(spec, (list, tuple)) and len(out_names) == 1

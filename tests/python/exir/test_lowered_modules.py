@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lowered modules as parts of other modules, and submodules made of nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch.export import ExportedProgram, export
+from torch.fx import GraphModule
+
+from sdk.exir import to_edge
+from sdk.exir.backend.backend_api import to_backend
+from sdk.exir.backend.test.backend_with_compiler_demo import BackendWithCompilerDemo
+from sdk.exir.lowered_backend_module import create_submodule_from_nodes
+
+A, B, C = torch.tensor([1.0, 2.0]), torch.tensor([3.0, -1.0]), torch.tensor([0.5, 4.0])
+
+
+class OfList(torch.nn.Module):
+    def forward(self, xs):
+        return xs[0] + xs[1] * xs[2]
+
+
+class OfTuple(torch.nn.Module):
+    def forward(self, pair, z):
+        return (pair[0] * pair[1] + z,)
+
+
+class OfDict(torch.nn.Module):
+    def forward(self, x, more):
+        return x * more["b"] + more["a"], x + more["b"]
+
+
+class OfBoth(torch.nn.Module):
+    def forward(self, xs, more):
+        return xs[0] + more["k"] * xs[1]
+
+
+class Around(torch.nn.Module):
+    """A model that calls a lowered module."""
+
+    def __init__(self, lowered: torch.nn.Module) -> None:
+        super().__init__()
+        self.lowered = lowered
+
+    def forward(self, *args: Any) -> Any:
+        found = self.lowered(*args)
+        return found - 1 if isinstance(found, torch.Tensor) else [value - 1 for value in found]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    ("model", "inputs"),
+    [
+        (OfList(), ([A, B, C],)),
+        (OfTuple(), ((A, B), C)),
+        (OfDict(), (A, {"a": B, "b": C})),
+        (OfBoth(), ([A, B], {"k": C})),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_nested_inputs(model: torch.nn.Module, inputs: tuple[Any, ...], strict: bool) -> None:
+    edge = to_edge(export(model, inputs)).exported_program()
+    lowered = to_backend(BackendWithCompilerDemo.__name__, edge, [])
+    expected = torch.utils._pytree.tree_leaves(Around(model)(*inputs))
+    program = export(Around(lowered), inputs, strict=strict)
+    torch.testing.assert_close(torch.utils._pytree.tree_leaves(program.module()(*inputs)), expected)
+    manager = to_edge(program).to_executorch()
+    assert [d.id for d in manager.executorch_program.execution_plan[0].delegates] == [BackendWithCompilerDemo.__name__]
+
+
+def edge_program(function: Any, *inputs: torch.Tensor) -> ExportedProgram:
+    class Model(torch.nn.Module):
+        forward = staticmethod(function)
+
+    return to_edge(export(Model(), inputs)).exported_program()
+
+
+def test_a_submodule_with_several_results() -> None:
+    def function(x, y):
+        total = x + y
+        product = total * y
+        return product.sin(), (total - x).cos(), total
+
+    gm = edge_program(function, A, B).graph_module
+    wanted = ("aten.add.Tensor", "aten.mul.Tensor", "aten.sub.Tensor")
+    nodes = [node for node in gm.graph.nodes if getattr(node.target, "__name__", "") in wanted]
+    part, call = create_submodule_from_nodes(gm, nodes, "part")
+    assert isinstance(part, GraphModule) and call.target == "fused_part"
+    gm.graph.lint()
+    gm.recompile()
+    left = [getattr(node.target, "__name__", "") for node in gm.graph.nodes if node.op == "call_function"]
+    assert left == ["getitem"] * 3 + ["aten.sin.default", "aten.cos.default"], "the part is not computed twice"
+    assert [value.shape for value in call.meta["val"]] == [torch.Size([2])] * 3
+    for found, expected in zip(gm(A, B), function(A, B), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
+def test_a_submodule_with_one_result() -> None:
+    gm = edge_program(lambda x, y: torch.sin(x + y) * y, A, B).graph_module
+    node = next(node for node in gm.graph.nodes if node.op == "call_function")
+    part, _ = create_submodule_from_nodes(gm, [node], "part")
+    gm.recompile()
+    assert isinstance(part(A, B), list)
+    torch.testing.assert_close(gm(A, B)[0], torch.sin(A + B) * B)
+    assert node not in gm.graph.nodes
