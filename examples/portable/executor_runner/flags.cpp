@@ -40,6 +40,7 @@ Outputs
 
 How
   --num_executions N      Run N times and report the total time. Default: 1
+  --verbose               Log which instructions of this processor the kernels use.
   --help                  Print this text.
 
 The exit status is 0 if every run succeeded, 1 if something failed (the log says what), 2 for a wrong command line.
@@ -55,6 +56,7 @@ std::string parse_flags(int argc, const char* const* argv, Flags* flags) {
       {"h", &flags->help},
       {"print_all_output", &flags->print_all_output},
       {"print_output", &flags->print_output},
+      {"verbose", &flags->verbose},
   };
   const auto number = [&](const char* name, uint32_t* target) {
     return [&problem, name, target](const std::string& value) {

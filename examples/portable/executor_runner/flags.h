@@ -23,6 +23,7 @@ struct Flags {
   bool dump_outputs = false;
   bool print_all_output = false;
   bool print_output = true;
+  bool verbose = false;
   bool help = false;
 };
 

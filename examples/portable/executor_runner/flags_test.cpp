@@ -21,12 +21,12 @@ std::string parse(std::vector<const char*> arguments, Flags* flags) {
 // RTC-06, INS-12, BUN-15
 TEST(FlagsTest, ReadsEverySpelling) {
   Flags flags;
-  EXPECT_EQ(
-      parse({"--model_path=a=b.pte", "-method_name", "decode", "--num_executions", "7", "--inputs=x.bin,y.bin",
-             "--etdump_path=trace.etdp", "--print_all_output", "--noprint_output", "--dump_outputs",
-             "--debug_output_path=o.bin", "--debug_buffer_size=64", "--bundleio_rtol=0.25", "--bundleio_atol", "0"},
-            &flags),
-      "");
+  EXPECT_EQ(parse({"--model_path=a=b.pte", "-method_name", "decode", "--num_executions", "7", "--inputs=x.bin,y.bin",
+                   "--etdump_path=trace.etdp", "--print_all_output", "--noprint_output", "--dump_outputs",
+                   "--debug_output_path=o.bin", "--debug_buffer_size=64", "--bundleio_rtol=0.25", "--bundleio_atol",
+                   "0", "--verbose"},
+                  &flags),
+            "");
   EXPECT_EQ(flags.model_path, "a=b.pte");
   EXPECT_EQ(flags.method_name, "decode");
   EXPECT_EQ(flags.num_executions, 7u);
@@ -38,6 +38,7 @@ TEST(FlagsTest, ReadsEverySpelling) {
   EXPECT_EQ(flags.bundleio_rtol, 0.25);
   EXPECT_EQ(flags.bundleio_atol, 0.0);
   EXPECT_TRUE(flags.print_all_output);
+  EXPECT_TRUE(flags.verbose);
   EXPECT_FALSE(flags.print_output);
   EXPECT_FALSE(flags.help);
   EXPECT_FALSE(flags.bundled_program);

@@ -61,7 +61,9 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.run") -> 
     )
     parser.add_argument("--labels", type=Path, help="a file with the name of a class in each line")
     parser.add_argument(
-        "--backend-info", action="store_true", help="list the backends that are registered, with their devices, and end"
+        "--backend-info",
+        action="store_true",
+        help="list the backends that are registered, with their devices, and which instructions kernels use, and end",
     )
     trace = parser.add_argument_group("recording")
     trace.add_argument(
@@ -211,14 +213,18 @@ def _backend_info(as_json: bool) -> int:
         for name in sorted(library._get_registered_backend_names())
     ]
     operators, threads = len(set(library._get_operator_names())), set_threads(None)
+    kernels = dict(library._get_instruction_sets())
     if as_json:
-        print_json({"backends": backends, "operators": operators, "threads": threads})
+        print_json({"backends": backends, "kernels": kernels, "operators": operators, "threads": threads})
         return OK
     rows = []
     for found in backends:
         rows.append((str(found["name"]), "available" if found["available"] else "not available on this machine"))
         rows += [("", f"device {number}: {device}") for number, device in enumerate(found["devices"])]
-    print("\n".join(["backends", *columns(rows or [("none", "")]), f"operators  {operators}", f"threads    {threads}"]))
+    lines = ["backends", *columns(rows or [("none", "")])]
+    if kernels:
+        lines += ["kernels", *columns(list(kernels.items()))]
+    print("\n".join([*lines, f"operators  {operators}", f"threads    {threads}"]))
     return OK
 
 

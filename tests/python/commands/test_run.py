@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 import tempfile
 import wave
 from collections.abc import Callable
@@ -185,7 +186,13 @@ def test_backend_info(sdk: Call) -> None:
     found = sdk("run", "--backend-info", "--json").json
     assert {"name": default().id, "available": True, "devices": []} in found["backends"]
     assert found["operators"] > 100
-    assert default().id in sdk("run", "--backend-info").out
+    text = sdk("run", "--backend-info").out
+    assert default().id in text
+    assert all(f"{kind}" in text and used in text for kind, used in found["kernels"].items())
+    flags = Path("/proc/cpuinfo").read_text() if sys.platform == "linux" else ""
+    if " avx2 " in flags and " fma " in flags:  # of this processor, not of what the kernels say
+        assert set(found["kernels"]) == {"optimized", "low bits"}
+        assert all("avx" in used.lower() for used in found["kernels"].values())
 
 
 PICTURE = Slot(0, "Tensor", "float32", (1, 3, 4, 6), (0, 1, 2, 3), 288)

@@ -99,6 +99,12 @@ def test_rtc_06_and_07_log_and_output() -> None:
     assert done.stdout == "OutputX 0: tensor(sizes=[2, 3], [2., 2., 2., 2., 2., 2.])\n"
 
 
+def test_instruction_sets_are_logged_when_asked_for() -> None:
+    arguments = ["--model_path", CORPUS / "add" / "model.pte", "--noprint_output"]
+    assert "Kernels (optimized): " in run(*arguments, "--verbose").stderr
+    assert "Kernels (" not in run(*arguments).stderr
+
+
 def test_sizes_of_planned_memory_are_logged() -> None:
     """MEM-14: one line for each buffer that the program plans, with the size that the program has."""
     file = CORPUS / "add" / "model.pte"

@@ -30,6 +30,8 @@ constexpr int64_t kSingleRows = 2;
 
 std::atomic<const Multiplication*> chosen_multiplication{nullptr};
 
+}  // namespace
+
 // Asking a processor what it has may take longer than a product, so that the answer is kept. Threads that ask at once
 // get the same one.
 const Multiplication& multiplication() {
@@ -45,11 +47,9 @@ const Multiplication& multiplication() {
   return *chosen;
 }
 
-int64_t interleave_of(int64_t rows) {
+static int64_t interleave_of(int64_t rows) {
   return rows <= kSingleRows ? 1 : multiplication().block_rows;
 }
-
-}  // namespace
 
 void choose_multiplication(const Multiplication* chosen) {
   chosen_multiplication.store(chosen, std::memory_order_relaxed);

@@ -40,6 +40,9 @@ extern const Multiplication kMultiplyBaseline, kMultiplyAvx2, kMultiplyAvx3, kMu
 /// The instruction sets for which products are compiled, best first, and nullptr.
 extern const Multiplication* const kMultiplications[];
 
+/// The one that computes products on this processor.
+const Multiplication& multiplication();
+
 /// For tests: products are computed by this instruction set from now on; with nullptr, by the best one that runs.
 void choose_multiplication(const Multiplication* chosen);
 

@@ -27,6 +27,7 @@
 #ifdef ET_USE_THREADPOOL
 #include <executorch/extension/threadpool/threadpool.h>
 #endif
+#include <kernels/instruction_sets.h>
 #ifdef EXECUTORCH_HAS_LLM_RUNNER
 #include <executorch/extension/llm/runner/bindings.h>
 #endif
@@ -98,6 +99,14 @@ py::list operator_names() {
     }
   }
   return names;
+}
+
+py::dict instruction_sets() {
+  py::dict sets;
+  for (const auto& set : executorch::kernels::instruction_sets()) {
+    sets[py::str(set.kernels)] = set.instructions;
+  }
+  return sets;
 }
 
 py::list backend_names() {
@@ -407,6 +416,8 @@ PYBIND11_MODULE(_portable_lib, m) {
   llm::bind_llm_runner(m);
 #endif
   m.def("_get_operator_names", operator_names, "Names of the operators whose kernels are linked in.");
+  m.def("_get_instruction_sets", instruction_sets,
+        "Which instructions of this processor kernels use that are compiled for several, by kind of kernels.");
   m.def("_get_registered_backend_names", backend_names, "Names of the backends that are linked in.");
   m.def("_is_available", backend_is_available, py::arg("backend_name"),
         "Whether a backend is linked in and can run on this machine.");
