@@ -72,6 +72,7 @@ class ReferenceProgram:
                 f"the interpreter of {self.TITLE} programs reads no .ptd files; export without external constants"
             )
         self._file = deserialize_pte_binary(Path(program).read_bytes())
+        self.shared_arenas: dict[int, torch.UntypedStorage] = {}
         self._methods = {plan.name: _Method(self, self._file, plan) for plan in self._file.program.execution_plan}
 
     def run_method(self, name: str, inputs: Sequence[Any]) -> list[Any]:
@@ -85,6 +86,8 @@ class _Method:
     def __init__(self, program: ReferenceProgram, file: PTEFile, plan: ExecutionPlan) -> None:
         self._plan = plan
         self._arenas = [torch.zeros(size, dtype=torch.uint8).untyped_storage() for size in plan.non_const_buffer_sizes]
+        if shared := plan.shared_buffer:  # the state of all methods
+            self._arenas[shared] = program.shared_arenas.setdefault(shared, self._arenas[shared])
         self._values = [_value(file, self._arenas, entry.val) for entry in plan.values]
         self._delegates = []
         for delegate in plan.delegates:

@@ -26,6 +26,7 @@ from sdk.exir.graph.methods import (
     unwrap_op,
     warn_of_merged_inputs,
 )
+from sdk.exir.graph.shared_state import keep_state_of_other_methods
 from sdk.exir.lowered_backend_module import get_lowered_backend_modules
 from sdk.exir.operator.aten_rules import decomposition_of
 from sdk.exir.pass_manager import transform
@@ -139,7 +140,7 @@ def _in_every_method(
         every = merged(refused.values())
         add_context(every, f"in the methods {', '.join(map(repr, refused))}")
         raise every
-    return edge
+    return keep_state_of_other_methods(edge)
 
 
 def _read(programs: Programs) -> dict[str, ExportedProgram]:
