@@ -28,6 +28,10 @@ from sdk.export.cli.specs import DTYPES, DynamicDim, InputSpec, dynamic_dim, inp
         ("1x128:int64=0..30521", (1, 128), "int64", 0, 30521),
         ("4:float32=-1.5..1.5", (4,), "float32", -1.5, 1.5),
         ("4:uint8=7", (4,), "uint8", 7, None),
+        ("4:int64=9007199254740993", (4,), "int64", 9007199254740993, None),
+        ("4:int8=-128..127", (4,), "int8", -128, 127),
+        ("4:bool=true", (4,), "bool", 1, None),
+        ("4:float16=-65504..65504", (4,), "float16", -65504, 65504),
     ],
 )
 def test_input_spec(text: str, shape: tuple[int, ...], dtype: str, low: float | None, high: float | None) -> None:
@@ -53,6 +57,16 @@ def test_input_spec_number(text: str, number: float) -> None:
         (":float32", "is not a shape"),
         ("1:int8=0.5", "not a whole number, which int8 needs"),
         ("1:int8=5..2", "ends at 2, below its start 5"),
+        ("1:int8=300", "int8 has the numbers from -128 to 127, found 300"),
+        ("1:uint8=-1..3", "uint8 has the numbers from 0 to 255, found -1"),
+        ("1:bool=0..5", "bool has the numbers from 0 to 1, found 5"),
+        ("1:int64=1..99999999999999999999", "found 99999999999999999999"),
+        ("1:int64=inf", "not a whole number"),
+        ("=99999999999999999999", "int64 has the numbers from"),
+        ("1:float16=0..70000", "the largest float16 is 65504, found 70000"),
+        ("1:float32=1e39", "the largest float32 is 3.40282e+38"),
+        (f"1:float64={10**400}", "the largest float64 is 1.79769e+308"),
+        ("1:float32=0..inf", "a range has two finite ends"),
         ("=x", "`x` is not a number"),
         ("", "is not SHAPE:DTYPE"),
     ],
@@ -129,6 +143,12 @@ def test_dynamic_dim() -> None:
 def test_dynamic_dim_explains(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match=r"is not NAME\.DIM=MIN\.\.MAX"):
         dynamic_dim(text)
+
+
+def test_dynamic_dim_is_below_the_largest_size_of_a_program() -> None:
+    assert dynamic_dim("x.0=1..2147483646").high == 2147483646
+    with pytest.raises(argparse.ArgumentTypeError, match="the largest size of a dimension is 2147483646, found 2147"):
+        dynamic_dim("x.0=1..2147483647")
 
 
 def test_dynamic_dim_needs_a_range() -> None:

@@ -114,7 +114,7 @@ def make_input(spec: InputSpec, generator: torch.Generator) -> Any:
         low = 0 if spec.low is None else int(spec.low)
         high = 1 if spec.high is None else int(spec.high)
         return torch.randint(low, high + 1, spec.shape, generator=generator).to(dtype)
-    except RuntimeError as error:  # an impossible size: torch says which
+    except (RuntimeError, ValueError) as error:  # an impossible size or range: torch says which
         raise CommandError(f"The tensor of --input {spec.text} could not be made: {first_lines(error, 1)}") from error
 
 

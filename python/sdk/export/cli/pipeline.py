@@ -287,7 +287,7 @@ def _cause(reference: Reference, made: _Made, worst: OutputError, tolerance: flo
         drawn = ", ".join(random_calls(made.captured.get(reference.method)))
         return (
             "PyTorch's own answer is another one when it runs the model again, because the model draws random numbers"
-            + (f": {drawn}" if drawn else " or reads memory that nothing has written")
+            + (f": {drawn}" if drawn else ", reads memory that nothing has written, a global variable or the time")
             + ". Make them an input of the model, or write the program with --no-verify."
         )
     if worst.call > 1 and reference.label == EXAMPLE:

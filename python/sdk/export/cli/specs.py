@@ -7,7 +7,9 @@ If a model has several methods, both may begin with the name of a method and a c
 from __future__ import annotations
 
 import argparse
+import math
 import re
+import sys
 from dataclasses import dataclass
 
 from sdk.export.cli.errors import closest
@@ -41,6 +43,15 @@ DTYPES = {
 }
 """Spelling of a dtype -> its name in torch."""
 
+_RANGES = {
+    "bool": (0, 1),
+    "uint8": (0, 255),
+    **{f"int{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)},
+}
+_LARGEST_FLOATS = {"float16": 65504.0, "bfloat16": 0xFF * 2.0**120, "float32": 0xFFFFFF * 2.0**104}
+_LARGEST_SIZE = (1 << 31) - 2
+"""Sizes in programs have 32 bits, and the largest number means that a size has no bound."""
+
 
 @dataclass(frozen=True)
 class DynamicDim:
@@ -65,7 +76,7 @@ class InputSpec:
     text: str
     shape: tuple[int, ...] | None
     dtype: str | None
-    low: float | None  # the value, or the lower end of a range
+    low: float | None  # the value, or the lower end of a range; an int of whole dtypes
     high: float | None  # the upper end of a range, inclusive
     number: int | float | bool | None = None
     method: str | None = None
@@ -77,7 +88,10 @@ def input_spec(text: str) -> InputSpec:
     method, rest = _method(text)
     what, equals, fill = rest.partition("=")
     if equals and not what:
-        return InputSpec(text, None, None, None, None, number=_number(fill), method=method)
+        number = _number(fill)
+        if isinstance(number, int):
+            _check_range(number, text, "int64")
+        return InputSpec(text, None, None, None, None, number=number, method=method)
     shape_text, colon, dtype_text = what.partition(":")
     if not colon:
         raise argparse.ArgumentTypeError(
@@ -108,6 +122,8 @@ def dynamic_dim(text: str) -> DynamicDim:
             f"`{text}`: the smallest size {low} is not below the largest {high}. A dimension of one size is not "
             f"dynamic: leave it out."
         )
+    if high > _LARGEST_SIZE:
+        raise argparse.ArgumentTypeError(f"`{text}`: the largest size of a dimension is {_LARGEST_SIZE}, found {high}.")
     return DynamicDim(match["path"], int(match["dim"]), low, high, method)
 
 
@@ -154,13 +170,34 @@ def _shape(text: str, whole: str) -> tuple[int, ...]:
 
 def _fill(text: str, whole: str, dtype: str) -> tuple[float, float | None]:
     low_text, dots, high_text = text.partition("..")
-    low = float(_number(low_text))
-    high = float(_number(high_text)) if dots else None
-    if high is not None and high < low:
+    if not dots:
+        return _value(text, whole, dtype), None
+    low, high = _value(low_text, whole, dtype), _value(high_text, whole, dtype)
+    if not math.isfinite(high - low):
+        raise argparse.ArgumentTypeError(f"`{whole}`: a range has two finite ends, found {text}.")
+    if high < low:
         raise argparse.ArgumentTypeError(f"`{whole}`: the range ends at {high_text}, below its start {low_text}.")
-    if not dtype.startswith(("float", "bfloat")) and any(value is not None and value % 1 for value in (low, high)):
-        raise argparse.ArgumentTypeError(f"`{whole}`: {text} is not a whole number, which {dtype} needs.")
     return low, high
+
+
+def _value(text: str, whole: str, dtype: str) -> float:
+    """A value of the dtype; whole numbers stay exact."""
+    number = _number(text)
+    if dtype not in _RANGES:
+        largest = _LARGEST_FLOATS.get(dtype, sys.float_info.max)
+        if (isinstance(number, int) or math.isfinite(number)) and abs(number) > largest:
+            raise argparse.ArgumentTypeError(f"`{whole}`: the largest {dtype} is {largest:g}, found {text}.")
+        return float(number)
+    if number % 1:  # true of infinity and NaN, too
+        raise argparse.ArgumentTypeError(f"`{whole}`: {text} is not a whole number, which {dtype} needs.")
+    _check_range(number, whole, dtype)
+    return int(number)
+
+
+def _check_range(number: float, whole: str, dtype: str) -> None:
+    low, high = _RANGES[dtype]
+    if not low <= number <= high:
+        raise argparse.ArgumentTypeError(f"`{whole}`: {dtype} has the numbers from {low} to {high}, found {number}.")
 
 
 def _number(text: str) -> int | float | bool:
