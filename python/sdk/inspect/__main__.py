@@ -72,6 +72,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.inspect")
 
 def _run(options: argparse.Namespace) -> int:
     if options.diff:
+        _check_alone(options)
         return _diff(options.diff[0], options.diff[1], options.json)
     _check_options(options)
     if options.html is not None:
@@ -96,6 +97,14 @@ def _run(options: argparse.Namespace) -> int:
     return OK
 
 
+def _check_alone(options: argparse.Namespace) -> None:
+    """Raises CommandError if there is an option that has no effect with --diff."""
+    others = ("file", "models", "etdump", "etrecord", "trace", "markdown", "csv", "html", "debug_buffer", "report")
+    if given := [name for name in (*others, "method") if getattr(options, name)]:
+        names = ", ".join("a third file" if name == "file" else f"--{name.replace('_', '-')}" for name in given)
+        raise CommandError(f"--diff compares two files and takes only --json beside them, found {names}: leave it out")
+
+
 def _check_options(options: argparse.Namespace) -> None:
     if options.html is None and (options.debug_buffer or options.report or options.method):
         raise CommandError("--debug-buffer, --report and --method are for the page: pass --html OUT.html too")
@@ -105,11 +114,13 @@ def _check_options(options: argparse.Namespace) -> None:
         raise CommandError("--models writes what is in a program, found none: pass the .pte")
     if options.file is None and options.etdump is None:
         raise CommandError("expected a file, --etdump or --diff, found none: pass one")
-    if options.etdump is None and (options.trace or options.markdown or options.csv):
+    of_run = ("trace", "markdown", "csv") if options.html is not None else ("trace", "markdown", "csv", "etrecord")
+    if options.etdump is None and any(getattr(options, name) for name in of_run):
         from sdk.inspect._kinds import kind_of
 
         if options.file is None or kind_of(existing(options.file)) != "etdump":
-            raise CommandError("--trace, --markdown and --csv show a run: pass its ETDump with --etdump")
+            *names, last = (f"--{name}" for name in of_run)
+            raise CommandError(f"{', '.join(names)} and {last} show a run: pass its ETDump with --etdump")
 
 
 def _diff(first: Path, second: Path, as_json: bool) -> int:
