@@ -34,6 +34,16 @@ class Number(nn.Module):
         return x + self.n
 
 
+calls = 0
+
+
+class Global(nn.Module):
+    def forward(self, x):
+        global calls
+        calls = calls + 1
+        return x + calls
+
+
 class Tensor(nn.Module):
     def __init__(self):
         super().__init__()
@@ -222,6 +232,11 @@ def test_random_numbers_are_named_as_the_cause(file: str, export: Export, model:
     assert answer.status == 1 and "the model draws random numbers" in answer.err
     assert operator in answer.err and file in answer.err
     assert export(f"{file}:{model}", "--input", "2x8:float32", "--no-verify").status == 0
+
+
+def test_a_global_variable_is_named_as_a_cause(file: str, export: Export) -> None:
+    answer = export(f"{file}:Global", "--input", "2x8:float32")
+    assert answer.status == 1 and "a global variable" in words(answer.err)
 
 
 def made(example: torch.Tensor, size: int) -> torch.Tensor:
