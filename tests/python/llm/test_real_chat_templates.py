@@ -4,45 +4,25 @@ transformers, to the byte, and nothing is refused that transformers renders."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tarfile
 from functools import cache
 
 import pytest
 from chat_conversations import REAL_CONVERSATIONS, REAL_VARIABLES
 from test_chat_templates import REFUSALS, reference
-from test_real_tokenizers import CACHE
+from test_real_tokenizers import llama_cpp_sources
 
 from sdk.extension.llm.runner import ChatTemplate
 from sdk.extension.pybindings.portable_lib import ExecuTorchError
 
-PACKAGE = "llama_cpp_python==0.3.36"
 PARTS = 8
 
 
 @cache
 def real_templates() -> dict[str, str]:
     """Name and text of each template; a download that fails skips the test."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    if not list(CACHE.glob("llama_cpp_python-*.tar.gz")):
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "-q",
-            "--no-deps",
-            "--no-binary",
-            ":all:",
-            "--dest",
-            str(CACHE),
-        ]
-        done = subprocess.run([*command, PACKAGE], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            pytest.skip(f"pip download failed: {done.stderr[-200:]}")
     found = {}
-    with tarfile.open(next(CACHE.glob("llama_cpp_python-*.tar.gz"))) as archive:
+    with tarfile.open(llama_cpp_sources()) as archive:
         for member in archive:
             content = archive.extractfile(member) if member.name.endswith(".jinja") else None
             if content is not None:

@@ -110,22 +110,32 @@ def test_hugging_face(name: str) -> None:
             assert tokenizer.decode_batch(ids) == normal, text
 
 
-@pytest.fixture(scope="module")
-def vocabularies() -> pathlib.Path:
-    """Vocabularies of models as GGUF files, and texts with their tokens, which llama.cpp's sources carry."""
-    package, expected = "llama_cpp_python-0.3.36", "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"
-    folder, archive = CACHE / package / "vendor" / "llama.cpp" / "models", CACHE / f"{package}.tar.gz"
-    if folder.is_dir():
-        return folder
+LLAMA_CPP = "llama_cpp_python-0.3.36"
+
+
+def llama_cpp_sources() -> pathlib.Path:
+    """The archive of the package that carries llama.cpp's sources. Without network, the test is skipped."""
+    archive = CACHE / f"{LLAMA_CPP}.tar.gz"
     CACHE.mkdir(parents=True, exist_ok=True)
     if not archive.is_file():
-        source = ["--no-deps", "--no-binary", ":all:", "--dest", str(CACHE), package.replace("-", "==")]
+        # A source of this package alone: of all, pip would compile CMake to read its metadata.
+        source = ["--no-deps", "--no-binary", "llama_cpp_python", "--dest", str(CACHE), LLAMA_CPP.replace("-", "==")]
         command = [sys.executable, "-m", "pip", "download", "-q", *source]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            pytest.skip(f"{package} cannot be downloaded: {done.stderr[-200:]}")
+            pytest.skip(f"{LLAMA_CPP} cannot be downloaded: {done.stderr[-200:]}")
+    expected = "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"
     assert hashlib.sha256(archive.read_bytes()).hexdigest() == expected
-    with tarfile.open(archive) as tar:
+    return archive
+
+
+@pytest.fixture(scope="module")
+def vocabularies() -> pathlib.Path:
+    """Vocabularies of models as GGUF files, and texts with their tokens, which llama.cpp's sources carry."""
+    folder = CACHE / LLAMA_CPP / "vendor" / "llama.cpp" / "models"
+    if folder.is_dir():
+        return folder
+    with tarfile.open(llama_cpp_sources()) as tar:
         tar.extractall(
             CACHE, [found for found in tar.getmembers() if "/models/ggml-vocab-" in found.name], filter="data"
         )
