@@ -28,6 +28,7 @@ from sdk.exir import memory
 from sdk.exir._messages import add_context, describe_value, explain_failed_pass, operator_name, remember_node
 from sdk.exir.delegate import executorch_call_delegate, is_lowered_module
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
+from sdk.exir.graph.symbols import SYM_TYPES, SymbolTable
 
 __all__ = [
     "Argument",
@@ -67,6 +68,8 @@ class ExportPass(_ExportPassBase):
                     name = f"lowered_module_{sum(is_lowered_module(m) for m in self.submodules)}"
                     self.root.add_module(name, a)
                     self.submodules[a] = name
+            elif isinstance(a, SYM_TYPES):
+                return self._node_of(a)
             elif isinstance(a, torch.Tensor) and hasattr(a, "constant") and a.constant is None:
                 raise ExportPassBaseError(
                     f"a pass put the fake tensor {a} into the graph. Build new tensors with operators "
@@ -74,6 +77,19 @@ class ExportPass(_ExportPassBase):
                     "or pass a real torch.tensor(...) to make a constant."
                 )
             return super().create_arg(a)
+
+        def _node_of(self, size: Any) -> Any:
+            """The node that computes a symbolic number, which a pass took from the shape of a tensor, say."""
+            symbols = SymbolTable(self.graph)
+            for node in self.graph.nodes:
+                symbols.add(node, node.meta.get("val"))
+            try:
+                return symbols.node_for(size)
+            except KeyError as error:
+                raise ExportPassBaseError(
+                    f"a pass put the symbolic size {size} into the graph, of which nothing before has the value: "
+                    f"{error.args[0]}. Compute it with operators (super().call_operator)"
+                ) from error
 
     class ExportInterpreter(_ExportPassBase.ExportInterpreter):
         def __init__(self, callback: _ExportPassBase, gm: GraphModule) -> None:

@@ -23,8 +23,8 @@ from torch.utils import _pytree as pytree
 import sdk.exir.operator.dim_order_ops  # noqa: F401  (registers the operators)
 from sdk.exir._to_edge._data_dependent import bound_sizes, corrected, has_bound
 from sdk.exir._to_edge._recorder import NeedsRetracingError
-from sdk.exir._to_edge._symbols import SYM_TYPES, SymbolTable
 from sdk.exir.dialects.edge._ops import to_edge_op
+from sdk.exir.graph.symbols import SYM_TYPES, SymbolTable
 from sdk.exir.operator.aten_rules import COPY_TO_VIEW, PROMOTING_OPS, VIEW_TO_COPY, aten
 from sdk.exir.tensor import dim_order_of
 

@@ -25,10 +25,10 @@ from sdk.exir._messages import add_context, describe_node, source_of
 from sdk.exir._to_edge._aliases import copies, returns_argument, writes
 from sdk.exir._to_edge._emitter import ConstantSink, EdgeOptions, value_of
 from sdk.exir._to_edge._recorder import NeedsRetracingError
-from sdk.exir._to_edge._symbols import SYM_TYPES
 from sdk.exir._to_edge._writes import WriteLowering
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.graph.programs import make_graph_module
+from sdk.exir.graph.symbols import SYM_TYPES
 from sdk.exir.operator.aten_rules import (
     DROPPED_OPS,
     IDENTICAL_COPIES,
