@@ -23,7 +23,7 @@ namespace executorch {
 namespace extension {
 namespace delegate {
 
-/// An argument as messages name it: "OpenVINO: input 0". Texts are static.
+/// An argument as messages name it: "DemoBackend: input 0". Texts are static.
 struct Argument {
   const char* backend;
   const char* kind;  ///< "input", "output", or "argument" where both are numbered together
