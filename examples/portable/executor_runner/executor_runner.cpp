@@ -37,7 +37,9 @@
 
 #include "command_line.h"
 #include "flags.h"
+#ifdef EXECUTORCH_HAS_INSTRUCTION_SETS
 #include "kernels/instruction_sets.h"
+#endif
 
 using executorch::etdump::ETDumpGen;
 using executorch::etdump::ETDumpResult;
@@ -247,11 +249,13 @@ Error run(const Flags& flags) {
   ET_CHECK_OR_RETURN_ERROR(flags.etdump_path.empty() || executorch::runtime::internal::event_tracer_enabled(),
                            NotSupported,
                            "This executor_runner cannot trace: build it with EXECUTORCH_ENABLE_EVENT_TRACER=ON.");
+#ifdef EXECUTORCH_HAS_INSTRUCTION_SETS
   if (flags.verbose) {
     for (const auto& set : executorch::kernels::instruction_sets()) {
       ET_LOG(Info, "Kernels (%s): %s", set.kernels.c_str(), set.instructions.c_str());
     }
   }
+#endif
   ModelFile model;
   ET_CHECK_OK_OR_RETURN_ERROR(model.open(flags.model_path, flags.bundled_program));
   const Result<Program> program = Program::load(model.program(), Program::Verification::InternalConsistency);
