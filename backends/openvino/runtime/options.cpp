@@ -2,7 +2,7 @@
 #include "options.h"
 
 #include <algorithm>
-#include <array>
+#include <climits>
 #include <cstring>
 
 #include <executorch/runtime/core/same_text.h>
@@ -14,27 +14,23 @@ namespace executorch {
 namespace backends {
 namespace openvino {
 
+using extension::delegate::Option;
+using extension::delegate::OptionTable;
 using runtime::ArrayRef;
-using runtime::BackendOption;
 using runtime::CompileSpec;
 using runtime::Error;
 using runtime::internal::same_text;
 
 namespace {
 
-using Text = std::array<char, runtime::kMaxOptionValueLength>;
-
-/// The texts among the options.
-struct TextOption {
-  const char* key;
-  std::string Options::* value;
-};
-constexpr TextOption kTexts[] = {
-    {device_option_key, &Options::device},
+constexpr Option<Options> kOptions[] = {
+    {device_option_key, &Options::device, "the name of a device, such as CPU"},
     {performance_hint_option_key, &Options::performance_hint},
     {inference_precision_option_key, &Options::precision},
-    {cache_dir_option_key, &Options::cache_dir},
+    {cache_dir_option_key, &Options::cache_dir, "the path of a folder"},
+    {num_threads_option_key, &Options::num_threads, 0, INT_MAX, "a number of threads, or 0: OpenVINO decides"},
 };
+constexpr OptionTable<Options> kTable("OpenVINO", kOptions);
 
 /// A value of a compile spec. A text in a program may end with a NUL or not.
 std::string text_of(const CompileSpec& spec) {
@@ -55,35 +51,8 @@ bool is_name_of_device(const std::string& text) {
 
 }  // namespace
 
-Error Options::set(const BackendOption& option) {
-  for (const TextOption& known : kTexts) {
-    if (same_text(option.key, known.key)) {
-      const auto* const text = std::get_if<Text>(&option.value);
-      ET_CHECK_OR_RETURN_ERROR(text != nullptr, InvalidArgument, "OpenVINO: the option %s is a text", option.key);
-      (this->*known.value).assign(text->data(), strnlen(text->data(), text->size()));
-      return Error::Ok;
-    }
-  }
-  if (same_text(option.key, num_threads_option_key)) {
-    const auto* const count = std::get_if<int>(&option.value);
-    ET_CHECK_OR_RETURN_ERROR(count != nullptr && *count >= 0, InvalidArgument,
-                             "OpenVINO: the option %s is an int, 0 (OpenVINO decides) or more", option.key);
-    num_threads = *count;
-  }
-  return Error::Ok;
-}
-
-void Options::get(BackendOption& option) const {
-  for (const TextOption& known : kTexts) {
-    if (same_text(option.key, known.key)) {
-      Text text{};
-      (this->*known.value).copy(text.data(), text.size() - 1);
-      option.value = text;
-    }
-  }
-  if (same_text(option.key, num_threads_option_key)) {
-    option.value = num_threads;
-  }
+const OptionTable<Options>& Options::table() {
+  return kTable;
 }
 
 Error Options::complete(ArrayRef<CompileSpec> compile_specs) {

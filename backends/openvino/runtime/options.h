@@ -3,9 +3,9 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <tuple>
 
+#include <executorch/extension/delegate/options.h>
 #include <executorch/runtime/backend/interface.h>
 
 namespace executorch {
@@ -22,12 +22,7 @@ struct Options {
   /// the export decides.
   std::string dynamic_group_size;
 
-  /// Ignores options with unknown names, which may be meant for other backends. InvalidArgument (logged): a wrong type
-  /// or value.
-  runtime::Error set(const runtime::BackendOption& option);
-
-  /// The value of the option that has this key; leaves others alone.
-  void get(runtime::BackendOption& option) const;
+  static const extension::delegate::OptionTable<Options>& table();
 
   /**
    * Takes what the export chose where the caller chose nothing: `device` and `INFERENCE_PRECISION_HINT`. A CPU with

@@ -2,9 +2,7 @@
 #include <memory>
 #include <utility>
 
-#include <executorch/extension/memory_allocator/load_delegate.h>
-#include <executorch/extension/memory_allocator/report_bad_alloc.h>
-#include <executorch/runtime/backend/interface.h>
+#include <executorch/extension/delegate/backend.h>
 #include <executorch/runtime/platform/log.h>
 
 #include "model.h"
@@ -13,61 +11,42 @@ namespace executorch {
 namespace backends {
 namespace mps {
 
-using extension::internal::load_delegate;
-using extension::internal::report_bad_alloc;
-using runtime::ArrayRef;
+using extension::delegate::DelegateBackend;
+using extension::delegate::Loading;
 using runtime::BackendExecutionContext;
-using runtime::BackendInitContext;
-using runtime::BackendInterface;
-using runtime::CompileSpec;
-using runtime::DelegateHandle;
 using runtime::Error;
 using runtime::EValue;
-using runtime::FreeableBuffer;
 using runtime::Result;
 using runtime::Span;
 
 namespace {
 
 struct Delegate {
+  explicit Delegate(std::unique_ptr<Model> model) : model(std::move(model)) {}
   std::unique_ptr<Model> model;
 };
 
-class MPSBackend final : public BackendInterface {
+class MPSBackend final : public DelegateBackend<Delegate> {
  public:
   bool is_available() const override { return is_mps_available(); }
 
+ protected:
   /// The compile specs, such as `use_fp16`, are for the export: the payload's values have their dtypes.
-  Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
-                               ArrayRef<CompileSpec>) const override {
+  Error load(Loading<Delegate>& loading) const override {
     ET_CHECK_OR_RETURN_ERROR(is_available(), NotSupported, "MPS: the backend needs iOS 15.4 or macOS 12.4");
-    return load_delegate<Delegate>(context, [&](Delegate* place, Delegate*& delegate) -> Error {
-      const Result<Graph> graph = read_payload(processed->data(), processed->size());
-      ET_CHECK_OK_OR_RETURN_ERROR(graph.error());
-      Result<std::unique_ptr<Model>> model = open_model(*graph);
-      ET_CHECK_OK_OR_RETURN_ERROR(model.error());
-      delegate = new (place) Delegate{std::move(model.get())};
-      processed->Free();  // MPSGraph has copied the constants
-      return Error::Ok;
-    });
+    const Result<Graph> graph = read_payload(loading.payload.data(), loading.payload.size());
+    ET_CHECK_OK_OR_RETURN_ERROR(graph.error());
+    Result<std::unique_ptr<Model>> model = open_model(*graph);
+    ET_CHECK_OK_OR_RETURN_ERROR(model.error());
+    loading.make(std::move(model.get()));
+    loading.payload.Free();  // MPSGraph has copied the constants
+    return Error::Ok;
   }
 
-  Error execute(BackendExecutionContext&, DelegateHandle* handle, Span<EValue*> args) const override {
-    return report_bad_alloc([&] { return static_cast<Delegate*>(handle)->model->execute(args); });
-  }
-
-  void destroy(DelegateHandle* handle) const override {
-    if (handle != nullptr) {
-      static_cast<Delegate*>(handle)->~Delegate();
-    }
+  Error run(BackendExecutionContext&, Delegate& delegate, Span<EValue*> args) const override {
+    return delegate.model->execute(args);
   }
 };
-
-Error register_mps() {
-  // Never destroyed: methods may outlive static objects.
-  static auto* const backend = new MPSBackend;
-  return runtime::register_backend({"MPSBackend", backend});
-}
 
 }  // namespace
 
@@ -75,13 +54,4 @@ Error register_mps() {
 }  // namespace backends
 }  // namespace executorch
 
-namespace {
-// A failure is logged by the registry; loading a method then names the backend that is missing.
-const executorch::runtime::Error kRegistered = executorch::backends::mps::register_mps();
-}  // namespace
-
-// Keeps this file in static links: the library `mpsdelegate` passes the name to the linker with -u, and the Swift
-// package calls the function.
-extern "C" __attribute__((visibility("default"))) bool executorch_mpsdelegate_at_load() {
-  return kRegistered == executorch::runtime::Error::Ok;
-}
+EXECUTORCH_REGISTER_BACKEND_AT_LOAD(mpsdelegate, "MPSBackend", executorch::backends::mps::MPSBackend);

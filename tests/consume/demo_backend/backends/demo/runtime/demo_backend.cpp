@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include <executorch/extension/delegate/arguments.h>
-#include <executorch/runtime/backend/interface.h>
+#include <executorch/extension/delegate/backend.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 
 namespace executorch {
@@ -19,29 +19,29 @@ using aten::Tensor;
 using extension::delegate::check_count;
 using extension::delegate::check_is_tensor;
 using extension::delegate::check_tensor;
-using runtime::ArrayRef;
+using extension::delegate::DelegateBackend;
+using extension::delegate::Loading;
 using runtime::BackendExecutionContext;
-using runtime::BackendInitContext;
-using runtime::CompileSpec;
-using runtime::DelegateHandle;
 using runtime::Error;
 using runtime::EValue;
-using runtime::FreeableBuffer;
-using runtime::Result;
 using runtime::Span;
 
-class DemoBackend final : public runtime::BackendInterface {
+struct Delegate {};  // there is nothing to keep
+
+class DemoBackend final : public DelegateBackend<Delegate> {
  public:
   bool is_available() const override { return true; }
 
-  Result<DelegateHandle*> init(BackendInitContext&, FreeableBuffer* processed, ArrayRef<CompileSpec>) const override {
-    ET_CHECK_OR_RETURN_ERROR(processed->size() == 3 && std::memcmp(processed->data(), "add", 3) == 0,
+ protected:
+  Error load(Loading<Delegate>& loading) const override {
+    ET_CHECK_OR_RETURN_ERROR(loading.payload.size() == 3 && std::memcmp(loading.payload.data(), "add", 3) == 0,
                              DelegateInvalidCompatibility, "the payload of DemoBackend is not the text \"add\"");
-    processed->Free();
-    return const_cast<DemoBackend*>(this);  // there is nothing to keep
+    loading.make();
+    loading.payload.Free();
+    return Error::Ok;
   }
 
-  Error execute(BackendExecutionContext&, DelegateHandle*, Span<EValue*> args) const override {
+  Error run(BackendExecutionContext&, Delegate&, Span<EValue*> args) const override {
     ET_CHECK_OK_OR_RETURN_ERROR(check_count(demo_backend_key, args, 2, 1));
     ET_CHECK_OK_OR_RETURN_ERROR(check_is_tensor({demo_backend_key, "input", 0}, *args[0]));
     const auto sizes = args[0]->toTensor().sizes();
@@ -59,15 +59,11 @@ class DemoBackend final : public runtime::BackendInterface {
   }
 };
 
-DemoBackend backend;
-const Error registered = runtime::register_backend({demo_backend_key, &backend});
-
 }  // namespace
 
 }  // namespace demo
 }  // namespace backends
 }  // namespace executorch
 
-extern "C" __attribute__((visibility("default"))) bool executorch_demo_backend_at_load() {
-  return executorch::backends::demo::registered == executorch::runtime::Error::Ok;
-}
+EXECUTORCH_REGISTER_BACKEND_AT_LOAD(demo_backend, executorch::backends::demo::demo_backend_key,
+                                    executorch::backends::demo::DemoBackend);
