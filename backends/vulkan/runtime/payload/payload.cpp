@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstring>
 
+#include <executorch/extension/delegate/payload.h>
 #include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/platform/log.h>
 #include <serialization/vulkan_graph_tables.h>
@@ -12,6 +13,7 @@ namespace executorch {
 namespace backends {
 namespace vulkan {
 
+namespace delegate = extension::delegate;
 using runtime::Error;
 using runtime::FreeableBuffer;
 using runtime::Result;
@@ -20,61 +22,26 @@ using runtime::internal::CheckedSize;
 
 namespace {
 
-/// The header, all numbers little-endian. Offsets count from the start of the payload.
-constexpr size_t kHeaderSize = 30;
-constexpr size_t kMagicAt = 4;
-constexpr char kMagic[] = {'V', 'H', '0', '0'};
-constexpr size_t kHeaderLengthAt = 8;
-constexpr size_t kGraphOffsetAt = 10;
-constexpr size_t kGraphSizeAt = 14;
-constexpr size_t kConstantsOffsetAt = 18;
-constexpr size_t kConstantsSizeAt = 22;
-constexpr size_t kGraphAlignment = 8;
 /// A shape with more dimensions is refused.
 constexpr uint32_t kMaxDims = 8;
-
-template <size_t kBytes>
-uint64_t read_number(const uint8_t* at) {
-  uint64_t value = 0;
-  for (size_t i = 0; i < kBytes; ++i) {
-    value |= static_cast<uint64_t>(at[i]) << (8 * i);
-  }
-  return value;
-}
 
 }  // namespace
 
 Error Payload::open(const void* data, size_t size, const runtime::NamedDataMap* named_data) {
   named_data_ = named_data;
-  const auto* bytes = static_cast<const uint8_t*>(data);
-  ET_CHECK_OR_RETURN_ERROR(
-      size >= kHeaderSize && std::memcmp(bytes + kMagicAt, kMagic, sizeof(kMagic)) == 0, InvalidProgram,
-      "Vulkan payload: expected a header of %zu bytes with VH00, found another; export again", kHeaderSize);
-  const uint64_t header_length = read_number<2>(bytes + kHeaderLengthAt);
-  ET_CHECK_OR_RETURN_ERROR(header_length >= kHeaderSize, InvalidProgram,
-                           "Vulkan payload: its header has %" PRIu64 " bytes, expected at least %zu", header_length,
-                           kHeaderSize);
-  const uint64_t graph_offset = read_number<4>(bytes + kGraphOffsetAt);
-  const uint64_t graph_size = read_number<4>(bytes + kGraphSizeAt);
-  const uint64_t constants_offset = read_number<4>(bytes + kConstantsOffsetAt);
-  constants_size_ = read_number<8>(bytes + kConstantsSizeAt);
-  ET_CHECK_OR_RETURN_ERROR((CheckedSize(graph_offset) + CheckedSize(graph_size)).at_most(size) &&
-                               (CheckedSize(constants_offset) + CheckedSize(constants_size_)).at_most(size),
-                           InvalidProgram,
-                           "Vulkan payload: its header announces a graph in bytes [%" PRIu64 ", +%" PRIu64
-                           ") and constants in [%" PRIu64 ", +%" PRIu64 "), the payload has %zu; it may be truncated",
-                           graph_offset, graph_size, constants_offset, constants_size_, size);
-  constants_ = bytes + constants_offset;
-  const uint8_t* graph = bytes + graph_offset;
-  ET_CHECK_OR_RETURN_ERROR(graph_size >= 8 && std::memcmp(graph + 4, "VK00", 4) == 0, InvalidProgram,
-                           "Vulkan payload: expected a graph of version VK00, found %s%.4s",
-                           graph_size >= 8 ? "" : "too few bytes",
-                           graph_size >= 8 ? reinterpret_cast<const char*>(graph + 4) : "");
-  if (reinterpret_cast<uintptr_t>(graph) % kGraphAlignment != 0) {
-    aligned_graph_.reset(new std::max_align_t[graph_size / sizeof(std::max_align_t) + 1]);
-    std::memcpy(aligned_graph_.get(), graph, graph_size);
-    graph = reinterpret_cast<const uint8_t*>(aligned_graph_.get());
-  }
+  const Span<const uint8_t> payload(static_cast<const uint8_t*>(data), size);
+  ET_CHECK_OR_RETURN_ERROR(delegate::has_payload_header(payload, "VH00"), InvalidProgram,
+                           "Vulkan payload: expected a header of %zu bytes with VH00, found another; export again",
+                           delegate::kPayloadHeaderSize);
+  const Result<delegate::PayloadParts> parts = delegate::split_payload("Vulkan", payload);
+  ET_CHECK_OK_OR_RETURN_ERROR(parts.error());
+  constants_ = parts->constants.data();
+  constants_size_ = parts->constants.size();
+  ET_CHECK_OR_RETURN_ERROR(delegate::has_identifier(parts->graph, "VK00"), InvalidProgram,
+                           "Vulkan payload: expected a graph of version VK00, found \"%.4s\"",
+                           delegate::identifier_of(parts->graph));
+  const uint8_t* const graph = delegate::aligned_graph(parts->graph, aligned_graph_);
+  const size_t graph_size = parts->graph.size();
   ET_CHECK_OR_RETURN_ERROR(runtime::internal::verify_tables(fb_vulkan::kVulkanGraphSchema, graph, graph_size, nullptr),
                            InvalidProgram, "Vulkan payload: its graph is no valid flatbuffer; it may be damaged");
   graph_ = fb_vulkan::GetVkGraph(graph);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include <executorch/extension/delegate/payload.h>
 #include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/platform/log.h>
 #include <serialization/xnnpack_graph_tables.h>
@@ -17,6 +18,7 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
+namespace delegate = extension::delegate;
 using runtime::Error;
 using runtime::FreeableBuffer;
 using runtime::Result;
@@ -25,84 +27,36 @@ using runtime::internal::CheckedSize;
 
 namespace {
 
-/// The header, all numbers little-endian. Offsets count from the start of the payload.
-constexpr size_t kHeaderSize = 30;
-constexpr size_t kMagicAt = 4;
-constexpr char kMagic[] = {'X', 'H', '0', '0'};
-constexpr size_t kHeaderLengthAt = 8;
-constexpr size_t kGraphOffsetAt = 10;
-constexpr size_t kGraphSizeAt = 14;
-constexpr size_t kConstantsOffsetAt = 18;
-constexpr size_t kConstantsSizeAt = 22;
-
-/// The alignment of the graph's 64-bit integers, and that of constants, which kernels read with vector instructions.
-constexpr size_t kGraphAlignment = 8;
+/// Of constants, which kernels read with vector instructions.
 constexpr size_t kConstantAlignment = 16;
-static_assert(alignof(std::max_align_t) >= kGraphAlignment, "copies must be aligned");
 
 constexpr size_t kFewBytes = size_t{16} << 10;
 
-template <size_t kBytes>
-uint64_t read_number(const uint8_t* at) {
-  uint64_t value = 0;
-  for (size_t i = 0; i < kBytes; ++i) {
-    value |= static_cast<uint64_t>(at[i]) << (8 * i);
-  }
-  return value;
-}
-
-bool is_aligned(const void* data, size_t alignment) {
-  return reinterpret_cast<uintptr_t>(data) % alignment == 0;
-}
-
 /// A copy with padding for kernels, which may read past the end.
-std::unique_ptr<std::max_align_t[]> copy_of(const uint8_t* data, size_t size) {
-  std::unique_ptr<std::max_align_t[]> copy(
-      new std::max_align_t[(size + XNN_EXTRA_BYTES) / sizeof(std::max_align_t) + 1]);
-  if (size > 0) {
-    std::memcpy(copy.get(), data, size);
-  }
-  return copy;
-}
-
-bool has_identifier(const uint8_t* graph, const char* identifier) {
-  return std::memcmp(graph + 4, identifier, 4) == 0;
+delegate::AlignedBytes copy_of(Span<const uint8_t> bytes) {
+  return delegate::aligned_copy(bytes, XNN_EXTRA_BYTES);
 }
 
 }  // namespace
 
 Error Payload::open(const void* data, size_t size, const runtime::NamedDataMap* named_data) {
   named_data_ = named_data;
-  const auto* bytes = static_cast<const uint8_t*>(data);
-  const uint8_t* graph = bytes;
-  uint64_t graph_size = size;
-  if (size >= kHeaderSize && std::memcmp(bytes + kMagicAt, kMagic, sizeof(kMagic)) == 0) {
-    const uint64_t header_length = read_number<2>(bytes + kHeaderLengthAt);
-    ET_CHECK_OR_RETURN_ERROR(header_length >= kHeaderSize, InvalidProgram,
-                             "XNNPACK payload: its header has %" PRIu64 " bytes, expected at least %zu", header_length,
-                             kHeaderSize);
-    const uint64_t graph_offset = read_number<4>(bytes + kGraphOffsetAt);
-    graph_size = read_number<4>(bytes + kGraphSizeAt);
-    const uint64_t constants_offset = read_number<4>(bytes + kConstantsOffsetAt);
-    constants_size_ = read_number<8>(bytes + kConstantsSizeAt);
-    ET_CHECK_OR_RETURN_ERROR((CheckedSize(graph_offset) + CheckedSize(graph_size)).at_most(size) &&
-                                 (CheckedSize(constants_offset) + CheckedSize(constants_size_)).at_most(size),
-                             InvalidProgram,
-                             "XNNPACK payload: its header announces a graph in bytes [%" PRIu64 ", +%" PRIu64
-                             ") and constants in [%" PRIu64 ", +%" PRIu64 "), the payload has %zu; it may be truncated",
-                             graph_offset, graph_size, constants_offset, constants_size_, size);
-    graph = bytes + graph_offset;
-    constants_ = bytes + constants_offset;
+  const Span<const uint8_t> payload(static_cast<const uint8_t*>(data), size);
+  Span<const uint8_t> bytes = payload;  // without a header there are no constants
+  if (delegate::has_payload_header(payload, "XH00")) {
+    const Result<delegate::PayloadParts> parts = delegate::split_payload("XNNPACK", payload);
+    ET_CHECK_OK_OR_RETURN_ERROR(parts.error());
+    bytes = parts->graph;
+    constants_ = parts->constants.data();
+    constants_size_ = parts->constants.size();
   }
-  has_steps_ = graph_size >= 8 && has_identifier(graph, "XNS1");
+  has_steps_ = delegate::has_identifier(bytes, "XNS1");
   ET_CHECK_OR_RETURN_ERROR(
-      graph_size >= 8 && (has_steps_ || has_identifier(graph, "XN00") || has_identifier(graph, "XN01")), InvalidProgram,
-      "XNNPACK payload: expected a graph of version XN00, XN01 or XNS1, found %s%.4s",
-      graph_size >= 8 ? "" : "too few bytes", graph_size >= 8 ? reinterpret_cast<const char*>(graph + 4) : "");
-  if (!is_aligned(graph, kGraphAlignment)) {
-    aligned_graph_ = copy_of(graph, graph_size);
-    graph = reinterpret_cast<const uint8_t*>(aligned_graph_.get());
-  }
+      has_steps_ || delegate::has_identifier(bytes, "XN00") || delegate::has_identifier(bytes, "XN01"), InvalidProgram,
+      "XNNPACK payload: expected a graph of version XN00, XN01 or XNS1, found \"%.4s\"",
+      delegate::identifier_of(bytes));
+  const uint8_t* const graph = delegate::aligned_graph(bytes, aligned_graph_);
+  const size_t graph_size = bytes.size();
   ET_CHECK_OR_RETURN_ERROR(
       runtime::internal::verify_tables(fb_xnnpack::kXnnpackGraphSchema, graph, graph_size, nullptr), InvalidProgram,
       "XNNPACK payload: its graph is no valid flatbuffer; it may be damaged");
@@ -132,9 +86,9 @@ Result<Span<const uint8_t>> Payload::constant(uint32_t index, uint64_t least, bo
     }
     found.bytes = bytes.get();
   }
-  if (found.copy == nullptr && (!is_aligned(found.bytes.data(), kConstantAlignment) ||
+  if (found.copy == nullptr && (!delegate::is_aligned(found.bytes.data(), kConstantAlignment) ||
                                 (by_kernels && may_leave_page(found.bytes.data(), found.bytes.size())))) {
-    found.copy = copy_of(found.bytes.data(), found.bytes.size());
+    found.copy = copy_of(found.bytes);
     found.bytes = Span<const uint8_t>(reinterpret_cast<const uint8_t*>(found.copy.get()), found.bytes.size());
   }
   ET_CHECK_OR_RETURN_ERROR(least > 0 && least <= found.bytes.size(), InvalidProgram,
