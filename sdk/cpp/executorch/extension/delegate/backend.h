@@ -48,7 +48,8 @@ class Loading {
   Delegate*& delegate_;
 };
 
-/// A backend without options. `load` and `run` may throw std::bad_alloc, which becomes MemoryAllocationFailed.
+/// A backend without options. `load` and `run` may throw: std::bad_alloc becomes MemoryAllocationFailed, and any other
+/// exception Internal, with its text in the log.
 template <typename Delegate>
 class DelegateBackend : public runtime::BackendInterface {
  public:
@@ -63,7 +64,7 @@ class DelegateBackend : public runtime::BackendInterface {
 
   runtime::Error execute(runtime::BackendExecutionContext& context, runtime::DelegateHandle* handle,
                          runtime::Span<runtime::EValue*> args) const final {
-    return internal::report_bad_alloc([&] { return run(context, *static_cast<Delegate*>(handle), args); });
+    return internal::report_exceptions([&] { return run(context, *static_cast<Delegate*>(handle), args); });
   }
 
   void destroy(runtime::DelegateHandle* handle) const final {
@@ -87,7 +88,7 @@ class DelegateBackendWithOptions : public DelegateBackend<Delegate> {
 
   runtime::Error set_option(runtime::BackendOptionContext&,
                             const runtime::Span<runtime::BackendOption>& options) override {
-    return internal::report_bad_alloc([&] { return options_.set({options.data(), options.size()}); });
+    return internal::report_exceptions([&] { return options_.set({options.data(), options.size()}); });
   }
 
   runtime::Error get_option(runtime::BackendOptionContext&, runtime::Span<runtime::BackendOption>& options) override {

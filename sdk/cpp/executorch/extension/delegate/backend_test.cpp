@@ -57,6 +57,9 @@ class Multiplier final : public DelegateBackendWithOptions<Delegate, Options> {
     if (what == "throws before") {
       throw std::bad_alloc();
     }
+    if (what == "throws otherwise") {
+      std::vector<int>().at(1);
+    }
     const Result<Options> options = options_of(loading.context);
     ET_CHECK_OK_OR_RETURN_ERROR(options.error());
     Delegate& delegate = loading.make(options->factor);
@@ -70,6 +73,9 @@ class Multiplier final : public DelegateBackendWithOptions<Delegate, Options> {
   Error run(BackendExecutionContext&, Delegate& delegate, Span<EValue*> args) const override {
     if (args.empty()) {
       throw std::bad_alloc();
+    }
+    if (args[0]->isNone()) {
+      throw 1;
     }
     *args[0] = EValue(args[0]->toInt() * delegate.factor);
     return Error::Ok;
@@ -132,6 +138,17 @@ TEST_F(DelegateBackendTest, MemoryThatRunsOutIsAnError) {
   ASSERT_TRUE(handle.ok());
   BackendExecutionContext context;
   EXPECT_EQ(backend_.execute(context, *handle, {}), Error::MemoryAllocationFailed);
+  backend_.destroy(*handle);
+}
+
+TEST_F(DelegateBackendTest, AnyOtherExceptionIsAnError) {
+  EXPECT_EQ(init("throws otherwise").error(), Error::Internal);
+  const Result<DelegateHandle*> handle = init("");
+  ASSERT_TRUE(handle.ok());
+  EValue none;
+  EValue* args[] = {&none};
+  BackendExecutionContext context;
+  EXPECT_EQ(backend_.execute(context, *handle, {args, 1}), Error::Internal);
   backend_.destroy(*handle);
 }
 #endif

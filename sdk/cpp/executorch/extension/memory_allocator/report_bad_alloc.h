@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -23,6 +24,23 @@ auto report_bad_alloc(Function&& function) -> decltype(function()) {
     ET_LOG(Error, "the heap has no memory left");
     return runtime::Error::MemoryAllocationFailed;
   }
+#else
+  return std::forward<Function>(function)();
+#endif
+}
+
+/// The same for code of others, such as a vendor's library: Internal for any other exception, whose text is logged.
+template <typename Function>
+auto report_exceptions(Function&& function) -> decltype(function()) {
+#if ET_HAS_EXCEPTIONS
+  try {
+    return report_bad_alloc(std::forward<Function>(function));
+  } catch (const std::exception& exception) {
+    ET_LOG(Error, "an exception: %s", exception.what());
+  } catch (...) {
+    ET_LOG(Error, "an exception that has no text");
+  }
+  return runtime::Error::Internal;
 #else
   return std::forward<Function>(function)();
 #endif
