@@ -25,9 +25,9 @@ declare -A lane=() budget=() tools=() needed=()
 
 # gate_step NAME LANE SECONDS [WHAT=PACKAGE ...]: a step of the gate, the function step_NAME. The steps of a lane run in
 # sequence: in lane 1 those that compile most, so that they find object files of earlier ones in ccache; in lane 2 those
-# that test from Python. SECONDS is its budget: the CPU time that it may take on a machine with nothing compiled before.
-# WHAT, a command or the pattern of an absolute path, comes from the Debian package; one package each, because the file of
-# one says nothing about another.
+# that test from Python. SECONDS is its budget: the CPU time that it may take with nothing compiled before, on the server
+# with which slowness() compares this machine. WHAT, a command or the pattern of an absolute path, comes from the Debian
+# package; one package each, because the file of one says nothing about another.
 gate_step() { gate+=("$1"); lane[$1]="$2"; budget[$1]="$3"; tools[$1]="$(printf '%s\n' "${@:4}")"; }
 # long_step NAME [WHAT=PACKAGE ...]: a step that runs with --all only.
 long_step() { long+=("$1"); tools[$1]="$(printf '%s\n' "${@:2}")"; }
