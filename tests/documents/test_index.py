@@ -180,7 +180,7 @@ def test_plat_the_backends_of_each_platform() -> None:
         for name, state in cells:
             expected = "programs are made here; no runtime" if name in table.AHEAD_OF_TIME else "not here"
             if name in manifests:
-                undeclared = "here; not declared for this platform"
+                undeclared = "not built for this platform"
                 expected = manifests[name]["verified"].get(platform.lower(), undeclared)
             assert state == expected, (platform, name)
 

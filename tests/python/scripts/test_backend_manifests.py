@@ -212,11 +212,11 @@ def test_every_option_is_of_a_folder_that_is_here() -> None:
 NAMES_THE_ORIGINALS = re.compile(
     r"sdk/android/.*/src/test/|sdk/ios/Tests/|tests/(data|corpus)/|tests/bench/engines/original\.py"
     r"|tests/documents/test_(pages|index|getting_started|faq|architecture|front_page)\.py|tests/python/runtime/test_messages\.py|tests/zoo/libraries/"
-    r"|tests/interop/(test_interop|oracle|exchange|original)_\w+\.py|tests/backends/(sweep/|test_at_once\.py)"
+    r"|tests/interop/((test_interop|oracle|exchange|original)_\w+\.py|public_names\.yaml)|tests/backends/(sweep/|test_at_once\.py)"
     r"|python/sdk/export/(target_recipes|utils)\.py|sdk/ios/Sources/.*Frameworks\.swift|sdk/ios/test$|tests/python/ios/test_apple_runners\.py"
     r"|python/sdk/extension/llm/export/(config/|(export_llm|backends)\.py)|python/sdk/examples/models/llama/(config/|export_llama\.py)"
     r"|tests/python/llm/test_(llm_config|llm_backends|export_llama|prequantized)\.py"
-    r"|tests/python/\w+/test_(partitions_in_branches|known_tensors|dynamic_inputs|weight_files)\.py"
+    r"|tests/python/\w+/test_(partitions_in_branches|names_of_packages|known_tensors|dynamic_inputs|weight_files)\.py"
     r"|python/sdk/exir/serde/_tensor_file\.py"
     r"|(python/sdk/)?backends/arm/|backends/.*/test/|tests/(release/bare_environment|wheel_check)\.py|codegen/aten_schemas\.txt"
 )
