@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * The payload of a delegate that is a header, a flatbuffer and constants. ExecuTorch's backends for XNNPACK and Vulkan
- * have this header, of 30 bytes, whose numbers are little-endian and whose offsets count from the start of the payload:
+ * The payload of a delegate that is a header, a flatbuffer and constants, as two of ExecuTorch's backends write it. The
+ * header has 30 bytes; its numbers are little-endian, and its offsets count from the start of the payload:
  *
  *     0  four bytes that are not read     8  u16 length of the header        18  u32 offset of the constants
  *     4  four letters                    10  u32 offset of the flatbuffer    22  u64 size of the constants
