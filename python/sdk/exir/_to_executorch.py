@@ -16,6 +16,7 @@ from sdk.exir.capture._config import EdgeCompileConfig, ExecutorchBackendConfig
 from sdk.exir.dynamic_shape import DynamicMemoryPlanningMode
 from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.graph.programs import assemble, copy_program
+from sdk.exir.graph.shared_state import refuse_shared_state_in_delegates
 from sdk.exir.pass_manager import transform
 from sdk.exir.passes.external_constants_pass import (
     addresses_of_delegate_weights,
@@ -155,6 +156,9 @@ def plan_memory(programs: dict[str, ExportedProgram], config: ExecutorchBackendC
         if planner not in planners:
             planners.append(planner)
     for planner in planners:
+        if getattr(planner, "share_mutable_buffers", False):
+            sharing = {name: each for name, each in programs.items() if _planner(config, name) is planner}
+            refuse_shared_state_in_delegates(sharing)
         if hasattr(planner, "run_multimethod"):
             planner.run_multimethod()
 
