@@ -55,25 +55,25 @@ class OpenvinoOptions : public testing::Test {
 TEST_F(OpenvinoOptions, EachIsSetAndRead) {
   for (const char* key :
        {device_option_key, performance_hint_option_key, inference_precision_option_key, cache_dir_option_key}) {
-    ASSERT_EQ(options_.set(text(key, key)), Error::Ok);
+    ASSERT_EQ(Options::table().set(text(key, key), options_), Error::Ok);
     BackendOption found = text(key, "");
-    options_.get(found);
+    Options::table().get(options_, found);
     EXPECT_STREQ((std::get<std::array<char, runtime::kMaxOptionValueLength>>(found.value).data()), key);
   }
-  ASSERT_EQ(options_.set(number(num_threads_option_key, 3)), Error::Ok);
+  ASSERT_EQ(Options::table().set(number(num_threads_option_key, 3), options_), Error::Ok);
   BackendOption found = number(num_threads_option_key, 0);
-  options_.get(found);
+  Options::table().get(options_, found);
   EXPECT_EQ(std::get<int>(found.value), 3);
 }
 
 TEST_F(OpenvinoOptions, WrongTypesAndValuesAreRefused) {
-  EXPECT_EQ(options_.set(number(device_option_key, 1)), Error::InvalidArgument);
-  EXPECT_EQ(options_.set(text(num_threads_option_key, "2")), Error::InvalidArgument);
-  EXPECT_EQ(options_.set(number(num_threads_option_key, -1)), Error::InvalidArgument);
+  EXPECT_EQ(Options::table().set(number(device_option_key, 1), options_), Error::InvalidArgument);
+  EXPECT_EQ(Options::table().set(text(num_threads_option_key, "2"), options_), Error::InvalidArgument);
+  EXPECT_EQ(Options::table().set(number(num_threads_option_key, -1), options_), Error::InvalidArgument);
 }
 
 TEST_F(OpenvinoOptions, OthersAreLeftAlone) {
-  EXPECT_EQ(options_.set(number("workspace_sharing_mode", 1)), Error::Ok);
+  EXPECT_EQ(Options::table().set(number("workspace_sharing_mode", 1), options_), Error::Ok);
   EXPECT_FALSE(options_ < Options{} || Options{} < options_);
 }
 

@@ -27,7 +27,7 @@ template <typename T>
 Error set(Options& options, const T& value, const char (&key)[13]) {
   BackendOptions<1> given;
   (void)given.set_option(key, value);
-  return options.set(given.view()[0]);
+  return Options::table().set(given.view()[0], options);
 }
 
 TEST_F(OptionsTest, TheBuilderSetsThem) {
@@ -36,7 +36,7 @@ TEST_F(OptionsTest, TheBuilderSetsThem) {
   EXPECT_STREQ(LoadOptionsBuilder::backend_id(), "CoreMLBackend");
   Options options;
   for (const BackendOption& option : builder.view()) {
-    ASSERT_EQ(options.set(option), Error::Ok);
+    ASSERT_EQ(Options::table().set(option, options), Error::Ok);
   }
   EXPECT_EQ(options.compute_unit, "cpu_and_ne");
   EXPECT_EQ(options.cache_dir, "/a folder");
@@ -52,7 +52,7 @@ TEST_F(OptionsTest, WrongOnesAreErrors) {
   EXPECT_EQ(options.compute_unit, "cpu_and_gpu");
   BackendOptions<1> limit;
   ASSERT_EQ(limit.set_option(cache_limit_option_key, -1), Error::Ok);
-  EXPECT_EQ(options.set(limit.view()[0]), Error::InvalidArgument);
+  EXPECT_EQ(Options::table().set(limit.view()[0], options), Error::InvalidArgument);
   EXPECT_EQ(options.cache_limit_mib, 2048);
 }
 
