@@ -196,14 +196,26 @@ def groups_of(groups, **options):
 
 def test_groups():
     """PTN-03: nodes of a group stay together even where nothing connects them; a group around an unsupported node
-    cannot be computed in one piece."""
+    cannot be computed in one piece, and loses no other node."""
     sin, cos, tail = "aten_sin_default", "aten_cos_default", "aten_sin_default_1"
     rest = ["aten_add_tensor", "aten_cos_default", "aten_relu_default", "aten_sin_default_1"]
     assert groups_of([]) == [rest]
     assert groups_of([[sin, cos]]) == [["aten_add_tensor", "aten_relu_default", tail], [cos, sin]]
     assert groups_of([[cos, "aten_relu_default"]]) == [rest]
-    assert groups_of([[sin, tail]]) == [["aten_add_tensor", cos, "aten_relu_default"]]
+    assert groups_of([[sin, tail]]) == [rest]
     assert groups_of([[sin], [cos]], allows_single_node_partition=True) == [rest, [sin]]
+    with pytest.raises(ValueError, match=r"aten_cos_default: in several groups"):
+        groups_of([[sin, cos], [cos, tail]])
+
+
+def test_partitions_beside_groups_are_merged():
+    """What no path connects is one partition, as the original has it: alone, `tanh` would stay outside."""
+    program = edge_of(lambda x, y: (torch.tanh(x), torch.sin(torch.cos(y))), X, X)
+    nodes = named(program.graph)
+    support = create_op_support(lambda s, n: n.op == "call_function")
+    groups = [[nodes["aten_cos_default"], nodes["aten_sin_default"]]]
+    found = GroupBasedPartitioner(program.graph_module, support, node_groups=groups).propose_partitions()
+    assert names_of(found) == [["aten_cos_default", "aten_sin_default", "aten_tanh_default"]]
 
 
 class Shared(torch.nn.Module):

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,10 +16,14 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 
 class GroupBasedPartitioner(CapabilityBasedPartitioner):
-    """The supported nodes of each group end up in one partition, connected or not.
+    """The supported nodes of each group end up in one partition, and partitions that no path connects are merged, too.
 
-    A group that is not convex, because a path between its nodes leads through another node, is left out: its nodes are
-    in no partition. Without groups this is CapabilityBasedPartitioner.
+    A group that is not convex, because a path between its nodes leads through a node that is not supported, cannot be
+    one partition: its nodes are divided as if they were in no group. Without groups this is
+    CapabilityBasedPartitioner.
+
+    Raises:
+        ValueError: a node is in several groups.
     """
 
     def __init__(
@@ -37,6 +43,10 @@ class GroupBasedPartitioner(CapabilityBasedPartitioner):
             allowed_single_node_partition_ops,
         )
         self.node_groups = [set(group) for group in node_groups or []]
+        counts = Counter(node for group in self.node_groups for node in group)
+        shared = [node.name for node, count in counts.items() if count > 1]
+        if shared:
+            raise ValueError(f"{', '.join(shared)}: in several groups of nodes; expected each node in one at most")
 
     def propose_partitions(self) -> list[Partition]:
         """The largest partitions of supported nodes in which no group is split."""
@@ -55,13 +65,13 @@ class GroupBasedPartitioner(CapabilityBasedPartitioner):
         for node in elements:
             partitions.merge([node, node.args[0]])
         for group in self.node_groups:
-            members = [n for n in group if n in partitions.of]
-            if not partitions.merge(members):
-                for node in members:
-                    partitions.drop(node)
+            partitions.merge([n for n in group if n in partitions.of])
         for node in reversed(nodes):
             for user in node.users:
                 partitions.merge([node, user])
+        last = {id(partitions.of[node]): node for node in nodes if node in partitions.of}
+        for pair in itertools.combinations(reversed(last.values()), 2):
+            partitions.merge(pair)
         found = {id(p): p for node in nodes if (p := partitions.of.get(node)) is not None}
         kept = [p for p in found.values() if self._is_worth_it(p)]
         return [Partition(id=i, nodes=[n for n in nodes if n in p]) for i, p in enumerate(kept)]
@@ -87,18 +97,13 @@ class _Partitions:
     def add(self, members: set[Node]) -> None:
         self.of.update(dict.fromkeys(members, members))
 
-    def drop(self, node: Node) -> None:
-        """Removes a node, and its whole set: the rest may be disconnected without it."""
-        for member in self.of.get(node, ()):
-            del self.of[member]
-
     def merge(self, nodes: Sequence[Any]) -> bool:
         """Unites the sets of some nodes. Returns False, without a change, if the union is not convex."""
         if any(node not in self.of for node in nodes):
             return False
-        union: set[Node] = set().union(*(self.of[node] for node in nodes))
         if all(self.of[node] is self.of[nodes[0]] for node in nodes):
             return True
+        union: set[Node] = set().union(*(self.of[node] for node in nodes))
         if self._comes_back(union):
             return False
         self.add(union)
