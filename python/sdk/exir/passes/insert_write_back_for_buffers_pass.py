@@ -2,7 +2,8 @@
 """Writes the new values of buffers back at the end of a method.
 
 A method with a functional graph returns the new values. The program instead ends with `copy_(buffer,
-new_value)` for every changed buffer (or input) and returns only the user's outputs.
+new_value)` for every changed buffer (or input) and returns only the user's outputs. A value that an operator such as
+`index_put_` has written to the buffer itself is not copied.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from torch.fx import GraphModule, Node
 
 from sdk.exir import memory
 from sdk.exir.dialects._ops import ops as exir_ops
+from sdk.exir.memory_planning._lifetimes import _is_inplace_node
 
 _MUTATIONS = (
     OutputKind.BUFFER_MUTATION,
@@ -37,7 +39,7 @@ def insert_write_back_for_buffers_pass(ep: ExportedProgram) -> tuple[GraphModule
             spec = copy.copy(spec)
             if spec.kind in _MUTATIONS:
                 destination = nodes[targets[spec.target]]
-                if value is not destination:
+                if _written_by(value) is not destination:
                     write = gm.graph.call_function(torch.ops.aten.copy_.default, (destination, value))
                     write.meta = {"val": destination.meta.get("val")}
                     if "spec" in destination.meta:
@@ -55,15 +57,31 @@ def insert_write_back_for_buffers_pass(ep: ExportedProgram) -> tuple[GraphModule
     return gm, ExportGraphSignature(input_specs=list(signature.input_specs), output_specs=specs)
 
 
+def written_inputs(ep: ExportedProgram) -> dict[Node, Node]:
+    """The placeholders of the buffers and inputs that a program with a functional graph changes, with their new
+    values."""
+    signature = ep.graph_signature
+    targets = {_key(s): s.arg.name for s in signature.input_specs if hasattr(s.arg, "name")}
+    nodes = {n.name: n for n in ep.graph.nodes if n.op == "placeholder"}
+    values = ep.graph.output_node().args[0]
+    pairs = zip(values, signature.output_specs, strict=True)
+    return {nodes[targets[spec.target]]: value for value, spec in pairs if spec.kind in _MUTATIONS}
+
+
+def _written_by(value: Any) -> Any:
+    """The tensor that the calls which made `value` have overwritten; `value` itself if they have not."""
+    while isinstance(value, Node) and _is_inplace_node(value):
+        value = value.args[0]
+    return value
+
+
 def _key(spec: Any) -> str:
     return spec.arg.name if spec.kind == InputKind.USER_INPUT else spec.target
 
 
 def protect_values_from_write_back(gm: GraphModule, signature: ExportGraphSignature) -> int:
-    """Copies old values of buffers that are read after the buffers are overwritten; returns their number.
-
-    An output, or the new value of another buffer, may be the buffer itself. Both are read after the first write.
-    """
+    """Copies values of buffers that are returned, or that are the new value of another buffer, because both are read
+    after the buffers are overwritten; returns their number."""
     names = {_key(s): s.arg.name for s in signature.input_specs if hasattr(s.arg, "name")}
     # A buffer whose new value is itself is not written.
     mutated = {s.target for s in signature.output_specs if s.kind in _MUTATIONS and names.get(s.target) != s.arg.name}
@@ -73,9 +91,9 @@ def protect_values_from_write_back(gm: GraphModule, signature: ExportGraphSignat
     output = next(n for n in gm.graph.nodes if n.op == "output")
     values, copies = list(output.args[0]), 0
     for i, (value, spec) in enumerate(zip(values, signature.output_specs, strict=True)):
-        base = value
+        base = _written_by(value)
         while isinstance(base, Node) and base.target is memory.view:
-            base = base.args[0]
+            base = _written_by(base.args[0])
         if not isinstance(base, Node) or base.op != "placeholder" or base.name not in placeholders:
             continue
         if spec.kind in _MUTATIONS and names.get(spec.target) == base.name:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Replaces operators by in-place forms if nothing else reads the argument that they overwrite.
 
-The memory planner already places results on operands whose lifetime ends (`_in_place.py`). This pass shows that in the
-graph, for kernels with a separate in-place form, such as `index_put_`.
+The memory planner already places results on operands whose lifetime ends, and on buffers (`_in_place.py`). This pass
+shows that in the graph, for kernels with a separate in-place form, such as `index_put_`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from torch.fx import GraphModule, Node
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.dialects.edge._ops import to_edge_op
 from sdk.exir.operator.convert import unwrap_op_overload
+from sdk.exir.passes.insert_write_back_for_buffers_pass import written_inputs
 
 DEFAULT_INPLACEABLE_OPS: frozenset[Any] = frozenset({exir_ops.edge.aten.index_put.default})
 """Operators that `reinplace_pass` replaces by default."""
@@ -43,21 +44,19 @@ def reinplace_pass(
     changed = False
     for module in ep.graph_module.modules():
         if isinstance(module, GraphModule):
-            fixed = (
-                _unwritable(ep)
-                if module is ep.graph_module
-                else {n for n in module.graph.nodes if n.op == "placeholder"}
-            )
-            changed |= _reinplace(module, forms, fixed)
+            is_whole = module is ep.graph_module
+            fixed = _inputs(ep) if is_whole else {n for n in module.graph.nodes if n.op == "placeholder"}
+            changed |= _reinplace(module, forms, fixed, written_inputs(ep) if is_whole else {})
     if changed:
         ep.graph_module.recompile()
     return ep
 
 
-def _reinplace(module: GraphModule, forms: dict[Any, Any], fixed: set[Node]) -> bool:
-    changed = False
+def _reinplace(module: GraphModule, forms: dict[Any, Any], fixed: set[Node], written: dict[Node, Node]) -> bool:
+    """`fixed` must keep their values, but for those of `written`, which get a new value at the end of the graph."""
     order = {node: i for i, node in enumerate(module.graph.nodes)}
-    for node in list(module.graph.nodes):
+    replaced: set[Node] = set()
+    for node in reversed(module.graph.nodes):
         form = forms.get(node.target) if node.op == "call_function" else None
         if form is None or not node.args or not isinstance(node.args[0], Node):
             continue
@@ -66,10 +65,20 @@ def _reinplace(module: GraphModule, forms: dict[Any, Any], fixed: set[Node]) -> 
         twice = sum(a is target for a in torch.utils._pytree.tree_leaves((node.args, node.kwargs))) > 1
         read_later = any(order[user] > order[node] for shared in sharing for user in shared.users)
         same_tensor = _layout(node) == _layout(target)
-        if not twice and not read_later and same_tensor and not sharing & fixed:
+        kept = sharing & fixed
+        if kept == {target} and _becomes(node, written.get(target), replaced):
+            kept = set()
+        if not twice and not read_later and same_tensor and not kept:
             node.target = form
-            changed = True
-    return changed
+            replaced.add(node)
+    return bool(replaced)
+
+
+def _becomes(node: Node, value: Node | None, replaced: set[Node]) -> bool:
+    """Whether `value` is the memory that `node` overwrites, perhaps after calls that overwrite its result."""
+    while value is not node and value in replaced:
+        value = value.args[0]  # type: ignore[assignment]
+    return value is node
 
 
 def _same_memory(node: Node) -> Iterator[Node]:
@@ -93,10 +102,8 @@ def _layout(node: Node) -> Any:
     return (list(val.shape), val.dtype, val.stride()) if isinstance(val, torch.Tensor) else None
 
 
-def _unwritable(ep: ExportedProgram) -> set[Node]:
-    """The values that an in-place form must not overwrite: weights, constants and the caller's inputs. Buffers are
-    included, because an earlier value may be an output; the planner writes their new values in place if possible.
-    """
+def _inputs(ep: ExportedProgram) -> set[Node]:
+    """Weights, constants, buffers and the caller's inputs."""
     names = {s.arg.name for s in ep.graph_signature.input_specs if s.kind != InputKind.TOKEN and hasattr(s.arg, "name")}
     return {n for n in ep.graph.nodes if (n.op == "placeholder" and n.name in names) or n.op == "get_attr"}
 
