@@ -83,6 +83,9 @@ WHEN_IT_RUNS = QuantizationSpec(
     observer_or_fake_quant_ctr=PlaceholderObserver.with_args(eps=2**-12),
 )
 
+_LARGEST_COUNTED = 3.4028235e15
+"""The original's limit. The scale of larger numbers would turn everything else into zeros."""
+
 
 def annotate_part(node: Node, config: QuantizationConfig, accepts: Filter) -> bool:
     """Annotates the part that begins with `node`, if there is one and `accepts` returns true for it. Returns False if
@@ -191,6 +194,8 @@ def annotate_binary(
     operands = node.args[:2]
     if not all(isinstance(operand, Node) and _is_float(operand) for operand in operands):
         return False
+    if any(_is_beyond_histograms(operand) for operand in operands):
+        return False
     spec = get_input_act_qspec(config)
     part = [node, *_only_reader(node, activations)]
     return _annotate(part, dict.fromkeys(operands, spec), get_output_act_qspec(config), accepts)
@@ -232,6 +237,16 @@ def _only_reader(node: Node, targets: Iterable[Any]) -> list[Node]:
 def _is_float(node: Node) -> bool:
     value = node.meta.get("val")
     return isinstance(value, torch.Tensor) and value.dtype == torch.float32
+
+
+def _is_beyond_histograms(node: Node) -> bool:
+    """Whether a node is a constant, such as a mask of -inf, with numbers that observers cannot count."""
+    if node.op != "get_attr":
+        return False
+    owner, _, name = str(node.target).rpartition(".")
+    assert node.graph.owning_module is not None
+    tensor = getattr(node.graph.owning_module.get_submodule(owner), name)
+    return bool((tensor.abs() > _LARGEST_COUNTED).any())
 
 
 def _free_name(model: GraphModule) -> str:

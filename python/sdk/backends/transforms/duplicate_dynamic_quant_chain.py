@@ -6,7 +6,7 @@ from __future__ import annotations
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
-from sdk.backends.transforms.dynamic_quantization import dynamic_source
+from sdk.backends.transforms.dynamic_quantization import dynamic_chain, dynamic_source
 
 
 class DuplicateDynamicQuantChainPass(PassBase):
@@ -29,14 +29,6 @@ class DuplicateDynamicQuantChainPass(PassBase):
 def _copied_before(reader: Node, node: Node) -> Node:
     copied: dict[Node, Node] = {}
     with reader.graph.inserting_before(reader):
-        for part in _chain(node):
+        for part in dynamic_chain(node):
             copied[part] = reader.graph.node_copy(part, lambda old: copied.get(old, old))
     return copied[node]
-
-
-def _chain(node: Node) -> list[Node]:
-    """From choose_qparams on, `node` last."""
-    quantized = node.args[0]
-    assert isinstance(quantized, Node)
-    parameters = [part for part in quantized.all_input_nodes if part is not dynamic_source(node)]
-    return [*dict.fromkeys(parameter.all_input_nodes[0] for parameter in parameters), *parameters, quantized, node]

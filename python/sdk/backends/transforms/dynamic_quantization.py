@@ -57,6 +57,14 @@ def dynamic_source(node: Any) -> Node | None:
     return None
 
 
+def dynamic_chain(node: Node) -> list[Node]:
+    """The calls that quantise and dequantise `dynamic_source(node)`, from choose_qparams on, `node` last."""
+    quantized = node.args[0]
+    assert isinstance(quantized, Node)
+    parameters = [part for part in quantized.all_input_nodes if part is not dynamic_source(node)]
+    return [*dict.fromkeys(parameter.all_input_nodes[0] for parameter in parameters), *parameters, quantized, node]
+
+
 def _is_by_row(node: Node, quantized: Node, chosen: Node) -> bool:
     """Whether the last dimension is quantised to all of int8 with a zero point."""
     shape = node.meta["val"].shape

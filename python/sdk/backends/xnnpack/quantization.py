@@ -80,19 +80,13 @@ def is_narrow(node: Node) -> bool:
 
 
 def refusal_of_scale(node: Node, may_be_narrow: bool = False) -> str | None:
-    """Why XNNPACK does not support the parameters of a quantize or dequantize; None if it does. A dequantize may have
-    the range from -127."""
+    """Why XNNPACK does not support the range of a quantize or dequantize, or scales that differ; None if it does. A
+    dequantize may have the range from -127."""
     low, high, dtype = node.args[3:6]
     is_range = is_narrow(node) and (may_be_narrow or is_dequantize(node))
     if not is_range and (dtype is not torch.int8 or low != LOWEST or high != HIGHEST):
         return f"its integers are {dtype} from {low} to {high}, and XNNPACK takes torch.int8 from -128 to 127"
-    scale = scale_of(node)
-    smallest, largest = torch.finfo(torch.float32).smallest_normal, torch.finfo(torch.float32).max
-    if not smallest <= scale.scale <= largest:
-        return f"its scale is {scale.scale}, and XNNPACK takes positive numbers that are not denormal"
-    if not LOWEST <= scale.zero_point <= HIGHEST:
-        return f"its zero point is {scale.zero_point}"
-    source = node.args[0]
+    scale, source = scale_of(node), node.args[0]
     assert isinstance(source, Node)
     if is_dequantize(node):
         writers = [source] if is_quantize(source) else []

@@ -19,6 +19,8 @@ from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats, weights_o
 from sdk.backends.xnnpack.operators.shape import ReshapeConfig, SplitConfig
 from sdk.backends.xnnpack.partition.arguments import arguments_of, pass_constants
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, ConfigPrecisionType, XNNPartitionerConfig
+from sdk.backends.xnnpack.partition.flattened_inputs import quantize_flattened
+from sdk.backends.xnnpack.partition.parameters import check_parameters
 from sdk.backends.xnnpack.quantization import (
     DYNAMIC_NAMES,
     dynamic_source,
@@ -98,8 +100,15 @@ class XnnpackPartitioner(Partitioner):
         self.delegation_spec = DelegationSpec(XnnpackBackend.__name__, specs)
 
     def prepare(self, exported_program: ExportedProgram) -> bool:
-        """With `compat`, makes arguments of the constants that XNNPACK reads when the model runs."""
-        return bool(self._compat) and pass_constants(exported_program, self._configs)
+        """Changes what XNNPACK could not take: flattens the inputs of layers before they are quantised and, with
+        `compat`, makes arguments of the constants that XNNPACK reads when the model runs.
+
+        Raises:
+            ValueError: int8 values have a scale or a zero point that XNNPACK does not support.
+        """
+        check_parameters(exported_program)
+        changed = not DYNAMIC_NAMES.isdisjoint(self._configs) and quantize_flattened(exported_program)
+        return bool(self._compat and pass_constants(exported_program, self._configs)) or changed
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes for XNNPACK."""
