@@ -19,9 +19,17 @@ from sdk.exir.passes.constant_prop_pass import constant_prop_pass
 _aten = exir_ops.edge.aten
 _quantized = exir_ops.edge.quantized_decomposed
 
+_MOVES = frozenset(
+    {
+        *(_aten.cat.default, _aten.view_copy.default, _aten.slice_copy.Tensor, _aten.permute_copy.default),
+        *(_aten.select_copy.int, _aten.unsqueeze_copy.default, _aten.squeeze_copy.dims, _aten.expand_copy.default),
+    }
+)
+
 
 class QuantFusionPass(ExportPass):
-    """Fuses add, add followed by relu, and embedding over a dequantised table. Edits the graph in place.
+    """Fuses add, add followed by relu, embedding over a dequantised table, and operators that only move elements, which
+    then move integers. Edits the graph in place.
 
     `_fix_node_meta_val` and `node_value_dict` are accepted for compatibility. Metadata is always right, because a fused
     node gets that of the node it replaces.
@@ -35,7 +43,7 @@ class QuantFusionPass(ExportPass):
         for module in graph_module.modules():
             if isinstance(module, GraphModule):
                 for node in list(module.graph.nodes):
-                    modified |= _fuse_add(module, node) or _fuse_embedding(module, node)
+                    modified |= _fuse_add(module, node) or _fuse_move(module, node) or _fuse_embedding(module, node)
                 module.graph.eliminate_dead_code()
                 module.recompile()
         return PassResult(graph_module, modified)
@@ -65,6 +73,22 @@ def _fuse_add(module: GraphModule, quantize: Node) -> bool:
     return True
 
 
+def _fuse_move(module: GraphModule, quantize: Node) -> bool:
+    """Operands and result have the same scale, so that dequantising and quantising changes no element."""
+    move = quantize.args[0] if quantize.target is _quantized.quantize_per_tensor.default else None
+    if not isinstance(move, Node) or move.target not in _MOVES or len(move.users) != 1:
+        return False
+    operands = move.args[0] if move.target is _aten.cat.default else move.args[:1]
+    for operand in operands:
+        is_dequantized = operand.target is _quantized.dequantize_per_tensor.default
+        if not is_dequantized or tuple(operand.args[1:6]) != tuple(quantize.args[1:6]):
+            return False
+    integers = [operand.args[0] for operand in operands]
+    first = integers if move.target is _aten.cat.default else integers[0]
+    _replace(module, quantize, move.target, (first, *move.args[1:]))
+    return True
+
+
 def _fuse_embedding(module: GraphModule, node: Node) -> bool:
     if node.target is not _aten.embedding.default:
         return False
@@ -72,8 +96,8 @@ def _fuse_embedding(module: GraphModule, node: Node) -> bool:
     if not isinstance(table, Node) or table.target is not _quantized.dequantize_per_channel.default:
         return False
     weight, scales, zero_points, axis, low, high = table.args[:6]
-    # The kernel takes int8 with one scale per row.
-    if axis != 0 or weight.meta["val"].dtype is not torch.int8:
+    # The kernel takes bytes with one scale per row.
+    if axis != 0 or weight.meta["val"].dtype not in (torch.int8, torch.uint8):
         return False
     dtype = node.meta["val"].dtype
     if scales.meta["val"].dtype is not dtype or (
