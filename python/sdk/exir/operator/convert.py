@@ -76,14 +76,17 @@ def to_out_variant(op_overload: torch._ops.OpOverload) -> tuple[torch._ops.OpOve
         import sdk.exir.operator.quantized_kernel_ops  # noqa: F401  (registers the out variants)
     packet = op_overload.overloadpacket
     best: tuple[int, torch._ops.OpOverload] | None = None
-    for name in packet.overloads():
-        candidate = getattr(packet, name)
+    # The packet knows only the overloads that were registered before its first use.
+    schemas = torch._C._jit_get_schemas_for_operator(schema.name)
+    schemas = [each for each in schemas if any(argument.is_out for argument in each.arguments)]
+    for candidate in (getattr(packet, each.overload_name or "default") for each in schemas):
         missing = _missing_arguments(schema, candidate._schema)
         if missing is not None and (best is None or missing < best[0]):
             best = (missing, candidate)
     if best is None:
+        found = f" Those of that name have other arguments: {'; '.join(map(str, schemas))}." if schemas else ""
         raise NoOutVariantError(
-            f"{op_overload} has no out variant, so the runtime cannot give it memory. Register an overload "
+            f"{op_overload} has no out variant, so the runtime cannot give it memory.{found} Register an overload "
             f"'{schema.name}.out' with the same arguments and one keyword-only 'Tensor(a!) out' per result."
         )
     return best[1], tuple(a.name for a in best[1]._schema.arguments if a.is_out)
