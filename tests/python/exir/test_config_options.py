@@ -22,7 +22,7 @@ from sdk.exir.backend.test.op_partitioner_demo import AddMulPartitionerDemo
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
 from sdk.exir.dynamic_shape import DynamicMemoryPlanningMode
-from sdk.exir.error import ExportError
+from sdk.exir.error import ExportError, InternalError
 from sdk.exir.passes import (
     ConstraintBasedSymShapeEvalPass,
     HintBasedSymShapeEvalPass,
@@ -286,6 +286,11 @@ def test_emit_mutable_buffer_names():
 
     assert names(lower(Counter(), X, emit_mutable_buffer_names=True)) == {"count"}
     assert names(lower(Counter(), X)) == set()
+    unplanned = MemoryPlanningPass(alloc_mutable_buffers=False)
+    manager = lower(Counter(), X, emit_mutable_buffer_names=True, memory_planning_pass=unplanned)
+    assert names(manager) == {"count"}
+    with pytest.raises(InternalError, match="'count', which has neither memory"):
+        lower(Counter(), X, memory_planning_pass=unplanned)
 
 
 def test_do_quant_fusion_and_const_prop():

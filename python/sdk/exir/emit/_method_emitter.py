@@ -21,7 +21,7 @@ from sdk.exir.emit._dynamic_sizes import dynamic_sizes
 from sdk.exir.emit._instructions import Instructions
 from sdk.exir.emit._program_data import ProgramData
 from sdk.exir.emit._values import Ref, Values
-from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.error import ExportError, ExportErrorType, InternalError
 from sdk.exir.graph.trees import encode_tree
 from sdk.exir.memory_planning._in_place import is_written_already, same_tensor
 from sdk.exir.memory_planning._lifetimes import control_flow_branches
@@ -54,6 +54,10 @@ Result = Any
 def _error(node: Node, problem: str, code: ExportErrorType = ExportErrorType.NOT_SUPPORTED) -> ExportError:
     trace = node.meta.get("stack_trace")
     return ExportError(code, f"node {node.name} ({node.target}): {problem}" + (f"\n{trace}" if trace else ""))
+
+
+def _name(tensor: Tensor, name: str) -> None:
+    tensor.extra_tensor_info = replace(tensor.extra_tensor_info or ExtraTensorInfo(), fully_qualified_name=name)
 
 
 class MethodEmitter:
@@ -219,11 +223,16 @@ class MethodEmitter:
             # because loading a second method would reset the state of the first.
             shared = spec.mem_id == self.program.graph_module.meta.get("shared_buffer_arena")
             if self.emit_buffer_names or (value.data_buffer_idx == 0 and not shared):
-                value.extra_tensor_info = replace(
-                    value.extra_tensor_info or ExtraTensorInfo(), fully_qualified_name=target
-                )
+                _name(value, target)
         elif spec.const:
             value.data_buffer_idx = self.data.add_constant(tensor, spec.dim_order, target)
+        elif self.emit_buffer_names:
+            _name(value, target)
+        else:
+            raise InternalError(
+                f"the program writes to the buffer {target!r}, which has neither memory (alloc_mutable_buffers=False) "
+                "nor a name by which an application could give it some. Plan it, or set emit_mutable_buffer_names=True"
+            )
         ref = self._spec_values[spec] = self.values.add(value)
         return ref
 
