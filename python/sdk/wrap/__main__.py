@@ -11,9 +11,10 @@ from pathlib import Path
 from sdk.command import OK, CommandError, Parser, describe, existing, finish, print_json, write_bytes
 
 _EPILOG = """\
-The export writes such a class with --wrapper, and knows the names of the inputs and the sizes of dynamic dimensions. A
-program has neither: inputs are called input_0, input_1 and so on, and a dimension of a dynamic tensor may have any size
-up to its largest. Names of methods become identifiers of the language: `my.method` is my_method or myMethod.
+The export writes such a class with --wrapper, and knows the names of the inputs. A program does not: inputs are called
+input_0, input_1 and so on. The class checks the sizes of dynamic dimensions that the program has. A program that
+ExecuTorch exported has only the largest ones: a dimension of a dynamic tensor may have any size up to that. Names of
+methods become identifiers of the language: `my.method` is my_method or myMethod.
 
 examples
   sdk wrap net.pte --language swift                     writes Net.swift beside net.pte

@@ -92,8 +92,8 @@ def describe_program(
         file: the .pte, whose size and hash the wrapper names.
         data_file: the .ptd with its weights, if there is one.
         input_names: by method, a name for each input. Without, or with another number of names, they are input_0, ...
-        ranges: by method, (index of an input, dimension) -> the sizes it may have. Without, a dynamic dimension may
-            have any size up to its largest.
+        ranges: by method, (index of an input, dimension) -> the sizes it may have. Without, they are those of the
+            program; where that does not have them either, a dynamic dimension may have any size up to its largest.
 
     Raises:
         ValueError: the program is damaged, or has methods that the runtime cannot tell apart by name.
@@ -106,11 +106,12 @@ def describe_program(
         if len(names) != len(plan.inputs):
             names = [f"input_{index}" for index in range(len(plan.inputs))]
         outputs = ["output"] if len(plan.outputs) == 1 else [f"output_{index}" for index in range(len(plan.outputs))]
-        known = (ranges or {}).get(plan.name, {})
+        known = (ranges or {}).get(plan.name) or _ranges_in(plan)
         inputs = []
         for index, (name, value) in enumerate(zip(_identifiers(names), plan.inputs, strict=True)):
             sizes = {dim: size for (of_input, dim), size in known.items() if of_input == index}
-            inputs.append(_value(name, _at(plan, value), sizes, all_known=bool(known)))
+            all_known = bool(known) or plan.dynamic_sizes is not None
+            inputs.append(_value(name, _at(plan, value), sizes, all_known))
         methods.append(
             MethodSpec(
                 name=plan.name,
@@ -129,6 +130,19 @@ def describe_program(
         data_file_name=data_file.name if data_file is not None else None,
         methods=tuple(methods),
     )
+
+
+def _ranges_in(plan: schema.ExecutionPlan) -> dict[tuple[int, int], tuple[int, int]]:
+    """The sizes of dynamic dimensions that a program has for the runtime's checks."""
+    numbers, ranges = plan.dynamic_sizes or [], {}
+    for entry in range(0, len(numbers), 6):
+        index, dim, least = (*numbers[entry : entry + 3], -1, -1, -1)[:3]
+        value = _at(plan, plan.inputs[index]) if 0 <= index < len(plan.inputs) else None
+        sizes = value.sizes if isinstance(value, schema.Tensor) else []
+        if not (0 <= dim < len(sizes) and 0 <= least <= sizes[dim]):
+            raise ValueError(f"method {plan.name!r} has sizes of inputs that it does not have: export it again")
+        ranges[index, dim] = (least, sizes[dim])
+    return ranges
 
 
 def _at(plan: schema.ExecutionPlan, index: int) -> object:
