@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from sdk.command import BAD_INPUT, FAILED, OK, CommandError, check_writable, existing, print_json, write_json
+
+_FILES = ("program", "etrecord", "data", "inputs", "bundled", "etdump", "debug_buffer")
+"""The options that name files to read."""
 
 _EPILOG = """\
 how it works
@@ -40,28 +44,29 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.debug") -
         at = arguments.index("--")
         own, export = arguments[:at], arguments[at + 1 :]
     options = _parser(prog).parse_args(own)
-    # Imported here so that `--help` and a wrong argument answer without waiting for torch.
-    from sdk.debug.session import debug
-    from sdk.export.cli.errors import CommandError
-
+    written = Path(options.json) if options.json not in (None, "-") else None
     try:
+        for name in _FILES:
+            if getattr(options, name) is not None:
+                existing(getattr(options, name))
+        if written is not None:
+            check_writable([written])
+        # Imported here so that `--help` and a wrong argument answer without waiting for torch.
+        from sdk.debug.report import as_json, as_text
+        from sdk.debug.session import debug
+
         result = debug(options, export)
+        if written is not None:
+            write_json(written, as_json(result))
     except (CommandError, OSError, RuntimeError, ValueError, KeyError) as error:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         print(f"error: {text}", file=sys.stderr)
-        return 2
-    from sdk.debug.report import as_json, as_text
-
-    if options.json is None:
-        print(as_text(result))
+        return BAD_INPUT
+    if options.json == "-":
+        print_json(as_json(result))
     else:
-        text = json.dumps(as_json(result), indent=1)
-        if options.json == "-":
-            print(text)
-        else:
-            Path(options.json).write_text(text + "\n", encoding="utf-8")
-            print(as_text(result))
-    return 1 if result.departing else 0
+        print(as_text(result))
+    return FAILED if result.departing else OK
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:

@@ -16,6 +16,7 @@ from sdk.command.programs import Slot, from_raw
 from sdk.export.cli.arrays import read_npy, read_npz, read_saved
 from sdk.run import _pictures, _sound
 from sdk.run._pictures import PictureOptions
+from sdk.util.words import counted
 
 _SHAPED = re.compile(r"(?P<path>.+):(?P<shape>\d+(?:x\d+)*)")
 _FILLS = ("zeros", "ones", "random")
@@ -75,8 +76,8 @@ def filled(slot: Slot, fill: str, generator: np.random.Generator, shape: tuple[i
 
 
 def _count(slots: Sequence[Slot], found: str) -> CommandError:
-    listed = ", ".join(map(str, slots)) or "no inputs"
-    return CommandError(f"expected {len(slots)} values ({listed}), found {found}: pass --input once for each")
+    expected = f"{counted(len(slots), 'value')} ({', '.join(map(str, slots)) or 'no inputs'})"
+    return CommandError(f"expected {expected}, found {found}: pass --input once for each")
 
 
 def _values(text: str, slots: Sequence[Slot], at: int, options: InputOptions) -> list[Any]:

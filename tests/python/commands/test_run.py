@@ -276,7 +276,7 @@ def test_samples_as_floats(tmp_path: Path) -> None:
         (["nothing.pte"], "there is no file"),
         ([__file__], "expected a program (.pte) or a bundled program"),
         ([], "expected a program, found none"),
-        (["net.pte"], "expected 1 values"),
+        (["net.pte"], "expected 1 value (input 0"),
         (["net.pte", "--input", "zeros", "--input", "zeros"], "one too many"),
         (["net.pte", "--input", "=3"], "does not take these inputs"),
         (["net.pte", "--input", "double.npy"], "pass --cast"),

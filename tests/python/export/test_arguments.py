@@ -65,6 +65,8 @@ def test_input_spec_number(text: str, number: float) -> None:
         ("=99999999999999999999", "int64 has the numbers from"),
         ("1:float16=0..70000", "the largest float16 is 65504, found 70000"),
         ("1:float32=1e39", "the largest float32 is 3.40282e+38"),
+        ("1:float32=1e400", "the largest float32 is 3.40282e+38, found 1e400"),
+        ("1:float64=0..-1e400", "the largest float64 is 1.79769e+308, found -1e400"),
         (f"1:float64={10**400}", "the largest float64 is 1.79769e+308"),
         ("1:float32=0..inf", "a range has two finite ends"),
         ("=x", "`x` is not a number"),

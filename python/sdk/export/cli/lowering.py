@@ -48,6 +48,8 @@ _FAILED = {
 }
 _BRANCH_ADVICE = "\nWrite a branch that depends on the values in a tensor with torch.cond or torch.where."
 _BRANCH = re.compile(r": (el)?if |\bif\b.*\belse\b")
+_LOOP_ADVICE = "\nWrite a loop whose length depends on the values in a tensor with torch._higher_order_ops.while_loop."
+_LOOP = re.compile(r": (while|for) ")
 _FLOAT64_ADVICE = (
     "\nNumPy makes numbers float64: if the model computes in float32, convert the input with .astype(np.float32), or a "
     "tensor with .float()."
@@ -163,8 +165,9 @@ def _explained(stage_type: StageType, advice: str) -> Iterator[None]:
         what = _what_and_where(error, 8 if capturing else 6)
         if hasattr(error, "calls"):
             advice = ""  # Edge dialect lacks these calls, whatever the backends.
-        if type(error).__name__ == "GuardOnDataDependentSymNode" and _BRANCH.search(user_line(error) or ""):
-            advice = _BRANCH_ADVICE  # what torch advises is for the code of operators
+        if type(error).__name__ == "GuardOnDataDependentSymNode":  # what torch advises is for the code of operators
+            line = user_line(error) or ""
+            advice = _LOOP_ADVICE if _LOOP.search(line) else _BRANCH_ADVICE if _BRANCH.search(line) else advice
         raise CommandError(f"{_FAILED[stage_type]}: {what}{advice}") from error
 
 

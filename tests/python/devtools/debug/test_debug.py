@@ -292,7 +292,10 @@ BAD: dict[str, tuple[Callable[[dict[str, Path]], list[Any]], str]] = {
     ),
     "no model": (lambda f: [f["deep.pte"]], "is unknown: pass it as"),
     "no method": (lambda f: [f["deep.pte"], "--method", "encode"], "has no method 'encode', it has 'forward'"),
-    "no file": (lambda f: [f["deep.pte"].with_name("none.pte")], "No such file"),
+    "no file": (lambda f: [f["deep.pte"].with_name("none.pte")], "there is no file `"),
+    "no record": (lambda f: [f["deep.pte"], "--etrecord", f["deep.pte"].with_name("none")], "there is no file `"),
+    "no dump": (lambda f: [f["deep.pte"], "--etdump", f["deep.pte"].parent], "expected a file, found the folder"),
+    "no folder": (lambda f: [f["deep.pte"], "--json", f["deep.pte"].parent / "none" / "a.json"], "there is no folder"),
     "no cases": (lambda f: [f["deep.pte"], "--bundled", f["deep.pte"]], "expected a bundled program"),
     "case without cases": (
         lambda f: [f["deep.pte"], "--etrecord", f["right.etrecord"], "--case", "1"],
