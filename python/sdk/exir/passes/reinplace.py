@@ -76,9 +76,10 @@ def _reinplace(module: GraphModule, forms: dict[Any, Any], fixed: set[Node], wri
 
 def _becomes(node: Node, value: Node | None, replaced: set[Node]) -> bool:
     """Whether `value` is the memory that `node` overwrites, perhaps after calls that overwrite its result."""
-    while value is not node and value in replaced:
-        value = value.args[0]  # type: ignore[assignment]
-    return value is node
+    made: Any = value
+    while made is not node and made in replaced:
+        made = made.args[0]
+    return made is node
 
 
 def _same_memory(node: Node) -> Iterator[Node]:

@@ -36,7 +36,7 @@ def _move_views(module: GraphModule, node: Node, mode: FakeTensorMode) -> bool:
     views = [user for user in node.users if _keeps_rows(user)]
     made: dict[tuple[object, ...], Node] = {}
     for view in views:
-        sizes = tuple(view.args[1])  # type: ignore[arg-type]
+        sizes = tuple(view.args[1])
         if sizes not in made:
             with module.graph.inserting_before(view), mode:
                 made[sizes] = _quantized_view(view, source, chain)
@@ -69,5 +69,5 @@ def _copied(call: Node, copies: dict[Node, Node]) -> Node:
     """A copy of a call with other operands, and its fake result."""
     node = call.graph.node_copy(call, lambda operand: copies.get(operand, operand))
     args, kwargs = pytree.tree_map_only(Node, lambda argument: argument.meta["val"], (node.args, node.kwargs))
-    node.meta["val"] = node.target(*args, **kwargs)  # type: ignore[operator]
+    node.meta["val"] = node.target(*args, **kwargs)
     return node
