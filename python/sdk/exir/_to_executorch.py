@@ -22,6 +22,7 @@ from sdk.exir.passes.external_constants_pass import (
     addresses_of_delegate_weights,
     external_constants_pass,
     external_mutable_weights_pass,
+    external_trained_weights_pass,
     untaken_weights_pass,
 )
 from sdk.exir.passes.fold_weight_permutes_pass import fold_weight_permutes
@@ -87,6 +88,7 @@ def lower_to_executorch(
     if config.external_constants:
         tag = config.external_constants if callable(config.external_constants) else None
         external_constants_pass(gm, tag)
+        external_trained_weights_pass(gm, program, tag)
     else:
         untaken_weights_pass(gm)
     if config.external_mutable_weights:

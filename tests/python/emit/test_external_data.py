@@ -262,7 +262,8 @@ def test_a_changed_buffer_stays_in_the_program(tmp_path: Path) -> None:
 
 
 def test_trained_weights_are_external(tmp_path: Path) -> None:
-    """`external_mutable_weights`: the weights that a training step has gradients of, and no others."""
+    """`external_mutable_weights`: the weights that a training step has gradients of, and no others.
+    `external_constants`: all weights."""
 
     class Step(nn.Module):
         def __init__(self) -> None:
@@ -274,7 +275,14 @@ def test_trained_weights_are_external(tmp_path: Path) -> None:
             return nn.functional.mse_loss(self.net(x) * self.scale, y)
 
     exported = _export_forward_backward(torch.export.export(Step(), (X, torch.randn(3, 2))))
-    manager = to_edge(exported).to_executorch(ExecutorchBackendConfig(external_mutable_weights=True))
-    (weights,) = save(manager, tmp_path)
+    edge = to_edge(exported)
+    for name in ("trained", "all", "by_name"):
+        (tmp_path / name).mkdir()
+    (weights,) = save(edge.to_executorch(ExecutorchBackendConfig(external_mutable_weights=True)), tmp_path / "trained")
     assert set(read(weights).named_data) == {"net.weight", "net.bias"}
+    (weights,) = save(edge.to_executorch(ExecutorchBackendConfig(external_constants=True)), tmp_path / "all")
+    assert set(read(weights).named_data) == {"net.weight", "net.bias", "scale"}
+    by_name = ExecutorchBackendConfig(external_constants=lambda node: "head" if node.name.endswith("bias") else None)
+    (weights,) = save(edge.to_executorch(by_name), tmp_path / "by_name")
+    assert weights.name == "head.ptd" and set(read(weights).named_data) == {"net.bias"}
     assert not lower(Net(), external_mutable_weights=True)._tensor_data

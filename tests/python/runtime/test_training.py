@@ -88,14 +88,15 @@ def test_programs_of_the_original_take_the_steps_of_eager(name: str, run: dict[s
         _near(parameters[key].flatten(), torch.tensor(values))
 
 
-@pytest.mark.parametrize("external", [False, True])
+@pytest.mark.parametrize("external", ["", "external_mutable_weights", "external_constants"])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_programs_of_this_compiler_take_the_steps_of_eager(external: bool, options: dict[str, Any]) -> None:
+def test_programs_of_this_compiler_take_the_steps_of_eager(external: str, options: dict[str, Any]) -> None:
     """RT-17: a convolutional net, whose weights lie in the program or in a file of their own."""
     model = Classifier()
-    made = to_edge(_joint(model)).to_executorch(ExecutorchBackendConfig(external_mutable_weights=external))
+    config = ExecutorchBackendConfig(**({external: True} if external else {}))
+    made = to_edge(_joint(model)).to_executorch(config)
     data = [bytes(contents) for contents in made._tensor_data.values()]
-    assert len(data) == external
+    assert len(data) == bool(external)
     module = _load_for_executorch_for_training_from_buffer(made.buffer, *data)
     trained = {name: value for name, value in model.named_parameters() if value.requires_grad}
     assert module.named_parameters().keys() == trained.keys()

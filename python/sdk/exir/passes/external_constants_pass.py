@@ -46,14 +46,30 @@ def external_constants_pass(gm: GraphModule, gen_tag_fn: GenTagFn | None = None)
 
 def external_mutable_weights_pass(gm: GraphModule, ep: ExportedProgram) -> PassResult:
     """Marks the parameters of `ep` that training changes: it updates them, or returns their gradients."""
+    return _mark_parameters(gm, ep, _TRAINED)
+
+
+def external_trained_weights_pass(
+    gm: GraphModule, ep: ExportedProgram, gen_tag_fn: GenTagFn | None = None
+) -> PassResult:
+    """Marks the parameters of which `ep` returns gradients. `gen_tag_fn` is that of `external_constants_pass`, which
+    does not mark them because they are state of the program."""
+    return _mark_parameters(gm, ep, _TRAINED[:1], gen_tag_fn)
+
+
+def _mark_parameters(
+    gm: GraphModule, ep: ExportedProgram, kinds: tuple[OutputKind, ...], gen_tag_fn: GenTagFn | None = None
+) -> PassResult:
     signature = ep.graph_signature
-    trained = {spec.target for spec in signature.output_specs if spec.kind in _TRAINED}
+    trained = {spec.target for spec in signature.output_specs if spec.kind in kinds}
     parameters = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     marked = 0
     for node in gm.graph.nodes:
         if node.op == "placeholder" and parameters.get(node.name) in trained:
-            node.meta["constant_tag"] = DEFAULT_TAG
-            marked += 1
+            tag = DEFAULT_TAG if gen_tag_fn is None else gen_tag_fn(node)
+            if tag is not None:
+                node.meta["constant_tag"] = tag
+                marked += 1
     return PassResult(gm, marked > 0)
 
 
