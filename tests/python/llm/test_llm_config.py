@@ -3,20 +3,29 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sdk.extension.llm.export.config.backend_config import CoreMLConfig
 from sdk.extension.llm.export.config.llm_config import (
     BackendConfig,
     BaseConfig,
+    CoreMLComputeUnit,
+    CoreMLConfig,
+    DtypeOverride,
     ExportConfig,
     LlmConfig,
+    LoraConfig,
     ModelConfig,
     ModelType,
+    OpenvinoConfig,
     Pt2eQuantize,
     QuantizationConfig,
+    TorchAOKernelsConfig,
+    VgfQuantizeScope,
+    XNNPackConfig,
 )
 from sdk.extension.llm.export.settings import SettingsError, read_settings
 
@@ -140,3 +149,60 @@ def test_embeddings_may_have_these_bits(text: str):
 def test_quantizers_and_systems_have_the_names_of_the_documents():
     assert Pt2eQuantize("vgf_16a8w").name == "vgf_16a8w"
     assert CoreMLConfig(ios=18).ios == 18
+
+
+def test_arguments_become_settings() -> None:
+    """As ExecuTorch's `LlmConfig.from_args`: enums from their texts, one argument for two settings, and defaults."""
+    config = LlmConfig.from_args(
+        argparse.Namespace(
+            model="qwen3_0_6b",
+            params="params.json",
+            preq_mode=None,
+            dtype_override="fp16",
+            use_kv_cache=True,
+            max_seq_length=64,
+            quantization_mode="8da4w",
+            group_size=64,
+            pt2e_quantize=None,
+            vgf_quantize_scope="linear",
+            verbose=True,
+            xnnpack=True,
+            xnnpack_extended_ops=True,
+            coreml_ios=18,
+            coreml_compute_units="cpu_and_ne",
+            use_torchao_kernels=True,
+            adapter_checkpoint="a.pt",
+            adapter_config="a.json",
+        )
+    )
+    assert (config.base.model_class, config.base.params, config.base.preq_mode) == (
+        ModelType.qwen3_0_6b,
+        "params.json",
+        None,
+    )
+    assert config.base.lora_config == LoraConfig("a.pt", "a.json")
+    assert config.model.dtype_override is DtypeOverride.fp16 and config.model.use_kv_cache
+    assert (config.export.max_seq_length, config.export.max_context_length) == (64, 128)
+    assert (config.quantization.qmode, config.quantization.group_size) == ("8da4w", 64)
+    assert config.backend.openvino == OpenvinoConfig(nncf_compression_group_size=64)
+    assert config.quantization.quantize_scope is config.backend.vgf.quantize_scope is VgfQuantizeScope.linear
+    assert config.backend.xnnpack == XNNPackConfig(True, True) and config.debug.verbose
+    assert config.backend.coreml == CoreMLConfig(ios=18, compute_units=CoreMLComputeUnit.cpu_and_ne)
+    assert config.backend.torchao == TorchAOKernelsConfig(True, True)
+    assert LlmConfig.from_args(argparse.Namespace()) == LlmConfig()
+    assert LlmConfig.from_args(argparse.Namespace(mlx=True)).model.use_kv_cache
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"adapter_checkpoint": "a.pt"}, "--adapter_checkpoint requires --adapter_config"),
+        ({"model": "llama9"}, "'llama9' is not a valid ModelType"),
+        ({"coreml_ios": 14}, "Invalid coreml ios version"),
+        ({"quantize_kv_cache": True}, "quantize_kv_cache needs use_kv_cache"),
+        ({"quantization_mode": "torchao:8da4w", "xnnpack": True}, "Cannot use low-bit Ao ops"),
+    ],
+)
+def test_arguments_that_are_not_allowed(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        LlmConfig.from_args(argparse.Namespace(**arguments))

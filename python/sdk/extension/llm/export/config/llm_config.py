@@ -6,16 +6,68 @@ Which of them this version acts on is in `sdk.extension.llm.export.export_llm`, 
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import re
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar, List, Optional
 
-from sdk.extension.llm.export.config.backend_config import BackendConfig, QuantizeScope
+from sdk.extension.llm.export.config.backend_config import (
+    BackendConfig,
+    CoreMLComputeUnit,
+    CoreMLConfig,
+    CoreMLQuantize,
+    EthosUConfig,
+    MLXConfig,
+    MPSConfig,
+    OpenvinoConfig,
+    QNNConfig,
+    QuantizeScope,
+    TorchAOKernelsConfig,
+    TosaConfig,
+    VgfConfig,
+    VgfQuantizeScope,
+    VulkanConfig,
+    XNNPackConfig,
+)
 
 # OmegaConf reads these annotations, and it takes `Optional[X]` and `List[X]` only.
 # ruff: noqa: UP006, UP035, UP045
+
+
+__all__ = [
+    "BackendConfig",
+    "BaseConfig",
+    "CoreMLComputeUnit",
+    "CoreMLConfig",
+    "CoreMLQuantize",
+    "DebugConfig",
+    "DtypeOverride",
+    "EthosUConfig",
+    "ExportConfig",
+    "LlmConfig",
+    "LoraConfig",
+    "MLXConfig",
+    "MPSConfig",
+    "MethodConfig",
+    "ModelConfig",
+    "ModelType",
+    "MultimethodConfig",
+    "OpenvinoConfig",
+    "PreqMode",
+    "Pt2eQuantize",
+    "QNNConfig",
+    "QuantizationConfig",
+    "QuantizeScope",
+    "SpinQuant",
+    "TorchAOKernelsConfig",
+    "TosaConfig",
+    "VgfConfig",
+    "VgfQuantizeScope",
+    "VulkanConfig",
+    "XNNPackConfig",
+]
 
 
 class ModelType(str, Enum):
@@ -307,6 +359,13 @@ class LlmConfig:
     multimethod: MultimethodConfig = field(default_factory=MultimethodConfig)
     quantization: QuantizationConfig = field(default_factory=QuantizationConfig)
     backend: BackendConfig = field(default_factory=BackendConfig)
+
+    @classmethod
+    def from_args(cls, args: argparse.Namespace) -> LlmConfig:
+        """The settings that parsed arguments of ExecuTorch's `export_llama` stand for."""
+        from sdk.extension.llm.export.config.arguments import from_args
+
+        return from_args(args)
 
     def __post_init__(self) -> None:
         low_bit = self.quantization.uses_low_bit_kernels
