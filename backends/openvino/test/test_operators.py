@@ -187,3 +187,38 @@ def test_resizing_to_one_pixel(mode: str, size: tuple[int, int]) -> None:
     lowered = lower(model, inputs)
     assert (lowered.left() == {}) == (1 not in size)
     assert_close(lowered.run(*inputs), model(*inputs))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        torch.amax,
+        torch.amin,
+        lambda x: torch.mean(x, dim=None),
+        lambda x: torch.mean(x, dim=[]),
+        lambda x: torch.mean(x, dim=[], keepdim=True),
+        lambda x: torch.sum(x, dim=None),
+        lambda x: torch.var(x, dim=None, correction=0),
+        lambda x: torch.var(x, dim=[], keepdim=True),
+    ],
+)
+def test_reductions_over_all_dimensions(function: Any) -> None:
+    x = torch.randn(ROWS)
+    lowered = lower(_Call(lambda x: function(x * 2) + 1), (x,))
+    assert len(lowered.delegates) == 1 and lowered.left() == {}
+    assert_close(lowered.run(x), function(x * 2) + 1)
+
+
+def test_a_call_that_the_frontend_cannot_convert_runs_on_kernels(monkeypatch: Any) -> None:
+    """Everything around it stays with OpenVINO, and the reason is the frontend's."""
+
+    def function(x: Tensor, y: Tensor) -> Tensor:
+        return torch.lgamma(torch.exp(x)) * y
+
+    monkeypatch.setitem(OPERATORS, "aten.lgamma.default", lambda node, program: None)
+    inputs = torch.randn(ROWS), torch.rand(ROWS) + 1
+    lowered = lower(_Call(function), inputs)
+    ((target, reason),) = lowered.left().items()
+    assert "aten.lgamma.default" in target and "OpenVINO cannot convert" in reason
+    assert len(lowered.delegates) == 2
+    assert_close(lowered.run(*inputs), function(*inputs))

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Graph, GraphModule, Node
 
-from sdk.backends.openvino.quantized import rewrite_quantized
+from sdk.backends.openvino.quantized import is_dequantize, is_quantize, rewrite_quantized
 from sdk.backends.openvino.rewrites import rewrite
 from sdk.backends.openvino.toolkit import openvino
 from sdk.backends.transforms.constants import get_constant, settled
@@ -65,24 +67,61 @@ def to_model(program: ExportedProgram) -> Any:
 
     Sizes that are symbols are dynamic dimensions. Raises RuntimeError with the operator that OpenVINO cannot convert.
     """
+    nodes = list(program.graph.nodes)
+    inputs = [node for node in nodes if node.op == "placeholder"]
+    calls = [node for node in nodes if node.op not in ("placeholder", "output")]
+    (outputs,) = program.graph.output_node().args
+    try:
+        return _to_model(program, inputs, calls, outputs)
+    except RuntimeError as error:
+        raise RuntimeError(f"{error}. {way_around(program)}") from error
+
+
+def refusals(program: ExportedProgram, calls: Collection[Node]) -> dict[Node, str]:
+    """Why OpenVINO cannot convert a partition of these calls, by the calls that it refuses; empty if it can."""
+    reason = _refusal(program, calls)
+    if reason is None:
+        return {}
+    # A quantize without its dequantize cannot be converted, although a partition of both can.
+    tried = [node for node in calls if not (is_quantize(node) or is_dequantize(node) or _is_result(node))]
+    alone = {node: _refusal(program, [node, *filter(_is_result, node.users)]) for node in tried}
+    return {node: why for node, why in alone.items() if why is not None} or dict.fromkeys(calls, reason)
+
+
+def _is_result(node: Node) -> bool:
+    return node.target is operator.getitem
+
+
+def _refusal(program: ExportedProgram, calls: Collection[Node]) -> str | None:
+    inside = set(calls)
+    inputs = dict.fromkeys(node for call in calls for node in call.all_input_nodes if node not in inside)
+    outputs = [
+        call for call in calls if isinstance(call.meta["val"], torch.Tensor) and not inside.issuperset(call.users)
+    ]
+    try:
+        _to_model(program, list(inputs), calls, outputs)
+    except RuntimeError as error:
+        return str(error)
+    return None
+
+
+def _to_model(program: ExportedProgram, inputs: Iterable[Node], calls: Iterable[Node], outputs: Sequence[Node]) -> Any:
     ov = openvino()
     from openvino.frontend import FrontEndManager
     from openvino.frontend.pytorch.fx_decoder import TorchFXPythonDecoder
 
     with settled(program):
-        module = _plain_module(program)
-    inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
+        module = _plain_module(program, inputs, calls, outputs)
+    given = [node for node in module.graph.nodes if node.op == "placeholder"]
     frontend = FrontEndManager().load_by_framework("pytorch")
     decoder = TorchFXPythonDecoder(module)  # OpenVINO does not keep it
     try:
         model = frontend.convert(frontend.load(decoder))
     except Exception as error:  # the frontend raises its own exceptions, whose types are not public
-        raise RuntimeError(
-            f"OpenVINO cannot convert a partition: {str(error).strip()}. {way_around(program)}"
-        ) from error
-    if len(model.inputs) != len(inputs):
-        raise RuntimeError(f"OpenVINO made {len(model.inputs)} inputs of {len(inputs)}")
-    for port, node in zip(model.inputs, inputs, strict=True):
+        raise RuntimeError(f"OpenVINO cannot convert a partition: {str(error).strip()}") from error
+    if len(model.inputs) != len(given):
+        raise RuntimeError(f"OpenVINO made {len(model.inputs)} inputs of {len(given)}")
+    for port, node in zip(model.inputs, given, strict=True):
         parameter = port.get_node()
         value = node.meta["val"]
         if isinstance(value, torch.Tensor):
@@ -92,38 +131,39 @@ def to_model(program: ExportedProgram) -> Any:
             parameter.set_element_type(ov.Type.i64)
             parameter.set_partial_shape(ov.PartialShape([]))
     model.validate_nodes_and_infer_types()
-    for port, node in zip(model.inputs, inputs, strict=True):
+    for port, node in zip(model.inputs, given, strict=True):
         order = _order_in_memory(node.meta["val"])
         if order is not None:
             _permute_input(ov, port.get_node(), order)
     _pack_int4(ov, model)
-    _finish_outputs(ov, model, program)
+    _finish_outputs(ov, model, outputs)
     model.validate_nodes_and_infer_types()
     return model
 
 
-def _plain_module(program: ExportedProgram) -> GraphModule:
+def _plain_module(
+    program: ExportedProgram, inputs: Iterable[Node], calls: Iterable[Node], outputs: Sequence[Node]
+) -> GraphModule:
     """The partition's graph in ATen, with weights as attributes."""
     graph, weights = Graph(), torch.nn.Module()
     made: dict[Node, Node] = {}
-    for node in program.graph.nodes:
-        if node.op == "placeholder":
-            weight = get_constant(program, node)
-            if weight is None:
-                made[node] = graph.placeholder(node.name)
-            else:
-                weights.register_buffer(node.name, weight.detach().contiguous())
-                made[node] = graph.get_attr(node.name)
-        elif node.op == "call_function":
-            args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda argument: made[argument])
-            call = rewrite(graph, node, args, kwargs)
-            made[node] = graph.call_function(*_in_aten(node, args, kwargs)) if call is None else call
-        elif node.op == "output":
-            made[node] = graph.output(torch.fx.node.map_arg(node.args[0], lambda argument: made[argument]))
+    for node in inputs:
+        weight = get_constant(program, node)
+        if weight is None:
+            made[node] = graph.placeholder(node.name)
         else:
+            weights.register_buffer(node.name, weight.detach().contiguous())
+            made[node] = graph.get_attr(node.name)
+    for node in calls:
+        if node.op != "call_function":
             raise RuntimeError(f"OpenVINO cannot convert {node.op} {node.target}{source_of(node)}")
+        args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda argument: made[argument])
+        call = rewrite(graph, node, args, kwargs)
+        made[node] = graph.call_function(*_in_aten(node, args, kwargs)) if call is None else call
+    for node, new in made.items():
         if "val" in node.meta:
-            made[node].meta["val"] = node.meta["val"]
+            new.meta["val"] = node.meta["val"]
+    graph.output(tuple(made[node] for node in outputs))
     module = GraphModule(weights, graph)
     rewrite_quantized(module)
     module.graph.lint()
@@ -188,10 +228,9 @@ def _pack_int4(ov: Any, model: Any) -> None:
                 break
 
 
-def _finish_outputs(ov: Any, model: Any, program: ExportedProgram) -> None:
+def _finish_outputs(ov: Any, model: Any, outputs: Sequence[Node]) -> None:
     """Gives results the dtypes and the order in memory that the program has. OpenVINO counts in int32 where PyTorch has
     int64."""
-    (outputs,) = program.graph.output_node().args
     for result, node in zip(model.get_results(), outputs, strict=True):
         value = node.meta["val"]
         wanted = getattr(ov.Type, _TYPES[value.dtype])

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable
 import torch
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.partitioner import Partition
 
+from sdk.backends.openvino.convert import refusals
 from sdk.backends.openvino.operators import WHOLE, computes, refusal
 from sdk.backends.openvino.preprocess import (
     DEVICE,
@@ -85,7 +87,21 @@ class OpenvinoPartitioner(Partitioner):
 
         def divide(module: GraphModule) -> list[list[Node]]:
             takes = self._taken(exported_program, module, why)
-            found = largest_partitions(module, takes, is_worth_it=lambda p: any(computes(node) for node in p.nodes))
+            converted: set[frozenset[Node]] = set()
+
+            def refuse(partitions: list[Partition]) -> bool:
+                refused: dict[Node, str] = {}
+                for nodes in (partition.nodes for partition in partitions):
+                    if frozenset(nodes) not in converted:
+                        refused.update(refusals(exported_program, nodes))
+                        converted.add(frozenset(nodes))
+                for node, reason in refused.items():
+                    takes.discard(node)
+                    why(node, reason)
+                self._keep_pairs(takes, why)
+                return bool(refused)
+
+            found = largest_partitions(module, takes, refuse, lambda p: any(computes(node) for node in p.nodes))
             kept = [list(partition.nodes) for partition in found]
             for node in takes.difference(*kept):
                 why(node, "alone it is not worth a delegate: OpenVINO takes none of its neighbours")

@@ -96,6 +96,14 @@ def _index_put(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
     return graph.call_function(_aten.view.default, (put, sizes))
 
 
+def _over_all(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
+    """The frontend expects the dimensions, which ATen may leave out for all of them."""
+    if len(args) > 1 and args[1]:
+        return None
+    dims = list(range(node.all_input_nodes[0].meta["val"].dim()))
+    return graph.call_function(node.target._op, (args[0], dims, *args[2:]), kwargs)  # type: ignore[union-attr]
+
+
 REWRITES: dict[str, Callable[..., Node | None]] = {
     "gt.Tensor": _greater,
     "ge.Tensor": _greater_equal,
@@ -103,6 +111,12 @@ REWRITES: dict[str, Callable[..., Node | None]] = {
     "ge.Scalar": _scalar(_aten.le.Tensor),
     "maximum.default": _extreme(is_less=False),
     "minimum.default": _extreme(is_less=True),
+    "amax.default": _over_all,
+    "amin.default": _over_all,
+    "mean.dim": _over_all,
+    "sum.dim_IntList": _over_all,
+    "var.correction": _over_all,
+    "var.dim": _over_all,
     "elu.default": _elu,
     "index_put.default": _index_put,
     "logical_and.default": _logic(_aten.bitwise_and.Tensor),
