@@ -158,6 +158,21 @@ class TestPermutations:
         model = lambda x: x.permute(1, 2, 0).permute(2, 0, 1).relu()  # noqa: E731
         assert after([FuseCascadedTransposeOrPermuteOps()], model, torch.randn(2, 3, 4)) == ["relu"]
 
+    @pytest.mark.parametrize(
+        ("model", "is_fused"),
+        [
+            (lambda x: x.permute(0, 2, 1).view(1, 5, 1, 4).permute(0, 2, 3, 1), True),
+            (lambda x: x.transpose(1, 2).view(1, 5, 1, 4).permute(0, 2, 3, 1), True),
+            (lambda x: x.view(1, 1, 4, 5).permute(0, 3, 1, 2).view(1, 5, 4).permute(0, 2, 1), True),
+            (lambda x: x.permute(0, 2, 1).view(1, 5, 1, 4).permute(0, 1, 3, 2), False),
+            (lambda x: x.permute(0, 2, 1).reshape(1, 2, 10).permute(0, 2, 1), False),
+        ],
+    )
+    def test_undo_each_other_across_a_view(self, model: Callable[..., Any], is_fused: bool) -> None:
+        found = after([FuseCascadedTransposeOrPermuteOps()], model, torch.randn(1, 4, 5))
+        assert ("permute_copy" not in found) is is_fused
+        assert "view_copy" in found
+
     def test_of_sizes_of_one_are_views(self) -> None:
         nop = ReplaceNopTransposeOrPermuteWithViewPass()
         assert after([nop], lambda x: x.permute(0, 2, 1, 3).relu(), torch.randn(2, 1, 3, 4)) == ["view_copy", "relu"]
@@ -199,6 +214,34 @@ class TestPermutationsAroundArithmetic:
             return total.permute(2, 0, 1), (total * 2).permute(2, 0, 1)
 
         assert "permute_copy" not in self.found(model, torch.randn(2, 3, 4), torch.randn(2, 3, 4))
+
+    @pytest.mark.parametrize(
+        "model",
+        [
+            lambda x: x.mT.view(3, 5, 1, 4).sin().square().view(3, 5, 4).mT,
+            lambda x: x.mT.unsqueeze(2).sin().squeeze(2).mT,
+            lambda x: x.mT.unsqueeze(-1).sin().squeeze(3).mT,
+            lambda x: x.unsqueeze(1).permute(0, 3, 1, 2).view(3, 5, 4).tanh().permute(0, 2, 1),
+            lambda x: x.permute(2, 0, 1).unsqueeze(0).sin().permute(0, 2, 3, 1),
+            lambda x: x.mT.mean((1, -1), keepdim=True).mT,
+            lambda x: x.mT[:, 1:3].sum(2, keepdim=True).mT,
+            lambda x: torch.cat([x.permute(2, 0, 1), x.permute(2, 0, 1) * 2], -1).permute(1, 2, 0),
+        ],
+    )
+    def test_go_across_views_and_along_dimensions(self, model: Callable[..., Any]) -> None:
+        found = self.found(model, torch.randn(3, 4, 5))
+        assert not {"permute_copy", "transpose_copy"} & set(found), found
+
+    @pytest.mark.parametrize(
+        "model",
+        [
+            lambda x: x.mT.reshape(3, 2, 10).sin().permute(0, 2, 1),  # the view moves more than a size of 1
+            lambda x: x.mT.mean(1).unsqueeze(1).mT,  # without the dimension, the others have other numbers
+            lambda x: x.unsqueeze(1).permute(1, 3, 0, 2).view(5, 3, 4)[0:2].sin().permute(1, 0, 2),
+        ],
+    )
+    def test_stay_around_other_views(self, model: Callable[..., Any]) -> None:
+        assert {"permute_copy", "transpose_copy"} & set(self.found(model, torch.randn(3, 4, 5)))
 
     @pytest.mark.parametrize(
         "model",

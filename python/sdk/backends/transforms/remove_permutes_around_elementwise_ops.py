@@ -10,23 +10,39 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassResult
 
-from sdk.backends.transforms.permutations import permutation_of
+from sdk.backends.transforms.permutations import VIEW, aten, extra_one, permutation_of, shape_of
 from sdk.exir.pass_base import ExportPass
 from sdk.exir.sym_util import are_same_sizes
+
+_VIEWS = (VIEW, aten.unsqueeze_copy.default, aten.squeeze_copy.dim, aten.squeeze_copy.dims)
+_REDUCTIONS = (aten.mean.dim, aten.sum.dim_IntList)
+_ALONG = (*_REDUCTIONS, aten.cat.default, aten.slice_copy.Tensor)
+"""Operators that have dimensions as their second argument."""
+
+
+@dataclass
+class _Call:
+    """Of a call in a region, the permutations of its operands and of its result: each dimension of a tensor is this
+    one of the tensor without permutations."""
+
+    operands: list[int]
+    result: list[int]
 
 
 @dataclass
 class _Region:
-    """Connected elementwise calls, the permutations that they read, and the permutations that read them."""
+    """Connected calls, the permutations that they read, and the permutations that read them."""
 
-    calls: dict[Node, None] = field(default_factory=dict)
+    calls: dict[Node, _Call] = field(default_factory=dict)
     before: dict[Node, None] = field(default_factory=dict)
     after: dict[Node, None] = field(default_factory=dict)
 
 
 class RemovePermutesAroundElementwiseOps(ExportPass):
     """If all inputs of connected elementwise calls are permuted in the same way, and all their readers permute back,
-    the pass removes these permutes and transposes. Calls that broadcast more than a number are not changed.
+    the pass removes these permutes and transposes. Concatenations, slices, means and sums that keep the dimension, and
+    views that add or remove a dimension of size 1, may be among the calls. Calls that broadcast more than a number are
+    not changed.
 
     Args:
         extra_permutable_ops: Elementwise operators in addition to those that PyTorch tags as pointwise.
@@ -41,8 +57,8 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
         for node in list(graph_module.graph.nodes):
             dims = permutation_of(node) if node.op == "call_function" and node.users else None
             region = None if dims is None else self._region_after(node, dims)
-            if region is not None and dims is not None:
-                _remove(region, dims)
+            if region is not None:
+                _remove(region)
                 modified = True
         if modified:
             graph_module.graph.eliminate_dead_code()
@@ -50,9 +66,14 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
         return PassResult(graph_module, modified)
 
     def is_node_permutable(self, node: Node) -> bool:
-        """Whether a call computes each element of its result from the elements at the same position."""
+        """Whether a call computes each element of its result from the elements at the same position, or along
+        dimensions that it names."""
         if node.op != "call_function" or not isinstance(node.meta.get("val"), torch.Tensor):
             return False
+        if node.target in _REDUCTIONS:
+            return bool(node.args[1:2] and node.args[1]) and node.args[2:3] == (True,)
+        if node.target in _ALONG or _is_view_of_one(node):
+            return True
         op = getattr(node.target, "_op", node.target)
         is_pointwise = isinstance(op, torch._ops.OpOverload) and torch.Tag.pointwise in op.tags
         if not is_pointwise and node.target not in self.extra_permutable_ops:
@@ -61,26 +82,30 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
         return all(isinstance(v, torch.Tensor) and are_same_sizes(v.shape, node.meta["val"].shape) for v in values)
 
     def _region_after(self, permute: Node, dims: list[int]) -> _Region | None:
-        region, pending = _Region(before={permute: None}), list(permute.users)
-        back = _inverse(dims)
+        region, pending = _Region(before={permute: None}), [(user, dims) for user in permute.users]
         while pending:
-            node = pending.pop()
+            node, own = pending.pop()
             if node in region.calls:
+                if region.calls[node].operands != own:
+                    return None
                 continue
             if not self.is_node_permutable(node):
                 return None
-            region.calls[node] = None
+            result = _dims_after(node, own)
+            region.calls[node] = _Call(own, result)
             for operand in node.all_input_nodes:
-                if permutation_of(operand) == dims and operand.op == "call_function":
-                    if operand not in region.before:
-                        region.before[operand] = None
-                elif operand not in region.calls and not _is_number(operand):
-                    pending.append(operand)  # it must be such a call, too
+                if permutation_of(operand) == own and operand.op == "call_function":
+                    region.before[operand] = None
+                elif operand in region.calls:
+                    if region.calls[operand].result != own:
+                        return None
+                elif not _is_number(operand):
+                    pending.append((operand, _dims_before(operand, own)))  # it must be such a call, too
             for user in node.users:
-                if user.op == "call_function" and permutation_of(user) == back:
+                if user.op == "call_function" and permutation_of(user) == _inverse(result):
                     region.after[user] = None
-                elif user not in region.calls:
-                    pending.append(user)
+                else:
+                    pending.append((user, result))
         return region if region.after else None
 
 
@@ -90,16 +115,59 @@ def _is_number(node: Node) -> bool:
     return isinstance(value, torch.Tensor) and value.dim() == 0
 
 
+def _is_view_of_one(node: Node) -> bool:
+    """Whether a call adds or removes a dimension of size 1, and all sizes are known."""
+    if node.target not in _VIEWS or not all(isinstance(size, int) for size in shape_of(node)):
+        return False
+    before, after = shape_of(node.args[0]), shape_of(node)
+    return extra_one(before, after) is not None or extra_one(after, before) is not None
+
+
+def _without(dims: list[int], position: int) -> list[int]:
+    removed = dims[position]
+    return [dim - (dim > removed) for dim in dims if dim != removed]
+
+
+def _with(dims: list[int], position: int) -> list[int]:
+    """`dims` with a dimension that stays in its place."""
+    moved = [dim + (dim >= position) for dim in dims]
+    return [*moved[:position], position, *moved[position:]]
+
+
+def _dims_after(node: Node, dims: list[int]) -> list[int]:
+    """The permutation of a result, given that of the operands."""
+    if not _is_view_of_one(node):
+        return dims
+    before, after = shape_of(node.args[0]), shape_of(node)
+    gone = extra_one(before, after)
+    return _with(dims, extra_one(after, before) or 0) if gone is None else _without(dims, gone)
+
+
+def _dims_before(node: Node, dims: list[int]) -> list[int]:
+    """The permutation of the operands, given that of a result."""
+    if node.op != "call_function" or not _is_view_of_one(node):
+        return dims
+    before, after = shape_of(node.args[0]), shape_of(node)
+    gone = extra_one(before, after)
+    return _without(dims, extra_one(after, before) or 0) if gone is None else _with(dims, gone)
+
+
 def _inverse(dims: list[int]) -> list[int]:
     return [dims.index(dim) for dim in range(len(dims))]
 
 
-def _remove(region: _Region, dims: list[int]) -> None:
-    back = _inverse(dims)
-    for call in region.calls:
-        call.meta["val"] = call.meta["val"].permute(back)
-        for operand in call.all_input_nodes:
+def _remove(region: _Region) -> None:
+    views = {node for node in region.calls if _is_view_of_one(node)}
+    for node, call in region.calls.items():
+        node.meta["val"] = node.meta["val"].permute(_inverse(call.result))
+        if node in views:
+            node.target, node.args, node.kwargs = VIEW, (node.args[0], shape_of(node)), {}
+        elif node.target in _ALONG:
+            given = node.args[1] if len(node.args) > 1 else 0
+            named = [call.operands[dim] for dim in (given if isinstance(given, (list, tuple)) else [given])]
+            node.args = (node.args[0], named if node.target in _REDUCTIONS else named[0], *node.args[2:])
+        for operand in node.all_input_nodes:
             if operand in region.before:
-                call.replace_input_with(operand, operand.args[0])
+                node.replace_input_with(operand, operand.args[0])
     for permute in region.after:
         permute.replace_all_uses_with(permute.args[0])
