@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 from torch.export._tree_utils import reorder_kwargs
-from torch.export.graph_signature import OutputKind, OutputSpec
+from torch.export.graph_signature import OutputKind
 from torch.fx import Graph, GraphModule, Node
 from torch.utils import _pytree as pytree
 
@@ -24,6 +24,15 @@ from sdk.exir.emit import emit_program
 from sdk.exir.graph.programs import assemble, copy_signature, make_graph_module
 from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
 from sdk.exir.schema import Program
+from sdk.exir.submodules import (
+    arrange_graph_outputs as arrange_graph_outputs,
+)
+from sdk.exir.submodules import (
+    arrange_graph_placeholders as arrange_graph_placeholders,
+)
+from sdk.exir.submodules import (
+    create_exported_program_from_submodule as create_exported_program_from_submodule,
+)
 
 
 class LoweredBackendModule(torch.nn.Module):
@@ -213,18 +222,3 @@ def _return_list(gm: GraphModule, submodule: GraphModule, call: Node) -> None:
         item = gm.graph.call_function(operator.getitem, (call, 0))
     item.meta = dict(output.args[0][0].meta)
     call.replace_all_uses_with(item, delete_user_cb=lambda user: user is not item)
-
-
-def arrange_graph_outputs(gm: GraphModule, output_specs: list[OutputSpec], call_module_node: Node) -> GraphModule:
-    """Drops results of a submodule that are writes to buffers it owns, which do not leave it. Changes and returns
-    `gm`."""
-    kept = [i for i, spec in enumerate(output_specs) if spec.kind == OutputKind.USER_OUTPUT]
-    position = {old: new for new, old in enumerate(kept)}
-    for user in list(call_module_node.users):
-        if user.target is operator.getitem:
-            if user.args[1] in position:
-                user.args = (call_module_node, position[user.args[1]])
-            elif not user.users:
-                gm.graph.erase_node(user)
-    gm.recompile()
-    return gm

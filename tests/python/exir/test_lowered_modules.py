@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 import torch
 from torch.export import ExportedProgram, export
+from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import GraphModule
+from torch.utils import _pytree as pytree
 
 from sdk.exir import to_edge
 from sdk.exir.backend.backend_api import to_backend
 from sdk.exir.backend.test.backend_with_compiler_demo import BackendWithCompilerDemo
-from sdk.exir.lowered_backend_module import create_submodule_from_nodes
+from sdk.exir.lowered_backend_module import create_exported_program_from_submodule, create_submodule_from_nodes
 
 A, B, C = torch.tensor([1.0, 2.0]), torch.tensor([3.0, -1.0]), torch.tensor([0.5, 4.0])
 
@@ -106,3 +108,45 @@ def test_a_submodule_with_one_result() -> None:
     assert isinstance(part(A, B), list)
     torch.testing.assert_close(gm(A, B)[0], torch.sin(A + B) * B)
     assert node not in gm.graph.nodes
+
+
+class Written(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.tensor([2.0, -1.0]))
+        self.state = torch.nn.Buffer(torch.zeros(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        product = x * self.weight
+        self.state.add_(product)
+        return product.sin()
+
+
+@pytest.mark.parametrize("tagged", [True, False])
+def test_a_program_of_a_submodule(tagged: bool) -> None:
+    """It owns the weights and buffers with its tag, and the writes to these; everything else it takes and returns."""
+    whole = to_edge(export(Written(), (A,))).exported_program()
+    names = ("aten.mul.Tensor", "aten.add.Tensor")
+    nodes = [node for node in whole.graph.nodes if getattr(node.target, "__name__", "") in names]
+    for node in whole.graph.nodes:
+        if tagged and node.op == "placeholder" and node.name != "x":
+            node.meta["delegation_tag"] = "part"
+    part, call = create_submodule_from_nodes(whole.graph_module, nodes, "part")
+    program, inputs, outputs = create_exported_program_from_submodule(part, whole, "part", call, False)
+    kinds = [spec.kind for spec in program.graph_signature.input_specs]
+    results = [spec.kind for spec in program.graph_signature.output_specs]
+    if not tagged:
+        assert kinds == [InputKind.USER_INPUT] * 3 and results == [OutputKind.USER_OUTPUT] * 2
+        assert inputs == outputs == {} and not program.state_dict
+        return
+    assert kinds == [InputKind.PARAMETER, InputKind.BUFFER, InputKind.USER_INPUT]
+    assert results == [OutputKind.BUFFER_MUTATION, OutputKind.USER_OUTPUT]
+    assert {spec.target for spec in inputs.values()} == {"weight", "state"}
+    assert [spec.target for spec in outputs.values()] == ["state"]
+    assert program.state_dict.keys() == {"weight", "state"}
+    module = program.module()
+    for calls in (1, 2):
+        torch.testing.assert_close(pytree.tree_leaves(module(A)), [A * torch.tensor([2.0, -1.0])])
+        torch.testing.assert_close(module.state, calls * A * torch.tensor([2.0, -1.0]))
+    items = {node.args[1]: list(node.users) for node in call.users}
+    assert [user.op for user in items[0]] == ["output"], "the getitem nodes follow the new order"
