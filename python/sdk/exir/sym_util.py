@@ -73,6 +73,15 @@ def _ranges(node: torch.SymNode, expr: sympy.Expr, least: int) -> dict[sympy.Sym
     return {symbol: ValueRanges(least, found.upper) if found.lower == 2 else found for symbol, found in known.items()}
 
 
+def may_be_zero(size: int | torch.SymInt) -> bool:
+    """Whether `size` may be 0 as far as is known."""
+    if isinstance(size, int):
+        return size == 0
+    expr = size.node.shape_env.replace(size.node.expr)
+    lowest = bound_sympy(expr, _ranges(size.node, expr, 0)).lower
+    return not isinstance(lowest, (int, sympy.Integer)) or lowest < 1
+
+
 def may_be_zero_by_data(size: int | torch.SymInt) -> bool:
     """Whether `size` depends on data, and may be 0 as far as is known."""
     from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols

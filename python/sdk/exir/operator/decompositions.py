@@ -321,12 +321,12 @@ def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
     """Exchanges the two parts of each dimension. PyTorch's decomposition would compute indices in each call."""
     if not dims:
         return _roll(x.flatten(), shifts, [0]).view(x.shape)
-    if not all(isinstance(size, int) for size in (*x.shape, *shifts)):
-        rolled: Tensor = torch._decomp.decomposition_table[aten.roll.default](x, shifts, dims)
-        return rolled
     for shift, dim in zip(shifts, dims, strict=True):
         size = x.shape[dim]
-        if size and shift % size:
+        if not isinstance(size, int) or not isinstance(shift, int):
+            # The remainders are those of a tensor, which has none to compute if the size is 0.
+            x = x.index_select(dim, torch.remainder(torch.arange(size) - shift, size))
+        elif size and shift % size:
             first = size - shift % size
             x = torch.cat([x.narrow(dim, first, size - first), x.narrow(dim, 0, first)], dim)
     return x.clone()

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Histograms and order statistics."""
+"""Histograms, order statistics, and sums of exponentials."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from sdk.exir.sym_util import may_be_zero
 
 aten = torch.ops.aten
 
@@ -35,7 +38,29 @@ def _median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]
 
 
 def _median_of_all(x: Tensor) -> Tensor:
-    return _median(x.reshape(-1), 0)[0]
+    x = x.reshape(-1)
+    if not x.is_floating_point():
+        return _median(x, 0)[0]
+    # Of no elements it is NaN: the one that stands before them.
+    ordered = aten.constant_pad_nd(torch.sort(x)[0], [1, 0], math.nan)
+    middle = ordered.narrow(0, (x.shape[0] + 1) // 2, 1).squeeze(0)
+    return torch.where(torch.any(torch.isnan(x)), math.nan, middle)
+
+
+def _logsumexp(x: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
+    """Of no elements it is -inf: amax, which needs an element, finds a further -inf in dimensions that may be empty."""
+    if x.is_complex():
+        result: Tensor = torch._decomp.decomposition_table[aten.logsumexp.default](x, dim, keepdim)
+        return result
+    dtype = x.dtype if x.is_floating_point() else torch.get_default_dtype()
+    x = x.to(torch.promote_types(dtype, torch.float32))
+    for d in {d % x.dim() for d in dim} if x.dim() else ():
+        if may_be_zero(x.shape[d]):
+            x = aten.constant_pad_nd(x, [0, 0] * (x.dim() - 1 - d) + [0, 1], -math.inf)
+    most = torch.amax(x, dim, keepdim=True)
+    most = torch.masked_fill(most, torch.abs(most) == math.inf, 0)
+    total = torch.sum(torch.exp(x - most), dim, keepdim)
+    return (torch.log(total) + (most if keepdim else torch.squeeze(most, dim))).to(dtype)
 
 
 def _mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
@@ -187,6 +212,7 @@ STATISTICS: dict[torch._ops.OperatorBase, Callable] = {
     aten.histogram.bin_ct: _histogram_bin_count,
     aten.histogram.bins_tensor: _histogram_bins,
     aten.kthvalue.default: _kthvalue,
+    aten.logsumexp.default: _logsumexp,
     aten.median.default: _median_of_all,
     aten.median.dim: _median,
     aten.mode.default: _mode,
