@@ -116,6 +116,8 @@ end {{- ' a ' -}} b {{ {'a': {'b': 1}}.a.b }} {{ (1, 2) | length }} {{ (1) }} {{
 {{ 'a,b,c'.split(sep=',', maxsplit=1) }} {{ ' a b c '.rsplit(none, 1) }} {{ ' a b c '.split(none, 1) }}
 {{ dict([('a', 1), ('b', 2)], c=3) }} {{ dict({'a': 1}) }} {{ dict.fromkeys('ab', 0) }}
 {{ 2.5 | round }} {{ 2.25 | round(1, 'floor') }} {{ 2.21 | round(1, 'ceil') }} {{ 1234 | round(-2) }} {{ 2.675 | round(2) }}
+{{ -0.0 | round(method='floor') }} {{ -0.4 | round(0, 'ceil') }} {{ -0.04 | round(1, 'ceil') }} {{ -0.4 | round }} {{ 15 | round(-1, 'floor') }}
+{{ '{:z}|{:z.1f}|{:+z.1f}|{: z}|{:z08.1f}|{:z.0%}|{:z,}|{:z}'.format(-0.0, -0.01, -0.01, -0.0, -0.01, -0.001, -1234.5, -1.5) }}
 {{ '\\U0001F600 \\101 \\x41 \\u00e9 \\q' }} {{ ['\\u2028\\x00\\x7f\\u00a0é'] }} {{ "it's" | list }}
 {{ '<a>' | safe + '<' }} {{ '<' + ('<' | safe) }} {{ ('<' | safe) ~ '<' }} {{ ['<' | safe] }} {{ ('%s' | safe) % '<' }}
 {% raw %} {{ x }} {% if %} {%- endraw %}| {% with a = 1, b = 2 %}{{ a + b }}{% endwith %}{{ a is defined }}
@@ -187,6 +189,12 @@ UNKNOWN_ARGUMENTS = (
     "dict(1, 2)",
     "namespace(_a=1)",
     "'a' | indent(1, wide=2)",
+    "'{:z}'.format(1)",
+    "'{:z}'.format('a')",
+    "'{:zc}'.format(65)",
+    "1e300 | round(10, 'floor')",
+    "1.5 | round(400, 'ceil')",
+    "1.5 | round(-400, 'floor')",
 )
 
 

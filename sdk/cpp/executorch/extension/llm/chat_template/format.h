@@ -15,11 +15,12 @@ namespace extension {
 namespace llm {
 namespace jinja {
 
-/// How one value is written: [[fill]align][sign][#][0][width][grouping][.precision][type].
+/// How one value is written: [[fill]align][sign][z][#][0][width][grouping][.precision][type].
 struct FormatSpec {
   std::string fill = " ";
   char align = '\0';  // < > ^ =
   char sign = '-';
+  bool no_negative_zero = false;
   bool alternate = false;
   int64_t width = 0;
   char grouping = '\0';

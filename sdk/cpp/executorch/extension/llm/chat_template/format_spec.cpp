@@ -76,8 +76,8 @@ std::string grouped(const std::string& digits, char separator, size_t every) {
 }
 
 void write_text(Work& work, TextBuilder& out, std::string_view text, const FormatSpec& spec) {
-  if ((spec.type != '\0' && spec.type != 's') || spec.align == '=' || spec.sign != '-' || spec.alternate ||
-      spec.grouping != '\0') {
+  if ((spec.type != '\0' && spec.type != 's') || spec.align == '=' || spec.sign != '-' || spec.no_negative_zero ||
+      spec.alternate || spec.grouping != '\0') {
     work.fail("this format is not one for strings");
     return;
   }
@@ -117,6 +117,10 @@ bool read_spec(Work& work, std::string_view text, FormatSpec& spec) {
   };
   if (sees("+- ")) {
     spec.sign = text[at++];
+  }
+  if (sees("z")) {
+    spec.no_negative_zero = true;
+    at++;
   }
   if (sees("#")) {
     spec.alternate = true;
@@ -206,7 +210,7 @@ void write_formatted(Work& work, TextBuilder& out, const Value& value, const For
   const bool is_real = value.is(Type::kFloat) || is_real_type(spec.type);
   if (spec.type == 's' ||
       (value.is(Type::kFloat) && spec.type != '\0' && spec.type != 'n' && !is_real_type(spec.type)) ||
-      (!is_real && spec.precision >= 0) || (is_real && spec.alternate)) {
+      (!is_real && (spec.precision >= 0 || spec.no_negative_zero)) || (is_real && spec.alternate)) {
     work.fail(std::string("this format is not one for a value of type ") + value.type_name());
     return;
   }
@@ -220,9 +224,12 @@ void write_formatted(Work& work, TextBuilder& out, const Value& value, const For
     return write_text(work, out, character, of_text);
   }
   const bool negative = is_real ? std::signbit(value.as_real()) && !std::isnan(value.as_real()) : value.as_int() < 0;
-  std::string sign = negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
+  const std::string positive = spec.sign == '-' ? "" : std::string(1, spec.sign);
+  std::string sign = negative ? "-" : positive;
   if (is_real) {
-    return write_padded(out, sign, real_digits(std::fabs(value.as_real()), spec), spec);
+    const std::string digits = real_digits(std::fabs(value.as_real()), spec);
+    const bool is_zero = digits.find_first_of("123456789nN") == std::string::npos;  // neither nan nor inf
+    return write_padded(out, is_zero && negative && spec.no_negative_zero ? positive : sign, digits, spec);
   }
   const auto bits = static_cast<uint64_t>(value.as_int());
   if (spec.alternate && std::string_view("boxX").find(spec.type) != std::string_view::npos && spec.type != '\0') {

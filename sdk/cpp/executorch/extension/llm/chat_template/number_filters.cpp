@@ -168,7 +168,12 @@ Value round_number(Interpreter& in, const Value& input, const Bound& arguments) 
   }
   const double scale = std::pow(10.0, static_cast<double>(precision));
   const double scaled = input.as_real() * scale;
-  return Value::real((method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) / scale);
+  if (!std::isfinite(scaled) || !std::isfinite(scale) || scale == 0) {
+    return in.fail("filter 'round': " + real_text(input.as_real()) + " cannot be rounded to " +
+                   std::to_string(precision) + " digits");
+  }
+  // Python's floor() and ceil() give an integer, which has no negative zero.
+  return Value::real(((method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) + 0.0) / scale);
 }
 
 Value sum(Interpreter& in, const Value& input, const Bound& arguments) {
