@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch.export import ExportedProgram
 
+from sdk.export._dtypes import check_dtype, in_dtype
 from sdk.export._methods import Models, as_models, by_method, kind_of, of_method
 from sdk.export.example_inputs import ExampleInputs
 from sdk.export.recipe import ExportRecipe
@@ -118,6 +119,7 @@ class ExportSession:
         self._export_recipe = export_recipe or ExportRecipe()
         self._model: dict[str, Any] = as_models(model)
         self._input_model_type = kind_of(self._model)
+        self._programs: dict[str, ExportedProgram] = {}  # a captured model in the dtype of the recipe
         self._example_inputs = by_method(example_inputs, "example_inputs", self._model)
         if not self._example_inputs and self._input_model_type != "ExportedProgram":
             raise ValueError(
@@ -177,7 +179,10 @@ class ExportSession:
         self._validate_pipeline_sequence(stages)
         self._validate_recipe(stages)
         self._stage_to_artifacts = {}
-        artifact = PipelineArtifact(self._model, self._run_context)
+        if self._input_model_type == "ExportedProgram":
+            dtype = self._export_recipe.dtype
+            self._programs = {method: in_dtype(program, dtype) for method, program in self._model.items()}
+        artifact = PipelineArtifact(self._programs or self._model, self._run_context)
         for stage_type in stages:
             stage = self._stage_registry[stage_type]
             with around(stage_type):
@@ -196,7 +201,7 @@ class ExportSession:
         makers: dict[StageType, Callable[[], Stage]] = {
             StageType.SOURCE_TRANSFORM: lambda: SourceTransformStage(quantization),
             StageType.QUANTIZE: lambda: QuantizeStage(quantization),
-            StageType.TORCH_EXPORT: lambda: TorchExportStage(recipe.aten_transform_passes, recipe.strict),
+            StageType.TORCH_EXPORT: lambda: TorchExportStage(recipe.aten_transform_passes, recipe.strict, recipe.dtype),
             StageType.TO_EDGE_TRANSFORM_AND_LOWER: lambda: EdgeTransformAndLowerStage.from_recipe(lowering),
             StageType.TO_EDGE: lambda: ToEdgeStage.from_recipe(lowering),
             StageType.EDGE_PROGRAM_MANAGER_TRANSFORM: lambda: EdgeProgramManagerTransformStage.from_recipe(lowering),
@@ -236,9 +241,10 @@ class ExportSession:
             )
 
     def _validate_recipe(self, stages: Sequence[StageType]) -> None:
-        """Raises ValueError if no stage does what the recipe specifies."""
+        """Raises ValueError if the recipe contradicts itself, or no stage does what it specifies."""
         recipe = self._export_recipe
         quantization, lowering = recipe.quantization_recipe, recipe.lowering_recipe
+        check_dtype(recipe)
         unused = {
             "quantization_recipe.ao_quantization_configs": (
                 quantization and quantization.ao_quantization_configs,
@@ -277,7 +283,7 @@ class ExportSession:
         if artifact is not None:
             programs = artifact.data
         elif self._input_model_type == "ExportedProgram":
-            programs = self._model
+            programs = self._programs or self._model
         else:
             raise RuntimeError("Exported program is not available. Run Torch Export Stage first.")
         return of_method(programs, method_name)

@@ -90,6 +90,8 @@ class ExportRecipe:
         mode: What the program is for.
         strict: The `strict` of torch.export.export. (To fail where something would be lost silently, say
             `export(..., strict=True)`.)
+        dtype: torch.float16 computes a float32 model in float16 where that is accurate; inputs and outputs stay
+            float32. None and torch.float32 leave the model as it is.
     """
 
     name: str | None = None
@@ -100,6 +102,7 @@ class ExportRecipe:
     pipeline_stages: list[StageType] | None = None
     mode: Mode = Mode.RELEASE
     strict: bool = True
+    dtype: torch.dtype | None = None
 
     @classmethod
     def get_recipe(cls, recipe: RecipeType, **kwargs: Any) -> ExportRecipe:
@@ -145,6 +148,7 @@ class ExportRecipe:
             pipeline_stages=_agreed("pipeline_stages", recipes),
             mode=Mode.DEBUG if any(r.mode == Mode.DEBUG for r in recipes) else Mode.RELEASE,
             strict=all(r.strict for r in recipes),
+            dtype=_agreed("dtype", recipes),
         )
 
 

@@ -14,6 +14,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from sdk.devtools.backend_debug import get_delegation_info
 from sdk.exir import to_edge, to_edge_transform_and_lower
+from sdk.export._dtypes import in_dtype
 from sdk.export._quantization import (
     ComposableQuantizer,
     convert_pt2e,
@@ -165,15 +166,17 @@ class TorchExportStage(Stage):
         self,
         aten_transform_passes: list[Callable[[str, ExportedProgram], ExportedProgram]] | None = None,
         strict: bool = True,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         self._aten_transform_passes = aten_transform_passes
         self._strict = strict
+        self._dtype = dtype
 
     def run(self, artifact: PipelineArtifact) -> None:
         programs = {}
         for method, model in artifact.data.items():
-            programs[method] = _capture(artifact, method, model, strict=self._strict)
+            programs[method] = in_dtype(_capture(artifact, method, model, strict=self._strict), self._dtype)
             for transform in self._aten_transform_passes or ():
                 if not callable(transform):
                     raise ValueError(

@@ -20,7 +20,7 @@ def receipt_of(manager: ExecutorchProgramManager, captured: Mapping[str, Exporte
     """Makes the receipt of a manager's programs.
 
     With `captured`, the programs of torch.export by method name, the dtypes of each program are compared with theirs.
-    Only then are downcasts found that no backend declares.
+    Only then are downcasts found that no backend declares, and shown what stays in float32 of a float16 program.
     """
     rows = [
         row for method in sorted(manager.methods) for row in rows_of_method(method, manager.exported_program(method))
@@ -29,7 +29,7 @@ def receipt_of(manager: ExecutorchProgramManager, captured: Mapping[str, Exporte
     return Receipt(
         rows=tuple(rows),
         losses=tuple(find_losses(manager, rows, captured or {})),
-        notes=(*manager._report, *_notes_of_backends(manager)),
+        notes=(*manager._report, *_notes_of_captured(captured or {}), *_notes_of_backends(manager)),
         arenas={
             # Entry 0 of the sizes is reserved; memory ids start at 1.
             plan.name: {memory: size for memory, size in enumerate(plan.non_const_buffer_sizes) if memory > 0}
@@ -38,6 +38,13 @@ def receipt_of(manager: ExecutorchProgramManager, captured: Mapping[str, Exporte
         kernels_checked=runtime_operators() is not None,
         newer_operators=tuple(newer_operators(program)),
     )
+
+
+def _notes_of_captured(captured: Mapping[str, ExportedProgram]) -> Iterator[str]:
+    """What a change of dtype has left in float32."""
+    for method, program in captured.items():
+        for what in get_notes(program.graph_module):
+            yield f"{method}: {what}"
 
 
 def _notes_of_backends(manager: ExecutorchProgramManager) -> Iterator[str]:

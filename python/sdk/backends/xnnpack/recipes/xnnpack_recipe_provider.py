@@ -41,10 +41,13 @@ class XNNPACKRecipeProvider(BackendRecipeProvider):
                 f"{recipe_type.value} has no option {', '.join(sorted(set(kwargs) - known))}; it has "
                 f"{', '.join(known) or 'none'}"
             )
+        import torch
+
         return ExportRecipe(
             recipe_type.value,
             quantization_recipe=_quantization(recipe_type, kwargs.get("group_size", _SMALLEST_GROUP)),
             lowering_recipe=LoweringRecipe([_partitioner()]),
+            dtype=torch.float16 if recipe_type is XNNPackRecipeType.FP16 else None,
         )
 
 
@@ -55,7 +58,7 @@ def _partitioner() -> Any:
 
 
 def _quantization(recipe_type: RecipeType, group_size: Any) -> QuantizationRecipe | None:
-    if recipe_type is XNNPackRecipeType.FP32:
+    if recipe_type in (XNNPackRecipeType.FP32, XNNPackRecipeType.FP16):
         return None
     if not isinstance(group_size, int) or group_size < _SMALLEST_GROUP or group_size % _SMALLEST_GROUP:
         raise ValueError(f"group_size is {group_size!r}; expected a multiple of {_SMALLEST_GROUP}")

@@ -10,6 +10,7 @@ class XNNPackRecipeType(RecipeType):
     """Recipes for PT2E are calibrated with the example inputs; recipes for torchao replace weights of the module."""
 
     FP32 = "xnnpack_fp32"
+    FP16 = "xnnpack_fp16"
     PT2E_INT8_DYNAMIC_PER_CHANNEL = "xnnpack_pt2e_int8_dynamic_per_channel"
     PT2E_INT8_STATIC_PER_CHANNEL = "xnnpack_pt2e_int8_static_per_channel"
     PT2E_INT8_STATIC_PER_TENSOR = "xnnpack_pt2e_int8_static_per_tensor"
