@@ -88,6 +88,7 @@ class Backend:
         float_recipe: The name of the recipe that lowers without quantising; None if there is none.
         quantization: The schemes of `--quantize`, by name.
         targets: The backend's part in recipes for a kind of device, by the name of the target.
+        float16: Whether it computes float16 programs (`--dtype float16`).
         memory_padding: Bytes past the end of an input or output that the backend may read. Its `preprocess` returns
             them in `PreprocessResult.memory_padding`.
         default_on_cpu: Whether this backend lowers models if the user names none.
@@ -112,6 +113,7 @@ class Backend:
     float_recipe: str | None = None
     quantization: Mapping[str, QuantizationScheme] = field(default_factory=dict)
     targets: Mapping[str, TargetRecipe] = field(default_factory=dict)
+    float16: bool = False
     memory_padding: int = 0
     default_on_cpu: bool = False
     runner: str | None = None
@@ -142,7 +144,8 @@ class Backend:
         padding = self.memory_padding
         good = isinstance(padding, int) and not isinstance(padding, bool) and padding >= 0
         _expect(self, "memory_padding", good, "a number of bytes, 0 or more")
-        _expect(self, "default_on_cpu", isinstance(self.default_on_cpu, bool), "True or False")
+        for name in ("default_on_cpu", "float16"):
+            _expect(self, name, isinstance(getattr(self, name), bool), "True or False")
         _expect(self, "runner_note", isinstance(self.runner_note, str), "text")
         allowed = self.tolerance is None or (isinstance(self.tolerance, float) and self.tolerance > 0)
         _expect(self, "tolerance", allowed, "a number above 0, or None")

@@ -77,7 +77,7 @@ def _session(options: arguments.Options) -> tuple[Model, Any]:
     model = load_model(options.model, options.methods)
     inputs = example_inputs(model, options.inputs, options.inputs_file)
     kind = scheme(options.quantize, options.backends) if options.quantize else None
-    recipe = recipe_of(options.recipe, kind, options.backends, None)
+    recipe = recipe_of(options.recipe, kind, options.backends, None, options.dtype)
     calibration = calibration_inputs(options, kind, model) if kind else None
     shapes = dynamic_shapes(model, inputs, options)
     return model, make_session(model, inputs, shapes, recipe, calibration, generate_etrecord=True)

@@ -55,6 +55,7 @@ BROKEN = {
     "place": (", id='X'", "recipes='sdk.recipes',", r"field `recipes` is 'sdk\.recipes'; expected `module:name`"),
     "mapping": (", id='X'", "targets={'t': 1},", r"field `targets` is \{'t': 1\}; expected a mapping from names to"),
     "other": (", id='X'", "default_on_cpu='yes',", r"field `default_on_cpu` is 'yes'; expected True or False"),
+    "half": (", id='X'", "float16='yes',", r"field `float16` is 'yes'; expected True or False"),
     "code": (", id='X'", "memory_padding=1 / 0,", r"division by zero"),
 }
 

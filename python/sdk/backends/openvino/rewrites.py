@@ -101,7 +101,7 @@ def _over_all(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
     if len(args) > 1 and args[1]:
         return None
     dims = list(range(node.all_input_nodes[0].meta["val"].dim()))
-    return graph.call_function(node.target._op, (args[0], dims, *args[2:]), kwargs)  # type: ignore[union-attr]
+    return graph.call_function(node.target._op, (args[0], dims, *args[2:]), kwargs)
 
 
 REWRITES: dict[str, Callable[..., Node | None]] = {

@@ -25,6 +25,7 @@ BACKEND = Backend(
             about="int4 weights of linear layers in groups of 32; activations as with int8-dynamic",
         ),
     },
+    float16=True,
     memory_padding=64,  # its kernels load whole vectors
     default_on_cpu=True,
 )

@@ -5,7 +5,7 @@ arguments   what the user may type           model      MODEL -> a module and it
 inputs      --input and --inputs             dynamic    --dynamic
 arrays      files of arrays                  fresh      new inputs of other sizes
 pipeline    the stages, in order             lowering   the stages that compile
-quantize    --quantize and --calibrate       references  PyTorch's outputs
+quantize    --quantize, --calibrate, --dtype       references  PyTorch's outputs
 verify      the written file beside eager    files      written whole or not at all
 timing      a call of it beside eager's      backends   --backend and --quantize, by declarations
 progress    a line for each stage            wrapper    --wrapper

@@ -12,7 +12,7 @@ from typing import NoReturn
 from sdk import __version__
 from sdk.backends import registry
 from sdk.backends.registry import PORTABLE, BackendError
-from sdk.export.cli.backends import default_backends, known_backend, scheme, schemes
+from sdk.export.cli.backends import check_float16, default_backends, known_backend, scheme, schemes
 from sdk.export.cli.errors import closest
 from sdk.export.cli.specs import DynamicDim, InputSpec, dynamic_dim, input_spec
 
@@ -70,6 +70,9 @@ examples
   In int8, with ranges from a function that returns sample inputs:
     python -m sdk.export net.py:Net --input 1x8:float32 --quantize int8 --calibrate data.py:samples
 
+  With float16 weights and intermediate results, half as large:
+    python -m sdk.export net.py:Net --input 1x8:float32 --dtype float16
+
   By your own recipe, with losses as errors:
     python -m sdk.export net.py:Net --input 1x8:float32 --recipe recipes.py:int8 --strict
 
@@ -93,6 +96,7 @@ class Options:
     by_default: bool  # the command line names no backends
     recipe: str | None
     quantize: str | None
+    dtype: str
     calibrate: str | None
     output: Path | None
     external_weights: bool
@@ -113,10 +117,16 @@ def parse(argv: Sequence[str], prog: str) -> Options:
         parser.error("--recipe says which backends to use; leave --backend out.")
     if known.quantize and known.recipe is not None:
         parser.error("--recipe says how to quantise; leave --quantize out.")
+    if known.dtype == "float16" and known.recipe is not None:
+        parser.error("--recipe says in which dtype to compute; leave --dtype out.")
+    if known.dtype == "float16" and known.quantize:
+        parser.error("--quantize says how weights and activations are stored; leave --dtype out.")
     try:
         backends = tuple(known.backend) or ((PORTABLE,) if known.recipe is not None else default_backends())
         if known.quantize:
             scheme(known.quantize, backends)
+        if known.dtype == "float16":
+            check_float16(backends)
     except BackendError as error:
         parser.error(str(error))
     if known.calibrate is not None and not known.quantize:
@@ -131,6 +141,7 @@ def parse(argv: Sequence[str], prog: str) -> Options:
         by_default=not known.backend and known.recipe is None,
         recipe=known.recipe,
         quantize=known.quantize,
+        dtype=known.dtype,
         calibrate=known.calibrate,
         output=known.output,
         external_weights=known.external_weights,
@@ -214,6 +225,13 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         "--quantize",
         choices=tuple(schemes()),
         help=_quantize_help(),
+    )
+    lowering.add_argument(
+        "--dtype",
+        choices=("float32", "float16"),
+        default="float32",
+        help="float16: halve the weights and intermediate results of a float32 model. Inputs, outputs, state and what "
+        "loses accuracy stay float32; the summary says what, and why",
     )
     lowering.add_argument(
         "--calibrate",

@@ -69,6 +69,17 @@ def scheme(name: str, backends: Sequence[str]) -> QuantizationScheme:
     )
 
 
+def check_float16(backends: Sequence[str]) -> None:
+    """Raises BackendError if one of the backends does not compute float16 programs."""
+    able = [backend.name for backend in registry.backends().values() if backend.float16]
+    for name in backends:
+        if name not in (*able, PORTABLE):
+            raise BackendError(
+                f"--dtype float16 is not for {name}, which takes no float16 programs. Name backends that do with "
+                f"--backend: {', '.join([*able, PORTABLE])}."
+            )
+
+
 def partitioners(names: Iterable[str]) -> list[Partitioner]:
     """The partitioners of the named backends, in the order of their priority. Raises CommandError."""
     return [

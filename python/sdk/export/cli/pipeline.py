@@ -11,6 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch.export import ExportedProgram
+
 from sdk.backends.registry import PORTABLE
 from sdk.devtools.report import Loss, LossKind, Receipt, calls_without_kernels
 from sdk.devtools.report.export_report import report, write_report
@@ -26,7 +29,7 @@ from sdk.export.cli.inputs import example_inputs, method_of
 from sdk.export.cli.lowering import make_session, run_session
 from sdk.export.cli.model import Model, load_model
 from sdk.export.cli.progress import Progress
-from sdk.export.cli.quantize import TOLERANCE, accuracy, calibration_inputs
+from sdk.export.cli.quantize import TOLERANCE, accuracies, calibration_inputs, float16_tolerance
 from sdk.export.cli.quiet import quiet
 from sdk.export.cli.recipes import recipe_of
 from sdk.export.cli.references import EXAMPLE, STATE, Reference, quantized, random_calls, references
@@ -35,7 +38,6 @@ from sdk.export.cli.verify import NothingRunsItError, WrittenProgram, compare, r
 from sdk.export.cli.wrapper import wrapper_files, wrappers
 from sdk.export.example_inputs import ExampleInputs
 from sdk.export.recipe import ExportRecipe
-from sdk.export.types import StageType
 from sdk.util.words import counted, readable_bytes
 
 
@@ -47,8 +49,9 @@ class _Made:
     result: ExportResult
     references: list[Reference]
     dynamic: dict[str, DynamicShapes]
-    captured: Mapping[str, Any]  # the ExportedProgram of each method, as torch captured it
+    captured: Mapping[str, ExportedProgram]  # by method, in the dtype of the recipe
     manager: Any
+    kind: str | None  # what the program's accuracy is given for: a scheme of --quantize, or float16
 
 
 def run(options: Options) -> ExportResult:
@@ -88,7 +91,13 @@ def _export(options: Options, progress: Progress, notes: list[str]) -> _Made:
         check_writable([output, *wrapper_files(options, output), *([options.report] if options.report else [])])
         kind = scheme(options.quantize, options.backends) if options.quantize else None
         calibration = calibration_inputs(options, kind, model) if kind else None
-        recipe = recipe_of(options.recipe, kind, options.backends, output.stem if options.external_weights else None)
+        recipe = recipe_of(
+            options.recipe,
+            kind,
+            options.backends,
+            output.stem if options.external_weights else None,
+            options.dtype,
+        )
         stage.detail = f"{options.model} with {describe_inputs(inputs)}"
     found: list[Reference] = []
     if options.verify:
@@ -99,8 +108,7 @@ def _export(options: Options, progress: Progress, notes: list[str]) -> _Made:
             stage.detail = f"PyTorch's answer for {counted(len(found), 'set')} of inputs"
     session = make_session(model, inputs, dynamic, recipe, calibration)
     run_session(session, progress)
-    captured = session.get_stage_artifacts().get(StageType.TORCH_EXPORT)
-    programs = model.programs if captured is None else captured.data
+    programs = {method: session.get_exported_program(method) for method in model.methods}
     if options.quantize:
         found = quantized(found, programs, notes)
         if kind is not None and kind.calibrated and options.calibrate is None:
@@ -131,7 +139,8 @@ def _export(options: Options, progress: Progress, notes: list[str]) -> _Made:
             "runtime."
         )
     _refuse_losses(options, result)
-    return _Made(options, result, found, dynamic, programs, manager)
+    computed = options.quantize or ("float16" if recipe.dtype == torch.float16 else None)
+    return _Made(options, result, found, dynamic, programs, manager, computed)
 
 
 def _offered(options: Options, recipe: ExportRecipe) -> list[str] | None:
@@ -237,7 +246,7 @@ def dynamic_shapes(model: Model, inputs: Mapping[str, ExampleInputs], options: O
 
 def _verify_all(made: _Made, load: Callable[[], WrittenProgram], default: float | None) -> None:
     """`default` is the tolerance of the runner."""
-    options, result = made.options, made.result
+    result = made.result
     # Loaded again for each reference: a program with state starts from its initial values, as eager mode did.
     result.comparisons = [_verify(load(), reference, made, default) for reference in made.references]
     for comparison in result.comparisons:
@@ -249,10 +258,10 @@ def _verify_all(made: _Made, load: Callable[[], WrittenProgram], default: float 
                     f"numbers."
                 )
     for reference in made.references:
-        if options.quantize and reference.label == EXAMPLE:
+        if made.kind is not None and reference.label == EXAMPLE:
             program = load()
-            outputs = [value for inputs in reference.calls for value in program.run(reference.method, inputs.copy())]
-            result.accuracies.append(accuracy(options.quantize, reference.unquantized, outputs))
+            outputs = [program.run(reference.method, inputs.copy()) for inputs in reference.calls]
+            result.accuracies += accuracies(made.kind, reference.unquantized or reference.answers, outputs)
 
 
 def _timings(found: list[Reference], load: Callable[[], WrittenProgram]) -> list[Timing]:
@@ -268,6 +277,8 @@ def _verify(program: WrittenProgram, reference: Reference, made: _Made, default:
     tolerance = made.options.tolerance
     if tolerance is None:
         tolerance = TOLERANCE if made.options.quantize else default
+        if made.kind == "float16":
+            tolerance = max(float16_tolerance(made.captured[reference.method]), default or 0.0)
     method, label = reference.method, reference.label
     comparison = compare(label, method, reference.calls, reference.answers, program, tolerance)
     worst = comparison.worst
@@ -289,6 +300,11 @@ def _cause(reference: Reference, made: _Made, worst: OutputError, tolerance: flo
             "PyTorch's own answer is another one when it runs the model again, because the model draws random numbers"
             + (f": {drawn}" if drawn else ", reads memory that nothing has written, a global variable or the time")
             + ". Make them an input of the model, or write the program with --no-verify."
+        )
+    if made.kind == "float16":
+        return (
+            "float16 keeps 11 bits of each intermediate result, up to 65504, and this model needs more: export it with "
+            "--dtype float32. If the difference is expected, allow it with --tolerance."
         )
     if worst.call > 1 and reference.label == EXAMPLE:
         return f"The calls before agree, so the program does not keep what the model changes. {STATE}"

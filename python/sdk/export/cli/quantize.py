@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`--quantize` and `--calibrate`: the recipe, the inputs for calibration, and the accuracy of the result."""
+"""`--quantize`, `--calibrate` and `--dtype`: the inputs for calibration, the tolerance and accuracy of the result."""
 
 from __future__ import annotations
 
@@ -11,21 +11,27 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from sdk.backends.registry import QuantizationScheme
 from sdk.devtools.report.export_result import Accuracy
+from sdk.exir.float16 import rounding_steps
 from sdk.export.cli.arguments import Options
 from sdk.export.cli.errors import CommandError, failed
 from sdk.export.cli.inputs import read_inputs
 from sdk.export.cli.model import Model
 from sdk.export.cli.places import called, described, find, surroundings_of
+from sdk.export.cli.verify import TOLERANCE as TOLERANCE_OF_DTYPE
 from sdk.export.cli.verify import tensor_difference
 from sdk.export.example_inputs import ExampleInputs
 
 TOLERANCE = 0.05
 """The tolerance between the program and the quantised model in PyTorch: at each layer, integers may be rounded
 differently."""
+
+_ROUNDING = 2.0**-11
+"""The largest relative error of a number that is rounded to float16."""
 
 _MOST_CALIBRATIONS = 1024
 
@@ -82,6 +88,27 @@ def _calls(given: Any, module: torch.nn.Module, text: str) -> list[ExampleInputs
     if not calls:
         raise CommandError(f"--calibrate {text}: there is no entry; expected one for each call of the model.")
     return calls
+
+
+def float16_tolerance(program: ExportedProgram) -> float:
+    """The tolerance between a float16 program and the model in float32: errors of independent roundings in sequence
+    add up like the root of their number, and stay below four times that."""
+    steps = rounding_steps(program)
+    return max(TOLERANCE_OF_DTYPE[torch.float16], 4 * _ROUNDING * math.sqrt(steps))
+
+
+def accuracies(kind: str, expected: Sequence[Any], actual: Sequence[Sequence[Any]]) -> list[Accuracy]:
+    """The accuracy of each floating-point output, over all calls. Both sequences have an entry for each call."""
+    by_output = zip(zip(*map(pytree.tree_leaves, expected), strict=True), zip(*actual, strict=True), strict=True)
+    floats = {
+        index: (list(want), list(have))
+        for index, (want, have) in enumerate(by_output)
+        if isinstance(want[0], torch.Tensor) and want[0].is_floating_point()
+    }
+    return [
+        accuracy(kind if len(floats) == 1 else f"{kind}, output {index},", want, have)
+        for index, (want, have) in floats.items()
+    ]
 
 
 def accuracy(kind: str, expected: Any, actual: Sequence[Any]) -> Accuracy:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Converts `--recipe` and `--backend` of the command line to an ExportRecipe."""
+"""Converts `--recipe`, `--backend` and `--dtype` of the command line to an ExportRecipe."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import dataclasses
 import inspect
 from collections.abc import Sequence
 from typing import Any
+
+import torch
 
 from sdk.backends import registry
 from sdk.backends.registry import BackendError, QuantizationScheme
@@ -19,10 +21,14 @@ from sdk.export.recipe_registry import recipe_registry
 
 
 def recipe_of(
-    name: str | None, scheme: QuantizationScheme | None, backends: Sequence[str], weights_file: str | None
+    name: str | None,
+    scheme: QuantizationScheme | None,
+    backends: Sequence[str],
+    weights_file: str | None,
+    dtype: str = "float32",
 ) -> ExportRecipe:
     """The recipe called `name`, else one for `backends`, of which the first quantises by `scheme` if that is given.
-    With `weights_file`, weights go to a `.ptd` of that name.
+    With `weights_file`, weights go to a `.ptd` of that name. With the dtype `float16`, it computes in float16.
 
     Raises:
         CommandError: there is no such recipe, or its backend cannot make it here.
@@ -35,6 +41,8 @@ def recipe_of(
     else:
         # Strict capture interprets Python bytecode; more models can be captured without it.
         recipe = ExportRecipe("+".join(backends), lowering_recipe=LoweringRecipe(partitioners(backends)), strict=False)
+    if dtype == "float16":
+        recipe = dataclasses.replace(recipe, dtype=torch.float16)
     if weights_file is not None:
         from sdk.exir import ExecutorchBackendConfig
         from sdk.exir.passes.external_constants_pass import tag_for_delegates
