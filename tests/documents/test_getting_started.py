@@ -84,7 +84,7 @@ def test_gs10_gs11_what_the_page_advises() -> None:
     )
     assert rows["Android"].startswith("XNNPACK")
     assert rows["iPhone, iPad, Mac"] == "Core ML, or XNNPACK for the CPU"
-    assert "Vulkan for GPUs, Qualcomm's for their NPUs" in TEXT
+    assert "| Android | XNNPACK, for the CPU | Vulkan, for GPUs |" in TEXT
 
 
 def test_gs18_the_first_pages() -> None:
