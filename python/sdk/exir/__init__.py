@@ -20,7 +20,7 @@ other package of this SDK but `sdk.extras`; what other packages do for the compi
     capture           options of `to_edge` and `to_executorch`
     _to_executorch    edge dialect to the form that is emitted
     verification      the rules of the edge dialect
-    backend           partitioning, and calls of backends; with lowered_backend_module
+    backend           partitioning, and calls of backends; with lowered_backend_module, submodules
     float16           captured float32 programs, computed in float16 where that is accurate
     serde             exported programs and lowered modules as files of `torch.export`
     record            what the compiler keeps for the debugging tools

@@ -216,7 +216,7 @@ NAMES_THE_ORIGINALS = re.compile(
     r"|python/sdk/export/(target_recipes|utils)\.py|sdk/ios/Sources/.*Frameworks\.swift|sdk/ios/test$|tests/python/ios/test_apple_runners\.py"
     r"|python/sdk/extension/llm/export/(config/|(export_llm|backends)\.py)|python/sdk/examples/models/llama/(config/|export_llama\.py)"
     r"|tests/python/llm/test_(llm_config|llm_backends|export_llama|prequantized)\.py"
-    r"|tests/python/\w+/test_(partitions_in_branches|names_of_packages|shared_state_in_delegates|known_tensors|dynamic_inputs|weight_files)\.py"
+    r"|tests/python/\w+/test_(partitions_in_branches|names_of_packages|shared_state_in_delegates|float16|known_tensors|dynamic_inputs|weight_files)\.py"
     r"|python/sdk/exir/serde/_tensor_file\.py"
     r"|(python/sdk/)?backends/arm/|backends/.*/test/|tests/(release/bare_environment|wheel_check)\.py|codegen/aten_schemas\.txt"
 )
