@@ -85,6 +85,7 @@ PIECES = """
 {{ l | reject('gt', 1) | list }}
 {{ d | tojson }} {{ d | tojson(indent=2) }} {{ [] | tojson(indent=4) }} {{ 'é"/<' | tojson }} {{ 1.5 | tojson }}
 {{ none | tojson }}
+{{ 'a' | int(base=1) }} {{ '11' | int(base=100) }} {{ '11' | int(7, -3) }} {{ 'z' | int(7, 4294967306) }} {{ 'Zz' | int(base=36) }} {{ '-0X_f' | int(base=16) }} {{ '0x0x1' | int(7, 16) }} {{ '0b0b1' | int(7, 0) }} {{ '12\\x003' | int }} {{ '-9223372036854775808' | int }} {{ '9223372036854775807' | int }} {{ '+-5' | int }} {{ '' | int(base=0) }} {{ '0x' | int(7, 16) }} {{ '0b11' | int(base=0) }}
 {{ '3' | int + 1 }} {{ 'x' | int }} {{ 2.7 | int }} {{ '2.5' | float }} {{ -3 | abs }} {{ 2.345 | round(2) }}
 {{ '<a>' | e }}
 {{ u | default('d') }} {{ '' | default('d', true) }} {{ none | default('d') }} {{ d | dictsort }}

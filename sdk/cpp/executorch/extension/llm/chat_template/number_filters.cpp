@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -46,26 +45,35 @@ std::string plain_digits(std::string_view text) {
   return digits;
 }
 
-bool read_integer(std::string_view text, int base, int64_t& number) {
+/// False for a text that is not an integer of the base, for bases that int() of Python refuses, and beyond 64 bits.
+bool read_integer(std::string_view text, int64_t base, int64_t& number) {
+  if (base < 0 || base == 1 || base > 36) {
+    return false;
+  }
   std::string digits = plain_digits(text);
   const bool negative = !digits.empty() && digits[0] == '-';
   if (!digits.empty() && (digits[0] == '-' || digits[0] == '+')) {
     digits.erase(0, 1);
   }
   const char letter = digits.size() > 2 && digits[0] == '0' ? static_cast<char>(digits[1] | 0x20) : '\0';
-  const int prefix = letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 0;
+  const int64_t prefix = letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 0;
   if (prefix != 0 && (base == prefix || base == 0)) {
     digits.erase(0, 2);
     base = prefix;
   }
   base = base == 0 ? 10 : base;
-  if (digits.empty() || std::isalnum(static_cast<unsigned char>(digits[0])) == 0) {
-    return false;
+  const uint64_t most = (uint64_t{1} << 63) - (negative ? 0 : 1);
+  uint64_t size = 0;
+  for (const char c : digits) {
+    const int lower = c | 0x20;
+    const int64_t digit = c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'z' ? lower - 'a' + 10 : 36;
+    if (digit >= base || size > (most - static_cast<uint64_t>(digit)) / static_cast<uint64_t>(base)) {
+      return false;
+    }
+    size = size * static_cast<uint64_t>(base) + static_cast<uint64_t>(digit);
   }
-  char* end = nullptr;
-  errno = 0;
-  number = std::strtoll((negative ? "-" + digits : digits).c_str(), &end, base);
-  return *end == '\0' && errno == 0;
+  number = static_cast<int64_t>(negative ? uint64_t{0} - size : size);
+  return !digits.empty();
 }
 
 bool read_real(std::string_view text, double& number) {
@@ -101,8 +109,7 @@ Value to_integer(Interpreter& in, const Value& input, const Bound& arguments) {
   if (input.is_undefined()) {
     return in.fail(input.hint() + " is undefined, and no number");
   }
-  if (input.is_string() && input.as_text().size() <= kLongestNumber &&
-      read_integer(input.as_text(), static_cast<int>(base), number)) {
+  if (input.is_string() && input.as_text().size() <= kLongestNumber && read_integer(input.as_text(), base, number)) {
     return Value::integer(number);
   }
   if (input.is(Type::kFloat)) {
