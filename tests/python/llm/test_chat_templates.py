@@ -4,6 +4,11 @@
 from __future__ import annotations
 
 import json
+import locale
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -156,6 +161,31 @@ def test_language(piece: str):
     """Each line gives what jinja2 gives, tuples and all."""
     variables = {**LANGUAGE, "m": [{"a": 1, "b": 2}, {"a": 3}]}
     assert ChatTemplate(piece).render([], **variables) == reference(piece, [], True, **variables)
+
+
+FLOATS = """
+{{ 1.5 + 2.25e-3 }} {{ '2.5' | float }} {{ '2.75' | int }} {{ 2.345 | round(2) }} {{ 1500000 | filesizeformat }} {{ '%.2f|%E' % (1.5, 2.5) }}
+{{ '{:.1f}|{:G}|{:,.2f}|{:.3}|{}'.format(0.25, 1e-9, 1234.5, 1.25, 0.5) }} {{ [1.5] | tojson }}
+"""  # noqa: E501
+
+
+def test_floats_have_a_point_where_the_locale_has_a_comma(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The application chooses the locale."""
+    localedef = shutil.which("localedef")
+    if localedef is None or not sys.platform.startswith("linux"):
+        pytest.skip("needs localedef of glibc, which makes a locale")
+    source = tmp_path / "source"
+    source.write_text('LC_NUMERIC\ndecimal_point "<U002C>"\nthousands_sep ""\ngrouping -1\nEND LC_NUMERIC\n')
+    subprocess.run([localedef, "-c", "-i", source, tmp_path / "comma"], capture_output=True)
+    expected = reference(FLOATS, [])
+    monkeypatch.setenv("LOCPATH", str(tmp_path))
+    before = locale.setlocale(locale.LC_NUMERIC)
+    locale.setlocale(locale.LC_NUMERIC, "comma")
+    try:
+        assert locale.localeconv()["decimal_point"] == ","
+        assert ChatTemplate(FLOATS).render([]) == expected
+    finally:
+        locale.setlocale(locale.LC_NUMERIC, before)
 
 
 WHITE_SPACE = """first

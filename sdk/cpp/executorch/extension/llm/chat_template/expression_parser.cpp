@@ -2,7 +2,6 @@
 #include "expression_parser.h"
 
 #include <charconv>
-#include <cstdlib>
 #include <system_error>
 
 namespace executorch {
@@ -233,7 +232,9 @@ NodePtr ExpressionParser::number(const Token& token) {
   NodePtr node = make(Kind::kLiteral);
   next();
   if (token.kind == TokenKind::kFloat) {
-    node->value = Value::real(std::strtod(token.text.c_str(), nullptr));
+    double number = 0;
+    read_decimal(token.text, number);
+    node->value = Value::real(number);
     return node;
   }
   int64_t number = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "characters.h"
 #include "format.h"
@@ -42,17 +41,10 @@ std::string without_zeros(std::string text) {
   return text + tail;
 }
 
-std::string printed(char type, int64_t precision, double number) {
-  const char format[] = {'%', '.', '*', type, '\0'};
-  char made[800];
-  std::snprintf(made, sizeof(made), format, static_cast<int>(precision), number);
-  return made;
-}
-
 /// A float without type, but with precision: as 'g', with at least one digit behind the point.
 std::string plain_real(double size, int64_t precision) {
   precision = std::max<int64_t>(precision, 1);
-  const std::string scientific = printed('e', precision - 1, size);
+  const std::string scientific = real_text(size, 'e', precision - 1);
   const int64_t exponent = std::stoll(scientific.substr(scientific.find('e') + 1));
   if (exponent < -4 || exponent >= precision - 1) {
     if (size != 0 && (exponent < -4 || exponent > precision - 2)) {
@@ -61,7 +53,7 @@ std::string plain_real(double size, int64_t precision) {
                  : without_zeros(scientific);
     }
   }
-  const std::string made = printed('g', precision, size);
+  const std::string made = real_text(size, 'g', precision);
   return made.find_first_of(".e") == std::string::npos ? made + ".0" : made;
 }
 
@@ -174,9 +166,9 @@ std::string real_digits(double size, const FormatSpec& spec) {
   if (type == '\0') {
     digits = spec.precision < 0 ? real_text(size) : plain_real(size, spec.precision);
   } else if (type == '%') {
-    digits = printed('f', spec.precision < 0 ? 6 : spec.precision, size * 100) + "%";
+    digits = real_text(size * 100, 'f', spec.precision < 0 ? 6 : spec.precision) + "%";
   } else {
-    digits = printed(type, spec.precision < 0 ? 6 : spec.precision, size);
+    digits = real_text(size, type, spec.precision < 0 ? 6 : spec.precision);
   }
   return spec.grouping != '\0' ? grouped(digits, spec.grouping, 3) : digits;
 }

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 #include "characters.h"
 #include "text_methods.h"
@@ -87,9 +85,7 @@ bool read_real(std::string_view text, double& number) {
   if (digits.empty() || (!named && low.find_first_not_of("0123456789.e+-") != std::string::npos)) {
     return false;
   }
-  char* end = nullptr;
-  number = std::strtod(digits.c_str(), &end);
-  return *end == '\0';
+  return read_decimal(digits, number);
 }
 
 /// Of a string, for messages and limits.
@@ -143,9 +139,9 @@ double rounded(double number, int64_t precision) {
     return number;
   }
   if (precision >= 0) {
-    char digits[700];
-    std::snprintf(digits, sizeof(digits), "%.*f", static_cast<int>(precision), number);
-    return std::strtod(digits, nullptr);
+    double nearest = number;
+    read_decimal(real_text(number, 'f', precision), nearest);
+    return nearest;
   }
   if (precision < -308) {
     return std::copysign(0.0, number);
@@ -232,19 +228,16 @@ Value file_size(Interpreter& in, const Value& input, const Bound& arguments) {
   if (bytes == 1) {
     return in.text("1 Byte");
   }
-  char made[64];
   if (bytes < base) {
-    std::snprintf(made, sizeof(made), "%.0f Bytes", std::trunc(bytes));
-    return in.text(made);
+    return in.text(real_text(std::trunc(bytes), 'f', 0) + " Bytes");
   }
   size_t i = 0;
   double unit = base * base;
   for (; i < 7 && bytes >= unit; i++) {
     unit *= base;
   }
-  std::snprintf(made, sizeof(made), "%.1f %c%sB", base * bytes / unit, (binary ? "KMGTPEZY" : "kMGTPEZY")[i],
-                binary ? "i" : "");
-  return in.text(made);
+  const char prefix = (binary ? "KMGTPEZY" : "kMGTPEZY")[i];
+  return in.text(real_text(base * bytes / unit, 'f', 1) + " " + prefix + (binary ? "iB" : "B"));
 }
 
 constexpr Filter kNumberFilters[] = {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <charconv>
+#include <clocale>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 #include "characters.h"
 #include "interpreter.h"
@@ -29,6 +31,30 @@ std::string real_text(double number) {
                        .ptr;
   std::string text(buffer, end);
   return scientific || text.find('.') != std::string::npos ? text : text + ".0";
+}
+
+// The application chooses the locale, so that printf() and strtod() may expect a comma.
+std::string real_text(double number, char type, int64_t precision) {
+  const char lower = static_cast<char>(type | 0x20);
+  const auto format = lower == 'e'   ? std::chars_format::scientific
+                      : lower == 'g' ? std::chars_format::general
+                                     : std::chars_format::fixed;
+  char buffer[800];
+  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), number, format, static_cast<int>(precision)).ptr;
+  if (lower != type) {
+    std::transform(buffer, end, buffer, [](char c) { return c == 'e' ? 'E' : c; });
+  }
+  return {buffer, end};
+}
+
+bool read_decimal(std::string text, double& number) {
+  const size_t point = text.find('.');
+  if (point != std::string::npos) {
+    text.replace(point, 1, std::localeconv()->decimal_point);
+  }
+  char* end = nullptr;
+  number = std::strtod(text.c_str(), &end);
+  return !text.empty() && end == text.c_str() + text.size();
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -169,6 +170,10 @@ void write_repr(Work& work, TextBuilder& out, const Value& value);
 Value soft_str(Work& work, const Value& value);
 /// As Python writes a float: the shortest text that gives the number again.
 std::string real_text(double number);
+/// As printf() writes a float in the C locale: type is one of e f g E F G.
+std::string real_text(double number, char type, int64_t precision);
+/// What strtod() reads in the C locale. False unless that is the whole text.
+bool read_decimal(std::string text, double& number);
 /// Appends with & < > " ' as entities.
 void write_escaped(TextBuilder& out, std::string_view text);
 /// Filter `escape`: markup stays as it is.
