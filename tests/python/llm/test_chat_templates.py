@@ -240,5 +240,8 @@ def test_errors():
             reference("{{ " + unknown + " }}", [])
         with pytest.raises(ExecuTorchError, match="line 1, column"):
             ChatTemplate("{{ " + unknown + " }}").render([])
+    for surrogate in ("'%c' % 55296", "'{:c}'.format(57343)"):
+        with pytest.raises(ExecuTorchError, match="there is no character of the number 5"):
+            ChatTemplate("{{ " + surrogate + " }}").render([])
     with pytest.raises(ExecuTorchError, match="the template refuses this conversation: no"):
         ChatTemplate("{{ raise_exception('no') }}").render([])

@@ -208,8 +208,12 @@ void write_formatted(Work& work, TextBuilder& out, const Value& value, const For
   }
   if (spec.type == 'c') {
     std::string character;
-    value.as_int() >= 0 && value.as_int() < 0x110000 ? append_utf8(character, static_cast<uint32_t>(value.as_int()))
-                                                     : (void)work.fail("this number is no character");
+    const int64_t code = value.as_int();
+    if (code < 0 || code >= 0x110000 || (code >= 0xD800 && code < 0xE000)) {  // UTF-8 has no surrogates
+      work.fail("there is no character of the number " + std::to_string(code));
+      return;
+    }
+    append_utf8(character, static_cast<uint32_t>(code));
     FormatSpec of_text = spec;
     of_text.type = '\0';
     of_text.align = spec.align == '0' ? '<' : spec.align;
