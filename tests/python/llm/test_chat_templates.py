@@ -133,6 +133,7 @@ end {{- ' a ' -}} b {{ {'a': {'b': 1}}.a.b }} {{ (1, 2) | length }} {{ (1) }} {{
 {% for x in l recursive %}{{ x }}{{ loop.depth }}{% if x < 3 %}{{ loop([x + 1]) }}{% endif %}{% endfor %}
 {{ '%s is %d or %5.1f%%' % ('a', 2, 3.14159) }} {{ '%(a)s' % {'a': 1} }} {{ '%-5s|%05d|%x|%r' | format('a', -3, 255, 'é') }}
 {{ '{:>6}|{:^6}|{:06.2f}|{:,}|{!r}|{{}}'.format('a', 'b', 3.14159, 1234567, 'c') }}
+{{ '{:5c}|{:05c}|{:=5c}|{:*=5c}|{:<05c}|{:^5c}|{:<05}|{:>05}|{:*<05}|{:^05}|{:05}|{:=05}|{:<05}'.format(65, 65, 65, 65, 65, 65, 3, -3, 3, 'a', 'a', -3, 'a') }}
 {{ '{0.a} {0[b]} {x:{w}}'.format({'a': 1, 'b': 2}, x='y', w=3) }} {{ '{a}'.format_map({'a': 1}) }}
 {{ m | selectattr('a', '>', 1) | list }} {{ m | selectattr('a', 'in', [1]) | map(attribute='b') | first }} {{ l | select('ne', 2) | list }}
 {% for key, group in m | groupby('a') %}{{ key }}{{ group }}{% endfor %} {{ (m | groupby('a'))[0].grouper }}

@@ -93,10 +93,12 @@ bool is_real_type(char type) {
 
 bool read_spec(Work& work, std::string_view text, FormatSpec& spec) {
   size_t at = 0;
+  bool has_fill = false;
   if (!text.empty()) {
     size_t second = 0;
     next_character(text, second);
     if (second < text.size() && is_align(text[second])) {
+      has_fill = true;
       spec.fill = text.substr(0, second);
       spec.align = text[second];
       at = second + 1;
@@ -119,7 +121,7 @@ bool read_spec(Work& work, std::string_view text, FormatSpec& spec) {
     at++;
   }
   if (sees("0")) {
-    spec.fill = spec.align == '\0' ? "0" : spec.fill;
+    spec.fill = has_fill ? spec.fill : "0";
     spec.align = spec.align == '\0' ? '0' : spec.align;  // '=' for numbers, '<' for strings
     at++;
   }
@@ -216,7 +218,7 @@ void write_formatted(Work& work, TextBuilder& out, const Value& value, const For
     append_utf8(character, static_cast<uint32_t>(code));
     FormatSpec of_text = spec;
     of_text.type = '\0';
-    of_text.align = spec.align == '0' ? '<' : spec.align;
+    of_text.align = spec.align == '<' || spec.align == '^' ? spec.align : '>';
     return write_text(work, out, character, of_text);
   }
   const bool negative = is_real ? std::signbit(value.as_real()) && !std::isnan(value.as_real()) : value.as_int() < 0;
