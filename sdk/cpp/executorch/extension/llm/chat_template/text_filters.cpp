@@ -178,11 +178,13 @@ Value truncate(Interpreter& in, const Value& input, const Bound& arguments) {
   int64_t leeway = 5;
   const Value end = arguments.has(2) ? *arguments.get(2) : in.text("...");
   if ((arguments.has(0) && !in.integer(*arguments.get(0), "the length of filter 'truncate'", length)) ||
-      (arguments.has_value(3) && !in.integer(*arguments.get(3), "the leeway of filter 'truncate'", leeway)) ||
-      !in.string(end, "the end of filter 'truncate'")) {
+      (arguments.has_value(3) && !in.integer(*arguments.get(3), "the leeway of filter 'truncate'", leeway))) {
     return {};
   }
-  const auto ending = static_cast<int64_t>(end.length());
+  const auto ending = static_cast<int64_t>(in.size_of(end));
+  if (in.failed()) {
+    return {};
+  }
   if (length < ending || leeway < 0) {
     return in.fail("filter 'truncate' needs a length of at least " + std::to_string(ending) +
                    " characters, and a leeway of at least 0");
@@ -190,7 +192,7 @@ Value truncate(Interpreter& in, const Value& input, const Bound& arguments) {
   if (in.size_of(input) - leeway <= length) {
     return in.failed() ? Value() : input;
   }
-  if (!in.string(input, "filter 'truncate'")) {
+  if (!in.string(input, "filter 'truncate'") || !in.string(end, "the end of filter 'truncate'")) {
     return {};
   }
   const std::string_view all = input.as_text();
