@@ -157,8 +157,10 @@ def test_dynamic_shapes(tmp_path: Path) -> None:
 def test_a_program_with_another_number_of_arguments(change: int, tmp_path: Path) -> None:
     inputs = [torch.randn(2, 3)]
     program = lowered({"forward": (torch.nn.Tanh(), tuple(inputs))}).to_executorch(IN_PLACE).buffer
+    device = Device(program, tmp_path)
+    device.record([("forward", inputs)])
     wrong, message = with_wrong_count(program, change)
-    device = Device(wrong, tmp_path)
+    device.program.write_bytes(wrong)
     (call,) = device.run_calls([("forward", inputs)])
     assert call.error == "InvalidProgram"
     assert message in device.stderr
