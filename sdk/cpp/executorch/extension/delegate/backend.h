@@ -56,7 +56,7 @@ class DelegateBackend : public runtime::BackendInterface {
   runtime::Result<runtime::DelegateHandle*> init(runtime::BackendInitContext& context,
                                                  runtime::FreeableBuffer* processed,
                                                  runtime::ArrayRef<runtime::CompileSpec> compile_specs) const final {
-    return internal::load_delegate<Delegate>(context, [&](Delegate* place, Delegate*& delegate) {
+    return extension::internal::load_delegate<Delegate>(context, [&](Delegate* place, Delegate*& delegate) {
       Loading<Delegate> loading(context, *processed, compile_specs, place, delegate);
       return load(loading);
     });
@@ -64,7 +64,7 @@ class DelegateBackend : public runtime::BackendInterface {
 
   runtime::Error execute(runtime::BackendExecutionContext& context, runtime::DelegateHandle* handle,
                          runtime::Span<runtime::EValue*> args) const final {
-    return internal::report_exceptions([&] { return run(context, *static_cast<Delegate*>(handle), args); });
+    return extension::internal::report_exceptions([&] { return run(context, *static_cast<Delegate*>(handle), args); });
   }
 
   void destroy(runtime::DelegateHandle* handle) const final {
@@ -88,7 +88,7 @@ class DelegateBackendWithOptions : public DelegateBackend<Delegate> {
 
   runtime::Error set_option(runtime::BackendOptionContext&,
                             const runtime::Span<runtime::BackendOption>& options) override {
-    return internal::report_exceptions([&] { return options_.set({options.data(), options.size()}); });
+    return extension::internal::report_exceptions([&] { return options_.set({options.data(), options.size()}); });
   }
 
   runtime::Error get_option(runtime::BackendOptionContext&, runtime::Span<runtime::BackendOption>& options) override {

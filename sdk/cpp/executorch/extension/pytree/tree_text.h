@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Writes and reads the text of a tree. Included by pytree.h, which describes the format.
+ * Writes and reads the text of a tree. pytree.h describes the format.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <executorch/extension/pytree/pytree.h>
+#include <executorch/extension/pytree/tree_spec.h>
 
 namespace executorch {
 namespace extension {
