@@ -7,16 +7,16 @@
 
 namespace torch::executor::native {
 
-#define DEFINE_FUNCTION(function, name)                                                                      \
-  Tensor& function(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {                               \
-    return float_elementwise(ctx, #name ".out", {in}, {float_##name}, out) ? out : name##_out(ctx, in, out); \
+#define DEFINE_FUNCTION(kernel, name, block, portable_kernel)                                      \
+  Tensor& kernel(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {                       \
+    return float_elementwise(ctx, name, {in}, {block}, out) ? out : portable_kernel(ctx, in, out); \
   }
 
-DEFINE_FUNCTION(opt_exp_out, exp)
-DEFINE_FUNCTION(opt_sigmoid_out, sigmoid)
-DEFINE_FUNCTION(opt_tanh_out, tanh)
-DEFINE_FUNCTION(opt_sqrt_out, sqrt)
-DEFINE_FUNCTION(opt_rsqrt_out, rsqrt)
+DEFINE_FUNCTION(opt_exp_out, "exp.out", float_exp, exp_out)
+DEFINE_FUNCTION(opt_sigmoid_out, "sigmoid.out", float_sigmoid, sigmoid_out)
+DEFINE_FUNCTION(opt_tanh_out, "tanh.out", float_tanh, tanh_out)
+DEFINE_FUNCTION(opt_sqrt_out, "sqrt.out", float_sqrt, sqrt_out)
+DEFINE_FUNCTION(opt_rsqrt_out, "rsqrt.out", float_rsqrt, rsqrt_out)
 
 Tensor& opt_gelu_out(KernelRuntimeContext& ctx, const Tensor& in, std::string_view approximate, Tensor& out) {
   const bool is_tanh = approximate == "tanh";

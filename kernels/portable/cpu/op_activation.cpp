@@ -75,25 +75,23 @@ double gelu_tanh(double x) {
 
 }  // namespace
 
-#define DEFINE_FUNCTION(name, in_double)                                                                          \
-  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {                                  \
-    return run(                                                                                                   \
-        ctx, #name ".out", in, Promotion::IntToFloat, name##_block, {}, [](double x) { return in_double; }, out); \
+#define DEFINE_FUNCTION(kernel, name, block, in_double)                                                   \
+  Tensor& kernel(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {                              \
+    return run(ctx, name, in, Promotion::IntToFloat, block, {}, [](double x) { return in_double; }, out); \
   }
 
 // Functions that are defined for complex numbers too.
-#define DEFINE_ANALYTIC_FUNCTION(name, in_double)                                                              \
-  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {                               \
-    const auto function = [](auto x) { return in_double; };                                                    \
-    return has_complex({in})                                                                                   \
-               ? complex_unary(ctx, #name ".out", in, out, function)                                           \
-               : run(ctx, #name ".out", in, Promotion::IntToFloat, name##_block, Parameters(), function, out); \
+#define DEFINE_ANALYTIC_FUNCTION(kernel, name, block, in_double)                                              \
+  Tensor& kernel(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {                                  \
+    const auto function = [](auto x) { return in_double; };                                                   \
+    return has_complex({in}) ? complex_unary(ctx, name, in, out, function)                                    \
+                             : run(ctx, name, in, Promotion::IntToFloat, block, Parameters(), function, out); \
   }
 
-DEFINE_ANALYTIC_FUNCTION(exp, std::exp(x))
-DEFINE_ANALYTIC_FUNCTION(sigmoid, 1.0 / (1.0 + std::exp(-x)))
-DEFINE_ANALYTIC_FUNCTION(tanh, std::tanh(x))
-DEFINE_FUNCTION(erf, std::erf(x))
+DEFINE_ANALYTIC_FUNCTION(exp_out, "exp.out", exp_block, std::exp(x))
+DEFINE_ANALYTIC_FUNCTION(sigmoid_out, "sigmoid.out", sigmoid_block, 1.0 / (1.0 + std::exp(-x)))
+DEFINE_ANALYTIC_FUNCTION(tanh_out, "tanh.out", tanh_block, std::tanh(x))
+DEFINE_FUNCTION(erf_out, "erf.out", erf_block, std::erf(x))
 
 Tensor& gelu_out(KernelRuntimeContext& ctx, const Tensor& in, std::string_view approximate, Tensor& out) {
   const bool is_tanh = approximate == "tanh";

@@ -57,20 +57,20 @@ Tensor& shift_right(KernelRuntimeContext& ctx, const char* name, Operand a, Oper
 }  // namespace
 
 // The lambda is in a separate function so that both overloads share its loop.
-#define DEFINE_BITWISE(name, symbol)                                                                        \
+#define DEFINE_BITWISE(name, symbol, tensor_kernel, scalar_kernel)                                          \
   static Tensor& name(KernelRuntimeContext& ctx, const char* overload, Operand a, Operand b, Tensor& out) { \
     return bitwise(ctx, overload, a, b, out, [](int64_t x, int64_t y) { return x symbol y; });              \
   }                                                                                                         \
-  Tensor& name##_Tensor_out(KernelRuntimeContext& ctx, const Tensor& a, const Tensor& b, Tensor& out) {     \
+  Tensor& tensor_kernel(KernelRuntimeContext& ctx, const Tensor& a, const Tensor& b, Tensor& out) {         \
     return name(ctx, #name ".Tensor_out", a, b, out);                                                       \
   }                                                                                                         \
-  Tensor& name##_Scalar_out(KernelRuntimeContext& ctx, const Tensor& a, const Scalar& b, Tensor& out) {     \
+  Tensor& scalar_kernel(KernelRuntimeContext& ctx, const Tensor& a, const Scalar& b, Tensor& out) {         \
     return name(ctx, #name ".Scalar_out", a, b, out);                                                       \
   }
 
-DEFINE_BITWISE(bitwise_and, &)
-DEFINE_BITWISE(bitwise_or, |)
-DEFINE_BITWISE(bitwise_xor, ^)
+DEFINE_BITWISE(bitwise_and, &, bitwise_and_Tensor_out, bitwise_and_Scalar_out)
+DEFINE_BITWISE(bitwise_or, |, bitwise_or_Tensor_out, bitwise_or_Scalar_out)
+DEFINE_BITWISE(bitwise_xor, ^, bitwise_xor_Tensor_out, bitwise_xor_Scalar_out)
 
 Tensor& bitwise_not_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
   if (!plan_bitwise(ctx, "bitwise_not.out", {in}, out)) {

@@ -156,16 +156,16 @@ Tensor& constant_pad_nd_out(KernelRuntimeContext& ctx, const Tensor& in, IntArra
   return out;
 }
 
-#define DEFINE_PADDING(kind, origin, dims)                                                                         \
-  Tensor& kind##_pad##dims##d_out(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef padding, Tensor& out) { \
-    return pad_from_inside(ctx, #kind "_pad" #dims "d.out", in, padding, dims, origin, out);                       \
+#define DEFINE_PADDING(kernel, name, origin, dims)                                                \
+  Tensor& kernel(KernelRuntimeContext& ctx, const Tensor& in, IntArrayRef padding, Tensor& out) { \
+    return pad_from_inside(ctx, name, in, padding, dims, origin, out);                            \
   }
 
-DEFINE_PADDING(reflection, reflect, 1)
-DEFINE_PADDING(reflection, reflect, 2)
-DEFINE_PADDING(reflection, reflect, 3)
-DEFINE_PADDING(replication, replicate, 1)
-DEFINE_PADDING(replication, replicate, 2)
-DEFINE_PADDING(replication, replicate, 3)
+DEFINE_PADDING(reflection_pad1d_out, "reflection_pad1d.out", reflect, 1)
+DEFINE_PADDING(reflection_pad2d_out, "reflection_pad2d.out", reflect, 2)
+DEFINE_PADDING(reflection_pad3d_out, "reflection_pad3d.out", reflect, 3)
+DEFINE_PADDING(replication_pad1d_out, "replication_pad1d.out", replicate, 1)
+DEFINE_PADDING(replication_pad2d_out, "replication_pad2d.out", replicate, 2)
+DEFINE_PADDING(replication_pad3d_out, "replication_pad3d.out", replicate, 3)
 
 }  // namespace torch::executor::native

@@ -97,25 +97,29 @@ double legendre(double x, double n) {
 
 }  // namespace
 
-#define DEFINE_POLYNOMIAL(name, value)                                                                           \
-  Tensor& special_##name##_out(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& degree, Tensor& out) { \
-    return floating_binary(ctx, "special_" #name ".out", in, degree, out, [](auto element, auto order) {         \
-      const double x = static_cast<double>(element), n = std::trunc(static_cast<double>(order));                 \
-      return static_cast<decltype(element)>(n < 0 ? 0 : value);                                                  \
-    });                                                                                                          \
+#define DEFINE_POLYNOMIAL(kernel, name, value)                                                     \
+  Tensor& kernel(KernelRuntimeContext& ctx, const Tensor& in, const Tensor& degree, Tensor& out) { \
+    return floating_binary(ctx, name, in, degree, out, [](auto element, auto order) {              \
+      const double x = static_cast<double>(element), n = std::trunc(static_cast<double>(order));   \
+      return static_cast<decltype(element)>(n < 0 ? 0 : value);                                    \
+    });                                                                                            \
   }
 
-DEFINE_POLYNOMIAL(chebyshev_polynomial_t, chebyshev_t(x, n))
-DEFINE_POLYNOMIAL(chebyshev_polynomial_u, chebyshev_u(x, n))
-DEFINE_POLYNOMIAL(chebyshev_polynomial_v, chebyshev_v(x, n))
-DEFINE_POLYNOMIAL(chebyshev_polynomial_w, chebyshev_w(x, n))
-DEFINE_POLYNOMIAL(hermite_polynomial_h, hermite_h(x, n))
-DEFINE_POLYNOMIAL(hermite_polynomial_he, hermite_he(x, n))
-DEFINE_POLYNOMIAL(laguerre_polynomial_l, laguerre(x, n))
-DEFINE_POLYNOMIAL(legendre_polynomial_p, legendre(x, n))
-DEFINE_POLYNOMIAL(shifted_chebyshev_polynomial_t, chebyshev_t(2 * x - 1, n))
-DEFINE_POLYNOMIAL(shifted_chebyshev_polynomial_u, chebyshev_u(2 * x - 1, n))
-DEFINE_POLYNOMIAL(shifted_chebyshev_polynomial_v, chebyshev_v(2 * x - 1, n))
-DEFINE_POLYNOMIAL(shifted_chebyshev_polynomial_w, chebyshev_w(2 * x - 1, n))
+DEFINE_POLYNOMIAL(special_chebyshev_polynomial_t_out, "special_chebyshev_polynomial_t.out", chebyshev_t(x, n))
+DEFINE_POLYNOMIAL(special_chebyshev_polynomial_u_out, "special_chebyshev_polynomial_u.out", chebyshev_u(x, n))
+DEFINE_POLYNOMIAL(special_chebyshev_polynomial_v_out, "special_chebyshev_polynomial_v.out", chebyshev_v(x, n))
+DEFINE_POLYNOMIAL(special_chebyshev_polynomial_w_out, "special_chebyshev_polynomial_w.out", chebyshev_w(x, n))
+DEFINE_POLYNOMIAL(special_hermite_polynomial_h_out, "special_hermite_polynomial_h.out", hermite_h(x, n))
+DEFINE_POLYNOMIAL(special_hermite_polynomial_he_out, "special_hermite_polynomial_he.out", hermite_he(x, n))
+DEFINE_POLYNOMIAL(special_laguerre_polynomial_l_out, "special_laguerre_polynomial_l.out", laguerre(x, n))
+DEFINE_POLYNOMIAL(special_legendre_polynomial_p_out, "special_legendre_polynomial_p.out", legendre(x, n))
+DEFINE_POLYNOMIAL(special_shifted_chebyshev_polynomial_t_out, "special_shifted_chebyshev_polynomial_t.out",
+                  chebyshev_t(2 * x - 1, n))
+DEFINE_POLYNOMIAL(special_shifted_chebyshev_polynomial_u_out, "special_shifted_chebyshev_polynomial_u.out",
+                  chebyshev_u(2 * x - 1, n))
+DEFINE_POLYNOMIAL(special_shifted_chebyshev_polynomial_v_out, "special_shifted_chebyshev_polynomial_v.out",
+                  chebyshev_v(2 * x - 1, n))
+DEFINE_POLYNOMIAL(special_shifted_chebyshev_polynomial_w_out, "special_shifted_chebyshev_polynomial_w.out",
+                  chebyshev_w(2 * x - 1, n))
 
 }  // namespace torch::executor::native

@@ -27,35 +27,37 @@ double spherical_bessel_j0(double x) {
 
 }  // namespace
 
-#define DEFINE_SPECIAL(name, value)                                              \
-  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) { \
-    return floating_unary(ctx, #name ".out", in, out, [](auto element) {         \
-      const double x = static_cast<double>(element);                             \
-      return static_cast<decltype(element)>(value);                              \
-    });                                                                          \
+#define DEFINE_SPECIAL(kernel, name, value)                                  \
+  Tensor& kernel(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) { \
+    return floating_unary(ctx, name, in, out, [](auto element) {             \
+      const double x = static_cast<double>(element);                         \
+      return static_cast<decltype(element)>(value);                          \
+    });                                                                      \
   }
 
-DEFINE_SPECIAL(digamma, digamma(x))
-DEFINE_SPECIAL(erfinv, erf_inverse(x))
-DEFINE_SPECIAL(i0, bessel_i_scaled(0, x) * std::exp(std::fabs(x)))
-DEFINE_SPECIAL(lgamma, std::lgamma(x))
-DEFINE_SPECIAL(special_airy_ai, airy_ai(x))
-DEFINE_SPECIAL(special_bessel_j0, bessel_j(0, x))
-DEFINE_SPECIAL(special_bessel_j1, bessel_j(1, x))
-DEFINE_SPECIAL(special_bessel_y0, bessel_y(0, x))
-DEFINE_SPECIAL(special_bessel_y1, bessel_y(1, x))
-DEFINE_SPECIAL(special_erfcx, erfc_scaled(x))
-DEFINE_SPECIAL(special_i0e, bessel_i_scaled(0, x))
-DEFINE_SPECIAL(special_i1, bessel_i_scaled(1, x) * std::exp(std::fabs(x)))
-DEFINE_SPECIAL(special_i1e, bessel_i_scaled(1, x))
-DEFINE_SPECIAL(special_modified_bessel_i0, bessel_i_scaled(0, x) * std::exp(std::fabs(x)))
-DEFINE_SPECIAL(special_modified_bessel_i1, bessel_i_scaled(1, x) * std::exp(std::fabs(x)))
-DEFINE_SPECIAL(special_modified_bessel_k0, bessel_k_scaled(0, x) * std::exp(-x))
-DEFINE_SPECIAL(special_modified_bessel_k1, bessel_k_scaled(1, x) * std::exp(-x))
-DEFINE_SPECIAL(special_ndtri, normal_quantile(x))
-DEFINE_SPECIAL(special_scaled_modified_bessel_k0, bessel_k_scaled(0, x))
-DEFINE_SPECIAL(special_scaled_modified_bessel_k1, bessel_k_scaled(1, x))
-DEFINE_SPECIAL(special_spherical_bessel_j0, spherical_bessel_j0(x))
+DEFINE_SPECIAL(digamma_out, "digamma.out", digamma(x))
+DEFINE_SPECIAL(erfinv_out, "erfinv.out", erf_inverse(x))
+DEFINE_SPECIAL(i0_out, "i0.out", bessel_i_scaled(0, x) * std::exp(std::fabs(x)))
+DEFINE_SPECIAL(lgamma_out, "lgamma.out", std::lgamma(x))
+DEFINE_SPECIAL(special_airy_ai_out, "special_airy_ai.out", airy_ai(x))
+DEFINE_SPECIAL(special_bessel_j0_out, "special_bessel_j0.out", bessel_j(0, x))
+DEFINE_SPECIAL(special_bessel_j1_out, "special_bessel_j1.out", bessel_j(1, x))
+DEFINE_SPECIAL(special_bessel_y0_out, "special_bessel_y0.out", bessel_y(0, x))
+DEFINE_SPECIAL(special_bessel_y1_out, "special_bessel_y1.out", bessel_y(1, x))
+DEFINE_SPECIAL(special_erfcx_out, "special_erfcx.out", erfc_scaled(x))
+DEFINE_SPECIAL(special_i0e_out, "special_i0e.out", bessel_i_scaled(0, x))
+DEFINE_SPECIAL(special_i1_out, "special_i1.out", bessel_i_scaled(1, x) * std::exp(std::fabs(x)))
+DEFINE_SPECIAL(special_i1e_out, "special_i1e.out", bessel_i_scaled(1, x))
+DEFINE_SPECIAL(special_modified_bessel_i0_out, "special_modified_bessel_i0.out",
+               bessel_i_scaled(0, x) * std::exp(std::fabs(x)))
+DEFINE_SPECIAL(special_modified_bessel_i1_out, "special_modified_bessel_i1.out",
+               bessel_i_scaled(1, x) * std::exp(std::fabs(x)))
+DEFINE_SPECIAL(special_modified_bessel_k0_out, "special_modified_bessel_k0.out", bessel_k_scaled(0, x) * std::exp(-x))
+DEFINE_SPECIAL(special_modified_bessel_k1_out, "special_modified_bessel_k1.out", bessel_k_scaled(1, x) * std::exp(-x))
+DEFINE_SPECIAL(special_ndtri_out, "special_ndtri.out", normal_quantile(x))
+DEFINE_SPECIAL(special_scaled_modified_bessel_k0_out, "special_scaled_modified_bessel_k0.out", bessel_k_scaled(0, x))
+DEFINE_SPECIAL(special_scaled_modified_bessel_k1_out, "special_scaled_modified_bessel_k1.out", bessel_k_scaled(1, x))
+DEFINE_SPECIAL(special_spherical_bessel_j0_out, "special_spherical_bessel_j0.out", spherical_bessel_j0(x))
 
 Tensor& polygamma_out(KernelRuntimeContext& ctx, int64_t n, const Tensor& in, Tensor& out) {
   ET_KERNEL_CHECK_MSG(ctx, n >= 0, InvalidArgument, out, "polygamma.out: the order must not be negative, found %lld",
@@ -66,15 +68,15 @@ Tensor& polygamma_out(KernelRuntimeContext& ctx, int64_t n, const Tensor& in, Te
   });
 }
 
-#define DEFINE_SPECIAL_BINARY(name, function)                                                    \
-  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& a, const Tensor& b, Tensor& out) { \
-    return floating_binary(ctx, #name ".out", a, b, out, [](auto x, auto y) {                    \
+#define DEFINE_SPECIAL_BINARY(kernel, name, function)                                            \
+  Tensor& kernel(KernelRuntimeContext& ctx, const Tensor& a, const Tensor& b, Tensor& out) {     \
+    return floating_binary(ctx, name, a, b, out, [](auto x, auto y) {                            \
       return static_cast<decltype(x)>(function(static_cast<double>(x), static_cast<double>(y))); \
     });                                                                                          \
   }
 
-DEFINE_SPECIAL_BINARY(igamma, gamma_p)
-DEFINE_SPECIAL_BINARY(igammac, gamma_q)
-DEFINE_SPECIAL_BINARY(special_zeta, hurwitz_zeta)
+DEFINE_SPECIAL_BINARY(igamma_out, "igamma.out", gamma_p)
+DEFINE_SPECIAL_BINARY(igammac_out, "igammac.out", gamma_q)
+DEFINE_SPECIAL_BINARY(special_zeta_out, "special_zeta.out", hurwitz_zeta)
 
 }  // namespace torch::executor::native

@@ -282,20 +282,20 @@ Tensor& min_unary_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) 
   return extreme<false>(ctx, "min.unary_out", in, out);
 }
 
-#define DEFINE_LOGIC(name, is_any)                                                                                  \
-  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, bool keepdim, Tensor& out) {         \
-    return logic<is_any>(ctx, #name ".out", in, IntArrayRef(&dim, 1), keepdim, out);                                \
-  }                                                                                                                 \
-  Tensor& name##_dims_out(KernelRuntimeContext& ctx, const Tensor& in, OptionalArrayRef<int64_t> dim, bool keepdim, \
-                          Tensor& out) {                                                                            \
-    /* an empty list, other than a missing one, means no dimension */                                               \
-    return logic<is_any>(ctx, #name ".dims_out", in, dim, keepdim, out, dim.has_value() && dim->empty());           \
-  }                                                                                                                 \
-  Tensor& name##_all_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {                                \
-    return logic<is_any>(ctx, #name ".all_out", in, {}, /*keepdim=*/false, out);                                    \
+#define DEFINE_LOGIC(name, is_any, kernel, dims_kernel, all_kernel)                                             \
+  Tensor& kernel(KernelRuntimeContext& ctx, const Tensor& in, int64_t dim, bool keepdim, Tensor& out) {         \
+    return logic<is_any>(ctx, #name ".out", in, IntArrayRef(&dim, 1), keepdim, out);                            \
+  }                                                                                                             \
+  Tensor& dims_kernel(KernelRuntimeContext& ctx, const Tensor& in, OptionalArrayRef<int64_t> dim, bool keepdim, \
+                      Tensor& out) {                                                                            \
+    /* an empty list, other than a missing one, means no dimension */                                           \
+    return logic<is_any>(ctx, #name ".dims_out", in, dim, keepdim, out, dim.has_value() && dim->empty());       \
+  }                                                                                                             \
+  Tensor& all_kernel(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {                                \
+    return logic<is_any>(ctx, #name ".all_out", in, {}, /*keepdim=*/false, out);                                \
   }
 
-DEFINE_LOGIC(any, true)
-DEFINE_LOGIC(all, false)
+DEFINE_LOGIC(any, true, any_out, any_dims_out, any_all_out)
+DEFINE_LOGIC(all, false, all_out, all_dims_out, all_all_out)
 
 }  // namespace torch::executor::native

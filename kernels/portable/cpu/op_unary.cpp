@@ -7,29 +7,29 @@
 
 namespace torch::executor::native {
 
-#define DEFINE_UNARY(name, value)                                                      \
-  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {       \
-    return promoted_unary(ctx, #name ".out", in, out, [](auto x) { return (value); }); \
+#define DEFINE_UNARY(kernel, name, value)                                      \
+  Tensor& kernel(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {   \
+    return promoted_unary(ctx, name, in, out, [](auto x) { return (value); }); \
   }
 
 // Rounding does not change integers.
-#define DEFINE_ROUNDING(name, function)                                          \
-  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) { \
-    return promoted_unary(ctx, #name ".out", in, out, [](auto x) {               \
-      if constexpr (is_integer<decltype(x)>) {                                   \
-        return x;                                                                \
-      } else {                                                                   \
-        return function(x);                                                      \
-      }                                                                          \
-    });                                                                          \
+#define DEFINE_ROUNDING(kernel, name, function)                              \
+  Tensor& kernel(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) { \
+    return promoted_unary(ctx, name, in, out, [](auto x) {                   \
+      if constexpr (is_integer<decltype(x)>) {                               \
+        return x;                                                            \
+      } else {                                                               \
+        return function(x);                                                  \
+      }                                                                      \
+    });                                                                      \
   }
 
-DEFINE_UNARY(relu, x < 0 ? decltype(x)(0) : x)
-DEFINE_UNARY(sign, static_cast<decltype(x)>((x > 0) - (x < 0)))
-DEFINE_ROUNDING(ceil, std::ceil)
-DEFINE_ROUNDING(floor, std::floor)
-DEFINE_ROUNDING(round, std::nearbyint)  // halves are rounded to even
-DEFINE_ROUNDING(trunc, std::trunc)
+DEFINE_UNARY(relu_out, "relu.out", x < 0 ? decltype(x)(0) : x)
+DEFINE_UNARY(sign_out, "sign.out", static_cast<decltype(x)>((x > 0) - (x < 0)))
+DEFINE_ROUNDING(ceil_out, "ceil.out", std::ceil)
+DEFINE_ROUNDING(floor_out, "floor.out", std::floor)
+DEFINE_ROUNDING(round_out, "round.out", std::nearbyint)  // halves are rounded to even
+DEFINE_ROUNDING(trunc_out, "trunc.out", std::trunc)
 
 Tensor& neg_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {
   constexpr const char* name = "neg.out";

@@ -60,40 +60,40 @@ C logarithm_of_one_more(C x) {
 
 }  // namespace
 
-#define DEFINE_UNARY_FLOAT(name, value)                                                \
-  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {       \
-    return floating_unary(ctx, #name ".out", in, out, [](auto x) { return (value); }); \
+#define DEFINE_UNARY_FLOAT(kernel, name, value)                                \
+  Tensor& kernel(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {   \
+    return floating_unary(ctx, name, in, out, [](auto x) { return (value); }); \
   }
 
 // Functions that are defined for complex numbers too.
-#define DEFINE_UNARY_ANALYTIC(name, value)                                           \
-  Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) {     \
-    const auto function = [](auto x) { return (value); };                            \
-    return has_complex({in}) ? complex_unary(ctx, #name ".out", in, out, function)   \
-                             : floating_unary(ctx, #name ".out", in, out, function); \
+#define DEFINE_UNARY_ANALYTIC(kernel, name, value)                           \
+  Tensor& kernel(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out) { \
+    const auto function = [](auto x) { return (value); };                    \
+    return has_complex({in}) ? complex_unary(ctx, name, in, out, function)   \
+                             : floating_unary(ctx, name, in, out, function); \
   }
 
-DEFINE_UNARY_ANALYTIC(acos, std::acos(x))
-DEFINE_UNARY_ANALYTIC(acosh, std::acosh(x))
-DEFINE_UNARY_ANALYTIC(asin, std::asin(x))
-DEFINE_UNARY_ANALYTIC(asinh, std::asinh(x))
-DEFINE_UNARY_ANALYTIC(atan, std::atan(x))
-DEFINE_UNARY_ANALYTIC(atanh, std::atanh(x))
-DEFINE_UNARY_ANALYTIC(cos, std::cos(x))
-DEFINE_UNARY_ANALYTIC(cosh, std::cosh(x))
-DEFINE_UNARY_FLOAT(erfc, std::erfc(x))
-DEFINE_UNARY_ANALYTIC(exp2, power_of_two(x))
-DEFINE_UNARY_ANALYTIC(expm1, exponential_minus_one(x))
-DEFINE_UNARY_ANALYTIC(log, std::log(x))
-DEFINE_UNARY_ANALYTIC(log10, std::log10(x))
-DEFINE_UNARY_ANALYTIC(log1p, logarithm_of_one_more(x))
-DEFINE_UNARY_ANALYTIC(log2, logarithm_to_two(x))
-DEFINE_UNARY_ANALYTIC(reciprocal, inverse(x))
-DEFINE_UNARY_ANALYTIC(rsqrt, inverse(std::sqrt(x)))
-DEFINE_UNARY_ANALYTIC(sin, std::sin(x))
-DEFINE_UNARY_ANALYTIC(sinh, std::sinh(x))
-DEFINE_UNARY_ANALYTIC(sqrt, std::sqrt(x))
-DEFINE_UNARY_ANALYTIC(tan, std::tan(x))
+DEFINE_UNARY_ANALYTIC(acos_out, "acos.out", std::acos(x))
+DEFINE_UNARY_ANALYTIC(acosh_out, "acosh.out", std::acosh(x))
+DEFINE_UNARY_ANALYTIC(asin_out, "asin.out", std::asin(x))
+DEFINE_UNARY_ANALYTIC(asinh_out, "asinh.out", std::asinh(x))
+DEFINE_UNARY_ANALYTIC(atan_out, "atan.out", std::atan(x))
+DEFINE_UNARY_ANALYTIC(atanh_out, "atanh.out", std::atanh(x))
+DEFINE_UNARY_ANALYTIC(cos_out, "cos.out", std::cos(x))
+DEFINE_UNARY_ANALYTIC(cosh_out, "cosh.out", std::cosh(x))
+DEFINE_UNARY_FLOAT(erfc_out, "erfc.out", std::erfc(x))
+DEFINE_UNARY_ANALYTIC(exp2_out, "exp2.out", power_of_two(x))
+DEFINE_UNARY_ANALYTIC(expm1_out, "expm1.out", exponential_minus_one(x))
+DEFINE_UNARY_ANALYTIC(log_out, "log.out", std::log(x))
+DEFINE_UNARY_ANALYTIC(log10_out, "log10.out", std::log10(x))
+DEFINE_UNARY_ANALYTIC(log1p_out, "log1p.out", logarithm_of_one_more(x))
+DEFINE_UNARY_ANALYTIC(log2_out, "log2.out", logarithm_to_two(x))
+DEFINE_UNARY_ANALYTIC(reciprocal_out, "reciprocal.out", inverse(x))
+DEFINE_UNARY_ANALYTIC(rsqrt_out, "rsqrt.out", inverse(std::sqrt(x)))
+DEFINE_UNARY_ANALYTIC(sin_out, "sin.out", std::sin(x))
+DEFINE_UNARY_ANALYTIC(sinh_out, "sinh.out", std::sinh(x))
+DEFINE_UNARY_ANALYTIC(sqrt_out, "sqrt.out", std::sqrt(x))
+DEFINE_UNARY_ANALYTIC(tan_out, "tan.out", std::tan(x))
 
 Tensor& logit_out(KernelRuntimeContext& ctx, const Tensor& in, std::optional<double> eps, Tensor& out) {
   return floating_unary(ctx, "logit.out", in, out, [eps](auto x) {

@@ -82,21 +82,20 @@ Tensor& embed(KernelRuntimeContext& ctx, const char* op, const Tensor& weight, c
 
 }  // namespace
 
-#define QUANTIZED_EMBEDDING(name, bits)                                                                                \
-  Tensor& quantized_embedding_##name##_out(KernelRuntimeContext& ctx, const Tensor& weight, const Tensor& scales,      \
-                                           const std::optional<Tensor>& zero_points, int64_t, int64_t,                 \
-                                           const Tensor& indices, Tensor& out) {                                       \
-    return embed(ctx, "embedding_" #name ".out", weight, scales, zero_points, indices, std::nullopt, bits, out);       \
-  }                                                                                                                    \
-  Tensor& quantized_embedding_##name##_dtype_out(                                                                      \
-      KernelRuntimeContext& ctx, const Tensor& weight, const Tensor& scales, const std::optional<Tensor>& zero_points, \
-      int64_t, int64_t, const Tensor& indices, std::optional<ScalarType> dtype, Tensor& out) {                         \
-    return embed(ctx, "embedding_" #name ".dtype_out", weight, scales, zero_points, indices, dtype, bits, out);        \
+#define QUANTIZED_EMBEDDING(name, bits, kernel, dtype_kernel)                                                      \
+  Tensor& kernel(KernelRuntimeContext& ctx, const Tensor& weight, const Tensor& scales,                            \
+                 const std::optional<Tensor>& zero_points, int64_t, int64_t, const Tensor& indices, Tensor& out) { \
+    return embed(ctx, name ".out", weight, scales, zero_points, indices, std::nullopt, bits, out);                 \
+  }                                                                                                                \
+  Tensor& dtype_kernel(KernelRuntimeContext& ctx, const Tensor& weight, const Tensor& scales,                      \
+                       const std::optional<Tensor>& zero_points, int64_t, int64_t, const Tensor& indices,          \
+                       std::optional<ScalarType> dtype, Tensor& out) {                                             \
+    return embed(ctx, name ".dtype_out", weight, scales, zero_points, indices, dtype, bits, out);                  \
   }
 
-QUANTIZED_EMBEDDING(byte, 8)
-QUANTIZED_EMBEDDING(4bit, 4)
-QUANTIZED_EMBEDDING(2bit, 2)
+QUANTIZED_EMBEDDING("embedding_byte", 8, quantized_embedding_byte_out, quantized_embedding_byte_dtype_out)
+QUANTIZED_EMBEDDING("embedding_4bit", 4, quantized_embedding_4bit_out, quantized_embedding_4bit_dtype_out)
+QUANTIZED_EMBEDDING("embedding_2bit", 2, quantized_embedding_2bit_out, quantized_embedding_2bit_dtype_out)
 
 #undef QUANTIZED_EMBEDDING
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(REPOSITORY))
 
-from codegen import kernel_sources  # noqa: E402
+from codegen import kernel_index, kernel_sources  # noqa: E402
 from codegen.functions_yaml import load_functions  # noqa: E402
 from codegen.kernel_sources import (  # noqa: E402
     KERNELS,
@@ -54,6 +55,20 @@ def test_the_index_says_what_is_compiled(library: str, archives: dict[Path, Path
     """`python -m codegen.kernel_sources build/package` writes it."""
     folder = KERNELS / library / "cpu"
     assert (folder / "sources.yaml").read_text() == index_text(folder, compiled_sources(archives)[folder])
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_source_spells_the_names_of_its_kernels(library: str) -> None:
+    """A search for a kernel's name finds its definition: macros do not compose the name."""
+    for path, source in kernel_sources.sources_of([KERNELS / library / "cpu"]).items():
+        missing = source.kernels - set(re.findall(r"\w+", path.read_text()))
+        assert not missing, f"{path}: pass the whole name to the macro that defines the kernel"
+
+
+def test_the_page_of_kernels_is_up_to_date() -> None:
+    """docs/kernels.md; every kernel has a test."""
+    assert kernel_index.PAGE.read_text() == kernel_index.page(), "run `python -m codegen.kernel_index`"
+    assert "|  |" not in kernel_index.page(), "a kernel has no test"
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
