@@ -17,6 +17,8 @@ from hypothesis import settings
 
 from changes import SINCE, concerned, since
 
+pytest_plugins = ["seeds"]
+
 # An example may take long on a machine that has much else to do: a fixed time would fail tests that are right.
 settings.register_profile("sdk", deadline=None)
 settings.load_profile("sdk")
