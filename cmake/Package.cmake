@@ -242,7 +242,7 @@ install(FILES "${PROJECT_BINARY_DIR}/package/executorch.pc" DESTINATION "${CMAKE
 
 # For libraries of selected operators and of one's own: the generator, and the kernels' tables and sources (EXECUTORCH_ROOT).
 set(root_folder "${EXECUTORCH_DATA_FOLDER}")
-install(FILES "${CMAKE_CURRENT_LIST_DIR}/Codegen.cmake" "${CMAKE_CURRENT_LIST_DIR}/LinkTargets.cmake"
+install(FILES "${CMAKE_CURRENT_LIST_DIR}/Codegen.cmake" "${CMAKE_CURRENT_LIST_DIR}/DtypeSelection.cmake" "${CMAKE_CURRENT_LIST_DIR}/LinkTargets.cmake"
   DESTINATION "${root_folder}/cmake" COMPONENT executorch)
 install(DIRECTORY "${EXECUTORCH_SOURCE_ROOT}/tools" "${EXECUTORCH_SOURCE_ROOT}/codegen" DESTINATION "${root_folder}"
   COMPONENT executorch PATTERN "__pycache__" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE)
