@@ -24,5 +24,6 @@ step_vulkan() (
   # A message of the layers fails a test: see test/conftest.py.
   SDK_PORTABLE_LIB="$(find "${root}/build/vulkan" -name '_portable_lib*.so')" \
     VULKAN_REPLAY="${root}/build/vulkan/backends/vulkan/vulkan_replay" \
-    VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation "${python}" -m pytest -q -m "$(marks_of_backend)" backends/vulkan/test
+    VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation "${python}" -m pytest -q -m "$(marks_of_backend)" backends/vulkan/test \
+    tests/backends/test_operators.py -k "not test_operator or vulkan"
 )

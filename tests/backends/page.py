@@ -18,11 +18,12 @@ Each operator of Core ATen, at sizes that models have (`tests/backends/cases`), 
 2, 3 and 8 threads. All results are those of PyTorch eager; the table says where they were computed:
 
 - `yes`: the backend computes every call;
-- `partly`: the backend computes some calls, and kernels compute the others, for the reasons given;
-- `no`: kernels compute every call, for the reasons given;
+- `partly`: the backend computes some calls, and kernels compute the others, for the reasons below;
+- `no`: kernels compute every call, for the reasons below;
 - `nothing to compute`: the compiler removes every call.
 
-The tests in `tests/backends` compare this page with what they find; `scripts/conformance` writes it.
+The tests in `tests/backends` compare this page with what they find; `scripts/conformance` writes the columns of the
+backends that it can run.
 
 """
 SEPARATOR = "; "
@@ -32,35 +33,38 @@ Cells = Mapping[tuple[str, str], Cell]
 
 
 def render(cells: Cells) -> str:
-    """The page."""
+    """The page: the outcomes, and the reasons of each backend."""
     names = sorted({name for name, _ in cells})
     columns = sorted({column for _, column in cells})
     lines = [f"| operator | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
     for name in names:
         found = (cells.get((name, column)) for column in columns)
-        lines.append(f"| `{name}` | " + " | ".join(_text(cell) for cell in found) + " |")
+        lines.append(f"| `{name}` | " + " | ".join(cell.outcome.value if cell else "" for cell in found) + " |")
+    for column in columns:
+        reasons = [(name, cells[name, column].reasons) for name in names if (name, column) in cells]
+        lines += ["", f"{_REASONS}{column}", ""]
+        lines += [f"- `{name}`: {SEPARATOR.join(texts)}" for name, texts in reasons if texts]
     return HEAD + "\n".join(lines) + "\n"
 
 
-def _text(cell: Cell | None) -> str:
-    if cell is None:
-        return ""
-    reasons = SEPARATOR.join(cell.reasons).replace("|", "\\|")
-    return f"{cell.outcome.value}: {reasons}" if reasons else cell.outcome.value
+_REASONS = "## Reasons of "
 
 
 def parse(text: str) -> dict[tuple[str, str], Cell]:
     """The cells of a page."""
-    rows = [re.split(r" (?<!\\)\| ", line[2:-2]) for line in text.splitlines() if line.startswith("| ")]
-    columns = rows[0][1:]
+    table, *sections = text.split(_REASONS)
+    reasons: dict[tuple[str, str], tuple[str, ...]] = {}
+    for section in sections:
+        column, *items = section.splitlines()
+        for name, texts in re.findall(r"^- `(.+?)`: (.+)$", "\n".join(items), re.MULTILINE):
+            reasons[name, column] = tuple(texts.split(SEPARATOR))
+    rows = [line[2:-2].split(" | ") for line in table.splitlines() if line.startswith("| ")]
     cells = {}
     for name, *values in rows[1:]:
-        for column, value in zip(columns, values, strict=True):
-            if value:
-                outcome, _, reasons = value.replace("\\|", "|").partition(": ")
-                cells[name.strip("`"), column] = Cell(
-                    Outcome(outcome), tuple(reasons.split(SEPARATOR)) if reasons else ()
-                )
+        for column, value in zip(rows[0][1:], values, strict=True):
+            if value.strip():
+                key = name.strip("`"), column
+                cells[key] = Cell(Outcome(value), reasons.get(key, ()))
     return cells
 
 

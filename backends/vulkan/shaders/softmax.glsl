@@ -1,5 +1,21 @@
 #include "numbers.glsl"
-// One thread for each row of `length` elements that lie `inner` apart. MODE 0: softmax, 1: its logarithm, 2: softmax, of a row of
+#include "split.glsl"
+// The largest, for all threads; NaN if a part is NaN.
+float highest_of_parts(float part) {
+  if (SPLIT == 1) {
+    return part;
+  }
+  parts[gl_LocalInvocationIndex].x = part;
+  barrier();
+  float highest = part;
+  for (uint i = 0; i < SPLIT; ++i) {
+    const float other = parts[gl_LocalInvocationID.x + i * gl_WorkGroupSize.x].x;
+    highest = is_nan(highest) || is_nan(other) ? kNan : max(highest, other);
+  }
+  barrier();
+  return highest;
+}
+// Rows of `length` elements that lie `inner` apart. SPLIT threads, a workgroup, share a row. MODE 0: softmax, 1: its logarithm, 2: softmax, of a row of
 // -infinity zeros.
 void main() {
   const uint id = thread_id();
@@ -9,20 +25,24 @@ void main() {
   const int inner = P_inner;
   const int length = P_length;
   const int base = int(id) / inner * inner * length + int(id) % inner;
+  const int lane = int(gl_LocalInvocationID.z);
   float highest = -kInfinity;
   bool nan = false;
-  for (int i = 0; i < length; ++i) {
+  for (int i = lane; i < length; i += SPLIT) {
     const float x = load_x(base + i * inner);
     nan = nan || is_nan(x);
     highest = max(highest, x);
   }
+  highest = highest_of_parts(nan ? kNan : highest);
+  nan = is_nan(highest);
   float sum = 0.0;
-  for (int i = 0; i < length; ++i) {
+  for (int i = lane; i < length; i += SPLIT) {
     sum += exp(load_x(base + i * inner) - highest);
   }
+  sum = total_of_parts(sum);
   const float scale = 1.0 / sum;
   const float shift = highest + log(sum);
-  for (int i = 0; i < length; ++i) {
+  for (int i = lane; i < length; i += SPLIT) {
     const float x = load_x(base + i * inner);
     const float y = MODE == 1 ? x - shift : exp(x - highest) * scale;
     store_out(base + i * inner, nan ? kNan : highest == -kInfinity ? (MODE == 2 ? 0.0 : kNan) : y);

@@ -1,5 +1,6 @@
 #include "numbers.glsl"
 #include "division.glsl"
+#include "angles.glsl"
 #ifdef T_IS_INT
 int compute(int x) {
   switch (OP) {
@@ -22,7 +23,7 @@ float compute(float x) {
     case 3: return is_nan(x) ? x : max(x, 0.0);
     case 4: return x == 0.0 ? 1.0 : 0.0;
     case 6: return sign(x);
-    case 10: return cos(x);
+    case 10: return cosine_of(x);
     case 11: return exp(x);
     case 12: return 0.5 * x * (1.0 + erf_of(x * 0.70710678118));
     case 13: return 0.5 * x * (1.0 + safe_tanh(0.79788456080 * (x + 0.044715 * x * x * x)));
@@ -30,9 +31,9 @@ float compute(float x) {
     case 15: return x * clamp(x + 3.0, 0.0, 6.0) / 6.0;
     case 16: return clamp(x + 3.0, 0.0, 6.0) / 6.0;
     case 17: return 1.0 / (1.0 + exp(-x));
-    case 18: return sin(x);
+    case 18: return sine_of(x);
     case 19: return root(x);
-    case 20: return x == 0.0 ? kInfinity : inversesqrt(x);
+    case 20: return x == 0.0 ? uintBitsToFloat(floatBitsToUint(x) | 0x7f800000u) : inversesqrt(x);
     case 21: return safe_tanh(x);
     case 22: return roundEven(x);
     case 23: return x >= 0.0 ? x : is_nan(x) ? x : x * P_a;
@@ -44,7 +45,7 @@ float compute(float x) {
     case 29: return x / (1.0 + exp(-x));
     case 30: return x > 0.0 ? x * P_b : (exp(x * P_c) - 1.0) * P_a * P_b;
     case 31: return erf_of(x);
-    case 32: return tan(x);
+    case 32: return tangent_of(x);
     case 33: return x * x;
     default: return x;
   }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -49,6 +50,15 @@ UNARY: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 def test_unary():
     check_all(UNARY, numbers(2, 3, 7, 5) * 2)
+
+
+def test_angles() -> None:
+    """VK-05: sines and cosines of large angles, which Vulkan does not bound; the signs of zeros and infinities."""
+    steps = torch.arange(-9000.0, 9001, 3)
+    scales = [numbers(500, seed=k) * scale for k, scale in enumerate((1e-3, 1e4, 1e5, 1e8, 1e20, 1e37))]
+    special = torch.tensor([0.0, -0.0, 8191.9995, 8192.0, -8192.0, math.inf, -math.inf, math.nan, 3.4e38])
+    x = torch.cat([steps, *scales, special])
+    check_all({"sin": torch.sin, "cos": torch.cos, "tan": torch.tan, "rsqrt": torch.rsqrt}, x)
 
 
 BINARY: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {

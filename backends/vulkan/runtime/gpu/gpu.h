@@ -32,6 +32,8 @@ struct Features {
   bool has_fp16_storage = false;
   bool is_processor = false;  ///< a driver that computes on the CPU, such as lavapipe
   int64_t least_threads = 1;  ///< that a kernel should have to use the whole GPU
+  /// How often the loops of one thread repeat, all together, before the driver may end them without an error.
+  int64_t most_iterations = INT64_MAX;
   double ticks_to_ns = 0;     ///< of time stamps; 0 if there are none
 };
 

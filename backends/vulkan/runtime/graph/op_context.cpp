@@ -133,6 +133,13 @@ bool OpContext::check(bool condition, const char* format, ...) {
   return condition && !failed();
 }
 
+bool OpContext::check_iterations(int64_t iterations) {
+  return check(iterations <= features().most_iterations,
+               "its loops repeat %" PRId64 " times, and the driver '%s' may end them after %" PRId64
+               ": use a GPU, or export smaller sizes",
+               iterations, features().name.c_str(), features().most_iterations);
+}
+
 Value& OpContext::value(int arg) {
   if (failed() || !check(arg >= 0 && arg < num_args(), "it has %d arguments, expected more than %d", num_args(), arg)) {
     return null_;

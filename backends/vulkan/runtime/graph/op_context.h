@@ -53,6 +53,8 @@ class OpContext final {
   void fail(const char* format, ...) ET_PRINTFLIKE(2, 3);
   /// Fails unless `condition`.
   bool check(bool condition, const char* format, ...) ET_PRINTFLIKE(3, 4);
+  /// Fails if the loops of a thread repeat more often, all together, than the driver lets them.
+  bool check_iterations(int64_t iterations);
   void fail(runtime::Error error) { error_ = failed() ? error_ : error; }
   void fail_unless_ok(runtime::Error error) { fail(error); }
 

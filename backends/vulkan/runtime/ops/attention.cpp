@@ -36,12 +36,9 @@ Heads heads_of(OpContext& c, Tensor& tensor, bool heads_first) {
   return h;
 }
 
-/// What to do with a query for which the mask hides all keys; numbers of shaders/softmax.glsl.
-enum class Hidden : int32_t { IsNan = 0, IsZero = 2 };
-
 /// `keys`: how many there are; `start`: the position of the first query.
 void attend(OpContext& c, Tensor& out, const Heads& q, const Heads& k, const Heads& v, int64_t keys, int64_t start,
-            bool causal, Tensor* mask, double scale, bool heads_first, Hidden hidden) {
+            bool causal, Tensor* mask, double scale, bool heads_first, Softmax hidden) {
   c.resize(out, q.tensor == nullptr ? Sizes() : q.tensor->sizes);
   const Kind kind = out.kind;
   if (c.failed() ||
@@ -65,6 +62,7 @@ void attend(OpContext& c, Tensor& out, const Heads& q, const Heads& k, const Hea
     mask_strides = broadcast_strides(c, mask->sizes, scores_sizes);
   }
   gpu::Buffer* queries = c.memory(*q.tensor);
+  c.check_iterations(std::max(q.depth, keys));
   c.run("attention_scores" + kinds({kind}),
         {c.memory(scores), queries, c.memory(*k.tensor), mask == nullptr ? queries : c.memory(*mask)},
         Parameters()
@@ -81,9 +79,7 @@ void attend(OpContext& c, Tensor& out, const Heads& q, const Heads& k, const Hea
             .array(mask_strides, 4),
         scores.count(), {causal ? 1 : 0, mask != nullptr ? 1 : 0});
   Tensor& weights = c.scratch(1, Kind::Float, scores_sizes, most);
-  const int64_t rows = scores.count() / keys;
-  c.run("softmax_float", {c.memory(weights), c.memory(scores)}, Parameters().i(rows).i(keys).i(1), rows,
-        {static_cast<int32_t>(hidden)});
+  run_softmax(c, weights, scores, keys, 1, hidden);
   Parameters p;
   p.i(out.count())
       .i(keys)
@@ -108,7 +104,7 @@ void sdpa(OpContext& c) {
   const Heads q = heads_of(c, c.tensor(0), true);
   const Heads k = heads_of(c, c.tensor(1), true);
   attend(c, c.result(), q, k, heads_of(c, c.tensor(2), true), k.length, 0, false,
-         c.num_args() > 4 ? c.optional_tensor(3) : nullptr, scale_of(c, 4, q.depth), true, Hidden::IsNan);
+         c.num_args() > 4 ? c.optional_tensor(3) : nullptr, scale_of(c, 4, q.depth), true, Softmax::Shares);
 }
 
 /// The position of the first query.
@@ -148,7 +144,8 @@ void attend_to_caches(OpContext& c, Tensor& k_cache, Tensor& v_cache, int64_t st
             text_of(mask->sizes).c_str(), q.length, k.length);
   }
   attend(c, c.result(), q, k, heads_of(c, v_cache, false), mask == nullptr ? start + q.length : k.length, start,
-         is_causal, mask, scale_of(c, mask_at + 3, q.depth), false, mask == nullptr ? Hidden::IsNan : Hidden::IsZero);
+         is_causal, mask, scale_of(c, mask_at + 3, q.depth), false,
+         mask == nullptr ? Softmax::Shares : Softmax::SharesOrZeros);
 }
 
 /// (q, k, v, k cache, v cache, start, length, mask, dropout, is_causal, scale), all [1, length, heads, depth].

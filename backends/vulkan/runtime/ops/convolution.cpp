@@ -109,6 +109,7 @@ void run_depthwise(OpContext& c, const Convolution& s, Kind kind, gpu::Buffer* o
       c, s.groups * s.out_channels * s.batch, [&](int64_t rows) { return (w.out_h + rows - 1) / rows * w.out_w; },
       [&](int64_t rows) { return w.kernel_h + (shares ? (rows - 1) * w.stride_h + w.kernel_h : rows * w.kernel_h); },
       8);
+  c.check_iterations(w.kernel_w * (shares ? 1 : w.kernel_h + 1));
   Parameters p;
   p.i(s.groups * s.out_channels).i(s.groups);
   c.run("conv2d_depthwise" + kinds({kind}), {out, in, weights, bias == nullptr ? in : bias}, geometry(p, s),
@@ -186,7 +187,8 @@ void run_general_convolution(OpContext& c, const Convolution& s, Kind kind, gpu:
   const Tile tile = tile_of(
       c, planes * in_y(), [&](int64_t size) { return (pixels + size - 1) / size; },
       [&](int64_t size) { return size + 4 * blocks; }, largest);
-  const Split split = split_of(c, tile.threads * planes * in_y(), s.in_channels, tile.local);
+  const Split split = split_of(c, tile.threads * planes * in_y(), s.in_channels + 2, tile.local, 16,
+                               s.window.kernel_h * s.window.kernel_w);
   while (blocks > 1 && tile.threads * planes * in_y() * split.parts < c.features().least_threads) {
     blocks /= 2;
   }

@@ -34,7 +34,7 @@ void normalise(OpContext& c, Tensor& out, Tensor& in, Tensor* weight, Tensor* bi
     return;
   }
   gpu::Buffer* any = c.memory(in);
-  const Split split = split_of(c, rows.rows, rows.length, 1, 64);
+  const Split split = split_of(c, rows.rows, rows.length, 1, 64, 3);
   // Threads that share a row are a workgroup of their own.
   const uint32_t local = split.parts == 1 ? 64 : 1;
   c.run("norm" + kinds({in.kind}),

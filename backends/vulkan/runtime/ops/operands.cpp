@@ -75,17 +75,31 @@ gpu::Buffer* columns(OpContext& c, Tensor& tensor, Kind kind, int64_t batch, int
   return c.memory(copy);
 }
 
-Split split_of(const OpContext& c, int64_t threads, int64_t depth, uint32_t local, int32_t most) {
+Split split_of(OpContext& c, int64_t threads, int64_t depth, uint32_t local, int32_t most, int64_t repeats) {
   // Every device of Vulkan 1.1 has 64 threads in z and 16 KiB of shared memory.
   const gpu::Features& gpu = c.features();
   const uint32_t room = std::min<uint32_t>({gpu.max_threads, gpu.shared_bytes / 16, 512});
   Split split;
-  while (threads * split.parts < gpu.least_threads && split.parts < most && depth >= split.parts * 2 * (256 / most) &&
-         local * static_cast<uint32_t>(split.parts) * 2 <= room) {
+  const auto iterations = [&] { return (depth + split.parts - 1) / split.parts * repeats; };
+  while ((threads * split.parts < gpu.least_threads || iterations() > gpu.most_iterations) && split.parts < most &&
+         depth >= split.parts * 2 * (256 / most) && local * static_cast<uint32_t>(split.parts) * 2 <= room) {
     split.parts *= 2;
   }
+  c.check_iterations(iterations());
   split.shared = split.parts == 1 ? 1 : split.parts * static_cast<int32_t>(local);
   return split;
+}
+
+void run_softmax(OpContext& c, Tensor& out, Tensor& in, int64_t length, int64_t inner, Softmax mode) {
+  if (c.failed() || in.count() == 0) {
+    return;
+  }
+  const int64_t rows = in.count() / length;
+  const Split split = split_of(c, rows, length, 1, 64, 3);
+  // Threads that share a row are a workgroup of their own.
+  const uint32_t local = split.parts == 1 ? 64 : 1;
+  c.run("softmax" + kinds({in.kind}), {c.memory(out), c.memory(in)}, Parameters().i(rows).i(length).i(inner), rows,
+        {static_cast<int32_t>(mode), split.parts, split.shared}, {local, 1, static_cast<uint32_t>(split.parts)});
 }
 
 void run_matmul(OpContext& c, const Matmul& s, Kind kind, gpu::Buffer* out, gpu::Buffer* a, gpu::Buffer* b,

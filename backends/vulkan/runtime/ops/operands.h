@@ -42,8 +42,17 @@ struct Split {
  * @param depth Terms of a sum.
  * @param local Threads of a workgroup, with one for each sum.
  * @param most How many parts there may be, at most 64. Each has at least 256 / `most` terms.
+ * @param repeats How often loops repeat for each term. Fails if even `most` parts repeat more often than the driver
+ * lets loops of a thread.
  */
-Split split_of(const OpContext& context, int64_t threads, int64_t depth, uint32_t local, int32_t most = 16);
+Split split_of(OpContext& context, int64_t threads, int64_t depth, uint32_t local, int32_t most = 16,
+               int64_t repeats = 1);
+
+/// The modes of shaders/softmax.glsl. A row of -infinity becomes NaN, or zeros.
+enum class Softmax : int32_t { Shares = 0, Logarithms = 1, SharesOrZeros = 2 };
+
+/// Of rows of `length` elements that lie `inner` apart.
+void run_softmax(OpContext& context, Tensor& out, Tensor& in, int64_t length, int64_t inner, Softmax mode);
 
 struct Matmul {
   int64_t batch = 1, m = 0, n = 0, k = 0;

@@ -136,6 +136,7 @@ void choose(OpContext& c, Tensor& x, const Sizes& sizes, int64_t rows, int32_t m
   c.resize(*outs[0], sizes);
   c.resize(*outs[1], sizes);
   c.check(outs[0]->count() == rows, "%" PRId64 " scales for %" PRId64 " rows", outs[0]->count(), rows);
+  c.check_iterations(x.count() / rows);
   c.run("choose_qparams" + kinds({x.kind}), {c.memory(*outs[0]), c.memory(*outs[1]), c.memory(x)},
         Parameters().i(rows).i(x.count() / rows).f(low).f(high).f(eps), rows, {mode});
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cinttypes>
 
+#include "ops/operands.h"
 #include "ops/tables.h"
 #include "ops/views.h"
 
@@ -36,8 +37,8 @@ void reduce_to(OpContext& c, int32_t op, Tensor& out, Tensor& in, std::vector<in
   }
   c.resize(out, sizes);
   const int64_t length = count_of(reduced);
-  c.check(length > 0 || op == kSum, "it reduces no elements");
-  if (c.failed()) {
+  c.check(length > 0 || (op != kMax && op != kMin && op != kArgMax && op != kArgMin), "it reduces no elements");
+  if (c.failed() || out.count() == 0) {
     return;
   }
   merge_dims(kept, {&kept_strides});
@@ -45,6 +46,11 @@ void reduce_to(OpContext& c, int32_t op, Tensor& out, Tensor& in, std::vector<in
   const bool to_int = op == kArgMax || op == kArgMin || op == kAny || op == kAll;
   c.check((out.kind == Kind::Int) == (to_int || in.kind == Kind::Int), "a result of %s for an argument of %s",
           name_of(out.dtype), name_of(in.dtype));
+  // The loop over dimensions counts, even where it is not entered.
+  const int64_t repeats = 2 + (reduced.size() > 1 ? static_cast<int64_t>(reduced.size()) : 0);
+  const Split split = split_of(c, out.count(), length, 1, 64, repeats);
+  // Threads that share a result are a workgroup of their own.
+  const uint32_t local = split.parts == 1 ? 64 : 1;
   c.run("reduce" + kinds({out.kind, in.kind}), {c.memory(out), c.memory(in)},
         Parameters()
             .i(out.count())
@@ -57,7 +63,7 @@ void reduce_to(OpContext& c, int32_t op, Tensor& out, Tensor& in, std::vector<in
             .array(kept_strides, 8)
             .array(reduced, 8, 1)
             .array(reduced_strides, 8),
-        out.count(), {op});
+        out.count(), {op, split.parts, split.shared}, {local, 1, static_cast<uint32_t>(split.parts)});
 }
 
 /// (self, dims, keepdim, ...).
@@ -80,8 +86,7 @@ void var_dim(OpContext& c) {
             c.num_args() > 3 ? (c.boolean(2) ? 1 : 0) : 1);
 }
 
-/// kMode: 0 or, for the logarithm, 1.
-template <int32_t kMode>
+template <Softmax kMode>
 void softmax(OpContext& c) {
   Tensor& in = c.tensor(0);
   Tensor& out = c.result();
@@ -91,14 +96,8 @@ void softmax(OpContext& c) {
   for (int d = dim + 1; d < in.rank(); ++d) {
     inner *= in.size(d);
   }
-  const int64_t length = in.size(dim);
-  if (c.failed() || in.count() == 0) {
-    return;
-  }
   c.check(out.kind == in.kind, "a result of %s for an argument of %s", name_of(out.dtype), name_of(in.dtype));
-  const int64_t rows = in.count() / length;
-  c.run("softmax" + kinds({in.kind}), {c.memory(out), c.memory(in)}, Parameters().i(rows).i(length).i(inner), rows,
-        {kMode});
+  run_softmax(c, out, in, in.size(dim), inner, kMode);
 }
 
 constexpr Operator kOperators[] = {
@@ -116,10 +115,10 @@ constexpr Operator kOperators[] = {
     {"aten.all.dim", reduce<kAll>},
     {"aten.var.correction", var_correction},
     {"aten.var.dim", var_dim},
-    {"aten._softmax.default", softmax<0>},
-    {"aten.softmax.int", softmax<0>},
-    {"aten._log_softmax.default", softmax<1>},
-    {"aten.log_softmax.int", softmax<1>},
+    {"aten._softmax.default", softmax<Softmax::Shares>},
+    {"aten.softmax.int", softmax<Softmax::Shares>},
+    {"aten._log_softmax.default", softmax<Softmax::Logarithms>},
+    {"aten.log_softmax.int", softmax<Softmax::Logarithms>},
 };
 
 }  // namespace

@@ -111,6 +111,7 @@ void pool(OpContext& c) {
     c.check(index->kind == Kind::Int, "indices of %s", name_of(index->dtype));
   }
   const bool with_index = index != nullptr;
+  c.check_iterations(w.kernel_h * (w.kernel_w + 1));
   c.run("pool2d" + kinds({x.kind}), {c.memory(*out), c.memory(with_index ? *index : *out), c.memory(x)},
         Parameters()
             .i(out->count())
@@ -151,6 +152,7 @@ void adaptive_pool(OpContext& c) {
   c.resize(out, result);
   const int64_t h = x.size(-2) / sizes.front();
   const int64_t w = x.size(-1) / sizes.back();
+  c.check_iterations(h * (w + 1));
   c.run("pool2d" + kinds({x.kind}), {c.memory(out), c.memory(out), c.memory(x)},
         Parameters()
             .i(out.count())
