@@ -5,7 +5,7 @@ them are imported when they are used."""
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -45,6 +45,22 @@ def needing_torch(what: str) -> Iterator[None]:
         if (error.name or "").partition(".")[0] != "torch" or hint in str(error):
             raise
         raise ModuleNotFoundError(f"{what} {hint}", name=error.name) from None
+
+
+def lazily(namespace: dict[str, Any], places: Mapping[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a package with the given globals, whose names are imported when they are first used.
+    `places` has the module of each name: a full name, or that of a submodule of the package."""
+
+    def find(name: str) -> Any:
+        package = namespace["__name__"]
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        place = places[name] if "." in places[name] else f"{package}.{places[name]}"
+        with needing_torch(f"{package}.{name}"):
+            namespace[name] = getattr(importlib.import_module(place), name)
+        return namespace[name]
+
+    return find
 
 
 def shadowed(name: str) -> property:

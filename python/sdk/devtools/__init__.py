@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from sdk.extras import lazily
 
 _WHERE = {
     "BundledProgram": "sdk.devtools.bundled_program.core",
@@ -14,14 +14,4 @@ _WHERE = {
 }
 
 __all__ = sorted(_WHERE)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    from sdk.extras import needing_torch
-
-    with needing_torch(f"{__name__}.{name}"):
-        return getattr(importlib.import_module(_WHERE[name]), name)
+__getattr__ = lazily(globals(), _WHERE)

@@ -11,12 +11,11 @@ name is loaded when it is first used.
 
 from __future__ import annotations
 
-import importlib
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from sdk.extras import needing_torch, shadowed
+from sdk.extras import lazily, shadowed
 
 if TYPE_CHECKING:
     from sdk.export.example_inputs import ExampleInputs as ExampleInputs
@@ -46,15 +45,7 @@ _SHADOWED = ("export", "recipe_registry")
 """Public values with the same name as the submodule in which they are defined."""
 
 __all__ = sorted([*_EXPORTS, *_SHADOWED])
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _EXPORTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with needing_torch(f"{__name__}.{name}"):
-        value = getattr(importlib.import_module(f"{__name__}.{_EXPORTS[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(globals(), _EXPORTS)
 
 
 class _CallablePackage(ModuleType):

@@ -4,7 +4,7 @@ package is fast, because each name is loaded when it is first used. Only lowerin
 
 from __future__ import annotations
 
-from sdk.backends.lazy import lazily
+from sdk.extras import lazily
 
 _EXPORTS = {
     "OpenVINOQuantizer": "sdk.backends.openvino.quantizer",

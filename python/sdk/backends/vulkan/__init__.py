@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from sdk.backends.lazy import lazily
+from sdk.extras import lazily
 
 _EXPORTS = {
     "VulkanBackend": "sdk.backends.vulkan.vulkan_preprocess",

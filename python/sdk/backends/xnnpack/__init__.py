@@ -4,7 +4,7 @@ because each name is loaded when it is first used."""
 
 from __future__ import annotations
 
-from sdk.backends.lazy import lazily
+from sdk.extras import lazily
 
 _EXPORTS = {
     "XnnpackBackend": "sdk.backends.xnnpack.xnnpack_preprocess",

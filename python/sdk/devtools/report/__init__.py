@@ -20,40 +20,29 @@ users should know with `declare_note`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sdk.extras import needing_torch
+from sdk.extras import lazily
 
 if TYPE_CHECKING:
-    from sdk.devtools.report._model import Loss, LossError, LossKind, MissingKernelWarning, Row, Value
-    from sdk.devtools.report._operators import calls_without_kernels, missing_kernels
-    from sdk.devtools.report._receipt import Receipt
-    from sdk.devtools.report._receipt_of import receipt_of
+    from sdk.devtools.report._model import Loss as Loss
+    from sdk.devtools.report._model import LossError as LossError
+    from sdk.devtools.report._model import LossKind as LossKind
+    from sdk.devtools.report._model import MissingKernelWarning as MissingKernelWarning
+    from sdk.devtools.report._model import Row as Row
+    from sdk.devtools.report._model import Value as Value
+    from sdk.devtools.report._operators import calls_without_kernels as calls_without_kernels
+    from sdk.devtools.report._operators import missing_kernels as missing_kernels
+    from sdk.devtools.report._receipt import Receipt as Receipt
+    from sdk.devtools.report._receipt_of import receipt_of as receipt_of
 
-__all__ = [
-    "Loss",
-    "LossError",
-    "LossKind",
-    "MissingKernelWarning",
-    "Receipt",
-    "Row",
-    "Value",
-    "calls_without_kernels",
-    "missing_kernels",
-    "receipt_of",
-]
+# `facts`, which reads files, works without PyTorch.
+_PLACES = {
+    **dict.fromkeys(("Loss", "LossError", "LossKind", "MissingKernelWarning", "Row", "Value"), "_model"),
+    **dict.fromkeys(("calls_without_kernels", "missing_kernels"), "_operators"),
+    "Receipt": "_receipt",
+    "receipt_of": "_receipt_of",
+}
 
-_OPERATORS = ("calls_without_kernels", "missing_kernels")
-
-
-def __getattr__(name: str) -> Any:
-    # Each name is loaded when it is used: `facts`, which reads files, works without PyTorch.
-    import importlib
-
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    part = "_operators" if name in _OPERATORS else f"_{name.lower()}" if name in ("Receipt", "receipt_of") else "_model"
-    with needing_torch(f"{__name__}.{name}"):
-        value = getattr(importlib.import_module(f"{__name__}.{part}"), name)
-    globals()[name] = value
-    return value
+__all__ = sorted(_PLACES)
+__getattr__ = lazily(globals(), _PLACES)

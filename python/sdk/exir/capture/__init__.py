@@ -11,6 +11,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from sdk.extras import lazily
+
 _EXPORTS = {
     "CallSpec": "sdk.exir.program._captured",
     "CaptureConfig": "sdk.exir.capture._config",
@@ -20,19 +22,12 @@ _EXPORTS = {
 }
 
 __all__ = sorted(_EXPORTS)
+__getattr__ = lazily(globals(), _EXPORTS)
 
 
 class _CallableModule(ModuleType):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return __getattr__("capture")(*args, **kwargs)
-
-
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name not in _EXPORTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_EXPORTS[name]), name)
 
 
 sys.modules[__name__].__class__ = _CallableModule

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from types import ModuleType
-from typing import Any
 
-from sdk.extras import shadowed
+from sdk.extras import lazily, shadowed
 
 _EXPORTS = {
     "ConstPropPass": "constant_prop_pass",
@@ -53,15 +51,7 @@ _SHADOWED = (
 """Passes with the name of the submodule in which they are defined."""
 
 __all__ = sorted([*_EXPORTS, *_SHADOWED])
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _EXPORTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = _EXPORTS[name]
-    value = getattr(importlib.import_module(module if "." in module else f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(globals(), _EXPORTS)
 
 
 class _Package(ModuleType):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from sdk.backends.lazy import lazily
+from sdk.extras import lazily
 
 _EXPORTS = {"MPSBackend": "sdk.backends.apple.mps.mps_preprocess"}
 

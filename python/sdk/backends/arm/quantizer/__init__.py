@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Quantises models for Arm's backends with torchao's PT2E, which must be installed."""
 
-from sdk.backends.lazy import lazily
+from sdk.extras import lazily
 
 _MODULE = "sdk.backends.arm.quantizer.arm_quantizer"
 _PLACES = dict.fromkeys(

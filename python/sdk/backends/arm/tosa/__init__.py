@@ -2,7 +2,7 @@
 """TOSA, the operator set of Arm's accelerators: `TOSAPartitioner` with a `TosaCompileSpec` makes TOSA files of the
 parts of a model."""
 
-from sdk.backends.lazy import lazily
+from sdk.extras import lazily
 
 _PLACES = {
     "TOSABackend": "sdk.backends.arm.tosa.backend",

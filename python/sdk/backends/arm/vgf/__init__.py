@@ -2,7 +2,7 @@
 """VGF, Arm's files for GPUs with Vulkan's extensions for tensors and data graphs: `VgfPartitioner` makes them of the
 parts of a model."""
 
-from sdk.backends.lazy import lazily
+from sdk.extras import lazily
 
 _PLACES = {
     "VgfBackend": "sdk.backends.arm.vgf.preprocess",
