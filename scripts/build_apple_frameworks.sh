@@ -44,8 +44,8 @@ die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 targets_of() {
   case "$1" in
     executorch) echo executorch_core program_schema executorch prim_ops extension_data_loader extension_flat_tensor \
-      extension_named_data_map extension_file_cache extension_threadpool extension_tensor extension_image extension_module \
-      bundled_program etdump extension_c_api ;;
+      extension_named_data_map extension_file_cache extension_shared_library extension_threadpool extension_tensor \
+      extension_image extension_module bundled_program etdump extension_c_api ;;
     # extension_c_api has the functions for language models: here in this product, and in executorch all others.
     executorch_llm) echo extension_c_api extension_llm_runner extension_llm_sampler extension_llm_tokenizers executorch_pcre2 \
       executorch_yyjson executorch_utf8proc ;;

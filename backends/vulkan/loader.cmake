@@ -7,7 +7,7 @@ find_path(EXECUTORCH_VULKAN_INCLUDE_DIR vulkan/vulkan.h HINTS "$ENV{VULKAN_SDK}/
 if(EXECUTORCH_VULKAN_INCLUDE_DIR)
   set(sources functions physical_device)
   list(TRANSFORM sources REPLACE "(.+)" "${CMAKE_CURRENT_LIST_DIR}/runtime/gpu/vulkan/\\1.cpp")
-  executorch_library(vulkan_loader SOURCES ${sources} LIBS executorch_core ${CMAKE_DL_LIBS})
+  executorch_library(vulkan_loader SOURCES ${sources} LIBS extension_shared_library)
   target_include_directories(vulkan_loader PUBLIC "$<BUILD_INTERFACE:${CMAKE_CURRENT_LIST_DIR}/runtime>")
   target_include_directories(vulkan_loader SYSTEM PUBLIC "$<BUILD_INTERFACE:${EXECUTORCH_VULKAN_INCLUDE_DIR}>")
 endif()

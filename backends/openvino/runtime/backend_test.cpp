@@ -53,7 +53,7 @@ TEST_F(OpenvinoBackendTest, AMissingLibraryIsOneLineWithWhatToInstall) {
 
 TEST_F(OpenvinoBackendTest, AFolderWithoutTheLibraryIsNamed) {
   Error error = Error::Ok;
-  EXPECT_THAT(said(testing::TempDir(), &error), testing::HasSubstr("in the folder " + testing::TempDir()));
+  EXPECT_THAT(said(testing::TempDir(), &error), testing::HasSubstr("tried " + testing::TempDir() + " (it has no lib"));
   EXPECT_EQ(error, Error::NotFound);
 }
 

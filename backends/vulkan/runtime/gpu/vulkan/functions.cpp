@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/vulkan/functions.h"
 
-#include <executorch/runtime/platform/log.h>
+#include <iterator>
 
-#if defined(_WIN32)
-#include <windows.h>
-#else
-#include <dlfcn.h>
-#endif
+#include <executorch/extension/delegate/shared_library.h>
+#include <executorch/runtime/platform/log.h>
 
 namespace executorch {
 namespace backends {
@@ -16,26 +13,12 @@ namespace gpu {
 
 namespace {
 
-// Never closed: drivers leave threads and destructors behind.
 #if defined(_WIN32)
-void* find_entry() {
-  HMODULE library = LoadLibraryA("vulkan-1.dll");
-  return library == nullptr ? nullptr : reinterpret_cast<void*>(GetProcAddress(library, "vkGetInstanceProcAddr"));
-}
-#else
-#if defined(__APPLE__)
+constexpr const char* kNames[] = {"vulkan-1.dll"};
+#elif defined(__APPLE__)
 constexpr const char* kNames[] = {"libvulkan.dylib", "libvulkan.1.dylib", "libMoltenVK.dylib"};
 #else
 constexpr const char* kNames[] = {"libvulkan.so.1", "libvulkan.so"};
-#endif
-void* find_entry() {
-  for (const char* name : kNames) {
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
-      return dlsym(library, "vkGetInstanceProcAddr");
-    }
-  }
-  return nullptr;
-}
 #endif
 
 }  // namespace
@@ -59,10 +42,13 @@ runtime::Error check(VkResult result, const char* what) {
 }
 
 std::string Functions::open() {
-  GetInstanceProcAddr = reinterpret_cast<PFN_vkGetInstanceProcAddr>(find_entry());
-  if (GetInstanceProcAddr == nullptr) {
-    return "there is no Vulkan library (libvulkan.so.1) on this machine; install a Vulkan driver";
+  auto library = extension::delegate::SharedLibrary::open(
+      {"Vulkan", {std::begin(kNames), std::end(kNames)}, nullptr, "install a Vulkan driver"},
+      {{"vkGetInstanceProcAddr", &GetInstanceProcAddr}});
+  if (library.error() != runtime::Error::Ok) {
+    return library.problem();
   }
+  library.keep();  // drivers leave threads and destructors behind
   CreateInstance = reinterpret_cast<PFN_vkCreateInstance>(GetInstanceProcAddr(nullptr, "vkCreateInstance"));
   EnumerateInstanceVersion =
       reinterpret_cast<PFN_vkEnumerateInstanceVersion>(GetInstanceProcAddr(nullptr, "vkEnumerateInstanceVersion"));

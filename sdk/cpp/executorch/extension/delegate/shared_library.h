@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * Opens the shared library of a vendor at run time, so that programs start on machines that lack it. Needs
+ * `extension_shared_library`.
+ */
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <executorch/runtime/core/error.h>
+
+namespace executorch {
+namespace extension {
+namespace delegate {
+
+/// Where a library is searched for, and the texts of the error message.
+struct LibrarySearch {
+  /// What the library belongs to, such as "OpenVINO".
+  std::string product;
+  /// Tried in this order: file names, which the system's loader searches for, and paths of files and folders. In a
+  /// folder it is the file with the first of these names, or that name with the highest version in it.
+  std::vector<std::string> names;
+  /// An environment variable with the path of the library, or of its folder, which alone is then tried; nullptr: there
+  /// is none.
+  const char* variable = nullptr;
+  /// What to install or to set.
+  std::string remedy;
+};
+
+/// A function that the library must have, and the pointer that gets its address.
+class Symbol {
+ public:
+  template <typename Function>
+  Symbol(const char* name, Function** pointer)
+      : name_(name),
+        pointer_(pointer),
+        set_([](void* to, void* address) { *static_cast<Function**>(to) = reinterpret_cast<Function*>(address); }) {}
+
+  const char* name() const { return name_; }
+  void set(void* address) const { set_(pointer_, address); }
+
+ private:
+  const char* name_;
+  void* pointer_;
+  void (*set_)(void* to, void* address);
+};
+
+/// A library that is open as long as this object exists, or as long as the process after keep().
+class SharedLibrary {
+ public:
+  /**
+   * Opens the first library that has all symbols, and sets their pointers. If there is none, no pointer is changed, and
+   * error() and problem() say why. Throws std::bad_alloc.
+   */
+  static SharedLibrary open(const LibrarySearch& search, const std::vector<Symbol>& symbols);
+
+  SharedLibrary(SharedLibrary&& other) noexcept { *this = std::move(other); }
+  SharedLibrary& operator=(SharedLibrary&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    std::swap(error_, other.error_);
+    problem_.swap(other.problem_);
+    return *this;
+  }
+  SharedLibrary(const SharedLibrary&) = delete;
+  SharedLibrary& operator=(const SharedLibrary&) = delete;
+  ~SharedLibrary();
+
+  /// Error::Ok; NotFound if no library could be opened; NotSupported if each that could be opened lacks a symbol.
+  runtime::Error error() const { return error_; }
+  /// One line with every library that was tried, why it cannot be used, and the remedy. "" if error() is Ok.
+  const std::string& problem() const { return problem_; }
+
+  /// Never unloads the library: it has threads or destructors that run at exit, or delegates use it without this
+  /// object.
+  void keep() { handle_ = nullptr; }
+
+ private:
+  SharedLibrary() = default;
+
+  void* handle_ = nullptr;
+  runtime::Error error_ = runtime::Error::NotFound;
+  std::string problem_;
+};
+
+/// The path of the executable or shared library that contains the code at `address`, for libraries that are installed
+/// beside it; "" if it is unknown.
+std::string file_of_code(const void* address);
+
+}  // namespace delegate
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/extension/delegate/shared_library.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#ifndef _WIN32
+#include <dlfcn.h>
+#endif
+
+namespace executorch::extension::delegate {
+
+using runtime::Error;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kVariable[] = "EXECUTORCH_TEST_STAND_IN";
+
+class SharedLibraryTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override {
+    unsetenv(kVariable);
+    fs::remove_all(folder_);
+  }
+
+  SharedLibrary open(std::vector<std::string> names) { return SharedLibrary::open(search(std::move(names)), symbols_); }
+
+  static LibrarySearch search(std::vector<std::string> names) {
+    return {"The stand-in", std::move(names), kVariable, "install the stand-in"};
+  }
+
+  /// A copy of the stand-in under another name in an own folder.
+  std::string copy(const std::string& name) const {
+    fs::copy_file(STAND_IN_LIBRARY, folder_ / name);
+    return (folder_ / name).string();
+  }
+
+  /// A file that is no library.
+  std::string text_file(const std::string& name) const {
+    std::ofstream(folder_ / name) << "this is text";
+    return (folder_ / name).string();
+  }
+
+  const fs::path folder_ = fs::path(testing::TempDir()) / "shared_library_test";
+  int (*sum_)(int, int) = nullptr;
+  const char* (*version_)() = nullptr;
+  void (*other_)() = nullptr;
+  std::vector<Symbol> symbols_ = {{"stand_in_sum", &sum_}, {"stand_in_version", &version_}};
+};
+
+TEST_F(SharedLibraryTest, SetsThePointersOfItsSymbols) {
+  const SharedLibrary library = open({STAND_IN_LIBRARY});
+  ASSERT_EQ(library.error(), Error::Ok) << library.problem();
+  EXPECT_EQ(library.problem(), "");
+  EXPECT_EQ(sum_(2, 40), 42);
+  EXPECT_STREQ(version_(), "1.2");
+}
+
+TEST_F(SharedLibraryTest, TakesTheFirstNameThatCanBeOpened) {
+  const std::string text = text_file("libtext.so");
+  EXPECT_EQ(open({"libnot_on_this_machine.so", text, STAND_IN_LIBRARY}).error(), Error::Ok);
+  EXPECT_NE(sum_, nullptr);
+}
+
+TEST_F(SharedLibraryTest, AMissingLibraryIsOneLineWithAllNamesAndTheRemedy) {
+  const SharedLibrary library = open({"libfirst_missing.so", "/nowhere/libsecond_missing.so"});
+  EXPECT_EQ(library.error(), Error::NotFound);
+  EXPECT_THAT(library.problem(), AllOf(HasSubstr("The stand-in cannot be loaded: tried libfirst_missing.so ("),
+                                       HasSubstr(", /nowhere/libsecond_missing.so ("),
+                                       HasSubstr("; install the stand-in"), Not(HasSubstr("\n"))));
+  EXPECT_EQ(sum_, nullptr);
+}
+
+TEST_F(SharedLibraryTest, AFileThatIsNoLibraryIsNamedWithTheLoadersReason) {
+  const std::string text = text_file("libtext.so");
+  const SharedLibrary library = open({text});
+  EXPECT_EQ(library.error(), Error::NotFound);
+  const std::string before = "tried " + text + " (";
+  ASSERT_THAT(library.problem(), HasSubstr(before));
+  // A reason is there, and does not begin with the name again.
+  const std::string reason = library.problem().substr(library.problem().find(before) + before.size());
+  EXPECT_THAT(reason, AllOf(Not(testing::StartsWith(text)), Not(testing::StartsWith(")"))));
+}
+
+TEST_F(SharedLibraryTest, AMissingSymbolIsNamedAndNoPointerIsSet) {
+  symbols_.emplace_back("stand_in_other", &other_);
+  const SharedLibrary library = open({STAND_IN_LIBRARY});
+  EXPECT_EQ(library.error(), Error::NotSupported);
+  EXPECT_THAT(library.problem(), HasSubstr(std::string(STAND_IN_LIBRARY) + " (it lacks stand_in_other); install"));
+  EXPECT_EQ(sum_, nullptr);
+  EXPECT_EQ(version_, nullptr);
+}
+
+TEST_F(SharedLibraryTest, OfManyMissingSymbolsTheRestIsCounted) {
+  for (const char* name : {"a1", "a2", "a3", "a4", "a5", "a6"}) {
+    symbols_.emplace_back(name, &other_);
+  }
+  EXPECT_THAT(open({STAND_IN_LIBRARY}).problem(), HasSubstr("(it lacks a1, a2, a3, a4 and 2 more functions)"));
+}
+
+TEST_F(SharedLibraryTest, AnotherLibraryDoesNotHideTheRightOne) {
+  // This machine's C library has none of the symbols.
+  symbols_.emplace_back("stand_in_sum", &other_);
+  const SharedLibrary library = open({"libc.so.6", STAND_IN_LIBRARY});
+  ASSERT_EQ(library.error(), Error::Ok) << library.problem();
+  EXPECT_EQ(reinterpret_cast<int (*)(int, int)>(other_)(1, 2), 3);
+}
+
+TEST_F(SharedLibraryTest, TheVariableNamesTheOnlyFileThatIsTried) {
+  setenv(kVariable, "/nowhere/libof_variable.so", 1);
+  const SharedLibrary missing = open({STAND_IN_LIBRARY});
+  EXPECT_EQ(missing.error(), Error::NotFound);
+  EXPECT_THAT(missing.problem(),
+              AllOf(HasSubstr("tried /nowhere/libof_variable.so ("), Not(HasSubstr(STAND_IN_LIBRARY))));
+  setenv(kVariable, STAND_IN_LIBRARY, 1);
+  EXPECT_EQ(open({"libnot_on_this_machine.so"}).error(), Error::Ok);
+  setenv(kVariable, "", 1);  // as if it were not set
+  EXPECT_EQ(open({STAND_IN_LIBRARY}).error(), Error::Ok);
+}
+
+TEST_F(SharedLibraryTest, InTheFolderOfTheVariableTheHighestVersionIsTaken) {
+  setenv(kVariable, folder_.string().c_str(), 1);
+  const SharedLibrary none = open({"libstand_in.so"});
+  EXPECT_EQ(none.error(), Error::NotFound);
+  EXPECT_THAT(none.problem(), HasSubstr("tried " + folder_.string() + " (it has no libstand_in.so); install"));
+  text_file("libstand_in.so");
+  text_file("libstand_in.so.9.1");
+  copy("libstand_in.so.10");
+  copy("libstand_in_other.so.11");
+  EXPECT_EQ(open({"libstand_in.so"}).error(), Error::Ok);
+  text_file("libstand_in.so.10.2");
+  EXPECT_THAT(open({"libstand_in.so"}).problem(), HasSubstr("libstand_in.so.10.2 ("));
+}
+
+TEST_F(SharedLibraryTest, FindsTheFileThatContainsAFunction) {
+  const SharedLibrary library = open({STAND_IN_LIBRARY});
+  EXPECT_TRUE(fs::equivalent(file_of_code(reinterpret_cast<const void*>(sum_)), STAND_IN_LIBRARY));
+  int local = 0;
+  EXPECT_EQ(file_of_code(&local), "");
+}
+
+TEST_F(SharedLibraryTest, FoldersMayBeAmongTheNames) {
+  copy("libstand_in.so.3");
+  EXPECT_EQ(open({"libstand_in.so", folder_.string()}).error(), Error::Ok);
+  EXPECT_THAT(open({"libother.so", folder_.string()}).problem(),
+              HasSubstr(folder_.string() + " (it has no libother.so)"));
+}
+
+#ifndef _WIN32
+TEST_F(SharedLibraryTest, IsUnloadedWithItsLastOwnerUnlessItIsKept) {
+  const std::string path = copy("libunloaded.so");
+  const auto is_loaded = [](const std::string& file) {
+    void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    return library != nullptr && dlclose(library) == 0;
+  };
+  {
+    SharedLibrary first = open({path});
+    const SharedLibrary second = std::move(first);
+    EXPECT_EQ(second.error(), Error::Ok);
+    EXPECT_TRUE(is_loaded(path));
+    first = open({path});
+  }
+  EXPECT_FALSE(is_loaded(path));
+  symbols_.emplace_back("stand_in_other", &other_);
+  EXPECT_EQ(open({path}).error(), Error::NotSupported);
+  EXPECT_FALSE(is_loaded(path));
+  symbols_.pop_back();
+  open({path}).keep();
+  EXPECT_TRUE(is_loaded(path));
+  EXPECT_EQ(sum_(1, 1), 2);
+}
+#endif
+
+}  // namespace
+}  // namespace executorch::extension::delegate
