@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Finds plug-ins of this package: backends, kernel libraries, subcommands.
 
-A plug-in of this repository is a file with a fixed name in a separate folder (`sdk/backends/<name>/backend.py`). A
+A plug-in of this repository is a file with a fixed name in a separate folder (`sdk/backends/<name>/declaration.py`). A
 plug-in of another package is an entry point of a fixed group. Searching does not import them.
 """
 
@@ -62,7 +62,7 @@ def plug_ins(package: str, file: str, depth: int, group: str) -> list[PlugIn]:
 
     Args:
         package: Its name, for example `sdk.backends`.
-        file: For example `backend.py`.
+        file: For example `declaration.py`.
         depth: 1 for `<package>/<name>/<file>`, 2 for `<package>/<family>/<name>/<file>` too.
         group: The group of entry points, each `name = module` or `name = module:attribute`.
 

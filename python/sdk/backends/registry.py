@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The declaration of a backend, and the backends that are installed.
 
-A backend of this repository declares itself in `sdk/backends/<name>/backend.py`, or `<family>/<name>/backend.py`:
+A backend of this repository declares itself in `sdk/backends/<name>/declaration.py`, or in
+`sdk/backends/<family>/<name>/declaration.py`:
 
     BACKEND = Backend(
         name="demo",
@@ -11,7 +12,7 @@ A backend of this repository declares itself in `sdk/backends/<name>/backend.py`
     )
 
 No list of backends exists; the folders are searched. A package outside this repository declares its backend by an entry
-point of the group `sdk.backends`, whose value is the declaration: `demo = "vendor.demo.backend:BACKEND"`.
+point of the group `sdk.backends`, whose value is the declaration: `demo = "vendor.demo.declaration:BACKEND"`.
 
 `python -m sdk.export --help` imports all declarations, so their modules must not import torch. Expensive parts are
 given as `module:name` and imported when they are used. A broken declaration disables only its own backend.
@@ -47,15 +48,21 @@ class BackendError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizationScheme:
-    """The scheme that `--quantize NAME` selects for a backend.
+    """The scheme that `--quantize NAME` selects for a backend. A name means the same `weights` and `activations` for
+    every backend: another scheme needs another name.
 
     Attributes:
         recipe: The name of the recipe that quantises and lowers, one of the backend's own.
-        about: What happens to weights and activations, for `--help`.
+        weights: The dtype in which weights are stored, such as `int4`.
+        activations: In what the layers compute: `float`, a dtype with ranges from calibration such as `int8`, or
+            `int8 dynamic`, with ranges that are found when the program runs.
+        about: Which layers are quantised, and how, for `--help`.
         calibrated: Whether the recipe runs the model on inputs to find ranges, including those of `--calibrate`.
     """
 
     recipe: str
+    weights: str
+    activations: str
     about: str
     calibrated: bool = False
 
@@ -223,7 +230,7 @@ def forget() -> None:
 def _registry() -> tuple[dict[str, Backend], dict[str, BackendError]]:
     usable: dict[str, Backend] = {}
     errors: dict[str, BackendError] = {}
-    for plug_in in plug_ins("sdk.backends", "backend.py", 2, GROUP):
+    for plug_in in plug_ins("sdk.backends", "declaration.py", 2, GROUP):
         try:
             declared = _declaration(plug_in)
             _check_unique(declared, usable)
@@ -263,6 +270,16 @@ def _check_unique(declared: Backend, usable: Mapping[str, Backend]) -> None:
                 raise BackendError(
                     f"{declared.place}: field `{name}` is `{getattr(declared, name)}`, which the backend of "
                     f"{other.place} has already; each needs one of its own"
+                )
+        for name in declared.quantization.keys() & other.quantization.keys():
+            here, there = (
+                f"{scheme.weights} weights, {scheme.activations} activations"
+                for scheme in (declared.quantization[name], other.quantization[name])
+            )
+            if here != there:
+                raise BackendError(
+                    f"{declared.place}: field `quantization`: `{name}` is {here}, but {there} in {other.place}; give "
+                    f"the scheme another name"
                 )
 
 

@@ -16,7 +16,7 @@ from sdk.export import recipe_registry
 
 
 class Tree:
-    """`tree.write("sdk/backends/demo/backend.py", text)`: files that are imported as parts of `sdk`, and others."""
+    """`tree.write("sdk/backends/demo/declaration.py", text)`: files that are imported as parts of `sdk`, and others."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -79,6 +79,6 @@ def declare(tree: Tree) -> Callable[..., Path]:
         name: str, id: str = "", more: str = "", partitioner: str = DEMO_PARTITIONER, folder: str | None = None
     ) -> Path:
         text = DECLARATION.format(name=name, id=id or f"{name.title()}Backend", partitioner=partitioner, more=more)
-        return tree.write(f"sdk/backends/{folder or name}/backend.py", text)
+        return tree.write(f"sdk/backends/{folder or name}/declaration.py", text)
 
     return write

@@ -33,7 +33,7 @@ def test_declarations_are_found_by_folder(declare: Declare) -> None:
 
 def test_declarations_of_other_packages_are_entry_points(tree: Any, declare: Declare) -> None:
     text = declare("npu").read_text()
-    Path(tree.root / "sdk/backends/npu/backend.py").unlink()
+    Path(tree.root / "sdk/backends/npu/declaration.py").unlink()
     tree.write("vendor/npu.py", text)
     tree.entry_point("sdk.backends", "npu = vendor.npu:BACKEND")
     assert registry.backend("npu").id == "NpuBackend"
@@ -67,7 +67,7 @@ def test_a_broken_declaration_names_file_and_field(tree: Any, declare: Declare, 
 from sdk.backends.registry import Backend
 BACKEND = Backend(name="bad"{id}, about="tests", partitioner="m:P", {more})
 """
-    file = tree.write("sdk/backends/bad/backend.py", text)
+    file = tree.write("sdk/backends/bad/declaration.py", text)
     declare("good")
     assert "good" in registry.backends() and "bad" not in registry.backends()
     with pytest.raises(BackendError, match=f"{re.escape(str(file))}: .*{says}"):
@@ -84,7 +84,7 @@ BACKEND = Backend(name="bad"{id}, about="tests", partitioner="m:P", {more})
     ],
 )
 def test_files_that_declare_nothing(tree: Any, text: str, says: str) -> None:
-    tree.write("sdk/backends/bad/backend.py", text)
+    tree.write("sdk/backends/bad/declaration.py", text)
     assert registry.backends() and says in str(registry.broken()["bad"])
 
 
@@ -108,6 +108,23 @@ def test_names_and_ids_are_unique(declare: Declare) -> None:
     assert any(str(twin) in str(error) and "field `name`" in str(error) for error in registry.broken().values())
 
 
+def test_a_quantization_scheme_means_the_same_for_every_backend(declare: Declare) -> None:
+    """The second backend that gives a name another meaning cannot be used; the same meaning, and other names, can."""
+    scheme = "quantization={{'{}': QuantizationScheme(recipe='r', weights='{}', activations='{}', about='')}},"
+    for backend, name, weights, activations in (
+        ("alpha", "int3", "int3", "float"),
+        ("beta", "int3", "int3", "float"),
+        ("gamma", "int3", "int3", "int8 dynamic"),
+        ("omega", "int3-dynamic", "int3", "int8 dynamic"),
+    ):
+        declare(backend, more=f"recipes='m:r', {scheme.format(name, weights, activations)}")
+    assert {"alpha", "beta", "omega"} <= registry.backends().keys()
+    with pytest.raises(
+        BackendError, match="`int3` is int3 weights, int8 dynamic activations, but int3"
+    ):
+        registry.backend("gamma")
+
+
 def test_one_backend_is_the_default_on_cpus(declare: Declare) -> None:
     """In this repository one backend says so; a second one is an error only where the default is asked for."""
     default = registry.default_backend()
@@ -123,7 +140,7 @@ def test_what_a_declaration_names_is_imported_when_it_is_used(declare: Declare) 
     declare("typo", partitioner="sdk.exir.backend.partitioner:Partitionr")
     with pytest.raises(BackendError, match=r"gone cannot be .*No module named 'sdk.no_such'.*pip install 'acme-c"):
         registry.backend("gone").make("partitioner")
-    with pytest.raises(BackendError, match=r"no attribute 'Partitionr' .*typo.backend\.py: field `partitioner`"):
+    with pytest.raises(BackendError, match=r"no attribute 'Partitionr' .*typo.declaration\.py: field `partitioner`"):
         registry.backend("typo").make("partitioner")
     with pytest.raises(BackendError, match=r"The backend typo has no runner .*field `runner`"):
         registry.backend("typo").make("runner")

@@ -190,7 +190,9 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> None:
         about="tests",
         partitioner=f"{here}:OnlyRelu",
         recipes=f"{here}:Provider",
-        quantization={"relu8": QuantizationScheme(recipe="command_relu", about="nothing")},
+        quantization={
+            "relu8": QuantizationScheme(recipe="command_relu", weights="int8", activations="float", about="")
+        },
         targets={"ios-command": TargetRecipe(system="ios", recipe="command_relu", rest_to_cpu=True)},
     )
     known = {**registry.backends(), "command": declared}

@@ -64,8 +64,8 @@ def test_without_the_default_backend_the_kernels_take_all(
     assert "note" not in export(f"{models.name}:net", "--backend", "portable").out
     assert f"to {default.id}" in export(f"{models.name}:net", "--backend", default.name).out
     # Neither is there one where its declaration is broken, or where two are.
-    monkeypatch.setattr(registry, "_registry", lambda: ({}, {"x": BackendError("x/backend.py: field `id` is 3")}))
-    assert "no default backend: x/backend.py: field `id` is 3" in " ".join(export(f"{models.name}:net").out.split())
+    monkeypatch.setattr(registry, "_registry", lambda: ({}, {"x": BackendError("x/declaration.py: field `id` is 3")}))
+    assert "no default backend: x/declaration.py: field `id` is 3" in " ".join(export(f"{models.name}:net").out.split())
     twice = {"a": default, "b": dataclasses.replace(default, name="b")}
     monkeypatch.setattr(registry, "_registry", lambda: (twice, {}))
     answer = export(f"{models.name}:net")

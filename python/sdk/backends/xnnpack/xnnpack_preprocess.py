@@ -14,7 +14,7 @@ from sdk.backends.transforms.constants import computed_constants, is_foldable, s
 from sdk.backends.transforms.dynamic_quantization import name_of
 from sdk.backends.transforms.fold_affine import fold_affine
 from sdk.backends.transforms.weight_files import WeightFiles
-from sdk.backends.xnnpack.backend import BACKEND
+from sdk.backends.xnnpack.declaration import BACKEND
 from sdk.backends.xnnpack.operators.branches import joined_branches
 from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
 from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats

@@ -5,7 +5,7 @@ parts of a model."""
 from sdk.extras import lazily
 
 _PLACES = {
-    "VgfBackend": "sdk.backends.arm.vgf.preprocess",
+    "VgfBackend": "sdk.backends.arm.vgf.backend",
     "VgfCompileSpec": "sdk.backends.arm.vgf.compile_spec",
     "VgfPartitioner": "sdk.backends.arm.vgf.partitioner",
 }

@@ -1,19 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The declaration of VGF (`sdk.backends.registry`)."""
+"""`VgfBackend`: compiles one partition to a VGF file."""
 
 from __future__ import annotations
 
-from sdk.backends.registry import Backend, QuantizationScheme
+from typing import final
 
-BACKEND = Backend(
-    name="vgf",
-    id="VgfBackend",
-    about="GPUs with Vulkan's extensions for tensors and data graphs, by Arm's VGF files",
-    partitioner="sdk.backends.arm.vgf.partitioner:VgfPartitioner",
-    recipes="sdk.backends.arm.vgf.recipes:VgfRecipeProvider",
-    float_recipe="vgf_fp32",
-    quantization={
-        "int8": QuantizationScheme(recipe="vgf_int8", about="int8 weights and activations", calibrated=True),
-    },
-    packages=("ai_ml_sdk_model_converter==0.9.0",),
-)
+from torch.export import ExportedProgram
+
+from sdk.backends.arm.tosa.backend import lower_to_file
+from sdk.backends.arm.vgf.compile_spec import VgfCompileSpec
+from sdk.backends.arm.vgf.model_converter import convert
+from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+
+
+@final
+class VgfBackend(BackendDetails):
+    """The payload is the VGF file: SPIR-V modules, constants, and the sequence in which they run. Compile specs are
+    those of `VgfCompileSpec`."""
+
+    @staticmethod
+    def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
+        """Raises RuntimeError if the model converter is missing or refuses the partition."""
+        spec = VgfCompileSpec.from_compile_specs(compile_specs)
+        graph, written = lower_to_file(edge_program, spec)
+        file = convert(graph, spec.compiler_flags)
+        if written is not None:
+            written.with_suffix(".vgf").write_bytes(file)
+        return PreprocessResult(file)

@@ -9,8 +9,8 @@ from typing import final
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from sdk.backends.arm.tosa.partitioner import TOSAPartitioner
+from sdk.backends.arm.vgf.backend import VgfBackend
 from sdk.backends.arm.vgf.compile_spec import VgfCompileSpec
-from sdk.backends.arm.vgf.preprocess import VgfBackend
 
 
 @final

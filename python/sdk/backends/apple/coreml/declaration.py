@@ -14,14 +14,22 @@ BACKEND = Backend(
     float_recipe="coreml_fp16",
     quantization={
         "int8": QuantizationScheme(
-            recipe="coreml_pt2e_int8_static", about="int8 weights and activations", calibrated=True
+            recipe="coreml_pt2e_int8_static",
+            weights="int8",
+            activations="int8",
+            about="int8 weights and activations",
+            calibrated=True,
         ),
         "int8-weights": QuantizationScheme(
             recipe="coreml_pt2e_int8_weight_only",
+            weights="int8",
+            activations="float",
             about="int8 weights of convolutions and linear layers; floats compute",
         ),
-        "int4": QuantizationScheme(
+        "int4-weights": QuantizationScheme(
             recipe="coreml_torchao_int4_weight_only_per_group",
+            weights="int4",
+            activations="float",
             about="int4 weights of embeddings and linear layers in groups of 32; floats compute",
         ),
     },

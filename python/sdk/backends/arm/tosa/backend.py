@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`TOSABackend`: the payload is a partition's TOSA file. Tools read it; no runtime runs it.
-
-A package, because the registry reads a file `backend.py` as the declaration of a backend."""
+"""`TOSABackend`: the payload is a partition's TOSA file. Tools read it; no runtime runs it."""
 
 from __future__ import annotations
 

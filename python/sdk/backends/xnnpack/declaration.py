@@ -14,14 +14,22 @@ BACKEND = Backend(
     float_recipe="xnnpack_fp32",
     quantization={
         "int8": QuantizationScheme(
-            recipe="xnnpack_pt2e_int8_static_per_channel", about="int8 weights and activations", calibrated=True
+            recipe="xnnpack_pt2e_int8_static_per_channel",
+            weights="int8",
+            activations="int8",
+            about="int8 weights and activations",
+            calibrated=True,
         ),
         "int8-dynamic": QuantizationScheme(
             recipe="xnnpack_pt2e_int8_dynamic_per_channel",
+            weights="int8",
+            activations="int8 dynamic",
             about="int8 weights; activations are quantised to int8 when the program runs",
         ),
         "int4": QuantizationScheme(
             recipe="xnnpack_torchao_int8da_int4w_per_tensor",
+            weights="int4",
+            activations="int8 dynamic",
             about="int4 weights of linear layers in groups of 32; activations as with int8-dynamic",
         ),
     },

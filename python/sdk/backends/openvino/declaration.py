@@ -13,13 +13,24 @@ BACKEND = Backend(
     recipes="sdk.backends.openvino.recipes:OpenvinoRecipeProvider",
     float_recipe="openvino_fp32",
     quantization={
-        "int8": QuantizationScheme(recipe="openvino_int8_sym", about="int8 weights and activations", calibrated=True),
+        "int8": QuantizationScheme(
+            recipe="openvino_int8_sym",
+            weights="int8",
+            activations="int8",
+            about="int8 weights and activations",
+            calibrated=True,
+        ),
         "int8-weights": QuantizationScheme(
             recipe="openvino_int8wo_sym",
+            weights="int8",
+            activations="float",
             about="int8 weights of convolutions, linear layers and embeddings; floats compute",
         ),
-        "int4": QuantizationScheme(
-            recipe="openvino_int4wo_sym", about="int4 weights of linear layers in groups of 32; floats compute"
+        "int4-weights": QuantizationScheme(
+            recipe="openvino_int4wo_sym",
+            weights="int4",
+            activations="float",
+            about="int4 weights of linear layers in groups of 32; floats compute",
         ),
     },
     packages=("openvino==2025.4.1",),

@@ -14,18 +14,27 @@ BACKEND = Backend(
     float_recipe="vulkan_fp32",
     quantization={
         "int8-weights": QuantizationScheme(
-            recipe="vulkan_pt2e_int8_weights", about="int8 weights of linear layers; floats compute"
+            recipe="vulkan_pt2e_int8_weights",
+            weights="int8",
+            activations="float",
+            about="int8 weights of linear layers; floats compute",
         ),
         "int8-dynamic": QuantizationScheme(
             recipe="vulkan_pt2e_int8_dynamic",
+            weights="int8",
+            activations="int8 dynamic",
             about="int8 weights of linear layers; activations are rounded to int8 when the program runs",
         ),
         "int4-weights": QuantizationScheme(
             recipe="vulkan_torchao_int4_weights",
+            weights="int4",
+            activations="float",
             about="int4 weights of linear layers in groups of 32; floats compute",
         ),
         "int4": QuantizationScheme(
             recipe="vulkan_torchao_int8da_int4_weights",
+            weights="int4",
+            activations="int8 dynamic",
             about="int4 weights of linear layers in groups of 32; activations as with int8-dynamic",
         ),
     },

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The declaration of VGF (`sdk.backends.registry`)."""
+
+from __future__ import annotations
+
+from sdk.backends.registry import Backend, QuantizationScheme
+
+BACKEND = Backend(
+    name="vgf",
+    id="VgfBackend",
+    about="GPUs with Vulkan's extensions for tensors and data graphs, by Arm's VGF files",
+    partitioner="sdk.backends.arm.vgf.partitioner:VgfPartitioner",
+    recipes="sdk.backends.arm.vgf.recipes:VgfRecipeProvider",
+    float_recipe="vgf_fp32",
+    quantization={
+        "int8": QuantizationScheme(
+            recipe="vgf_int8",
+            weights="int8",
+            activations="int8",
+            about="int8 weights and activations",
+            calibrated=True,
+        ),
+    },
+    packages=("ai_ml_sdk_model_converter==0.9.0",),
+)
