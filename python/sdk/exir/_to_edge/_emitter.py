@@ -38,11 +38,12 @@ ConstantSink = Callable[[Graph, torch.Tensor], Node]
 
 @dataclass
 class EdgeOptions:
-    """Options of lowering: `preserved` operators are not decomposed (`keep` may decide per node); `dim_order`
-    replaces memory formats."""
+    """Options of lowering: `preserved` operators are not decomposed, nor are calls of `candidates` for which `keep` is
+    true; `dim_order` replaces memory formats."""
 
     preserved: frozenset[torch._ops.OpOverload] = frozenset()
     keep: Callable[[Node], bool] | None = None
+    candidates: frozenset[torch._ops.OpOverload] = frozenset()
     dim_order: bool = True
 
 
@@ -72,6 +73,17 @@ class EdgeEmitter:
                 if isinstance(item, torch.Tensor):
                     self._tensor_nodes[id(item)] = (item, (node, i))
         return result
+
+    def _keeps_inner(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> bool:
+        """Called by the recorder: whether a call inside a decomposition stays whole. It is shown as a node, which the
+        graph then does not have."""
+        assert self._options.keep is not None
+        node = self._graph.call_function(op, *pytree.tree_map(self._to_node, (args, kwargs)))
+        node.meta = {**self._meta, "val": self._evaluate(op, args, kwargs)}
+        try:
+            return self._options.keep(node)
+        finally:
+            self._graph.erase_node(node)
 
     def _alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """Called by the recorder: another fake tensor for the node of `tensor`."""

@@ -8,12 +8,14 @@ decompose are run, each in place, and everything around them is copied.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode, _pop_mode_temporarily
 
 from sdk.exir.operator.aten_rules import (
     IDENTICAL_COPIES,
@@ -28,6 +30,9 @@ from sdk.exir.operator.aten_rules import (
 Emit = Callable[[torch._ops.OpOverload, tuple, dict], Any]
 """Adds a call to the graph: takes fake tensors and returns the fake result."""
 
+Keep = Callable[[torch._ops.OpOverload, tuple, dict], bool]
+"""Whether a call on fake tensors stays whole."""
+
 
 class NeedsRetracingError(Exception):
     """The decomposition needs a trace of the whole program, for example because it writes through a view."""
@@ -35,15 +40,20 @@ class NeedsRetracingError(Exception):
 
 class DecompositionRecorder(TorchDispatchMode):
     """While active, every operator that is called is either decomposed further or passed to `emit`. `alias` gives
-    another fake tensor for the same node."""
+    another fake tensor for the same node. `candidates` are operators of which `keep` decides."""
 
     def __init__(
         self,
         emit: Emit,
         alias: Callable[[torch.Tensor], torch.Tensor],
         preserved: frozenset[torch._ops.OpOverload],
+        keep: Keep,
+        candidates: frozenset[torch._ops.OpOverload],
     ) -> None:
         super().__init__()
+        self._keep = keep
+        self._candidates = candidates
+        self._functions = _Functions(self, preserved | candidates)
         self._emit = emit
         self._alias = alias
         self._preserved = preserved
@@ -63,11 +73,22 @@ class DecompositionRecorder(TorchDispatchMode):
         self._stale.clear()
         self._replaced.clear()
         self._foreign = {id(a) for a in pytree.tree_leaves((args, kwargs)) if isinstance(a, torch.Tensor)}
-        with torch.no_grad(), self:
+        functions = self._functions if self._functions.wanted else contextlib.nullcontext()
+        with torch.no_grad(), self, functions:
             result = decomposition(*args, **kwargs)
             if result is NotImplemented:
                 result = op(*args, **kwargs)
         return pytree.tree_map_only(torch.Tensor, self._current, result)
+
+    def record_whole(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
+        """The result of a call that stays whole, from inside a decomposition; None if it does not stay whole."""
+        if _get_current_dispatch_mode() is not self:
+            return None  # a kernel for fake tensors called it
+        with _pop_mode_temporarily():
+            current, options = pytree.tree_map_only(torch.Tensor, self._current, (args, kwargs))
+            if op not in self._preserved and not self._keep(op, current, options):
+                return None
+            return self._emit(op, current, options)
 
     def base_of(self, tensor: torch.Tensor) -> torch.Tensor:
         """The tensor that `tensor` was a view of in the decomposition that ran last; itself if it was none."""
@@ -93,7 +114,8 @@ class DecompositionRecorder(TorchDispatchMode):
         if func._schema.is_mutable:
             return self._write(func, args, kwargs)
         args, kwargs = pytree.tree_map_only(torch.Tensor, self._current, (args, kwargs))
-        decomposition = decomposition_of(func, self._preserved)
+        kept = func in self._candidates and self._keep(func, args, kwargs)
+        decomposition = None if kept else decomposition_of(func, self._preserved)
         if decomposition is not None:
             with self:
                 result = decomposition(*args, **kwargs)
@@ -152,3 +174,34 @@ class DecompositionRecorder(TorchDispatchMode):
             same_memory = alias == id(base) or self._bases.get(alias) is base
             if same_memory and alias != id(target) and (call is None or self._calls.get(alias) != call):
                 self._stale.add(alias)
+
+
+class _Functions(TorchFunctionMode):
+    """Finds calls of composite operators, such as linear, that are to stay whole. PyTorch decomposes these before a
+    dispatch mode sees them. Calls inside of decompositions in C++, such as that of `rnn_tanh_cell`, are not found."""
+
+    def __init__(self, recorder: DecompositionRecorder, wanted: frozenset[torch._ops.OpOverload]) -> None:
+        super().__init__()
+        self._recorder = recorder
+        self.wanted = {op for op in wanted if op._can_decompose() and not returns_alias(op)}
+        self._names = {op._schema.name.partition("::")[2]: op._schema.name for op in self.wanted}
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        kwargs = kwargs or {}
+        op = self._operator(func, args, kwargs)
+        result = None if op is None else self._recorder.record_whole(op, args, kwargs)
+        return func(*args, **kwargs) if result is None else result
+
+    def _operator(self, func: Any, args: tuple, kwargs: dict) -> torch._ops.OpOverload | None:
+        if isinstance(func, torch._ops.OpOverload):
+            return func if func in self.wanted else None
+        name = self._names.get(getattr(func, "__name__", ""))
+        if name is None:
+            return None
+        try:
+            overload = torch._C._jit_resolve_packet(name, *args, **kwargs)
+        except RuntimeError:
+            return None  # a Python function of the same name, with other arguments
+        namespace, _, packet = name.partition("::")
+        found = getattr(getattr(getattr(torch.ops, namespace), packet), overload or "default")
+        return found if found in self.wanted else None

@@ -39,7 +39,9 @@ class WriteLowering(EdgeEmitter):
         self._parents: dict[Node, tuple[Node, torch._ops.OpOverload, tuple]] = {}  # view -> of what, and how
         self._written: dict[str, Node] = {}
         self._order: dict[Node, float] = {}
-        self._recorder = DecompositionRecorder(self._record, self._alias, options.preserved)
+        self._recorder = DecompositionRecorder(
+            self._record, self._alias, options.preserved, self._keeps_inner, options.candidates
+        )
 
     def _origin(self, node: Node) -> Node:
         while node in self._same:

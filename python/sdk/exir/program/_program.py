@@ -322,7 +322,10 @@ def _options(config: EdgeCompileConfig, preserved: frozenset, filtered: Sequence
     def keep(node: torch.fx.Node) -> bool:
         return any(unwrap_op(node.target) in ops and check(node) for ops, check in filtered)
 
-    return EdgeOptions(preserved=preserved, keep=keep if filtered else None, dim_order=not config._skip_dim_order)
+    candidates: frozenset = frozenset().union(*(ops for ops, _ in filtered))
+    return EdgeOptions(
+        preserved, keep if filtered else None, candidates=candidates, dim_order=not config._skip_dim_order
+    )
 
 
 def _partitioners_by_method(partitioner: Any, programs: dict[str, ExportedProgram]) -> dict[str, list[Any]]:
