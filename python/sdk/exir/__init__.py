@@ -4,18 +4,18 @@
 `to_edge(exported).to_executorch().save("model.pte")` is the whole way; see `EdgeProgramManager` for the steps
 between. Importing this package is cheap: each name is loaded when it is first used.
 
-The folders and files, in the order in which they may import each other: from lines above their own only. They import no
-other package of this SDK but `sdk.extras`; what other packages do for the compiler is found by `sdk.exir.hooks`.
+Its folders and files in import order: each may import only from the lines above it. Of the other packages of this SDK,
+they import only `sdk.extras`; `sdk.exir.hooks` finds what other packages provide for the compiler.
 
     base              the schema, tensors and their memory, errors, hooks: the files here that no line below names
     _serialize        bytes of `.pte` and `.ptd` files, from the schema and from tensors
-    operator          what is known of single operators, the operators that are registered here, and out variants
+    operator          properties of single operators, the operators that are registered here, and out variants
     dialects          the operators of the edge and backend dialects
     graph             copying and editing exported programs; with graph_module
     memory_planning   the lifetime of each tensor and its place in memory
     emit              instructions and values of the program, from planned graphs
     quantization      quantised embeddings, and patterns of quantised operators
-    passes            changes to graphs, one by one; with pass_base, pass_manager
+    passes            single changes to graphs; with pass_base, pass_manager
     _to_edge          ATen dialect to edge dialect
     capture           options of `to_edge` and `to_executorch`
     _to_executorch    edge dialect to the form that is emitted

@@ -13,8 +13,8 @@ T = TypeVar("T")
 def extract_out_arguments(
     schema: torch.FunctionSchema, keyword_args: dict[str, T]
 ) -> tuple[str, T] | list[tuple[str, T]]:
-    """The out arguments among the keyword arguments of a call, in the schema's order; and without the list if there is
-    only one.
+    """The out arguments among the keyword arguments of a call: a list in the schema's order, or the argument itself if
+    there is only one.
     """
     found = [(a.name, keyword_args[a.name]) for a in schema.arguments if a.is_out and a.name in keyword_args]
     return found[0] if len(found) == 1 else found

@@ -366,7 +366,7 @@ class ExecutionPlan:
     The last two fields are this SDK's; ExecuTorch skips them. `dynamic_sizes` describes the dynamic dimensions of the
     inputs in six numbers each: input, dimension, least size, factor, offset, first. The size is factor * n + offset,
     with the n of entry `first`. None: the sizes are not known. `shared_buffer` is the memory id of the state that
-    methods share; 0 if there is none.
+    methods share; 0 without such state.
     """
 
     name: str

@@ -33,7 +33,7 @@ def upper_bound(size: int | torch.SymInt) -> int | None:
     expr = node.shape_env.replace(node.expr)
     if expr.is_Integer:
         return int(expr)
-    # PyTorch's ranges of sizes begin at 2, also of those that may be 0 or 1: it takes these for no special cases.
+    # PyTorch's ranges of sizes begin at 2 even where 0 and 1 are allowed, so that tracing does not specialise on them.
     for least in (0, 1):
         bound = bound_sympy(expr, _ranges(node, expr, least)).upper
         if isinstance(bound, (int, sympy.Integer)) and bound < 2**31 - 1:
@@ -106,7 +106,7 @@ def is_largest_at_bounds(size: int | torch.SymInt) -> bool:
 
 
 def eval_upper_bound(maybe_symint: int | torch.SymInt) -> int:
-    """The largest value that a size can take. Raises `UnboundedSizeError` if there is none."""
+    """The largest value that a size can take. Raises `UnboundedSizeError` if it is unbounded."""
     bound = upper_bound(maybe_symint)
     if bound is None:
         raise UnboundedSizeError(maybe_symint)

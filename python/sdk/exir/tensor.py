@@ -143,9 +143,9 @@ _CHANNELS_LAST = ((0, 2, 3, 1), (0, 2, 3, 4, 1))
 def dim_order_of(tensor: torch.Tensor) -> tuple[int, ...]:
     """`dim_order_from_stride` of the tensor's strides.
 
-    Those of a tensor without elements are zeros where PyTorch multiplies them from sizes of 0. It is in channels_last
-    order if they are the strides of that, and otherwise row-major. The stride of a dimension of size 1 says nothing:
-    where it gives an order that kernels do not take, a row-major tensor is row-major.
+    A tensor without elements has strides of 0, because PyTorch multiplies sizes of 0: its order is channels_last if the
+    strides are those of channels_last, otherwise row-major. The stride of a dimension of size 1 carries no information:
+    if it yields an order that kernels do not take, and the tensor is also row-major, the order is row-major.
     """
     stride, shape = tuple(tensor.stride()), tuple(tensor.shape)
     if not any(isinstance(s, int) and s == 0 for s in shape) or all(isinstance(s, int) and s > 0 for s in stride):
@@ -163,7 +163,7 @@ def dim_order_of(tensor: torch.Tensor) -> tuple[int, ...]:
 
 
 def has_repeated_elements(value: object) -> bool:
-    """Whether a tensor is expanded: several of its elements are one in memory."""
+    """Whether a tensor is expanded: several of its elements share one place in memory."""
     if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
         return False
     sizes = zip(value.shape, value.stride(), strict=True)
@@ -232,7 +232,7 @@ class TensorSpec:
         self.mem_id: Any = None
         self.mem_obj_id: Any = None
         self.mem_offset: Any = None
-        # The spec whose memory this one is in, and how many bytes from its start; no number: it is the same tensor.
+        # The spec whose memory this one is in, and the offset in bytes; without an offset it is the same tensor.
         self.inplace_base: TensorSpec | None = None
         self.inplace_offset: int | None = None
 

@@ -47,7 +47,7 @@ from sdk.exir.serde.serialize import deserialize
 from sdk.export.saved_programs import load_programs
 
 MODULE = "imported_by_a_hostile_program"
-REFUSED = r"is not a serialised program, or is damaged|is not read|is not the name of|no comparison of sizes"
+REFUSED = r"is not a serialised program, or is damaged|is not read|is not the name of|not a comparison of sizes"
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ class TestArchives:
         program = json.loads(members["archive/models/model.json"])
         program["guards_code"] = [marker_code(ran)]
         members["archive/models/model.json"] = json.dumps(program).encode()
-        self.refused(members, tmp_path / "a.pt2", "which is no comparison of sizes and inputs")
+        self.refused(members, tmp_path / "a.pt2", "which is not a comparison of sizes and inputs")
 
     @pytest.mark.parametrize("kind", ["weights", "constants"])
     def test_pickled_tensors(self, tmp_path: Path, ran: Path, kind: str) -> None:
@@ -173,7 +173,7 @@ class TestArchives:
         entry = {"path_name": member, "is_param": False, "use_pickle": True, "tensor_meta": None}
         members["archive/data/constants/model_constants_config.json"] = json.dumps({"config": {"o": entry}}).encode()
         members[f"archive/data/constants/{member}"] = pickled(Payload(marker_code(ran)))
-        self.refused(members, tmp_path / "a.pt2", "'o', which is an object and no tensor")
+        self.refused(members, tmp_path / "a.pt2", "'o', which is an object, not a tensor")
 
     def test_a_weight_beyond_its_data(self, tmp_path: Path) -> None:
         members = self.members()
@@ -192,7 +192,7 @@ class TestArchives:
 
     def test_no_archive(self, tmp_path: Path) -> None:
         (tmp_path / "a.pt2").write_bytes(b"no archive")
-        with pytest.raises(ExportError, match="the file is no archive of a program"):
+        with pytest.raises(ExportError, match="the file is not an archive of a program"):
             exir.load(tmp_path / "a.pt2")
 
 
@@ -220,7 +220,7 @@ def test_the_conditions_that_torch_writes() -> None:
         "-" * 5000 + "1",
         "(" * 1000 + "1" + ")" * 1000,
     ):
-        with pytest.raises(ExportError, match="no comparison of sizes and inputs"):
+        with pytest.raises(ExportError, match="not a comparison of sizes and inputs"):
             check_guards([refused])
 
 
@@ -338,7 +338,7 @@ class TestTensorFiles:
     )
     def test_a_tensor_beyond_its_storage(self, size: Any, stride: Any, offset: int) -> None:
         assert read_tensors(_tensor_pickle((1,), (1,))).shape == (1,)
-        with pytest.raises(TensorFileError, match=r"lies outside of its 1 elements|is none"):
+        with pytest.raises(TensorFileError, match=r"lies outside of its 1 elements|invalid size, stride or offset"):
             read_tensors(_tensor_pickle(size, stride, offset))
 
     @pytest.mark.parametrize(

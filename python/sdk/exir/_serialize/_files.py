@@ -10,7 +10,7 @@ from typing import Any
 
 
 def _followed(path: Path) -> Path:
-    """The file that a symbolic link of this user, or of root, leads to; FileNotFoundError if there is none. Another
+    """The file that a symbolic link leads to, if this user or root owns the link; otherwise FileNotFoundError. Another
     user's link is not followed, so that nobody else chooses which of the user's files is replaced."""
     if path.is_symlink() and path.lstat().st_uid in (0, getattr(os, "geteuid", int)()):
         return Path(os.path.realpath(path, strict=True))

@@ -102,7 +102,7 @@ def _deserialize_to_flat_tensor(flatbuffer: bytes | memoryview) -> FlatTensor:
 
 
 def _get_extended_header(flat_tensor_data: bytes) -> FlatTensorHeader | None:
-    """The header of a `.ptd` file; None if there is none."""
+    """The header of a `.ptd` file; None if it has no header."""
     data = flat_tensor_data[HEADER_OFFSET : HEADER_OFFSET + FlatTensorHeader.EXPECTED_LENGTH]
     if len(data) < FlatTensorHeader.EXPECTED_LENGTH:
         return None

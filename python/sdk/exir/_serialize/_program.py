@@ -2,7 +2,7 @@
 """The `.pte` container: the program's flatbuffer, an extended header and the data segments that follow.
 
 In memory a `Program` carries its constants and delegate data inline. In a file they are segments after the flatbuffer,
-so that a loader can map or free them on their own. `serialize_pte_binary` moves them out and `deserialize_pte_binary`
+so that a loader can map or free them separately. `serialize_pte_binary` moves them out and `deserialize_pte_binary`
 brings them back.
 """
 
@@ -63,7 +63,7 @@ class _ExtendedHeader:
     program_size: int
     """Bytes of the flatbuffer including this header."""
     segment_base_offset: int
-    """Offset in the file of the first segment; 0 if there is none."""
+    """Offset in the file of the first segment; 0 in a file without segments."""
     segment_data_size: int
     """Bytes from the first segment to the end of the last one."""
     magic: bytes = EXPECTED_MAGIC
@@ -295,7 +295,7 @@ def deserialize_pte_binary(program_data: bytes) -> PTEFile:
 
 
 def _extract_delegate_payload(pte_data: bytes, backend_id: str, delegate_index: int = 0) -> bytes | None:
-    """The compiled data of the `delegate_index`-th delegate of a backend over all methods; None if there is none."""
+    """The compiled data of the `delegate_index`-th delegate of a backend over all methods; None if there are fewer."""
     program = deserialize_pte_binary(pte_data).program
     found = [delegate for plan in program.execution_plan for delegate in plan.delegates if delegate.id == backend_id]
     if delegate_index >= len(found):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import torch  # reading files does not need it
 
 _CHUNK = 1 << 20
-"""Bytes of a tensor that are reordered for the file at a time."""
+"""Number of bytes of a tensor that are reordered at a time."""
 
 
 class TensorData:
@@ -131,7 +131,7 @@ class DataPool:
     _indices: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     def add(self, data: Data) -> int:
-        """The index of data with these bytes, which is added if there is none."""
+        """The index of data with these bytes, which is added if it is new."""
         known = self._indices.setdefault(_fingerprint(data), [])
         for index in known:
             if same_content(self.items[index], data):

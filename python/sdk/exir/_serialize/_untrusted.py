@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads ZIP files and JSON from others within a bound of memory."""
+"""Reads untrusted ZIP files and JSON with a bound on the memory that they take."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ _JSON_RATIO = 24
 
 
 class ArchiveError(ValueError):
-    """The file is no ZIP file, is damaged, or unpacks to more than a file of its size may."""
+    """The file is not a ZIP file, is damaged, or unpacks to more than a file of its size may."""
 
 
 def read_members(file: str | os.PathLike[str] | BinaryIO, *, stored: bool = False) -> dict[str, bytes]:
-    """The contents of all members by name. With `stored`, none may be packed, so that they are no larger than the file.
+    """The contents of all members by name. With `stored`, compressed members are refused, so that all members together
+    are at most as large as the file.
 
-    Takes memory for what the members declare, after their sum was checked. Raises ArchiveError, and OSError for a path
-    that cannot be opened.
+    Memory is allocated for the declared sizes only after their sum has been checked. Raises ArchiveError, and OSError
+    for a path that cannot be opened.
     """
     if isinstance(file, (str, os.PathLike)):
         with Path(file).open("rb") as opened:
@@ -46,7 +47,7 @@ def read_members(file: str | os.PathLike[str] | BinaryIO, *, stored: bool = Fals
             return members
     except ArchiveError:
         raise
-    except Exception as error:  # zipfile fails in many ways on data that is no ZIP file
+    except Exception as error:  # zipfile fails in many ways on data that is not a ZIP file
         raise ArchiveError(f"the ZIP file is damaged: {error}") from error
 
 
@@ -65,7 +66,7 @@ def _check(infos: list[ZipInfo], size: int, stored: bool) -> None:
 
 
 def _content(archive: ZipFile, info: ZipInfo) -> bytes:
-    """Unpacks a member in blocks: ZipFile.read unpacks all of it before it looks at the size that it should have."""
+    """Unpacks a member in blocks: ZipFile.read unpacks all of it before it checks the declared size."""
     blocks, left = [], info.file_size
     with archive.open(info) as member:
         while left > 0:
@@ -78,8 +79,8 @@ def _content(archive: ZipFile, info: ZipInfo) -> bytes:
 
 
 def read_json(text: str | bytes) -> Any:
-    """The value of a JSON text. Raises ValueError for what is no JSON, and for a text whose values would take much more
-    memory than itself."""
+    """The value of a JSON text. Raises ValueError for text that is not JSON, and for text whose values would take far
+    more memory than the text."""
     data = text.encode() if isinstance(text, str) else text
     # What CPython takes for a dict of one item, a list, half of a string, and an item of either.
     needed = 300 * data.count(b"{") + 80 * data.count(b"[") + 40 * data.count(b'"') + 40 * data.count(b",")

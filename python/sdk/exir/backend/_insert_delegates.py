@@ -39,7 +39,7 @@ def insert_delegates(
     owned = {node for partition in partitions for node in partition.owned}
     drop_unused_operands(program.graph_module, owned)
     placeholders = [n for n in program.graph.nodes if n.op == "placeholder" and n in owned]
-    # What is copied stays if something else reads it.
+    # A copied node stays if something else reads it.
     removed = {n.name for n in placeholders if not (n.meta.pop(COPIES, None) and n.users)}
     specs = program.graph_signature.input_specs
     gone = {s.target for s in specs if getattr(s.arg, "name", None) in removed}

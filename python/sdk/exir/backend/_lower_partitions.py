@@ -220,8 +220,8 @@ def _program_of(
 
 
 def _without_tags(branch: GraphModule) -> GraphModule:
-    """A copy of a branch that the partition calls: its tags are those of this partitioner, and the backend may use one
-    of its own on what it compiles."""
+    """A copy, without delegation tags, of a branch that the partition calls: the tags are this partitioner's, and the
+    backend may apply its own partitioner to the branch."""
     copied = copy_graph_module(branch)
     for module in copied.modules():
         for node in module.graph.nodes if isinstance(module, GraphModule) else ():

@@ -26,8 +26,8 @@ class PreprocessResult:
     nothing else reads what was there: the new contents of a cache. The program may then pass one tensor for both.
     `debug_value_map` says what the backend records of its instructions: for each of its ids, the debug handle and the
     operator of the node that computes the value, and whether the channels come last.
-    `memory_padding` is how many bytes past the end of an input or output the backend may read: the memory plan ends
-    each arena with as many.
+    `memory_padding` is how many bytes past the end of an input or output the backend may read: the memory plan adds
+    that many bytes to the end of each arena.
     """
 
     processed_bytes: bytes = b""

@@ -22,7 +22,7 @@ from sdk.exir.graph_module import get_control_flow_submodules
 
 _REFUSALS = "delegation_refusals"
 _LOSSES = "losses"
-_NOTE = ""  # the kind of what is no loss
+_NOTE = ""  # the kind of a declaration that is not a loss
 
 _backend: ContextVar[str | None] = ContextVar("backend", default=None)
 _declared: ContextVar[list[tuple[str, str]] | None] = ContextVar("declared", default=None)
@@ -106,8 +106,8 @@ def partitioning(partitioner: Any) -> Generator[None, None, None]:
 
 
 def note_untaken(before: GraphModule, after: GraphModule, partitioner: Any, backend_ids: Collection[str]) -> None:
-    """Notes a refusal without a reason for each call of `after` that has neither a tag nor a reason more than in
-    `before`, the same graphs before the partitioner saw them."""
+    """Records a refusal without a reason for each call in `after` that has no tag and no more reasons than in
+    `before`, the same graphs before partitioning."""
     backend = _backend_of(partitioner, backend_ids)
     known = {path: get_refusals(node) for path, node in _calls(before, "")}
     for path, node in _calls(after, ""):

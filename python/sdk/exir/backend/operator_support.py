@@ -26,7 +26,7 @@ class DontSupportBase(OperatorSupportBase):
         self._rejected_nodes.append(node)
 
     def rejected_nodes(self) -> list[Node]:
-        """The nodes rejected so far, once for each time that they were asked for."""
+        """The nodes rejected so far; a node that was checked twice is listed twice."""
         return self._rejected_nodes
 
     def has_rejected_node(self) -> bool:
@@ -38,7 +38,7 @@ class DontSupportBase(OperatorSupportBase):
         return len(self._rejected_nodes)
 
     def is_node_supported(self, submodules: Mapping[str, torch.nn.Module], node: Node) -> bool:
-        """False for a node that is to stay outside, which is remembered."""
+        """False for a node that must stay outside; the node is remembered."""
         if self._matches(node):
             self.reject_node(node)
             return False

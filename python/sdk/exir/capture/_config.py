@@ -48,7 +48,7 @@ class EdgeCompileConfig:
     preserve_ops: list[torch._ops.OpOverload] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        # Code of the original passes None for none.
+        # Code written for the original passes None for an empty list.
         self._core_aten_ops_exception_list = self._core_aten_ops_exception_list or []
         self.preserve_ops = self.preserve_ops or []
 
@@ -116,7 +116,7 @@ class ExecutorchBackendConfig:
     """Let operators overwrite an argument that nothing else reads."""
 
     enable_non_cpu_memory_planning: bool = True
-    """Plan tensors of other devices in arenas of their own."""
+    """Plan tensors of other devices in separate arenas."""
 
     reinplace_extra_ops: frozenset[Any] | None = None
     """Operators to reinplace besides the default ones."""

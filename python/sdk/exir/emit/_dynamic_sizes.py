@@ -15,7 +15,7 @@ from sdk.exir.sym_util import input_lower_bound
 from sdk.exir.tensor import TensorSpec
 
 _LARGEST_TERM = 2**30
-"""Of a factor and an offset: the runtime multiplies in 64 bits."""
+"""Limit of a factor and of an offset: the runtime multiplies in 64 bits."""
 
 
 def dynamic_sizes(

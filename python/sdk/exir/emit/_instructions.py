@@ -21,8 +21,8 @@ class Instructions:
         self.frames: list[FrameList] | None = [] if with_frames else None
         self.operators: list[Operator] = []
         self.debug_handles: dict[int, int | list[int]] = {}
-        # Of delegates, and of kernels without a debug handle, which would not be counted otherwise: the write-backs of
-        # buffers and inputs come from no node of the edge program.
+        # Only delegates, and kernels without a debug handle: the write-backs of buffers and inputs, which do not come
+        # from a node of the edge program.
         self.num_outs: dict[int, int] = {}
         self._operator_index: dict[tuple[str, str], int] = {}
 

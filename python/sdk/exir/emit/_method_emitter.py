@@ -132,7 +132,7 @@ class MethodEmitter:
         )
 
     def _shared_buffer(self) -> int:
-        """The arena with the state that all methods share; 0 if there is none."""
+        """The memory id of the arena with the state that all methods share; 0 without such state."""
         arena: int = self.program.graph_module.meta.get("shared_buffer_arena", 0)
         return arena if arena and self.program.graph_module.meta["non_const_buffer_sizes"][arena] else 0
 
@@ -185,7 +185,7 @@ class MethodEmitter:
         if isinstance(spec, TensorSpec):
             ref = self._spec_values[spec] = self.values.add(self._tensor(node, spec))
         elif isinstance(value, (torch.SymBool, torch.SymInt, torch.SymFloat)):
-            # The file has no value: with a number, the program would be valid for this number only.
+            # The file stores no value for it: with a number, the program would be valid for this number only.
             ref = self.values.add(Null())
         elif value is None or isinstance(value, (bool, int, float, str)):
             ref = self.values.add(self.values.constant(value))

@@ -36,7 +36,7 @@ def to_float16(program: ExportedProgram) -> ExportedProgram:
     the receipt say which, and why. `program` is not changed.
 
     Raises:
-        ExportError: The program writes to its tensors in a way that PyTorch's tracer cannot express without.
+        ExportError: The program writes to its tensors in a way that PyTorch's tracer cannot make functional.
     """
     program = copy_program(_functional(program))
     mode = fake_mode_of(program.graph_module)
@@ -61,7 +61,7 @@ def to_float16(program: ExportedProgram) -> ExportedProgram:
 
 
 def _halved(program: ExportedProgram, tensors: list[torch.Tensor]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The state and the constants of a program with these tensors in float16. A tensor of several names stays one."""
+    """The state and the constants of a program with these tensors in float16. Tied weights stay one tensor."""
     halves = {id(tensor): _half(tensor) for tensor in tensors}
     state, constants = (
         {name: halves.get(id(value), value) for name, value in store.items()}

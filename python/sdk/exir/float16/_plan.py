@@ -45,7 +45,8 @@ class Plan:
         anew: Calls that are made once for each dtype in which something reads their result.
         values: The value (`meta["val"]`) that each of `halves` and `anew` has in float16.
         constants: The dtype of each float32 weight or constant in the program.
-        wide: Nodes whose float32 result must not be rounded where an operator reads nothing else.
+        wide: Nodes whose float32 result float16 may not hold. Operators that read them stay in float32, except layers
+            and products with another operand.
         kept: How many calls of an operator stay in float32, by (operator, reason).
     """
 
@@ -112,7 +113,7 @@ class Planner:
             self._decide_call(node, operands)
 
     def _decide_source(self, node: Node) -> None:
-        """A call that makes a float32 tensor out of none."""
+        """A call that makes a float32 tensor without reading one."""
         rule, number, name = rule_of(node), number_beyond_half(node), name_of(node)
         if rule is None and number is not None:
             self._keep(node, f"float16 does not hold the number {number:.3g}", wide=True)

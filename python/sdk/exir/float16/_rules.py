@@ -117,7 +117,7 @@ def is_aten(node: Node) -> bool:
 
 
 def rule_of(node: Node) -> Rule | None:
-    """Why a call is computed in float32 by what its operator is; None if it is not."""
+    """Why the operator of a call is computed in float32; None if it is computed in float16."""
     name = name_of(node)
     if name == "mul" and node.args[0] is node.args[1]:
         return _EXPONENTIAL
@@ -143,8 +143,8 @@ def is_cast_of_truth(node: Node) -> bool:
 
 
 def number_beyond_half(node: Node) -> float | None:
-    """A number among the operands of a call that float16 cannot hold, or holds with less than 11 bits; None if there is
-    none. Sizes, dimensions and the epsilon of a norm, which kernels keep as they are, do not count."""
+    """A number among the operands of a call that float16 cannot hold with 11 significant bits; None if it can hold all
+    of them. Sizes, dimensions and the epsilon of a norm, which kernels keep as they are, do not count."""
     arguments = node.target._schema.arguments
     given = dict(zip((argument.name for argument in arguments), node.args, strict=False)) | node.kwargs
     for argument in arguments:

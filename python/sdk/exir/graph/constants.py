@@ -43,8 +43,8 @@ def add_constant(program: ExportedProgram, mode: Any, target: str, tensor: torch
 
 
 def drop_unused(program: ExportedProgram) -> None:
-    """Drops weights and constants that nothing reads any more: a tensor subclass has no memory of its own to be
-    written. Changes `program`."""
+    """Drops weights and constants that nothing reads, such as a tensor subclass whose parts are read instead: it has no
+    memory that could be written to the file. Changes `program`."""
     placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
     specs = program.graph_signature.input_specs
     for spec in list(specs):

@@ -49,8 +49,8 @@ def warn_of_merged_inputs(method: str, program: ExportedProgram) -> None:
         if len(names) > 1 and ignored:
             warnings.warn(
                 f"method {method!r} was exported with the same tensor object as {' and '.join(names)}, so torch.export "
-                f"made one input of them and the program ignores {', '.join(ignored)}. Export it with a tensor of its "
-                f"own for each, for example a clone().",
+                f"made one input of them and the program ignores {', '.join(ignored)}. Export it with a separate "
+                f"tensor for each, for example a clone().",
                 stacklevel=4,
             )
 

@@ -60,7 +60,7 @@ def decode_tree(serialized: str) -> pytree.TreeSpec:
         if serialized.startswith("["):
             return pytree.treespec_loads(check_tree(serialized))
         spec, rest = _read_compact(serialized)
-    except Exception as error:  # torch's reader fails in many ways on text that is no tree
+    except Exception as error:  # torch's reader fails in many ways on other text
         raise ValueError(f"{serialized[:80]!r} {_NO_TREE}: {error}") from error
     if rest:
         raise ValueError(f"{serialized[:80]!r} {_NO_TREE}: {rest[:20]!r} is left")
@@ -72,10 +72,10 @@ _FACTORIES = frozenset(("list", "dict", "int", "float", "str", "bool", "set", "t
 
 
 def check_tree(text: str, *, as_source: bool = False) -> str:
-    """`text`, if it is a tree in PyTorch's JSON form that PyTorch can read without running what the text names: its
-    reader imports the module of an enumeration and of what fills a defaultdict. With `as_source`, the keys of dicts can
-    be within quotes of Python source, and keyword arguments have names that Python has for arguments. Raises ValueError
-    otherwise."""
+    """Returns `text` if it is a tree in PyTorch's JSON form that PyTorch can read without running what the text names:
+    its reader imports the modules of enumerations and of a defaultdict's factory. With `as_source`, the tree must also
+    be safe to paste into Python source: keys of dicts without quotes or escapes, and keyword arguments with valid
+    names. Raises ValueError otherwise."""
     try:
         version, root = json.loads(text)
         if version != 1:
@@ -99,7 +99,7 @@ def _check_node(node: dict[str, Any], as_source: bool, depth: int) -> None:
             raise ValueError("a leaf has children")
         return
     if type(kind) is not str or kind not in pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE:
-        raise ValueError(f"{kind!r} is no container that is registered here; import what registers it")
+        raise ValueError(f"{kind!r} is not a container that is registered here; import what registers it")
     container = pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE[kind]
     if container is defaultdict:
         module, name = context["default_factory_module"], context["default_factory_name"]
@@ -135,11 +135,11 @@ def _check_enumeration(context: dict[str, Any]) -> None:
     for part in name.split("."):
         found = getattr(found, part, None)
     if not (isinstance(found, type) and issubclass(found, Enum) and context["name"] in found.__members__):
-        raise ValueError(f"{context['fqn'][:80]!r} is no enumeration of a module that is imported")
+        raise ValueError(f"{context['fqn'][:80]!r} is not an enumeration of a module that is imported")
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text can be within the quotes of Python source."""
+    """Whether a text can stand between the quotes of a Python string literal."""
     return text.isprintable() and not any(sign in text for sign in "\"'\\{}")
 
 

@@ -59,7 +59,7 @@ def _flat_specs(value: Any) -> Iterator[TensorSpec]:
 
 
 def get_node_tensor_specs(node: Node) -> list[TensorSpec]:
-    """The specs of the tensors that a node produces. An output node produces none of its own."""
+    """The specs of the tensors that a node produces. An output node produces none."""
     if node.op == "output":
         return [spec for arg in filter_nodes(node.args) for spec in get_node_tensor_specs(arg)]
     return list(_flat_specs(node.meta.get("spec")))
@@ -154,7 +154,7 @@ def collect_specs_from_nodes(
     do_assertion: bool = True,
     ignore_dynamic_unbound_tensor: bool = True,
 ) -> Iterator[TensorSpec]:
-    """The specs of tensors that need memory of their own, in graph order. Each `ignore_...` leaves a group out.
+    """The specs of tensors that need their own memory, in graph order. Each `ignore_...` leaves a group out.
 
     `ignore_out_var_node` takes a result from its `memory.alloc` node instead of from the operator, whose spec it
     shares.
@@ -235,7 +235,7 @@ def update_all_tensors_lifetime(
 def aliased_operands(graph_module: GraphModule, node: Node) -> list[TensorSpec]:
     """Operands of a control flow node whose memory a branch returns as (part of) its result."""
     if node.target.__name__ != "cond":
-        return []  # A loop has copied its results into memory of their own.
+        return []  # A loop has copied its results into separate memory.
     aliased = []
     for branch in control_flow_branches(graph_module, node):
         placeholders = [n for n in branch.graph.nodes if n.op == "placeholder"]

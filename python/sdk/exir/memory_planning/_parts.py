@@ -286,7 +286,8 @@ class _Graph:
 
 
 def _compatible(moved: Sequence[_Access], others: Sequence[_Access], index: int) -> bool:
-    """Whether no access after the node at `index` writes to bytes that one of the other group needs then or later."""
+    """Whether no access of one group, after the node at `index`, writes to bytes that the other group needs then or
+    later."""
     later = [access for access in others if access.index > index]
     return not any(
         a.touches(b.start, b.end) and ((a.writes and b.index >= a.index) or (b.writes and a.index >= b.index))

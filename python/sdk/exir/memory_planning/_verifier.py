@@ -24,7 +24,7 @@ from sdk.exir.tensor import TensorSpec
 
 
 class Verifier:
-    """The plan of one graph. Branches of control flow are graphs of their own."""
+    """The plan of one graph. Each branch of control flow is a separate graph."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ def _shared_pairs(specs: list[TensorSpec]) -> tuple[int, tuple[TensorSpec, Tenso
 
 
 def _overlaps(specs: list[TensorSpec]) -> int:
-    """How many pairs of one arena share bytes at any time: all but those of which one ends before the other starts."""
+    """How many pairs of one arena share bytes: all pairs except those of which one ends before the other starts."""
     start, size = np.array([(s.mem_offset, s.nbytes()) for s in specs], dtype=np.int64).T
     after = len(specs) - np.searchsorted(np.sort(start), start + size)
     return len(specs) * (len(specs) - 1) // 2 - int(after.sum())
@@ -161,8 +161,8 @@ def _overlaps(specs: list[TensorSpec]) -> int:
 def _conflict(specs: list[TensorSpec]) -> tuple[TensorSpec, TensorSpec] | None:
     """A pair of one arena that shares bytes while both are needed.
 
-    Those that are needed at one time are kept in the order of their offsets: as none of them share bytes, a new one can
-    share bytes with its neighbours only.
+    The tensors that are live at a node are kept in the order of their offsets. They do not share bytes, so a new tensor
+    can only share bytes with its neighbours.
     """
     alive: list[tuple[int, int]] = []  # offset, index
     ends: list[tuple[int, int, int]] = []  # last node, offset, index

@@ -29,7 +29,7 @@ IDENTITY_OPS = frozenset(
 """In a functional graph without autograd these return their argument."""
 
 IDENTICAL_COPIES = frozenset({aten.lift_fresh_copy.default, aten.alias_copy.default, aten.detach_copy.default})
-"""These give their argument too, but in memory of its own: what is written to it leaves the argument as it is."""
+"""These return a copy of their argument: a write to it does not change the argument."""
 
 DROPPED_OPS = frozenset({aten._assert_tensor_metadata.default})
 """Checks of facts that are static in an exported graph."""
@@ -156,7 +156,7 @@ TRAINING_ARGUMENT: dict[torch._ops.OpOverload, int] = {
     aten.rrelu_with_noise.default: 4,
     aten.rrelu_with_noise_functional.default: 4,
 }
-"""Operators that compute otherwise in training, and the place of the argument that says so."""
+"""Operators that behave differently in training, and the position of the argument that selects it."""
 
 _KEPT_COMPOSITES = frozenset(
     {
@@ -189,8 +189,8 @@ def decomposition_of(op: torch._ops.OpOverload, preserved: frozenset[torch._ops.
 
 
 def makes_known_tensor(op: torch._ops.OpOverload) -> bool:
-    """Whether an operator makes a tensor of numbers alone, always the same one, and no runtime has it: windows of
-    signal processing, frequencies of spectra."""
+    """Whether an operator makes a constant tensor from numbers and runtimes have no kernel for it: windows of signal
+    processing, frequencies of spectra."""
     tags = {torch.Tag.core, torch.Tag.nondeterministic_seeded}
     return (
         op.namespace == "aten"
@@ -209,7 +209,7 @@ def returns_alias(op: torch._ops.OpOverload) -> bool:
 
 
 def functional_form(op: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
-    """The operator that computes what the in-place operator `op` writes, or None if there is none of the same
+    """The operator that computes what the in-place operator `op` writes; None without one that takes the same
     arguments."""
     name = op._schema.name.split("::")[-1]
     if not name.endswith("_") or name.endswith("__"):

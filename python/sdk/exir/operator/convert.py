@@ -67,7 +67,7 @@ def to_out_variant(op_overload: torch._ops.OpOverload) -> tuple[torch._ops.OpOve
 
     An overload qualifies if it takes the operator's arguments, of the same names and types, and one out argument a
     result. It may leave out dtype, layout, device and pin_memory, which the out tensors imply. Raises
-    `NoOutVariantError` if there is none.
+    `NoOutVariantError` if no overload qualifies.
     """
     schema = op_overload._schema
     if any(a.is_out for a in schema.arguments):

@@ -97,7 +97,7 @@ def _round_to_decimals(x: Tensor, *, decimals: int) -> Tensor:
 
 
 def _addbmm(x: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """The sum of the products is one product of the concatenated matrices."""
+    """The sum of the matrix products is one matrix product of the concatenated matrices."""
     batch, rows, inner = a.shape
     side_by_side = a.permute(1, 0, 2).reshape(rows, batch * inner)
     below = b.reshape(batch * inner, b.shape[2])

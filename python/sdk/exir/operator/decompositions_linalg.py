@@ -67,7 +67,7 @@ def _inverse(a: Tensor, *, check_errors: bool = False) -> tuple[Tensor, Tensor]:
 
 
 def _sign_of_exchanges(pivots: Tensor) -> Tensor:
-    """1 or -1: whether the number of rows that were exchanged with another one is even."""
+    """The sign of the permutation: 1 if the number of row exchanges is even, otherwise -1."""
     places = torch.arange(1, pivots.shape[-1] + 1, dtype=pivots.dtype)
     return 1 - 2 * ((pivots != places).sum(-1) % 2)
 
@@ -169,8 +169,8 @@ _SQUARINGS = 30
 
 
 def _matrix_exponential(a: Tensor) -> Tensor:
-    """Scaling and squaring. The number of squarings is that of the norm, which is known when the program runs: each of
-    a fixed number of steps squares the matrices that still need it."""
+    """Scaling and squaring. The number of squarings depends on the norm, which is only known at run time: each of a
+    fixed number of steps squares the matrices that still need it."""
     if a.shape[-1] == 0:
         return a.clone()
     wide = a.to(torch.float64)

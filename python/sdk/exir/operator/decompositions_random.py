@@ -35,7 +35,7 @@ def _randn_like(x: Tensor, *, dtype: torch.dtype | None = None, **_: Any) -> Ten
 
 
 def _randint(low: int, high: int, size: Sequence[Any], dtype: torch.dtype | None) -> Tensor:
-    # 53 bits are as many as int64 ranges of models need; clamp() because low + u * n may round up to high.
+    # 53 random bits suffice for the int64 ranges of models; clamp() because low + u * n may round up to high.
     numbers = torch.floor(_uniform(size, torch.float64) * float(high - low) + float(low))
     return torch.clamp(numbers, low, high - 1).to(dtype or torch.int64)
 
@@ -101,7 +101,8 @@ def _log_normal(x: Tensor, mean: float = 1, std: float = 2, *, generator: Any = 
 
 
 def _multinomial(p: Tensor, count: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
-    """Without replacement the largest p / e, where e is exponential; with it, places in the cumulative sum of p."""
+    """Without replacement: the indices of the largest p / e, where e has an exponential distribution. With replacement:
+    where uniform numbers fall in the cumulative sum of p."""
     p = p.to(_float_of(p.dtype))
     if not replacement or count == 1:
         keys = p / -torch.log1p(-_uniform(p.shape, p.dtype))

@@ -29,8 +29,8 @@ def _diagonal_scatter(x: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, di
 
 
 def fill_diagonal(x: Tensor, value: Any, wrap: bool = False) -> Tensor:
-    """Of a matrix, every (columns + 1)-th element, without `wrap` only those of its upper square; of more dimensions,
-    which have one size, the elements with equal indices."""
+    """Fills every (columns + 1)-th element of a matrix, without `wrap` only within its upper square; in a tensor of
+    more dimensions, which have equal sizes, the elements whose indices are all equal."""
     step = sum(math.prod(x.shape[d + 1 :]) for d in range(x.dim()))
     end = x.numel() if wrap or x.dim() > 2 else x.shape[1] ** 2
     places = torch.arange(x.numel()).reshape(x.shape)

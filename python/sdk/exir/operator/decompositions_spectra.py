@@ -23,8 +23,8 @@ def _stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Tensor:
-    """Spectra (..., frequencies, frames) of the windows of `x` (..., samples). PyTorch's definition in C++ asks for
-    plain sizes, and that in Python transposes in place, for which the whole program would be traced again."""
+    """Spectra (..., frequencies, frames) of the windows of `x` (..., samples). PyTorch's C++ definition requires static
+    sizes; its Python definition transposes in place, for which the whole program would be traced again."""
     if align_to_window:
         options = (normalized, onesided, return_complex, align_to_window)
         return aten.stft.center(x, n_fft, hop_length, win_length, window, False, "reflect", *options)
@@ -44,7 +44,7 @@ def _stft(
 
 def _unfold_backward(grad: Tensor, input_size: Sequence[int], dim: int, size: int, step: int) -> Tensor:
     """Sums overlapping windows once where `grad` repeats them along a dimension, as the window of istft does along the
-    batch. PyTorch's decomposition would have three operators for each place of a window."""
+    batch. PyTorch's decomposition would emit three operators for each position of a window."""
     rank = len(input_size)
     repeated = [d for d in range(rank) if grad.dim() == rank + 1 and d != dim % rank and _is_one(grad.shape[d])]
     sizes = [1 if d in repeated else extent for d, extent in enumerate(input_size)]

@@ -41,14 +41,14 @@ def _median_of_all(x: Tensor) -> Tensor:
     x = x.reshape(-1)
     if not x.is_floating_point():
         return _median(x, 0)[0]
-    # Of no elements it is NaN: the one that stands before them.
+    # The NaN that is put in front is the median of an empty tensor.
     ordered = aten.constant_pad_nd(torch.sort(x)[0], [1, 0], math.nan)
     middle = ordered.narrow(0, (x.shape[0] + 1) // 2, 1).squeeze(0)
     return torch.where(torch.any(torch.isnan(x)), math.nan, middle)
 
 
 def _logsumexp(x: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
-    """Of no elements it is -inf: amax, which needs an element, finds a further -inf in dimensions that may be empty."""
+    """-inf for an empty dimension: amax needs an element, so dimensions that may be empty are padded with -inf."""
     if x.is_complex():
         result: Tensor = torch._decomp.decomposition_table[aten.logsumexp.default](x, dim, keepdim)
         return result

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Marks constants that are stored in a file of their own (`.ptd`) instead of in the program.
+"""Marks constants that are stored in a separate file (`.ptd`) instead of in the program.
 
 The mark is `node.meta["constant_tag"]` of the constant's placeholder; its value is the name of the file.
 """

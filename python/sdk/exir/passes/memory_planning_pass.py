@@ -42,8 +42,8 @@ class MemoryPlanningPass(PassBase):
         allow_lifetime_and_storage_overlap: accept plans in which tensors share memory while both are needed.
         alloc_graph_input, alloc_graph_output, alloc_mutable_buffers: whether the plan has room for them. If not, the
             program's user supplies the memory at run time.
-        share_mutable_buffers: give a buffer that several methods use the same place in all of them, in an arena of its
-            own, so that they share its state.
+        share_mutable_buffers: give a buffer that several methods use the same place in all of them, in a separate
+            arena, so that they share its state.
         alignment: of each tensor, in bytes; a power of two.
     """
 

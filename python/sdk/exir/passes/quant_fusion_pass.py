@@ -29,7 +29,7 @@ _MOVES = frozenset(
 
 class QuantFusionPass(ExportPass):
     """Fuses add, add followed by relu, embedding over a dequantised table, and operators that only move elements, which
-    then move integers. Edits the graph in place.
+    then work on integers. Edits the graph in place.
 
     `_fix_node_meta_val` and `node_value_dict` are accepted for compatibility. Metadata is always right, because a fused
     node gets that of the node it replaces.

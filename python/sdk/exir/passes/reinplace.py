@@ -53,7 +53,7 @@ def reinplace_pass(
 
 
 def _reinplace(module: GraphModule, forms: dict[Any, Any], fixed: set[Node], written: dict[Node, Node]) -> bool:
-    """`fixed` must keep their values, but for those of `written`, which get a new value at the end of the graph."""
+    """`fixed` must keep their values, except those in `written`, which get a new value at the end of the graph."""
     order = {node: i for i, node in enumerate(module.graph.nodes)}
     replaced: set[Node] = set()
     for node in reversed(module.graph.nodes):

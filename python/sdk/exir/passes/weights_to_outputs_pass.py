@@ -59,7 +59,7 @@ def weights_to_outputs_pass(exported_program: ExportedProgram) -> ExportedProgra
 
 
 def refuse_copies_of_backends(trained: Iterable[str], owned: Collection[str]) -> None:
-    """Raises ExportError if a backend owns a trained parameter: it would compute with the first values for ever."""
+    """Raises ExportError if a backend owns a trained parameter: it would always compute with the initial values."""
     for name in trained:
         if name in owned:
             raise ExportError(

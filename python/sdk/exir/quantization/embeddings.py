@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Embeddings whose tables are quantised, by torchao's `quantize_` or by PT2E, as the operators
-`quantized_decomposed.embedding_{byte,4bit,2bit}`: rows are dequantised as they are read, and the table stays as small
-as it is. Otherwise the whole table would be stored as float32."""
+`quantized_decomposed.embedding_{byte,4bit,2bit}`: rows are dequantised as they are read, so the table stays
+quantised. Otherwise the whole table would be stored as float32."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _table_of(program: ExportedProgram, node: Any) -> _Table | None:
 
 
 def _bits(dtype: torch.dtype, low: int, high: int, width: int) -> int:
-    """The fewest that hold the integers and fill whole bytes of a row."""
+    """The smallest number of bits that holds the integers and fills whole bytes of a row."""
     for bits in (2, 4):
         if dtype == torch.int8 and low >= -(1 << bits - 1) and high < 1 << bits - 1 and width % (8 // bits) == 0:
             return bits
@@ -102,7 +102,8 @@ def _bits(dtype: torch.dtype, low: int, high: int, width: int) -> int:
 
 
 def _packed(values: torch.Tensor, bits: int) -> torch.Tensor:
-    """Offset to be unsigned. Of two values in a byte the first is in the high bits, of four in the low ones."""
+    """Packs the integers, offset to be unsigned: the first of two values in a byte is in the high bits, the first of
+    four in the low bits."""
     if bits == 8:
         return values.detach().contiguous()
     unsigned = (values + (1 << bits - 1)).to(torch.uint8)

@@ -152,7 +152,7 @@ def to_file(program: dict[str, Any], version: tuple[int, int]) -> None:
             if node["target"].startswith(ours):
                 node["target"] = theirs + node["target"].removeprefix(ours)
         if node["target"] == _DELEGATE:
-            # The reader makes the first an attribute of the graph, so that each needs a name of its own.
+            # The reader makes the first an attribute of the graph, so each needs a unique name.
             names = [f"lowered_module_{delegates}", *(f"delegate_arg_{i}" for i in range(len(node["inputs"]) - 1))]
             for argument, name in zip(node["inputs"], names, strict=True):
                 argument["name"] = name
@@ -172,7 +172,7 @@ def to_file(program: dict[str, Any], version: tuple[int, int]) -> None:
 
 
 def _drop_later_fields(program: dict[str, Any]) -> None:
-    """Removes what torch writes and version 5.4 has not: its reader takes no field that it does not know."""
+    """Removes fields that torch writes and version 5.4 does not have: its reader refuses unknown fields."""
     module = program["graph_module"]
     for graph in _graphs(module["graph"]):
         graph.pop("sym_float_values", None)

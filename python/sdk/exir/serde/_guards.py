@@ -9,7 +9,7 @@ from sdk.exir.error import ExportError, ExportErrorType
 
 _LONGEST = 4096
 _LARGEST = 1 << 64
-"""Of a whole number, so that arithmetic on sizes stays small."""
+"""Limit of an integer, so that arithmetic on sizes stays small."""
 _NODES = (
     *(ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.Compare, ast.BinOp),
     *(ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is, ast.IsNot),
@@ -21,8 +21,8 @@ _MATH = ("floor", "ceil", "trunc", "sqrt", "isnan", "inf")
 
 
 def check_guards(guards: list[str], *, of_texts: bool = False) -> list[str]:
-    """`guards`, if each compares sizes and values of inputs and does nothing else. Raises ExportError otherwise.
-    `of_texts` says that an input may be a text, which arithmetic would repeat or format."""
+    """Returns `guards` if each only compares sizes and values of inputs. Raises ExportError otherwise. `of_texts` says
+    that an input may be a string, which arithmetic would repeat or format."""
     for guard in guards:
         try:
             # torch puts the text between double quotes, too.
@@ -32,8 +32,8 @@ def check_guards(guards: list[str], *, of_texts: bool = False) -> list[str]:
         except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
             raise ExportError(
                 ExportErrorType.NOT_SUPPORTED,
-                f"the program has the condition {guard[:120]!r}, which is no comparison of sizes and inputs: {error}. "
-                "Export the model again",
+                f"the program has the condition {guard[:120]!r}, which is not a comparison of sizes and inputs: "
+                f"{error}. Export the model again",
             ) from error
     return guards
 
@@ -54,7 +54,7 @@ def _check(node: ast.AST, of_texts: bool) -> None:
         children = _parts_of_call(node)
     elif isinstance(node, ast.Subscript):
         if not isinstance(node.slice, (ast.Constant, ast.UnaryOp)):
-            raise ValueError("an index is no number and no name")
+            raise ValueError("an index is neither a number nor a name")
         children = [node.value, *([] if _is_text(node.slice) else [node.slice])]
     elif isinstance(node, ast.Compare):
         children = [part for part in (node.left, *node.comparators) if not _is_text(part)]
@@ -84,7 +84,7 @@ def _is_text(node: ast.AST) -> bool:
 
 def _check_number(value: object) -> None:
     if value is not None and not isinstance(value, (bool, int, float)):
-        raise ValueError(f"{type(value).__name__} is no number")
+        raise ValueError(f"{type(value).__name__} is not a number")
     if isinstance(value, int) and value > _LARGEST:
         raise ValueError("a number is larger than a size")
 
@@ -94,7 +94,7 @@ def _parts_of_call(node: ast.Call) -> list[ast.AST]:
     if isinstance(function, ast.Attribute) and function.attr in _METHODS:
         function = function.value
     elif not isinstance(function, ast.Attribute) and not (isinstance(function, ast.Name) and function.id in _FUNCTIONS):
-        raise ValueError("a call is of no function that is known")
+        raise ValueError("a call is of an unknown function")
     if node.keywords:
         raise ValueError("a call has keywords")
     if isinstance(function, ast.Name) and function.id == "round" and len(node.args) != 1:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads programs from the archives that `torch.export.save` and `package_pt2` write.
 
-torch's own reader unpickles weights that are no plain tensors, loads compiled libraries, and trusts the graph.
+torch's own reader unpickles weights that are not plain tensors, loads compiled libraries, and trusts the graph.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Archive:
     """The members of a `.pt2` file."""
 
     def __init__(self, file: str | os.PathLike[str] | BinaryIO) -> None:
-        """Raises ExportError if `file` is no ZIP file, or is damaged."""
+        """Raises ExportError if `file` is not a ZIP file, or is damaged."""
         try:
             self.members = read_members(file)
         except ArchiveError as error:
             raise ExportError(
-                ExportErrorType.INVALID_INPUT_TYPE, f"the file is no archive of a program: {error}"
+                ExportErrorType.INVALID_INPUT_TYPE, f"the file is not an archive of a program: {error}"
             ) from error
         # torch puts everything in a folder of any name.
         folders = {name.partition("/")[0] + "/" for name in self.members}
@@ -43,7 +43,7 @@ class Archive:
         return [name.removeprefix(self._folder) for name in self.members]
 
     def content(self, name: str) -> bytes:
-        """A member of torch's folder. Raises ExportError if there is none."""
+        """A member of torch's folder. Raises ExportError if it is missing."""
         if self._folder + name not in self.members:
             raise damaged(f"the archive has no {name[:120]!r}")
         return self.members[self._folder + name]
@@ -85,7 +85,7 @@ class Archive:
             if not entry.path_name.startswith(prefix):
                 raise ExportError(
                     ExportErrorType.NOT_SUPPORTED,
-                    f"the program has {key[:80]!r}, which is an object and no tensor: objects are not read from files",
+                    f"the program has {key[:80]!r}, which is an object, not a tensor: objects are not read from files",
                 )
             content = self.content(folder + entry.path_name)
             if entry.use_pickle:

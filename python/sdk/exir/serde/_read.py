@@ -45,7 +45,7 @@ def reading() -> Iterator[None]:
         raise
     except TensorFileError as error:
         raise damaged(str(error)) from error
-    except Exception as error:  # torch's reader asserts, and fails in many ways, on data that is no program
+    except Exception as error:  # torch's reader fails in many ways, assertions included, on data that is not a program
         raise damaged(f"{type(error).__name__}: {str(error)[:300]}") from error
 
 
@@ -136,8 +136,8 @@ def from_dict(
 
 
 def _torch_reader() -> torch_serde.GraphModuleDeserializer:
-    """torch's reader with short errors. Its own have the whole node and the text of all errors below, so that the text
-    doubles with each graph within a graph."""
+    """torch's reader with short errors. The original errors contain the whole node and all nested errors, so that the
+    text doubles with each level of nested graphs."""
     reader = torch_serde.GraphModuleDeserializer()
     read_node = reader.deserialize_node
 
@@ -217,5 +217,5 @@ def _named_data(data: dict[str, Any]) -> NamedDataStoreOutput:
 def _layout(data: dict[str, Any]) -> TensorLayout:
     sizes, order = _take(data, "sizes", list), _take(data, "dim_order", list)
     if not all(type(number) is int for number in (*sizes, *order)):
-        raise damaged("a lowered module has a tensor whose sizes are no numbers")
+        raise damaged("a lowered module has a tensor whose sizes are not numbers")
     return TensorLayout(ScalarType(_take(data, "scalar_type", int)), sizes, order)

@@ -31,7 +31,7 @@ from sdk.exir.serde._sizes import Sizes, check_symbol
 from sdk.exir.serde._targets import check_functions, check_source, check_target, has_function
 
 _DEEPEST = 100
-"""Of the JSON. A graph within a branch nests seven deeper than the graph that has the branch."""
+"""Limit of nesting in the JSON. A branch's graph is seven levels deeper than the graph that has the branch."""
 _SHOWN = 80
 
 

@@ -24,20 +24,20 @@ _MOST_CHARACTERS = 1 << 16
 _MOST_TOKENS = 1 << 12
 _DEEPEST = 40
 _MOST_BITS = 1024
-"""Of an integer. Sizes have 64; this leaves room for their products."""
+"""Limit of an integer, in bits. Sizes have 64; this leaves room for their products."""
 _MOST_BITS_OF_VALUE = 1 << 12
-"""Of the value of an expression: the product of 64 sizes."""
+"""Limit of an expression's value, in bits: the product of 64 sizes."""
 _LARGEST_EXPONENT = 64
 _MOST_TERMS = 128
-"""Of a sum or a product. SymPy takes milliseconds to add a term to so many."""
+"""Limit of a sum or a product. SymPy takes milliseconds to add a term to this many."""
 _MOST_OPTIONS = 16
-"""Of Max, Min, And and Or, whose arguments SymPy compares with each other."""
+"""Limit of the arguments of Max, Min, And and Or, which SymPy compares with each other."""
 _LEAST_WORK = 1 << 18
 _WORK_OF_CHARACTER = 16
-"""The work that the expressions of a program may take: so much, and so much for each character. A unit is a term of a
-sum to which one is added, about ten microseconds."""
+"""The work that the expressions of a program may take: a constant, and an amount for each character. The unit is the
+addition to one term of a sum, about ten microseconds."""
 _LARGEST_INDEX = 1_000_000
-"""Of an unbacked symbol such as u17. torch counts up to the largest."""
+"""Limit of the index of an unbacked symbol such as u17. torch counts up to the largest index."""
 
 _ASSUMPTIONS = frozenset(
     ("integer", "positive", "nonnegative", "negative", "nonpositive", "nonzero", "zero", "real", "finite")
@@ -70,7 +70,7 @@ _TOKEN = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 _UNBACKED = re.compile(r"(?:u|zuf)([\d_]+)", re.ASCII)
-"""torch reads the index by `int`, which skips underscores."""
+"""torch reads the index with `int`, which skips underscores."""
 
 _COMPARISONS = {"<": sympy.Lt, "<=": sympy.Le, ">": sympy.Gt, ">=": sympy.Ge, "==": sympy.Eq, "!=": sympy.Ne}
 _LEVELS: tuple[dict[str, Callable[[Any, Any], Any]], ...] = (
@@ -186,7 +186,7 @@ class _Parser:
         if self._peek().kind != "end":
             raise self._error(f"{self._peek().text!r} is left")
         if not isinstance(found, (sympy.Basic, sympy.logic.boolalg.Boolean)):
-            raise self._error("it is no number")
+            raise self._error("it is not a number")
         return found
 
     def _error(self, reason: str) -> SizeError:
@@ -268,13 +268,13 @@ class _Parser:
     def _number(self, text: str) -> Any:
         if text.isdigit():
             if len(text) > _MOST_BITS // 4:
-                raise self._error("it has a number of more digits than a size has")
+                raise self._error("it contains a number with more digits than a size has")
             return self._checked(sympy.Integer(int(text)))
         return self._float(text, 15)
 
     def _float(self, text: str, digits: int) -> Any:
         if len(text) > 64 or not math.isfinite(float(text)):
-            raise self._error("a number of it is not finite")
+            raise self._error("it contains a number that is not finite")
         return sympy.Float(text, digits)
 
     def _symbol(self, name: str) -> Any:
@@ -304,13 +304,13 @@ class _Parser:
         if name not in _FUNCTIONS:
             raise self._error(f"{name!r} is not a function of sizes")
         if name in _ARITHMETIC and not all(isinstance(argument, sympy.Expr) for argument in arguments):
-            raise self._error(f"{name} has an argument that is no number")
+            raise self._error(f"{name} has an argument that is not a number")
         if name in _POWERS and len(arguments) == 2:
             return self._power(name, *arguments)
         if name in _SHIFTS and not (arguments[-1].is_Integer and 0 <= arguments[-1] <= _LARGEST_EXPONENT):
-            raise self._error(f"it shifts by no number from 0 to {_LARGEST_EXPONENT}")
+            raise self._error(f"expected a shift by an integer from 0 to {_LARGEST_EXPONENT}")
         if name == "RoundDecimal" and not (arguments[-1].is_Integer and abs(arguments[-1]) <= _LARGEST_EXPONENT):
-            raise self._error(f"it rounds to no number of digits up to {_LARGEST_EXPONENT}")
+            raise self._error(f"expected rounding to at most {_LARGEST_EXPONENT} digits")
         return self._apply(_FUNCTIONS[name], *arguments)
 
     def _text_argument(self) -> str:
@@ -328,7 +328,7 @@ class _Parser:
             self._expect("=")
             value = self._next()
             if key.text not in _ASSUMPTIONS or value.text not in ("True", "False"):
-                raise self._error(f"{key.text!r} is no assumption about a size")
+                raise self._error(f"{key.text!r} is not an assumption about a size")
             assumptions[key.text] = value.text == "True"
         self._symbols[name] = sympy.Symbol(name, **assumptions)
         return self._symbols[name]
@@ -341,13 +341,13 @@ class _Parser:
             self._expect("=")
             bits = self._next().text
             if bits != "53":
-                raise self._error(f"a Float of {bits[:20]} bits is no double")
+                raise self._error(f"expected a Float of 53 bits, found {bits[:20]}")
         self._expect(")")
         return self._float(text, 15)
 
     def _power(self, name: str, base: Any, exponent: Any) -> Any:
         if not isinstance(exponent, sympy.Number) or not abs(exponent) <= _LARGEST_EXPONENT:
-            raise self._error(f"its exponent is no number up to {_LARGEST_EXPONENT}")
+            raise self._error(f"expected an exponent that is a number of at most {_LARGEST_EXPONENT}")
         return self._apply(_FUNCTIONS[name], base, exponent)
 
     def _apply(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -370,5 +370,5 @@ class _Parser:
         parts += [part for term in parts[1:] for part in term.args]  # sympy multiplies a sum by a number term by term
         for part in parts:
             if isinstance(part, sympy.Rational) and max(part.p.bit_length(), part.q.bit_length()) > _MOST_BITS:
-                raise self._error(f"a number of it has more than {_MOST_BITS} bits")
+                raise self._error(f"it contains a number of more than {_MOST_BITS} bits")
         return found

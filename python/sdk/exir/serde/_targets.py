@@ -77,7 +77,7 @@ FUNCTIONS = frozenset(
         *(f"torch._functorch.predispatch.{name}" for name in _BATCHING),
     )
 )
-"""Functions that are no operators: arithmetic on sizes, and what torch.vmap becomes."""
+"""Functions that are not operators: arithmetic on sizes, and what torch.vmap becomes."""
 
 
 def registered(name: str) -> torch._ops.OpOverload:
@@ -103,7 +103,7 @@ def registered(name: str) -> torch._ops.OpOverload:
 
 
 def check_target(name: str) -> str:
-    """`name`, if a node may call it. Raises ExportError otherwise."""
+    """Returns `name` if a node may call it. Raises ExportError otherwise."""
     if found := _EXTENSION.fullmatch(name):
         registered(found[2])
     elif (found := _HIGHER_ORDER.fullmatch(name)) and found[1] in HIGHER_ORDER:
@@ -122,8 +122,8 @@ def check_target(name: str) -> str:
 
 
 def check_functions(node: schema.Node) -> schema.Node:
-    """`node`, if the functions that it takes are what its target calls: graphs of the file or registered operators, and
-    only where the target expects them. Raises ExportError otherwise."""
+    """Returns `node` if the functions that it takes are what its target calls: graphs of the file or registered
+    operators, and only where the target expects them. Raises ExportError otherwise."""
     found = _HIGHER_ORDER.fullmatch(node.target)
     name = found[1] if found else ""
     wanted = dict.fromkeys(_GRAPHS.get(name, ()), "as_graph")
@@ -132,13 +132,13 @@ def check_functions(node: schema.Node) -> schema.Node:
     by_position = [given for given in node.inputs if given.kind == schema.ArgumentKind.POSITIONAL or not given.name]
     for position, kind in wanted.items():
         if position >= len(by_position) or by_position[position].arg.type != kind:
-            raise _refused(node, f"its argument {position} is no {kind.removeprefix('as_')}")
+            raise _refused(node, f"its argument {position} is not a {kind.removeprefix('as_')}")
     functions = [by_position[position].arg for position in wanted]
     for function in functions:
         if function.type == "as_operator" and not (
             _OPERATOR.fullmatch(function.value) or _EXTENSION.fullmatch(function.value)
         ):
-            raise _refused(node, f"the function {function.value[:80]!r} is no registered operator")
+            raise _refused(node, f"the function {function.value[:80]!r} is not a registered operator")
     if any(has_function(given.arg) for given in node.inputs if not any(given.arg is each for each in functions)):
         raise _refused(node, "it gets a graph or an operator where it takes none")
     return node

@@ -24,7 +24,7 @@ from sdk.exir._serialize._untrusted import ArchiveError, read_members
 
 _LOCATION = re.compile(r"(cpu|(?:cuda|mps|xpu)(?::\d{1,3})?)", re.ASCII)
 _MOST_VALUES = 1_000_000
-"""In lists, tuples and dicts, where each is counted as often as it is referred to."""
+"""Limit of the values in lists, tuples and dicts; each is counted as often as it is referred to."""
 _MOST_ELEMENTS = 1 << 62
 
 
@@ -156,7 +156,7 @@ class _Machine:
     def call(self, _: Any) -> None:
         arguments, function = self._stack.pop(), self._stack.pop()
         if not isinstance(function, _Named):
-            raise TensorFileError("the data calls what is no function")
+            raise TensorFileError("the data calls something that is not a function")
         self._stack.append(function.call(*arguments))
 
     def make(self, _: Any) -> None:
@@ -176,7 +176,7 @@ class _Machine:
     def storage(self, _: Any) -> None:
         kind, named, key, location, _ = self._stack.pop()
         if kind != "storage" or not isinstance(named, _Named) or named.name not in _STORAGES:
-            raise TensorFileError("the data refers to what is no storage")
+            raise TensorFileError("the data refers to something that is not a storage")
         dtype = _STORAGES[named.name]
         if key not in self._storages:
             self._storages[key] = self._read_storage(f"{self._folder}data/{key}", dtype, location)
@@ -229,7 +229,7 @@ _STEPS: dict[str, Callable[[_Machine, Any], None]] = {
 
 
 def check_size(value: Any) -> None:
-    """Raises TensorFileError for lists within lists that would be too many values if each was a value of its own."""
+    """Raises TensorFileError for nested lists that would hold too many values if shared ones were copied."""
     count, left = 0, [value]
     while left:
         item = left.pop()
@@ -250,7 +250,7 @@ def check_bounds(elements: int, offset: int, size: tuple[int, ...], stride: tupl
     if not (isinstance(size, tuple) and isinstance(stride, tuple) and len(size) == len(stride) <= 64):
         raise TensorFileError("a tensor of the data has sizes and strides that differ in number")
     if not all(type(n) is int and 0 <= n < _MOST_ELEMENTS for n in (offset, *size, *stride)):
-        raise TensorFileError("a tensor of the data has a size, a stride or an offset that is none")
+        raise TensorFileError("a tensor of the data has an invalid size, stride or offset")
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if math.prod(size) >= _MOST_ELEMENTS or (0 not in size and last >= elements):
         raise TensorFileError(f"a tensor of the data with sizes {size} lies outside of its {elements} elements")
@@ -287,7 +287,7 @@ def _typed_tensor(
 
 def _parameter(data: torch.Tensor, requires_grad: bool, hooks: Any, state: Any = None) -> torch.nn.Parameter:
     if not isinstance(data, torch.Tensor) or hooks:
-        raise TensorFileError("a parameter of the data is no tensor, or has hooks")
+        raise TensorFileError("a parameter of the data is not a tensor, or has hooks")
     made = torch.nn.Parameter(data, requires_grad)
     _set_attributes(made, state)
     return made
@@ -308,7 +308,7 @@ def _of_type(make: _Named, kind: _Named, arguments: Any, state: Any) -> Any:
 
 
 def _set_attributes(tensor: torch.Tensor, state: Any) -> None:
-    """Attributes that a user, or nn.Buffer, has given a tensor. None hides what tensors have themselves."""
+    """Attributes that a user, or nn.Buffer, has given a tensor. They may not hide a tensor's own attributes."""
     for key, value in (state or {}).items():
         if not key.isidentifier() or hasattr(torch.nn.Parameter, key):
             raise TensorFileError(f"the data sets the attribute {str(key)[:80]!r} of a tensor")
@@ -335,7 +335,7 @@ def _wrapper(kind: _Named, *arguments: Any) -> Any:
 
 
 def _no_call(*_: Any) -> Any:
-    raise TensorFileError("the data calls what is no function")
+    raise TensorFileError("the data calls something that is not a function")
 
 
 def _bytes(text: str, encoding: str) -> bytes:

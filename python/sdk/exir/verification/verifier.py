@@ -59,7 +59,7 @@ def _advice(ops: list[OpOverload]) -> str:
 
 
 class RefusedCallsError(SpecViolationError):
-    """Calls that edge dialect does not have: all of a program, or of several methods, in one message.
+    """Calls that edge dialect does not have, of a program or of several methods, in one message.
 
     `calls` maps what is wrong to the nodes that call it so; `ops` are the operators that are not core.
     """
@@ -70,7 +70,7 @@ class RefusedCallsError(SpecViolationError):
 
 
 def merged(errors: Iterable[RefusedCallsError]) -> RefusedCallsError:
-    """One error for all calls of several."""
+    """One error for the calls of several errors."""
     calls: dict[str, list[Node]] = {}
     ops: dict[OpOverload, None] = {}
     for error in errors:
@@ -127,8 +127,8 @@ def _violation_of(rules: Any, node: Node) -> SpecViolationError | None:
 
 
 class EXIRATenDialectVerifierBase(Verifier):
-    """Of ATen dialect, which calls operators of `torch.ops` and functions of numbers. `verifier(graph_module)` raises
-    SpecViolationError for others."""
+    """The verifier of ATen dialect, which calls operators of `torch.ops` and functions of numbers.
+    `verifier(graph_module)` raises SpecViolationError for other calls."""
 
     dialect = "OLD_EXIR_ATEN_DISABLED"
 
@@ -231,7 +231,7 @@ def EXIREdgeDialectVerifier(  # noqa: N802 (public name)
                 self.check_node(node)
 
         def check_node(self, node: Node) -> None:
-            """Raises unless the tensors that `node` takes and gives are such as edge dialect has."""
+            """Raises unless edge dialect allows the tensors that `node` takes and returns."""
             if not check_validity:
                 return
             if node.op in ("call_function", "placeholder"):
@@ -267,7 +267,7 @@ def _is_allowed_function(function: types.FunctionType) -> bool:
 
 
 _NOT_IN_TABLE = frozenset({torch.complex32, torch.complex64, torch.complex128, torch.uint32, torch.uint64})
-"""Dtypes that the table of edge dialect does not have. The kernels compute what eager computes of them."""
+"""Dtypes that the table of edge dialect does not have. For them, the kernels compute what eager computes."""
 
 
 def _check_arguments(node: Node) -> None:

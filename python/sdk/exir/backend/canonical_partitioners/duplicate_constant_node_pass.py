@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gives every user of a constant a constant of its own, so that several delegates can each own one."""
+"""Gives every user of a constant its own copy, so that several delegates can each own one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gives every user of a dequantize node a dequantize node of its own, so that partitions do not share one."""
+"""Gives every user of a dequantize node its own copy of the node, so that partitions do not share one."""
 
 from __future__ import annotations
 

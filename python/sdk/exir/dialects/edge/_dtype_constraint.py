@@ -98,7 +98,7 @@ def edge_dialect_info() -> dict[str, dict[str, Any]]:
 
 
 def constraint_of(schema: torch._C.FunctionSchema) -> FunctionDtypeConstraint | None:
-    """The table's entry for an operator; None if there is none, which allows every dtype."""
+    """The table's entry for an operator; None for an operator without an entry, which accepts every dtype."""
     name = f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
     entry = edge_dialect_info().get(name)
     if entry is None:

@@ -2,7 +2,7 @@
 """Operators of the edge dialect: ATen operators as the compiler sees them, before they become kernels.
 
 An `EdgeOpOverload` wraps a `torch._ops.OpOverload`. It is called, printed and compared like the operator it wraps,
-but is a type of its own, so that a graph shows which dialect it is in and a backend's pass cannot confuse the two.
+but has a separate type, so that a graph shows which dialect it is in and a backend's pass cannot confuse the two.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class EdgeOpOverload:
         self._out_variant: torch._ops.OpOverload | None = None
 
     def to_out_variant(self) -> torch._ops.OpOverload:
-        """The overload that writes its results into tensors that the caller passes. `RuntimeError` if there is none."""
+        """The overload that writes its results into tensors of the caller. `RuntimeError` if it does not exist."""
         if self._out_variant is None:
             self._out_variant = to_out_variant(self._op)[0]
         return self._out_variant

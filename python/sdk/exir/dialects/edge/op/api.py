@@ -19,7 +19,7 @@ def get_torch_op_overload(namespace: str, opname: str, overload: str | None) -> 
 
 
 def to_variant(op: torch._ops.OpOverload, variant: SchemaKind) -> torch._ops.OpOverload:
-    """The variant of `op` of the given kind. Raises `RuntimeError` if there is none."""
+    """The variant of `op` of the given kind. Raises `RuntimeError` if it does not exist."""
     from torchgen.model import SchemaKind
 
     name, overload = op._schema.name, op._schema.overload_name

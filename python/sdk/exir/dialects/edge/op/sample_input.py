@@ -98,7 +98,7 @@ SAMPLE_ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "view_copy.default": (_t(2, 2), [4]),
     "where.self": (_t(2, 2), _t(2, 2), _t(2, 2)),
 }
-"""Arguments of operators for which those that `sample_arguments` makes up do not fit. Sizes are as small as can be."""
+"""Arguments for operators that reject those that `sample_arguments` makes up. Sizes are minimal."""
 
 _KEYWORDS = {"div.Tensor_mode": {"rounding_mode": "floor"}, "div.Scalar_mode": {"rounding_mode": "floor"}}
 

@@ -81,8 +81,8 @@ class EdgeOpYamlInfo:
 
 
 def _boxes(combinations: set[tuple[str, ...]]) -> list[tuple[list[int], list[Box]]]:
-    """The same combinations in a shorter form. A result is the group that each tensor belongs to, within which dtypes
-    are equal, and for these groups boxes: all combinations of some dtypes."""
+    """The same combinations in a shorter form. Each result has the group of each tensor (tensors of a group have equal
+    dtypes), and boxes: a set of dtypes for each group, which stands for all combinations of them."""
     whole = _grouped(combinations)
     equal = {c for c in combinations if len(set(c)) == 1}
     if not equal or equal == combinations:
@@ -188,8 +188,8 @@ def gen_op_yaml(op_name: str) -> EdgeOpYamlInfo | None:
 
 
 def _variants(schema: torch._C.FunctionSchema, args: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """Other arguments with which an operator may return another dtype: numbers with a fraction, and, of an operator
-    that computes element by element, a tensor without dimensions, which promotes less."""
+    """Arguments with which an operator may return another dtype: the given ones, fractional numbers, and, for an
+    elementwise operator, a tensor without dimensions, which takes a lower place in type promotion."""
     yield args
     numbers = [str(a.type) in ("number", "Optional[number]") for a in schema.arguments]
     if any(numbers):
@@ -212,8 +212,8 @@ def _dtypes(op_name: str, count: int) -> Iterator[tuple[torch.dtype, ...]]:
 
 
 def core_operators() -> list[str]:
-    """Names of the operators of the Core ATen set and of others that programs contain, sorted. Of a view, the one that
-    copies."""
+    """Names of the operators of the Core ATen set and of others that programs contain, sorted. A view is listed as its
+    copying variant."""
     found = set(EXTRA_CORE_OPS) | set(VIEW_TO_COPY.values())
     for schema in torch._C._jit_get_all_schemas():
         if schema.name.startswith("aten::"):
