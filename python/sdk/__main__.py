@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _cmake_prefix() -> int:
-    """Prints where the C++ package is, which is a wheel of its own."""
+    """Prints where the C++ package is, which is a separate wheel."""
     try:
         import pte_sdk_cpp
     except ModuleNotFoundError:

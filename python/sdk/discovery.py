@@ -43,7 +43,7 @@ class PlugIn:
         return value
 
     def summary(self) -> str:
-        """The first line of the module's docstring, read without importing the module; "" if there is none."""
+        """The first line of the module's docstring, read without importing the module; "" without a docstring."""
         try:
             file = self.file
             if file is None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packages that are extras: programs run with NumPy alone, and making and examining them needs more. Names that need
-them are imported when they are used."""
+"""Optional packages: programs run with NumPy alone; making and examining programs needs more packages, which are
+imported when they are used."""
 
 from __future__ import annotations
 

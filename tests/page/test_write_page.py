@@ -276,7 +276,7 @@ def test_the_report_of_the_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (method,) = data_of(Path("p.html"))["methods"]
     assert any(default().id in why for why in method["refusals"].values())
     Path("bad.json").write_text('{"report_format": 1}')
-    with pytest.raises(ValueError, match=r"is no report of an export: 'model'\. Pass the file of `sdk export --report"):
+    with pytest.raises(ValueError, match=r"is not a report of an export: 'model'\. Pass the file of `sdk export"):
         write_page("m.pte", "p.html", report="bad.json")
 
 

@@ -17,11 +17,12 @@ from sdk.command.arguments import count, seconds
 
 _EPILOG = """\
 what is measured
-  call         one call of the method from Python, the median of each process and of all
+  call         one call of the method from Python: the median in each process and over all
   cold start   loading the program, preparing the method and the first call, with the file
                not in the system's memory; warm start: the same with the file in it
-  memory       the most that is resident, above the process before it loads the program
-  ratio        how many times the time of the first program the second one takes
+  memory       the peak of resident memory, above that of the process before it loads the
+               program
+  ratio        the time of the second program divided by that of the first
 
 Intervals hold the figure with 99.9 % confidence. A figure that the clock cannot give is
 refused, with the reason.
@@ -34,11 +35,11 @@ examples
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.bench") -> int:
     """Measures one program or two; returns the exit status."""
-    parser = Parser(prog, __doc__ or "", "is not used: a slower program is no failure", _EPILOG)
+    parser = Parser(prog, __doc__ or "", "is not used: a slower program is not a failure", _EPILOG)
     parser.add_argument("models", nargs="+", type=Path, metavar="MODEL", help="one .pte or .bpte, or two")
     parser.add_argument("--method", help="the method to run (the only one, or forward)")
     parser.add_argument("--data", type=Path, action="append", default=[], help="external data (.ptd); repeatable")
-    parser.add_argument("--input", action="append", default=[], metavar="FILE", help="as of `sdk run` (random)")
+    parser.add_argument("--input", action="append", default=[], metavar="FILE", help="as in `sdk run` (random)")
     parser.add_argument("--case", type=count(0), help="the test case of a bundled program whose inputs to take")
     parser.add_argument("--threads", type=count(1), help="how many threads kernels run on (one for each fast core)")
     parser.add_argument("--seconds", type=seconds, default=2.0, help="how long to call each program in all (2)")

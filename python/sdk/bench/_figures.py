@@ -29,7 +29,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why there is no figure."""
+    """A missing figure, with the reason."""
 
     reason: str
 

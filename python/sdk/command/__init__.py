@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the commands `sdk run`, `sdk bench`, `sdk inspect` and `sdk test` have in common.
+"""The common parts of the commands `sdk run`, `sdk bench`, `sdk inspect` and `sdk test`.
 
 A command is `main(argv, prog)` of a folder's `__main__.py`. It builds a `Parser`, and `finish` runs its work:
 

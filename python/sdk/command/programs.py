@@ -91,7 +91,7 @@ def data_file(path: Path) -> Path:
 
 
 def _identifier(path: Path, expected: str, *known: bytes) -> bytes:
-    """Which of the identifiers of formats a file has. Raises CommandError for none of them."""
+    """The format identifier that a file has. Raises CommandError for any other file."""
     with existing(path).open("rb") as file:
         head = file.read(8)
     if head[4:8] in known:
@@ -109,7 +109,7 @@ def read_bundle(path: Path) -> Any:
     try:
         return deserialize_from_flatbuffer_to_bundled_program(path.read_bytes())
     except ValueError as error:
-        raise CommandError(f"`{path}` is no bundled program that can be read: {describe(error)}") from error
+        raise CommandError(f"`{path}` cannot be read as a bundled program: {describe(error)}") from error
 
 
 def load(

@@ -17,7 +17,7 @@ _EPILOG = """\
 how it works
   The model runs in eager mode beside what the runtime recorded, operator by operator. Each one is judged on the inputs
   that it had in the runtime, so an error is named where it is made. Operators inside of delegates that record their
-  results are compared too. For a quantised model, layers are ranked by what keeping each in float would bring.
+  results are compared too. For a quantised model, layers are ranked by the gain from keeping each in float.
 
 where the operators' names come from
   --etrecord, or the file PROGRAM.etrecord beside the program; without one, MODEL is exported again, and that must give

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds operators of a program that compute something else than eager mode. Each is compared for the inputs that it
-had.
+"""Finds operators of a program whose results differ from eager mode. Each is compared on the inputs that it had.
 
 The graph runs once in eager mode. If the runtime recorded a result, the two are compared, and eager mode continues with
 the recorded one. So each operator is compared for the runtime's own inputs, and an error does not affect the comparison

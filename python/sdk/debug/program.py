@@ -55,7 +55,7 @@ def read_program(path: Path) -> tuple[DebuggedProgram, dict[str, list[list[Any]]
         plans = {plan.name: plan for plan in deserialize_pte_binary(data).program.execution_plan}
     except ValueError as error:
         raise ValueError(
-            f"'{path}' is no program that can be read: {error}. Pass the .pte, or the .bpte, that the export wrote"
+            f"'{path}' cannot be read as a program: {error}. Pass the .pte, or the .bpte, that the export wrote"
         ) from error
     return DebuggedProgram(path, data, plans), cases
 

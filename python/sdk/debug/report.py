@@ -217,8 +217,8 @@ def _decibels(ratio: float) -> str:
 def _losses(losses: Losses) -> list[str]:
     lines = [
         "",
-        f"The quantised model beside the float model: {_decibels(losses.sqnr)}. Layers by what keeping each in float "
-        "would bring:",
+        f"The quantised model beside the float model: {_decibels(losses.sqnr)}. Layers by the gain from keeping each "
+        "in float:",
         f"  {'layer':<28} {'in float':>10} {'alone':>10}  source",
     ]
     for loss in losses.layers[:_MOST_LOSSES]:

@@ -78,7 +78,7 @@ def read_run(
     try:
         runs = read_etdump(etdump.read_bytes()).run_data
     except ValueError as error:
-        raise ValueError(f"'{etdump}' is no ETDump that can be read: {error}") from error
+        raise ValueError(f"'{etdump}' cannot be read as an ETDump: {error}") from error
     problem = _other_program(runs, program.calls(method))
     if problem is not None:
         raise ValueError(
@@ -113,11 +113,11 @@ def _other_program(runs: Sequence[RunData], calls: Sequence[str]) -> str | None:
 def blocks_of_case(
     runs: list[RunData], buffer: DebugBuffer, record: ETRecord, method: str, case: int | None
 ) -> tuple[list[EventBlock], Sources]:
-    """The runs with recorded values, of that bundled case if one is given, and what knows the nodes of their events.
+    """The runs with recorded values, of the given bundled case if any, and the source of their events' nodes.
 
-    A run that does not tell its case may be of any.
+    A run that does not tell its case matches any case.
 
-    Raises ValueError if there is none.
+    Raises ValueError without such a run.
     """
     sources = Sources.of(record, runs, method)
     recorded = recorded_blocks(blocks_of(runs, Reading(buffer=buffer)))

@@ -10,7 +10,7 @@ _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 def source_line(stack_trace: str, folders: bool = False) -> str:
-    """`model.py:12`: the innermost line in a file outside torch; "" if there is none.
+    """`model.py:12`: the innermost line in a file outside torch; "" if all lines are in torch.
 
     `folders` keeps the path of the file.
     """

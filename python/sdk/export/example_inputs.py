@@ -24,7 +24,7 @@ class ExampleInputs:
         """Converts a tuple or list, a dict, a single tensor or number, or ExampleInputs.
 
         Raises:
-            TypeError: `given` is none of these.
+            TypeError: `given` is of another type.
         """
         if isinstance(given, ExampleInputs):
             return given

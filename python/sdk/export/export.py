@@ -107,10 +107,11 @@ class ExportSession:
                 Not needed for an ExportedProgram.
             export_recipe: None lowers without quantisation and without delegates. (The command line gives the model to
                 its default backend; a recipe of that backend does the same here.)
-            dynamic_shapes: What torch.export.export takes, or a dict of it by method name. constant_methods: Methods
-            without inputs that return a constant; a function stands for what it returns. name, artifact_dir: For stages
-            of your own; the context of every artifact has them. generate_etrecord: Make the ETRecord for the debugging
-            tools. strict: Fail where something would be lost silently (see `sdk.devtools.report.Receipt.losses`).
+            dynamic_shapes: As in torch.export.export, or a dict of it by method name.
+            constant_methods: Methods without inputs that return a constant; a function stands for its result.
+            name, artifact_dir: For your own stages; the context of every artifact has them.
+            generate_etrecord: Make the ETRecord for the debugging tools.
+            strict: Fail if something would be lost silently (see `sdk.devtools.report.Receipt.losses`).
 
         Raises:
             TypeError: the model is of another kind.
@@ -333,7 +334,7 @@ class ExportSession:
         )
 
     def get_example_input(self, method_name: str = "forward") -> Any:
-        """The first example call of a method. Raises KeyError for an unknown name, ValueError if there is none."""
+        """The first example call of a method. Raises KeyError for an unknown name, ValueError without example calls."""
         examples = of_method(self._example_inputs, method_name)
         if not examples:
             raise ValueError(f"Example inputs list for method {method_name} is empty.")

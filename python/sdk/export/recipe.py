@@ -109,7 +109,7 @@ class ExportRecipe:
         """The recipe that a backend registered for `recipe`; `kwargs` are the backend's own options.
 
         Raises:
-            ValueError: `recipe` is no RecipeType, its backend is not registered, or it has no such recipe.
+            ValueError: `recipe` is not a RecipeType, its backend is not registered, or it has no such recipe.
         """
         from sdk.export.recipe_registry import recipe_registry
 

@@ -192,7 +192,7 @@ class _DelegatingStage(Stage):
 
     @property
     def delegation_info(self) -> Any:
-        """How many nodes went to delegates, of the method `forward` or else of the first. None before `run`."""
+        """How many nodes of `forward`, or else of the first method, were delegated. None before `run`."""
         return None if self._artifact is None else self._artifact.get_context("delegation_info")
 
 

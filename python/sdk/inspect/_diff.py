@@ -60,7 +60,7 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _digests(path: Path, found: dict[str, Any]) -> dict[str, str]:
-    """The SHA-256 of each section with a known position, and of the whole file if there are no sections."""
+    """The SHA-256 of each section with a known position, and of the whole file if it has no sections."""
     sections = [s for s in found.get("sections", ()) if s["offset"] is not None]
     if not sections or found["kind"] == "etrecord":  # a ZIP file contains times
         return {}

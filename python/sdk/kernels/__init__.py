@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an export needs to know about kernel libraries."""
+"""Operators of kernel libraries, for exports."""

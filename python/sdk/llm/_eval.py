@@ -72,7 +72,7 @@ def _load(options: argparse.Namespace) -> Any:
 
 
 def _log_likelihoods(method: Any, tokens: list[int], chunk: int) -> Iterator[float]:
-    """Of each token of a window but the first."""
+    """The log-likelihood of each token of a window but the first."""
     import torch
 
     position = 0

@@ -71,17 +71,17 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _check(model: Path) -> None:
-    """Raises CommandError for a path that is no checkpoint, before packages are imported that may be missing."""
+    """Raises CommandError for a path that is not a checkpoint, before packages are imported that may be missing."""
     if model.is_dir():
         if not (model / "config.json").exists():
-            raise CommandError(f"`{model}` is no model: a folder of Hugging Face's form has a config.json")
+            raise CommandError(f"`{model}` is not a model: a folder of Hugging Face's form has a config.json")
     elif model.exists():
         if model.suffix.lower() != ".gguf":
             raise CommandError(f"expected a .gguf file or a folder, found `{model}`")
         with existing(model).open("rb") as file:
             head = file.read(4)
         if head != b"GGUF":
-            raise CommandError(f"`{model}` is no GGUF file: expected GGUF as its first 4 bytes, found {head!r}")
+            raise CommandError(f"`{model}` is not a GGUF file: expected GGUF as its first 4 bytes, found {head!r}")
     elif len(model.parts) != 2 or model.is_absolute() or model.suffix.lower() == ".gguf":
         raise CommandError(_missing(model))
 
@@ -143,7 +143,7 @@ def _backend(name: str | None) -> str | None:
 
 def context_of(model: Path) -> int | None:
     """Positions that a model was trained for; None if its checkpoint does not say. Raises CommandError for a path that
-    is no checkpoint."""
+    is not a checkpoint."""
     _check(model)
     if model.is_dir():
         import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the commands that run a language model have in common: its files, sampling, prompts."""
+"""Common parts of the commands that run a language model: its files, sampling, prompts."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def read_inputs(given: Sequence[str], slots: Sequence[Slot], options: InputOptio
         options: How files become inputs.
 
     Raises:
-        CommandError: A file cannot be read, or there are not as many values as inputs.
+        CommandError: A file cannot be read, or the number of values differs from that of the inputs.
     """
     values: list[Any] = []
     for text in given:
@@ -94,7 +94,7 @@ def _values(text: str, slots: Sequence[Slot], at: int, options: InputOptions) ->
     path = existing(text)
     ending = path.suffix.lower()
     if shape is not None and ending in (".npz", ".pt", ".pth", ".npy", ".wav", *_pictures.ENDINGS):
-        raise CommandError(f"`{path}` has a shape of its own: leave out `:{'x'.join(map(str, shape))}`")
+        raise CommandError(f"`{path}` has its own shape: leave out `:{'x'.join(map(str, shape))}`")
     several: dict[str, Callable[[Path, Sequence[Slot]], list[Any]]] = {".npz": _npz, ".pt": _torch, ".pth": _torch}
     if ending in several:
         return several[ending](path, slots[at:])
@@ -143,7 +143,7 @@ def _raw(path: Path, slot: Slot, shape: tuple[int, ...] | None) -> Any:
 
 
 def _check_shape(what: str, slot: Slot, shape: tuple[int, ...]) -> None:
-    """Memory is taken for a shape that the method may have only."""
+    """Raises CommandError for a shape larger than the method's, before memory is allocated."""
     if len(shape) != len(slot.shape) or any(map(int.__gt__, shape, slot.shape)):
         raise CommandError(f"`{what}`: expected a shape of at most {list(slot.shape)} for {slot}, found {list(shape)}")
 

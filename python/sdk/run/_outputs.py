@@ -126,7 +126,7 @@ def _numpy(value: Any) -> Any:
 
 def _array(value: Any, index: int) -> Any:
     if isinstance(value, (list, tuple)) or value is None:
-        raise CommandError(f"--output: output {index} is a {type(value).__name__}, no array: write it to a .pt")
+        raise CommandError(f"--output: output {index} is a {type(value).__name__}, not an array: write it to a .pt")
     return _numpy(value) if hasattr(value, "shape") else np.asarray(value)
 
 

@@ -87,7 +87,7 @@ def _open(path: Path, channels: int, height: int, width: int, options: PictureOp
             with Image.open(path) as opened:
                 image = ImageOps.exif_transpose(opened).convert("RGB" if channels == 3 else "L")
     except Exception as error:  # Pillow's decoders raise various exceptions
-        raise CommandError(f"`{path}` is no picture that can be read: {describe(error)}") from error
+        raise CommandError(f"`{path}` cannot be read as a picture: {describe(error)}") from error
     if options.resize == "stretch":
         return image.resize((width, height), Image.Resampling.BILINEAR)
     if options.resize == "pad":

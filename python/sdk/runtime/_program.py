@@ -56,8 +56,8 @@ class Program:
         """Loads a method. Returns the same object for the same name.
 
         Raises:
-            KeyError: There is no method of that name; the text lists those there are.
-            ExecuTorchError: Operators or backends that it needs are missing, or memory is.
+            KeyError: There is no method of that name; the message lists the methods.
+            ExecuTorchError: Operators or backends that it needs are missing, or memory is exhausted.
         """
         self._check_name(name)
         method = self._methods.get(name)
@@ -82,7 +82,7 @@ class Program:
 
         Raises:
             RuntimeError: The program was loaded without `enable_etdump=True`, or nothing has run.
-            OSError: A file cannot be written; it is as it was then.
+            OSError: A file cannot be written; it is then unchanged.
         """
         self._program.write_etdump_result_to_file(
             os.fspath(etdump_path), debug_buffer_path and os.fspath(debug_buffer_path)

@@ -35,7 +35,7 @@ class BackendRegistry:
         have.
 
         Raises:
-            ExecuTorchError: There is no such backend, or it does not take the value, or not any more.
+            ExecuTorchError: There is no such backend, or it does not take the value, or no longer takes it.
             ValueError: The key has more than 63 bytes, or a text more than 255.
         """
         self._legacy_module._set_backend_option(backend_name, key, value)
@@ -113,7 +113,7 @@ class Runtime:
         Raises:
             ExecuTorchError: The file cannot be read, or is not a sound program, or two data files have the same key.
             NotImplementedError: `enable_etdump` in a build without an event tracer; the package has one.
-            TypeError: `data` is none of these.
+            TypeError: `data` is of another type.
             ValueError: The backend has no reference, or its reference does not run the program.
         """
         program = _as_source(data, "data")

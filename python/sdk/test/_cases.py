@@ -43,7 +43,7 @@ class Bundle:
 
 
 def read(path: Path, data: Sequence[Path], method: str | None, case: int | None) -> Bundle:
-    """Reads a bundled program with the requested cases. Raises CommandError if there are none."""
+    """Reads a bundled program with the requested cases. Raises CommandError if it has no such cases."""
     content = read_bundle(path)
     bundle = Bundle(str(path), bytes(content.program), list(_cases(content, method, case)), data)
     known = [suite.method_name for suite in content.method_test_suites]

@@ -67,7 +67,7 @@ def compare(method: str, case: int, found: Sequence[Any], expected: Sequence[Any
     if not expected:
         return Result(method, case, RAN)
     if all(have is None for have in found):
-        return Result(method, case, RAN, "the outputs are no tensors, which this runner does not write")
+        return Result(method, case, RAN, "the outputs are not tensors, and this runner writes only tensors")
     if len(found) != len(expected):
         reason = f"expected {len(expected)} outputs, found {len(found)}"
         return Result(method, case, WRONG, reason)
@@ -75,7 +75,7 @@ def compare(method: str, case: int, found: Sequence[Any], expected: Sequence[Any
     nearest = -math.inf
     for index, (have, want) in enumerate(zip(found, expected, strict=True)):
         if have is None:
-            result.reason = f"output {index} is no tensor, which this runner does not write: it was not compared"
+            result.reason = f"output {index} is not a tensor, and this runner writes only tensors: it was not compared"
             continue
         if isinstance(want, torch.Tensor):
             if not isinstance(have, torch.Tensor) or (have.shape, have.dtype) != (want.shape, want.dtype):

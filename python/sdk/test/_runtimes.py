@@ -26,7 +26,7 @@ _SAME = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 def in_python(bundle: Bundle, case: Case, tolerance: float | None) -> Result:
-    """Runs a case in the runtime of this process, with a method of its own: no case sees the state of another."""
+    """Runs a case in the runtime of this process, with a new method, so that cases do not share state."""
     try:
         method = load_method(bundle.load(), bundle.name, case.method)
         found = [as_tensor(value) for value in method.execute(case.inputs())]
@@ -41,7 +41,7 @@ class Runner:
     """An executor_runner, of this machine or of another one by QEMU."""
 
     def __init__(self, path: Path) -> None:
-        """Raises CommandError where the file is no program, or nothing here runs programs of its machine."""
+        """Raises CommandError if the file is not an executable, or nothing here runs executables of its machine."""
         self.path = existing(path)
         machine = _machine(self.path)
         self.prefix: list[str] = []
@@ -53,7 +53,7 @@ class Runner:
         self.name = f"{self.path}" + (f" (by {Path(self.prefix[0]).name})" if self.prefix else "")
 
     def run(self, bundle: Bundle, case: Case, tolerance: float | None, timeout: float) -> Result:
-        """Runs a case in a process of its own."""
+        """Runs a case in a separate process."""
         taken = slots(load_method(bundle.load(), bundle.name, case.method))
         reason = _cannot_pass(case, taken)
         if reason:
@@ -79,8 +79,8 @@ class Runner:
 
 
 def _arguments(bundle: Bundle, case: Case, taken: Sequence[Slot], folder: Path) -> list[str]:
-    """Writes the files of a case; the arguments that name them. Sizes follow a file where they are not the largest:
-    runners of others know files alone."""
+    """Writes the files of a case and returns the arguments that name them. Sizes are appended to a file's name only if
+    they are not the largest, because runners of others do not know such suffixes."""
     (folder / "program.pte").write_bytes(bundle.program)
     files = []
     for index, (slot, value) in enumerate(zip(taken, case.raw_inputs, strict=False)):

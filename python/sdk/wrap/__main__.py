@@ -45,7 +45,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         program = describe_program(deserialize_pte_binary(file.read_bytes()).program, file)
     except ValueError as error:
-        raise CommandError(f"`{file}` is no program (.pte) that can be read: {describe(error)}") from error
+        raise CommandError(f"`{file}` cannot be read as a program (.pte): {describe(error)}") from error
     name = options.name or wrapper_name(file.name)
     output = options.output or file.with_name(name + LANGUAGES[options.language])
     try:

@@ -135,7 +135,7 @@ def test_the_bom_lists_every_artifact(repository: dict[str, Path]) -> None:
 
 def test_each_artifact_is_as_it_should_be(repository: dict[str, Path]) -> None:
     for folder in repository.values():
-        assert "as it should be" in check(next(folder.glob("*.aar")))
+        assert "is correct" in check(next(folder.glob("*.aar")))
 
 
 def test_gradles_build_makes_the_same_artifacts() -> None:

@@ -114,7 +114,7 @@ def test_values_of_a_smaller_shape(sdk: Call, tmp_path: Path) -> None:
     for value, says in (
         ("ones:9x3", "expected a shape of at most [8, 3]"),
         ("ones:2x3x1", "expected a shape of at most [8, 3]"),
-        (f"{tmp_path / 'x.npy'}:2x3", "has a shape of its own: leave out `:2x3`"),
+        (f"{tmp_path / 'x.npy'}:2x3", "has its own shape: leave out `:2x3`"),
     ):
         refused = sdk("run", tmp_path / "total.pte", "--input", value)
         assert (refused.status, says in refused.err) == (2, True), refused.err
@@ -290,7 +290,7 @@ def test_samples_as_floats(tmp_path: Path) -> None:
         (["net.pte", "--input", "zeros", "--data", "net.pte"], "expected external data (.ptd)"),
         (["net.pte", "--input", "zeros", "--debug-buffer", "x"], "needs --etdump"),
         (["net.pte", "--input", "zeros", "--mean", "a"], "expected numbers"),
-        (["net.pte", "--input", "text.png"], "is no picture that can be read"),
+        (["net.pte", "--input", "text.png"], "cannot be read as a picture"),
     ],
 )
 def test_wrong_arguments_are_one_line(

@@ -57,7 +57,7 @@ def test_mistakes_are_one_line(sdk: Call, tmp_path: Path) -> None:
     text = tmp_path / "text.pte"
     text.write_text("no program")
     found = sdk("wrap", text, "--language", "swift")
-    assert found.status == 2 and "is no program (.pte)" in found.err and found.err.count("\n") == 1
+    assert found.status == 2 and "cannot be read as a program (.pte)" in found.err and found.err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["text.pte"]
     cut = tmp_path / "cut.pte"
     cut.write_bytes(PROGRAM.read_bytes()[:700])

@@ -110,13 +110,13 @@ def test_methods_that_unpack_without_a_bound(tmp_path: Path, method: int) -> Non
 @pytest.mark.parametrize(
     "name, content, message",
     [
-        ("debug_handle_map", b"[]", "is no map of methods and instructions"),
+        ("debug_handle_map", b"[]", "is not a map of methods and instructions"),
         ("debug_handle_map", b'{"forward": {"1": "x"}}', "has 'x' for the instruction '1'"),
         ("debug_handle_map", b'{"forward": {"x": 1}}', "has 1 for the instruction 'x'"),
         ("debug_handle_map", b"[" * 100_000, "is not JSON"),
         ("delegate_map", b'{"forward": {"1": {"name": 1}}}', "has {'name': 1} for the instruction '1'"),
         ("instruction_id_to_num_outs_map", b'{"forward": {"1": null}}', "has None for the instruction '1'"),
-        ("export_graph_id", b'"1"', "is no number"),
+        ("export_graph_id", b'"1"', "is not a number"),
         ("reference_outputs", b"PK", "'reference_outputs' cannot be read"),
     ],
 )

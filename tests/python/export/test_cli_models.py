@@ -156,7 +156,7 @@ class OnlyRelu(Partitioner):
             if node.target == exir_ops.edge.aten.relu.default:
                 node.meta["delegation_tag"] = "relu"
             elif node.op == "call_function":
-                refuse(node, "CommandBackend", "it is no relu")
+                refuse(node, "CommandBackend", "it is not a relu")
         return PartitionResult(exported_program, {"relu": DelegationSpec("CommandBackend", [])})
 
 
@@ -227,9 +227,9 @@ def test_exp_16_a_backends_recipe_and_its_refusals(codec: str, export: Export, b
     assert answer.status == 0, answer.err
     said = " ".join(answer.out.split())
     assert "1 call to CommandBackend; 2 operator calls run on kernels" in said
-    assert "aten::addmm.out ×2: CommandBackend: it is no relu" in said
+    assert "aten::addmm.out ×2: CommandBackend: it is not a relu" in said
     page = Path("report.html").read_text()
-    assert "Every node" in page and "CommandBackend: it is no relu" in page
+    assert "Every node" in page and "CommandBackend: it is not a relu" in page
     Path("net.pte").unlink()
     strict = export(f"{codec}:net", *how, "--no-verify", "--strict")
     assert strict.status == 1 and "fallback: forward: aten::addmm.out" in strict.err
@@ -440,4 +440,4 @@ def test_a_library_that_cannot_be_imported(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "torchvision.models", None)
     with pytest.raises(CommandError, match="`torchvision` could not be imported") as error:
         load_model("torchvision:resnet18")
-    assert f"fits to torch {torch.__version__}" in str(error.value)
+    assert f"fits torch {torch.__version__}" in str(error.value)

@@ -90,8 +90,8 @@ def test_inputs_of_numpy(tmp_path: Path) -> None:
         ("x.pt", b"e", "found one that begins with b'e'"),
         ("x.pt", b"", "found an empty file"),
         ("x.pt", b"PK\x03\x04broken", "found a damaged one"),
-        ("x.npy", b"hello", "is no .npy file that can be read"),
-        ("x.npz", b"hello", "is no .npz file that can be read"),
+        ("x.npy", b"hello", "cannot be read as a .npy file"),
+        ("x.npz", b"hello", "cannot be read as a .npz file"),
     ],
 )
 def test_files_that_are_no_inputs_say_what_they_are(tmp_path: Path, name: str, content: bytes, says: str) -> None:

@@ -64,7 +64,7 @@ def test_update_cache_writes_in_place_and_by_indices() -> None:
         (lambda q, k: llama.update_cache(k[:, :3].half(), k.clone(), 0), "must have one dtype"),
         (lambda q, k: llama.update_cache(k[:, :3, :1], k.clone(), 0), "dimension 2 of the cache is 2"),
         (lambda q, k: llama.custom_sdpa(q, k, k, 38, None, 0.0, True), "do not fit the cache, which has 40"),
-        (lambda q, k: llama.custom_sdpa(q[:, :, :3], k, k, 0), "3 heads of query are no multiple"),
+        (lambda q, k: llama.custom_sdpa(q[:, :, :3], k, k, 0), "3 heads of query are not a multiple"),
         (lambda q, k: llama.custom_sdpa(q, k, k, 0, torch.zeros(3, 40), 0.0, True), "cannot be given together"),
         (lambda q, k: llama.custom_sdpa(q, k, k, 0, None, 0.5), "drpout_p must be 0"),
         (lambda q, k: llama.custom_sdpa(q.double(), k.double(), k.double(), 0), "float32, float16 or bfloat16"),

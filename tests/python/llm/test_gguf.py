@@ -94,7 +94,7 @@ def test_layers_compute_with_the_dequantized_weights(name: str):
     torch.testing.assert_close(F.linear(x, weights, torch.ones(5)), F.linear(x, expected, torch.ones(5)))
     assert torch.equal(F.embedding(torch.tensor([4, 0]), weights), expected[[4, 0]])
     assert weights.to(torch.float16).dequantize().dtype == torch.float16
-    with pytest.raises(TypeError, match="expected a dtype of floats, found torch"):
+    with pytest.raises(TypeError, match="expected a floating-point dtype for quantised weights, found torch"):
         weights.to(torch.int8)
 
 
@@ -264,7 +264,7 @@ def with_entry(entry: bytes, count: int = 1) -> bytes:
         (with_tensors(described("x", [4], 99, 0)), "'x' has ggml's type 99, which is not supported; supported are f32"),
         (with_tensors(described("x", [33], 2, 0)), "rows of 33 weights, but blocks of q4_0 have 32"),
         (with_tensors(described("x", [0], 0, 0)), "'x' has no elements"),
-        (with_tensors(described("x", [4], 0, 8)), "no multiple of the alignment, 32"),
+        (with_tensors(described("x", [4], 0, 8)), "not a multiple of the alignment, 32"),
         (with_tensors(described("x", [17], 0, 0)), "is it cut off"),
         (with_tensors(described("x", [2**62, 4], 0, 0)), "is it cut off"),
         (with_tensors(described("x", [4], 0, 2**63)), "is it cut off"),

@@ -43,7 +43,7 @@ def test_hostile_files_are_read_or_refused(tmp_path: Path):
         ("llama.block_count", (UINT32, 10**6), "block_count is 1000000, but there are tensors of 2 layers"),
         ("llama.block_count", (BOOL, True), "block_count is True, expected a whole number"),
         ("llama.attention.key_length", (UINT32, 2**23), "has 64 rows, expected 4 heads of 8388608 each"),
-        ("llama.attention.head_count_kv", (UINT32, 3), "n_heads=4 is no multiple of n_kv_heads=3"),
+        ("llama.attention.head_count_kv", (UINT32, 3), "n_heads=4 is not a multiple of n_kv_heads=3"),
         ("llama.attention.layer_norm_rms_epsilon", (FLOAT32, float("nan")), "is nan, expected a number above 0"),
         ("llama.rope.freq_base", (STRING, "x" * 99), "rope.freq_base is 'xxxx.*, expected a number above 0"),
         ("llama.rope.dimension_count", (UINT32, 64), "rope.dimension_count is 64, expected an even number up to 16"),
@@ -67,7 +67,7 @@ def test_tensors_that_do_not_fit_are_named(tmp_path: Path):
     whole = small_model("llama", "q8_0", "gpt2").tensors
     changes = {
         "blk.0.attn_q.weight": (None, "blk.0.attn_q.weight is missing"),
-        "rope_freqs.weight": (whole["blk.0.attn_q.weight"], "rope_freqs.weight is no row of floats"),
+        "rope_freqs.weight": (whole["blk.0.attn_q.weight"], "rope_freqs.weight is not a row of floats"),
         "blk.1.ffn_down.extra": (whole["output_norm.weight"], "these weights are not known: blk.1.ffn_down.extra"),
     }
     for name, (tensor, message) in changes.items():

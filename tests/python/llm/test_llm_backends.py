@@ -133,7 +133,7 @@ def test_profiles_of_memory_and_of_time(model: list[str], tmp_path: Path):
     assert page.startswith("<!doctype html>") and "<script src" not in page and "http" not in page
     for step in ("exporter.capture", "exporter.lower", "to_executorch"):
         assert step in page, step
-    with pytest.raises(SettingsError, match=r"debug.profile_path: .*nowhere is no folder"):
+    with pytest.raises(SettingsError, match=r"debug.profile_path: .*nowhere is not a folder"):
         export(None, [*model, f"debug.profile_path={tmp_path / 'nowhere' / 'profile.html'}"])
 
 

@@ -302,9 +302,12 @@ def test_what_is_wrong_with_a_command_is_one_line(
         (["MODEL", "-o", "a.pte", "--context", "512"], "--context: 512 is more than the 256 positions that the model"),
         (["MODEL", "-o", "a.pte", "--backend", "nosuch"], "nosuch"),
         (["MODEL", "-o", "a.pte", "--set", "model.nosuch=1"], "nosuch"),
-        ([".", "-o", "a.pte"], "`.` is no model: a folder of Hugging Face's form has a config.json"),
+        ([".", "-o", "a.pte"], "`.` is not a model: a folder of Hugging Face's form has a config.json"),
         (["a.txt", "-o", "a.pte"], "expected a .gguf file or a folder, found `a.txt`"),
-        (["bad.gguf", "-o", "a.pte"], "`bad.gguf` is no GGUF file: expected GGUF as its first 4 bytes, found b'GGUX'"),
+        (
+            ["bad.gguf", "-o", "a.pte"],
+            "`bad.gguf` is not a GGUF file: expected GGUF as its first 4 bytes, found",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_line(

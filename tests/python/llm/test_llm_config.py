@@ -107,7 +107,7 @@ def test_defaults():
             ["export.max_seq_length=many"],
             "could not be converted to Integer; setting export.max_seq",
         ),
-        (["model.use_kv_cache"], "'model.use_kv_cache' is no setting; expected group.key=value"),
+        (["model.use_kv_cache"], "'model.use_kv_cache' is not a setting; expected group.key=value"),
         (["export.max_seq_length=129"], "max_context_length of 128 cannot be shorter than max_seq_length of 129"),
         (["quantization.qmode=4da8w"], "Got qmode 4da8w, but expected one of"),
         (["quantization.embedding_quantize='3,32'"], "embedding_quantize of 3,32 must follow"),

@@ -139,10 +139,10 @@ def test_weights_and_adapters_in_files_of_their_own(tmp_path: Path):
 
 def test_adapters_that_do_not_fit(tmp_path: Path):
     model: Any = small(**LORA)
-    with pytest.raises(CheckpointError, match=r"layers.0.x.weight is no weight of an adapter, such as"):
+    with pytest.raises(CheckpointError, match=r"layers.0.x.weight is not a weight of an adapter, such as"):
         adapter_weights([("layers.0.x.weight", torch.zeros(1))], model.params)
     (tmp_path / "a.safetensors").write_bytes(b"nothing")
-    with pytest.raises(CheckpointError, match=r"is no adapter"):
+    with pytest.raises(CheckpointError, match=r"is not an adapter"):
         read_adapter(tmp_path / "a.safetensors")
     torch.save({}, tmp_path / "empty.pt")
     (tmp_path / "a.json").write_text('{"r": 4}')
@@ -161,7 +161,7 @@ def test_adapters_that_do_not_fit(tmp_path: Path):
         ({"init_lora_weights": "pissa"}, "init_lora_weights is 'pissa', expected True or False or 'gaussian'"),
         ({"modules_to_save": ["lm_head"]}, r"modules_to_save is \['lm_head'\], expected None or \[\]"),
         ({"use_magic": 1}, "use_magic is 1, and this version does not know what that changes"),
-        ({"target_modules": ["q_proj", "lm_head"]}, "target_modules: lm_head is none of q_proj, k_proj"),
+        ({"target_modules": ["q_proj", "lm_head"]}, "target_modules: found lm_head, expected q_proj, k_proj"),
         ({"target_modules": "all-linear"}, "target_modules is 'all-linear', expected a list of str"),
         ({"r": 0}, "r is 0, expected a whole number from 1"),
     ],

@@ -70,7 +70,7 @@ def test_dynamic_rope_grows_with_the_sequence():
             found = ours(part, {"input_pos": torch.tensor([first])})
             torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
     assert (found - whole[:, 21:]).abs().max() > 1e-3
-    with pytest.raises(ValueError, match="dynamic' has no frequencies for text without end"):
+    with pytest.raises(ValueError, match="dynamic' has no frequencies for an unlimited number of positions"):
         ours.rope.extend()
 
 
@@ -144,7 +144,7 @@ def test_capped_scores_are_those_of_gemma_2():
     "fields, message",
     [
         ({"moe_score_func": "sigmoid", "use_q_gate": True}, "not supported: moe_score_func, use_q_gate"),
-        ({"n_heads": 4, "n_kv_heads": 3}, "n_heads=4 is no multiple of n_kv_heads=3"),
+        ({"n_heads": 4, "n_kv_heads": 3}, "n_heads=4 is not a multiple of n_kv_heads=3"),
         ({"attention_type": "static"}, "the attention type 'static' is not known; known are mha"),
         ({"layer_types": ["conv"], "n_layers": 2}, "for each of 2 layers"),
         ({"layer_types": ["mamba"]}, "must name one of full_attention, sliding_attention, conv"),

@@ -30,8 +30,8 @@ class MethodTestCase:
         """
         Args:
             inputs: Tensors and numbers, as the method expects them; lists, tuples and dictionaries are flattened.
-            expected_outputs: What the method should return, e.g. what the model in PyTorch did; a tensor, or several of
-                them in containers. Without them the call can be run, but not verified.
+            expected_outputs: What the method should return, e.g. what the model in PyTorch returned; a tensor, or
+                containers of tensors. Without them the call can be run, but not verified.
         """
         self.inputs: list[ConfigValue] = tree_flatten(inputs)[0]
         self.expected_outputs: list[ConfigValue] = [] if expected_outputs is None else tree_flatten(expected_outputs)[0]

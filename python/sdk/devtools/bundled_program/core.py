@@ -38,7 +38,7 @@ class BundledProgram:
         Raises:
             AssertionError: A suite names a method that the program does not have, or a case does not fit its method:
                 the number of inputs or outputs, a dtype, sizes, the type of a number.
-            RuntimeError: There is no program, or two.
+            RuntimeError: Neither or both of `executorch_program` and `pte_file_path` were given.
         """
         if executorch_program is None and pte_file_path is None:
             raise RuntimeError("Either executorch_program or pte_file_path must be provided")
@@ -70,7 +70,7 @@ class BundledProgram:
     def serialize_to_schema(self) -> bundle_schema.BundledProgram:
         """The content of the `.bpte`, with the values that the tensors of the test cases have now.
 
-        Raises AssertionError if the test cases were changed and do not fit the program any more.
+        Raises AssertionError if the test cases were changed and no longer fit the program.
         """
         program, data = self._program()
         check_suites(program, self.method_test_suites)

@@ -10,13 +10,13 @@ from typing import Any
 
 @dataclass
 class Node:
-    """What a graph consists of.
+    """An element of a graph.
 
     Attributes:
         name: Its name in the graph.
         inputs: The nodes that it reads, in the order of its arguments. None if it reads none.
         output_shapes: The shape of each of its results; sizes that are not known before the run are texts (`s0`).
-        metadata: What is known about it otherwise: see the class that makes the graph.
+        metadata: Other facts about it; see the class that makes the graph.
         named_args: The names of the operator's arguments, in their order.
     """
 
@@ -36,7 +36,7 @@ class OperatorNode(Node):
 
 @dataclass
 class ValueNode(Node):
-    """An input or output of the graph, or an argument that is no tensor.
+    """An input or output of the graph, or an argument that is not a tensor.
 
     Attributes:
         dtype: The dtypes of its tensors (`[torch.float32]`), "" for an argument.

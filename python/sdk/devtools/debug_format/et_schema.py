@@ -24,9 +24,8 @@ __all__ = ["FXOperatorGraph", "OperatorNode"]
 class FXOperatorGraph(OperatorGraph):
     """The graph of an exported program.
 
-    It has the graphs `inputs`, `forward` and `outputs`. The results of an operator with several are the operator
-    itself, and not nodes of their own. After the call of a delegate comes the graph that was lowered to it, which has
-    the name of its module.
+    It has the graphs `inputs`, `forward` and `outputs`. The results of an operator are not separate nodes. After the
+    call of a delegate comes the graph that was lowered to it, which has the name of its module.
 
     The metadata of operators is `debug_handle`, `stack_trace`, `nn_module_stack` and, of the call of a delegate,
     `backend_id`, as far as the program has them.
@@ -39,7 +38,7 @@ class FXOperatorGraph(OperatorGraph):
         """Converts the graph of `model`.
 
         Args:
-            model: Of a program in any dialect.
+            model: The graph module of a program in any dialect.
             skip_stack_trace: Leave out the lines of the model's source, which are long.
             enable_module_hierarchy: Put the operators of each module into a graph of the module's name, whose metadata
                 is its class (`module_type`). A module that is called again has another graph.
@@ -83,7 +82,7 @@ class _Converter:
         ]
 
     def _operator(self, node: FXNode, nodes: Mapping[FXNode, Node]) -> tuple[list[Node], OperatorNode]:
-        """An operator, and the arguments of it that are no tensors."""
+        """An operator, and its arguments that are not tensors."""
         schema = getattr(node.target, "_schema", None)
         names = [argument.name for argument in schema.arguments] if schema is not None else []
         given = [(names[i] if i < len(names) else f"arg{i}", value) for i, value in enumerate(node.args)]
@@ -109,7 +108,7 @@ class _Converter:
 
 
 class _Body:
-    """The elements of a graph, where wanted in graphs of their modules."""
+    """The elements of a graph, grouped by module if requested."""
 
     def __init__(self, by_module: bool) -> None:
         self.elements: list[Node | OperatorGraph] = []
@@ -154,7 +153,7 @@ def _shapes(node: FXNode) -> list[list[Any]]:
 
 
 def _tensors_of(argument: Any) -> list[FXNode]:
-    """The nodes of an argument that is one, or a list with some."""
+    """The nodes in an argument: the argument itself, or those in a list."""
     if isinstance(argument, FXNode):
         return [argument]
     return [a for a in argument if isinstance(a, FXNode)] if isinstance(argument, (list, tuple)) else []

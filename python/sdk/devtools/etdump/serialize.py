@@ -118,7 +118,7 @@ def deserialize_from_etdump_flatcc(data: bytes, size_prefixed: bool = True) -> s
         size_prefixed: Whether the flatbuffer comes after its size, as the runtime writes it.
 
     Raises:
-        FlatbufferError: The bytes are no ETDump, are cut off, or are of another version; a ValueError.
+        FlatbufferError: The bytes are not an ETDump, are cut off, or are of another version; a ValueError.
     """
     if size_prefixed:
         if len(data) < 12:

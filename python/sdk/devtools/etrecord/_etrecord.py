@@ -45,8 +45,8 @@ def generate_etrecord(
 
     Args:
         et_record: A path or an open binary file.
-        edge_dialect_program: The `EdgeProgramManager` that `to_edge` returned. Lowering leaves it as it is, so it need
-            not be copied before.
+        edge_dialect_program: The `EdgeProgramManager` that `to_edge` returned. Lowering does not change it, so no copy
+            is needed.
         executorch_program: What its `to_executorch()` returned, or a `BundledProgram` of it.
         exported_program: What `torch.export` returned, to compare with.
         extra_recorded_export_modules: More programs or managers, by name.
@@ -128,17 +128,17 @@ def _json(name: ETRecordReservedFileNames, members: dict[str, bytes]) -> Any:
 def _graph_id(members: dict[str, bytes]) -> int:
     found = _json(_Names.EXPORT_GRAPH_ID, members) or 0
     if type(found) is not int:
-        raise _damaged(_Names.EXPORT_GRAPH_ID, "is no number")
+        raise _damaged(_Names.EXPORT_GRAPH_ID, "is not a number")
     return found
 
 
 def _map(name: ETRecordReservedFileNames, members: dict[str, bytes], fits: Callable[[Any], bool]) -> Any:
-    """What the record knows of each instruction, by method."""
+    """The record's map from instruction to value, by method."""
     found = _json(name, members)
     if found is None:
         return None
     if not isinstance(found, dict) or not all(isinstance(of_method, dict) for of_method in found.values()):
-        raise _damaged(name, "is no map of methods and instructions")
+        raise _damaged(name, "is not a map of methods and instructions")
     for of_method in found.values():
         for instruction, value in of_method.items():
             if not _INSTRUCTION.fullmatch(instruction) or not fits(value):
@@ -184,12 +184,12 @@ def _outputs(members: dict[str, bytes]) -> Any:
     if found is not None and not (
         isinstance(found, dict) and all(isinstance(k, str) and isinstance(v, list) for k, v in found.items())
     ):
-        raise _damaged(_Names.REFERENCE_OUTPUTS, "is no map of methods and lists of outputs")
+        raise _damaged(_Names.REFERENCE_OUTPUTS, "is not a map of methods and lists of outputs")
     return found
 
 
 def _inputs(members: dict[str, bytes]) -> Any:
     found = _tensors(_Names.REPRESENTATIVE_INPUTS, members)
     if found is not None and not isinstance(found, (list, tuple)):
-        raise _damaged(_Names.REPRESENTATIVE_INPUTS, "is no list of inputs")
+        raise _damaged(_Names.REPRESENTATIVE_INPUTS, "is not a list of inputs")
     return found

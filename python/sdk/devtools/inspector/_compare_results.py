@@ -26,12 +26,12 @@ def compare_results(
 
     Args:
         reference_output: The outputs to expect, for instance those of eager mode.
-        run_output: As many outputs: `EventBlock.run_output`.
-        metrics: Which of `snr` (in dB), `mse` and `cosine_similarity`; by default all.
+        run_output: The same number of outputs: `EventBlock.run_output`.
+        metrics: Any of `snr` (in dB), `mse` and `cosine_similarity`; by default all.
         plot: Also show them as bars, and write these to `METRIC.png` in the current folder. Needs matplotlib.
 
     Returns:
-        By metric, a value for each output.
+        For each metric, a value for each output.
 
     Raises:
         ValueError: The numbers of outputs or their sizes differ, or there is no such metric.

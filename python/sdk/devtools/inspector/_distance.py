@@ -75,7 +75,8 @@ def snr(reference: Any, value: Any) -> float:
 
 
 def cosine_similarity(reference: Any, value: Any) -> float:
-    """The cosine of the angle between the two; 1 where both are zero, NaN where one is or holds what is not finite."""
+    """The cosine of the angle between the two; 1 if both are zero, NaN if only one is zero or if either is not
+    finite."""
     r, v, difference = _pair(reference, value)
     length = float(r.norm() * v.norm())
     if length == 0:

@@ -129,15 +129,15 @@ class Event:
 
     @property
     def handles(self) -> tuple[int, ...]:
-        """The debug handles as a tuple; empty if there are none."""
+        """The debug handles as a tuple; empty for an event without handles."""
         if self.debug_handles is None:
             return ()
         return (self.debug_handles,) if isinstance(self.debug_handles, int) else tuple(self.debug_handles)
 
     @property
     def recorded_handles(self) -> tuple[int, ...]:
-        """The debug handles of the nodes whose results `debug_data` has. A backend may take several steps for one
-        node; what the others compute is the result of none."""
+        """The debug handles of the nodes whose results `debug_data` has. A backend may compute one node in several
+        steps, of which only one has the node's result."""
         return self.handles if self._recorded_handles is None else self._recorded_handles
 
     def asdict(self, _units: str = "") -> dict[str, Any]:
@@ -170,7 +170,7 @@ class EventBlock:
         name: The runtime's name.
         events: In the order in which they ended.
         source_time_scale, target_time_scale: The unit of the device's ticks, and of the times of the events.
-        bundled_input_index: The case of the bundled program that was run; None if it was none.
+        bundled_input_index: The case of the bundled program that was run; None if the run was not of a bundled case.
         run_output: The recorded outputs of the method.
         reference_output: What the ETRecord says they should be.
     """

@@ -43,7 +43,7 @@ def propagate_back_debug_handle(
             name = _ancestor(node, exported_program_graph_id)
             if name is not None and name in ours:
                 found[name] = node.meta[DEBUG_HANDLE_KEY]
-            elif is_top:  # nodes of branches come from graphs of their own
+            elif is_top:  # nodes of branches come from separate graphs
                 complete = False
     if not complete and not disable_debug_handle_valdiation:
         return False
@@ -53,7 +53,7 @@ def propagate_back_debug_handle(
 
 
 def _ancestor(node: Node, graph_id: int) -> str | None:
-    """The name of the node of that graph that `node` comes from; None if it comes from none."""
+    """The name of the node of that graph that `node` comes from; None if it comes from elsewhere."""
     pending = list(node.meta.get("from_node") or ())
     while pending:
         source = pending.pop()

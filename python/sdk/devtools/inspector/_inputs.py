@@ -18,7 +18,7 @@ Inputs = Sequence[Any]
 
 
 def recorded_blocks(blocks: Iterable[EventBlock]) -> list[EventBlock]:
-    """The runs with recorded values, those of the first bundled cases first. Raises ValueError if there is none."""
+    """The runs with recorded values, those of the first bundled cases first. Raises ValueError without such a run."""
     found = [b for b in blocks if b.name == "Execute" and any(event.debug_data for event in b.events)]
     if not found:
         raise ValueError(
@@ -31,14 +31,14 @@ def recorded_blocks(blocks: Iterable[EventBlock]) -> list[EventBlock]:
 def run_on(
     blocks: Sequence[EventBlock], candidates: Callable[[EventBlock], Sequence[Inputs]], whose: str, advice: str
 ) -> tuple[EventBlock, Inputs]:
-    """The first run that was on inputs that are known, with these inputs.
+    """The first run whose inputs are among the candidates, with these inputs.
 
-    A run without a digest, or with a digest of other types (the program may quantise its inputs), is taken to be on
-    the first candidate where no other run is known to be on one.
+    If no run is known to have used a candidate, a run without a digest, or with a digest of other types (the program
+    may quantise its inputs), is assumed to have used the first candidate.
 
     Args:
         blocks: The recorded runs, not empty.
-        candidates: The inputs that a run may have been on, the likely ones first.
+        candidates: The inputs that a run may have used, the likely ones first.
         whose: What the inputs are, for the message: "the ETRecord's".
         advice: What to do, for the message.
 

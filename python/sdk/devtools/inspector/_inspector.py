@@ -107,7 +107,7 @@ class Inspector:
             delegate_metadata_parser: Reads what a delegate logged with an event: from the bytes of each run to a list
                 of strings, or to a dict whose keys become columns.
             delegate_time_scale_converter: From the name of a delegate's event and a time of it to the time in the
-                target time scale, where delegates have a clock of their own. By default, theirs is the device's.
+                target time scale, for delegates with a separate clock. By default, theirs is the device's clock.
             enable_module_hierarchy: Accepted: events always have their modules.
             reference_graph_name: The graph of the ETRecord whose nodes the events are: the edge program, or the name of
                 one that was added to the ETRecord.
@@ -227,8 +227,8 @@ class Inspector:
         """The time that a module takes, with the modules inside of it, in the target time scale: the sum of the
         averages of its operators' events.
 
-        Of a delegate whose operators were measured, the module's own operators count, and not the call, which may
-        compute several modules and takes some time of its own.
+        If the operators of a delegate were measured, the module's own operators count, and not the delegate call, which
+        may compute several modules and has overhead.
 
         Args:
             module_name: The name in `Event.module_hierarchy` (`L__self___conv_layer`), or the module's path in the
@@ -288,7 +288,7 @@ class Inspector:
         inside of them.
 
         Args:
-            distance: `"L1"`, `"MSE"` or `"SNR"`, or a comparator of one's own.
+            distance: `"L1"`, `"MSE"` or `"SNR"`, or a custom comparator.
             disable_debug_handle_valdiation: Compare with the exported graph even if some nodes of the edge program come
                 from none of its nodes.
             reference_graph: What to run in eager mode: `exported_program`, `edge_dialect_program`, or the name of a
@@ -353,11 +353,11 @@ def _read(path: str | None, data: bytes | None) -> flatcc.ETDumpFlatCC:
     try:
         return read_etdump(Path(path).read_bytes())
     except ValueError as error:
-        raise ValueError(f"{str(path)!r} is no ETDump that can be read: {error}") from error
+        raise ValueError(f"{str(path)!r} cannot be read as an ETDump: {error}") from error
 
 
 def _operators(block: EventBlock) -> list[Event]:
-    """The timed events of a block, each operator once: those inside of a delegate in place of its call."""
+    """The timed events of a block, each operator once: measured operators of a delegate replace its call."""
     timed = [e for e in block.events if e.perf_data is not None and e.name not in _UNPRINTED_EVENTS]
     opened = {e._instruction_id for e in timed if e.is_delegated_op}
     return [e for e in timed if e.name != DELEGATE_CALL or e._instruction_id not in opened]

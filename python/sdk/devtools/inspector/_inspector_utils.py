@@ -60,7 +60,7 @@ RESERVED_FRAMEWORK_EVENT_NAMES = ["Method::init", "Program::load_method", "Metho
 
 
 class NodeFilter:
-    """Chooses nodes with an entry in their metadata and of a kind, `call_function` for instance, but for some names."""
+    """Chooses nodes by a metadata key and by kind (`call_function`, for instance), except nodes of some names."""
 
     def __init__(self, metadata_key: str, op_type: str, exclude_ops: list[str] | None = None) -> None:
         self.metadata_key = metadata_key
@@ -108,8 +108,8 @@ def create_debug_handle_to_op_node_mapping(op_graph: OperatorGraph) -> dict[int,
 def merge_runtime_overlapping_debug_handles(
     runtime_intermediate_outputs: Mapping[DebugHandle, tuple[int, Any, int]],
 ) -> dict[DebugHandle, tuple[int, Any, int]]:
-    """Merges entries that share a debug handle, also by way of others: all handles, and the value of the last
-    instruction.
+    """Merges entries that share a debug handle, directly or through other entries: the result has all handles, and the
+    value of the last instruction.
 
     Args:
         runtime_intermediate_outputs: Debug handles to the number of the instruction, its value, and how many results
@@ -129,8 +129,9 @@ def map_runtime_aot_intermediate_outputs(
 ) -> dict[tuple[DebugHandle, Any], tuple[DebugHandle, Any]]:
     """The values of eager mode, each with the value that the runtime computed for the same operators.
 
-    A value of the runtime for several operators is that of the last of them; of several results, each is that of the
-    last operator whose value has the same shape and is not taken. What covers operators only in part has no partner.
+    A value of the runtime for several operators is paired with the last of them; if it has several results, each is
+    paired with the last operator whose value has the same shape and is still unpaired. A value that covers an operator
+    only in part is left out.
 
     Args:
         aot_intermediate_outputs: Debug handles to values, in the order of the graph.

@@ -17,7 +17,7 @@ DebugHandle: TypeAlias = tuple[int, ...]
 
 
 def handle_of(node: Node) -> DebugHandle | None:
-    """The debug handles of a call in a graph; None for a node without, and for elements of results."""
+    """The debug handles of a call in a graph; None for a node without handles, and for elements of results."""
     handle = node.meta.get(DEBUG_HANDLE_KEY)
     if node.op != "call_function" or not handle or node.target is operator.getitem:
         return None
@@ -25,7 +25,8 @@ def handle_of(node: Node) -> DebugHandle | None:
 
 
 class Kind(Enum):
-    """What tells operators with one debug handle apart: what quantises and dequantises a result has its handle."""
+    """Tells operators with the same debug handle apart: the quantize and dequantize nodes of a result share its
+    handle."""
 
     QUANTIZE = "quantize"
     DEQUANTIZE = "dequantize"
@@ -45,8 +46,8 @@ class Kind(Enum):
 class IntermediateOutputCapturer(Interpreter):
     """Runs a graph and keeps the result of every operator that has a debug handle.
 
-    Of several operators with one handle, the result of the last one is kept. Results are copied: a later operator may
-    write to them.
+    If several operators share a handle, the result of the last one is kept. Results are copied, because a later
+    operator may write to them.
 
     Attributes:
         by_kind: The results of the last operator of each kind that has the handle.

@@ -65,8 +65,8 @@ class Source:
 class Recorded:
     """What a delegate records under one of its identifiers: the result of the node with this debug handle and operator.
 
-    `shape` is that of the node where the record has other dimensions: N, spatial ones, C, those of a volume as a batch
-    of slices. None where it has the same.
+    `shape` is the node's shape if the record has other dimensions: N, spatial dimensions, C, and a volume as a batch of
+    slices. None if the dimensions are the same.
     """
 
     handle: int
@@ -120,7 +120,7 @@ class Sources:
     def of(record: ETRecord, runs: Iterable[RunData], method: str | None = None) -> Sources:
         """The sources of the method whose instructions the events of `runs` are.
 
-        Raises MismatchError if there is none: the ETDump is of another program.
+        Raises MismatchError if no method matches: the ETDump is of another program.
         """
         methods = list(record._debug_handle_map or {})
         if method is not None and method not in methods:

@@ -29,7 +29,7 @@ from sdk.devtools.inspector._matching import KERNEL_EVENT, OPERATOR_CALL, Source
 from sdk.exir.record import ETRecord
 
 Operator: TypeAlias = tuple[DebugHandle, Kind]
-"""An operator of a graph: its debug handle, and what it is among those that have it."""
+"""An operator of a graph: its debug handle, and its kind among the operators with this handle."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ def run_reference(
     graph: str | None = None,
     accept_unmatched: bool = False,
 ) -> Reference:
-    """Runs the model in eager mode, as far as an ETRecord has it.
+    """Runs the model of an ETRecord in eager mode.
 
-    The graph that was exported is preferred to the edge program: it is the model without any decomposition. It is the
-    one of `forward`; other methods have their edge program only.
+    The exported graph is preferred to the edge program, because it is the model without any decomposition. An ETRecord
+    has it for `forward` only; other methods run as their edge program.
 
     Args:
         record: The ETRecord.
@@ -154,9 +154,9 @@ def copies(values: Iterable[Any]) -> list[Any]:
 def layers(block: EventBlock, reference: Reference, sources: Sources) -> list[Layer]:
     """The values of a block that eager mode computed too, in the order of the graph, one for each debug handle.
 
-    Of several instructions that carry out one operator, the last one is taken. The results of a delegate are those of
-    its operators that others read; what a backend recorded of the operators inside is taken too. Of a result that is
-    quantised, the last form is taken that was recorded.
+    If several instructions carry out one operator, the last one is taken. The results of a delegate are those of its
+    operators that others read; values that a backend recorded of the operators inside are taken too. Of a quantised
+    result, the last recorded form is taken.
     """
     position = {handle: index for index, handle in enumerate(reference.outputs)}
     order = (Kind.OTHER, Kind.QUANTIZE, Kind.DEQUANTIZE)
@@ -169,7 +169,8 @@ def layers(block: EventBlock, reference: Reference, sources: Sources) -> list[La
 
 
 def results(block: EventBlock, reference: Reference, sources: Sources) -> dict[Operator, Layer]:
-    """The same for each operator; those that quantise and dequantise the result of another one have its handle."""
+    """The same for each operator; quantize and dequantize nodes have the handle of the operator whose result they
+    read."""
     single = {handle[0]: handle for handle in reference.outputs if len(handle) == 1}
     # The runtime's part of a kernel's event has the kernel's values, without its name.
     kernels = {event._instruction_id for event in block.events if event.name.startswith(KERNEL_EVENT)}
@@ -244,10 +245,11 @@ def _is_in(node: Node, members: set[int]) -> bool:
 
 
 def comparable(expected: Any, found: Any) -> tuple[Any, Any] | None:
-    """The parts of an expected value and of a found one that are to be compared; None if there are none.
+    """The parts of an expected value and of a found one to compare; None if they have no comparable part.
 
-    Operators of the edge dialect may have more results than the one that they were made of: the first ones are its. A
-    view that needs no instruction has another shape, with the elements in the same order.
+    An operator of the edge dialect may have more results than the ATen operator that it was made of; the first results
+    are those of the ATen operator. A view that needs no instruction has another shape, with the elements in the same
+    order.
     """
     if isinstance(found, torch.Tensor):
         options = [o for o in _list(expected) if isinstance(o, torch.Tensor) and o.numel() == found.numel()]

@@ -74,7 +74,7 @@ def _nodes(graph: OperatorGraph) -> Iterator[Node]:
 
 
 def _graph_def(graph: OperatorGraph, names: dict[str, str]) -> Any:
-    """A `GraphDef`. Arguments that are no tensors are attributes."""
+    """A `GraphDef`. Arguments that are not tensors are attributes."""
     from tensorboard.compat.proto.attr_value_pb2 import AttrValue
     from tensorboard.compat.proto.graph_pb2 import GraphDef
     from tensorboard.compat.proto.node_def_pb2 import NodeDef

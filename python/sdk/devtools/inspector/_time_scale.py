@@ -20,9 +20,9 @@ _PER_SECOND = {TimeScale.NS: 1e9, TimeScale.US: 1e6, TimeScale.MS: 1e3, TimeScal
 
 
 def calculate_time_scale_factor(source_time_scale: TimeScale, target_time_scale: TimeScale) -> float:
-    """What a time in the source's unit is divided by to be one in the target's: 1e6 from NS to MS.
+    """The divisor that converts a time from the source's unit to the target's: 1e6 from NS to MS.
 
-    Raises ValueError where one of them, and not the other, is in cycles.
+    Raises ValueError if only one of them is in cycles.
     """
     if source_time_scale == target_time_scale:
         return 1.0

@@ -16,7 +16,7 @@ InferenceOutput: TypeAlias = Union[torch.Tensor, list[Any], int, float, str, boo
 
 
 _MAX_BYTES = 1 << 48
-# Quantised types and those that share bytes cannot be made of bytes.
+# torch cannot view bytes as quantised dtypes or as dtypes of less than a byte.
 _RECORDED = frozenset(kind for kind in ScalarType if not kind.name.startswith(("Q", "BITS")))
 
 
@@ -84,5 +84,5 @@ def is_inference_output_equal(output1: InferenceOutput, output2: InferenceOutput
 
 
 def hashable(value: Any) -> Any:
-    """A value as the key of a dict: tensors are themselves, by identity, lists become tuples."""
+    """A value as a dict key: lists become tuples; tensors are compared by identity."""
     return tuple(map(hashable, value)) if isinstance(value, (list, tuple)) else value

@@ -16,7 +16,7 @@ _METHOD = "Method::execute"
 
 @dataclass
 class TimeRow:
-    """Operators of one name in one place.
+    """The calls of one operator in one place.
 
     Attributes:
         name: The operator, as the edge dialect names it; without an ETRecord, the runtime's name of the event.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An ETDump in the trace event format, which Perfetto (https://ui.perfetto.dev) and chrome://tracing open.
 
-The format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. Used of it are complete
-events (`"ph": "X"`, with `ts` and `dur` in microseconds) and metadata events (`"ph": "M"`), which name the tracks.
+The format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. A trace has complete events
+(`"ph": "X"`, with `ts` and `dur` in microseconds) and metadata events (`"ph": "M"`), which name the tracks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _RUNTIME = "runtime"
 
 @dataclass
 class _Lane:
-    """A track. Events of a track must lie inside each other or apart; `open` are the ends of those around the next."""
+    """A track, whose events must be nested or disjoint; `open` has the ends of the events around the next one."""
 
     name: str
     tid: int
@@ -49,7 +49,7 @@ def trace_events(
 
     Args:
         etdump: What `read_etdump` returned.
-        etrecord: Of the program that ran.
+        etrecord: The ETRecord of the program that ran.
         source_time_scale: The unit of the device's ticks. Cycles have no length: one is shown as a microsecond.
         method_name: The method of the ETRecord that ran; by default the one whose instructions the events are.
 
@@ -139,7 +139,8 @@ def _category(event: ProfileEvent) -> str:
 
 
 def _name(event: ProfileEvent, sources: Sources | None) -> str:
-    """The runtime's name; of a delegate's operator, of a call of a delegate and of an instruction, the better one."""
+    """The operator of an event that stands for a single node; otherwise the runtime's name, or the delegate's
+    identifier."""
     identifier = _identifier(event)
     if sources is not None and (identifier is not None or event.name == OPERATOR_CALL):
         nodes = sources.nodes(sources.handles(instruction_of(event), identifier))

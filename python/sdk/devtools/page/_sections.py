@@ -122,7 +122,7 @@ def read_report(path: Path) -> dict[str, Any]:
         _export(report)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
-            f"{str(path)!r} is no report of an export: {error}. Pass the file of `sdk export --report FILE.json`"
+            f"{str(path)!r} is not a report of an export: {error}. Pass the file of `sdk export --report FILE.json`"
         ) from error
     if found != FORMAT:
         raise ValueError(f"{str(path)!r} has report_format {found}, expected {FORMAT}: export again with this version")

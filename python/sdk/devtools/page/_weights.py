@@ -20,8 +20,8 @@ _HASHED = re.compile(r"named data ([0-9a-f]{64})")
 
 
 def named_parts(sizes: Mapping[str, int], programs: Iterable[ExportedProgram]) -> dict[str, int]:
-    """The parts of a file in bytes by name, the largest first: weights by their names in the programs. What has none,
-    such as the bias that a backend quantises, is one part.
+    """The parts of a file in bytes by name, the largest first: weights by their names in the programs. Unnamed data,
+    such as a bias that a backend quantised, is counted as one part.
 
     A weight is found if a backend stores its elements as they are, or with its first or second dimension last.
     """

@@ -80,7 +80,7 @@ class _MethodRows:
             name, where = "view", SHARED
         elif isinstance(target, torch._ops.OpOverload):
             name = operator_name(target)
-            # Parts of another tensor need no instruction, so that nothing is left to a kernel.
+            # Parts of another tensor need no instruction, so no kernel runs.
             where = SHARED if are_parts(node) else RUNTIME if is_runtime_operator(name) else PORTABLE
         else:
             name, where = getattr(target, "__name__", str(target)), RUNTIME

@@ -2,7 +2,7 @@
 """The memory plan of one arena as an inline SVG: time from left to right, bytes from bottom to top, a box for each
 tensor.
 
-The drawing is as wide as its surroundings: positions are shares, so that texts have the same size at every width.
+The drawing is as wide as its container: positions are percentages, so that texts have the same size at every width.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def plan_picture(tensors: Sequence[PlannedTensor], arena: int, instructions: int
 
 
 def ticks(last: int) -> list[int]:
-    """What an axis from 0 to `last` is labelled with: the multiples of 1, 2 or 5 times a power of ten, as close as six
-    of them fit."""
+    """The labels of an axis from 0 to `last`: the multiples of 1, 2 or 5 times a power of ten, at most about six of
+    them."""
     step = next(s for power in count() for s in (10**power, 2 * 10**power, 5 * 10**power) if last < _MOST_TICKS * s)
     return list(range(0, last + 1, step))
 

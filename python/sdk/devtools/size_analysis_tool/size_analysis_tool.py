@@ -28,9 +28,9 @@ def generate_model_size_information(
     """The sizes of the weights (`tensor_data`) and of the delegates' payloads (`delegate_blob_data`) of a program, the
     largest first, and their sums (`overview`).
 
-    `delegate_deserializers` maps the id of a backend to a function that says more about its payload: what it returns is
-    added to that of the payload. With `flatbuffer`, the bytes of the program's file, `overview` has its size
-    (`model_size`) and what of it is neither (`serialization_metadata_size`).
+    `delegate_deserializers` maps the id of a backend to a function that describes its payload; its result is added to
+    the payload's entry. With `flatbuffer`, the bytes of the program's file, `overview` also has the file's size
+    (`model_size`) and the size of everything else in it (`serialization_metadata_size`).
     """
     graphs = [module for module in model.graph_module.modules() if isinstance(module, GraphModule)]
     tensors = [_of_tensor(node, value) for gm in graphs for node, value in _weights(model, gm)]

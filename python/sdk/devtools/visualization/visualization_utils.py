@@ -39,7 +39,7 @@ def visualize(
         visualizable: The program; for a manager, its method `forward`.
         reuse_server: Show it in the server that runs already, if there is one.
         no_open_in_browser: Only print the address.
-        **kwargs: For `visualize_model_explorer`: `port`, `host`, or a `config` of one's own.
+        **kwargs: For `visualize_model_explorer`: `port`, `host`, or a custom `config`.
 
     Raises ImportError without Model Explorer.
     """

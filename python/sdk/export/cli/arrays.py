@@ -26,7 +26,7 @@ def read_npy(path: Path) -> Any:
         # Mapped, so that a header with a wrong size is an error and does not allocate memory.
         return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
     except Exception as error:  # numpy's parser of headers raises various exceptions
-        raise CommandError(f"`{path}` is no .npy file that can be read: {_said(error)}") from error
+        raise CommandError(f"`{path}` cannot be read as a .npy file: {_said(error)}") from error
 
 
 def read_npz(path: Path, most: int | None = None) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def read_npz(path: Path, most: int | None = None) -> dict[str, Any]:
     except CommandError:
         raise
     except Exception as error:
-        raise CommandError(f"`{path}` is no .npz file that can be read: {_said(error)}") from error
+        raise CommandError(f"`{path}` cannot be read as a .npz file: {_said(error)}") from error
 
 
 def read_saved(path: Path) -> Any:

@@ -23,7 +23,7 @@ def example_inputs(model: Model, specs: Sequence[InputSpec], file: Path | None) 
     """For each method, the inputs of the command line, else of a file, else of the model itself.
 
     Raises:
-        CommandError: there are none, they cannot be read, or the method does not accept them.
+        CommandError: they are missing, they cannot be read, or the method does not accept them.
     """
     given, source = _given(model, specs, file)
     found = {}

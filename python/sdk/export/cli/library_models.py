@@ -68,7 +68,7 @@ def _library(module: str, package: str) -> Any:
     except Exception as error:  # a build that does not match torch fails with various exceptions
         raise CommandError(
             f"`{package}` could not be imported: {type(error).__name__}: {first_lines(error, 1)}\nInstall a version of "
-            f"it that fits to torch {torch.__version__} in this environment, or name a model in a file of yours."
+            f"it that fits torch {torch.__version__} in this environment, or name a model in a file of yours."
         ) from error
 
 

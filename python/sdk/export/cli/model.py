@@ -40,7 +40,7 @@ def load_model(text: str, methods: Sequence[str] = ()) -> Model:
 
     Raises:
         CommandError: the file, the module or the name does not exist, importing or calling it failed, or the result is
-            no model.
+            not a model.
     """
     model = _named(text)
     if methods:

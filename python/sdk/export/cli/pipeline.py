@@ -51,7 +51,7 @@ class _Made:
     dynamic: dict[str, DynamicShapes]
     captured: Mapping[str, ExportedProgram]  # by method, in the dtype of the recipe
     manager: Any
-    kind: str | None  # what the program's accuracy is given for: a scheme of --quantize, or float16
+    kind: str | None  # the source of the loss of accuracy: a scheme of --quantize, or float16
 
 
 def run(options: Options) -> ExportResult:
@@ -154,7 +154,7 @@ def _offered(options: Options, recipe: ExportRecipe) -> list[str] | None:
 
 def _lost(options: Options, receipt: Receipt) -> list[Loss]:
     """The losses to report. If `--backend portable` is named beside another backend, operators that run on portable
-    kernels are no loss."""
+    kernels are not losses."""
     backends = options.backends
     expected = options.recipe is None and len(backends) > 1 and PORTABLE in backends
     return [loss for loss in receipt.losses if not (expected and loss.kind == LossKind.FALLBACK)]

@@ -40,7 +40,7 @@ def calibration_inputs(options: Options, scheme: QuantizationScheme, model: Mode
     """For each method, the inputs for calibration in addition to the example.
 
     Raises:
-        CommandError: there are none, they cannot be read, or the model does not accept them.
+        CommandError: they are missing, they cannot be read, or the model does not accept them.
     """
     text = options.calibrate
     if text is None:

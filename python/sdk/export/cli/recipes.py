@@ -75,7 +75,7 @@ def _named(name: str) -> ExportRecipe:
         raise CommandError(f"The recipe `{name}` cannot be made here: {error}") from error
     known = [*registered, *targets]
     raise CommandError(
-        f"There is no recipe `{name}`.{closest(name, known)} Known: {', '.join(known)}. For one of your own, write "
+        f"There is no recipe `{name}`.{closest(name, known)} Known: {', '.join(known)}. For your own recipe, write "
         f"file.py:name or package.module:name."
     )
 

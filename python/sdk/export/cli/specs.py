@@ -50,7 +50,7 @@ _RANGES = {
 }
 _LARGEST_FLOATS = {"float16": 65504.0, "bfloat16": 0xFF * 2.0**120, "float32": 0xFFFFFF * 2.0**104}
 _LARGEST_SIZE = (1 << 31) - 2
-"""Sizes in programs have 32 bits, and the largest number means that a size has no bound."""
+"""Sizes in programs are int32, whose largest value means that a size has no bound."""
 
 
 @dataclass(frozen=True)

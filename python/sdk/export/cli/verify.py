@@ -82,7 +82,7 @@ def runner_for(delegates: Iterable[str]) -> Backend | None:
     except ImportError:
         return None  # WrittenProgram reports that there is no runtime
     registered = portable_lib._get_registered_backend_names()
-    # One whose library, driver or device is not here is registered and not available: it logs what is missing.
+    # A registered backend whose library, driver or device is missing is not available; it logs what is missing.
     missing = dict.fromkeys(id for id in delegates if id not in registered or not portable_lib._is_available(id))
     declared = {id: backend_of_id(id) for id in missing}
     for backend in declared.values():

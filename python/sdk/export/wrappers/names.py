@@ -84,7 +84,7 @@ class Scope:
 
 
 def reserved_for_members(language: str, template: str) -> frozenset[str]:
-    """What a member of the class cannot be called, whose template has identifiers of its own."""
+    """Names that a member of the class cannot have, because the class's template uses them."""
     return RESERVED[language] | _words_of(template) | {*_INHERITED[language].split()}
 
 

@@ -29,7 +29,7 @@ def export_to_edge(
     """Exports a module with `torch.export.export` and lowers it to edge dialect.
 
     Args:
-        dynamic_shapes: As of `torch.export.export`; so is `strict`.
+        dynamic_shapes, strict: As in `torch.export.export`.
         edge_constant_methods: Methods that return a fixed value.
         edge_compile_config: By default memory formats stay what they are (`_skip_dim_order`), as in the original.
         verbose: Whether the graphs are logged, at the level INFO.

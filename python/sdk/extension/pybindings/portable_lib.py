@@ -99,7 +99,7 @@ def _set_backend_option(backend_name: str, key: str, value: bool | int | str) ->
 
 
 def _get_backend_option(backend_name: str, key: str) -> bool | int | str | None:
-    """The value of an option of a backend; None for an option or a backend that there is not."""
+    """The value of an option of a backend; None for an unknown option or backend."""
     return _portable_lib._get_backend_option(backend_name, key)
 
 

@@ -243,7 +243,7 @@ def recorded(sound: dict[str, Any]) -> dict[str, Path]:
 BAD: dict[str, tuple[Callable[[dict[str, Path]], list[Any]], str]] = {
     "cut program": (
         lambda f: [_cut(f["deep.pte"], 300), "--etrecord", f["right.etrecord"]],
-        "is no program that can be read",
+        "cannot be read as a program",
     ),
     "cut record": (lambda f: [f["deep.pte"], "--etrecord", _cut(f["right.etrecord"], 900)], "not a ZIP file"),
     "other record": (
@@ -346,7 +346,7 @@ def test_layers_of_a_quantised_model_are_ranked(tmp_path: Path, capsys: pytest.C
     assert first["layer"] == "linear_1" and first["gain_db"] > 3
     assert first["alone_db"] == min(layer["alone_db"] for layer in losses["layers"] if layer["alone_db"] is not None)
     text = capsys.readouterr().out
-    assert "Layers by what keeping each in float would bring" in text and "linear_1" in text
+    assert "Layers by the gain from keeping each in float" in text and "linear_1" in text
 
     # The same ratio from PyTorch alone.
     eager, inputs = Sensitive().eval(), Sensitive.example_inputs()

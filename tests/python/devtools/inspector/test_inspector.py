@@ -225,7 +225,7 @@ def test_wrong_arguments(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="both the source and target time scale"):
         Inspector(etdump_data=dumps.three_runs(), source_time_scale=TimeScale.CYCLES)
     (tmp_path / "x.etdp").write_bytes(b"no dump at all")
-    with pytest.raises(ValueError, match=r"x.etdp' is no ETDump that can be read: expected the identifier"):
+    with pytest.raises(ValueError, match=r"x.etdp' cannot be read as an ETDump: expected the identifier"):
         Inspector(etdump_path=str(tmp_path / "x.etdp"))
     inspector = Inspector(etdump_data=dumps.three_runs())
     assert inspector.get_exported_program() is None and inspector.get_op_list("Execute") == {}

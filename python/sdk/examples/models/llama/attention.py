@@ -29,9 +29,9 @@ class ForwardOptions(TypedDict, total=False):
 
 
 class Attention(nn.Module):
-    """What implementations of attention have in common: `forward(x, freqs_cos, freqs_sin, **options)`.
+    """Base class of implementations of attention: `forward(x, freqs_cos, freqs_sin, **options)`.
 
-    x is [batch, tokens, dim]. Returns the same shape, and None or what changes in the options of the next layer.
+    x is [batch, tokens, dim]. Returns the same shape, and the changes of the options for the next layer or None.
     """
 
 
@@ -110,7 +110,7 @@ class AttentionMHA(Attention):
         super().__init__()
         assert args.n_kv_heads is not None and args.head_dim is not None
         if args.n_heads % args.n_kv_heads:
-            raise ValueError(f"n_heads={args.n_heads} is no multiple of n_kv_heads={args.n_kv_heads}")
+            raise ValueError(f"n_heads={args.n_heads} is not a multiple of n_kv_heads={args.n_kv_heads}")
         self.layer_id, self.rope = layer_id, rope
         self.n_heads, self.n_kv_heads, self.head_dim = args.n_heads, args.n_kv_heads, args.head_dim
         self.use_kv_cache, self.qk_norm_before_rope = args.use_kv_cache, args.qk_norm_before_rope
@@ -133,7 +133,7 @@ class AttentionMHA(Attention):
             self.q_norm_fn, self.k_norm_fn = (self._head_norm(args, n) for n in (self.n_heads, self.n_kv_heads))
         self.SDPA = SDPA(args.attention_multiplier, args.attn_logit_softcapping)
         self.use_custom_op = args.use_sdpa_with_kv_cache_op and args.attn_logit_softcapping is None
-        # A window that holds the whole context is none.
+        # A window that holds the whole context has no effect.
         size = self.sliding_window or 0
         self.window = Window(size if size < args.max_context_len else 0)
         if args.use_kv_cache:
@@ -142,7 +142,7 @@ class AttentionMHA(Attention):
     def use_cache(
         self, window: Window, max_context_len: int, max_batch_size: int, quantized: bool | None = None
     ) -> None:
-        """Replaces the cache by one for a window, in int8 if `quantized`; as it was when that is None."""
+        """Replaces the cache by one for a window, in int8 if `quantized`; None keeps the present form."""
         if quantized is None:
             quantized = isinstance(getattr(self, "kv_cache", None), QuantizedKVCache)
         self.window = window
@@ -152,7 +152,7 @@ class AttentionMHA(Attention):
         else:
             self.kv_cache = CustomKVCache(*shape) if self.use_custom_op else KVCache(*shape)
         if window.sinks:
-            # One place more: that of all tokens which are no sinks.
+            # One more place, for all tokens that are not sinks.
             sink_keys = torch.zeros(max_batch_size, self.n_kv_heads, window.sinks + 1, self.head_dim)
             self.register_buffer("sink_keys", sink_keys)
 

@@ -14,9 +14,10 @@ from sdk.examples.models.llama.model_args import ModelArgs
 
 
 class Router(nn.Module):
-    """How much each expert adds to a token: probabilities of the likeliest ones, 0 for the others.
+    """The weight of each expert for a token: probabilities of the likeliest experts, 0 for the others.
 
-    Its weights are no linear layer, so that they are not quantised: another choice of experts is another model.
+    The router's weights are not in a linear layer, so that they are not quantised: a different choice of experts would
+    be a different model.
     """
 
     def __init__(self, args: ModelArgs) -> None:
@@ -35,7 +36,7 @@ class Router(nn.Module):
 
 
 class MixtureOfExperts(nn.Module):
-    """The sum of the experts' results, by the router's shares.
+    """The sum of the experts' results, weighted by the router.
 
     A program skips the experts that no token of a call has chosen, and computes the others for all of its tokens.
     """

@@ -58,7 +58,7 @@ class TransformerBlock(nn.Module):
         self.post_attention_norm = _norm(args) if args.post_attention_norm else nn.Identity()
         self.post_ffn_norm = _norm(args) if args.post_ffn_norm else nn.Identity()
         self.sliding = getattr(attention, "sliding_window", None) is not None
-        """Whether the model has this layer see a window only, and rotate by the frequencies of these layers."""
+        """Whether this layer has a sliding window, and the RoPE frequencies of such layers."""
         self.scale = 1.0 if args.residual_multiplier is None else args.residual_multiplier
 
     def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, **options: Any) -> Tensor:
@@ -69,7 +69,7 @@ class TransformerBlock(nn.Module):
 
     @property
     def window(self) -> Window:
-        """What its attention sees."""
+        """The window that the layer's attention sees."""
         return getattr(getattr(self, self.mixer), "window", Window())
 
     def _scaled(self, branch: Tensor) -> Tensor:
@@ -123,7 +123,7 @@ class Transformer(nn.Module):
         return self._logits(x) if self.params.apply_output else x
 
     def _options_of_windows(self, positions: Tensor) -> dict[Window, dict[str, Any]]:
-        """What the layers of each window are told beside their input.
+        """The options for the layers of each window.
 
         "positions", int64 [tokens]; "slots", their places in the cache; "mask", bool [tokens, places], what a token
         sees; "start", the first position, for the operator for attention; "sink_freqs", by which attention sinks move.
@@ -146,7 +146,7 @@ class Transformer(nn.Module):
         return found
 
     def _start(self, positions: Tensor) -> int:
-        """The first position as a number: `llama::custom_sdpa` takes consecutive ones from it on."""
+        """The first position as a number: `llama::custom_sdpa` takes consecutive positions from there."""
         start = positions[0].item()
         torch._check(start >= 0)
         torch._check(start + positions.shape[0] <= self.max_context_len)
@@ -195,7 +195,7 @@ def _prune_index(params: ModelArgs, prune_map: dict[int, int], name: str) -> Ten
 
 
 def construct_transformer(model_args: ModelArgs) -> Transformer:
-    """The model that the hyperparameters describe, with random weights. Raises ValueError for what is not supported."""
+    """The model that the hyperparameters describe, with random weights. Raises ValueError for unsupported fields."""
     defaults = ModelArgs()
     if unsupported := [name for name in _UNSUPPORTED if getattr(model_args, name) != getattr(defaults, name)]:
         raise ValueError(f"these fields of ModelArgs are not supported: {', '.join(unsupported)}")

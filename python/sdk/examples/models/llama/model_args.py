@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tells one language model from another."""
+"""The hyperparameters of a language model."""
 
 from __future__ import annotations
 
@@ -69,30 +69,30 @@ class ModelArgs:
     """Scale of q k^T; 1 / sqrt(head_dim) when None."""
     norm_eps: float = 1e-5
     post_attention_norm: bool = False
-    """A norm of what attention adds to the residual stream."""
+    """Normalise the output of attention before it is added to the residual stream."""
     post_ffn_norm: bool = False
-    """A norm of what the feed-forward block adds to it."""
+    """Normalise the output of the feed-forward block before it is added to the residual stream."""
     max_batch_size: int = 1
     max_seq_len: int = 2048
     """Tokens of a call."""
     max_context_len: int = 2048
     """Positions that the key-value cache holds."""
     use_attention_norm: bool = True
-    """The norm of what attention reads."""
+    """Normalise the input of attention."""
     use_ffn_norm: bool = True
-    """The norm of what the feed-forward block reads."""
+    """Normalise the input of the feed-forward block."""
     output_bias: bool = False
     moe: bool = False
     """Feed-forward blocks are mixtures of experts."""
     num_experts: int = 8
     num_activated_experts: int = 2
-    """Those that the router chooses for a token."""
+    """The number of experts that the router chooses for a token."""
     moe_hidden_dim: int | None = None
     """Width of an expert; that of a feed-forward block when None."""
     moe_norm_topk: bool = False
-    """The shares of the experts that are chosen add up to 1."""
+    """Normalise the weights of the chosen experts to the sum 1."""
     moe_layers: list[int] | None = None
-    """Of each layer 1 if its feed-forward block is a mixture of experts, else 0; all are when None."""
+    """For each layer, 1 if its feed-forward block is a mixture of experts, else 0; None: all are."""
     moe_shared_expert_hidden_dim: int | None = None
     moe_use_expert_bias: bool = False
     moe_score_func: str = "softmax"
@@ -116,32 +116,32 @@ class ModelArgs:
     """Logits are divided by it."""
     enable_dynamic_shape: bool = False
     input_prune_map: dict[int, int] | None = None
-    """Number of a token in the pruned vocabulary to its number in the whole one, for the embedding."""
+    """From the number of a token in the pruned vocabulary to its number in the whole one, for the embedding."""
     output_prune_map: dict[int, int] | None = None
     """The same for the logits: tokens that are not in it have the logit -inf."""
     apply_embedding: bool = True
     embedding_scale_factor: float = 1.0
     apply_output: bool = True
     use_qk_norm: bool = False
-    """A norm of each head of queries and keys."""
+    """Normalise each head of queries and keys."""
     qk_norm_before_rope: bool = False
     qk_norm_affine: bool = True
     qk_norm_whole: bool = False
-    """One norm of all heads of queries, and one of keys, before RoPE (OLMo 2)."""
+    """Normalise all heads of queries together, and all heads of keys, before RoPE (OLMo 2)."""
     residual_multiplier: float | None = None
-    """Scale of what a block adds to the residual stream."""
+    """Scale of a block's output before it is added to the residual stream."""
     use_hf_rope: bool = False
     """Rotate halves of a head, as Hugging Face's weights expect, instead of neighbouring numbers."""
     no_rope_layer_interval: int | None = None
-    """Each so many layers one has no positions."""
+    """Every n-th layer has no RoPE."""
     no_rope_layers: list[int] | None = None
-    """Of each layer 1 if it rotates queries and keys, 0 if it has no positions; instead of no_rope_layer_interval."""
+    """For each layer, 1 if it has RoPE, else 0; instead of no_rope_layer_interval."""
     partial_rotary_factor: float = 1.0
     """The share of a head that is rotated."""
     rope_theta: float | None = None
     """Overrides rope_freq_base."""
     local_rope_theta: float | None = None
-    """Of layers with a sliding window."""
+    """The base frequency of layers with a sliding window."""
     rope_freq_base: float = 10000.0
     use_scaled_rope: bool = False
     """Stretch long wavelengths, as Llama 3.1 does."""
@@ -149,16 +149,16 @@ class ModelArgs:
     low_freq_factor: float = 1
     high_freq_factor: float = 4
     rope_scaling_type: str | None = None
-    """How the context is extended beside that: "linear", "dynamic" (the base frequency grows with the sequence beyond
-    `max_position_embeddings`) or "yarn"."""
+    """Another scaling of RoPE for longer contexts: "linear", "dynamic" (the base frequency grows with the sequence
+    beyond `max_position_embeddings`) or "yarn"."""
     rope_scaling_factor: float = 1.0
-    """By how much, for the three of them."""
+    """The factor of rope_scaling_type."""
     rope_scaling_beta_fast: float = 32.0
     """YaRN: frequencies that turn more often than this in `original_max_position_embeddings` stay."""
     rope_scaling_beta_slow: float = 1.0
     """YaRN: frequencies that turn less often than this are divided by the factor."""
     rope_scaling_truncate: bool = True
-    """YaRN: the places of the two are rounded to whole ones."""
+    """YaRN: round the indices of these two frequencies to integers."""
     rope_scaling_short_factor: list[float] | None = None
     """LongRoPE: a divisor for each frequency while the context fits `original_max_position_embeddings`."""
     rope_scaling_long_factor: list[float] | None = None
@@ -184,7 +184,7 @@ class ModelArgs:
     kv_io_bit_width: int | None = None
     attention_kwargs: dict[str, Any] = field(default_factory=dict)
     layer_types: list[str] | None = None
-    """Of each layer: "full_attention", "sliding_attention" or "conv" (LFM2); full attention when None."""
+    """The type of each layer: "full_attention", "sliding_attention" or "conv" (LFM2); None: all have full attention."""
     mlp_type: list[str] | None = None
     model_architecture: str | None = None
     sliding_window: int | None = None

@@ -41,16 +41,16 @@ class Rope(nn.Module):
         return self.freqs_cos[positions], self.freqs_sin[positions]
 
     def shift_freqs(self, distance: Tensor) -> tuple[Tensor, Tensor]:
-        """Those that move rotated numbers on by int64 [1] positions. Needs `extend`."""
+        """Cosines and sines that rotate by int64 [1] further positions. Needs `extend`."""
         return self._computed(distance, 1.0)
 
     def extend(self) -> None:
-        """Computes cosines and sines for any position when it is asked for, instead of reading tables.
+        """Switches to computing cosines and sines for any position at run time, instead of reading tables.
 
         Raises ValueError for frequencies that depend on the position.
         """
         if self.params.rope_scaling_type == "dynamic":
-            raise ValueError("rope_scaling_type='dynamic' has no frequencies for text without end")
+            raise ValueError("rope_scaling_type='dynamic' has no frequencies for an unlimited number of positions")
         self._compute_frequencies()
 
     def _compute_frequencies(self) -> None:

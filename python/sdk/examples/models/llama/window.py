@@ -14,11 +14,11 @@ class Window:
     """The last tokens, and the first ones where they are attention sinks (Xiao et al., 2023)."""
 
     size: int = 0
-    """The last so many tokens, its own included; 0 for all."""
+    """How many of the last tokens a token sees, itself included; 0 for all."""
     sinks: int = 0
-    """The first so many tokens are seen as well."""
+    """How many of the first tokens are seen as well."""
     ring: int = 0
-    """The cache holds the sinks, and then so many tokens in a ring; 0 for a cache of all positions."""
+    """How many tokens, beside the sinks, the cache holds in a ring; 0 for a cache of all positions."""
 
     def length(self, max_context_len: int) -> int:
         """The positions of the cache."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the operators of `custom_ops` check and compute. All tensors are (batch, positions, heads, width)."""
+"""Checks and eager computation of the operators of `custom_ops`. Tensors are (batch, positions, heads, width)."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def check_attention_shapes(
 ) -> None:
     """Raises ValueError for heads, widths or a mask that do not go together."""
     _check(
-        key.shape == value.shape, f"{op}: key is {list(key.shape)} and value {list(value.shape)}; they must be alike"
+        key.shape == value.shape, f"{op}: key is {list(key.shape)} and value {list(value.shape)}; they must be equal"
     )
     _check(
         query.shape[0] == key.shape[0] and query.shape[3] == key.shape[3],
@@ -97,7 +97,7 @@ def check_attention_shapes(
     )
     _check(
         query.shape[2] % key.shape[2] == 0,
-        f"{op}: the {query.shape[2]} heads of query are no multiple of the {key.shape[2]} of key",
+        f"{op}: the {query.shape[2]} heads of query are not a multiple of the {key.shape[2]} of key",
     )
     _check(dropout == 0.0, f"{op}: drpout_p must be 0, as inference drops nothing; found {dropout}")
     if attn_mask is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Registers `torch.ops.llama`: attention over a cache of keys and values, and what updates the cache.
+"""Registers `torch.ops.llama`: attention over a cache of keys and values, and operators that update the cache.
 
 Importing this module registers the operators with their out variants, whose kernels are in `kernels/llm`. Each has an
 eager implementation and a Meta one, by which `torch.export` keeps it whole.
@@ -200,7 +200,7 @@ def custom_quantized_sdpa(
     v_scales: Tensor | None = None,
     is_seq_at_dim_2: bool = False,
 ) -> Tensor:
-    """`custom_sdpa` of int8 tensors, of which (element - zero point) * scale counts; the result is float32.
+    """`custom_sdpa` of int8 tensors whose values are (element - zero point) * scale; the result is float32.
 
     `query` may be float32 instead, without scales and zero points. Scales (float32) and zero points (int8) have the
     shape of their tensor with a last dimension of 1. With `is_seq_at_dim_2` tensors are (batch, heads, positions,

@@ -23,7 +23,7 @@ BITS = range(1, 9)
 
 
 def quantized_activations(x: Tensor, group: int | None) -> Tensor:
-    """float64: what the int8 activations of float32 [rows, columns] mean.
+    """float32 activations [rows, columns], quantised to int8 and dequantised, as float64.
 
     With a group size, a group has the scale max |x| / 127. Without, a row has a scale and a zero point (torchao's
     INT8_ASYM_PER_TOKEN). A group, or row, with NaN or infinity becomes NaN.

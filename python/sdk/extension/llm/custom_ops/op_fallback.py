@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Registers `torch.ops.llama.fallback`, a copy of its input: a mark that a backend leaves this place to the runtime."""
+"""Registers `torch.ops.llama.fallback`, a copy of its input: backends leave this call to the runtime."""
 
 from __future__ import annotations
 

@@ -28,20 +28,21 @@ class LowBitMatrix:
     scale: Tensor
     """float16 or float32 [rows, groups]; int8 where there are factors."""
     minimum: Tensor | None
-    """As `scale`; None where all weights have one zero point."""
+    """Like `scale`; None if all weights have the same zero point."""
     zero_point: int
-    """0 where there are minima."""
+    """0 if there are minima."""
     bits: int
     group: int
     """Weights of a row that share a scale; the last group of a row may have fewer."""
     row_activations: bool
-    """int8 activations have a scale and a zero point a row (torchao), else a scale a group (ggml)."""
+    """True if int8 activations have a scale and a zero point for each row (torchao); else a scale for each group
+    (ggml)."""
     factors: Tensor | None = None
-    """float16 [rows, blocks, 1, or 2 with minima]: `scale` and `minimum` are to be multiplied by those of their block,
-    which is an equal part of a row's groups (ggml's K types). None: they are what they say."""
+    """float16 [rows, blocks, 1, or 2 with minima]: factors for `scale` and `minimum`, for each block of groups (ggml's
+    K types); a row has blocks of equal size. None: `scale` and `minimum` are final."""
 
     def parameters(self) -> list[Tensor]:
-        """Scales and, where there are any, minima, as they are multiplied: float32 [rows, groups]."""
+        """Scales and, if there are any, minima, with their factors applied: float32 [rows, groups]."""
         stored = [p.float() for p in (self.scale, self.minimum) if p is not None]
         if self.factors is None:
             return stored
@@ -55,17 +56,17 @@ class LowBitMatrix:
 
 
 def _columns(parameters: Tensor, group: int, columns: int) -> Tensor:
-    """Of each column, from those of each group."""
+    """Expands the parameters of groups to columns."""
     return parameters.repeat_interleave(group, dim=1)[:, :columns]
 
 
 def unit_of(bits: int) -> int:
-    """Columns that are packed together: a group must be a multiple."""
+    """The number of columns that are packed together; a group must be a multiple of it."""
     return 4 if bits == 8 else 32 if bits % 2 else 16 if bits % 4 else 8
 
 
 def _planes(bits: int) -> list[tuple[int, int]]:
-    """Bits of each plane and the place of its lowest bit in a weight."""
+    """(bits, position of the lowest bit within a weight) of each plane."""
     if bits == 8:
         return [(8, 0)]
     planes, above = [], 0
@@ -100,11 +101,11 @@ def _fitting(matrix: LowBitMatrix) -> LowBitMatrix:
 
 
 def pack(matrix: LowBitMatrix) -> Tensor:
-    """uint8 [bytes]. Integers, scales and minima are taken over bit for bit.
+    """The packed form, uint8 [bytes]. Integers, scales and minima keep their exact values.
 
-    Scales and minima are stored as int8 and the factors of blocks where there are factors, else in float16 where that
-    holds them exactly. Raises ValueError for groups that are no multiple of 4, for blocks that do not fill a row, and
-    for factors of groups of more than MAX_GROUP weights.
+    With factors, scales and minima are stored as int8, and the factors for each block; otherwise in float16 if that
+    holds them exactly. Raises ValueError for groups that are not a multiple of 4, for blocks that do not fill a row,
+    and for factors of groups of more than MAX_GROUP weights.
     """
     m = _fitting(matrix)
     (rows, columns), groups = m.q.shape, m.scale.shape[1]
@@ -164,13 +165,13 @@ def _from_tiles(content: Tensor, dtype: torch.dtype, rows: int) -> tuple[Tensor,
 
 
 def unpack(packed: Tensor) -> LowBitMatrix:
-    """The matrix of `pack`'s result. Raises ValueError for what is none."""
+    """The matrix that `pack` packed. Raises ValueError for bytes that `pack` did not make."""
     size = packed.numel()
     header = bytes(packed[: _HEADER.size].tolist())
     fields = _HEADER.unpack(header) if len(header) == _HEADER.size else (0,) * 8
     magic, bits, flags, zero_point, group, rows, columns, block_groups = fields
     if magic != _MAGIC:
-        raise ValueError(f"these {size} bytes are no packed weights of this SDK")
+        raise ValueError(f"these {size} bytes are not packed weights of this SDK")
     tiles, groups, unit = -(-rows // _TILE), -(-columns // group), unit_of(bits)
     content = packed[_HEADER.size :].view(tiles, -1)
     if flags & _ROW_ACTIVATIONS:

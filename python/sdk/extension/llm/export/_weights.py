@@ -38,7 +38,8 @@ def dequantize_in_layers(subclass: Any) -> None:
 
 
 def floating_dtype(dtype: torch.dtype) -> torch.dtype:
-    """The dtype, which `Tensor.to` was given for quantised weights. Raises TypeError unless it is one of floats."""
+    """Returns the dtype that `Tensor.to` was given for quantised weights. Raises TypeError unless it is
+    floating-point."""
     if not dtype.is_floating_point:
-        raise TypeError(f"quantised weights are floats; expected a dtype of floats, found {dtype}")
+        raise TypeError(f"expected a floating-point dtype for quantised weights, found {dtype}")
     return dtype

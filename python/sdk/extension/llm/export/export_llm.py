@@ -63,12 +63,12 @@ def export(path: str | None, overrides: list[str]) -> Path:
     config = read_settings(path, overrides)
     folder = Path(config.export.output_dir)
     if not folder.is_dir():
-        raise SettingsError(f"export.output_dir: {folder} is no folder")
+        raise SettingsError(f"export.output_dir: {folder} is not a folder")
     profile = config.debug.profile_path
     if profile is None:
         return _export(config, folder)
     if not Path(profile).parent.is_dir():
-        raise SettingsError(f"debug.profile_path: {Path(profile).parent} is no folder")
+        raise SettingsError(f"debug.profile_path: {Path(profile).parent} is not a folder")
     from sdk.extension.llm.export.flame_graph import FlameGraph
 
     with FlameGraph(profile, "export_llm"):

@@ -160,8 +160,8 @@ def _change_caches(model: Transformer, config: LlmConfig) -> None:
 def example_call(model: Transformer, count: int | None = None) -> tuple[tuple[Any, ...], Any]:
     """Inputs of the model, and their dynamic shapes for `torch.export`.
 
-    Inputs are tokens, int64 [1, tokens], and with a cache the position of the first one, int64 [1]. `count`: of the
-    tokens of a call; without it any number where the model has dynamic shapes, else one.
+    Inputs are tokens, int64 [1, tokens], and with a cache the position of the first one, int64 [1]. `count`: the number
+    of tokens of a call; None: any number if the model has dynamic shapes, else one.
     """
     params = model.params
     dynamic = params.enable_dynamic_shape and count is None
@@ -201,14 +201,14 @@ def metadata_of(model: Transformer, config: LlmConfig) -> dict[str, Any]:
         "enable_dynamic_shape": params.enable_dynamic_shape,
     }
     if config.model.use_attention_sink:
-        found["get_max_context_len"] = _NO_LIMIT  # old positions are given up: a runner need not end
+        found["get_max_context_len"] = _NO_LIMIT  # old positions are dropped, so a runner can continue forever
     if params.use_kv_cache and "conv" in (params.layer_types or ()):
         found["has_recurrent_state"] = True  # a runner cannot go back to an earlier position
     if config.base.metadata is not None:
         try:
             more = json.loads(config.base.metadata)
         except json.JSONDecodeError as error:
-            raise SettingsError(f"base.metadata is no JSON: column {error.colno}: {error.msg}") from None
+            raise SettingsError(f"base.metadata is not JSON: column {error.colno}: {error.msg}") from None
         if not isinstance(more, dict):
             raise SettingsError(f"base.metadata must be a JSON object of names and values, found {more!r}")
         found |= more
@@ -286,7 +286,7 @@ def _methods(model: Transformer, config: LlmConfig) -> dict[str, int | None]:
 
 
 def _weights_file(config: LlmConfig) -> Callable[[Node], str | None] | None:
-    """In which .ptd file a constant lies; None for the program. None for no such files."""
+    """A function from a constant to its .ptd file (None: in the program); None if the settings name no .ptd files."""
     base, adapters = config.export.foundation_weights_file, config.export.lora_weights_file
     if base is None and adapters is None:
         return None

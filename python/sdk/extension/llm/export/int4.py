@@ -49,7 +49,7 @@ class ExportableInt4Tensor(TorchAOBaseTensor):
     """[K / group_size, rows], not necessarily whole numbers."""
     group_size: int
     orig_dtype: torch.dtype
-    """The dtype of the tensor, and of what `dequantize` gives unless told otherwise."""
+    """The dtype of the tensor, and by default of the result of `dequantize`."""
 
     def __new__(
         cls, qdata: Tensor, scale: Tensor, zero_point: Tensor, group_size: int, orig_dtype: torch.dtype
@@ -92,7 +92,7 @@ class ExportableInt4Tensor(TorchAOBaseTensor):
         return ExportableInt4Tensor(self.qdata.to(device), scale, zero, self.group_size, dtype)
 
     def dequantize(self, output_dtype: torch.dtype | None = None) -> Tensor:
-        """A plain tensor of the same shape, of `orig_dtype` unless told otherwise."""
+        """A plain tensor of the same shape, by default of `orig_dtype`."""
         weights: Tensor = torch.ops.torchao.dequantize_int4_tensor(
             self.qdata, self.scale, self.zero_point, self.group_size, output_dtype=output_dtype or self.orig_dtype
         )

@@ -84,7 +84,7 @@ def _read_params(path: str) -> dict[str, Any]:
     params = _read_json(shipped(path), "base.params")
     known = {field.name for field in dataclasses.fields(ModelArgs)}
     if unknown := sorted(params.keys() - known):
-        raise SettingsError(f"{path}: these are no fields of ModelArgs: {', '.join(unknown)}")
+        raise SettingsError(f"{path}: these are not fields of ModelArgs: {', '.join(unknown)}")
     return params
 
 
@@ -112,7 +112,7 @@ def _read_weights(checkpoint: str) -> dict[str, torch.Tensor]:
     try:
         read = torch.load(checkpoint, map_location="cpu", mmap=True, weights_only=True)
     except (RuntimeError, EOFError, UnpicklingError) as error:
-        raise CheckpointError(f"{checkpoint} is no checkpoint of PyTorch: {str(error).splitlines()[0]}") from error
+        raise CheckpointError(f"{checkpoint} is not a checkpoint of PyTorch: {str(error).splitlines()[0]}") from error
     if not isinstance(read, dict) or not all(isinstance(value, torch.Tensor) for value in read.values()):
         raise CheckpointError(f"{checkpoint}: expected a dictionary of tensors by their names")
     return {name: value for name, value in read.items() if name != "rope.freqs"}

@@ -55,7 +55,7 @@ class PackedEmbedding(nn.Module):
         self.register_buffer("packed_weights", packed)
         self._operator = getattr(torch.ops.torchao, f"_shared_embedding_{matrix.bits}bit")
         self.dtype = torch.float32
-        """Of the results, which the operator computes in float32."""
+        """dtype of the results, which the operator computes in float32."""
 
     def forward(self, indices: Tensor) -> Tensor:
         """[..., embedding_dim] in `dtype`."""
@@ -66,7 +66,7 @@ class PackedEmbedding(nn.Module):
 
 
 def matrix_of_gguf(weight: ExportableGGUFTensor) -> LowBitMatrix:
-    """The integers, scales and minima of GGUF blocks. Their activations have a scale a group, as in ggml."""
+    """The integers, scales and minima of GGUF blocks. Activations have a scale for each group, as in ggml."""
     format = FORMATS[weight.ggml_type]
     groups = groups_of(weight.raw, format)
     zero_point = 0 if groups.minimum is not None else format.zero_point
@@ -78,7 +78,8 @@ def matrix_of_gguf(weight: ExportableGGUFTensor) -> LowBitMatrix:
 
 
 def matrix_of_intx(weight: Any) -> LowBitMatrix:
-    """Those of torchao's `IntxUnpackedToInt8Tensor`; int8 activations have a scale and a zero point a row."""
+    """The integers, scales and zero points of torchao's `IntxUnpackedToInt8Tensor`. int8 activations have a scale and a
+    zero point for each row."""
     bits, group = _BIT_WIDTHS[weight.target_dtype], int(weight.block_size[1])
     half = 1 << (bits - 1)
     rows, columns = weight.qdata.shape
@@ -90,12 +91,12 @@ def matrix_of_intx(weight: Any) -> LowBitMatrix:
 
 
 def matrix_of(weight: Any) -> LowBitMatrix:
-    """Of a weight of one of the classes in `Quantized`."""
+    """The matrix of a weight of one of the classes in `Quantized`."""
     return matrix_of_gguf(weight) if isinstance(weight, ExportableGGUFTensor) else matrix_of_intx(weight)
 
 
 def can_be_packed(weight: Any) -> bool:
-    """Whether a weight is quantised in groups of a row that the packed form has."""
+    """Whether a weight is quantised in groups that the packed form supports."""
     if isinstance(weight, ExportableGGUFTensor):
         return True
     if not isinstance(weight, IntxUnpackedToInt8Tensor) or weight.block_size[0] != 1:
@@ -107,8 +108,8 @@ def can_be_packed(weight: Any) -> bool:
 def pack_linear(model: nn.Module, float_activations: bool = False) -> None:
     """Replaces the linear layers whose weights are quantised.
 
-    Projections of queries, keys and values become one layer where their weights are alike, and so do the gate and the
-    up projection. `float_activations`: multiply float32 activations instead of int8 ones.
+    Projections of queries, keys and values become one layer if their weights have the same format, and so do the gate
+    and the up projection. `float_activations`: multiply float32 activations instead of int8 ones.
     """
     for module in model.modules():
         if isinstance(module, AttentionMHA):
@@ -124,7 +125,7 @@ def pack_linear(model: nn.Module, float_activations: bool = False) -> None:
 def pack_embedding(model: Transformer, float_activations: bool = False) -> None:
     """Replaces the embedding, and an output layer of the same weights: both share one buffer.
 
-    `float_activations`: of the output layer.
+    `float_activations`: as above, for the output layer.
     """
     embedding: Any = getattr(model, "tok_embeddings", None)
     output: Any = getattr(model, "output", None)
@@ -149,7 +150,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _fuse(module: Any, names: tuple[str, ...], fused: str, float_activations: bool) -> None:
-    """Makes one layer of several with the same input, if their weights are quantised alike."""
+    """Merges layers that have the same input, if their weights are quantised in the same format."""
     layers = [getattr(module, name) for name in names]
     if not all(isinstance(layer, nn.Linear) and can_be_packed(layer.weight) for layer in layers):
         return

@@ -23,9 +23,8 @@ def quantize_captured(
 ) -> GraphModule:
     """The module of a captured program with quantise and dequantise operators, to be captured again.
 
-    `config`: with `quantization.pt2e_quantize`. `inputs`: the example inputs. `texts`: inputs of calls that show the
-    quantiser what activations are like, the example inputs if there are none. Caches have the values afterwards that
-    they had before.
+    `config`: settings with `quantization.pt2e_quantize`. `inputs`: the example inputs. `texts`: the inputs of the
+    calibration calls; if empty, the example inputs. Caches are restored afterwards.
     """
     module: Any = captured.module()
     before = {name: value.clone() for name, value in module.named_buffers()}
@@ -47,7 +46,8 @@ def quantize_captured(
 def calibration_calls(config: LlmConfig, most: int, with_position: bool) -> list[tuple[Any, ...]]:
     """The calls for `quantization.calibration_data`, in the tokens of `base.tokenizer_path`; none without it.
 
-    `most`: tokens of a call. `with_position`: whether calls have the position of their first token.
+    `most`: the largest number of tokens of a call. `with_position`: whether calls have the position of their first
+    token.
     """
     path = config.base.tokenizer_path
     if path is None:

@@ -87,7 +87,7 @@ def _quantize_embedding(model: Transformer, embedding: str, shared: bool) -> Non
     bits, group = embedding_bits_and_group(embedding)
     if model.params.dim % (group or 1):
         raise SettingsError(
-            f"quantization.embedding_quantize: rows of {model.params.dim} numbers are no groups of {group}"
+            f"quantization.embedding_quantize: rows of {model.params.dim} numbers are not whole groups of {group}"
         )
     table = IntxWeightOnlyConfig(
         weight_dtype=getattr(torch, f"int{bits}"),

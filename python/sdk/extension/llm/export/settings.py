@@ -40,7 +40,7 @@ def read_settings(path: str | Path | None, overrides: Sequence[str] = ()) -> Llm
         for source in overrides:
             if "=" not in source:
                 raise SettingsError(
-                    f"{source!r} is no setting; expected group.key=value, as in model.use_kv_cache=true"
+                    f"{source!r} is not a setting; expected group.key=value, as in model.use_kv_cache=true"
                 )
             name, _, value = source.removeprefix("+").partition("=")
             if name == "base.metadata" and value.lstrip().startswith("{"):

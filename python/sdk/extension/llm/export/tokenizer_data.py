@@ -22,7 +22,7 @@ CHAT_TEMPLATE_KEY = "chat_template"
 
 @dataclass(frozen=True)
 class TokenizerData:
-    """What a program holds of its tokenizer."""
+    """The data of a tokenizer that a program stores."""
 
     named_data: dict[str, bytes]
     """For `ExecutorchBackendConfig.named_data`."""
@@ -33,7 +33,7 @@ class TokenizerData:
 def tokenizer_data(checkpoint: str | None, tokenizer_path: str | None) -> TokenizerData:
     """The tokenizer of a file or folder, or that of a checkpoint, a GGUF file or a folder of Hugging Face's form.
 
-    Raises SettingsError if there is none, `GGUFError`, ValueError or RuntimeError for one that cannot be used.
+    Raises SettingsError if it is missing, `GGUFError`, ValueError or RuntimeError for one that cannot be used.
     """
     source = Path(tokenizer_path or checkpoint or "")
     if source.suffix.lower() == ".gguf":

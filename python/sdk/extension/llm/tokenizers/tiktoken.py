@@ -67,7 +67,7 @@ class TiktokenTokenizer:
         return [*ids, self.eos_id] if eos else ids
 
     def decode(self, t: Sequence[int], skip_special_tokens: bool = False) -> str:
-        """The text of ids. Bytes that are no character are U+FFFD."""
+        """The text of ids. Bytes that are not valid UTF-8 become U+FFFD."""
         return self.model.decode_batch(list(t), skip_special_tokens)
 
     def decode_token(self, t: int) -> str:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `sdk.extension.training` consists of, under the names that the original has."""
+"""The classes and functions of `sdk.extension.training`, under the original's names."""

@@ -22,9 +22,9 @@ class _FastHadamardTransform(nn.Module):
 
 
 def inject_fast_hadamard_transform_native_for_spin_quant(module: nn.Module) -> None:
-    """Rotates what the down projections multiply, by the operator `llama::fast_hadamard_transform`.
+    """Rotates the inputs of the down projections by the operator `llama::fast_hadamard_transform`.
 
-    Raises ValueError for feed-forward blocks of a width that the transform does not have.
+    Raises ValueError for feed-forward blocks of a width that the transform does not support.
     """
     blocks = [block for block in module.modules() if isinstance(block, FeedForward)]
     for block in blocks:

@@ -45,8 +45,8 @@ __all__ = [
 def load_model(path: str | Path, adapter: Weights | None = None, **overrides: Any) -> Transformer:
     """The model of a GGUF file, or of a folder with `config.json` and safetensors files, with its weights.
 
-    `adapter`: those of LoRA adapters under PEFT's names, for layers that `overrides` say have them. `overrides`:
-    fields of `ModelArgs`, such as `max_context_len` and `use_kv_cache`. Quantised weights of GGUF files stay quantised
+    `adapter`: weights of LoRA adapters under PEFT's names, for the layers that `overrides` name. `overrides`: fields
+    of `ModelArgs`, such as `max_context_len` and `use_kv_cache`. Quantised weights of GGUF files stay quantised
     (`ExportableGGUFTensor`). Raises CheckpointError for a checkpoint that is incomplete or of a model that is not
     supported, `GGUFError` for a file that is not valid, OSError for files that cannot be read.
     """
@@ -63,7 +63,7 @@ def load_model(path: str | Path, adapter: Weights | None = None, **overrides: An
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Errors of what is done meanwhile are CheckpointErrors that name the checkpoint."""
+    """While active, errors become CheckpointErrors that name the checkpoint."""
     try:
         yield
     except ValueError as error:
@@ -100,9 +100,10 @@ def _safetensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
 
 
 def _weight_files(folder: Path) -> list[Path]:
-    """Those that transformers reads: of the index, or `model.safetensors`; else all, as older programs split them.
+    """The safetensors files that transformers reads: those of the index, or `model.safetensors`; else all of the
+    folder, as older programs split them.
 
-    Folders of Mistral have the weights twice, the second time under other names.
+    Mistral's folders have the weights twice, the second time under other names.
     """
     index, single = folder / "model.safetensors.index.json", folder / "model.safetensors"
     if not index.exists():
@@ -129,7 +130,7 @@ def _with_weights(args: ModelArgs, weights: Weights, adapter: Weights | None) ->
 
 
 class _WithoutWeights(TorchFunctionMode):
-    """Layers that are made meanwhile have parameters without memory: nothing is allocated and filled to be replaced."""
+    """While active, new layers have parameters without memory, which are replaced later by the checkpoint's."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **{**(kwargs or {}), **({"device": "meta"} if func is torch.empty else {})})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the fields of a `config.json` mean, by `model_type`, where the file does not say it.
+"""Defaults of the fields of a `config.json`, by `model_type`.
 
 Defaults are those of the model's configuration class in transformers. A field that is neither read (`_hugging_face.py`,
 `_rope.py`) nor in a table here is an error.
@@ -55,18 +55,18 @@ class ModelType:
     """A `model_type` of transformers."""
 
     names: dict[str, str]
-    """Of the weights of a layer, as `Names` takes them."""
+    """Names of the weights of a layer, as `Names` takes them."""
     defaults: dict[str, Any]
-    """Of the fields that are read for it, where they differ from `_DEFAULTS`."""
+    """Defaults of the fields that are read for this type, where they differ from `_DEFAULTS`."""
     rope_theta: float = 10000.0
     attention_bias: bool = True
     """Whether `attention_bias` is read: as a bias of queries, keys and values, and of the layer after attention."""
     mlp_bias: bool = False
     """Whether `mlp_bias` is read."""
     without_effect: frozenset[str] = frozenset()
-    """Fields of this type alone."""
+    """Fields that have no effect in this type, beside those without effect in all types."""
     fields: dict[str, Any] = field(default_factory=dict)
-    """Of `ModelArgs`, for all models of the type."""
+    """Fields of `ModelArgs`, for all models of the type."""
 
 
 _DEFAULTS: dict[str, Any] = {
@@ -230,7 +230,7 @@ MODEL_TYPES = {
 
 
 def defaults(kind: str) -> dict[str, Any]:
-    """What fields mean that a `config.json` of this `model_type` lacks."""
+    """The values of fields that a `config.json` of this `model_type` lacks."""
     return {**_DEFAULTS, **MODEL_TYPES[kind].defaults}
 
 
@@ -287,4 +287,4 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "quantization_config": (None,),
     "compression_config": (None,),
 }
-"""The values of fields that a model may have all the same, as they stand for its being without such parts."""
+"""Values of unsupported fields that are accepted, because they say that the model lacks these parts."""

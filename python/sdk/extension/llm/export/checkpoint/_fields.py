@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Descriptions of models, `config.json` and the metadata of GGUF files: no entry of them is ignored.
+"""Reads descriptions of models, `config.json` and the metadata of GGUF files, and ignores no entry of them.
 
-An entry is read, which is how it gets its effect; or it is known to have none; or it has a value that has none; or it
-is an error that names it.
+Each entry is read, or is known to have no effect, or has a value that has no effect; otherwise it is an error that
+names the entry.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from sdk.extension.llm.export.checkpoint._names import CheckpointError
 
 _LARGEST = 1 << 24
-"""More than any model has of anything that a description counts."""
+"""Upper bound of every count in a description."""
 _REQUIRED: Any = object()
 
 
@@ -25,7 +25,7 @@ class Fields:
     ) -> None:
         """`where`: what has them, as errors name it; `prefix`: what errors write before the name of an entry.
 
-        `defaults`: what it means that an entry is not there; one that has no default must be.
+        `defaults`: values of missing entries; an entry without a default is required.
         """
         self._entries, self._where, self._prefix = entries, where, prefix
         self._defaults = defaults or {}

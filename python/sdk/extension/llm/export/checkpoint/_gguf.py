@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checkpoints in GGUF files: hyperparameters from the metadata, weights as they are quantised."""
+"""Checkpoints in GGUF files: hyperparameters from the metadata; quantised weights stay quantised."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ class _Architecture:
     """A `general.architecture`."""
 
     halves: bool
-    """Whether RoPE rotates halves of a head: converters permute the weights of the others to pairs."""
+    """Whether RoPE rotates halves of a head; for other architectures, converters permute the weights to pairs."""
     window: int = 0
-    """The last tokens that layers with a sliding window see where the metadata do not say it; 0: there are none."""
+    """Default size of the sliding window in tokens, if the metadata have none; 0: no sliding window."""
     full_every: int | None = None
-    """With a sliding window, each so many layers one has none, unless the metadata say which; 0: all layers have it.
-    None: the metadata must say it."""
+    """With a sliding window, every n-th layer sees everything, unless the metadata list the layers; 0: all layers have
+    the window. None: the metadata must list them."""
     local_theta: float | None = None
-    """The base frequency of layers with a sliding window, where it is their own; 0 for that of the others."""
+    """The base frequency of layers with a sliding window; 0 for that of the other layers."""
     fields: dict[str, Any] = field(default_factory=dict)
-    """Of `ModelArgs`, for all models of the architecture."""
+    """Fields of `ModelArgs`, for all models of the architecture."""
 
 
 _HEAD_NORMS: dict[str, Any] = {"use_qk_norm": True, "qk_norm_before_rope": True}
@@ -83,9 +83,9 @@ _ARCHITECTURES = {
     "gemma3": _Architecture(True, full_every=6, local_theta=1e4, fields={**_GEMMA, **_HEAD_NORMS}),
 }
 _LARGE_GEMMAS = {"gemma2": 46, "gemma3": 62}
-"""The layers of the models whose queries are scaled by dim / heads instead of the length of a head."""
+"""Number of layers of the models whose queries are scaled by dim / heads instead of the length of a head."""
 _WITHOUT_EFFECT = frozenset(
-    # Counted by tensors, or of use only to what continues the training.
+    # Derived from the tensors, or only used to continue the training.
     [
         "vocab_size",
         "context_length",
@@ -142,7 +142,7 @@ class _Metadata(Fields):
         """A table of RoPE."""
         tensor = self.file.tensors.get(name)
         if tensor is None or not isinstance(tensor.type, torch.dtype) or len(tensor.shape) != 1:
-            raise self.error(f"{name} is {'missing' if tensor is None else 'no row of floats'}")
+            raise self.error(f"{name} is {'missing' if tensor is None else 'not a row of floats'}")
         found: list[float] = self.file[name].tolist()
         return found
 
@@ -223,7 +223,8 @@ def _rope(metadata: _Metadata, head_dim: int) -> dict[str, Any]:
 
 
 def _stretched(metadata: _Metadata) -> dict[str, Any]:
-    """Of a context that RoPE is stretched for. The factor stands alone in older files: the stretch is linear."""
+    """Fields of `ModelArgs` for a context that RoPE is scaled for. Older files have only the factor, of linear
+    scaling."""
     kind = metadata.value("rope.scaling.type", "linear")
     if kind not in ("none", "linear", "yarn", "longrope"):
         raise metadata.wrong("rope.scaling.type", "one of none, linear, yarn, longrope")
@@ -235,7 +236,7 @@ def _stretched(metadata: _Metadata) -> dict[str, Any]:
     found: dict[str, Any] = {} if attention is None else {"rope_scaling_attention_factor": attention}
     fast, slow = (metadata.positive(f"rope.scaling.yarn_beta_{speed}", None) for speed in ("fast", "slow"))
     if kind == "longrope" and factor != 1:
-        raise metadata.wrong(name, "1: LongRoPE has factors of its own")
+        raise metadata.wrong(name, "1: LongRoPE has its own factors")
     if kind == "linear" and factor != 1:
         found |= {"rope_scaling_type": "linear", "rope_scaling_factor": factor}
     elif kind == "yarn" and factor != 1:
@@ -253,7 +254,7 @@ def _stretched(metadata: _Metadata) -> dict[str, Any]:
 
 
 def _windows(metadata: _Metadata, count: int) -> dict[str, Any]:
-    """What each layer sees."""
+    """Fields of `ModelArgs` for sliding windows."""
     architecture, name = metadata.architecture, "attention.sliding_window_pattern"
     base, pattern = metadata.positive("rope.freq_base_swa", None), metadata.value(name, architecture.full_every)
     if metadata.value("attention.sliding_window", architecture.window) == 0:
@@ -273,7 +274,7 @@ def _windows(metadata: _Metadata, count: int) -> dict[str, Any]:
     if theta is not None:
         found["local_rope_theta"] = base or theta or metadata.positive("rope.freq_base", 10000.0)
     elif base is not None and base != metadata.positive("rope.freq_base", 10000.0):
-        raise metadata.wrong("rope.freq_base_swa", "rope.freq_base, as all layers of this architecture rotate alike")
+        raise metadata.wrong("rope.freq_base_swa", "rope.freq_base, as all layers of this architecture share it")
     return found
 
 

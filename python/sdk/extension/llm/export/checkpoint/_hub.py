@@ -23,7 +23,7 @@ HUB_IDS = {
     "lfm2_5_350m": "LiquidAI/LFM2.5-350M",
     "lfm2_5_1_2b": "LiquidAI/LFM2.5-1.2B-Instruct",
 }
-"""By `ModelType`: those whose checkpoint anybody may download. Llama's need an account with a licence."""
+"""Repositories by `ModelType`, of checkpoints that anybody may download. Llama's need an account with a licence."""
 _FILES = [
     "config.json",
     "generation_config.json",
@@ -33,7 +33,7 @@ _FILES = [
     "chat_template*",
 ]
 _OTHER_FORMS = ["consolidated*"]
-"""The same weights under other names, in repositories of Mistral."""
+"""Files with the same weights under other names, in Mistral's repositories."""
 _ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -56,6 +56,6 @@ def downloaded(model: str) -> Path:
         ) from None
     try:
         return Path(snapshot_download(model, allow_patterns=_FILES, ignore_patterns=_OTHER_FORMS))
-    except Exception as error:  # those of its HTTP library have no class in common
+    except Exception as error:  # the errors of its HTTP library have no common base class
         reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
         raise CheckpointError(f"`{model}` cannot be downloaded from the hub: {reason}; {by_hand}") from error

@@ -132,7 +132,7 @@ def _sliding(kind: str, fields: Fields, count: int) -> list[bool]:
 
 
 def _rotating_layers(fields: Fields) -> list[int]:
-    """Of each layer of SmolLM3 1 if it rotates queries and keys, else 0."""
+    """For each layer of SmolLM3, 1 if it rotates queries and keys, else 0."""
     interval = fields.whole("no_rope_layer_interval")
     count = fields.whole("num_hidden_layers")
     named: list[int] | None = fields.items("no_rope_layers", int)
@@ -241,7 +241,7 @@ _READERS = {
     "gemma3_text": _gemma,
     "lfm2": _lfm2,
 }
-"""What else there is in a `config.json`, by `model_type`."""
+"""Readers of further fields of a `config.json`, by `model_type`."""
 
 
 def hugging_face_weights(
@@ -276,7 +276,8 @@ def _expert_names(args: ModelArgs) -> dict[str, str]:
 
 
 def _each_expert(items: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:
-    """The same weights, those of all experts of a layer, [experts, rows, columns], one by one."""
+    """The same weights, with those of all experts of a layer, [experts, rows, columns], split into one for each
+    expert."""
     for name, value in items:
         stem, _, last = name.rpartition(".")
         if not stem.endswith(".mlp.experts") or value.dim() != 3:

@@ -91,7 +91,7 @@ def adapter_args(path: str | Path) -> dict[str, Any]:
         alpha *= math.sqrt(rank)  # the product is scaled by alpha / sqrt(rank)
     layers = fields.items("target_modules", str)
     if layers is None or (unknown := sorted(set(layers) - _LAYERS.keys())):
-        what = f"{', '.join(unknown)} is none of" if layers else "expected some of"
+        what = f"found {', '.join(unknown)}, expected" if layers else "expected some of"
         raise fields.error(f"target_modules: {what} {', '.join(_LAYERS)}")
     fields.refuse_the_rest(_WITHOUT_EFFECT, _NEUTRAL)
     return {"r": rank, "lora_alpha": alpha, "target_modules": layers}
@@ -107,7 +107,7 @@ def adapter_weights(items: Iterable[tuple[str, Tensor]], args: ModelArgs) -> Wei
         match = _NAME.fullmatch(name)
         if match is None or match[2] not in _LAYERS:
             example = "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"
-            raise CheckpointError(f"{name} is no weight of an adapter, such as {example}")
+            raise CheckpointError(f"{name} is not a weight of an adapter, such as {example}")
         side = match[3].lower()
         if side == "b" and match[2] in ("q_proj", "k_proj") and not args.use_hf_rope:
             value = value.unflatten(0, (-1, 2, (args.head_dim or 0) // 2)).transpose(1, 2).flatten(0, 2)
@@ -118,7 +118,7 @@ def adapter_weights(items: Iterable[tuple[str, Tensor]], args: ModelArgs) -> Wei
 def read_adapter(path: str | Path) -> Weights:
     """The weights of an adapter's .safetensors or .pt file, under the names that they have there.
 
-    Raises CheckpointError for a file that is none.
+    Raises CheckpointError for a file that is not an adapter.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -129,7 +129,7 @@ def read_adapter(path: str | Path) -> Weights:
         read: Any = torch.load(path, map_location="cpu", weights_only=True)
         return dict(read.items())
     except (SafetensorError, RuntimeError, EOFError, UnpicklingError, AttributeError) as error:
-        raise CheckpointError(f"{path} is no adapter: {str(error).splitlines()[0]}") from None
+        raise CheckpointError(f"{path} is not an adapter: {str(error).splitlines()[0]}") from None
 
 
 def with_adapters(model: nn.Module, weights: Weights) -> Weights:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How weights are called in different checkpoints, and how their names become those of `Transformer`."""
+"""Names of weights in different checkpoints, and their conversion to those of `Transformer`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 Weights = dict[str, Tensor]
-"""By the names of `sdk.examples.models.llama.llama_transformer.Transformer`."""
+"""Weights by the names of `sdk.examples.models.llama.llama_transformer.Transformer`."""
 
 
 class CheckpointError(ValueError):
@@ -20,8 +20,8 @@ class CheckpointError(ValueError):
 class Names:
     """Renames the weights of a checkpoint.
 
-    `layer`: what precedes the number of a layer. `inside`: names within a layer, `outside`: the others, both without
-    `.weight` or `.bias`. Several new names, separated by spaces: the weight has their rows one after another.
+    `layer`: the prefix of a layer's number. `inside`: names within a layer, `outside`: other names, both without
+    `.weight` or `.bias`. Several new names, separated by spaces: the weight has their rows in sequence.
     """
 
     def __init__(self, layer: str, inside: dict[str, str], outside: dict[str, str]) -> None:
@@ -29,7 +29,8 @@ class Names:
         self._inside, self._outside = inside, outside
 
     def rename(self, items: Iterable[tuple[str, Any]], rows: Callable[[str], list[int]], tied: bool = True) -> Weights:
-        """`rows`: of the parts of a weight of several names. `tied`: an output without weights has the embedding's.
+        """`rows`: the row counts of the parts of a weight with several names. `tied`: an output without weights uses
+        the embedding's.
 
         Raises CheckpointError for names that are not known.
         """
@@ -63,7 +64,7 @@ class Names:
 
 
 def split_rows(name: str, value: Any, rows: list[int]) -> list[Any]:
-    """The parts of a weight that have so many rows each. Raises CheckpointError when it has another number of rows."""
+    """Splits a weight into parts of the given row counts. Raises CheckpointError if it has another number of rows."""
     if sum(rows) != value.shape[0]:
         raise CheckpointError(f"{name} has {value.shape[0]} rows, expected {' + '.join(map(str, rows))}")
     return list(value.split(rows))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checkpoints whose weights are quantised already, as those of Llama 3.2 with SpinQuant or QAT.
+"""Checkpoints whose weights are quantised already, such as those of Llama 3.2 with SpinQuant or QAT.
 
 A layer has `NAME.weight`, int8, and `NAME.scales`: [rows, groups], or [rows] for one scale a row. There may be
 `NAME.zeros` of the same shape. Linear layers are meant to be multiplied with int8 activations.
@@ -22,9 +22,9 @@ def prequantized_weights(
 ) -> Weights:
     """The same weights, of which quantised ones are torchao's `IntxUnpackedToInt8Tensor`, with the same integers.
 
-    `group`: weights that share a scale, of linear layers other than the output; 0 for a whole row, as in `embedding`,
-    which is bits and group. Raises CheckpointError for a weight without scales, groups of another size, and integers of
-    more bits.
+    `group`: the number of weights that share a scale, in linear layers other than the output; 0 for a whole row.
+    `embedding`: the bits and the group of the embedding. Raises CheckpointError for a weight without scales, groups of
+    another size, and integers of more bits.
     """
     found: Weights = {}
     for name, value in weights.items():

@@ -27,7 +27,7 @@ def rope_entries(fields: Fields) -> Fields:
 
 
 def rope_fields(fields: Fields, rope: Fields, theta: float, phi3: bool = False) -> dict[str, Any]:
-    """Of all layers, or of those without a sliding window where the two differ.
+    """Fields of `ModelArgs` for the RoPE of all layers, or of those without a sliding window where the two differ.
 
     `rope`: the entries that describe it, which must all be known. `theta`: the base frequency of models that name none.
     """

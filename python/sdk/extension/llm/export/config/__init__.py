@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the exporter of language models can be told."""
+"""The settings of the exporter of language models."""

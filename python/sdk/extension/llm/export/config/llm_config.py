@@ -189,15 +189,15 @@ class ModelConfig:
     """Attention by the operator `llama::custom_sdpa`."""
     expand_rope_table: bool = False
     use_attention_sink: Optional[str] = None
-    """"<sinks>,<window>": keep the first so many tokens and the last so many, so that generation need not end."""
+    """"<sinks>,<window>": keep that many first and that many last tokens, so that generation can continue forever."""
     output_prune_map: Optional[str] = None
-    """A JSON file: number of a token in the pruned vocabulary to its number in the whole one."""
+    """A JSON file that maps the number of a token in the pruned vocabulary to its number in the whole one."""
     input_prune_map: Optional[str] = None
     use_kv_cache: bool = False
     quantize_kv_cache: bool = False
     """Store keys and values in int8, with a scale for each token."""
     local_global_attention: Optional[List[int]] = None
-    """Of each layer, repeated: how many positions it sees; 0 for all."""
+    """How many positions each layer sees, repeated over the layers; 0 for all."""
 
     def __post_init__(self) -> None:
         if self.use_attention_sink and len(self.use_attention_sink.split(",")) != 2:
@@ -302,8 +302,7 @@ class QuantizationConfig:
     AO_QUANT_PATTERNS: ClassVar[List[str]] = [r"torchao:8da(\d+)w", r"torchao:fpa(\d+)w"]
 
     qmode: Optional[str] = None
-    """Of linear layers: int8 (weights), 8da4w (activations in 8 bits, weights in 4, in groups), 4w (weights in 4 bits,
-    in
+    """Scheme of linear layers: int8 (weights), 8da4w (8-bit activations, 4-bit weights in groups), 4w (4-bit weights in
     groups), or torchao:8da<bits>w and torchao:fpa<bits>w with 1 to 8 bits."""
     embedding_quantize: Optional[str] = None
     """"<bits>,<group size>": 2, 4 or 8 bits, a group size of 0 for one scale a row."""
@@ -338,7 +337,7 @@ class QuantizationConfig:
 
 
 def embedding_bits_and_group(text: str) -> tuple[int, int]:
-    """The two numbers of `quantization.embedding_quantize`. Raises ValueError for what is not "<bits>,<group size>"."""
+    """The two numbers of `quantization.embedding_quantize`. Raises ValueError unless it is "<bits>,<group size>"."""
     kernels, _, numbers = text.rpartition(":")
     allowed = range(1, 9) if kernels == "torchao" else (2, 4, 8)
     match = re.fullmatch(r"(\d+),(\d+)", numbers)

@@ -21,7 +21,7 @@ QK_K = 256
 
 @dataclass(frozen=True)
 class Products:
-    """Scales and minima as the product of a number of their block and one of their group, which float32 holds."""
+    """Scales and minima as the product of a factor of the block and one of the group; float32 holds the product."""
 
     factors: Tensor
     """float16 [blocks, 1], or [blocks, 2] with minima."""
@@ -58,15 +58,15 @@ class BlockFormat:
     group: int
     """Weights that share a scale."""
     bits: int
-    """Bits of an integer weight, those of its value where the format has a table."""
+    """Bits of an integer weight; of its value if the format has a table."""
     decode: Callable[[Tensor], Groups]
-    """From uint8 [blocks, bytes]."""
+    """Decodes uint8 [blocks, bytes]."""
     zero: int | None = None
-    """What makes integers without minima start at 0: half of the range of `bits` unless told otherwise."""
+    """Offset that makes integers without minima start at 0; None for half of the range of `bits`."""
 
     @property
     def zero_point(self) -> int:
-        """What is to be added to the integers of groups without minima, so that none is negative."""
+        """The number to add to the integers of groups without minima, so that they are not negative."""
         return 1 << (self.bits - 1) if self.zero is None else self.zero
 
 
@@ -192,7 +192,7 @@ def _tq2_0(block: Tensor) -> Groups:
 
 _IQ4_VALUES = (-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113)
 _FP4_VALUES = (0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12)
-"""Those of E2M1, doubled."""
+"""The values of E2M1, doubled."""
 
 
 def _values(nibbles: Tensor, table: tuple[int, ...]) -> Tensor:
@@ -212,7 +212,7 @@ def _iq4_xs(block: Tensor) -> Groups:
 
 
 def _mxfp4(block: Tensor) -> Groups:
-    """A scale is a power of two, E8M0, halved: the smallest two are no normal float32."""
+    """A scale is a power of two, E8M0, halved: the smallest two are subnormal in float32."""
     exponent = block[:, :1].int()
     bits = torch.where(exponent < 2, 0x00200000 << exponent.clamp(max=1), (exponent - 1) << 23)
     return Groups(_values(_nibbles(block[:, 1:]), _FP4_VALUES), bits.view(torch.float32), None)

@@ -37,7 +37,7 @@ _QUANTIZED = {format.type_id: format for format in FORMATS.values()}
 
 
 class GGUFError(ValueError):
-    """A file that is not a valid GGUF file, or has what is not supported. It says where."""
+    """A file that is not a valid GGUF file, or uses an unsupported feature. The message names the byte or the entry."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class GGUFTensor:
 
     name: str
     shape: tuple[int, ...]
-    """In PyTorch's order: the last dimension is contiguous."""
+    """Sizes in PyTorch's order: the last dimension is contiguous."""
     type: torch.dtype | BlockFormat
     offset: int
-    """Of the first byte, from the beginning of the file."""
+    """Offset of the first byte from the beginning of the file."""
     size: int
     """In bytes."""
 
@@ -123,10 +123,10 @@ class GGUFPart:
         cursor = _Cursor(self._data, self.path)
         tensors = self._read_header(cursor)
         self.metadata: dict[str, Any] = self._read_metadata(cursor)
-        """By key, such as `general.architecture`: numbers, strings, booleans, and lists of them."""
+        """Values by key, such as `general.architecture`: numbers, strings, booleans, and lists of them."""
         self.alignment = self._read_alignment(cursor)
         self.tensors: dict[str, GGUFTensor] = self._read_tensors(cursor, tensors)
-        """By name, in the file's order."""
+        """Tensors by name, in the file's order."""
 
     def __getitem__(self, name: str) -> Tensor:
         """A tensor without a copy: floats in their shape, a quantised one as uint8 [rows, bytes of a row]."""
@@ -206,7 +206,7 @@ class GGUFPart:
         if not size:
             raise ValueError(f"has no elements: its shape is {list(shape)}")
         if offset % self.alignment:
-            raise ValueError(f"begins at byte {offset}, which is no multiple of the alignment, {self.alignment}")
+            raise ValueError(f"begins at byte {offset}, which is not a multiple of the alignment, {self.alignment}")
         if offset + size > len(self._data):
             end = f"takes bytes {offset} to {offset + size}"
             raise ValueError(f"{end}, but the file has {len(self._data)}; is it cut off?")

@@ -30,12 +30,12 @@ class GGUFFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        """Of the first part."""
+        """Path of the first part."""
         first = GGUFPart(self.path)
         self.metadata: dict[str, Any] = first.metadata
-        """By key, such as `general.architecture`: numbers, strings, booleans, and lists of them."""
+        """Values by key, such as `general.architecture`: numbers, strings, booleans, and lists of them."""
         self.tensors: dict[str, GGUFTensor] = {}
-        """By name, in the files' order."""
+        """Tensors by name, in the files' order."""
         self._parts: dict[str, GGUFPart] = {}
         for part in [first, *self._others(first)]:
             if twice := sorted(self.tensors.keys() & part.tensors.keys()):

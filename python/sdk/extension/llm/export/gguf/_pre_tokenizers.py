@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How text is split into words before byte-level BPE: what the names in `tokenizer.ggml.pre` stand for.
+"""Pre-tokenizers by the names in `tokenizer.ggml.pre`: how text is split into words before byte-level BPE.
 
 The names are llama.cpp's, the expressions those of the models' own `tokenizer.json`.
 """
@@ -48,7 +48,7 @@ def _digits(individual: bool) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Family:
-    """What a name in `tokenizer.ggml.pre` stands for."""
+    """The pre-tokenizer that a name in `tokenizer.ggml.pre` stands for."""
 
     splits: tuple[dict[str, Any], ...]
     """Pre-tokenizers of Hugging Face's form, in sequence."""

@@ -16,14 +16,14 @@ from sdk.extension.llm.export.gguf._blocks import FORMATS, dequantize, groups_of
 from sdk.extension.llm.export.int4 import ExportableInt4Tensor
 
 _INTEGERS = {2: torch.int2, 3: torch.int3, 4: torch.int4, 5: torch.int5, 8: torch.int8}
-"""torchao's dtype for integers of so many bits."""
+"""torchao's integer dtype by the number of bits."""
 _WIDER = {"q6_k": torch.int8, "tq1_0": torch.int3, "tq2_0": torch.int3}
-"""That of formats whose integers are not those from -2^(bits - 1) on, or have no dtype that backends know."""
+"""The dtype of formats whose integers do not begin at -2^(bits - 1), or whose own dtype backends do not know."""
 
 
 @torch.library.custom_op("torchao::dequantize_gguf", mutates_args=())
 def dequantize_gguf(weight: Tensor, ggml_type: str, output_dtype: torch.dtype = torch.bfloat16) -> Tensor:
-    """The numbers of uint8 [rows, bytes of a row] of a block format, [rows, weights of a row]."""
+    """Dequantises uint8 [rows, bytes of a row] of a block format to [rows, weights of a row]."""
     return dequantize(weight, FORMATS[ggml_type]).to(output_dtype)
 
 
@@ -37,8 +37,8 @@ class ExportableGGUFTensor(TorchAOBaseTensor):
     """A matrix [rows, weights of a row] in one of GGUF's block formats, as the file has it.
 
     Linear and embedding layers dequantise it by the operator `torchao::dequantize_gguf`, which a backend may fuse.
-    `to_exportable_int4_tensor` and `to_intx_unpacked_to_int8_tensor` take its integers, scales and minima over into
-    other representations; nothing is quantised again.
+    `to_exportable_int4_tensor` and `to_intx_unpacked_to_int8_tensor` convert it to other representations with
+    the same integers, scales and minima; nothing is quantised again.
     """
 
     tensor_data_names: ClassVar = ["raw"]
@@ -50,7 +50,7 @@ class ExportableGGUFTensor(TorchAOBaseTensor):
     ggml_type: str
     """The name of the format: a key of `FORMATS`."""
     orig_dtype: torch.dtype
-    """The dtype of the tensor, and of what `dequantize` gives unless told otherwise."""
+    """The dtype of the tensor, and by default of the result of `dequantize`."""
 
     def __new__(cls, raw: Tensor, ggml_type: str, orig_dtype: torch.dtype) -> ExportableGGUFTensor:
         if ggml_type not in FORMATS:
@@ -73,8 +73,8 @@ class ExportableGGUFTensor(TorchAOBaseTensor):
 
     @classmethod
     def from_raw(cls, raw: Tensor, ggml_type: str, orig_dtype: torch.dtype = torch.bfloat16) -> ExportableGGUFTensor:
-        """From uint8 [rows, bytes of a row]. Raises ValueError for bytes that are no blocks, NotImplementedError for an
-        unknown type."""
+        """From uint8 [rows, bytes of a row]. Raises ValueError for bytes that are not whole blocks, NotImplementedError
+        for an unknown type."""
         return cls(raw.contiguous(), ggml_type, orig_dtype)
 
     def to(self, *args: Any, **kwargs: Any) -> ExportableGGUFTensor:
@@ -83,7 +83,7 @@ class ExportableGGUFTensor(TorchAOBaseTensor):
         return ExportableGGUFTensor(self.raw.to(target["device"]), self.ggml_type, floating_dtype(target["dtype"]))
 
     def dequantize(self, output_dtype: torch.dtype | None = None) -> Tensor:
-        """A plain tensor of the same shape, of `orig_dtype` unless told otherwise."""
+        """A plain tensor of the same shape, by default of `orig_dtype`."""
         weights: Tensor = torch.ops.torchao.dequantize_gguf(self.raw, self.ggml_type, output_dtype or self.orig_dtype)
         return weights
 
@@ -94,9 +94,7 @@ class ExportableGGUFTensor(TorchAOBaseTensor):
         """
         format = FORMATS[self.ggml_type]
         if format.bits != 4:
-            raise NotImplementedError(
-                f"only integers of 4 bits can be taken over; those of {self.ggml_type} have {format.bits}"
-            )
+            raise NotImplementedError(f"expected integers of 4 bits; those of {self.ggml_type} have {format.bits}")
         dtype = output_dtype or self.orig_dtype
         groups = groups_of(self.raw, format)
         if groups.minimum is None:  # integers from -8 to 7
@@ -112,9 +110,9 @@ class ExportableGGUFTensor(TorchAOBaseTensor):
     ) -> IntxUnpackedToInt8Tensor:
         """The same integers as torchao's `IntxUnpackedToInt8Tensor`, weights only.
 
-        `max_group_size`: neighbouring groups of the same scale and minimum become one, up to this size. `scale_dtype`:
-        of the scales and, where the format has minima, of the zero points; float16, as in the file, unless told
-        otherwise.
+        `max_group_size`: neighbouring groups with the same scale and minimum are merged, up to this size.
+        `scale_dtype`: the dtype of the scales and, if the format has minima, of the zero points; by default float16, as
+        in the file.
         """
         format = FORMATS[self.ggml_type]
         dtype = scale_dtype or torch.float16
