@@ -19,7 +19,7 @@ from changes import SINCE, concerned, since
 
 pytest_plugins = ["seeds"]
 
-# An example may take long on a machine that has much else to do: a fixed time would fail tests that are right.
+# An example may take long on a busy machine: a fixed time limit would fail correct tests.
 settings.register_profile("sdk", deadline=None)
 settings.load_profile("sdk")
 

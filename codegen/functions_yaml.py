@@ -47,7 +47,7 @@ class KernelEntry:
 
 
 def load_functions(path: Path) -> list[KernelEntry]:
-    """Every kernel of a functions.yaml, in the order of the file. Raises SchemaError naming the entry that is wrong."""
+    """Every kernel of a functions.yaml, in the order of the file. Raises SchemaError that names the wrong entry."""
     return entries_of(load_document(path), path)
 
 

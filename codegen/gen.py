@@ -6,10 +6,11 @@ Writes into the output folder
 * ``NativeFunctions.h``: the declaration of every kernel,
 * ``Functions.h``: the operators by their names, ``torch::executor::aten::add_outf()``,
 * ``RegisterKernels.h`` and ``RegisterKernels.cpp``: the table and ``register_<library>_kernels()``,
-* with ``--for-pytorch`` instead, ``RegisterToPyTorch.cpp``, which makes operators of PyTorch of them,
-* with ``--dispatched``, the table has PyTorch's kernels for the operators of ATen, and functions for the others,
-* ``RegisterKernelsAtLoad.cpp``: a static initialiser that calls it. It is its own object, which the linker takes from
-  the archive only where the symbol ``executorch_<library>_kernels_at_load`` is asked for.
+* ``RegisterKernelsAtLoad.cpp``: a static initialiser that calls it. It is a separate object, which the linker takes
+  from the archive only if the symbol ``executorch_<library>_kernels_at_load`` is referenced.
+
+With ``--for-pytorch``, only ``RegisterToPyTorch.cpp`` is written, which registers the kernels as PyTorch's operators.
+With ``--dispatched``, the table has PyTorch's kernels for the operators of ATen.
 
 Files whose content does not change are not written, so that nothing is rebuilt.
 """
@@ -101,7 +102,7 @@ def render_for_pytorch(entries: list[KernelEntry], include_prefix: str) -> dict[
         if entry.keys:
             raise SchemaError(
                 f"{entry.schema.qualified_name} has kernels for some tensors only; PyTorch takes one for all: give it "
-                "with 'arg_meta: null' in a YAML file of its own"
+                "with 'arg_meta: null' in a separate YAML file"
             )
     groups = groupby(sorted(entries, key=_namespace), key=_namespace)
     values = {"include_prefix": include_prefix, "by_namespace": [(name, list(items)) for name, items in groups]}

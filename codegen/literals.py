@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Texts inside generated C++ and CMake: literals, comments, and what may be an identifier.
+"""Texts inside generated C++ and CMake: literals, comments and identifiers.
 
 Names come from programs and YAML files that others wrote, so no template writes one as it is.
 """
@@ -24,7 +24,7 @@ _LONGEST_COMMENT = 80
 
 
 def is_identifier(text: str) -> bool:
-    """Whether C++ takes the text for a name."""
+    """Whether the text is a C++ identifier."""
     return _IDENTIFIER.fullmatch(text) is not None and text not in CPP_KEYWORDS
 
 
@@ -49,7 +49,7 @@ def cmake_argument(text: str) -> str:
     signs = "="
     while f"]{signs}]" in f"{text}]":
         signs += "="
-    # A line break behind the opening bracket would be left out; there is none.
+    # CMake leaves out a line break behind the opening bracket; the text has no line breaks.
     return f"[{signs}[{text}]{signs}]"
 
 

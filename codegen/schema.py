@@ -34,7 +34,7 @@ _ARRAY = "::executorch::aten::ArrayRef<{}>"
 _OPTIONAL = "std::optional<{}>"
 
 _NAME = re.compile(r"(?:(?P<namespace>[A-Za-z_]\w*)::)?(?P<name>[A-Za-z_]\w*)(?:\.(?P<overload>\w+))?", re.ASCII)
-# What the parameters of generated functions are called beside those of the schema.
+# Names of parameters of generated functions beside those of the schema.
 _OTHER_PARAMETERS = ("context", "kernel_context", "kernel_result")
 _TYPE = re.compile(
     r"^(?P<base>[A-Za-z]+)(?:\((?P<alias>\w+(?:\s*->\s*\w+)?)(?P<write>!)?\))?(?P<inner>\?)?(?P<list>\[\d*\])?(?P<outer>\?)?$"
@@ -42,7 +42,7 @@ _TYPE = re.compile(
 
 
 class SchemaError(ValueError):
-    """A schema, or the YAML entry with it, describes no operator that a kernel can implement."""
+    """A schema, or its YAML entry, does not describe an operator that a kernel can implement."""
 
 
 @dataclass(frozen=True)

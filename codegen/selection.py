@@ -26,7 +26,7 @@ PRIM_OPERATORS = ("aten::_local_scalar_dense", "aten::sym_numel", "aten::sym_siz
 
 
 class SelectionError(ValueError):
-    """The given files or names are no valid selection."""
+    """The given files or names are not a valid selection."""
 
 
 @dataclass

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 
 class Pin(Protocol):
-    """What is read of an entry of scripts/third_party."""
+    """The fields of an entry of scripts/third_party that are read."""
 
     url: str
     content_sha256: str

@@ -26,7 +26,7 @@ _KERNEL = re.compile(r'\bKernel\s*\(\s*"')
 
 
 def _count_prim_ops(prim_ops_source: Path) -> int:
-    """Kernels in the table of a source file, or in those of a folder's .cpp files. SelectionError if there are none."""
+    """Kernels in the table of a source file, or in those of a folder's .cpp files. SelectionError if none is found."""
     files = sorted(prim_ops_source.glob("*.cpp")) if prim_ops_source.is_dir() else [prim_ops_source]
     count = sum(len(_KERNEL.findall(path.read_text())) for path in files)
     if count == 0:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operators of a program under the names of the original's extension module; `codegen.program_operators` is what
-this package uses."""
+"""The operators of a program under the names of the original's extension module. This package itself uses
+`codegen.program_operators`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Program:
 
 
 def _get_program_from_buffer(buffer: bytes) -> _Program:
-    """Raises ProgramError if the bytes are no program."""
+    """Raises ProgramError if the bytes are not a program."""
     program_operators(buffer)
     return _Program(bytes(buffer))
 

@@ -35,7 +35,7 @@ MODELS: dict[str, Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]] = {
 
 
 def compile_spec(target: str) -> Any:
-    """The options for a target. Raises ValueError for one that is not here."""
+    """The options for a target. Raises ValueError for an unsupported target."""
     if target.startswith("ethos-u"):
         raise ValueError(f"{target} is an Ethos-U, which is not here yet; the targets are vgf and TOSA-1.0+FP, +INT")
     return VgfCompileSpec() if target == "vgf" else TosaCompileSpec(target)
@@ -57,7 +57,7 @@ def quantize(model: nn.Module, inputs: tuple[Tensor, ...], spec: Any) -> nn.Modu
 
 
 def lower(captured: ExportedProgram, spec: Any, quantized: bool, delegated: bool) -> Any:
-    """The program with what the backend takes."""
+    """The program with the delegates of the backend."""
     partitioner = VgfPartitioner(spec) if isinstance(spec, VgfCompileSpec) else TOSAPartitioner(spec)
     return to_edge_transform_and_lower(
         captured,
@@ -72,7 +72,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("-m", "--model_name", required=True, choices=sorted(MODELS))
     parser.add_argument("-t", "--target", default="vgf", help="vgf, or a TOSA specification; default: vgf")
     parser.add_argument("-q", "--quantize", action="store_true", help="to 8 bits, calibrated with the example inputs")
-    parser.add_argument("-d", "--delegate", action="store_true", help="give the backend what it takes")
+    parser.add_argument(
+        "-d", "--delegate", action="store_true", help="delegate the operators that the backend supports"
+    )
     parser.add_argument("-i", "--intermediates", type=Path, help="a folder for TOSA and VGF files")
     parser.add_argument("-o", "--output", type=Path, help="default: MODEL_arm_TARGET.pte")
     options = parser.parse_args(arguments)

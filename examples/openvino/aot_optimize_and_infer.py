@@ -76,12 +76,14 @@ def read_shape(text: str) -> tuple[int, ...]:
         shape = None
     is_shape = isinstance(shape, (list, tuple)) and bool(shape)
     if not is_shape or any(type(size) is not int or size < 1 for size in shape):
-        raise argparse.ArgumentTypeError(f"{text!r} is no shape; expected a list or tuple such as '(1, 3, 224, 224)'")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a shape; expected a list or tuple such as '(1, 3, 224, 224)'"
+        )
     return tuple(shape)
 
 
 def default_shape(suite: str, model: nn.Module, batch: int) -> tuple[int, ...]:
-    """What the model was made for."""
+    """The input shape that the model was trained for."""
     if suite == "huggingface":
         return (batch, 128)
     if suite == "timm":
@@ -99,7 +101,7 @@ def make_input(suite: str, model: nn.Module, shape: tuple[int, ...]) -> Tensor:
 class Images:
     """A dataset of images, in batches of tensors [batch, 3, height, width] and class numbers [batch].
 
-    Raises ValueError if there are no images, or if they make no whole batches.
+    Raises ValueError if there are no images, or if they do not fill whole batches.
     """
 
     def __init__(self, folder: Path, shape: tuple[int, ...]) -> None:
@@ -118,7 +120,9 @@ class Images:
         except FileNotFoundError as error:
             raise ValueError(f"--dataset {folder}: expected a folder of images for each class ({error})") from error
         if len(data) % shape[0]:
-            raise ValueError(f"the dataset has {len(data)} images, which is no multiple of the batch size {shape[0]}")
+            raise ValueError(
+                f"the dataset has {len(data)} images, which is not a multiple of the batch size {shape[0]}"
+            )
         self._loader = torch.utils.data.DataLoader(data, batch_size=shape[0])
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
@@ -134,13 +138,13 @@ def quantize(model: nn.Module, sample: Tensor, images: Images) -> nn.Module:
 
 
 def lower(model: nn.Module, sample: Tensor, device: str) -> Any:
-    """The edge program with what OpenVINO takes."""
+    """The edge program, with the operators that OpenVINO supports delegated to it."""
     partitioner = OpenvinoPartitioner([CompileSpec("device", device.encode())])
     return to_edge_transform_and_lower(torch.export.export(model, (sample,)), partitioner=[partitioner])
 
 
 def accuracy(program: Any, images: Images) -> float:
-    """The part of the images whose class is the model's first choice."""
+    """The top-1 accuracy, from 0 to 1."""
     right = total = 0
     for pixels, classes in images:
         right += int((program.forward((pixels,))[0].argmax(-1) == classes).sum())
@@ -187,7 +191,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def run(options: argparse.Namespace) -> None:
-    """What the options ask for. Raises ValueError, RuntimeError or OSError."""
+    """Carries out the options. Raises ValueError, RuntimeError or OSError."""
     model = load_model(options.suite, options.model, options.random_weights)
     shape = options.input_shape or default_shape(options.suite, model, options.batch_size or 1)
     if options.batch_size:

@@ -7,7 +7,7 @@
 write mv2_xnnpack_fp32.pte and mv2_xnnpack_q8.pte to the working directory, or to --output_dir. In the repository,
 `python -m examples.xnnpack.aot_compiler` does the same. Without --delegate, nothing is delegated to XNNPACK, and the
 program needs a kernel library. With --bundled, the file is mv2_xnnpack_fp32_bundled.pte: a bundled program with the
-example inputs and what PyTorch computes for them, which
+example inputs and PyTorch's outputs, which
 `executor_runner --model_path mv2_xnnpack_fp32_bundled.pte --bundled_program` runs and verifies.
 
 For your own models, `python -m sdk.export` does the same, and also runs the result and compares it with PyTorch.
@@ -62,7 +62,7 @@ def lower(captured: ExportedProgram, quantized: bool, delegated: bool) -> EdgePr
 def save_bundled(
     program: ExecutorchProgramManager, captured: ExportedProgram, inputs: tuple[Tensor, ...], path: Path
 ) -> Path:
-    """Writes the program with one test case: the inputs, and what PyTorch computes for them."""
+    """Writes the program with one test case: the inputs, and PyTorch's outputs."""
     case = MethodTestCase(list(inputs), captured.module()(*inputs))
     bundle = BundledProgram(program, [MethodTestSuite("forward", [case])])
     path.write_bytes(serialize_from_bundled_program_to_flatbuffer(bundle))
@@ -73,7 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-m", "--model_name", required=True, choices=sorted(MODELS))
     parser.add_argument("-q", "--quantize", action="store_true", help="to 8 bits, calibrated with the example inputs")
-    parser.add_argument("-d", "--delegate", action="store_true", help="give XNNPACK what it takes")
+    parser.add_argument("-d", "--delegate", action="store_true", help="delegate the operators that XNNPACK supports")
     parser.add_argument("-b", "--bundled", action="store_true", help="write a bundled program with a test case")
     parser.add_argument("-o", "--output_dir", default=".", help="default: the working directory")
     options = parser.parse_args()

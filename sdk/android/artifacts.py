@@ -34,12 +34,12 @@ class Artifact:
 
     @property
     def contents(self) -> str:
-        """For people: `kernels for CPUs`, and the backends."""
+        """A readable description: `kernels for CPUs`, and the backends."""
         return ", ".join(("kernels for CPUs", *self.backends))
 
 
 def artifact(name: str) -> Artifact:
-    """Raises ValueError if there is no artifact of that name."""
+    """Raises ValueError for an unknown name of an artifact."""
     manifests = {}
     for path in sorted((*BACKENDS.glob("*/backend.json"), *BACKENDS.glob("*/*/backend.json"))):
         manifest = json.loads(path.read_text("utf-8"))

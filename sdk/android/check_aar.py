@@ -61,7 +61,7 @@ def check_library(name: str, elf: bytes, host: bool, functions: set[str]) -> lis
     """`functions` are those of the C interface, which it must export."""
     abi = name.split("/")[1]
     if elf[:4] != b"\x7fELF":
-        return [f"{name} is no ELF file"]
+        return [f"{name} is not an ELF file"]
     wrong = []
     machine = struct.unpack_from("<H", elf, 18)[0]
     if machine != MACHINES.get(abi):
@@ -171,7 +171,7 @@ def main() -> int:
     parser.add_argument("--framework", type=Path, help="an android.jar or framework-res.apk: asks aapt2 too")
     args = parser.parse_args()
     wrong = check(args.aar, args.host, args.framework)
-    print("\n".join(wrong) or f"{args.aar.name} is as it should be")
+    print("\n".join(wrong) or f"{args.aar.name} is correct")
     return 1 if wrong else 0
 
 

@@ -65,7 +65,7 @@ def test_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_compiler_of_the_examples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """For `--target=vgf`, and errors."""
+    """The compiler for `--target=vgf`, and its errors."""
     sys.path.insert(0, str(ROOT))
     try:
         from examples.arm.aot_arm_compiler import main

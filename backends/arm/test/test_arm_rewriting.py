@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the quantizers rewrite before they annotate computes what it did."""
+"""The graphs that the quantizers rewrite before they annotate give the same results as before."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What there is of Ethos-U: its options, its quantizer, and TOSA files with its operators. Vela is not called."""
+"""The supported part of Ethos-U: options, quantizer, and TOSA files with its operators. Vela is not called."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_options() -> None:
 
 
 def test_the_methods_of_the_options(tmp_path: Path) -> None:
-    """Those of every compile spec of Arm's; the format is Vela's."""
+    """The options have the methods of every compile spec of Arm's; the format is Vela's."""
     spec = EthosUCompileSpec("ethos-u55-64")
     assert spec.get_output_format() == EthosUCompileSpec.get_output_format() == "vela"
     assert spec.get_intermediate_path() is None
@@ -73,7 +73,7 @@ def test_the_methods_of_the_options(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_options_are_errors(arguments: tuple[Any, ...], message: str) -> None:
-    """ETU-14: an Ethos-U55 has no memory of its own."""
+    """ETU-14: an Ethos-U55 does not have a dedicated memory."""
     with pytest.raises(ValueError, match=message):
         EthosUCompileSpec(*arguments)
 
@@ -103,7 +103,7 @@ def test_the_quantizer(config: Any) -> None:
 
 
 def test_training() -> None:
-    """ETU-07: quantisation after training is above; here the model is trained as it is quantised."""
+    """ETU-07: quantisation-aware training; quantisation after training is above."""
     inputs = (torch.randn(2, 3, 8, 8),)
     converted = _quantized(
         nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU()), inputs, get_symmetric_quantization_config(is_qat=True), True
@@ -134,7 +134,8 @@ LACKING = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", LACKING)
 def test_what_an_ethos_u55_lacks_is_left_out(name: str) -> None:
-    """ETU-06: an Ethos-U85 has it; for an Ethos-U55, what is not quantised or not there stays with kernels."""
+    """ETU-06: an Ethos-U85 has the operator; for an Ethos-U55, operators that it lacks or that are not quantised run on
+    kernels."""
     inputs = (torch.randn(2, 3, 4),)
     converted = _quantized(Call(LACKING[name]), inputs, get_symmetric_quantization_config())
     lowered = lower(converted, inputs, TOSA_U55)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What softmax and norms of integers are made of, at the ends of its range, beside float64."""
+"""The building blocks of integer softmax and norms, at the ends of their ranges, compared with float64."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LIMIT = 2**31
 
 
 def _computed(function: Callable[[Builder, Value], Value], given: np.ndarray, dtype: DType) -> np.ndarray:
-    """What the operators of a function give. Nothing on the way is beyond int32."""
+    """The results of a function's operators. Intermediate results fit in int32."""
     builder = Builder(TosaSpecification.create_from_string(INT))
     builder.output(function(builder, builder.input("x", given.shape, dtype)))
     (found,) = compute(read_root(TOSA_FILE, builder.serialize(), IDENTIFIER), [given])
@@ -67,7 +67,7 @@ def test_logarithms() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 1000, 2048])
 def test_wide_totals(size: int) -> None:
-    """Of the largest numbers, of many small ones beside one of them, and of noise: within 2^-29."""
+    """Sums of the largest numbers, of many small ones beside a large one, and of noise: within 2^-29."""
     given = np.zeros((5, size), np.int64)
     given[0] = 2**30
     given[1, 0], given[2] = 2**30, 1023
@@ -110,8 +110,8 @@ def _rows(size: int) -> np.ndarray:
 @pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("wide", [False, True])
 def test_normalized_rows(size: int, epsilon: float, centred: bool, wide: bool) -> None:
-    """Within 2^-12 of the largest result of a row, a sixteenth of a step of int8. Of wide numbers within 2^-17, and
-    within 2^-13 where a row has no more than a step: the mean has 13 bits below it."""
+    """Within 2^-12 of the largest result of a row, a sixteenth of a step of int8. For wide numbers within 2^-17, and
+    within 2^-13 for a row whose range is at most one step: the mean has 13 fractional bits."""
     if epsilon * size > 2**18:
         epsilon = 2.0**18 / size
     given = _rows(size) * (257 if wide else 1)

@@ -39,7 +39,7 @@ OF_TWO: dict[str, tuple[Any, float, float, int]] = {
 
 @pytest.mark.parametrize("name", elementwise.COMPARISONS)
 def test_comparisons_with_numbers(name: str) -> None:
-    """As PyTorch compares: numbers of the operand, those just beside, between and beyond them."""
+    """Comparisons are PyTorch's, with numbers that the operand has, just beside, between and beyond them."""
     x = torch.arange(-127.0, 128.0) * 3
     compare = getattr(torch, name)
     numbers = (0.0, 6.0, -1e-6, 1e-6, 6.000001, 7.5, 1e9, -1e9, torch.inf, -torch.inf)
@@ -58,7 +58,7 @@ def test_comparisons_with_numbers(name: str) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", OF_TWO)
 def test_functions_of_two_of_sixteen_bits(name: str) -> None:
-    """VGF-04: of all pairs, with signs, zeros and whole quotients, which int16 has exactly. What is no number is 0."""
+    """VGF-04: results of all pairs, with signs, zeros and integer quotients, which int16 has exactly. NaN becomes 0."""
     function, scale, of_result, most = OF_TWO[name]
     numbers = torch.cat([_NUMBERS, -_NUMBERS])
     inputs = tuple(each.contiguous() for each in torch.meshgrid(numbers, numbers, indexing="ij"))

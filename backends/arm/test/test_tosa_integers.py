@@ -107,7 +107,7 @@ def test_weights(name: str, per_channel: bool) -> None:
 
 
 def _chosen_by(name: str, is_number: bool) -> Any:
-    """A choice between two operands by their comparison, or by that of one with a number. Half of the numbers are 0."""
+    """A choice between two operands by comparing them, or by comparing one with a number. Half of the numbers are 0."""
     compare = getattr(torch, name)
     return lambda x, y: torch.where(compare(F.relu(x), 0.5 if is_number else F.relu(y)), x, y)
 
@@ -283,7 +283,7 @@ REWRITTEN: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "a batch norm of vectors": (_norm(nn.BatchNorm1d), ((4, 8),)),
     "a product of an input of three dimensions": (lambda x: x @ torch.eye(16), (ROWS,)),
 }
-"""What is written with other operators, or moved, before it is quantised."""
+"""Operators that are rewritten with others, or moved, before they are quantised."""
 
 
 @pytest.mark.sampled

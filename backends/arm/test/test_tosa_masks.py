@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Softmax of int8 with masks, beside PT2E's quantised model and beside eager: also rows of which nothing is left."""
+"""Softmax of int8 with masks, compared with PT2E's quantised model and with eager, including fully masked rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Form = Callable[[Tensor, Tensor], Tensor]
 
 def _kept(columns: int, number: float = LEAST) -> Tensor:
     """Rows that keep everything, nothing, one column, all but one, and every second column. With minus infinity, each
-    keeps its first: in floats, the shares of nothing else are no numbers, and observers refuse these."""
+    keeps its first column: the softmax of a fully masked row would be NaN, which observers refuse."""
     kept = torch.ones(5, columns, dtype=torch.bool)
     kept[1] = False
     kept[2, 1:] = False
@@ -44,7 +44,7 @@ def _constant(kept: Tensor, number: float) -> list[Form]:
 
 
 def _computed(number: float) -> list[Form]:
-    """Of scores and a condition that is an input."""
+    """Softmaxes of scores whose mask is computed from a condition that is an input."""
     kept = _kept(7, number)
     added = torch.zeros(kept.shape).masked_fill(~kept, number)
     forms: list[Form] = [
@@ -88,7 +88,7 @@ def _check(functions: list[Form], kept: Tensor) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("columns", [1, 2, 7, 16, 197])
 def test_constant_masks(columns: int) -> None:
-    """VGF-05: rows of which nothing is left have equal shares, as in eager."""
+    """VGF-05: fully masked rows have equal probabilities, as in eager."""
     kept, left = _kept(columns), _kept(columns, -math.inf)
     _check([*(form for number in FINITE for form in _constant(kept, number)), *_constant(left, -math.inf)], kept)
 
@@ -123,7 +123,7 @@ with a limit and reshapes between."""
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", [*FINITE, -math.inf])
 def test_masks_that_are_inputs(number: float) -> None:
-    """VGF-05: eager's shares, also of rows of which nothing is left, and of masks that the calibration did not see."""
+    """VGF-05: eager's probabilities, also for fully masked rows, and for masks that the calibration did not see."""
     torch.manual_seed(0)
     mask, x = torch.zeros(5, 5).masked_fill(~_kept(5, number), number), torch.randn(2, 5, 8) / 2
     model = _Several(GIVEN)
@@ -138,7 +138,7 @@ def test_masks_that_are_inputs(number: float) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", [*FINITE, -math.inf])
 def test_scores_and_masks_that_are_inputs(number: float) -> None:
-    """Which of them the scores are is not known: their sum is made in floats."""
+    """It is not known which of the two inputs has the scores, so their sum is computed in floats."""
     torch.manual_seed(0)
     mask, x = torch.zeros(5, 7).masked_fill(~_kept(7, number), number), torch.randn(2, 5, 7)
     model = Call(lambda mask, x: torch.softmax(mask + x * 2, -1))
@@ -190,7 +190,7 @@ def _attention(mask: Tensor) -> tuple[Lowered, tuple[Tensor, ...], Call, Call]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", [-1e4, -1e9])
 def test_attention(number: float) -> None:
-    """A mask that is added: a row that it takes out as a whole attends to everything, as in eager."""
+    """A mask that is added: a row that it masks fully attends to everything, as in eager."""
     lowered, inputs, converted, model = _attention(torch.zeros(5, 7).masked_fill(~_kept(7), number))
     assert len(lowered.payloads) == 1, lowered.left()
     steps(lowered, converted, inputs)
@@ -199,8 +199,8 @@ def test_attention(number: float) -> None:
 
 
 def test_numbers_that_round_the_scores() -> None:
-    """Float32 sums with -1e7 are whole numbers. A row of nothing else has their shares, which floats compute; beside
-    other scores, -1e7 takes out."""
+    """Adding -1e7 rounds float32 scores to integers. The softmax of a fully masked row depends on these roundings, so
+    it is computed in floats; in other rows, -1e7 only masks."""
     x = torch.randn(2, 5, 7) * 3
     for rows, is_lowered in ((slice(0, 2), False), (slice(2, 5), True)):
         mask = torch.zeros(5, 7).masked_fill(~_kept(7), -1e7)[rows]

@@ -23,7 +23,7 @@ TRANSPOSES = {"mobilenet": 1, "resnet": 1, "unet": 2, "autoencoder": 4, "convs_1
 
 @pytest.mark.parametrize("name", TRANSPOSES)
 def test_convolutions(name: str) -> None:
-    """Transposes are left at the edges and where the model itself reshapes."""
+    """Transposes remain only at the inputs and outputs and where the model itself reshapes."""
     method = CASES[name]().methods["forward"]
     lowered = lower(method.module, method.calls[0])
     assert not lowered.left() and len(lowered.payloads) == 1
@@ -41,7 +41,7 @@ def _with_norm(convolution: nn.Module) -> nn.Module:
 
 
 class _Both(nn.Module):
-    """Reads what the convolution gives, too."""
+    """A further operator reads the result of the convolution."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,13 +90,13 @@ def example_model(path: str) -> Any:
 
 
 def test_an_encoder() -> None:
-    """Its ids and mask are int64, so that their look-up and its conversion are PyTorch's."""
+    """Token ids and mask are int64, so that PyTorch computes the embedding lookup and the conversion of the mask."""
     method = CASES["encoder"]().methods["forward"]
     _check_encoder(method.module, method.calls[0])
 
 
 def _check_encoder(encoder: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-    """One delegate; beside it, the operators on int64 and what turns ids and the mask into floats."""
+    """One delegate; beside it, the operators on int64 and those that convert ids and the mask to floats."""
     lowered = lower(encoder, inputs)
     assert len(lowered.payloads) == 1
     left = [node for node in get_non_lowered_nodes(lowered.program.graph) if isinstance(node.meta.get("val"), Tensor)]

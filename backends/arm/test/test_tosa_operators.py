@@ -35,7 +35,7 @@ DECLARED = sorted(case for case in OPERATORS if _name_in_table(case))
 
 
 def _delegated(lowered: Any) -> set[Any]:
-    """The lowerings of what is delegated. Operators that PyTorch writes in several ways have one."""
+    """The lowerings of delegated operators. An operator with several spellings in PyTorch has one lowering."""
     return {
         LOWERINGS[name_of(node)].function
         for _, module, _ in get_lowered_submodules(lowered.program.graph_module)

@@ -38,7 +38,7 @@ def test_a_model(name: str, tolerance: float) -> None:
 
 
 def test_causal_attention() -> None:
-    """Its mask is computed from constants. Of a row, what is masked counts nothing."""
+    """The mask is computed from constants; masked scores have no effect."""
     method = CASES["causal_attention"]().methods["forward"]
     lowered = _check(method.module, method.calls[0], 1e-6)
     assert lowered.operators["SELECT"] == 2
@@ -47,9 +47,10 @@ def test_causal_attention() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ViT-tiny", "MiniLM"])
 def test_transformers_of_full_size(name: str) -> None:
-    """VGF-05: one delegate of integers, no further from the model in floats than PT2E's, by a quarter. A norm after
-    channels with outliers turns a step of difference into many, so that the two are not compared. The ids and the
-    mask of MiniLM are int64, so that their look-up and its conversion are kernels'."""
+    """VGF-05: one delegate of integers, whose error from the float model is at most a quarter larger than that of
+    PT2E's model. The two are not compared with each other, because a norm after channels with outliers amplifies a
+    difference of one step. The ids and the mask of MiniLM are int64, so kernels compute the embedding lookup and the
+    conversion."""
     model, inputs = load_model(MODELS[name])
     converted = quantized(model, inputs, get_symmetric_quantization_config(), INT)
     lowered = lower(converted, inputs, INT)

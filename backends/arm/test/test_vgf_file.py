@@ -236,7 +236,7 @@ CHANGES: dict[str, tuple[Callable[[VgfParts], None], int, str]] = {
 
 
 def test_what_is_inconsistent_is_a_typed_error(read: Reader) -> None:
-    """VGF-01: each message names what is wrong, and NotSupported is what another delegate may run."""
+    """VGF-01: each message names the fault; NotSupported is for files that another delegate may run."""
     (payload,) = lower(MODEL, (X,), partitioner=VgfPartitioner()).payloads
     parts = read_parts(payload)
     packed = copy.deepcopy(parts)

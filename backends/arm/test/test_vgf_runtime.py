@@ -107,7 +107,7 @@ def test_models_in_floats(name: str) -> None:
 
 
 def test_a_perceptron() -> None:
-    """VGF-08: its calls after the first give the results of their own inputs."""
+    """VGF-08: calls after the first use their new inputs."""
     model = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 10), nn.Softmax(-1)).eval()
     x = torch.randn(4, 16)
     program = _load_for_executorch_from_buffer(_check_floats(model, (x,)).edge.to_executorch().buffer)
@@ -132,7 +132,7 @@ def test_models_of_full_size(name: str) -> None:
 
 @pytest.mark.slow
 def test_minilm() -> None:
-    """VGF-08: what is int64 is computed by kernels."""
+    """VGF-08: kernels compute the int64 operators."""
     model, inputs = load_model(MODELS["MiniLM"])
     lowered = _lower(model, inputs)
     assert len(lowered.payloads) == 1
@@ -225,7 +225,7 @@ def test_arguments_that_do_not_fit_the_payload(capfd: Any) -> None:
 
 
 def test_damaged_payloads_are_errors(capfd: Any) -> None:
-    """Each with the delegate's reason. The device is good after them."""
+    """Each error has the delegate's reason. The device still works afterwards."""
     model, x = nn.Conv2d(3, 8, 3), torch.randn(1, 3, 9, 9)
     (payload,) = _lower(model, (x,)).payloads
     for damaged, text in (

@@ -30,7 +30,7 @@ class Lowered:
 
     @property
     def delegates(self) -> list[Any]:
-        """What OpenVINO has of it."""
+        """The parts that are delegated to OpenVINO."""
         module = self.edge.exported_program().graph_module
         return [getattr(module, str(name)) for name in get_delegates(self.graph)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the delegate costs beside OpenVINO itself on the same compiled model, in turn in one process.
+"""The overhead of the delegate over OpenVINO itself on the same compiled model; both take turns in one process.
 
 `pytest -s` prints times and ratios.
 """
@@ -22,7 +22,8 @@ ROUNDS = 60
 
 
 def _least(first: Callable[[], Any], second: Callable[[], Any], rounds: int) -> tuple[float, float]:
-    """The least CPU time of the calls of each, of all threads, in seconds: other work of the machine only adds."""
+    """The minimum CPU time of a call of each, over all threads, in seconds: other load of the machine only adds to
+    it."""
     taken: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
         for call, times in zip((first, second), taken, strict=True):

@@ -68,7 +68,7 @@ def test_a_model_of_timm_is_quantized_and_validated(tmp_path: Path, capsys: pyte
     assert len(images) == 2 and accuracy == right / 4
     program.unlink()
     assert example.main([*arguments, "--batch_size", "3", "--validate"]) == 1
-    assert "4 images, which is no multiple of the batch size 3" in capsys.readouterr().err
+    assert "4 images, which is not a multiple of the batch size 3" in capsys.readouterr().err
     assert not program.exists()
 
 
@@ -91,8 +91,8 @@ def test_a_model_of_hugging_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_wrong_options_say_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     for arguments, says in (
-        (["--suite", "timm", "--model", "x", "--input_shape", "1x3"], "'1x3' is no shape; expected a list or tuple"),
-        (["--suite", "timm", "--model", "x", "--input_shape", "(0, 3)"], "'(0, 3)' is no shape"),
+        (["--suite", "timm", "--model", "x", "--input_shape", "1x3"], "'1x3' is not a shape; expected a list or tuple"),
+        (["--suite", "timm", "--model", "x", "--input_shape", "(0, 3)"], "'(0, 3)' is not a shape"),
         (["--suite", "timm", "--model", "x", "--validate"], "--quantize and --validate need --dataset"),
         (["--suite", "huggingface", "--model", "x", "--quantize", "--dataset", "d"], "are for images"),
         (["--suite", "timm", "--model", "x", "--num_iter", "0"], "--num_iter and --batch_size are at least 1"),

@@ -120,7 +120,7 @@ MORE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "dim_order_ops._to_dim_order_copy.default": (lambda x: (x * 3).to(torch.int64).to(torch.float32) * x, (ROWS,)),
     "aten.masked_fill.Scalar": (lambda x: x.masked_fill(x < 0, -1.0), (ROWS,)),
 }
-"""Calls of operators that the suite does not have, or of which it reads what OpenVINO lacks."""
+"""Calls of operators that the suite does not have, or whose results in the suite include one that OpenVINO lacks."""
 
 
 class _Call(nn.Module):
@@ -146,7 +146,7 @@ def test_more_operators(name: str) -> None:
 
 
 def test_every_operator_of_the_table_is_tested() -> None:
-    """Those that quantise are tested with the quantizer, in test_quantizer.py."""
+    """Operators that quantise are tested with the quantizer, in test_quantizer.py."""
     tested = {_name_in_table(case) for case in DECLARED} | set(MORE)
     assert len(tested) >= 100
     assert {name for name in set(OPERATORS) - tested if "quantized_decomposed" not in name} == set()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tests run with an extension that has the backend. With Vulkan's validation layers (VK_INSTANCE_LAYERS), a message
-of theirs fails the test in which it came."""
+"""The tests run with an extension that has the backend. With Vulkan's validation layers (VK_INSTANCE_LAYERS), a test
+fails if the layers report a message while it runs."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def _copied(value: Any) -> Any:
 
 
 def recorded() -> list[DeviceProgram]:
-    """Those that are not written yet."""
+    """The recorded programs that are not written yet."""
     return list(_recorded)
 
 

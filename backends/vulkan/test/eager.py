@@ -30,7 +30,7 @@ class Call(nn.Module):
 
 
 class Together(nn.Module):
-    """Functions or modules, each with so many inputs of its own, as one model."""
+    """Functions or modules, each with the given number of separate inputs, as one model."""
 
     def __init__(self, parts: Mapping[str, tuple[Callable[..., Any], int]]) -> None:
         super().__init__()

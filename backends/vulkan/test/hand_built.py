@@ -19,7 +19,7 @@ _DATATYPES = {torch.float32: schema.VkDataType.FLOAT32, torch.int32: schema.VkDa
 
 
 def numbers(*sizes: int, seed: int = 0) -> torch.Tensor:
-    """Normally distributed, the same for the same sizes and seed."""
+    """Normally distributed numbers, equal for equal sizes and seeds."""
     return torch.randn(sizes, generator=torch.Generator().manual_seed(seed + sum(sizes)))
 
 

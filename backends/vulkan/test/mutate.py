@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Damages a payload, loads it and runs it. test_device_hostile.py starts it in a process of its own, with the extension
+"""Damages a payload, loads it and runs it. test_device_hostile.py starts it in a separate process, with the extension
 that has the backend."""
 
 from __future__ import annotations
@@ -189,8 +189,8 @@ def change(value: Any, dice: random.Random) -> None:
 
 
 def main(seed: str, first: int, rounds: int) -> None:
-    """Prints how many payloads loaded and how many were refused; the number of each round before it, so that after a
-    crash the last line names it."""
+    """Prints how many payloads loaded and how many were refused. Each round prints its number first, so that the last
+    line names the round after a crash."""
     faulthandler.enable()
     torch.manual_seed(0)
     original, payload, inputs = SEEDS[seed]()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The device: found through libvulkan, and a clear line where there is none."""
+"""The device: found through libvulkan; without one, a line says so."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def traced(
 
 
 def kernels_of(names: list[str]) -> list[str]:
-    """Beside copies to and from memory that the processor sees, which there are on some devices."""
+    """The kernels, without the copies to and from host-visible memory that some devices need."""
     return [name.rpartition("_")[0] for name in names if name.rpartition("_")[0] != "copy"]
 
 
@@ -103,7 +103,8 @@ class Views(nn.Module):
 
 
 def test_views_are_no_dispatches(tmp_path: Path) -> None:
-    """Where no element moves. With skip_memory_planning each of the views has its own memory, to which it is copied."""
+    """A view that moves no elements is not a dispatch. With skip_memory_planning each view has its own memory, to which
+    it is copied."""
     for options, views in ((None, 0), ({"skip_memory_planning": True}, 5)):
         _, names = traced(Views().eval(), numbers(2, 3, 4), tmp_path, options or {}, 1e-5)
         kernels = kernels_of(names)

@@ -78,7 +78,7 @@ def test_tiles(family: Any, half: bool, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_infinite_neighbours() -> None:
-    """What lies beside the window has no influence: padding is not a product with zero."""
+    """Pixels outside the window have no influence: padding is not computed by multiplying with zero."""
     torch.manual_seed(0)
     x = numbers(1, 3, 9, 9)
     x[:, :, 0, 0], x[:, :, 8, 8], x[:, :, 4, 5] = float("inf"), float("nan"), float("-inf")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Options of the backend: the choice of a device, kernels in a file, a device without 16-bit storage. Options are set
-before the device opens, so that tests run in processes of their own; these have programs from here, and no PyTorch."""
+before the device opens, so that each test runs in a separate process, without PyTorch, on programs that are made
+here."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs of which kernels compute a part, so that the device gets sizes and constants that both read."""
+"""Programs that run partly on kernels, so that the device gets sizes and constants that both read."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_sizes_that_kernels_compute(is_written: bool, monkeypatch: pytest.Monkey
 
 
 def test_constants_that_several_parts_are_computed_of() -> None:
-    """A number that two parts and a kernel read stays outside, and with it what is computed of it."""
+    """A number that two delegates and a kernel read stays outside, and so do values that are computed from it."""
 
     def between(x: Tensor) -> Tensor:
         columns, rows = (torch.arange(float(n)) * 0.618 % 1.0 for n in (6, 4))

@@ -133,7 +133,7 @@ def test_weight_int8pack_mm(half):
 
 
 def rounded(x: torch.Tensor, scale: Any, zero: Any) -> torch.Tensor:
-    """What is left of floats after int8."""
+    """Floats, rounded to int8 and converted back."""
     return (torch.clamp(torch.round(x / scale) + zero, -128, 127) - zero) * scale
 
 
@@ -175,7 +175,7 @@ def test_linear_dq8ca_q4gsw():
 
 
 def test_chosen_scales_of_rows():
-    """As programs do it: choose_qparams_affine, then linear_dq8ca_q4gsw."""
+    """The sequence of exported programs: choose_qparams_affine, then linear_dq8ca_q4gsw."""
 
     def call(x, w, sums, s):
         scale, zero = torch.ops.torchao.choose_qparams_affine(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantised models: what the partitioner makes of them gives the results of the quantised model in eager PyTorch on the
-device, in one delegate, and weights keep the size of their integers in the file."""
+"""Quantised models: each becomes one delegate, whose results on the device are those of the quantised model in eager
+PyTorch; weights are stored as integers in the file."""
 
 from __future__ import annotations
 
@@ -140,16 +140,16 @@ def test_static_int8(by_channel: bool, compat: str | None) -> None:
 
 
 def decibels(found: torch.Tensor, expected: torch.Tensor) -> float:
-    """The signal of `expected` over the difference from it."""
+    """The signal-to-noise ratio in dB, with `expected` as the signal."""
     return float(20 * torch.log10(expected.norm() / (found - expected).norm()))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["mobilenet_v2", "resnet18"])
 def test_static_int8_of_full_size(name: str) -> None:
-    """VK-03, VK-19: all convolutions in int8, and the sums between them. A number that eager rounds up and the device
-    down is a whole step, and changes all that follows: the device is as near to eager as eager is to itself with an
-    input that is one millionth larger."""
+    """VK-03, VK-19: all convolutions and additions in int8. A value that eager rounds up and the device rounds down
+    differs by a step, which affects all later layers. So the device must be as close to eager as eager is to itself
+    with an input that is larger by one millionth."""
     torch.manual_seed(0)
     model = mobilenet_v2() if name == "mobilenet_v2" else resnet18()[0]
     images = [(numbers(1, 3, 224, 224, seed=seed),) for seed in range(2)]

@@ -53,8 +53,8 @@ def cached_graph(whole: bool, prefix: str, packs: bool, filled: torch.Tensor) ->
 @pytest.mark.parametrize("whole", [False, True], ids=["update_cache", "sdpa_with_kv_cache"])
 @pytest.mark.parametrize("prefix", ["", "llama."])
 def test_caches_keep_their_state(whole: bool, prefix: str, packs: bool) -> None:
-    """Several positions, a gap that reads what the program holds, and the start again. Two loaded programs do not share
-    caches."""
+    """Several positions, a gap that reads the program's initial values, and the start again. Two loaded programs do not
+    share caches."""
     filled = numbers(*CACHE)
     models = [(cached(whole, prefix, packs, filled), filled.clone(), filled * 2) for _ in range(2)]
     for step, start in enumerate([0, 6, 4, 8, 0, 2]):

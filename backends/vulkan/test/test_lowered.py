@@ -33,7 +33,7 @@ def test_operators(first: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "function", "inputs"), CALLS, ids=IDS)
 def test_operator(name: str, function: Callable[..., Any], inputs: tuple[torch.Tensor, ...]) -> None:
-    """The same in a program of its own."""
+    """The same in a separate program for each operator."""
     inputs = tuple(tensor.clone() for tensor in inputs)
     check(lowered.lower(Calls(function), inputs), Calls(function), inputs)
 

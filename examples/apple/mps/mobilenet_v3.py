@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-# Kernel, width of the expansion, width of the output, whether it squeezes, whether it is h-swish, stride.
+# Kernel size, expansion width, output width, squeeze-and-excitation, h-swish, stride.
 _BLOCKS = (
     (3, 16, 16, True, False, 2),
     (3, 72, 24, False, False, 2),
@@ -33,7 +33,7 @@ def _convolution(
 
 
 class Squeeze(nn.Module):
-    """Scales channels by what their means say."""
+    """Squeeze-and-excitation: scales each channel by a factor computed from the means of all channels."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()

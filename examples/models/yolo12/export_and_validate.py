@@ -70,7 +70,7 @@ def letterbox(image: Tensor, height: int, width: int) -> Tensor:
 def images_of(path: Path) -> Iterator[Tensor]:
     """The images of a folder (with Pillow), or the frames of a video (with OpenCV): bytes [rows, columns, 3] in RGB.
 
-    Raises ValueError if there are none.
+    Raises ValueError if there are no images.
     """
     if path.is_dir():
         from PIL import Image
@@ -90,7 +90,7 @@ def images_of(path: Path) -> Iterator[Tensor]:
     try:
         is_frame, frame = video.read()
         if not is_frame:
-            raise ValueError(f"{path} is no video that OpenCV can read, and no folder of images")
+            raise ValueError(f"{path} is neither a video that OpenCV can read nor a folder of images")
         while is_frame:
             yield torch.from_numpy(frame[:, :, ::-1].copy())
             is_frame, frame = video.read()
@@ -119,7 +119,7 @@ def quantize(model: nn.Module, calls: list[Tensor], backend: str) -> nn.Module:
 
 
 def lower(model: nn.Module, sample: Tensor, backend: str, device: str, class_names: list[str]) -> Any:
-    """The edge program with what the backend takes."""
+    """The edge program, with the operators that the backend supports delegated to it."""
     partitioner: Any
     if backend == "openvino":
         from sdk.backends.openvino.partitioner import OpenvinoPartitioner
@@ -135,7 +135,7 @@ def lower(model: nn.Module, sample: Tensor, backend: str, device: str, class_nam
 
 
 def validate(yolo: Any, program: bytes, dataset: str, size: int) -> dict[str, float]:
-    """ultralytics' metrics of the program on a dataset of detections, by name. `size`: of the input, a square."""
+    """ultralytics' metrics of the program on a detection dataset, by name. `size`: height and width of the input."""
     method = Runtime.get().load_program(program).load_method("forward")
     model = yolo.model
     in_eager = model.forward
@@ -186,7 +186,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def run(options: argparse.Namespace) -> None:
-    """What the options ask for. Raises ImportError, OSError, RuntimeError or ValueError."""
+    """Carries out the options. Raises ImportError, OSError, RuntimeError or ValueError."""
     yolo = load_yolo(options.model_name, options.random_weights)
     model = Detections(yolo.model.float().eval())
     height, width = options.input_dims

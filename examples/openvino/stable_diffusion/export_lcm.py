@@ -114,7 +114,7 @@ def components(
 
 
 def unet_inputs(pipeline: Any, prompts: list[str], steps: int, height: int, width: int) -> Iterator[Inputs]:
-    """What the UNet is given while the pipeline makes an image for each prompt, in eager mode."""
+    """The UNet's inputs while the pipeline makes an image for each prompt in eager mode."""
     seen: list[Inputs] = []
 
     def record(_: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> None:
@@ -144,7 +144,7 @@ def quantize(name: str, model: nn.Module, inputs: Inputs, calls: list[Inputs]) -
 
 
 def lower(model: nn.Module, inputs: Inputs, device: str) -> Any:
-    """The edge program with what OpenVINO takes."""
+    """The edge program, with the operators that OpenVINO supports delegated to it."""
     partitioner = OpenvinoPartitioner([CompileSpec("device", device.encode())])
     return to_edge_transform_and_lower(torch.export.export(model, inputs), partitioner=[partitioner])
 

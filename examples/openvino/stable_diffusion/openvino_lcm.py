@@ -133,7 +133,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def run(options: argparse.Namespace) -> None:
-    """What the options ask for. Raises OSError, RuntimeError or ValueError."""
+    """Carries out the options. Raises OSError, RuntimeError or ValueError."""
     pipeline = OpenVINOLCMPipeline(options.models_dir, options.tokenizer_path, options.original_model_id)
     if options.dtype is not None and _DTYPES[options.dtype] is not pipeline.dtype:
         raise ValueError(f"--dtype {options.dtype}: the programs compute in {pipeline.dtype}; export them again")

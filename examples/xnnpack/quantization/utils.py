@@ -18,7 +18,7 @@ class QuantType(Enum):
 
     STATIC_PER_TENSOR = "one scale for all weights of an operator; activations by calibration"
     STATIC_PER_CHANNEL = "a scale for each output channel of the weights; activations by calibration"
-    DYNAMIC_PER_CHANNEL = "a scale for each output channel of the weights; activations as they come"
+    DYNAMIC_PER_CHANNEL = "a scale for each output channel of the weights; activations at run time"
 
 
 def quantize(

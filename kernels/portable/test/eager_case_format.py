@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls of ATen operators with the results that PyTorch eager gives, and what cases are made of."""
+"""Calls of ATen operators with PyTorch eager's results, and the parts of a case."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Fails:
 
 
 def tensor(*shape: int, dtype: torch.dtype = torch.float32, low: float = -4, high: float = 4) -> torch.Tensor:
-    """Reproducible values in [low, high], rounded to what the text holds exactly."""
+    """Reproducible values in [low, high], rounded so that their text is exact."""
     values = torch.rand(shape) * (high - low) + low
     if dtype == torch.bool:
         return values > (low + high) / 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cases of operators on one element at a time."""
+"""Cases of elementwise operators."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ def other_cases() -> Iterator[tuple[Any, ...]]:
 
 
 def single_cases() -> Iterator[tuple[Any, ...]]:
-    """A call of each operator that other tests look at more closely; the fuzz target changes them."""
+    """A call of each operator that other tests examine in detail; the fuzz target mutates these calls."""
     images, volume = tensor(1, 2, 5, 5), tensor(1, 2, 4, 4, 4)
     yield "convolution.out", images, tensor(4, 1, 3, 3), tensor(4), [1, 1], [1, 1], [1, 1], False, [0, 0], 2
     yield "convolution.out", images, tensor(2, 3, 2, 2), None, [2, 2], [0, 0], [1, 1], True, [1, 1], 1
@@ -242,7 +242,7 @@ def single_cases() -> Iterator[tuple[Any, ...]]:
 
 
 def channels_last_cases() -> Iterator[tuple[Any, ...]]:
-    """Normalisations whose rows and groups do not lie in one piece."""
+    """Normalisations whose rows and groups are not contiguous."""
     yield "native_layer_norm.out", channels_last(1, 2, 2, 2), [2], None, None, 1e-5
     yield "native_layer_norm.out", channels_last(2, 3, 2, 5), [2, 5], tensor(2, 5), tensor(2, 5), 1e-5
     yield "native_group_norm.out", channels_last(2, 4, 3, 5), tensor(4), tensor(4), 2, 4, 15, 2, 1e-5

@@ -22,7 +22,7 @@ _N_STAB, _N_PEXT, _N_TYPE, _N_EXT, _N_UNDF = 0xE0, 0x10, 0x0E, 0x01, 0x0
 def archive_members(archive: bytes) -> Iterator[tuple[str, bytes]]:
     """The name and content of each file in an archive, except the archive's own tables."""
     if archive[:8] != b"!<arch>\n":
-        raise ValueError("this is no archive")
+        raise ValueError("this is not an archive")
     position = 8
     long_names = b""
     while position + 60 <= len(archive):
@@ -47,7 +47,7 @@ class MachO:
 
     def __init__(self, content: bytes) -> None:
         if len(content) < 32 or struct.unpack_from("<I", content)[0] != _MAGIC_64:
-            raise ValueError("this is no Mach-O object of 64 bits")
+            raise ValueError("this is not a 64-bit Mach-O object")
         processor = struct.unpack_from("<I", content, 4)[0]
         self.architecture = {_CPU_ARM64: "arm64", _CPU_X86_64: "x86_64"}.get(processor, hex(processor))
         self.platform: int | None = None

@@ -31,7 +31,7 @@ ARRAY_TYPES = {torch.float16: 0x10010, torch.float32: 0x10020, torch.int32: 0x20
 
 @dataclass
 class Call:
-    """What the runner prints of a call."""
+    """The runner's output for a call."""
 
     error: str
     addresses: list[int]
@@ -58,7 +58,7 @@ class Device:
         self._files = 0
 
     def record(self, calls: Sequence[tuple[str, Sequence[torch.Tensor]]], **extra: Any) -> list[list[torch.Tensor]]:
-        """What the interpreter returns for calls of methods. The stand-in returns that, too, and `extra` with it."""
+        """The interpreter's results for calls of methods. The stand-in will return them, and `extra` with them."""
         delegates: list[_Recorded] = []
 
         class Recorder(ReferenceProgram):
@@ -122,7 +122,7 @@ class Device:
         return self.run(lines, **environment)[1:]
 
     def logged(self) -> list[str]:
-        """What was called of the stand-in since the last time."""
+        """The calls that the stand-in has received since the last time."""
         lines = self.log.read_text().splitlines() if self.log.exists() else []
         self.log.unlink(missing_ok=True)
         return lines

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `MLComputePlan` says of a model, with a stand-in for it: it reads the package, and gives each operation the
-processor that a test chooses. Nothing here asks Core ML."""
+"""The report of `MLComputePlan` on a model, with a stand-in for it, which reads the package and gives each operation
+the processor that a test chooses. Core ML itself is not called."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHOSEN: dict[str, type] = {"linear": MLNeuralEngineComputeDevice, "relu": MLGPUC
 
 
 class _Plan:
-    """In the place of MLComputePlan."""
+    """Stands in for MLComputePlan."""
 
     asked: list[Any]
 
@@ -62,7 +62,7 @@ def _operations(block: Any) -> Any:
 
 @pytest.fixture
 def mac(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What the stand-in was asked: the processors that may be chosen."""
+    """The requests to the stand-in: the processors that may be chosen."""
     asked: list[Any] = []
 
     def load(path: str, compute_units: Any) -> _Plan:
@@ -114,7 +114,7 @@ def test_operations_and_their_processors(
 
 
 def test_each_function_of_a_package(mac: list[Any], tmp_path: Path) -> None:
-    """coremltools plans one function, so each is asked about as a model of its own."""
+    """coremltools plans one function, so each function is planned as a separate model."""
     descriptor = utils.MultiFunctionDescriptor()
     for name, layers in (("short", 1), ("long", 2)):
         model = torch.nn.Sequential(*(torch.nn.Linear(4, 4) for _ in range(layers)))

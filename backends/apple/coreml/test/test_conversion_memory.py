@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What keeps the memory of a conversion small, and that it changes no result."""
+"""The memory of a conversion stays small, and the savings do not change results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sdk.backends.apple.coreml.compiler.memory import checked_in_parts, give_bac
 
 
 def _far(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Zeros but for the last element, which float16 does not have."""
+    """Zeros except the last element, which float16 cannot represent."""
     found = np.zeros(shape, np.float32)
     found.reshape(-1)[-1] = -70000
     return found
@@ -82,7 +82,7 @@ def test_such_an_operation_stays_in_float32() -> None:
 
 
 def test_no_operation_of_coremltools_stays_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the package is read. Objects from before the conversion are frozen, and not counted here."""
+    """Counted when the package is read. Objects from before the conversion are frozen and not counted."""
     left: list[int] = []
 
     def counted() -> None:

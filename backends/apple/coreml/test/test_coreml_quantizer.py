@@ -21,8 +21,8 @@ ModuleLinearQuantizerConfig = ct.optimize.torch.quantization.ModuleLinearQuantiz
 
 
 class Network(torch.nn.Module):
-    """A convolution with a batch norm, a depthwise and a transposed one, a sum, a product of matrices, pools and a
-    linear layer."""
+    """A convolution with a batch norm, a depthwise and a transposed convolution, an addition, a matrix multiplication,
+    pools and a linear layer."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -30,7 +30,7 @@ def _file(folder: Path) -> Path:
 
 
 def test_a_program_of_core_ml(tmp_path: Path) -> None:
-    """It is marked as a reference, keeps state, and returns what it gets: arrays for arrays."""
+    """It is marked as a reference, keeps state, and returns arrays if it gets arrays."""
     path = _file(tmp_path)
     for source in (path, path.read_bytes()):
         with pytest.warns(ReferenceWarning, match="not Apple's arithmetic"):

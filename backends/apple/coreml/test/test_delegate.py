@@ -75,7 +75,7 @@ class Accumulate(torch.nn.Module):
 @pytest.mark.parametrize("precision", [FP32, FP16], ids=["fp32", "fp16"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=["float32", "float16"])
 def test_outputs(tmp_path: Path, dtype: torch.dtype, precision: Any, padded: bool) -> None:
-    """CML-18: what Core ML computes arrives, in both dtypes, also where its rows have gaps."""
+    """CML-18: outputs are Core ML's in both dtypes, even if its rows are padded."""
 
     class Model(torch.nn.Module):
         def __init__(self) -> None:
@@ -167,7 +167,7 @@ def test_a_program_with_another_number_of_arguments(change: int, tmp_path: Path)
 
 
 def test_a_shape_that_is_not_enumerated(tmp_path: Path) -> None:
-    """CML-12: is an error that lists the allowed ones; those run."""
+    """CML-12: a shape that is not listed is an error that lists the allowed shapes, which run."""
 
     class Model(torch.nn.Module):
         def forward(self, x: Any) -> Any:
@@ -188,7 +188,7 @@ def test_a_shape_that_is_not_enumerated(tmp_path: Path) -> None:
 
 
 def test_core_ml_reads_inputs_in_place(tmp_path: Path) -> None:
-    """CML-18: where it has their dtype, whatever their strides are. An int64 is converted."""
+    """CML-18: inputs of a dtype that Core ML has are read in place, whatever their strides; int64 is converted."""
 
     class Model(torch.nn.Module):
         def forward(self, x: Any, index: Any) -> Any:
@@ -208,7 +208,7 @@ def test_core_ml_reads_inputs_in_place(tmp_path: Path) -> None:
 
 
 def test_the_compute_unit(tmp_path: Path) -> None:
-    """CML-07: that of the load comes before that of the backend, and this before that of the export."""
+    """CML-07: the option of the load takes precedence over the backend's, and that over the export's."""
     x = torch.randn(2, 4)
     unit = {"compute_unit": ct.ComputeUnit.CPU_AND_GPU}
     device = device_of(torch.nn.Linear(4, 3), (x,), tmp_path, **unit)
@@ -246,7 +246,7 @@ def test_what_core_ml_says_of_a_failure(tmp_path: Path) -> None:
 
 
 def test_a_call_allocates_nothing(tmp_path: Path) -> None:
-    """CML-18: after the first, where Core ML returns at once; not even for an input that is converted."""
+    """CML-18: calls after the first allocate nothing, not even for an input that is converted."""
 
     class Model(torch.nn.Module):
         def forward(self, x: Any, index: Any) -> Any:

@@ -41,7 +41,7 @@ def without(*names: str) -> Callable[[Any], bytes]:
 
 
 def named(name: str) -> Callable[[Any], bytes]:
-    """A file beside the model that is called so."""
+    """A payload with a further file of this name beside the model."""
 
     def change(tree: Any) -> bytes:
         payload = pack({**tree, "plain_name": b"hostile"})
@@ -106,7 +106,7 @@ def plain(folder: Path) -> tuple[Device, list[torch.Tensor]]:
 
 
 def test_the_cache(tmp_path: Path) -> None:
-    """CML-18: the second start does not compile; a damaged entry is compiled again, and half of one is ignored."""
+    """CML-18: the second start does not compile; a damaged entry is compiled again, an incomplete one is ignored."""
     device, expected = plain(tmp_path)
     for start, compiles in enumerate((1, 0, 1, 1)):
         if start == 2:
@@ -123,8 +123,8 @@ def test_the_cache(tmp_path: Path) -> None:
 
 
 def test_the_folder_of_the_cache(tmp_path: Path) -> None:
-    """CML-18: that of the load comes before that of the backend, and this before that of the application's
-    caches. Where one cannot be written, a temporary one takes its place."""
+    """CML-18: the folder of the load takes precedence over the backend's, and that over the application's caches. A
+    temporary folder replaces one that cannot be written."""
     device, expected = plain(tmp_path)
     line = device.call_line(*CALLS[0])
     other, refused = tmp_path / "other", tmp_path / "refused"
@@ -143,7 +143,7 @@ def test_the_folder_of_the_cache(tmp_path: Path) -> None:
 
 
 def test_the_limit_of_the_cache(tmp_path: Path) -> None:
-    """CML-18: older models go; the last one stays."""
+    """CML-18: older models are removed; the last one stays."""
     first, _ = plain(tmp_path)
     assert first.run_calls(CALLS)[0].error == "Ok", first.stderr
     folder = tmp_path / "second"

@@ -59,7 +59,7 @@ def test_the_zoo(name: str, precision: Any) -> None:
 
 
 def _digest() -> str:
-    """Of the payload of a model with states."""
+    """The digest of the payload of a model with states."""
     method = build("decoder_kv_cache").methods["forward"]
     lowered = lower(method.module, method.calls[0], FP16)
     return hashlib.sha256(b"".join(module.processed_bytes for module in lowered.delegates.values())).hexdigest()
@@ -74,7 +74,7 @@ print(_digest())
 
 
 def test_the_same_bytes_each_time() -> None:
-    """Another process, with other orders of sets, makes the same payload as this one."""
+    """Another process, in which sets are iterated in another order, makes the same payload."""
     here = Path(__file__).resolve().parent
     arguments = [sys.executable, "-c", SCRIPT, str(here), str(here.parents[3] / "tests")]
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"

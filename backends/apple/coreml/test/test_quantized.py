@@ -47,7 +47,7 @@ def test_linear_layers(name: str) -> None:
 
 
 class Language(torch.nn.Module):
-    """An embedding and a linear layer, whose inputs and outputs are as many."""
+    """An embedding and a linear layer with equal numbers of inputs and outputs."""
 
     def __init__(self) -> None:
         super().__init__()

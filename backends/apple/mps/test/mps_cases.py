@@ -319,7 +319,7 @@ def indices() -> Iterator[Call]:
 
 @cache
 def all_calls() -> list[Call]:
-    """All calls, those of an operator in sequence. The list is the same one each time."""
+    """All calls, grouped by operator. Each call of this function returns the same list."""
     found: list[Call] = []
     for part in (unary, binary, activations, constants, windows, matrices, shapes, indices):
         found += part()

@@ -32,8 +32,8 @@ _payloads: dict[tuple[int, bool], bytes] = {}
 
 
 def lower_call(call: Call, use_fp16: bool) -> bytes:
-    """The payload of a single call. Raises RuntimeError where MPS does not take it. The export of a call, which takes
-    longest, is made once for both precisions, and a payload once for the interpreter and the delegate."""
+    """The payload of a single call. Raises RuntimeError if MPS does not take it. The export of a call, which takes
+    longest, is cached for both precisions, and a payload for the interpreter and the delegate."""
     key = id(call), use_fp16
     if key not in _payloads:
         if id(call) not in _programs:

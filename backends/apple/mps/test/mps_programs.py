@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs of single calls, made alike by this package and by the original, which gives its own operators of the edge
-dialect. Imports PyTorch alone."""
+"""Programs of single calls, made in the same way by this package and by the original, which passes its own operators of
+the edge dialect. Imports only PyTorch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Copies(torch.nn.Module):
 
 
 def tensors_of(call: Call) -> list[torch.Tensor]:
-    """The tensors of a call, which are the inputs of its program; one that is not used where it has none."""
+    """The tensors of a call, which are the inputs of its program; an unused tensor if the call has none."""
     found = [leaf for leaf in pytree.tree_leaves((call.args, call.kwargs)) if isinstance(leaf, torch.Tensor)]
     return found or [torch.zeros(2)]
 

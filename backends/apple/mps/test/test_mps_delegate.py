@@ -91,7 +91,7 @@ def delegate(tmp_path: Path) -> Delegate:
 @pytest.mark.parametrize("use_fp16", [False, True], ids=["fp32", "fp16"])
 @pytest.mark.parametrize("part", range(5))
 def test_every_operator(part: int, use_fp16: bool, delegate: Delegate) -> None:
-    """What the delegate builds of each operator's payload gives eager's results."""
+    """The graph that the delegate builds from each operator's payload gives eager's results."""
     calls = [call for name in sorted(CALLS)[part::5] for call in CALLS[name]]
     for call in calls:
         delegate.add(lower_call(call, use_fp16), tensors_of(call))
@@ -166,7 +166,7 @@ def test_a_model(name: str, use_fp16: bool, delegate: Delegate) -> None:
 
 
 def test_the_calls_of_a_convolution(delegate: Delegate) -> None:
-    """MPSGraph gets each number of a node where it belongs: none of them are equal here."""
+    """MPSGraph gets each number of a node in the right place; all numbers are different."""
     x, weight = floats(1, 4, 29, 31), floats(6, 2, 3, 5, seed=1)
     rest = ([2, 3], [1, 4], [2, 1], False, [0, 0], 2)
     depthwise = (floats(6, 1, 3, 5, seed=1), None, [2, 3], [1, 4], [2, 1], False, [0, 0], 6)
@@ -188,7 +188,7 @@ def test_the_calls_of_a_convolution(delegate: Delegate) -> None:
 
 
 def test_int4_weights(delegate: Delegate) -> None:
-    """They reach MPSGraph as they are, two in a byte."""
+    """int4 weights reach MPSGraph unchanged, two in a byte."""
     import torch.ao.quantization.fx._decomposed
 
     model, x = QuantizedLinear(False), floats(5, 64)
@@ -264,7 +264,7 @@ def test_a_bundled_program(use_fp16: bool, tmp_path: Path) -> None:
 
 
 def test_the_flow_of_a_profile(tmp_path: Path) -> None:
-    """MPS-07: what the runner's `--dump-outputs` writes, the Inspector reads: the delegate's call, and the outputs."""
+    """MPS-07: the Inspector reads the delegate's call and the outputs that the runner's `--dump-outputs` writes."""
     from sdk.devtools import Inspector
 
     model, x = _Perceptron().eval(), floats(4, 12)

@@ -66,7 +66,7 @@ class _Conversions(torch.nn.Module):
 
 @pytest.mark.parametrize("use_fp16", [False, True], ids=["fp32", "fp16"])
 def test_copies_and_conversions_of_the_edge_dialect(use_fp16: bool, tmp_path) -> None:
-    """And results that are inputs, and that are returned twice."""
+    """Copies, conversions, results that are inputs, and results that are returned twice."""
     inputs = (floats(3, 4), integers(3, 4), bools(3, 4))
     program = reference(lower(_Conversions(), inputs, use_fp16), tmp_path)
     assert difference(program.run_method("forward", inputs), _Conversions()(*inputs)) <= LIMITS[use_fp16]
@@ -74,8 +74,8 @@ def test_copies_and_conversions_of_the_edge_dialect(use_fp16: bool, tmp_path) ->
 
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_linear_layers_with_int4_weights(dynamic: bool, tmp_path) -> None:
-    """The weights take half a byte each; quantised activations are left as floats, which is nearer to the float model
-    than the quantised one is."""
+    """The weights take half a byte each; the quantisation of activations is dropped, which is closer to the float model
+    than the quantised model is."""
     import torch.ao.quantization.fx._decomposed
 
     model, x = QuantizedLinear(dynamic), floats(5, 64)
@@ -112,7 +112,7 @@ def test_quantised_linear_layers_in_float32(shape: tuple[int, ...], tmp_path) ->
 
 
 class _QuantizedActivations(torch.nn.Module):
-    """Of a linear layer with float weights, or that something else reads, too."""
+    """Quantised activations of a linear layer with float weights, or that something else reads, too."""
 
     def __init__(self, also_read: bool) -> None:
         super().__init__()
@@ -128,7 +128,8 @@ class _QuantizedActivations(torch.nn.Module):
 
 @pytest.mark.parametrize("also_read", [False, True])
 def test_quantised_activations_of_other_layers_stay_quantised(also_read: bool, tmp_path) -> None:
-    """With use_fp16, too: eager's numbers, which differ from those without the quantisation by more than float16's."""
+    """Results are eager's with use_fp16, too; without the quantisation they would differ by more than float16's
+    rounding."""
     model, x = _QuantizedActivations(also_read), floats(5, 64)
     manager = lower(model, (x,), use_fp16=True)
     assert _outside(manager)["quantized_decomposed.quantize_per_token.default"] == (

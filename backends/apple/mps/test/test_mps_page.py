@@ -49,7 +49,7 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 def test_the_command_verifies_by_the_interpreter(tmp_path: Path) -> None:
-    """And says that this is not Apple's arithmetic. The operator that stays outside is computed, too."""
+    """It also says that this is not Apple's arithmetic. The operator that stays outside is computed, too."""
     (tmp_path / "m.py").write_text(MODEL)
     done = run(tmp_path, "sdk.export", "m.py:gram", "--input", "2x16:float32", "--backend", "mps")
     text = " ".join((done.stdout + done.stderr).split())
@@ -83,7 +83,7 @@ def test_the_example_writes_bundled_programs(tmp_path: Path) -> None:
 
 
 def test_the_example_compares_with_pytorch(example: Callable[..., str], tmp_path: Path) -> None:
-    """By the interpreter, which it says. ETR-08: `--generate_etrecord` writes an ETRecord of the program."""
+    """It says that the interpreter computes. ETR-08: `--generate_etrecord` writes an ETRecord of the program."""
     text = example("--model_name=add_mul", "--no-use_fp16", "--check_correctness", "--generate_etrecord")
     assert "not Apple's arithmetic" in text
     assert "PyTorch forward pass for add_mul_mps are matching!" in text

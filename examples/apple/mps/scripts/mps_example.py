@@ -70,7 +70,7 @@ def runtime_with_mps() -> Any:
 def compare(
     program: ExecutorchProgramManager, file: Path, expected: Any, inputs: Sequence[Tensor], use_fp16: bool
 ) -> str:
-    """What computed the results that match PyTorch's. Raises SystemExit if they do not."""
+    """Compares the results with PyTorch's and returns what computed them. Raises SystemExit if they differ."""
     runtime = runtime_with_mps()
     if runtime is not None:
         who, results = "MPS backend", runtime.load_program(program.buffer).load_method("forward").execute(inputs)
