@@ -22,7 +22,7 @@ SINCE = "SDK_CHANGED_SINCE"
 
 
 def git(root: Path, *arguments: str) -> str | None:
-    """What git says; None where it fails, and where there is no git."""
+    """The output of git; None if it fails or is not installed."""
     try:
         done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
     except OSError:
@@ -68,7 +68,7 @@ class ImportGraph:
         self._helpers: dict[Path, frozenset[Path]] = {}
 
     def of(self, file: Path) -> frozenset[Path]:
-        """Of a test file or a page, with the file itself."""
+        """The files that a test file or a page depends on, itself included."""
         if file not in self._helpers:
             self._helpers[file] = frozenset(self._collect(file))
         return self._helpers[file]

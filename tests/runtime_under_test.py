@@ -14,7 +14,7 @@ VARIABLE = "SDK_PORTABLE_LIB"
 
 def load() -> None:
     """Makes the extension module at the path in SDK_PORTABLE_LIB, if it is set, the one that `sdk` imports: a build
-    with sanitizers, or one with other kernels. To be called before anything of `sdk` is imported."""
+    with sanitizers, or one with other kernels. Call it before anything of `sdk` is imported."""
     path = os.environ.get(VARIABLE)
     if path and getattr(sys.modules.get(_NAME), "__file__", None) != path:
         loader = importlib.machinery.ExtensionFileLoader(_NAME, path)

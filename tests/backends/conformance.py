@@ -105,7 +105,7 @@ def examine_calls(
 
 
 def _where_computed(module: GraphModule, model: nn.Module) -> Cell:
-    """Finds out where a lowered program computes the calls of a `Calls`, or the whole of another model."""
+    """Where a lowered program computes the calls of a `Calls`, or all of another model."""
     delegated = [
         node
         for name in get_delegates(module.graph)
@@ -281,7 +281,7 @@ def compare(
     exact: Sequence[Tensor | None] | None = None,
     names: Sequence[str] | None = None,
 ) -> str | None:
-    """Describes the difference in one line; None if there is none. The error of an element may be ROUNDING times the
+    """Describes the difference in one line; None if they agree. The error of an element may be ROUNDING times the
     largest error of eager.
     """
     if len(found) != len(expected):

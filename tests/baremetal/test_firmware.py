@@ -148,7 +148,7 @@ def test_the_cases_are_compared(traced: Path, tmp_path: Path) -> None:
 
 
 def test_notices_a_wrong_answer(firmware: tuple[str, Path], tmp_path: Path) -> None:
-    """The comparison in the firmware is a real one: with a bit of a weight changed, it fails."""
+    """The firmware's comparison fails if a bit of a weight is changed."""
     board, folder = firmware
     image = bytearray((folder / "examples/cortex_m/cortex_m_runner.elf").read_bytes())
     program = (BUILD / "model" / "model.pte").read_bytes()

@@ -21,7 +21,7 @@ PICO = ROOT / "examples" / "pico2"
 
 
 def test_digits_are_recognised_in_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the firmware compares with: every drawing gets the highest score for its own digit."""
+    """The firmware's reference: every drawing gets the highest score for its own digit."""
     monkeypatch.syspath_prepend(str(PICO))
     spec = importlib.util.spec_from_file_location("export_mlp_mnist", PICO / "export_mlp_mnist.py")
     assert spec and spec.loader

@@ -62,7 +62,7 @@ class Worker:
 
 
 class Engine(Worker):
-    """An engine of `tests/bench/engines` in a process of its own."""
+    """An engine of `tests/bench/engines` in a separate process."""
 
     def __init__(self, name: str, python: str, threads: int, **environment: str) -> None:
         command = [python, "-W", "ignore", str(ROOT / "tests/bench/worker.py"), name, str(threads)]

@@ -74,7 +74,7 @@ class LanguageModels:
         self.results.setdefault(row, {}).setdefault(figure, {}).setdefault(engine, Series()).samples.append(value)
 
     def _ask(self, row: str, name: str, worker: Worker, do: str, **request: object) -> None:
-        """Notes each figure of the answer, or why there is none."""
+        """Records each figure of the answer, or the reason for a missing one."""
         names = {"decode": DECODE, "prefill": PREFILL, "start": START, "memory_bytes": MEMORY}
         try:
             answer = worker.ask(do, **request)

@@ -24,7 +24,7 @@ HEAD = "| model | GFLOP | ms | GFLOP/s | share of the peak |\n|---|---|---|---|-
 
 
 def operations(spec: str) -> int:
-    """Of one call of a model."""
+    """The number of operations of one call of a model."""
     module, inputs = load_model(spec)
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         module(*inputs)

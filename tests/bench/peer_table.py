@@ -90,7 +90,7 @@ class PeerTable:
         print(text, file=sys.stderr, flush=True)
 
     def start(self, engine: str, threads: int, writes: bool) -> Engine:
-        # Mesa's Vulkan driver for CPUs has threads of its own.
+        # Mesa's Vulkan driver for CPUs has its own threads.
         environment = {PEER_PYTHON: python_of(engine), "LP_NUM_THREADS": str(threads)}
         return Engine(engine, python_of(engine, writes), threads, **environment)
 

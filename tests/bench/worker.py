@@ -183,7 +183,7 @@ class Worker:
 
 
 def main() -> None:
-    # Libraries print; the answers get a descriptor of their own.
+    # Libraries print to the standard output, so the answers get a separate descriptor.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")

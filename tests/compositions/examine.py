@@ -160,8 +160,7 @@ def computes_in_half(program: Program, target: Target) -> bool:
 
 
 def run_and_compare(buffer: bytes, target: Target, calls: list[Call], in_half: bool, extra: int = 0) -> str | None:
-    """In a line, what goes wrong when a program is loaded and called. It may give `extra` results before those of
-    eager."""
+    """What goes wrong when a program is loaded and called, as one line. It may return `extra` results before eager's."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             run = runner(buffer, target, Path(folder))
@@ -179,7 +178,7 @@ def run_and_compare(buffer: bytes, target: Target, calls: list[Call], in_half: b
 
 
 def difference(found: list[Tensor], call: Call, in_half: bool) -> str | None:
-    """In a line, where the results are further from eager's than rounding moves them."""
+    """Where the results differ from eager's by more than rounding explains, as one line."""
     expected = call.expected
     differs = compare(found, expected)
     if differs is None:

@@ -58,7 +58,7 @@ class Exchanged:
     Attributes:
         outcome: What to count.
         what: What goes wrong.
-        is_finding: Whether it is for this SDK to mend.
+        is_finding: Whether it is a defect of this SDK.
     """
 
     outcome: str
@@ -130,7 +130,7 @@ class Exchange:
 
 
 def _partitioners(target: Target) -> list[Any]:
-    """Those of the target, kept to what the original's runtime takes where they can be."""
+    """The target's partitioners, restricted where possible to what the original's runtime takes."""
     if target.backend is None:
         return []
     make_partitioner = target.backend.find("partitioner")

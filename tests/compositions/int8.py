@@ -230,7 +230,7 @@ ANY = 0.5
 
 
 class Unsettled(nn.Module):
-    """A quantised module that rounds some numbers to the other integer, each time others."""
+    """A quantised module that randomly rounds some numbers to the neighbouring integer."""
 
     def __init__(self, model: fx.GraphModule) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The original in a process of its own, for many programs at once."""
+"""The original in a separate process, for many programs at once."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 """Writes tests/data/training with the original's exporter: run it in an environment that has it.
 
 xor.pte: loss and prediction of a small net, with gradients; xor_external.pte and xor_external.ptd: the same, its
-parameters in a file of their own. expected.json: what PyTorch eager gives with torch.optim.SGD on the same inputs in
+parameters in a separate file. expected.json: what PyTorch eager gives with torch.optim.SGD on the same inputs in
 turn, for each set of options.
 """
 

@@ -55,7 +55,7 @@ def test_every_backend_has_a_row_and_those_that_are_here_a_page() -> None:
 
 @pytest.mark.parametrize("name", BACKENDS)
 def test_a_backend_has_its_folders(name: str) -> None:
-    """DINT-01, DINT-02, DINT-04, DINT-05: C++, Python, tests of both, and what there is to know."""
+    """DINT-01, DINT-02, DINT-04, DINT-05: C++, Python, tests of both, and a README."""
     folder, python = ROOT / "backends" / name, ROOT / "python" / "sdk" / "backends" / name
     assert (folder / "runtime").is_dir()
     assert any((python / name).exists() for name in ("partition", "partitioner", "partitioner.py"))
@@ -148,7 +148,7 @@ def test_dependencies_are_explained(name: str) -> None:
 def test_a_page_answers_what_the_overview_of_a_backend_has_to(name: str) -> None:
     """TPL-01, TPL-02, TPL-04: features, requirements, use, how it is built and linked, and whether libraries for
     phones have it; its operators and its quantisation, there
-    or on pages of their own."""
+    or on separate pages."""
     text = (ROOT / "docs" / f"backends-{name}.md").read_text(encoding="utf-8")
     sections = re.findall(r"^## (.+)", text, re.M)
     wanted = ["Features", "Target requirements", "Development requirements", "Export", "Run", "When something is wrong"]

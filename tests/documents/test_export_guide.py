@@ -156,7 +156,7 @@ class DecodeWrapper(torch.nn.Module):
 
 
 def test_several_methods():
-    """EXP2-09 to EXP2-11: wrappers export other methods; each has a plan of its own."""
+    """EXP2-09 to EXP2-11: wrappers export other methods; each has a separate memory plan."""
     model, x = Autoencoder(), torch.randn(1, 4)
     encode_ep = export(EncodeWrapper(model), (x,))
     decode_ep = export(DecodeWrapper(model), (model.encode(x).detach(),))

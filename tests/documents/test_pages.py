@@ -89,7 +89,7 @@ TERMS = [
 
 
 def test_the_glossary_explains_every_word():
-    """CON-01, CON-02: each in a paragraph of its own, in more than a few words; with a picture, and linked."""
+    """CON-01, CON-02: each in a separate paragraph of more than a few words; with a picture, and linked."""
     text = (DOCS / "concepts.md").read_text(encoding="utf-8")
     entries = dict(re.findall(r"^\*\*(.+?)\*\*(?: \([^)]*\))?: ((?:.+\n)+)", text, re.MULTILINE))
     entries = {re.sub(r" \(.*\)", "", name): explained for name, explained in entries.items()}
@@ -265,7 +265,7 @@ def test_objective_c_markers(tmp_path: Path):
 
 
 def test_the_table_of_what_is_covered_is_current():
-    """Whoever names a row in a test writes the page again."""
+    """The page must be regenerated when a test names another row."""
     assert PAGE.read_text(encoding="utf-8") == page(), "run scripts/coverage and commit docs/coverage.md"
 
 

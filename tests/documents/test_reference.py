@@ -83,7 +83,7 @@ def public_names(source: ast.Module) -> Iterator[ast.FunctionDef | ast.ClassDef]
 
 
 def test_every_public_name_of_the_package_has_a_docstring() -> None:
-    """DOCS-07: a reference of any module can be generated. Modules of backends have pages of their own."""
+    """DOCS-07: a reference of any module can be generated. Modules of backends have separate pages."""
     package = ROOT / "python" / "sdk"
     missing, seen = [], 0
     for path in sorted(package.rglob("*.py")):

@@ -62,7 +62,7 @@ def _quantized(name: str) -> tuple[nn.Module, tuple[Any, ...]]:
 
 @dataclass
 class Figures:
-    """Of a program: the bytes of its delegates' payloads, and the operators outside of delegates."""
+    """Figures of a program: the bytes of its delegates' payloads, and the operators outside of delegates."""
 
     payload: int = 0
     delegates: int = 0

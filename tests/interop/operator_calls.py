@@ -164,7 +164,7 @@ The original wants the weights of convolutions and linear layers to be constants
 
 
 class Several(nn.Module):
-    """Calls functions or modules, each with inputs of its own, which `inputs` has."""
+    """Calls functions or modules, each with separate inputs, which `inputs` has."""
 
     def __init__(self, calls: list[CallOfShapes]) -> None:
         super().__init__()

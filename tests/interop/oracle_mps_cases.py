@@ -45,7 +45,7 @@ class _Leaves(torch.nn.Module):
 
 
 class _Lowering:
-    """In the place of the tests' step."""
+    """Replaces the tests' lowering step."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

@@ -38,7 +38,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class Definition:
-    """What a name of a module stands for. `node` is None where the source of the package does not say it."""
+    """The definition of a module's name. `node` is None if the source of the package does not have it."""
 
     package: Package = field(repr=False)
     module: str
@@ -112,7 +112,7 @@ class Definition:
         return {name: value for name, value in found.items() if not name.startswith("_")}
 
     def member(self, name: str) -> Definition | None:
-        """The attribute `name`, also one that is inherited or assigned to `self`; None if there is none."""
+        """The attribute `name`, also one that is inherited or assigned to `self`; None if it does not exist."""
         unknown = Definition(self.package, self.module, None)
         for each in self.bases:
             if not isinstance(each.node, ast.ClassDef):
@@ -305,7 +305,7 @@ class Package:
         return self._file(module) is not None or any(self.submodules(module))
 
     def module(self, name: str) -> Module | None:
-        """The module of that full name; None if there is none, or if it belongs to another package."""
+        """The module of that full name; None if it does not exist or belongs to another package."""
         if name not in self._modules:
             self._modules[name] = Module(name, self._file(name)) if self.has(name) else None
         return self._modules[name]

@@ -53,7 +53,7 @@ def test_state_lasts_from_call_to_call(loaded: Engine, tmp_path: Path) -> None:
     ids=lambda p: p[0],
 )
 def test_a_peers_result_is_the_models(loaded: Engine, tmp_path: Path) -> None:
-    """Of an MLP, against eager in float32."""
+    """The result of an MLP, compared with eager in float32."""
     module, inputs = load_model(PEER_MODELS["MLP, batch of 32"])
     expected = tmp_path / "expected.npy"
     with torch.no_grad():

@@ -136,7 +136,7 @@ def check(outputs: list[list[object]], expected: list[list[object]]) -> None:
 
 
 def known_difference(known: bool) -> AbstractContextManager[object]:
-    """A comparison that must fail where the original is known to be wrong, so that we hear when it is mended."""
+    """A comparison that must fail where the original is known to be wrong, so that a fix in the original is noticed."""
     return pytest.raises(AssertionError, match="not close") if known else nullcontext()
 
 

@@ -62,7 +62,7 @@ def eager_text(model: Transformer) -> str:
 
 @pytest.fixture(scope="module")
 def folder(request: pytest.FixtureRequest, in_original: InOriginal, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Our programs, what the original's runner makes of them, and those of its programs whose tests run."""
+    """Our programs, the text that the original's runner generates with them, and the original's programs under test."""
     folder = tmp_path_factory.mktemp("llm")
     (folder / "params.json").write_text(json.dumps(ARGS))
     write_tokenizer(folder / "tokenizer.json")
@@ -87,7 +87,7 @@ def folder(request: pytest.FixtureRequest, in_original: InOriginal, tmp_path_fac
 
 @pytest.fixture(scope="module")
 def expected(folder: Path) -> dict[str, str]:
-    """What eager PyTorch makes of the prompt; 8da4w with torchao's weights and activations."""
+    """Eager PyTorch's continuation of the prompt; 8da4w with torchao's weights and activations."""
     model = construct_transformer(ModelArgs(**ARGS)).eval()
     model.load_state_dict(torch.load(folder / "weights.pth"))
     plain = eager_text(model)

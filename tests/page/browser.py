@@ -128,7 +128,7 @@ class Browser:
 
 @contextlib.contextmanager
 def browser() -> Iterator[Browser]:
-    """A browser without network, with a profile of its own."""
+    """A browser without network, with a new profile."""
     assert EXECUTABLE is not None
     to_browser, send = os.pipe()
     receive, from_browser = os.pipe()

@@ -178,7 +178,7 @@ def test_a_streaming_model_has_times(tmp_path: Path) -> None:
 
 
 def test_each_instruction_has_its_node(recurrent: Recording, tmp_path: Path) -> None:
-    """The nodes that an LSTM is decomposed into share a debug handle; their times are their own all the same."""
+    """The nodes that an LSTM is decomposed into share a debug handle; each still has its own time."""
     write_page(recurrent["m.pte"], tmp_path / "p.html", recurrent["m.etdp"], recurrent["m.etrecord"])
     (method,) = data_of(tmp_path / "p.html")["methods"]
     calls = [e for e in method["times"]["events"] if e["nodes"]]

@@ -71,7 +71,7 @@ class Loop(nn.Module):
 
 
 class CountedLoop(nn.Module):
-    """A loop with an integer that is no tensor."""
+    """A loop with a Python integer, not a tensor."""
 
     def forward(self, x: Tensor) -> Tensor:
         return while_loop(lambda i, x: i < 5, lambda i, x: (i + 1, x * 2 + i), (0, x))[1]

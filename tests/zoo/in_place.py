@@ -22,7 +22,7 @@ BOOLEAN = [torch.logical_and, torch.logical_or]
 
 
 class InPlace(nn.Module):
-    """Each operator on an operand of its own, which nothing else reads, as the left and as the right one."""
+    """Each operator on a separate operand, which nothing else reads, as the left and as the right operand."""
 
     def forward(self, x: Tensor, row: Tensor, n: Tensor) -> list[Tensor]:
         half = [f(x * 0.5) for f in UNARY]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The sizes at which kernels take another code path, read from the constants in their sources.
 
-A backend names those of its own in `backends/<name>/test/boundaries.json`: for each kind of size in this file, the
+A backend names its own boundaries in `backends/<name>/test/boundaries.json`: for each kind of size in this file, the
 constants as [file below the backend's folder, name]. A constant that is renamed or moved fails the suite, so that the
 sizes follow the kernels.
 """
@@ -103,7 +103,7 @@ FILTER_TAPS = constants("kernels/optimized/cpu/convolution/planes.cpp", "kMaxTap
 FILTER_PARAMETER = constants("kernels/optimized/cpu/convolution/planes.cpp", "kMaxParameter")[0]
 PORTABLE_TAPS = constants("kernels/portable/cpu/convolution/depthwise_convolution.cpp", "kMaxTaps")[0]
 INPUT_CHANNELS = of_backends("input_channels")
-"""Of convolutions for which a backend has a kernel of its own up to this number."""
+"""Sizes of convolutions for which a backend has a separate kernel, up to this number."""
 IMAGE_SIDES = of_backends("image_sides")
 
 

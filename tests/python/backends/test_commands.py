@@ -44,7 +44,7 @@ def test_a_folder_with_a_main_is_a_command(tree: Any, capsys: pytest.CaptureFixt
 
 @pytest.mark.parametrize("value", ["vendor.count", "vendor.count:main"])
 def test_an_entry_point_is_a_command(tree: Any, capsys: pytest.CaptureFixture[str], value: str) -> None:
-    """One that has the name of a command of the package takes nothing away from it."""
+    """An entry point with the name of one of the package's commands does not replace it."""
     tree.write("vendor/__init__.py", "")
     tree.write("vendor/count.py", COMMAND)
     tree.entry_point("sdk.commands", f"counted = {value}", f"export = {value}", "gone = vendor.gone")

@@ -107,7 +107,7 @@ def test_dynamic_programs_run_at_any_size(sdk: Call, tmp_path: Path) -> None:
 
 
 def test_what_a_runner_cannot_take_is_said() -> None:
-    """A number in the place of nothing, and another dim order; a smaller shape is none of it."""
+    """A number instead of None, and another dim order; a smaller shape is not an error."""
 
     def reason(slot: Slot, value: object) -> str:
         case = _cases.Case("forward", 0, [SimpleNamespace(val=value)], [])

@@ -97,7 +97,7 @@ def test_events_have_their_times_in_microseconds() -> None:
 
 
 def test_events_that_overlap_get_tracks_of_their_own() -> None:
-    """Two operators of a delegate at the same time, as it may run them on two threads."""
+    """Two operators of a delegate overlap, because it may run them on two threads."""
     data = dumps.dump(
         dumps.run(
             dumps.profile(None, 0, 10, 0, "a"),

@@ -107,7 +107,7 @@ def test_extras_are_those_of_the_package() -> None:
 
 
 def test_every_command_prints_json() -> None:
-    """docs/commands.md says so of all; `sdk llm` has commands of its own."""
+    """docs/commands.md promises it for all commands; `sdk llm` has its own subcommands."""
     names = sorted(name for name in _commands() if name not in ("llm", "codegen"))
     assert {"bench", "debug", "export", "inspect", "run", "test", "wrap"} <= set(names)
     calls = [[name] for name in names] + [["llm", name] for name in _COMMANDS] + [["codegen", "size"]]

@@ -136,7 +136,7 @@ def test_operators_by_debug_handle(delegated: bool) -> None:
 
 
 def test_graphs_of_an_etrecord() -> None:
-    """A program that was added, and methods other than forward, have names of their own."""
+    """Graphs of an added program, and of methods other than forward, have distinct names."""
     methods = {"forward": PROGRAM, "again": PROGRAM}
     found = to_edge(methods, generate_etrecord=True).to_executorch().get_etrecord()
     assert isinstance(found, ETRecord)

@@ -325,7 +325,7 @@ def test_methods_come_in_the_order_of_their_names() -> None:
 
 
 class Lowered(torch.nn.Module):
-    """Stands for what a backend makes of a subgraph."""
+    """Stands in for a module that a backend has compiled."""
 
     backend_id = "TestBackend"
     processed_bytes = b"compiled"

@@ -93,7 +93,7 @@ def test_one_file(tmp_path: Path, as_bytes: bool) -> None:
     assert weights.name == "_default_external_constant.ptd"
     program = manager.buffer if as_bytes else tmp_path / "model.pte"
     torch.testing.assert_close(run(program, weights.read_bytes() if as_bytes else weights), net(X))
-    # The name of a tied weight is that of its first use. The 1.5 of the source is no weight.
+    # The name of a tied weight is that of its first use. The constant 1.5 of the source is not a weight.
     payload = read(weights)
     assert set(payload.named_data) == {
         "first.weight", "first.bias", "second.weight", "second.bias", "table", "same_table",

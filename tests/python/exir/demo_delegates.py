@@ -58,5 +58,5 @@ def check(
 
 
 def state_of(program: ExportedProgram) -> list[str]:
-    """Names of the weights and buffers that a program has left."""
+    """Names of the weights and buffers that a program still has."""
     return [str(s.target) for s in program.graph_signature.input_specs if s.target is not None]

@@ -216,7 +216,7 @@ def test_extract_delegate_segments():
 
 
 def test_alignments():
-    """Of segments in the file, and of constants in their segment."""
+    """The alignments of segments in the file, and of constants in their segment."""
     model = Linear()
     wide = lower(model, X, segment_alignment=4096, constant_tensor_alignment=512).buffer
     narrow = lower(model, X).buffer
@@ -230,7 +230,7 @@ def test_alignments():
 
 
 def test_sym_shape_eval_pass():
-    """Plans for the largest size, or for that of the example; per method if given so."""
+    """Memory is planned for the largest size, or for the example's; optionally by method."""
     shapes = ({0: Dim("n", min=1, max=100)},)
     bound = lower(torch.relu, torch.ones(4), dynamic_shapes=(shapes,))
     hint = lower(torch.relu, torch.ones(4), dynamic_shapes=(shapes,), sym_shape_eval_pass=HintBasedSymShapeEvalPass())
@@ -387,7 +387,7 @@ def test_named_data():
 
 
 def test_all_options_of_the_backend_configuration_are_tested():
-    """Of the options, each is named by a call in this file."""
+    """Each option is used by a call in this file."""
     calls = [node for node in ast.walk(ast.parse(Path(__file__).read_text())) if isinstance(node, ast.Call)]
     tested = {keyword.arg for call in calls for keyword in call.keywords}
     names = {f.name for f in dataclasses.fields(ExecutorchBackendConfig)}

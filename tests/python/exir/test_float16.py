@@ -187,7 +187,7 @@ def test_the_model_is_not_changed() -> None:
 
 
 def test_no_value_is_converted_twice() -> None:
-    """From one operator in float32 to the next there is no conversion, and from one value one at most."""
+    """There is no conversion between two operators in float32, and each value is converted at most once."""
     model, inputs = made("decoder")
     conversions = calls(to_float16(export(model, inputs)), "_to_copy")
     sources = [node.args[0] for node in conversions]

@@ -131,7 +131,7 @@ def test_a_lowered_module_with_python(ran: Path, name: str) -> None:
 
 
 class TestArchives:
-    """Of torch.export.save, which `exir.load` and `python -m sdk.export` read."""
+    """Archives of torch.export.save, which `exir.load` and `python -m sdk.export` read."""
 
     @staticmethod
     def members() -> dict[str, bytes]:

@@ -192,7 +192,7 @@ def test_a_short_time_fourier_transform_keeps_a_dynamic_batch():
 
 
 def test_an_inverse_short_time_fourier_transform_of_a_batch_has_few_nodes():
-    """The sum of the windows is one operator, where PyTorch's decomposition has three for each of the 64 places."""
+    """The sum of the windows is one operator; PyTorch's decomposition has three for each of the 64 positions."""
 
     def there_and_back(x):
         window = torch.hann_window(64)
@@ -213,7 +213,7 @@ def test_an_inverse_short_time_fourier_transform_of_a_batch_has_few_nodes():
 
 @pytest.mark.parametrize("offs", [[2, 2, 6], [0, 0, 0], [3, 7, 7]])
 def test_experts_of_transformers(offs):
-    """The rows of each group times a matrix of its own, which transformers computes by an operator of its own."""
+    """Each group of rows is multiplied by a separate matrix, for which transformers has its own operator."""
     pytest.importorskip("transformers.integrations.moe")
     args = (torch.randn(7, 5), torch.randn(3, 5, 4), torch.tensor(offs, dtype=torch.int32))
     grouped = torch.ops.transformers.grouped_mm_fallback
@@ -254,7 +254,7 @@ class Prefix(torch.nn.Module):
 
 
 def test_sizes_that_depend_on_data_are_not_asked_for_their_values():
-    """An expanded mask is a copy of its own, and layouts are compared without knowing the sizes."""
+    """An expanded mask becomes a separate copy, and layouts are compared without knowing the sizes."""
     x = torch.arange(10.0).reshape(2, 5)
     program = export(Prefix(), (x, torch.tensor(3)))
     loaded = _load_for_executorch_from_buffer(to_edge(program).to_executorch().buffer)

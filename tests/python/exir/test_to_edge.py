@@ -338,7 +338,7 @@ def test_cache_update_at_a_data_dependent_position():
 
 
 def test_a_write_to_a_constant_is_an_error_that_says_what_to_do():
-    """A tensor that is no buffer becomes a constant of the program: a counter in it would stay as it is."""
+    """A tensor that is not a buffer becomes a constant of the program, so a counter in it would never change."""
 
     class Counter(torch.nn.Module):
         def __init__(self) -> None:

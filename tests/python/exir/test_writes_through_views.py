@@ -110,7 +110,7 @@ def test_writes_to_a_diagonal(wrap: bool) -> None:
 
 
 class WithoutGradients(nn.Module):
-    """torch.export makes a graph of its own of what runs without gradients."""
+    """torch.export puts a region without gradients into a separate graph."""
 
     def __init__(self, inside: bool, shared: bool) -> None:
         super().__init__()

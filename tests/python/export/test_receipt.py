@@ -44,7 +44,7 @@ class ReceiptBackend(BackendDetails):
 
 
 class Takes(Partitioner):
-    """Tags the operators of a list, each in a partition of its own. Why it leaves the others is said by `reasons`."""
+    """Tags the operators of a list, each in a separate partition. `reasons` says why it leaves the others."""
 
     def __init__(self, *ops: Any, reasons: dict[Any, str] | None = None, how: str = "why", half: bool = False) -> None:
         super().__init__()

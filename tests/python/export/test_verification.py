@@ -198,7 +198,7 @@ def test_warnings_about_the_model_are_shown(file: str, export: Export) -> None:
     answer = export(f"{file}:Warns", "--input", "2x8:float32", "--report", "report.json")
     assert answer.status == 0 and "warning     this layer is slow" in answer.out and "old name" not in answer.out
     assert json.loads(Path("report.json").read_text())["warnings"] == ["this layer is slow"]
-    # What torch says of its own layers is no news to the user.
+    # torch's warnings about its own layers do not concern the user.
     assert "warning" not in export(f"{file}:Recurrent", "--input", "4x2x8:float32").out
 
 

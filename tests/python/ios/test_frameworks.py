@@ -184,11 +184,11 @@ for name; do touch "$folder/lib$(echo "$name" | sed s/_ops_table/_kernels_bindin
 case "$1" in */backend_*.py) exec "{sys.executable}" "$@" ;; esac
 echo "python $@" >>"$ASKED\"""",
 }
-"""Those of a Mac with which the script makes frameworks: each says what it was asked, and makes empty libraries."""
+"""Stand-ins for a Mac's tools that the script uses: each prints its arguments and makes empty libraries."""
 
 
 def _asked_on_a_mac(folder: Path, *arguments: str) -> list[str]:
-    """What the script, in a tree of its own, asks of other programs; frameworks go to `folder`/out."""
+    """The calls of other programs that the script makes in a separate tree; frameworks go to `folder`/out."""
     bin_, tree = folder / "bin", folder / "tree"
     for path in (bin_, tree / "scripts", tree / "sdk/ios"):
         path.mkdir(parents=True)

@@ -74,7 +74,7 @@ def test_all_kinds_of_layers(dtype: str, name: str, tmp_path: Path):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_quantised_weights(dtype: str, tmp_path: Path):
-    """Those of GGUF files and of torchao's kernels compute in float32 and round."""
+    """Quantised weights of GGUF files and of torchao's kernels are multiplied in float32, and results are rounded."""
     path = write_gguf(tmp_path / "model.gguf", small(**ARCHITECTURES["llama"]), "llama", "Q4_1")
     check([f"base.checkpoint={path}", *CACHED, f"model.dtype_override={dtype}"], DTYPES[dtype], tmp_path, factor=24)
 

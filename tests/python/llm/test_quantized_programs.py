@@ -53,7 +53,7 @@ SAMPLE = [
     ("qwen3_moe", "torchao:8da4w"),
     ("qwen3_moe", "8da4w"),
 ]
-"""Those that the gate takes."""
+"""The combinations that the gate runs."""
 
 
 def files(name: str, folder: Path) -> list[str]:
@@ -137,7 +137,7 @@ def test_shared_embeddings(qmode: str, tmp_path: Path):
     linear = "llama::linear_packed" if "fpa" in qmode else "torchao::_linear_8bit_act_8bit_weight"
     shared = check([*common, "model.use_shared_embedding=true"], "torchao::_shared_embedding_8bit", linear)
     bits = int(qmode[-2])
-    saved = 96 * 64 * bits // 8  # the weights that the output layer of its own had
+    saved = 96 * 64 * bits // 8  # the weights that a separate output layer had
     assert len(separate.buffer) - len(shared.buffer) > 0.9 * saved
     with pytest.raises(SettingsError, match=r"use_shared_embedding needs quantization.embedding_quantize=torchao"):
         check([*files("llama", tmp_path), f"quantization.qmode={qmode}", "model.use_shared_embedding=true"])

@@ -41,7 +41,7 @@ def setup(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_what_setup_refuses(tmp_path: Path) -> None:
-    """RPI-01, RPI-02, LR-03: wrong arguments, a toolchain that is none, an old CMake."""
+    """RPI-01, RPI-02, LR-03: wrong arguments, a folder without a toolchain, an old CMake."""
     assert "usage: setup.sh pi4|pi5 [--force-rebuild]" in setup().stderr
     assert "[ERROR] unknown argument pi3" in setup("pi3").stderr
     if shutil.which("ninja") is None:

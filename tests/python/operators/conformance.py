@@ -32,7 +32,7 @@ DTYPES = (
 """The dtypes that OpInfo has samples of."""
 
 RARE_DTYPES = (torch.uint16, torch.uint32, torch.uint64)
-"""Those that few operators of PyTorch have; the normal run knows them from probes only."""
+"""Dtypes that few operators of PyTorch have; the normal run covers them by probes only."""
 
 _SUMMED_IN_SOME_ORDER = (torch.float16, torch.bfloat16, torch.float32, torch.complex64)
 
@@ -67,7 +67,7 @@ _DEFAULT_TOLERANCES: dict[torch.dtype, Tolerance] = {
 
 
 class MismatchError(AssertionError):
-    """The runtime does something else than eager."""
+    """The runtime's result differs from eager's."""
 
 
 def tolerances(op: OpInfo | None, dtype: torch.dtype) -> dict[torch.dtype, Tolerance]:
@@ -142,7 +142,7 @@ def check(call: Call, limits: dict[torch.dtype, Tolerance] = _DEFAULT_TOLERANCES
 
 
 def products(results: list[torch.Tensor]) -> list[torch.Tensor]:
-    """What is defined of eigenvalues and eigenvectors, or of U, S and V^T."""
+    """The uniquely defined products of eigenvalues and eigenvectors, or of U, S and V^T."""
     if len(results) == 2:
         values, vectors = results
         return [values, (vectors * values.unsqueeze(-2)) @ vectors.mT, vectors.mT @ vectors]

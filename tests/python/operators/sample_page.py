@@ -17,7 +17,7 @@ _HEAD = """# PyTorch's samples of every operator
 PyTorch's operator database (OpInfo) has samples of every public function on tensors. Each one that eager computes is
 captured with `torch.export`, lowered without a backend, run, and compared with eager: number, dtypes, shapes and
 layouts of the results, and their values within the tolerances of PyTorch's tests. Up to 24 samples of a function in one
-dtype are one program; a sample that such a program does not compute right gets a program of its own, which decides.
+dtype are one program; a sample that such a program does not compute right is run in a separate program, which decides.
 
 What is not captured is an error of `torch.export` alone, before any code of this package runs; the table names it.
 
@@ -74,7 +74,7 @@ def render(results: Sequence[Result]) -> str:
         for dtype, outcomes in result.counts.items():
             for counter in (by_dtype[dtype], by_dtype["all"], by_function[result.task.function]):
                 counter.update(outcomes)  # type: ignore[arg-type]
-    weights = "" if limit is None else " A sample counts for as many as it stands for."
+    weights = "" if limit is None else " Each sample is weighted by the number of samples that it represents."
     lines = [
         f"{_which(limit, len(main))}, with the random numbers of PyTorch's tests.{weights}",
         "",

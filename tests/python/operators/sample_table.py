@@ -98,7 +98,7 @@ class Result:
     counts: dict[str, dict[str, float]] = field(default_factory=dict)
     """dtype -> kind of outcome -> samples."""
     errors: list[tuple[str, str, str, str]] = field(default_factory=list)
-    """dtype, kind, reason and arguments of each sample that is not right, or only in a program of its own."""
+    """dtype, kind, reason and arguments of each sample that is not right, or only in a separate program."""
     seconds: float = 0.0
     failure: str = ""
     """Why there are no counts: the process crashed, or took too long."""

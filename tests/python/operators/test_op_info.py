@@ -2,7 +2,7 @@
 """Every operator of the portable library against PyTorch's own samples, dtype by dtype (operator conformance).
 
 A test is one entry of PyTorch's operator database: all calls of our operators behind its samples are made again in the
-runtime, each as a program of its own, and compared with eager by the tolerances of PyTorch's tests. The normal run
+runtime, each as a separate program, and compared with eager by the tolerances of PyTorch's tests. The normal run
 takes the first samples of each dtype, the one marked slow all of them.
 """
 

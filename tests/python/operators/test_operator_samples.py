@@ -78,7 +78,7 @@ def script() -> ModuleType:
 
 
 def test_results_are_kept(script: ModuleType, tmp_path: Path) -> None:
-    """Those of tasks that crash as well."""
+    """Results of tasks that crash are kept, too."""
     tasks = [Task("neg", None, 1), Task("no function", None, 1)]
     found = {result.task: result for result in script.examine_all(tasks, 2, 60.0, float("inf"))}
     assert found[tasks[0]].counts["float32"] == {RIGHT: 1} and "bool" not in found[tasks[0]].counts

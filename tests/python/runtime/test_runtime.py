@@ -353,7 +353,7 @@ class TestMistakes:
             pass
 
     def test_threads(self) -> None:
-        """XNN-21: as many as asked for; otherwise one for each fast core."""
+        """XNN-21: the requested number of threads; by default one for each fast core."""
         default = portable_lib._threadpool_get_thread_count()
         assert 1 <= default <= (os.cpu_count() or 1)
         try:

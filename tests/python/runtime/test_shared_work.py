@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Kernels that share work among threads inside work that is already shared: they terminate, with PyTorch's results.
 
-A process of its own runs them, which is killed where threads wait for each other.
+They run in a separate process, which is killed if threads deadlock.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def test_portable_lib(pte: bytes, tmp_path: Path) -> None:
 
 def test_methods_in_threads_share_a_dump(pte: bytes, tmp_path: Path) -> None:
     program = load(pte, debug_buffer_size=0)
-    # Methods of their own, as portable_lib hands them out.
+    # Separate methods, as portable_lib returns them.
     methods = [program._program.load_method("forward") for _ in range(4)]
 
     def work(method: portable_lib.ExecuTorchMethod) -> None:

@@ -91,7 +91,7 @@ def test_programs_of_the_original_take_the_steps_of_eager(name: str, run: dict[s
 @pytest.mark.parametrize("external", ["", "external_mutable_weights", "external_constants"])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_programs_of_this_compiler_take_the_steps_of_eager(external: str, options: dict[str, Any]) -> None:
-    """RT-17: a convolutional net, whose weights lie in the program or in a file of their own."""
+    """RT-17: a convolutional net, whose weights are in the program or in a separate file."""
     model = Classifier()
     config = ExecutorchBackendConfig(**({external: True} if external else {}))
     made = to_edge(_joint(model)).to_executorch(config)
@@ -167,7 +167,7 @@ def test_wrong_gradients_change_nothing() -> None:
 
 @pytest.mark.parametrize("layers", [1, 2])
 def test_a_trained_weight_inside_of_a_delegate_is_refused(layers: int) -> None:
-    """A backend that owns it would compute with the first values for ever. With two layers, kernels read it, too."""
+    """A backend that owns it would always compute with the initial values. With two layers, kernels read it, too."""
 
     class Net(nn.Module):
         def __init__(self) -> None:

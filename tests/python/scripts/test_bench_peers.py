@@ -44,7 +44,7 @@ def times(*values: float) -> Series:
 
 
 def test_engines_are_the_modules_of_a_folder() -> None:
-    """One module each; those with an environment of their own pin what they install."""
+    """Each engine has one module; engines with a separate environment pin what they install."""
     names = {path.stem for path in (ROOT / "tests/bench/engines").glob("*.py")} - {"__init__"}
     assert set(engines.known()) == names
     assert peers("vulkan") == {"IREE": "iree-vulkan", "ncnn": "ncnn-vulkan"}

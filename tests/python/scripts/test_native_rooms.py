@@ -19,7 +19,7 @@ def included(folder: str) -> dict[str, set[str]]:
     found = {}
     for path in sources:
         headers = INCLUDE.findall(path.read_text(encoding="utf-8"))
-        # A backend may have a folder `kernels` of its own.
+        # A backend may have its own folder `kernels`.
         found[str(path.relative_to(ROOT))] = {header for header in headers if (ROOT / header).exists()}
     return found
 
@@ -45,7 +45,7 @@ def test_kernels_include_no_backend() -> None:
 
 
 def test_headers_of_tests_are_not_installed() -> None:
-    """Those that need GoogleTest have names that the rules of installation exclude."""
+    """Headers that need GoogleTest have names that the rules of installation exclude."""
     rules = (ROOT / "cmake/Package.cmake").read_text(encoding="utf-8").split("install(")[1:]
     folders = [rule for rule in rules if rule.startswith("DIRECTORY") and "FILES_MATCHING PATTERN" in rule]
     sources = [rule for rule in folders if "*.h" in rule and "/generated/" not in rule]

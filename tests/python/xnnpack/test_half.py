@@ -59,7 +59,7 @@ OPERATORS: dict[str, tuple[nn.Module, Inputs]] = {
     "functions": (Call(functions), (ROWS,)),
     "activations": (Call(activations), (ROWS,)),
     "two operands": (Call(lambda x: torch.maximum(x, x * 2) / (x * x + 1) - torch.minimum(x, x.neg())), (ROWS,)),
-    "numbers that are no halves": (Call(lambda x: (x * 1e-8 + x * 1e3 + 1e-7) * 1e-3), (ROWS,)),
+    "numbers that float16 cannot represent": (Call(lambda x: (x * 1e-8 + x * 1e3 + 1e-7) * 1e-3), (ROWS,)),
     "cat and pad": (Call(lambda x: F.pad(torch.cat([x, x * 2], 1), (1, 2, 0, 1)) * 1.5), (IMAGE,)),
     "product": (Call(lambda x: torch.bmm(x, x.transpose(1, 2))), (ROWS,)),
     "norm in float32": (Call(lambda x: (x.float().square().mean(-1, keepdim=True) + 1e-6).rsqrt().half() * x), (ROWS,)),

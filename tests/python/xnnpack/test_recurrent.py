@@ -147,7 +147,7 @@ def test_each_cell_of_a_layer_is_a_step(kind: str) -> None:
 
 
 def test_gates_are_read_where_they_lie() -> None:
-    """Those of all steps are one product, of which each step reads its part."""
+    """The products of all steps are one matrix multiplication, of which each step reads a part."""
     model, inputs = Layer(nn.LSTM(5, 6, batch_first=True)), (sequence(2, 4, 5),)
     graph = graph_of(lower(model, inputs))
     assert "StaticSlice" not in others(graph)

@@ -59,7 +59,7 @@ def names(program: ExportedProgram) -> list[str]:
 
 
 def computed(program: ExportedProgram) -> int:
-    """How many elements calls yield that are no parts of others."""
+    """The number of elements of all results that are not parts of other results."""
     calls = [node for node in program.graph.nodes if node.op == "call_function"]
     values = [node.meta["val"] for node in calls if not node.target.__name__.startswith(("aten.sl", "aten.sel"))]
     return sum(value.numel() for value in values if isinstance(value, Tensor))

@@ -31,7 +31,7 @@ def lower(model: nn.Module, inputs: tuple[torch.Tensor, ...]) -> bytes:
 
 
 class Head(nn.Module):
-    """A head of its own on a net that others have too."""
+    """A separate head on a net that other models share."""
 
     def __init__(self, body: nn.Module, outputs: int) -> None:
         super().__init__()

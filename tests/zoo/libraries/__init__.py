@@ -2,7 +2,7 @@
 """Models of torchvision, timm, transformers and torchaudio with random weights, kept as a test.
 
     scripts/zoo --list                 what there is
-    scripts/zoo NAME ...               examine these, each in a process of its own
+    scripts/zoo NAME ...               examine these, each in a separate process
     scripts/zoo --all --results FILE   all of them
     scripts/zoo --page FILE            write docs/models.md from the results
 

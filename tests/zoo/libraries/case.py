@@ -47,7 +47,7 @@ def make(name: str) -> Model:
 
 
 def spread_out(module: nn.Module) -> None:
-    """Gives values of their own to parameters and statistics that initialisation makes all equal.
+    """Gives distinct values to parameters and statistics that initialisation makes all equal.
 
     Layer scales of 1e-6 and norms whose weights begin at zero would hide a wrong branch, and means of zero and
     variances of one a wrong batch norm.

@@ -28,7 +28,7 @@ SHAPES, BACKENDS = ("fixed", "dynamic"), ("portable", "xnnpack")
 
 @dataclass
 class Cell:
-    """What became of one program: `reason` is empty where it works."""
+    """The outcome of one program: `reason` is empty if it works."""
 
     reason: str = ""
     error: float = 0.0
@@ -144,7 +144,7 @@ def _calls(model: Model, size: int) -> list[Call]:
 
 
 def run_eager(model: Model, calls: list[Call]) -> list[list[Any]]:
-    """What the calls give, in their order, from the module's first state."""
+    """The results of the calls, in order, from the module's initial state."""
     module = copy.deepcopy(model.module)
     results = []
     with torch.no_grad():
@@ -267,7 +267,7 @@ def _compare(found: Sequence[Any], wanted: Sequence[Any], cell: Cell, own_error:
         else:
             difference = float((one != other).double().mean())
         cell.error = max(cell.error, difference)
-        # A difference that is NaN is no smaller one.
+        # A NaN difference does not count as smaller.
         if not difference <= TOLERANCE:
             limit = max(TOLERANCE, OWN_ERRORS * own_error())
             assert difference <= limit, f"result {i} differs by {difference:.1e} of the largest value"

@@ -22,7 +22,7 @@ TESTS = Path(__file__).resolve().parents[2]
 
 
 def results(folder: Path, *arguments: str) -> list[Result]:
-    """What `python -m zoo.libraries` finds, in an interpreter of its own: it loads the libraries and forks."""
+    """The results of `python -m zoo.libraries`, in a separate interpreter, because it loads the libraries and forks."""
     file = folder / "results.jsonl"
     command = [sys.executable, "-m", "zoo.libraries", "--results", str(file), *arguments]
     ran = subprocess.run(

@@ -8,7 +8,7 @@ from torch import nn
 
 
 class Block(nn.Module):
-    """A convolution, or a norm, or an activation, each a line of its own."""
+    """A convolution, a norm and an activation, each on a separate line."""
 
     def __init__(self, number: int, activation: nn.Module) -> None:
         super().__init__()

@@ -71,7 +71,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_digests_are_those_of_the_runtime(dtype: torch.dtype, layout: str, tmp_path: Path) -> None:
-    """Whatever the dtype and the order in memory; another element is another digest, another order is none."""
+    """For each dtype and order in memory: another element changes the digest, another order in memory does not."""
     tensor = LAYOUTS[layout]((torch.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5) % 7).to(dtype))
     inputs = (tensor, 3, 0.5, True)
     (found,) = digests(record_runs(lower(Mixed(), inputs).buffer, tmp_path, inputs))
@@ -90,7 +90,8 @@ def test_times_alone_need_no_digest(tmp_path: Path) -> None:
 
 
 def test_the_run_on_the_records_inputs_is_compared(tmp_path: Path) -> None:
-    """INS-06, DT-06: among others; if all were on other inputs, none is, until the record has these inputs."""
+    """INS-06, DT-06: the run is found among others. If all runs were on other inputs, none is compared until the record
+    has these inputs."""
     manager = lower(Head(), (X,))
     record = manager.get_etrecord()
     gap = Inspector(**record_runs(manager.buffer, tmp_path, (X + 1,), (X * 2,), (X,)), etrecord=record)

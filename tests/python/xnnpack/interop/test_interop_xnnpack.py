@@ -87,7 +87,7 @@ class ClampedConvolution(nn.Module):
 
 @pytest.mark.parametrize(("least", "most"), [(0.5, 3.0), (-3.0, -0.5), (-1.0, 0.0)])
 def test_clamps_behind_convolutions(oracle, tmp_path: Path, least: float, most: float) -> None:
-    """The original leaves such a clamp a node of its own. Its runtime cannot execute the program: XNNPACK makes
+    """The original keeps such a clamp as a separate node. Its runtime cannot execute the program: XNNPACK makes
     one node of the two, and writes limits that do not hold 0 over the paddings."""
     torch.manual_seed(0)
     model, x = ClampedConvolution(least, most).eval(), torch.randn(1, 3, 8, 8)
