@@ -18,7 +18,7 @@ namespace delegate {
 
 /// Where a library is searched for, and the texts of the error message.
 struct LibrarySearch {
-  /// What the library belongs to, such as "OpenVINO".
+  /// What the library belongs to, for messages: the name of the vendor's product.
   std::string product;
   /// Tried in this order: file names, which the system's loader searches for, and paths of files and folders. In a
   /// folder it is the file with the first of these names, or that name with the highest version in it.
