@@ -119,9 +119,7 @@ def test_a_quantization_scheme_means_the_same_for_every_backend(declare: Declare
     ):
         declare(backend, more=f"recipes='m:r', {scheme.format(name, weights, activations)}")
     assert {"alpha", "beta", "omega"} <= registry.backends().keys()
-    with pytest.raises(
-        BackendError, match="`int3` is int3 weights, int8 dynamic activations, but int3"
-    ):
+    with pytest.raises(BackendError, match="`int3` is int3 weights, int8 dynamic activations, but int3"):
         registry.backend("gamma")
 
 

@@ -133,7 +133,8 @@ bool VulkanDevice::create(VkPhysicalDevice physical, const DeviceChoice& choice,
                             : type == VK_PHYSICAL_DEVICE_TYPE_CPU          ? 1
                             : type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU ? 1 << 16
                                                                            : 1 << 12;
-  // Mesa's llvmpipe ends them after 65535 (LP_MAX_TGSI_LOOP_ITERATIONS); some are left for short loops beside the counted.
+  // Mesa's llvmpipe ends them after 65535 (LP_MAX_TGSI_LOOP_ITERATIONS); some are left for short loops beside the
+  // counted.
   if (features_.is_processor && features_.name.find("llvmpipe") != std::string::npos) {
     features_.most_iterations = 60000;
   }
