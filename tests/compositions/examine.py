@@ -160,7 +160,7 @@ def computes_in_half(program: Program, target: Target) -> bool:
 
 
 def run_and_compare(buffer: bytes, target: Target, calls: list[Call], in_half: bool, extra: int = 0) -> str | None:
-    """What goes wrong when a program is loaded and called, as one line. It may return `extra` results before eager's."""
+    """What goes wrong when a program is loaded and called, as one line. It may return `extra` results before others."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             run = runner(buffer, target, Path(folder))
