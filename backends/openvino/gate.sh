@@ -24,7 +24,8 @@ step_openvino() {
   "${python}" tests/interop/make_oracle.py || return
   # The suites of models of examples/openvino.
   PYTHONPATH="${root}/tests" "${python}" -c 'from zoo.libraries import packages; packages.install()' || return
-  with_openvino "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/openvino/test
+  with_openvino "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/openvino/test \
+    tests/backends/test_operators.py -k "not test_operator or openvino"
 }
 
 # Its numbers on processors that this machine can stand for: OpenVINO chooses other kernels, and quantises activations, by

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from backends.conformance import Cell, Outcome
+from backends.targets import Target
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
 
@@ -40,6 +41,9 @@ def render(cells: Cells) -> str:
     for name in names:
         found = (cells.get((name, column)) for column in columns)
         lines.append(f"| `{name}` | " + " | ".join(cell.outcome.value if cell else "" for cell in found) + " |")
+    for column in columns:
+        note = Target(column).nan_note
+        lines += [f"\n{column}: {note}"] if note else []
     for column in columns:
         reasons = [(name, cells[name, column].reasons) for name in names if (name, column) in cells]
         lines += ["", f"{_REASONS}{column}", ""]

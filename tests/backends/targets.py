@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sdk.backends import registry
@@ -19,6 +20,9 @@ REFERENCE = "SDK_REFERENCE_KERNELS"
 """Set where the runtime under test has the portable kernels alone (runtime_under_test.py)."""
 
 
+ROOT = Path(__file__).resolve().parents[2]
+
+
 @dataclass(frozen=True)
 class Target:
     """A column of the suite: kernels, or a backend by its name."""
@@ -29,6 +33,13 @@ class Target:
     @property
     def is_kernels(self) -> bool:
         return self.backend is None
+
+    @property
+    def nan_note(self) -> str:
+        """What the backend does with NaN, if its results are not compared where eager's are NaN: the file
+        `test/nan.txt` in the folder of the backend."""
+        files = ROOT.glob(f"backends/**/{self.name}/test/nan.txt")
+        return next((file.read_text().strip() for file in files), "")
 
     def partitioners(self) -> list[Partitioner]:
         return [] if self.backend is None else [self.backend.make("partitioner")]
