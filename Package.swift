@@ -24,7 +24,12 @@ struct Backend: Decodable {
   let name: String
   let platforms: [String]
   let frameworks: [String]?
+  let libraries: [String: [String]]?
   var product: String { "backend_\(name.split(separator: "/").last ?? "")" }
+  /// The vendor's xcframeworks, which sdk/ios/frameworks/vendor_frameworks.py copies. They have no `_debug` form.
+  var vendorFrameworks: [String] {
+    (libraries?["ios"] ?? []).map { (($0 as NSString).lastPathComponent as NSString).deletingPathExtension }
+  }
 }
 
 // The binaries of a release: SwiftPM downloads them, and refuses one with another checksum.
@@ -148,10 +153,11 @@ if isApple {
         name: product.name, dependencies: ["CExecuTorch"], path: "\(sources)/Sources/\(product.name)",
         linkerSettings: [.linkedLibrary("c++")]))
   }
+  let vendorFrameworks = Dictionary(uniqueKeysWithValues: backends.map { ($0.product, $0.vendorFrameworks) })
   var libraries: Set<String> = []
   for suffix in ["", "_debug"] {
     for (name, targets, frameworks) in products + objectiveC {
-      let frameworks = frameworks.map { $0 + suffix }
+      let frameworks = frameworks.map { $0 + suffix } + (vendorFrameworks[name] ?? [])
       guard frameworks.allSatisfy(isOffered) else { continue }
       for framework in frameworks where libraries.insert(framework).inserted {
         package.targets.append(binaryTarget(of: framework))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A program inside a firmware image: its bytes as an array, and a kernel library of exactly its operators.
+# With a delegated program, also the backends that it needs, as their manifests name them.
 # Programs are read when CMake runs, and again whenever the file changes. Needs codegen/CMakeLists.txt before it.
 
 # executorch_embed_program(name PROGRAM file.pte [SYMBOL model_pte])
@@ -35,7 +36,8 @@ function(executorch_program_operators variable program)
 endfunction()
 
 # executorch_kernels_for_program(name PROGRAM file.pte [OPERATORS add,mul] [FUNCTIONS_YAML file ...] [SOURCES folder ...])
-# Makes <name>_ops_lib, as executorch_kernel_library() does, with the operators of one program, and OPERATORS. Only the source
+# Makes <name>_ops_lib, as executorch_kernel_library() does, with the operators of one program, and OPERATORS. It links the backends
+# that the program delegates to, which must be built (EXECUTORCH_BUILD_BACKENDS=embedded builds those for firmware). Only the source
 # files in SOURCES that implement them are compiled; by default those of the portable library. Of a folder without sources.yaml
 # (codegen/kernel_sources.py) all files are compiled.
 function(executorch_kernels_for_program name)
@@ -67,7 +69,35 @@ function(executorch_kernels_for_program name)
   target_include_directories(${name}_kernels PUBLIC "$<BUILD_INTERFACE:${root}>")
   target_compile_options(${name}_kernels PRIVATE -fno-math-errno -fno-trapping-math)
   executorch_kernel_library(${name} FUNCTIONS_YAML ${ARG_FUNCTIONS_YAML} KERNELS ${name}_kernels OPS ${operators})
+  executorch_link_program_backends(${name}_ops_lib "${ARG_PROGRAM}")
   if(NOT "${operators}" MATCHES "executorch_prim::|aten::sym_|aten::_local_scalar_dense")
     target_sources(${name}_ops_lib INTERFACE $<TARGET_OBJECTS:no_prim_ops>)
   endif()
+endfunction()
+
+# executorch_link_program_backends(target file.pte): links the backends to which the program delegates. It is an error if one of
+# this repository is not built; one that only the application has, the application registers.
+function(executorch_link_program_backends target program)
+  executorch_run_codegen(ids program_operators "${program}" --backends)
+  get_property(names GLOBAL PROPERTY EXECUTORCH_BACKENDS)
+  foreach(id IN LISTS ids)
+    set(owner "")
+    foreach(name IN LISTS names)
+      executorch_backend_get(its_id "${name}" id)
+      if(its_id STREQUAL id)
+        set(owner "${name}")
+      endif()
+    endforeach()
+    if(NOT owner)
+      message(STATUS "${program} delegates to ${id}, which no manifest below backends/ has: the application must register it.")
+      continue()
+    endif()
+    executorch_backend_get(option "${owner}" option)
+    executorch_backend_get(library "${owner}" target)
+    if(NOT ${option})
+      message(FATAL_ERROR "${program} delegates to ${id}, the backend of backends/${owner}, which is not built: add "
+        "-D${option}=ON, or export the program without it.")
+    endif()
+    target_link_libraries(${target} INTERFACE ${library})
+  endforeach()
 endfunction()

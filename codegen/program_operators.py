@@ -2,8 +2,9 @@
 """The operators that a .pte needs, for selective builds: ``python -m codegen.program_operators model.pte``.
 
 Prints one name (``aten::add.out``) a line; with ``--sources FOLDER``, the C++ files that a build of their kernels
-compiles (codegen.kernel_sources). ``--operators add,mul`` adds operators that the program does not have. Needs neither
-torch nor the exporter: it reads the few tables of the flatbuffer that name operators.
+compiles (codegen.kernel_sources). ``--operators add,mul`` adds operators that the program does not have. ``--backends``
+prints the names of the backends to which it delegates. Needs neither torch nor the exporter: it reads the few tables of
+the flatbuffer that have these names.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 import struct
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +24,8 @@ from .schema import SchemaError, check_operator_name
 
 # Positions of fields in the tables of sdk/cpp/executorch/schema/program.fbs, counted from 0.
 PROGRAM_EXECUTION_PLAN = 1
-PLAN_VALUES, PLAN_CHAINS, PLAN_OPERATORS = 2, 5, 6
+PLAN_VALUES, PLAN_CHAINS, PLAN_OPERATORS, PLAN_DELEGATES = 2, 5, 6, 7
+DELEGATE_ID = 0
 CHAIN_INSTRUCTIONS = 2
 UNION_TYPE, UNION_VALUE = 0, 1
 KERNEL_CALL, CALL_OPERATOR, CALL_ARGUMENTS = 1, 0, 1
@@ -42,27 +45,45 @@ class OperatorUse:
 
 def program_uses(data: bytes) -> dict[str, OperatorUse]:
     """The operators of all methods of a program, by name, and the arguments of their calls."""
-    if data[4:6] != b"ET" or not data[6:8].isdigit():
-        raise ProgramError(f"bytes 4 to 7 are {data[4:8]!r}, expected b'ET12'; is it a .pte file?")
     uses: dict[str, OperatorUse] = {}
-    try:
-        for plan in Table(data, read("<I", data, 0)).tables(PROGRAM_EXECUTION_PLAN):
+    with _damage_named():
+        for plan in _plans(data):
             names = [_name(operator) for operator in plan.tables(PLAN_OPERATORS)]
             for name in names:
                 uses.setdefault(name, OperatorUse())
             values = plan.tables(PLAN_VALUES)
             for operator, arguments in _calls(plan):
                 _add_call(uses[names[operator]], [values[index] for index in arguments], values)
+    return dict(sorted(uses.items()))
+
+
+def program_backends(data: bytes) -> list[str]:
+    """The names of the backends to which the methods of a program delegate, sorted, each once. Raises ProgramError."""
+    with _damage_named():
+        delegates = (delegate for plan in _plans(data) for delegate in plan.tables(PLAN_DELEGATES))
+        return sorted({delegate.text(DELEGATE_ID) for delegate in delegates})
+
+
+def _plans(data: bytes) -> list[Table]:
+    if data[4:6] != b"ET" or not data[6:8].isdigit():
+        raise ProgramError(f"bytes 4 to 7 are {data[4:8]!r}, expected b'ET12'; is it a .pte file?")
+    return Table(data, read("<I", data, 0)).tables(PROGRAM_EXECUTION_PLAN)
+
+
+@contextmanager
+def _damage_named() -> Iterator[None]:
+    """Reading beyond the file, or text that is none, is a ProgramError."""
+    try:
+        yield
     except (struct.error, UnicodeDecodeError, IndexError) as error:
         raise ProgramError(f"the program is damaged: {error}") from error
-    return dict(sorted(uses.items()))
 
 
 def program_calls(data: bytes) -> Iterator[tuple[str, list[tuple[int, TensorMeta | None]]]]:
     """Each call of an operator: its name and, for each argument, the number of its type in the schema's union
     `KernelTypes` and the properties of its tensor, or of the first tensor of a list. Raises ProgramError."""
     program_uses(data)  # raises the errors of damaged programs
-    for plan in Table(data, read("<I", data, 0)).tables(PROGRAM_EXECUTION_PLAN):
+    for plan in _plans(data):
         names = [_name(operator) for operator in plan.tables(PLAN_OPERATORS)]
         values = plan.tables(PLAN_VALUES)
         for operator, arguments in _calls(plan):
@@ -162,11 +183,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--sources", type=Path, action="append", default=[], metavar="FOLDER", help="print the files that they need"
     )
+    parser.add_argument("--backends", action="store_true", help="print the backends to which it delegates instead")
     parser.add_argument("--operators", default="", metavar="ADD,MUL", help="also these, with all of their overloads")
     options = parser.parse_args(arguments)
     if not options.functions_yaml and (options.sources or options.operators):
         parser.error("--sources and --operators need --functions-yaml")
     try:
+        if options.backends:
+            print("\n".join(program_backends(options.program.read_bytes())))
+            return 0
         operators = program_operators(options.program.read_bytes())
         if options.operators:
             operators = sorted({*operators, *named_operators(options.operators, options.functions_yaml)})

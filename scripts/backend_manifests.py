@@ -102,6 +102,7 @@ def _check(
             yield f'{file}: "{field}" is of type {found}, expected {wanted}. Write {rule["text"]}.'
             continue
         yield from _check_values(file, field, value, rule, manifest, folder)
+        yield from _check_needs(file, field, value, rule, manifest, fields)
         if rule.get("unique"):
             if (field, value) in seen:
                 yield f'{file}: "{field}" is "{value}", as in {seen[field, value]}. Give each backend its own.'
@@ -124,10 +125,48 @@ def _check_values(
     keys = manifest.get(rule["keys_from"], []) if "keys_from" in rule else rule.get("keys")
     if keys:
         yield from _compare_keys(file, field, text, value, keys, ())
+    if "keys_among" in rule:
+        yield from _compare_keys(file, field, text, value, (), rule["keys_among"])
     if "entries" in rule:
         for key, inner in value.items():
-            entries = rule["entries"]
-            yield from _compare_keys(file, f"{field}.{key}", text, inner, entries["required"], entries["optional"])
+            yield from _check_entry(file, f"{field}.{key}", inner, rule["entries"], text)
+
+
+def _check_entry(file: str, name: str, value: Any, rule: dict[str, Any], text: str) -> Iterator[str]:
+    """An entry of an object. Of the keys in `together`, it has all or none."""
+    together = rule.get("together", [])
+    some = isinstance(value, dict) and any(key in value for key in together)
+    required = [*rule["required"], *(together if some else [])]
+    yield from _compare_keys(file, name, text, value, required, rule["optional"])
+    for key, allowed in rule.get("values", {}).items():
+        found = value.get(key, []) if isinstance(value, dict) else []
+        if not isinstance(found, list):
+            yield f'{file}: "{name}.{key}" is of type {TYPES[type(found)]}, expected array. Write {text}.'
+            continue
+        for entry in found:
+            if entry not in allowed:
+                yield f'{file}: "{name}.{key}" has "{entry}". Write {text}.'
+
+
+def _check_needs(
+    file: str, field: str, value: Any, rule: dict[str, Any], manifest: Manifest, fields: dict[str, Any]
+) -> Iterator[str]:
+    """What a field, or a value of it, needs in other fields."""
+    for entry, needed in rule.get("value_needs", {}).items():
+        if entry in value and manifest.get(needed) is not True:
+            told = fields[needed]["text"]
+            yield f'{file}: "{field}" has "{entry}", which needs "{needed}": true. Write it, {told}.'
+    if "field_needs" in rule and rule["field_needs"] not in manifest:
+        needed = rule["field_needs"]
+        yield f'{file}: "{field}" needs the field "{needed}". Add it: {fields[needed]["text"]}.'
+    evidence = rule.get("evidence", {}).get(value) if isinstance(value, str) else None
+    verified = manifest.get("verified")
+    entries = verified.values() if isinstance(verified, dict) else ()
+    if evidence and not any(isinstance(entry, dict) and evidence in entry.get("by", ()) for entry in entries):
+        yield (
+            f'{file}: "{field}" is "{value}", and "verified" has no "{evidence}" in "by". Run it on one and write so, '
+            f"or write another {field}: {rule['text']}."
+        )
 
 
 def _compare_keys(
@@ -163,7 +202,8 @@ def _option_files(root: pathlib.Path) -> list[pathlib.Path]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", metavar="FIELD", nargs="+", help="print these fields of every backend")
-    parser.add_argument("--platform", help="only backends for this platform: linux, macos, android, ios, wheel")
+    platforms = json.loads(FIELDS.read_text(encoding="utf-8"))["platforms"]["values"]
+    parser.add_argument("--platform", choices=platforms, help="only backends for this platform")
     arguments = parser.parse_args()
     try:
         manifests = read_all(platform=arguments.platform)
@@ -176,6 +216,7 @@ def main() -> None:
     for manifest in manifests:
         manifest = {**manifest, "symbol": symbol(manifest), "product": apple_product(manifest)}
         values = [manifest.get(field, []) for field in arguments.list]
+        values = [str(value).lower() if isinstance(value, bool) else value for value in values]
         if len(values) > 1:
             print(*(value if isinstance(value, str) else " ".join(value) for value in values), sep="\t")
         else:

@@ -322,6 +322,7 @@ make_framework() {
     done
     "${python}" "${tools}/xcframework.py" assemble "${framework}" "${arguments[@]}"
   fi
+  [[ "${base}" != backend_* ]] || "${python}" "${tools}/vendor_frameworks.py" "${base}" "${output}"
   if [[ "${base}" == executorch ]]; then
     for name in "${output}"/include/CExecuTorch/*.h; do
       [[ "${name}" == */llm.h ]] || checks+=(--header "${name}")

@@ -11,9 +11,11 @@ whose manifest names Android), `cpu` (none), or the name of a backend, which the
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 BACKENDS = Path(__file__).resolve().parents[2] / "backends"
 GROUP, BASE = "org.pytorch", "executorch-android"
@@ -24,8 +26,13 @@ class Artifact:
     """What the native library of an artifact has besides the kernels for CPUs."""
 
     name: str
-    backends: tuple[str, ...]
+    manifests: tuple[dict[str, Any], ...]
     options: tuple[str, ...]
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """Their names for people."""
+        return tuple(manifest["title"] for manifest in self.manifests)
 
     @property
     def id(self) -> str:
@@ -36,6 +43,28 @@ class Artifact:
     def contents(self) -> str:
         """A readable description: `kernels for CPUs`, and the backends."""
         return ", ".join(("kernels for CPUs", *self.backends))
+
+    def vendor_libraries(self, abi: str) -> list[Path]:
+        """The shared libraries of vendors that the AAR carries for an ABI.
+
+        They are below the folders that the environment names. A backend whose SDK is missing is left out of the native
+        library, too.
+
+        Raises ValueError if an SDK lacks a library.
+        """
+        found = []
+        for manifest in self.manifests:
+            names = manifest.get("libraries", {}).get("android", [])
+            folder = os.environ.get(manifest["sdk"]["variable"]) if names else None
+            for name in names if folder else ():
+                path = Path(str(folder), name.format(abi=abi))
+                if not path.is_file():
+                    raise ValueError(
+                        f"there is no {path}, which the AAR carries for {manifest['title']}: "
+                        f"{manifest['sdk']['variable']} must name the folder of {manifest['sdk']['text']}"
+                    )
+                found.append(path)
+        return found
 
 
 def artifact(name: str) -> Artifact:
@@ -55,7 +84,7 @@ def artifact(name: str) -> Artifact:
     if name != "default":
         options.append(f"-D{manifests[name]['option']}=ON")
         usual.append(name)
-    return Artifact(name, tuple(manifests[key]["title"] for key in usual), tuple(options))
+    return Artifact(name, tuple(manifests[key] for key in usual), tuple(options))
 
 
 def main(arguments: list[str]) -> int:

@@ -34,7 +34,7 @@ ANDROID = "{http://schemas.android.com/apk/res/android}"
 # An exported symbol in a line of `readelf --dyn-syms`.
 SYMBOL = re.compile(r" (FUNC|OBJECT) +(GLOBAL|WEAK) +DEFAULT +(?!UND)\w+ ")
 MEMBERS = re.compile(
-    r"AndroidManifest\.xml|R\.txt|classes\.jar|proguard\.txt|META-INF/com/android/.*|jni/[^/]+/libexecutorch\.so|prefab/.*"
+    r"AndroidManifest\.xml|R\.txt|classes\.jar|proguard\.txt|META-INF/com/android/.*|jni/[^/]+/lib[^/]+\.so|prefab/.*"
 )
 CLASSES = ("Module", "Tensor", "EValue", "DType", "MethodMetadata", "ExecuTorchRuntime", "ExecutorchRuntimeException")
 KEPT = ("Native", "EValue", "Tensor", "Run", "ExecutorchRuntimeException")
@@ -57,8 +57,8 @@ def segments(elf: bytes) -> list[tuple[int, int, int, int]]:
     return found
 
 
-def check_library(name: str, elf: bytes, host: bool, functions: set[str]) -> list[str]:
-    """`functions` are those of the C interface, which it must export."""
+def check_elf(name: str, elf: bytes) -> list[str]:
+    """What is wrong with a shared library, also with one of a vendor."""
     abi = name.split("/")[1]
     if elf[:4] != b"\x7fELF":
         return [f"{name} is not an ELF file"]
@@ -69,6 +69,14 @@ def check_library(name: str, elf: bytes, host: bool, functions: set[str]) -> lis
     for kind, offset, address, align in segments(elf):
         if kind == 1 and (align < PAGE or align % PAGE or (offset - address) % PAGE):
             wrong.append(f"{name} has a segment aligned to {align} bytes: too little for pages of {PAGE}")
+    return wrong
+
+
+def check_library(name: str, elf: bytes, host: bool, functions: set[str]) -> list[str]:
+    """What is wrong with this SDK's library. `functions` are those of the C interface, which it must export."""
+    wrong = check_elf(name, elf)
+    if wrong:
+        return wrong
     with tempfile.NamedTemporaryFile() as file:
         file.write(elf)
         file.flush()
@@ -94,7 +102,7 @@ def check_prefab(members: dict[str, bytes]) -> list[str]:
     if not re.fullmatch(r"\d+(\.\d+){0,3}", package["version"]):
         wrong.append(f"{PREFAB} has the version {package['version']}, which CMake cannot read")
     library_name = json.loads(members[f"{PREFAB_MODULE}/module.json"])["library_name"]
-    for name in [name for name in members if name.startswith("jni/")]:
+    for name in [name for name in members if name.startswith("jni/") and name.endswith("/libexecutorch.so")]:
         abi = name.split("/")[1]
         folder = f"{PREFAB_MODULE}/libs/android.{abi}"
         if members.get(f"{folder}/{library_name}.so") != members[name]:
@@ -138,14 +146,15 @@ def check(path: Path, host: bool, framework: Path | None) -> list[str]:
         return wrong
     wrong += [f"{name} does not belong in it" for name in members if not MEMBERS.fullmatch(name)]
     libraries = [name for name in members if name.startswith("jni/")]
-    if not libraries:
+    if not any(name.endswith("/libexecutorch.so") for name in libraries):
         wrong.append("there is no native library")
     headers = [text.decode() for name, text in members.items() if name.startswith(f"{PREFAB_MODULE}/include/")]
     functions = {function for text in headers for function in DECLARED.findall(text)}
     if not functions:
         wrong.append("the prefab package has no headers")
     for name in libraries:
-        wrong += check_library(name, members[name], host, functions)
+        ours = name.endswith("/libexecutorch.so")
+        wrong += check_library(name, members[name], host, functions) if ours else check_elf(name, members[name])
     wrong += check_prefab(members)
     wrong += check_manifest(members["AndroidManifest.xml"])
     if framework is not None:

@@ -126,6 +126,11 @@ def main() -> None:
     }
     libraries = {abi: Path(path).read_bytes() for abi, _, path in (library.partition("=") for library in args.library)}
     members |= {f"jni/{abi}/libexecutorch.so": library for abi, library in libraries.items()}
+    try:
+        vendors = [(abi, path) for abi in libraries for path in made.vendor_libraries(abi)]
+    except ValueError as error:
+        parser.error(str(error))
+    members |= {f"jni/{abi}/{path.name}": path.read_bytes() for abi, path in vendors}
     members |= prefab(args.version, args.ndk, libraries)
     aar = args.out / args.name
     write_zip(aar, members)

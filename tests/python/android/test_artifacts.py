@@ -67,6 +67,37 @@ def test_an_artifact_that_is_not_there_is_said() -> None:
     assert done.returncode == 1 and "--artifacts takes names: default, cpu, or the name of a backend" in done.stderr
 
 
+def test_an_aar_carries_the_libraries_of_vendors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the manifest, below the folder that its sdk's variable names; none where that is not set."""
+    monkeypatch.syspath_prepend(ANDROID)
+    import artifacts
+    import check_aar
+
+    manifest = {
+        "name": "acme",
+        "title": "Acme",
+        "option": "EXECUTORCH_BUILD_ACME",
+        "platforms": ["android"],
+        "sdk": {"variable": "ACME_SDK", "text": "the Acme SDK"},
+        "libraries": {"android": ["lib/{abi}/libacme.so"]},
+    }
+    (tmp_path / "backends/acme").mkdir(parents=True)
+    (tmp_path / "backends/acme/backend.json").write_text(json.dumps(manifest))
+    monkeypatch.setattr(artifacts, "BACKENDS", tmp_path / "backends")
+    made = artifacts.artifact("default")
+    assert made.contents == "kernels for CPUs, Acme" and made.vendor_libraries("x86_64") == []
+    monkeypatch.setenv("ACME_SDK", str(tmp_path))
+    with pytest.raises(ValueError, match=r"lib/x86_64/libacme.so, .* for Acme: ACME_SDK must name the folder of the"):
+        made.vendor_libraries("x86_64")
+    (tmp_path / "lib/x86_64").mkdir(parents=True)
+    library = compile_library(tmp_path, GOOD_FLAGS).rename(tmp_path / "lib/x86_64/libacme.so")
+    assert made.vendor_libraries("x86_64") == [library]
+    assert check_aar.MEMBERS.fullmatch("jni/x86_64/libacme.so") and not check_aar.MEMBERS.fullmatch("jni/x86_64/acme")
+    # Of a vendor's library the processor and the pages are checked, not what it needs and exports.
+    assert check_aar.check_elf("jni/x86_64/libacme.so", library.read_bytes()) == []
+    assert "is for machine 62" in check_aar.check_elf("jni/arm64-v8a/libacme.so", library.read_bytes())[0]
+
+
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("android")

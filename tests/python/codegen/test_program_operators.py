@@ -21,7 +21,7 @@ PROGRAMS = sorted((REPOSITORY / "tests/data/corpus").glob("*/model.pte"))
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.parent.name)
-def test_operators_are_those_that_the_exporter_reads(path: Path) -> None:
+def test_operators_and_backends_are_those_that_the_exporter_reads(path: Path) -> None:
     from sdk.exir._serialize import _deserialize_pte_binary
 
     data = path.read_bytes()
@@ -30,9 +30,12 @@ def test_operators_are_those_that_the_exporter_reads(path: Path) -> None:
     except ValueError:
         with pytest.raises(ProgramError):  # a bundled program is no program
             program_operators.program_operators(data)
+        with pytest.raises(ProgramError):
+            program_operators.program_backends(data)
         return
     expected = {f"{op.name}.{op.overload}" if op.overload else op.name for plan in plans for op in plan.operators}
     assert program_operators.program_operators(data) == sorted(expected)
+    assert program_operators.program_backends(data) == sorted({each.id for plan in plans for each in plan.delegates})
 
 
 @given(st.data())
@@ -42,10 +45,11 @@ def test_damaged_programs_are_refused_or_read(data: st.DataObject) -> None:
         program[data.draw(st.integers(0, len(program) - 1))] = data.draw(st.integers(0, 255))
     cut = data.draw(st.integers(0, len(program)))
     try:
-        operators = program_operators.program_operators(bytes(program[:cut]))
+        names = program_operators.program_operators(bytes(program[:cut]))
+        names += program_operators.program_backends(bytes(program[:cut]))
     except ProgramError:
         return
-    assert all(isinstance(name, str) for name in operators)
+    assert all(isinstance(name, str) for name in names)
 
 
 def test_another_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,8 +28,9 @@ GOOD = {
     "option": "EXECUTORCH_BUILD_DEMO",
     "target": "demo_backend",
     "platforms": ["linux", "wheel"],
-    "verified": {"linux": "run", "wheel": "run"},
+    "verified": {"linux": {"by": ["device"], "text": "run"}, "wheel": {"by": [], "text": "not run"}},
 }
+RUN = GOOD["verified"]["linux"]
 
 
 @pytest.fixture(scope="module")
@@ -88,19 +89,54 @@ PIN = {"url": "https://host/a.tar.gz", "suite": "sid", "package": "a", "archive"
         ({"id": None}, 'the field "id" is missing. Add it: the name that programs call it by'),
         (
             {"colour": "red"},
-            'there is no field "colour". Remove it, or write one of: description, frameworks, hardware',
+            'there is no field "colour". Remove it, or write one of: description, frameworks, freestanding, hardware',
         ),
         ({"needs": "EXECUTORCH_BUILD_TESTS"}, '"needs" is of type string, expected array'),
         ({"verified": ["linux"]}, '"verified" is of type array, expected object'),
         ({"title": None, "hardware": 1}, '"hardware" is of type number, expected string'),
-        ({"status": "done"}, '"status" has "done". Write supported or experimental.'),
-        ({"platforms": ["linux", "amiga"], "verified": {"linux": "run", "amiga": "run"}}, '"platforms" has "amiga"'),
+        ({"status": "done"}, '"status" has "done". Write supported, which needs a device'),
+        ({"platforms": ["linux", "amiga"], "verified": {"linux": RUN, "amiga": RUN}}, '"platforms" has "amiga"'),
         ({"option": "BUILD_DEMO"}, '"option" has "BUILD_DEMO". Write the CMake option'),
-        ({"verified": {"linux": "run"}}, 'the field "verified.wheel" is missing'),
-        ({"verified": {"linux": "run", "wheel": "run", "ios": "run"}}, 'there is no field "verified.ios"'),
+        ({"verified": {"linux": RUN}}, 'the field "verified.wheel" is missing'),
+        ({"verified": {"linux": RUN, "wheel": RUN, "ios": RUN}}, 'there is no field "verified.ios"'),
+        ({"verified": {"linux": RUN, "wheel": {"by": []}}}, 'the field "verified.wheel.text" is missing'),
+        ({"verified": {"linux": RUN, "wheel": "run"}}, 'the field "verified.wheel.by" is missing'),
+        (
+            {"verified": {"linux": RUN, "wheel": {"by": ["phone"], "text": ""}}},
+            '"verified.wheel.by" has "phone". Write for each of its platforms',
+        ),
+        (
+            {"verified": {"linux": RUN, "wheel": {"by": "device", "text": ""}}},
+            '"verified.wheel.by" is of type string, expected array',
+        ),
+        (
+            {"status": "supported", "platforms": ["linux"], "verified": {"linux": {"by": ["emulator"], "text": "x"}}},
+            '"status" is "supported", and "verified" has no "device" in "by". Run it on one and write so, or write',
+        ),
+        (
+            {"platforms": ["embedded"], "verified": {"embedded": RUN}},
+            '"platforms" has "embedded", which needs "freestanding": true. Write it, true if its library needs neither',
+        ),
+        (
+            {"platforms": ["embedded"], "verified": {"embedded": RUN}, "freestanding": False},
+            '"platforms" has "embedded", which needs "freestanding": true',
+        ),
+        ({"freestanding": "yes"}, '"freestanding" is of type string, expected boolean'),
+        (
+            {"libraries": {"android": ["lib/{abi}/libdemo.so"]}},
+            '"libraries" needs the field "sdk". Add it: what must be',
+        ),
+        (
+            {"libraries": {"amiga": []}, "sdk": {"variable": "DEMO_SDK", "text": "the SDK"}},
+            'there is no field "libraries.amiga". Remove it.',
+        ),
         ({"headers": ["runtime/Demo.h"]}, '"headers" has "runtime/Demo.h", and backends/demo has no such file'),
         ({"name": "other"}, '"name" is "other", but its folder is backends/demo. Write "demo".'),
         ({"sources": {"a": PIN}}, 'the field "sources.a.content_sha256" is missing'),
+        (
+            {"sources": {"a": {"url": "https://host/a.tar.gz", "content_sha256": "0", "package": "a"}}},
+            'the field "sources.a.archive_sha256" is missing',
+        ),
         ({"sources": {"a": {**PIN, "content_sha256": "0", "sha": "0"}}}, 'there is no field "sources.a.sha"'),
         ({"options": {"DEMO_FAST": {"help": ""}}}, 'the field "options.DEMO_FAST.text" is missing'),
         ({"sdk": {"variable": "DEMO_SDK"}}, 'the field "sdk.text" is missing'),
@@ -122,6 +158,25 @@ def test_cmake_and_scripts_say_the_same_of_a_wrong_manifest(
     for problem in problems:
         assert " ".join(problem.split()) in text
     assert text.count("backends/demo/backend.json: ") == len(problems)
+
+
+def test_what_a_manifest_may_leave_out(script: ModuleType, tree: Path) -> None:
+    """A source that Debian does not have, a supported backend that a device ran, and one for firmware."""
+    add(
+        tree,
+        status="supported",
+        platforms=["linux", "embedded"],
+        verified={"linux": RUN, "embedded": {"by": ["emulator"], "text": "run"}},
+        freestanding=True,
+        sources={"a": {"url": "https://host/a.tar.gz", "content_sha256": "0"}},
+        sdk={"variable": "DEMO_SDK", "text": "the SDK"},
+        libraries={"android": ["lib/{abi}/libdemo.so"], "ios": ["Demo.xcframework"]},
+    )
+    (found,) = script.read_all(tree, platform="embedded")
+    assert found["name"] == "demo"
+    status, text = options(tree, "-DEXECUTORCH_BUILD_BACKENDS=embedded", "-DDEMO_SDK=/tmp", after=_SHOW)
+    assert status == 0 and "enabled: demo." in text
+    assert "enabled: ." in options(tree, "-DEXECUTORCH_BUILD_BACKENDS=windows", after=_SHOW)[1]
 
 
 @pytest.mark.parametrize("field", ["id", "option", "target"])

@@ -105,6 +105,21 @@ def test_other_bytes_are_refused_and_leave_nothing(
     assert [path.name for path in pinned.iterdir()] == [".lock"]
 
 
+def test_a_release_that_debian_lacks_is_pinned_by_its_content(
+    script: ModuleType, pinned: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mirror has it under the url's name; nothing else than its upstream is asked."""
+    sample = script.PINS["sample"]
+    pin = script.Pin(url="https://127.0.0.1:9/sample.tar.gz", content_sha256=sample.content_sha256, keep=sample.keep)
+    monkeypatch.setitem(script.PINS, "sample", pin)
+    assert [label for label, _ in pin.sources] == ["mirror folder", "upstream archive"]
+    run(script, monkeypatch, "--output", str(pinned), "sample")
+    assert (pinned / "sample" / "include" / "a.h").read_text() == "a\n"
+    monkeypatch.setitem(script.PINS, "sample", dataclasses.replace(pin, content_sha256="0" * 64))
+    with pytest.raises(SystemExit, match=r"its content has SHA-256 (?s:.*)put sample.tar.gz\n"):
+        run(script, monkeypatch, "--output", str(pinned), "--only", "mirror", "sample")
+
+
 def test_an_archive_cannot_write_outside(script: ModuleType, tmp_path: pathlib.Path) -> None:
     archive = tmp_path / "bad.tar.gz"
     write_archive(archive, {"top/include/../../../escaped": b"x"})
@@ -124,7 +139,7 @@ def test_unknown_names_are_an_error() -> None:
 
 def test_every_pin_is_complete(script: ModuleType) -> None:
     for name, pin in script.PINS.items():
-        assert len(pin.archive_sha256) == 64, name
+        assert len(pin.archive_sha256) == (64 if pin.package else 0), name
         assert len(pin.content_sha256) == 64, name
         assert pin.url.startswith("https://"), name
 
