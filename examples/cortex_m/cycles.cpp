@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time in cycles, for ETDumps, and what else a tracer links: it can work on a heap, of which there is none here.
+// The time in cycles, for ETDumps, and stubs for the heap that a tracer links: there is no heap here.
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>

@@ -46,7 +46,7 @@ namespace {
 alignas(16) uint8_t method_memory[METHOD_MEMORY_BYTES];
 // Inputs, outputs and everything between them, as the exporter planned it.
 alignas(16) uint8_t planned_memory[PLANNED_MEMORY_BYTES];
-// What one kernel needs while it runs.
+// Temporary memory of one kernel.
 alignas(16) uint8_t temporary_memory[TEMPORARY_MEMORY_BYTES];
 #ifdef ETDUMP_MEMORY_BYTES
 alignas(16) uint8_t etdump_memory[ETDUMP_MEMORY_BYTES];

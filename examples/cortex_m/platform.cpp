@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a board gives the runtime: a place for messages and a way to stop. There is no heap.
+// The board's services for the runtime: a place for messages and a way to stop. There is no heap.
 #include <cstddef>
 
 #include <executorch/runtime/platform/platform.h>

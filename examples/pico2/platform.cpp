@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the Pico gives the runtime: messages over the serial port, a clock, and a way to stop.
+// The Pico's services for the runtime: messages over the serial port, a clock, and a way to stop.
 #include <cstdio>
 
 #include <executorch/runtime/platform/platform.h>

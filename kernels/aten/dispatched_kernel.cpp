@@ -26,7 +26,7 @@ using runtime::KernelRuntimeContext;
 using runtime::Result;
 using runtime::Span;
 
-/// The values of a list; nothing when the value is no such list.
+/// The values of a list; nullopt when the value is not such a list.
 template <typename T>
 std::optional<IValue> to_list(const Result<aten::ArrayRef<T>>& items) {
   if (!items.ok()) {
@@ -178,7 +178,7 @@ void call_operator(const c10::OperatorHandle* op, KernelRuntimeContext& context,
     context.fail(Error::InvalidProgram);
     return;
   }
-  // What it leaves in `values` are the outputs, which the stack names already.
+  // The results in `values` are the outputs, which are on the stack already.
   op->callBoxed(values);
 }
 

@@ -29,7 +29,7 @@ struct OperatorName {
   constexpr OperatorName(const char (&literal)[kSize]) { std::copy_n(literal, kSize, text); }
 };
 
-/// The operator of PyTorch with that name, "namespace::name.overload"; null, after a log line, when there is none or
+/// The operator of PyTorch with that name, "namespace::name.overload"; null, after a log line, when it is missing or
 /// when it is neither an out variant nor in place. It lives as long as the process.
 const ::c10::OperatorHandle* find_operator(const char* name);
 

@@ -42,7 +42,7 @@ inline const DtypeName* find_dtype(const std::string& name) {
       return &dtype;
     }
   }
-  std::fprintf(stderr, "'%s' is no dtype of a file of cases\n", name.c_str());
+  std::fprintf(stderr, "'%s' is not a dtype of a file of cases\n", name.c_str());
   std::abort();
 }
 

@@ -16,7 +16,7 @@ using executorch::runtime::TensorMeta;
 using kernel_testing::Call;
 using kernel_testing::Case;
 
-// What is wrong; empty if nothing is.
+// The reason of the failure; empty if the case passed.
 std::string problem_of(const std::string& name, const Case& test_case) {
   Call call(test_case);
   std::vector<TensorMeta> key = call.key();

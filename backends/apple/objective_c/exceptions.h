@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Apple's frameworks raise and say, for C++.
+// Exceptions and errors of Apple's frameworks, for C++.
 #pragma once
 
 #import <Foundation/Foundation.h>

@@ -51,11 +51,11 @@ class Delegate final {
    */
   runtime::Error load(const void* payload, size_t size, const runtime::NamedDataMap* data);
 
-  /// May be called by several threads at once: each uses a request of its own.
+  /// May be called by several threads at once: each uses a separate request.
   runtime::Error execute(runtime::Span<runtime::EValue*> args);
 
  private:
-  /// What a request has for an input or output since an earlier call: the same memory is not bound again.
+  /// The memory that an earlier call bound to an input or output of a request: the same memory is not bound again.
   struct Binding {
     const void* data = nullptr;
     std::vector<int64_t> shape;

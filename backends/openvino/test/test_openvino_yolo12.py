@@ -207,7 +207,7 @@ def test_the_demo_refuses_what_it_cannot_use(yolo: Any, tmp_path: Path) -> None:
         ([], 2, "-model_path and -input_path are needed"),
         (["-model_path", str(program), "-input_path", "-", "-conf", "2"], 2, "-conf and -iou are numbers from 0 to 1"),
         (["-model_path", "nowhere.pte", "-input_path", "-"], 1, "the program nowhere.pte cannot be loaded"),
-        (["-model_path", str(tmp_path / "other.pte"), "-input_path", "-"], 1, "is no detector: expected an input"),
+        (["-model_path", str(tmp_path / "other.pte"), "-input_path", "-"], 1, "is not a detector: expected an input"),
         (["-model_path", str(program), "-input_path", "nowhere.ppm"], 1, "the input nowhere.ppm cannot be read"),
     ):
         done = _demo(*arguments)

@@ -24,7 +24,7 @@ constexpr char cache_folder_option_key[] = "cache_folder";
 constexpr char fp16_storage_option_key[] = "fp16_storage";
 
 /// bool: whether the processor writes to memory of the GPU where it can; true by default. False copies inputs and
-/// results, as on GPUs with memory of their own.
+/// results, as on GPUs with dedicated memory.
 constexpr char mapped_memory_option_key[] = "mapped_memory";
 
 /// int: how many threads kernels should have at least: those with fewer results share the sum of one among several
@@ -38,7 +38,7 @@ constexpr char division_error_option_key[] = "division_error";
 /// Read only, int: how many devices there are.
 constexpr char device_count_option_key[] = "device_count";
 
-/// Read only, text: the first device with its limits and features, or why there is none. The others are "device_info_1"
+/// Read only, text: the first device with its limits and features, or why none is found. The others are "device_info_1"
 /// and so on.
 constexpr char device_info_option_key[] = "device_info";
 

@@ -49,7 +49,7 @@ constexpr OptionTable<DeviceChoice> kTable("Vulkan", kOptions);
 /// The device of the process with the constants on it.
 struct OpenDevice {
   std::shared_ptr<gpu::VulkanDevice> device;
-  std::string problem;  ///< why there is none
+  std::string problem;  ///< why no device was opened
   std::shared_ptr<ConstantStore> constants = std::make_shared<ConstantStore>();
 };
 

@@ -244,7 +244,7 @@ class Replay {
       return 0;
     }
     if (bundled::get_program_data(bytes.lines.data(), bytes.size, &program, &program_size) != Error::Ok) {
-      *problem = "it is no bundled program";
+      *problem = "it is not a bundled program";
       return 0;
     }
     BundledModule module(bytes.lines.data());

@@ -104,7 +104,7 @@ def test_differences_and_damaged_recordings_are_failures(folder: Path) -> None:
         "call 1 (forward) differs from what is expected",
         "FAILED test_file/test.1: 0 calls",
         "call 0 (forward) differs from what is expected",
-        "it is no bundled program",
+        "it is not a bundled program",
         "the file or its list of calls cannot be read",
         "ok test_file/test.4: 2 calls",
     ):

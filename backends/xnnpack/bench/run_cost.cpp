@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run costs on several threads, wall time and the CPU time of all of them:
+// The cost of a run on several threads, wall time and the CPU time of all threads:
 //
 //     run_cost model.pte threads seconds
 //

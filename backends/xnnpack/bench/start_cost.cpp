@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a start costs, in a process of its own:
+// The cost of a start, in a separate process:
 //
 //     start_cost model.pte [packed-weights-file]
 //

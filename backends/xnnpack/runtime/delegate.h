@@ -36,7 +36,7 @@ class Delegate final {
    * Builds the graph and packs the weights.
    *
    * @param data, size The payload. If needs_payload() afterwards, it must outlive the object.
-   * @param shared Packed weights that delegates share; must outlive the object. Null to share none.
+   * @param shared Packed weights that delegates share; must outlive the object. Null to share nothing.
    */
   runtime::Error load(const void* data, size_t size, const runtime::NamedDataMap* named_data, WeightsStore* shared);
 

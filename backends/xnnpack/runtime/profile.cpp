@@ -179,7 +179,7 @@ void ValueLogger::after(size_t node) {
       stride *= sizes[d];
     }
     aten::TensorImpl impl(*dtype, static_cast<ssize_t>(rank), sizes, value.data, order, strides);
-    // The tracer logs an error of its own; the execution continues.
+    // The tracer logs its error itself; the execution continues.
     (void)tracer_.log_intermediate_output_delegate(nullptr, static_cast<runtime::DelegateDebugIntId>(handle),
                                                    aten::Tensor(&impl));
   }

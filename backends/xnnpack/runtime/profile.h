@@ -24,7 +24,7 @@ namespace xnnpack {
 struct NodeOrigin {
   /// The debug handle of the node in the exported graph; 0 if the payload has none.
   uint32_t debug_handle;
-  /// The name of a step; null for operators of XNNPACK, which have names of their own.
+  /// The name of a step; null for operators of XNNPACK, which have their own names.
   const char* step;
 };
 

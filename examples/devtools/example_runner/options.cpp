@@ -105,7 +105,7 @@ std::string parse_options(int argc, const char* const* argv, Options* options) {
     }
     const std::string value = has_value ? option.substr(equals + 1) : argv[++i];
     if (!found->second(value)) {
-      return "--" + name + ": found '" + value + "', which is no value of it";
+      return "--" + name + ": found '" + value + "', which is not one of its values";
     }
     options->etdump_asked |= name == "etdump_path";
   }

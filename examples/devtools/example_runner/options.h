@@ -21,7 +21,7 @@ struct Options {
   size_t debug_buffer_size = 262144;
   bool help = false;
 
-  /// Whether the ETDump is to hold values, which go to a file of their own.
+  /// Whether the ETDump records values, which go to a separate file.
   bool logs_values() const { return dump_outputs || dump_intermediate_outputs; }
 };
 

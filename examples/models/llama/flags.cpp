@@ -50,7 +50,7 @@ went well, 1 if something failed (the log says what), 2 for a wrong command line
 
 namespace {
 
-/// Reads the number of a flag; the last one that is none is the problem.
+/// Reads the numbers of flags; reports the last flag whose value is not a number.
 class Numbers final {
  public:
   explicit Numbers(std::string* problem) : problem_(problem) {}

@@ -73,7 +73,7 @@ File open_file(const std::string& path, const char* mode, std::FILE* standard) {
   return path == "-" ? File(standard, keep_open) : File(std::fopen(path.c_str(), mode), std::fclose);
 }
 
-/// What the program takes and gives.
+/// Inputs and outputs of the program.
 struct Model {
   std::unique_ptr<Module> module;
   int32_t width = 0;
@@ -95,7 +95,8 @@ std::string load(const std::string& path, Model* model) {
                            output->sizes()[0] == 1 && output->sizes()[1] >= 5;
   if (!is_detector) {
     return "the program " + path +
-           " is no detector: expected an input [1, 3, height, width] of floats and an output [1, 4 + classes, boxes]; "
+           " is not a detector: expected an input [1, 3, height, width] of floats and an output [1, 4 + classes, "
+           "boxes]; "
            "make one with export_and_validate.py";
   }
   model->height = input->sizes()[2];

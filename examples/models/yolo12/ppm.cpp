@@ -24,7 +24,7 @@ int next_character(std::FILE* file) {
   return c;
 }
 
-/// A decimal number of at most 6 digits with the white space that ends it; -1 if there is none.
+/// A decimal number of at most 6 digits with the white space that ends it; -1 if it is missing.
 int32_t read_number(std::FILE* file) {
   int32_t number = 0;
   int digits = 0;

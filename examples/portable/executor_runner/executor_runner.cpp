@@ -90,7 +90,7 @@ class ModelFile {
     const void* program = nullptr;
     size_t program_size = 0;
     const bool is_bundle = executorch::bundled_program::is_bundled_program(bundle(), size);
-    ET_CHECK_OR_RETURN_ERROR(is_bundle, InvalidArgument, "%s is no bundled program: leave out --bundled_program.",
+    ET_CHECK_OR_RETURN_ERROR(is_bundle, InvalidArgument, "%s is not a bundled program: leave out --bundled_program.",
                              path.c_str());
     const Error error = executorch::bundled_program::get_program_data(bundle(), size, &program, &program_size);
     if (error != Error::Ok) {

@@ -24,7 +24,7 @@ Inputs
   --inputs FILE,...       Raw bytes of each tensor input, in order: row-major as the method's dim order says,
                           little-endian, exactly as many bytes as the tensor has. FILE:2x8 says its sizes where a
                           dynamic shape is smaller than the largest one. Without --inputs every tensor has its
-                          largest shape and is filled with ones. Inputs that are no tensors keep the value the
+                          largest shape and is filled with ones. Inputs other than tensors keep the value the
                           program has for them.
 
 Outputs

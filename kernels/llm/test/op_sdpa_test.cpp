@@ -97,7 +97,7 @@ TEST_F(SdpaTest, HeadsOfModels) {
   check({1, 2, 2, 1, 30, 2048}, 3, true);    // the widest
 }
 
-// Parts of the keys are units of their own.
+// Parts of the keys are separate units.
 TEST_F(SdpaTest, LongContextsOfFewRows) {
   for (const int32_t keys : {1023, 1024, 1025, 2049, 4096}) {
     check({1, 1, 4, 1, keys, 64}, keys - 1, true);

@@ -194,7 +194,7 @@ Tensor& opt_linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Ten
   return out;
 }
 
-/// The rows of each group times a matrix of its own: grouped_product.h.
+/// The rows of each group, multiplied by the group's matrix: grouped_product.h.
 Tensor& opt_grouped_mm_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight, const Tensor& offs,
                            Tensor& out) {
   if (!are_floats(input, weight, out)) {

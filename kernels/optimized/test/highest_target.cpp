@@ -10,7 +10,7 @@
 
 namespace {
 
-/// The bit of the target with Highway's name for it, among those that this machine has; 0 if there is none.
+/// The bit of the target with Highway's name for it, among those that this machine has; 0 if it has no such target.
 int64_t named_target(const char* name) {
   for (int64_t rest = hwy::SupportedTargets(); rest != 0; rest &= rest - 1) {
     const int64_t target = rest & -rest;

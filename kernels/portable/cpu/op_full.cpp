@@ -153,7 +153,7 @@ Tensor& empty_strided_out(KernelRuntimeContext& ctx, IntArrayRef size, IntArrayR
   return out;
 }
 
-/// Copies the elements of `self` in order, as many as `out` of sizes `size` has. Further elements of `out` are
+/// Copies the elements of `self` in order, until `out` of sizes `size` is full. Further elements of `out` are
 /// undefined.
 Tensor& resize_out(KernelRuntimeContext& ctx, const Tensor& self, IntArrayRef size,
                    std::optional<MemoryFormat> memory_format, Tensor& out) {

@@ -130,7 +130,7 @@ void along_dim(KernelRuntimeContext& ctx, const char* op, const Tensor& in, Choi
   });
 }
 
-// The median of all elements; NaN (the lowest integer) if there are none.
+// The median of all elements; NaN (the lowest integer) for an empty tensor.
 Tensor& of_all(KernelRuntimeContext& ctx, const char* op, const Tensor& in, Choice choice, Tensor& out) {
   if (!check_same_dtype(ctx, op, in, out) || !check_resize(ctx, op, out, nullptr, 0)) {
     return out;

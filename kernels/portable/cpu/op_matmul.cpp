@@ -207,7 +207,7 @@ Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
   return out;
 }
 
-/// The rows of each group times a matrix of its own: grouped_product.h.
+/// The rows of each group, multiplied by the group's matrix: grouped_product.h.
 Tensor& grouped_mm_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight, const Tensor& offs,
                        Tensor& out) {
   if (!check_arithmetic(ctx, "grouped_mm.out", out) || !prepare_grouped_product(ctx, input, weight, offs, out) ||

@@ -49,8 +49,8 @@ bool check_search(KernelRuntimeContext& ctx, const char* op, const Tensor& seque
   for (int64_t i = 0; i < sorter->numel(); ++i) {
     const int64_t at = sorter->const_data_ptr<int64_t>()[i];
     ET_KERNEL_CHECK_MSG(ctx, at >= 0 && at < length, InvalidArgument, false,
-                        "%s: %lld in the sorter is no position of a sequence of %lld", op, static_cast<long long>(at),
-                        static_cast<long long>(length));
+                        "%s: %lld in the sorter is not a position of a sequence of %lld", op,
+                        static_cast<long long>(at), static_cast<long long>(length));
   }
   return true;
 }

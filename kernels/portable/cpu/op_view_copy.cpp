@@ -44,7 +44,7 @@ Tensor& copy_same_shape(KernelRuntimeContext& ctx, const char* name, const Tenso
   return out;
 }
 
-// Splits each element of `large` into parts, and the last dimension of `small` alike, so that both have the same sizes.
+// Splits each element of `large` into parts, and the last dimension of `small` too, so that both have the same sizes.
 void split_elements(StridedView& large, StridedView& small) {
   const auto ratio = static_cast<int64_t>(large.element_size / small.element_size);
   for (size_t d = 0; d < large.dims; ++d) {
@@ -107,7 +107,7 @@ Tensor& view_copy_dtype_out(KernelRuntimeContext& ctx, const Tensor& in, ScalarT
                         static_cast<size_t>(kTensorDimensionLimit) - 1, from.dims);
     int64_t& last = sizes[from.dims - 1];
     ET_KERNEL_CHECK_MSG(ctx, last * size % new_size == 0, InvalidArgument, out,
-                        "%s: the last dimension has %lld bytes, which are no elements of %lld bytes", name,
+                        "%s: the last dimension has %lld bytes, which are not whole elements of %lld bytes", name,
                         static_cast<long long>(last * size), static_cast<long long>(new_size));
     last = last * size / new_size;
   }

@@ -189,7 +189,7 @@ def test_external_data(tmp_path: Path) -> None:
         (["--model_path", CORPUS / "add" / "model.pte", "--method_name=backward"], 1, "has the method 'forward'"),
         (["--model_path", CORPUS / "add" / "model.pte", "--inputs=no/such.bin"], 1, "no/such.bin cannot be opened"),
         (["--model_path", CORPUS / "add" / "model.pte", f"--inputs={CORPUS / 'README.md'}"], 1, "expected 24 bytes"),
-        (["--model_path", CORPUS / "add" / "model.pte", "--bundled_program"], 1, "is no bundled program"),
+        (["--model_path", CORPUS / "add" / "model.pte", "--bundled_program"], 1, "is not a bundled program"),
         ([*DYN_BATCH, f"--inputs={ONE_ROW}"], 1, "expected "),
         ([*DYN_BATCH, f"--inputs={ONE_ROW}:99x9"], 1, "expected sizes of at most ["),
         ([*DYN_BATCH, f"--inputs={ONE_ROW}:1"], 1, "expected sizes of at most ["),

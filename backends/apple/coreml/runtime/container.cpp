@@ -55,7 +55,7 @@ Result<Document> read_object(const char* text, size_t size, const char* what) {
   return document;
 }
 
-/// A member that has a text; nullopt if there is none.
+/// The text of a member; nullopt if the member is missing or not a text.
 std::optional<std::string> text_at(yyjson_val* object, const char* key) {
   yyjson_val* const value = yyjson_obj_get(object, key);
   return yyjson_is_str(value) ? std::optional<std::string>(text_of(value)) : std::nullopt;

@@ -36,7 +36,7 @@ struct Folder {
   std::vector<std::string> folders;  ///< paths below the root, parents before what they hold
   std::vector<File> files;
 
-  /// The file of a path; null if there is none.
+  /// The file of a path; null if it does not exist.
   const File* find(std::string_view path) const;
   bool has_folder(std::string_view path) const;
 };

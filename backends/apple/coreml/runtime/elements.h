@@ -31,7 +31,7 @@ size_t count_of(const Layout& layout);
 /// The same sizes in logical order, without gaps.
 Layout contiguous(const Layout& layout);
 
-/// That of a tensor. A tensor of rank 0 has the sizes {1}, because Core ML has no arrays of rank 0.
+/// The layout of a tensor. A tensor of rank 0 has the sizes {1}, because Core ML has no arrays of rank 0.
 Layout layout_of(const runtime::etensor::Tensor& tensor);
 
 /// Elements in memory that is not owned.

@@ -25,7 +25,7 @@ class Model {
 
   /**
    * Runs the function. Inputs whose dtype Core ML has are read in place, whatever their strides are; others are
-   * converted first. Outputs are copied, and resized to what Core ML returns. Allocates nothing of its own while the
+   * converted first. Outputs are copied, and resized to what Core ML returns. Allocates nothing itself while the
    * inputs stay in the same memory and keep their sizes. Not for several threads at the same time: calls share the
    * state.
    *

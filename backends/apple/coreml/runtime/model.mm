@@ -47,7 +47,7 @@ NSString* text_of(const std::string& text) {
   return made == nil ? @"" : made;
 }
 
-/// What Core ML says of a failure.
+/// Core ML's description of a failure.
 std::string reason_of(NSError* error) {
   const std::string text = text_of([error localizedDescription]);
   return text.empty() ? "it gives no reason" : text;

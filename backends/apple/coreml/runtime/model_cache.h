@@ -39,7 +39,7 @@ class ModelCache final {
    */
   static runtime::Result<std::unique_ptr<ModelCache>> open(const std::string& folder, uint64_t limit);
 
-  /// The compiled model of a key; empty if there is none. Marks it as used now.
+  /// The compiled model of a key; empty if it is not cached. Marks it as used now.
   std::string find(const std::string& key) const;
 
   /**

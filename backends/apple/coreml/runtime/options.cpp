@@ -52,7 +52,7 @@ Error Options::complete(ArrayRef<CompileSpec> compile_specs) {
   compute_unit = compute_unit.empty() ? "all" : compute_unit;
   ET_CHECK_OR_RETURN_ERROR(
       is_unit(compute_unit), InvalidProgram,
-      "Core ML: the program's compute unit is none of cpu_only, cpu_and_gpu, cpu_and_ne and all: export it again");
+      "Core ML: expected the compute unit cpu_only, cpu_and_gpu, cpu_and_ne or all in the program: export it again");
   return Error::Ok;
 }
 

@@ -159,7 +159,7 @@ EXECUTORCH_MPS_AVAILABLE Tensors build_max_pool(const Call& call) {
   return {[both objectAtIndex:0], cast(call.graph, [both objectAtIndex:1], DataType::Int32, call.results[1].type)};
 }
 
-/// With a divisor of its own, an average over whole windows is multiplied.
+/// With a given divisor, the average over whole windows is rescaled.
 EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* build_average_pool(const Call& call) {
   const Window w = Window::of_pooling(call.node);
   MPSGraphPooling2DOpDescriptor* const descriptor = pooling_of(w);

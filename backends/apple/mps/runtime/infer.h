@@ -42,7 +42,7 @@ struct Window {
   bool ceil_mode = false, count_include_pad = true;
   int64_t divisor_override = 0;
 
-  /// Of a node with these fields. A convolution's kernel is that of `weight`, OIHW or OIL.
+  /// The window of a node with these fields. A convolution's kernel is that of `weight`, OIHW or OIL.
   static Window of_convolution(const Node& node, const Sizes& weight);
   static Window of_pooling(const Node& node);
 };

@@ -40,7 +40,7 @@ std::string listed(const Sizes& list, Sizes& sizes) {
   return "";
 }
 
-/// The number of places of a window along one dimension; below 1 if there is none.
+/// The number of positions of a window along one dimension; below 1 if it does not fit.
 int64_t places(int64_t size, int64_t kernel, int64_t stride, int64_t dilation, int64_t before, int64_t after,
                bool ceil) {
   const int64_t room = size + before + after - ((kernel - 1) * dilation + 1);

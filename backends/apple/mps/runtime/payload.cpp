@@ -319,7 +319,7 @@ Error GraphReader::read_node(const Table* table, Node& node) {
 Error GraphReader::read(Graph& graph) {
   const uint32_t root = size_ < 8 ? 0 : ::flatbuffers::ReadScalar<uint32_t>(data_);
   if (root == 0 || root >= size_ || root % 4 != 0 || std::memcmp(data_ + 4, kIdentifier, 4) != 0) {
-    return damaged("its graph is no flatbuffer with the identifier MP00");
+    return damaged("its graph is not a flatbuffer with the identifier MP00");
   }
   const auto* const table = reinterpret_cast<const Table*>(data_ + root);
   if (!table->VerifyTableStart(verifier_)) {

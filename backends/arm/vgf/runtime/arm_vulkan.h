@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this backend uses of VK_ARM_tensors and VK_ARM_data_graph, with the layouts and numbers of Vulkan's registry.
+// The used parts of VK_ARM_tensors and VK_ARM_data_graph, with the layouts and numbers of Vulkan's registry.
 // The headers of most distributions lack them; under names of our own, any headers do.
 #pragma once
 

@@ -44,7 +44,7 @@ class VgfBackend final : public DelegateBackend<Graph> {
   Error run(BackendExecutionContext&, Graph& graph, Span<EValue*> args) const override { return graph.execute(args); }
 
  private:
-  /// Opened when it is first needed, for the life of the process. Logs why there is none.
+  /// The device, opened when it is first needed, for the life of the process. Logs why none can be opened.
   Result<Device*> device() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (device_ == nullptr && problem_.empty()) {

@@ -20,7 +20,7 @@ using runtime::Result;
 namespace {
 
 constexpr uint32_t kVersion = VK_MAKE_VERSION(1, 3, 0);
-/// That the two extensions require of those that are not part of Vulkan 1.3; enabled where the device lists them.
+/// Extensions beyond Vulkan 1.3 that the two extensions require; enabled if the device lists them.
 constexpr const char* kRequired[] = {"VK_KHR_maintenance5", "VK_KHR_deferred_host_operations"};
 constexpr char kLayers[] =
     "use a driver that has them, or their emulation: VK_INSTANCE_LAYERS=VK_LAYER_ML_Graph_Emulation:"

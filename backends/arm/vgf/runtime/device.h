@@ -53,7 +53,7 @@ class Owned final {
 
 class Device final {
  public:
-  /// Opens the best device with the extensions. Null, with what to install or set in `problem`, if there is none.
+  /// Opens the best device with the extensions. If no device has them, null, with what to install or set in `problem`.
   static std::unique_ptr<Device> open(std::string& problem);
 
   ~Device();

@@ -12,8 +12,8 @@ namespace executorch {
 namespace backends {
 namespace vgf {
 
-/// The bytes of one flatbuffer. After an access outside of it, or to a structure that is none, is_damaged() is true,
-/// and what was read is zero or empty.
+/// The bytes of one flatbuffer. After an access out of bounds, or to an invalid structure, is_damaged() is true, and
+/// the result of the access is zero or empty.
 class FlatBytes final {
  public:
   FlatBytes(const uint8_t* data, size_t size) : data_(data), size_(size) {}
@@ -37,7 +37,7 @@ class FlatBytes final {
     return value;
   }
 
-  /// The position to which the offset at `at` leads; 0, which is no position of a table, if it leads out.
+  /// The position to which the offset at `at` leads; 0, which is never the position of a table, if it leads out.
   uint64_t follow(uint64_t at) {
     const uint64_t target = at + number<uint32_t>(at);
     return has(target, 1, sizeof(uint32_t)) ? target : 0;

@@ -39,7 +39,7 @@ struct Instruction {
   const uint32_t* operands = nullptr;
   uint32_t count = 0;
 
-  /// Operands that are not there are 0, which is no id.
+  /// Missing operands are 0, which is never an id.
   uint32_t operator[](uint32_t index) const { return index < count ? operands[index] : 0; }
 };
 
@@ -120,13 +120,13 @@ class ModuleReader final {
            std::memcmp(instruction.operands + 1, module_.entry_point.c_str(), bytes) == 0;
   }
 
-  /// The instruction that defines an id; one with the opcode 0 if there is none.
+  /// The instruction that defines an id; an instruction with the opcode 0 if the id is not defined.
   Instruction find(uint32_t id, uint32_t opcode) const {
     const auto found = defined_.find(id);
     return found != defined_.end() && found->second.opcode == opcode ? found->second : Instruction();
   }
 
-  /// The bytes of an element; 0 if the type is no number or bool.
+  /// The bytes of an element; 0 if the type is neither a number nor bool.
   size_t bytes_of(uint32_t type) const {
     const auto found = defined_.find(type);
     if (found == defined_.end()) {

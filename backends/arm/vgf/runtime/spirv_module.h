@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a SPIR-V module asks of the sequence that runs it.
+// The requirements of a SPIR-V module on the sequence that runs it.
 #pragma once
 
 #include <executorch/runtime/core/error.h>

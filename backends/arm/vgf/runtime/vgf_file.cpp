@@ -201,7 +201,7 @@ class FileReader final {
     ET_CHECK_OR_RETURN_ERROR(sparsity == -1, NotSupported, "VGF: constant %zu is sparse", number);
     ET_CHECK_OR_RETURN_ERROR(
         resource < file.resources.size() && file.resources[resource].category == Category::Constant, InvalidProgram,
-        "VGF: constant %zu has the resource %u, which is none of a constant", number, resource);
+        "VGF: constant %zu has the resource %u, which is not a constant's", number, resource);
     ET_CHECK_OR_RETURN_ERROR(bytes == file.resources[resource].bytes, InvalidProgram,
                              "VGF: constant %zu has %" PRIu64 " bytes, its resource %zu", number, bytes,
                              file.resources[resource].bytes);
@@ -245,7 +245,7 @@ class FileReader final {
     return bytes.is_damaged() ? damaged("constants") : Error::Ok;
   }
 
-  /// The resource of a slot, which must be a tensor that is no constant.
+  /// The resource of a slot, which must be a tensor, not a constant.
   Error read_slot(const FlatTable& table, const VgfFile& file, Slot& slot) {
     slot = {table.number<uint32_t>(field::kBinding), table.number<uint32_t>(field::kResource)};
     ET_CHECK_OR_RETURN_ERROR(slot.resource < file.resources.size(), InvalidProgram,

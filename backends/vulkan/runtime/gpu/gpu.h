@@ -22,9 +22,9 @@ namespace backends {
 namespace vulkan {
 namespace gpu {
 
-/// What kernels are chosen by.
+/// The properties by which kernels are chosen.
 struct Features {
-  std::string name;               ///< of the device and its driver, for people
+  std::string name;               ///< of the device and its driver, for messages
   uint64_t max_buffer_bytes = 0;  ///< that one binding can have
   uint32_t max_threads = 0;       ///< of a workgroup
   uint32_t shared_bytes = 0;      ///< of a workgroup

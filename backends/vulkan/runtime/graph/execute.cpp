@@ -54,7 +54,7 @@ Error Graph::read_shapes(Span<EValue*> args, bool* changed) {
       } else {
         ET_CHECK_OR_RETURN_ERROR(
             arg.isTensor() && arg.toTensor().numel() == 1 && integer_at(arg.toTensor(), 0, &number), InvalidArgument,
-            "Vulkan: input %zu is no integer", i);
+            "Vulkan: input %zu is not an integer", i);
       }
       *changed = *changed || number != value.integer;
       value.integer = number;

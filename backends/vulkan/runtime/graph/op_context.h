@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * What an operator sees. Payloads are untrusted: arguments are read through the accessors below, which check ids, kinds
- * and ranges. After the first failure the context does nothing more, so that operators need no checks between calls;
+ * The interface of operators. Payloads are untrusted: the accessors below check ids, kinds and ranges of
+ * arguments. After the first failure the context does nothing more, so that operators need no checks between calls;
  * whatever they read is a valid default.
  */
 #pragma once

@@ -19,7 +19,7 @@ struct Convolution {
 
   /// Multiplications, with those of the padding.
   int64_t products() const;
-  /// Of run_general_convolution(), with the padding of each group to whole blocks of 4 results.
+  /// Number of weights of run_general_convolution(), with each group padded to whole blocks of 4 results.
   size_t packed_weights() const;
   /**
    * Where a weight is. The order is [group, slice of 4 blocks, position in the window, channel, block, result in the

@@ -42,7 +42,7 @@ void prepack(OpContext& c) {
   Tensor& in = c.tensor(0);
   Tensor& out = c.result();
   c.resize(out, in.sizes);
-  c.check(in.constant >= 0, "its argument is no constant");
+  c.check(in.constant >= 0, "its argument is not a constant");
   if (c.failed()) {
     return;
   }

@@ -83,7 +83,7 @@ void index(OpContext& c) {
       continue;
     }
     first = first < 0 ? static_cast<int>(i) : first;
-    c.check(static_cast<size_t>(first) + indices.size() == i, "the dimensions that it indexes are no neighbours");
+    c.check(static_cast<size_t>(first) + indices.size() == i, "the dimensions that it indexes are not adjacent");
     c.check(all[i]->kind == Kind::Int, "indices of %s", name_of(all[i]->dtype));
     chosen = indices.empty() ? all[i]->sizes : broadcast_sizes(c, chosen, all[i]->sizes);
     indices.push_back(all[i]);

@@ -168,7 +168,7 @@ void choose_affine(OpContext& c) {
     // Rows are the blocks of one element in all dimensions before those that are whole.
     const bool whole = block[d] != 1 || x.sizes[d] == 1;
     c.check(!whole || block[d] >= x.sizes[d] || x.sizes[d] == 1, "blocks that divide a dimension");
-    c.check(!inside || whole, "blocks that are no rows");
+    c.check(!inside || whole, "blocks that are not rows");
     inside = inside || (whole && x.sizes[d] != 1);
     rows *= whole ? 1 : x.sizes[d];
     sizes.push_back(whole ? 1 : x.sizes[d]);

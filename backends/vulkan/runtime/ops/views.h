@@ -14,7 +14,7 @@ struct View {
   std::vector<int64_t> strides;
 };
 
-/// Of contiguous elements; zeros for sizes that no tensor has.
+/// Strides of a contiguous tensor; zeros for invalid sizes.
 std::vector<int64_t> strides_of(const Sizes& sizes);
 
 /// Strides of a tensor of `sizes` in the index space `to`; 0 in dimensions of size 1. Fails if the sizes do not fit.

@@ -43,7 +43,7 @@ Error Payload::open(const void* data, size_t size, const runtime::NamedDataMap* 
   const uint8_t* const graph = delegate::aligned_graph(parts->graph, aligned_graph_);
   const size_t graph_size = parts->graph.size();
   ET_CHECK_OR_RETURN_ERROR(runtime::internal::verify_tables(fb_vulkan::kVulkanGraphSchema, graph, graph_size, nullptr),
-                           InvalidProgram, "Vulkan payload: its graph is no valid flatbuffer; it may be damaged");
+                           InvalidProgram, "Vulkan payload: its graph is not a valid flatbuffer; it may be damaged");
   graph_ = fb_vulkan::GetVkGraph(graph);
   return check_graph();
 }
@@ -79,7 +79,7 @@ Error Payload::check_graph() const {
                                      values->Get(static_cast<uint32_t>(item))->value_as_ValueList() == nullptr,
                                  InvalidProgram,
                                  "Vulkan payload: item %" PRIu32 " of the list %" PRIu32 " is value %" PRId32
-                                 "; expected one of %" PRIu32 " that is no list of values",
+                                 "; expected one of %" PRIu32 " that is not a list of values",
                                  j, i, item, count);
       }
     }

@@ -34,15 +34,15 @@ class Links {
     }
   }
 
-  /// The only reader of a value, if it reads the value as its first input; null if there is none, or if the value is an
-  /// argument of the delegate.
+  /// The only reader of a value, if it reads the value as its first input; null without such a reader, or if the value
+  /// is an argument of the delegate.
   xnn_node* reader(uint32_t value) const {
     const uint32_t number = links_[value].reader;
     const bool is_inner = links_[value].readers == 1 && !xnn_value_is_external(&subgraph_.values[value]);
     return is_inner && subgraph_.nodes[number].inputs[0] == value ? &subgraph_.nodes[number] : nullptr;
   }
 
-  /// The node that computes a value; null if there is none.
+  /// The node that computes a value; null for inputs and constants.
   xnn_node* writer(uint32_t value) const {
     const uint32_t number = links_[value].writer;
     return number == XNN_INVALID_NODE_ID ? nullptr : &subgraph_.nodes[number];

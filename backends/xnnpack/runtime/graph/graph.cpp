@@ -174,7 +174,7 @@ Error GraphBuilder::build() {
       // XNNPACK removes the node that computes an unread value, and aborts if another node computes only for that one.
       ET_CHECK_OR_RETURN_ERROR(
           value.is_read || value.is_output, InvalidProgram,
-          "XNNPACK payload: value %" PRIu32 " is computed, but it is no output and no node reads it", id);
+          "XNNPACK payload: value %" PRIu32 " is computed, but it is not an output and no node reads it", id);
       // XNNPACK plans memory from the shape, so use the inferred one instead of the payload's.
       set_shape(subgraph, value.id, shapes_[value.index]);
       // Values of the payload only: XNNPACK's nodes have others between them.
@@ -211,7 +211,8 @@ std::vector<const Value*> GraphBuilder::externals() const {
 Error GraphBuilder::define_value(const fb_xnnpack::XValue& entry, uint32_t index) {
   const auto* quantized = entry.xvalue_union_as_XNNQuantizedTensorValue();
   const auto* tensor = quantized != nullptr ? quantized->tensor_value() : entry.xvalue_union_as_XNNTensorValue();
-  ET_CHECK_OR_RETURN_ERROR(tensor != nullptr, InvalidProgram, "XNNPACK payload: value %" PRIu32 " is no tensor", index);
+  ET_CHECK_OR_RETURN_ERROR(tensor != nullptr, InvalidProgram, "XNNPACK payload: value %" PRIu32 " is not a tensor",
+                           index);
   Value value;
   value.datatype = datatype_of(tensor->datatype());
   ET_CHECK_OR_RETURN_ERROR(value.datatype != xnn_datatype_invalid, NotSupported,
@@ -244,8 +245,9 @@ Error GraphBuilder::define_value(const fb_xnnpack::XValue& entry, uint32_t index
       index, flags, tensor->constant_buffer_idx(), tensor->external_id(), payload_.graph().num_externs());
   value.raw = raw_type_of(tensor->datatype());
   ET_CHECK_OR_RETURN_ERROR(value.raw == RawType::None || (is_external && payload_.has_steps() && quantized == nullptr),
-                           InvalidProgram, "XNNPACK payload: value %" PRIu32 " has the datatype %d and is no argument",
-                           index, static_cast<int>(tensor->datatype()));
+                           InvalidProgram,
+                           "XNNPACK payload: value %" PRIu32 " has the datatype %d and is not an argument", index,
+                           static_cast<int>(tensor->datatype()));
   value.external_id = is_external ? tensor->external_id() : XNN_INVALID_VALUE_ID;
   has_external_.resize(payload_.graph().num_externs());
   ET_CHECK_OR_RETURN_ERROR(values_.count(tensor->id_out()) == 0 && !(is_external && has_external_[value.external_id]),
@@ -354,7 +356,7 @@ Error GraphBuilder::define_quantized(const fb_xnnpack::XNNQuantizedTensorValue& 
       const auto* quant = quantized.quant_params_as_PerChannelQuant();
       const auto channel = quant == nullptr ? rank : static_cast<size_t>(quant->channel_dim());
       ET_CHECK_OR_RETURN_ERROR(channel < rank, InvalidProgram,
-                               "XNNPACK payload: the channels of a quantised value are none of its dimensions");
+                               "XNNPACK payload: a quantised value has no dimension of the channels' index");
       const auto found = scales(*quant, value.dims[channel], sizeof(float));
       ET_CHECK_OK_OR_RETURN_ERROR(found.error());
       status = xnn_define_channelwise_quantized_tensor_value_v2(

@@ -36,13 +36,13 @@ struct Value {
   xnn_datatype datatype = xnn_datatype_invalid;
   RawType raw = RawType::None;
   Shape dims;
-  /// Of per-tensor quantised values.
+  /// Scale of a per-tensor quantised value.
   float scale = 0;
   /// Index into the shapes of the graph.
   size_t index = 0;
   /// Its id in the subgraph.
   uint32_t id = XNN_INVALID_VALUE_ID;
-  /// Its position among the delegate's arguments; XNN_INVALID_VALUE_ID if it is none.
+  /// Its position among the delegate's arguments; XNN_INVALID_VALUE_ID if it is not an argument.
   uint32_t external_id = XNN_INVALID_VALUE_ID;
   /// The elements of a constant, else null.
   const void* data = nullptr;

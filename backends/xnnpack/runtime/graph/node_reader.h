@@ -78,7 +78,7 @@ class NodeReader final {
   }
 
   /// Reads a node whose output has the shape of its input. `factors` are those by which the integer kernel multiplies
-  /// its input, for check_scales(); there are none if the kernel uses a lookup table.
+  /// its input, for check_scales(); empty if the kernel uses a lookup table.
   template <typename Table, typename Define>
   Error read_elementwise(const Table& table, Define define, std::initializer_list<double> factors = {},
                          bool converts = false) {
@@ -109,7 +109,7 @@ class NodeReader final {
   Error read_convolution(XNodeUnion type);
   /// See GraphBuilder::may_fuse().
   void note_paddings(const Window& window);
-  /// A step that is faster than XNNPACK for a convolution that has one group or is `depthwise`; null if there is none.
+  /// A step that is faster than XNNPACK for a convolution that has one group or is `depthwise`, or null.
   std::unique_ptr<Step> convolution_step(const Convolution& convolution, const Value& in, const Value& filter,
                                          uint32_t bias, const Value& out, bool depthwise) const;
   Error read_pool(XNodeUnion type);

@@ -176,7 +176,7 @@ struct Depthwise {
     }
   }
 
-  /// Of the type xnn_dwconv_unipass_ukernel_fn.
+  /// An xnn_dwconv_unipass_ukernel_fn.
   static void kernel(size_t channels, size_t output_width, const void** input, const void* packed, void* output,
                      intptr_t input_stride, size_t output_increment, size_t offset, const void* zero,
                      const void* params) {

@@ -154,7 +154,7 @@ void replace(const xnn_maxpool_config* config, xnn_maxpool_ukernel_fn kernel) {
   if (config != nullptr) {
     auto* changed = const_cast<xnn_maxpool_config*>(config);
     changed->ukernel = kernel;
-    // XNNPACK's read whole tiles of a window's pointers, ours as many as the window has.
+    // XNNPACK's kernels read whole tiles of a window's pointers, ours exactly the pointers of the window.
     changed->first_pass_tile_size = changed->remainder_pass_tile_size = 1;
   }
 }

@@ -183,14 +183,14 @@ struct Tiles {
             weights_are_far.load(std::memory_order_relaxed)};
   }
 
-  /// Of the type xnn_gemm_ukernel_fn.
+  /// An xnn_gemm_ukernel_fn.
   static void gemm(size_t mr, size_t nc, size_t kc, const void* a, size_t a_stride, const void* w, void* c,
                    size_t cm_stride, size_t cn_stride, const void* params) {
     multiply(mr, nc, make_product(kc, w, c, cm_stride, cn_stride, params),
              StridedRows<float>{static_cast<const float*>(a), a_stride});
   }
 
-  /// Of the type xnn_igemm_ukernel_fn, for indirection buffers with `TableRows` pointers for each tap.
+  /// An xnn_igemm_ukernel_fn for indirection buffers with `TableRows` pointers for each tap.
   template <size_t TableRows>
   static void igemm(size_t mr, size_t nc, size_t kc, size_t ks, const void** a, const void* w, void* c,
                     size_t cm_stride, size_t cn_stride, size_t a_offset, const void* zero, const void* params) {

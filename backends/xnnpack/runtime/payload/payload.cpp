@@ -27,7 +27,7 @@ using runtime::internal::CheckedSize;
 
 namespace {
 
-/// Of constants, which kernels read with vector instructions.
+/// Alignment of constants, which kernels read with vector instructions.
 constexpr size_t kConstantAlignment = 16;
 
 constexpr size_t kFewBytes = size_t{16} << 10;
@@ -59,7 +59,7 @@ Error Payload::open(const void* data, size_t size, const runtime::NamedDataMap* 
   const size_t graph_size = bytes.size();
   ET_CHECK_OR_RETURN_ERROR(
       runtime::internal::verify_tables(fb_xnnpack::kXnnpackGraphSchema, graph, graph_size, nullptr), InvalidProgram,
-      "XNNPACK payload: its graph is no valid flatbuffer; it may be damaged");
+      "XNNPACK payload: its graph is not a valid flatbuffer; it may be damaged");
   graph_ = fb_xnnpack::GetXNNGraph(graph);
   return Error::Ok;
 }

@@ -51,7 +51,7 @@ class CascadeStep final : public Step {
   /// changes.
   void wrap_rows();
   size_t ring_size() const;
-  /// The row of the image at or after row `padded` of the padded image; the number of rows if there is none.
+  /// The row of the image at or after row `padded` of the padded image; the number of rows if there is no such row.
   size_t row_of(size_t padded) const;
 
   std::array<xnn_node, kStages> nodes_{};

@@ -122,8 +122,8 @@ class JoinStep final : public Step {
   std::vector<size_t> sizes_;
 };
 
-/// What a convolution gives where its window is all padding, by its own operator, as bytes of the output's type;
-/// nothing if that fails. It runs on an image of zeros as large as the window, without padding. Reshape the node
+/// The convolution's result for a window of padding only, as bytes of the output's type; empty on failure. Runs the
+/// node's own operator on an image of zeros as large as the window, without padding. Reshape the node
 /// afterwards.
 std::vector<uint8_t> pixel_of_padding(const xnn_operator_data& node, const xnn_value* values) {
   xnn_operator& op = *node.operator_objects[0];

@@ -54,7 +54,7 @@ class OperatorObserver {
 };
 
 /// Runs the operators that were set up, as xnn_invoke_runtime() does.
-/// @param observer May be null. With one, threads share operators one by one and are no team.
+/// @param observer May be null. With an observer, threads share operators one by one and do not form a team.
 xnn_status invoke(xnn_runtime_t runtime, const Sharing& sharing, Rest rest, OperatorObserver* observer = nullptr);
 
 /// The number of the operator after which threads sleep; nullopt if they spin, shared no operator, or formed a team.

@@ -435,9 +435,9 @@ TEST_F(PackedWeightsFile, ARecordOfAnotherSizeThanTheLayerNeedsIsNotUsed) {
         const std::string log = logged([&] { EXPECT_EQ(run_with_file(writes), expected) << what; });
         EXPECT_NE(log.find("for a layer that needs"), std::string::npos) << what << log;
       }
-      const Bytes mended = read();
+      const Bytes complete = read();
       name_another_file();
-      write(mended);
+      write(complete);
       const std::string log = logged([&] { EXPECT_EQ(run_with_file(false), expected) << what; });
       EXPECT_EQ(log, "") << what << "the last record of a key must be used";
     }

@@ -31,7 +31,7 @@ struct Quantization {
 };
 
 Quantization output_quantization(const LayerTypes& types) {
-  // The scale is no power of two, so that results are rounded, and some results reach the limits of the type.
+  // The scale is not a power of two, so that results are rounded, and some results reach the limits of the type.
   return types.out == xnn_datatype_quint8 ? Quantization{0.83, 128 + kOutZero, 0, 255}
                                           : Quantization{0.83, kOutZero, -128, 127};
 }

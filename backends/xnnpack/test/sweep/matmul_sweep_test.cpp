@@ -63,7 +63,7 @@ struct MatmulFloat16 {
   }
 };
 
-/// A linear layer whose weights are computed. With few outputs it has kernels of its own.
+/// A linear layer whose weights are computed. With few outputs it has separate kernels.
 struct LinearFloat32 {
   using Type = float;
   static constexpr size_t kBatch = 1;

@@ -51,7 +51,7 @@ const std::vector<Feature>& features() {
   return all;
 }
 
-/// Cores for which XNNPACK has kernels of their own, and one other core.
+/// Cores for which XNNPACK has separate kernels, and one other core.
 struct Core {
   const char* name;
   int core;

@@ -30,7 +30,7 @@ bool sweeps_all();
 /// own, with XNNPACK's kernels alone and with ours; on Arm only where sweeps_all(). Empty if XNNPACK does not run here.
 std::vector<Processor> processors();
 
-/// Runs `sweep` once for each of processors(), in a process of its own whose XNNPACK is initialised for it, and expects
+/// Runs `sweep` once for each of processors(), in a separate process whose XNNPACK is initialised for it, and expects
 /// that no expectation fails there and that the process ends.
 /// @param only_with_our_kernels Whether processors with XNNPACK's kernels alone are left out.
 void expect_on_each_processor(const std::function<void()>& sweep, bool only_with_our_kernels = false);

@@ -13,7 +13,7 @@ namespace {
 using executorch::extension::internal::grain_for;
 using executorch::extension::internal::GRAIN_PRODUCTS;
 
-// Keys that are worth a unit of their own where there are few rows, and units that are enough for any machine.
+// The least keys of a separate unit if there are few rows, and a number of units that suffices for any machine.
 constexpr int64_t kPartKeys = 512;
 constexpr int64_t kEnoughUnits = 32;
 constexpr int64_t kPartialFloats = 8192;

@@ -38,7 +38,7 @@ HWY_INLINE bool copies_keys(const AttentionProblem& p) {
   return p.k.type != RowType::Float;
 }
 
-// What a thread works on: parts of the scratch memory, and the sizes of a tile. A few rows (kDotRows) lie as they come;
+// The work of a thread: parts of the scratch memory, and the sizes of a tile. A few rows (kDotRows) keep their order;
 // many are transposed, so that a vector has an element of each row.
 struct Block {
   int64_t rows;         // of the unit

@@ -33,7 +33,7 @@ struct Multiplication {
                       float* out);
 };
 
-// Each is defined by its source file, if that is compiled for an instruction set of its own.
+// Each is defined by its source file, if that is compiled for a separate instruction set.
 extern const Multiplication kMultiplyBaseline, kMultiplyAvx2, kMultiplyAvx3, kMultiplyAvx3Dl, kMultiplyNeonDotprod,
     kMultiplyNeonI8mm;
 

@@ -67,7 +67,7 @@ bool read_packed(KernelRuntimeContext& ctx, const char* op, const Tensor& packed
   const int64_t size = packed.numel();
   ET_KERNEL_CHECK_MSG(
       ctx, size >= kPackedHeaderBytes && parse(bytes, weights), InvalidArgument, false,
-      "%s: these %" PRId64 " bytes are no weights packed for this runtime; export the model with this SDK", op, size);
+      "%s: these %" PRId64 " bytes are not weights packed for this runtime; export the model with this SDK", op, size);
   ET_KERNEL_CHECK_MSG(ctx, weights->rows == n && weights->columns == k, InvalidArgument, false,
                       "%s: expected packed weights of (%" PRId64 ", %" PRId64 "), found (%" PRId64 ", %" PRId64 ")", op,
                       n, k, weights->rows, weights->columns);

@@ -51,7 +51,7 @@ enum PackedFlags : uint8_t {
   kBlockFactors = 8,  ///< not with kWideScales
 };
 
-/// The columns of a unit: as many as fill a 64-byte block of the plane with the fewest bits.
+/// The columns of a unit: they fill a 64-byte block of the plane with the fewest bits.
 constexpr int64_t unit_of(int bits) {
   return bits == 8 ? 4 : bits % 2 == 1 ? 32 : bits % 4 != 0 ? 16 : 8;
 }

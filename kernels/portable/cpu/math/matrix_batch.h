@@ -116,7 +116,7 @@ inline bool check_disjoint(KernelRuntimeContext& ctx, const char* op, const Tens
   return true;
 }
 
-// Temporary memory for `count` doubles; null, and the context fails, if there is none.
+// Temporary memory for `count` doubles; null, and the context fails, if memory is exhausted.
 inline double* allocate(KernelRuntimeContext& ctx, const char* op, int64_t count) {
   auto memory = ctx.allocate_temp(static_cast<size_t>(count > 0 ? count : 1) * sizeof(double), alignof(double));
   ET_KERNEL_CHECK_MSG(ctx, memory.ok(), MemoryAllocationFailed, nullptr, "%s: no temporary memory for %lld numbers", op,

@@ -29,7 +29,7 @@ struct NormLayout {
   int64_t batch_stride, channel_stride, pixel_stride;
 };
 
-/// Checks a batch norm. running_mean and running_var are null if there are none.
+/// Checks a batch norm. running_mean and running_var may be null.
 bool plan_batch_norm(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const std::optional<Tensor>& weight,
                      const std::optional<Tensor>& bias, const Tensor* running_mean, const Tensor* running_var,
                      bool training, Tensor& out, Tensor& save_mean, Tensor& save_invstd, NormLayout* layout);

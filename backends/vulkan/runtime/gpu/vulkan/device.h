@@ -41,9 +41,9 @@ struct DeviceChoice {
 
 class VulkanDevice final : public Device, public std::enable_shared_from_this<VulkanDevice> {
  public:
-  /// Opens a device. Null, with the reason in `problem`, if there is none.
+  /// Opens a device. Null, with the reason in `problem`, if none can be opened.
   static std::shared_ptr<VulkanDevice> open(const DeviceChoice& choice, std::string& problem);
-  /// A line for each device with its limits and features, for people; in `problem`, why there is none.
+  /// A readable line for each device with its limits and features; in `problem`, why none is found.
   static std::vector<std::string> describe_all(std::string& problem);
 
   ~VulkanDevice() override;

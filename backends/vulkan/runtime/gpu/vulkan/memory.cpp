@@ -21,7 +21,7 @@ namespace {
 
 /// Buffers up to a quarter of it share blocks of this size.
 constexpr uint64_t kBlockBytes = uint64_t{1} << 20;
-/// Of a buffer through which larger ones are copied to the GPU and back.
+/// Size of the staging buffer through which larger buffers are copied to the GPU and back.
 constexpr uint64_t kStagingBytes = uint64_t{1} << 20;
 
 }  // namespace

@@ -17,7 +17,7 @@ VkInstance make_instance(Functions& vk, std::string& problem, uint32_t version =
 
 std::vector<VkPhysicalDevice> devices_of(const Functions& vk, VkInstance instance);
 
-/// What a device is and can.
+/// Properties and features of a device.
 struct Properties {
   VkPhysicalDeviceProperties2 base =
       described<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
@@ -37,10 +37,10 @@ struct Properties {
 /// How much a kind of device is preferred; the smallest number most.
 int rank_of(VkPhysicalDeviceType type);
 
-/// The queue family for kernels: the first that computes. -1 if there is none.
+/// The queue family for kernels: the first with compute support. -1 if no family has it.
 int family_of(const Functions& vk, VkPhysicalDevice device, uint32_t* timestamp_bits);
 
-/// A line about a device with its limits and features, for people.
+/// A readable line about a device with its limits and features.
 std::string describe(const Properties& properties);
 
 }  // namespace gpu
