@@ -18,12 +18,12 @@ struct Zeros {
   std::vector<extension::TensorPtr> tensors;
   std::vector<runtime::EValue> values;
 
-  /// False, with a line on stderr, when an input is no tensor.
+  /// False, with a line on stderr, when an input is not a tensor.
   bool make(const runtime::MethodMeta& meta) {
     for (size_t index = 0; index < meta.num_inputs(); ++index) {
       const auto tensor = meta.input_tensor_meta(index);
       if (!tensor.ok()) {
-        std::fprintf(stderr, "input %zu is no tensor\n", index);
+        std::fprintf(stderr, "input %zu is not a tensor\n", index);
         return false;
       }
       const auto sizes = tensor->sizes();

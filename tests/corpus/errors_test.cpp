@@ -61,7 +61,7 @@ TEST(ErrorTableTest, EveryMistakeHasItsErrorAndItsWords) {
 TEST(ErrorTableTest, HasTheCodesOfTheRuntime) {
   const corpus::ErrorTable table = corpus::read_error_table();
   size_t found = 0;
-  for (uint32_t code = 0; code < 0x40; ++code) {  // those from 0x40 on are no errors of the runtime
+  for (uint32_t code = 0; code < 0x40; ++code) {  // codes from 0x40 on are not errors of the runtime
     const std::string name = executorch::runtime::error_name(static_cast<Error>(code));
     if (name != "Unknown") {
       ASSERT_EQ(table.codes.count(name), 1u) << name;

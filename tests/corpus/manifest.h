@@ -7,7 +7,7 @@
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 
-// What tests/data/corpus says about its programs.
+// The manifest of the programs in tests/data/corpus.
 namespace corpus {
 
 /// An input or the expected output of a call.
@@ -18,7 +18,7 @@ struct Value {
   bool flag = false;
   std::string text;
 
-  // Of a tensor: `data` is contiguous, while the program has it in `dim_order`.
+  // For a tensor: `data` is contiguous, while the program has it in `dim_order`.
   executorch::aten::ScalarType dtype = executorch::aten::ScalarType::Float;
   std::vector<int32_t> sizes;
   std::vector<uint8_t> dim_order;

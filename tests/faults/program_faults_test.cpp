@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same as module_faults_test.cpp for applications that use Program and Method with loaders and memory of their own.
+// The same as module_faults_test.cpp for applications that use Program and Method with their own loaders and memory.
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -35,7 +35,7 @@ using faults::Kind;
 
 namespace {
 
-/// A file in memory. Each load gives a block of its own with nothing behind it, so that reading past a short one shows.
+/// A file in memory. Each load gives a separate block with nothing behind it, so that reading past its end is detected.
 class BlockLoader final : public DataLoader {
  public:
   explicit BlockLoader(const std::string& path) {

@@ -42,7 +42,7 @@ const std::vector<std::vector<uint8_t>>& programs() {
   return *kLoaded;
 }
 
-/// A few objects of one kind. NULL where there is none.
+/// A few objects of one kind; NULL for a missing one.
 template <typename T, void (*Free)(T*)>
 struct Slots {
   T* at[4] = {};

@@ -149,7 +149,7 @@ const Cases& cases() {
   return *kCases;
 }
 
-// Overwrites an element of a tensor with a number that is no index.
+// Overwrites an element of a tensor with a number that is not an index.
 void damage(const EValue& value, Choices& choices) {
   if (!value.isTensor() || value.toTensor().nbytes() == 0) {
     return;

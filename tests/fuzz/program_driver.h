@@ -7,7 +7,7 @@
 namespace executorch {
 namespace fuzz {
 
-/// What became of some bytes.
+/// The outcome of loading and running some bytes.
 enum class Outcome {
   Refused,   ///< Program::load() returned an error.
   Loaded,    ///< It is a program, but no method of it could be executed to its end.

@@ -14,7 +14,7 @@ public final class App {
       expect(sum.toTensor().getDataAsFloatArray()[5] == 2.0f, "1 and 1 is 2");
       try {
         module.forward(ones, EValue.from("text"));
-        expect(false, "a text is no tensor");
+        expect(false, "a text is not a tensor");
       } catch (ExecutorchRuntimeException e) {
         expect(e.getErrorCode() == ExecutorchRuntimeException.INVALID_ARGUMENT, e.getMessage());
         expect(e.getMessage().contains("must be a Tensor, found String"), e.getMessage());

@@ -260,7 +260,7 @@ def load_with(payload: bytes) -> None:
 
 def test_a_payload_that_is_none():
     load_with(PAYLOAD)
-    with pytest.raises(RuntimeError, match=r"is no program of BackendWithCompilerDemo, version 0, from byte 1 on"):
+    with pytest.raises(RuntimeError, match=r"is not a program of BackendWithCompilerDemo, version 0, from byte 1 on"):
         load_with(PAYLOAD.replace(b"version:0", b"version:1"))
     with pytest.raises(RuntimeError, match=r"BackendWithCompilerDemo has no operator aten.xx.default"):
         load_with(PAYLOAD.replace(b"aten.mm.default", b"aten.xx.default"))

@@ -64,7 +64,7 @@ def test_a_module_takes_the_cases_of_any_bundle(bundle: portable_lib.BundledModu
 def test_what_is_wrong_is_said(bundle: portable_lib.BundledModule) -> None:
     content = (FOLDER / "model.bpte").read_bytes()
     for other in (b"", (FOLDER / "model.pte").read_bytes()):
-        with pytest.raises(ExecuTorchError, match="no bundled program"):
+        with pytest.raises(ExecuTorchError, match="not a bundled program"):
             portable_lib._load_bundled_program_from_buffer(other)
     for size in range(8, len(content), 97):
         with pytest.raises(ExecuTorchError):

@@ -39,7 +39,7 @@ def load_text(data: bytes, method: str = "forward") -> str:
 
 def test_a_file_of_another_kind() -> None:
     assert load_text(b"PK\x03\x04" + bytes(200)) == (
-        "'the buffer' cannot be loaded: This is no program: bytes 4 to 7 are 00 00 00 00, expected 'ET12' "
+        "'the buffer' cannot be loaded: This is not a program: bytes 4 to 7 are 00 00 00 00, expected 'ET12' "
         "(is it a .pte file?) [InvalidProgram]"
     )
 

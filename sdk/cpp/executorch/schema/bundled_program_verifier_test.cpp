@@ -105,7 +105,7 @@ TEST_F(BundledProgramVerifierTest, SaysWhatIsWrong) {
   refused("too many bytes", example);
   example = Example();
   example.dim_order = {1, 1};
-  refused("a dim order that is no permutation", example);
+  refused("a dim order that is not a permutation", example);
   example = Example();
   example.sizes = {2, -3};
   refused("a negative size", example);

@@ -28,7 +28,7 @@ double read(const void* element) {
   return static_cast<double>(value);
 }
 
-/// How an element becomes a number; null for dtypes that are no numbers.
+/// Converts an element to a number; null for dtypes that are not numeric.
 using Reader = double (*)(const void*);
 
 Reader reader_of(ScalarType type) {
@@ -50,7 +50,7 @@ Reader reader_of(ScalarType type) {
     case ScalarType::UInt64:
       return read<uint64_t>;
     case ScalarType::Bool:
-      return read<uint8_t>;  // a byte that is neither 0 nor 1 is no bool
+      return read<uint8_t>;  // a byte other than 0 and 1 is not a valid bool
     case ScalarType::Half:
       return read<executorch::aten::Half>;
     case ScalarType::BFloat16:
@@ -98,7 +98,7 @@ void Differences::add(double found, double expected) {
   }
   const double absolute = std::fabs(found - expected);
   const double relative = absolute / std::max(std::fabs(expected), kSmallestDivisor);
-  // A NaN where there is none is as wrong as can be, and must not be lost in a maximum.
+  // An unexpected NaN counts as an infinite difference; std::max() would drop it.
   const double infinity = std::numeric_limits<double>::infinity();
   sum_absolute += std::isnan(absolute) ? infinity : absolute;
   max_absolute = std::max(max_absolute, std::isnan(absolute) ? infinity : absolute);

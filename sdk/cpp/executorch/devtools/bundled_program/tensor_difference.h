@@ -9,7 +9,7 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// What two numbers are compared by.
+/// The tolerance for comparing two numbers.
 struct Tolerance {
   double relative;
   double absolute;
@@ -31,12 +31,12 @@ struct Differences {
 bool is_close(double found, double expected, Tolerance tolerance);
 
 /// Index, in logical order, of the first pair of elements that differ: by more than the tolerance in a floating-point
-/// tensor, at all in another; numel() when there is none. Both tensors have the same dtype and sizes, and data; their
+/// tensor, at all in another; numel() when all agree. Both tensors have the same dtype and sizes, and data; their
 /// dim orders may differ.
 size_t first_difference(const executorch::aten::Tensor& found, const executorch::aten::Tensor& expected,
                         Tolerance tolerance);
 
-/// Adds all pairs of elements of two such tensors. False for dtypes that are no numbers.
+/// Adds all pairs of elements of two such tensors. False for dtypes that are not numeric.
 bool add_differences(const executorch::aten::Tensor& found, const executorch::aten::Tensor& expected,
                      Differences* differences);
 

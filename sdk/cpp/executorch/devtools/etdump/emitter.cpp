@@ -73,7 +73,7 @@ class Writer {
   }
 
  private:
-  /// What the builder needs for a record beside the record, and for the frame.
+  /// The builder's memory for a record, in addition to the record itself, and for the frame.
   static constexpr size_t kScratchBytes = 512;
 
   /// The records of two kinds from `first` to `last`, of which there are `count`; none if that is 0.

@@ -13,8 +13,8 @@
 #include <executorch/devtools/etdump/event_log.h>
 #include <executorch/runtime/core/span.h>
 
-/// What builds the flatbuffer of an ETDump, in memory that it is given. Opaque; its name is what code knows that was
-/// written for the builder of flatcc.
+/// Builds the flatbuffer of an ETDump in given memory. Opaque; it has the name of flatcc's builder for code that was
+/// written for that.
 typedef struct flatcc_builder flatcc_builder_t;
 
 namespace executorch {

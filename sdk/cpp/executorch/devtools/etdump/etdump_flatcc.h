@@ -46,7 +46,7 @@ struct ETDumpResult {
  */
 class ETDumpGen : public ::executorch::runtime::EventTracer {
  public:
-  /// Keeps everything in `buffer`, which must outlive it, without the heap; on the heap when there is none.
+  /// Keeps everything in `buffer`, which must outlive it, without the heap; without a buffer, on the heap.
   ETDumpGen(::executorch::runtime::Span<uint8_t> buffer = {nullptr, (size_t)0});
   ~ETDumpGen() override;
   ETDumpGen(const ETDumpGen&) = delete;
@@ -102,14 +102,14 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
   /// Puts them into `data_sink`, which must outlive it.
   void set_data_sink(DataSinkBase* data_sink);
 
-  /// The dump of all blocks; a null pointer and 0 when there is none. On the heap it is the caller's to free(); in a
-  /// buffer it is a part of that, until the next event. The next block begins a new dump.
+  /// The dump of all blocks; a null pointer and 0 without blocks. The caller must free() a dump on the heap; one in a
+  /// buffer is valid until the next event. The next block begins a new dump.
   ETDumpResult get_etdump_data();
 
   /// Number of blocks so far.
   size_t get_num_blocks();
 
-  /// What was set, or null.
+  /// The data sink that was set, or null.
   DataSinkBase* get_data_sink();
 
   /// Whether it works in a buffer.

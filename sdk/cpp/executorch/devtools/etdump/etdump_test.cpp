@@ -164,7 +164,7 @@ TEST_P(ETDumpTest, KernelsFollowEachOther) {
   wait();
   run(4, "native_call_mul.out");
   wait();
-  run(6, "native_call_add.out");  // 5 was no kernel
+  run(6, "native_call_add.out");  // 5 was not a kernel
   wait();
   etdump_->track_allocation(1, 8);
   run(7, "native_call_add.out");

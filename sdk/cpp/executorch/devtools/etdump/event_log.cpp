@@ -47,7 +47,7 @@ size_t bound_of(const Record& record, size_t data_size) {
   return kMaxBytes;
 }
 
-/// Of the length and both ends of a text: names of operators differ there.
+/// A hash of the length and both ends of a text, where names of operators differ.
 size_t hash_of(const char* text, size_t size) {
   uint32_t first = 0, last = 0;
   if (size >= sizeof(first)) {

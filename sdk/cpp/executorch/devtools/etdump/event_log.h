@@ -12,7 +12,7 @@ namespace executorch {
 namespace etdump {
 namespace internal {
 
-/// What a record is.
+/// The kind of a record.
 enum class RecordKind : uint8_t {
   Name,        ///< A text that others refer to. Data: the text.
   Block,       ///< The start of a block. `number`: the index of the bundled input; `first`: an InputDigest.
@@ -130,7 +130,7 @@ class EventLog {
   bool full_ = false;
   uint32_t used_ = 0;
   uint32_t last_ = kNone;
-  uint32_t last_name_ = kNone;  ///< Names are a list of their own: the `name` of one is the one before it.
+  uint32_t last_name_ = kNone;  ///< Names are a separate list: the `name` of a name is the one before it.
   size_t bound_ = 0;
   /// Where texts were found, by a hash of them.
   static constexpr size_t kKnownNames = 32;

@@ -53,7 +53,7 @@ bool is_row_major(const Tensor& tensor) {
   return true;
 }
 
-/// Of the elements of a tensor in another order of memory, which has some.
+/// The CRC of the elements of a tensor that is not empty and not contiguous.
 uint32_t crc32_of_strided(uint32_t crc, const Tensor& tensor) {
   const auto sizes = tensor.sizes();
   const auto strides = tensor.strides();

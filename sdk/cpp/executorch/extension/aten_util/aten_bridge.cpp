@@ -50,7 +50,7 @@ torch::executor::ScalarType torch_to_executorch_scalar_type(caffe2::TypeMeta typ
 }
 
 c10::ScalarType executorch_to_torch_scalar_type(torch::executor::ScalarType type) {
-  ET_CHECK_MSG(runtime::isValid(type), "%d is no dtype", static_cast<int>(type));
+  ET_CHECK_MSG(runtime::isValid(type), "%d is not a dtype", static_cast<int>(type));
   return static_cast<c10::ScalarType>(type);
 }
 

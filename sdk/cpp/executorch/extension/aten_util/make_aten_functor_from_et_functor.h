@@ -42,7 +42,7 @@ inline at::Tensor readable(const at::Tensor& tensor) {
   TORCH_CHECK(tensor.device().is_cpu() && tensor.layout() == at::kStrided,
               "kernels of this runtime take dense tensors on the CPU, found one on ", tensor.device(), " of layout ",
               tensor.layout());
-  // Those that both have come first, with the same numbers.
+  // The dtypes that both have come first, with the same numbers.
   TORCH_CHECK(static_cast<int>(tensor.scalar_type()) < static_cast<int>(aten::ScalarType::Undefined),
               "the runtime has no dtype for ", tensor.scalar_type());
   TORCH_CHECK(tensor.dim() <= static_cast<int64_t>(runtime::kTensorDimensionLimit), "expected at most ",
@@ -194,7 +194,7 @@ template <typename Parameter>
 using FromAtenOf = std::conditional_t<std::is_same_v<Parameter, aten::Tensor&>, OutputFromAten,
                                       FromAten<std::remove_cv_t<std::remove_reference_t<Parameter>>>>;
 
-/// Number of the output argument of a kernel that returns something that is no tensor.
+/// Number of the output argument of a kernel that returns something other than a tensor.
 constexpr int kNoOutput = -1;
 
 template <auto kFunction, int kOutput, bool kContext, typename Return, typename... Parameters>

@@ -121,7 +121,7 @@ void LogCapture::add(const char* message, size_t length) noexcept {
   try {
     lines_.emplace_back(message, length);
   } catch (...) {
-    // The status says that memory ran out; a line less is no harm.
+    // The status says that memory ran out; a missing line is acceptable.
   }
 #else
   lines_.emplace_back(message, length);

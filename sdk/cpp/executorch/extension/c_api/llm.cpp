@@ -108,7 +108,7 @@ Error load_file(const char* path, const char* tokenizer_path, const char* const*
   auto made = std::make_unique<et_llm>();
   made->module = module.get();
   made->runner = llm::create_text_llm_runner(std::move(module), std::move(tokenizer));
-  ET_CHECK_OR_RETURN_ERROR(made->runner != nullptr, InvalidProgram, "%s is no language model", path);
+  ET_CHECK_OR_RETURN_ERROR(made->runner != nullptr, InvalidProgram, "%s is not a language model", path);
   ET_CHECK_OK_OR_RETURN_ERROR(made->runner->load());
   made->load_start_ms = start;
   made->load_end_ms = llm::time_in_ms();

@@ -24,7 +24,7 @@ using runtime::Result;
 
 namespace {
 
-/// What Program::load() asks of memory it reads in place.
+/// The alignment that Program::load() requires of memory it reads in place.
 constexpr size_t kProgramAlignment = 16;
 
 bool is_aligned(const void* data) {

@@ -46,7 +46,7 @@ struct ModuleState {
   std::unique_ptr<Module> module;
   std::atomic<bool> busy{false};
 
-  /// The method of that name. InvalidArgument, with all names, if there is none.
+  /// The method of that name. InvalidArgument, with all names, if it does not exist.
   runtime::Result<MethodSlot*> method(const char* name);
 };
 

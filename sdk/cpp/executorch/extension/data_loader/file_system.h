@@ -19,7 +19,7 @@ int open_for_reading(const char* path);
 
 void close_descriptor(int fd);
 
-/// What a descriptor refers to.
+/// The file that a descriptor refers to.
 struct FileStatus {
   enum class Kind { File, Directory, Other };
   Kind kind;

@@ -25,7 +25,7 @@ class MmapDataLoader final : public runtime::DataLoader {
     UseMadvise,            ///< Ask the system to start reading ahead; never fails.
   };
 
-  /// Opens `file_name`. AccessFailed if it cannot be opened or is no regular file; InvalidArgument if it is null.
+  /// Opens `file_name`. AccessFailed if it cannot be opened or is not a regular file; InvalidArgument if it is null.
   ET_NODISCARD static runtime::Result<MmapDataLoader> from(const char* file_name,
                                                            MlockConfig mlock_config = MlockConfig::UseMlock);
 

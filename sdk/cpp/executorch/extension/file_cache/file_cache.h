@@ -64,7 +64,7 @@ class FileCache final {
   /// The seed for names of contents. It is random and stored when the file is created.
   const ContentName& seed() const { return seed_; }
 
-  /// The content of a key; null if there is none. Verifies the hash of the content, unless the file was marked as
+  /// The content of a key; null for an unknown key. Verifies the hash of the content, unless the file was marked as
   /// complete when it was opened.
   std::shared_ptr<const MappedBytes> find(const CacheKey& key);
 

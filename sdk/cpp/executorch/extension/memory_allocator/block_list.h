@@ -44,7 +44,7 @@ class BlockList final {
     first_ = block;
   }
 
-  /// Removes the newest block, or the newest of exactly `size` bytes; null if there is none.
+  /// Removes the newest block, or the newest of exactly `size` bytes; null if none is left.
   Block* pop() { return unlink(&first_); }
   Block* pop(size_t size) {
     Block** link = &first_;

@@ -12,7 +12,7 @@ namespace extension {
 namespace utils {
 
 /// Bytes to take from malloc so that `size` bytes aligned to `alignment` (a power of two) fit into them.
-/// InvalidArgument if the alignment is no power of two or the sum overflows.
+/// InvalidArgument if the alignment is not a power of two or the sum overflows.
 inline runtime::Result<size_t> get_aligned_size(size_t size, size_t alignment) {
   ET_CHECK_OR_RETURN_ERROR(alignment != 0 && (alignment & (alignment - 1)) == 0, InvalidArgument,
                            "alignment must be a power of two, found %zu", alignment);

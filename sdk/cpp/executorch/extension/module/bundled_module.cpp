@@ -28,7 +28,7 @@ namespace {
 
 using SegmentInfo = DataLoader::SegmentInfo;
 
-/// A loader of the program in a bundle; null, after a log line, when there is none.
+/// A loader of the program in a bundle; null, after a log line, if the bundle is invalid.
 std::unique_ptr<DataLoader> program_of(const void* bundle) {
   if (bundle == nullptr || !bundled_program_flatbuffer::BundledProgramBufferHasIdentifier(bundle)) {
     ET_LOG(Error, "expected a bundled program of version '%s' at %p",

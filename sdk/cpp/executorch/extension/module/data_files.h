@@ -31,7 +31,7 @@ class DataFiles final {
   /// Opens and verifies all files; returns Ok at once if that is done. After an error the next call tries again.
   runtime::Error load(Module::LoadMode mode);
 
-  /// The data by name; null if there is none. After load().
+  /// The data by name; null without data. Call it after load().
   const NamedDataMap* map() const;
 
  private:

@@ -25,7 +25,7 @@ namespace {
 
 using Needs = std::vector<PlannedNeed>;
 
-/// What all methods of a program need together, and the buffer of it with the state that they share.
+/// The needs of all methods of a program together, and the buffer with the state that they share.
 struct CommonNeeds {
   Needs needs;
   std::optional<size_t> state;

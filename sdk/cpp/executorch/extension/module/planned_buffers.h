@@ -42,7 +42,7 @@ class ZeroedBuffer final {
   size_t size_;
 };
 
-/// What a method needs of a planned buffer: its bytes and its device.
+/// The size and the device that a method needs of a planned buffer.
 struct PlannedNeed {
   size_t size;
   runtime::etensor::Device device;

@@ -16,7 +16,7 @@ PyBundle::PyBundle(const py::bytes& buffer) : bundle_(Source::buffer(buffer)) {
   char* const data = static_cast<char*>(bundle_.data().get());
   const LogCapture capture;
   if (!bundled_program::is_bundled_program(data, bundle_.size())) {
-    throw_error("the buffer is no bundled program (.bpte)", Error::NotSupported, capture);
+    throw_error("the buffer is not a bundled program (.bpte)", Error::NotSupported, capture);
   }
   const void* program = nullptr;
   const Error error = bundled_program::get_program_data(data, bundle_.size(), &program, &program_size_);

@@ -11,7 +11,7 @@ namespace executorch {
 namespace extension {
 namespace pybindings {
 
-/// Python's `PyDataLoader`: a DataLoader that programs are loaded from. Libraries with C++ loaders of their own
+/// Python's `PyDataLoader`: a DataLoader that programs are loaded from. Libraries with their own C++ loaders
 /// construct it from one; Python code constructs it from an object with the functions `size()` and `load(offset,
 /// size)`. Loading from it several times is allowed.
 struct PyDataLoader final {

@@ -144,13 +144,13 @@ void bind_metadata(py::module_& m) {
           [](const PyMethodMeta& self, size_t index) {
             return tensor_info(self, &MethodMeta::input_tensor_meta, &MethodMeta::num_inputs, index, "input");
           },
-          py::arg("index"), "TensorInfo of an input; an error if it is no tensor.")
+          py::arg("index"), "TensorInfo of an input; an error if it is not a tensor.")
       .def(
           "output_tensor_meta",
           [](const PyMethodMeta& self, size_t index) {
             return tensor_info(self, &MethodMeta::output_tensor_meta, &MethodMeta::num_outputs, index, "output");
           },
-          py::arg("index"), "TensorInfo of an output; an error if it is no tensor.")
+          py::arg("index"), "TensorInfo of an output; an error if it is not a tensor.")
       .def(
           "attribute_tensor_meta",
           [](const PyMethodMeta& self, size_t index) {

@@ -60,7 +60,7 @@ py::object to_numpy(const aten::Tensor& tensor, bool clone, const py::object& ow
     throw py::type_error("numpy has no dtype for an output of " + dtype_name(tensor.scalar_type()) +
                          "; pass torch tensors to get torch tensors");
   }
-  // numpy has no bfloat16 of its own: float32 holds the same values.
+  // numpy itself has no bfloat16: float32 holds the same values.
   const TensorPtr wide = clone_tensor_ptr(tensor, ScalarType::Float);
   const py::capsule buffer = new_buffer(wide->nbytes(), &data);
   std::memcpy(data, wide->const_data_ptr(), wide->nbytes());

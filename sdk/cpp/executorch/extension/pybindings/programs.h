@@ -48,7 +48,7 @@ class PyProgram final {
   /// A new Module of this program without loaded methods: methods of two modules share constants, and only the state
   /// that was exported to be shared.
   std::unique_ptr<Module> new_module() const;
-  /// What calls of all methods of the program lock, because they share state or a tracer; null if they share none.
+  /// The mutex that calls of all methods lock because they share state or a tracer; null if they share neither.
   std::mutex* common_mutex() const;
 
   /// The events of all methods, or null when none are recorded.

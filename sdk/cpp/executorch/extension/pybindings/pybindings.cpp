@@ -42,7 +42,7 @@ using Verification = runtime::Program::Verification;
 
 namespace {
 
-// One method of a program with memory of its own.
+// One method of a program with its own memory.
 struct PyMethod {
   std::shared_ptr<PyModule> module;
   std::string name;
@@ -307,7 +307,7 @@ void bind_program(py::module_& m) {
             return method;
           },
           py::arg("method_name"),
-          "A method with memory of its own, and state, except that which methods of the program share.")
+          "A method with its own memory and state, except state that methods of the program share.")
       .def("method_meta", &PyProgram::method_meta, py::arg("method_name"))
       .def(
           "has_etdump", [](const PyProgram& self) { return self.tracing() != nullptr; }, "Whether events are recorded.")

@@ -124,7 +124,7 @@ struct ContainerHandle {
   ContainerHandle& operator[](size_t idx) { return child(idx); }
   /// Whether a dict has this key.
   bool contains(const KeyStr& lookup_key) const { return index_of(Key(lookup_key)) < size(); }
-  /// The child with this key; throws std::out_of_range if there is none.
+  /// The child with this key; throws std::out_of_range for an unknown key.
   const ContainerHandle& at(const Key& lookup_key) const { return child(index_of(lookup_key)); }
   const ContainerHandle& at(const KeyInt& lookup_key) const { return at(Key(lookup_key)); }
   const ContainerHandle& at(const KeyStr& lookup_key) const { return at(Key(lookup_key)); }

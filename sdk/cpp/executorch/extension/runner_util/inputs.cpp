@@ -80,7 +80,7 @@ Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsO
       return tag.error();
     }
     if (tag.get() != Tag::Tensor) {
-      ET_LOG(Debug, "input %zu is no tensor (%s): it keeps its value", i, tag_to_string(tag.get()));
+      ET_LOG(Debug, "input %zu is not a tensor (%s): it keeps its value", i, tag_to_string(tag.get()));
       continue;
     }
     const Result<TensorInfo> info = meta.input_tensor_meta(i);

@@ -27,7 +27,7 @@ bool is_barebones_unsigned(aten::ScalarType type) {
 /// Truncates a number; outside the range of To, returns its nearest limit, and 0 for NaN.
 template <typename To>
 To saturate(double value) {
-  // The largest value of 64 bits is no double: the next one is 2^64.
+  // The largest 64-bit value is not a double: the next double is 2^64.
   constexpr double kEnd = static_cast<double>(std::numeric_limits<To>::max() / 2 + 1) * 2;
   if (!(value > 0)) {
     return 0;
@@ -59,7 +59,7 @@ To convert_element(From value) {
 std::optional<std::vector<uint8_t>> convert_elements(const void* data, aten::ScalarType from, size_t count,
                                                      aten::ScalarType to) {
   if (!runtime::isValid(from) || !runtime::isValid(to)) {
-    ET_LOG(Error, "%d is no dtype", static_cast<int>(runtime::isValid(from) ? to : from));
+    ET_LOG(Error, "%d is not a dtype", static_cast<int>(runtime::isValid(from) ? to : from));
     return std::nullopt;
   }
   std::vector<uint8_t> result(count * runtime::elementSize(to));

@@ -85,7 +85,7 @@ TensorPtr make_tensor_ptr(std::vector<SizesType> sizes, void* data, std::vector<
                           std::vector<StridesType> strides, const ScalarType type, const TensorShapeDynamism dynamism,
                           std::function<void(void*)> deleter, aten::Device device) {
   const size_t rank = sizes.size();
-  ET_CHECK_OR_RETURN_VALUE(runtime::isValid(type), nullptr, "%d is no dtype", static_cast<int>(type));
+  ET_CHECK_OR_RETURN_VALUE(runtime::isValid(type), nullptr, "%d is not a dtype", static_cast<int>(type));
   if (!element_count(sizes).has_value()) {
     return nullptr;
   }
@@ -132,7 +132,7 @@ TensorPtr make_tensor_ptr(std::vector<SizesType> sizes, std::vector<uint8_t> dat
 namespace internal {
 
 std::optional<size_t> byte_count(const std::vector<SizesType>& sizes, ScalarType type) {
-  ET_CHECK_OR_RETURN_VALUE(runtime::isValid(type), std::nullopt, "%d is no dtype", static_cast<int>(type));
+  ET_CHECK_OR_RETURN_VALUE(runtime::isValid(type), std::nullopt, "%d is not a dtype", static_cast<int>(type));
   const std::optional<size_t> count = element_count(sizes);
   if (!count.has_value()) {
     return std::nullopt;

@@ -49,7 +49,7 @@ inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, void* data,
   return make_tensor_ptr(std::move(sizes), data, {}, {}, type, dynamism, std::move(deleter), device);
 }
 
-/// A tensor that owns `data`: raw bytes that are read as elements of `type`, at least as many as the sizes need.
+/// A tensor that owns `data`: raw bytes that are read as elements of `type`; the sizes must not need more.
 TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::vector<uint8_t> data,
                           std::vector<aten::DimOrderType> dim_order, std::vector<aten::StridesType> strides,
                           aten::ScalarType type = aten::ScalarType::Float,
@@ -161,9 +161,9 @@ inline TensorPtr make_tensor_ptr(T value, aten::ScalarType type) {
   return make_tensor_ptr<T, deduced_type>(std::vector<aten::SizesType>(), std::vector<T>{value}, {}, {}, type);
 }
 
-/// A view of `tensor`: the same data, metadata of its own. Sizes, dim order and strides given here replace the
-/// tensor's and must not need more elements. Without dim order and strides, a view of as many dimensions has the
-/// tensor's dim order, another one is contiguous. `tensor`'s data must stay alive.
+/// A view of `tensor`: the same data, separate metadata. Sizes, dim order and strides given here replace the
+/// tensor's and must not need more elements. Without dim order and strides, a view of the same rank has the
+/// tensor's dim order, a view of another rank is contiguous. `tensor`'s data must stay alive.
 TensorPtr make_tensor_ptr(const aten::Tensor& tensor, std::vector<aten::SizesType> sizes = {},
                           std::vector<aten::DimOrderType> dim_order = {}, std::vector<aten::StridesType> strides = {},
                           std::function<void(void*)> deleter = nullptr);

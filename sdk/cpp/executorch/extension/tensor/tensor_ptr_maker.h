@@ -107,7 +107,7 @@ inline TensorPtr from_blob(void* data, std::vector<aten::SizesType> sizes, std::
 }
 
 namespace internal {
-/// What `make(sizes, strides, type)` makes with those of `other`, or with `type` if it is given. Null, after a log
+/// Calls `make(sizes, strides, type)` with those of `other`, or with `type` if it is given. Null, after a log
 /// line, if `other` is null.
 template <typename Make>
 TensorPtr make_like(const TensorPtr& other, aten::ScalarType type, Make&& make) {

@@ -275,12 +275,12 @@ TEST_F(TensorPtrTest, NoArgumentEndsTheProcess) {
   EXPECT_THAT(refusal([&] { return zeros({huge, huge, huge}); }), ContainsRegex("overflows"));
   EXPECT_THAT(refusal([&] { return ones({-1}); }), ContainsRegex("negative size -1"));
   EXPECT_THAT(refusal([&] { return rand({-1}); }), ContainsRegex("negative size -1"));
-  EXPECT_THAT(refusal([&] { return make_tensor_ptr({2}, nullptr, no_dtype); }), ContainsRegex("100 is no dtype"));
+  EXPECT_THAT(refusal([&] { return make_tensor_ptr({2}, nullptr, no_dtype); }), ContainsRegex("100 is not a dtype"));
   EXPECT_THAT(refusal([&] { return make_tensor_ptr({2}, std::vector<uint8_t>(8), no_dtype); }),
-              ContainsRegex("100 is no dtype"));
-  EXPECT_THAT(refusal([&] { return empty({2}, no_dtype); }), ContainsRegex("100 is no dtype"));
+              ContainsRegex("100 is not a dtype"));
+  EXPECT_THAT(refusal([&] { return empty({2}, no_dtype); }), ContainsRegex("100 is not a dtype"));
   EXPECT_THAT(refusal([&] { return make_tensor_ptr({2}, {1.0f, 2.0f}, {}, {}, no_dtype); }),
-              ContainsRegex("100 is no dtype"));
+              ContainsRegex("100 is not a dtype"));
   EXPECT_THAT(refusal([&] { return full({2}, 1, ScalarType::QInt8); }), ContainsRegex("QInt8 are not supported"));
   EXPECT_THAT(refusal([&] { return rand({2}, ScalarType::QInt8); }), ContainsRegex("QInt8 are not supported"));
   EXPECT_THAT(refusal([&] { return randint(3, 3, {2}); }), ContainsRegex("low < high, found 3 and 3"));

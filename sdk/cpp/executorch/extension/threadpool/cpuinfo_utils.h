@@ -8,7 +8,7 @@ namespace extension {
 namespace cpuinfo {
 
 /// The number of threads for heavy work: the processors that this process may use, without the slow cores of a chip
-/// with fast and slow ones, and at most as many as its control groups leave it the time of (Linux). At least 1. If the
+/// with fast and slow ones, limited by the CPU quota of its control groups (Linux). At least 1. If the
 /// system reports neither microarchitectures nor speeds, all processors count as fast.
 uint32_t get_num_performant_cores();
 

@@ -24,7 +24,7 @@ std::FILE* open_file(const char* root, const char* folder, const char* name) {
   return size > 0 && static_cast<size_t>(size) < sizeof(path) ? std::fopen(path, "r") : nullptr;
 }
 
-/// The first number in a file; -1 if there is none.
+/// The first number in a file; -1 if it does not begin with a number.
 long long number_in(std::FILE* file) {
   long long number = -1;
   if (file != nullptr) {

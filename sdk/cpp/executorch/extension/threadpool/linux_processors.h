@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Linux and Android say about processors. `root` is the folder in which `proc` and `sys` are: "" for the system's.
+// Facts that Linux and Android report about processors. `root` is the folder that has `proc` and `sys`: "" for `/`.
 #pragma once
 
 #include <cstddef>

@@ -61,7 +61,7 @@ void call_kernel(OpFunction kernel, KernelRuntimeContext& context, Span<EValue*>
   } catch (const std::exception& error) {
     failed(context, args, error.what());
   } catch (...) {
-    failed(context, args, "something that is no std::exception");
+    failed(context, args, "something other than a std::exception");
   }
 }
 

@@ -95,7 +95,7 @@ Result<bool> read_condition(const EValue& value) {
                            "The condition of a jump is of type %s; a Bool or a Bool tensor is expected",
                            tag_to_string(value.tag));
   const Tensor& tensor = value.toTensor();
-  // Read as bytes: a byte other than 0 and 1 is no valid bool, but nonzero.
+  // Read as bytes: a byte other than 0 and 1 is not a valid bool, but nonzero.
   const uint8_t* elements = static_cast<const uint8_t*>(tensor.const_data_ptr());
   for (ssize_t i = 0; i < tensor.numel(); ++i) {
     if (elements[i] == 0) {

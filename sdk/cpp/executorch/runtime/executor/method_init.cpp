@@ -174,7 +174,7 @@ Error Method::init_value(const executorch_flatbuffer::EValue& serialized, uint32
       for (uint32_t i = 0; i < size_of(items); ++i) {
         const int64_t item = items->Get(i);
         ET_CHECK_AT(place, item >= 0 && static_cast<uint64_t>(item) < num_values,
-                    "item %" PRIu32 " of the list is no value", i);
+                    "item %" PRIu32 " of the list is not a value", i);
         storage.wrapped[i] = &values_[item];
       }
       return store(allocator,

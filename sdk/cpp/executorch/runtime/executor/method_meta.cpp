@@ -54,7 +54,7 @@ Result<const executorch_flatbuffer::EValue*> value_at(const executorch_flatbuffe
                            "%s %zu of method '%s' was asked for, there are %" PRIu32, what, index, plan.name()->c_str(),
                            size_of(indices));
   const int32_t value = indices->Get(static_cast<uint32_t>(index));
-  ET_CHECK_PROGRAM(value >= 0 && static_cast<uint32_t>(value) < size_of(plan.values()), "%s %zu is no value", what,
+  ET_CHECK_PROGRAM(value >= 0 && static_cast<uint32_t>(value) < size_of(plan.values()), "%s %zu is not a value", what,
                    index);
   return plan.values()->Get(static_cast<uint32_t>(value));
 }

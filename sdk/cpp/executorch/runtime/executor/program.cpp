@@ -49,7 +49,7 @@ Error check_identifier(const void* data, size_t size) {
              found, executorch_flatbuffer::ProgramIdentifier());
       return Error::InvalidProgram;
     default:
-      ET_LOG(Error, "This is no program: bytes 4 to 7 are %02x %02x %02x %02x, expected '%s' (is it a .pte file?)",
+      ET_LOG(Error, "This is not a program: bytes 4 to 7 are %02x %02x %02x %02x, expected '%s' (is it a .pte file?)",
              found[0] & 0xff, found[1] & 0xff, found[2] & 0xff, found[3] & 0xff,
              executorch_flatbuffer::ProgramIdentifier());
       return Error::InvalidProgram;
@@ -143,7 +143,7 @@ bool has_constant_segment(const executorch_flatbuffer::Program& program) {
   return program.constant_segment() != nullptr && size_of(program.constant_segment()->offsets()) > 1;
 }
 
-/// The segment that holds the constants; empty when there are none.
+/// The segment that holds the constants; empty without constants.
 Result<FreeableBuffer> load_constants(const DataLoader* loader, const executorch_flatbuffer::Program& program,
                                       size_t segment_base_offset, size_t max_bytes) {
   if (!has_constant_segment(program)) {

@@ -79,7 +79,7 @@ Error check_separate_memory(const executorch_flatbuffer::ExecutionPlan& plan, co
   for (uint32_t i = 1; i < kFirstBuffer + buffers; ++i) {
     for (uint32_t k = 0; k < i; ++k) {
       ET_CHECK_OR_RETURN_ERROR(!overlap(region_of(plan, memory, i), region_of(plan, memory, k)), InvalidArgument,
-                               "Method '%s': %s and %s share memory: give each bytes of its own", method,
+                               "Method '%s': %s and %s share memory: give each separate bytes", method,
                                RegionName(k).text(), RegionName(i).text());
     }
   }

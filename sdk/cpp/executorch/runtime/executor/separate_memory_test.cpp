@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory that an application gives to a method: each part has bytes of its own.
+// The memory that an application gives to a method: each part has separate bytes.
 #include <executorch/runtime/executor/test/method_fixture.h>
 
 using executorch::runtime::Error;
@@ -75,7 +75,7 @@ TEST_F(SeparateMemoryTest, PartsThatOverlapAreNamed) {
     logged.clear();
     EXPECT_EQ(load(&method, temp, first, second), Error::InvalidArgument) << names;
     EXPECT_THAT(logged,
-                ElementsAre(std::string("Method 'forward': ") + names + " share memory: give each bytes of its own"));
+                ElementsAre(std::string("Method 'forward': ") + names + " share memory: give each separate bytes"));
   };
   MemoryAllocator scratch(sizeof(scratch_), scratch_);
   MemoryAllocator same_bytes(sizeof(pool_), pool_);

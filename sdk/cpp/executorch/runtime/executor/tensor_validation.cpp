@@ -28,7 +28,7 @@ Error validate_dim_order(const flatbuffers::Vector<uint8_t>* dim_order, uint32_t
   for (uint32_t i = 0; i < dim; ++i) {
     const uint8_t entry = dim_order->Get(i);
     ET_CHECK_AT(place, entry < dim && (seen & (1u << entry)) == 0,
-                "Entry %" PRIu32 " of a dim order is %u: it is no permutation of %" PRIu32 " dimensions", i,
+                "Entry %" PRIu32 " of a dim order is %u: it is not a permutation of %" PRIu32 " dimensions", i,
                 static_cast<unsigned>(entry), dim);
     seen |= 1u << entry;
   }

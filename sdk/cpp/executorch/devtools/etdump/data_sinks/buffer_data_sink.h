@@ -14,7 +14,7 @@ namespace etdump {
 class BufferDataSink : public DataSinkBase {
  public:
   /// Into `buffer`, which must outlive the sink; every payload starts at a multiple of `alignment` bytes.
-  /// Errors: InvalidArgument when the alignment is no power of two.
+  /// Errors: InvalidArgument when the alignment is not a power of two.
   static ::executorch::runtime::Result<BufferDataSink> create(::executorch::runtime::Span<uint8_t> buffer,
                                                               size_t alignment = 64) noexcept;
   static ::executorch::runtime::Result<BufferDataSink> create(void* ptr, size_t size, size_t alignment = 64) noexcept;

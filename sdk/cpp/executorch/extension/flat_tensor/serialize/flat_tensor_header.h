@@ -36,7 +36,7 @@ struct FlatTensorHeader {
   uint64_t flatbuffer_offset;
   /// Bytes of the flatbuffer, without this header.
   uint64_t flatbuffer_size;
-  /// Offset from the start of the file to the first segment; 0 means there are none.
+  /// Offset from the start of the file to the first segment; 0 without segments.
   uint64_t segment_base_offset;
   /// Bytes of all segments with the padding between them.
   uint64_t segment_data_size;

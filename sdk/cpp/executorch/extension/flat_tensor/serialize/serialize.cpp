@@ -58,7 +58,7 @@ size_t build_metadata(flatbuffers::FlatBufferBuilder& builder, const std::map<st
   return end;
 }
 
-/// What a file consists of: the parts refer to `head`, `padding` and the tensors.
+/// The parts of a file, which refer to `head`, `padding` and the tensors.
 struct Content {
   std::string head, padding;
   std::vector<FilePart> parts;

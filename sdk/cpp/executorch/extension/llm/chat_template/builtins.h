@@ -17,7 +17,7 @@ namespace jinja {
 class Interpreter;
 class Work;
 
-/// What a call has between its parentheses.
+/// The arguments of a call.
 struct Arguments {
   std::vector<Value> positional;
   std::vector<std::pair<std::string, Value>> named;
@@ -25,7 +25,7 @@ struct Arguments {
 
 /// The arguments by the parameters that they belong to.
 struct Bound {
-  std::vector<const Value*> given;  // null where there is none
+  std::vector<const Value*> given;  // null for a missing argument
   std::vector<Value> rest;
   std::vector<std::pair<std::string, Value>> rest_named;
 

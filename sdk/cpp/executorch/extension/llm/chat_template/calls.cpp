@@ -87,7 +87,7 @@ Value Interpreter::attribute(const Value& object, const Value& name) {
   return undefined("attribute '" + name.as_text().substr(0, 80) + "'");
 }
 
-/// What Python has beside the entries of a dictionary: methods, and the attributes of jinja's own objects.
+/// Attributes other than the entries of a dictionary: methods, and the attributes of jinja's own objects.
 Value Interpreter::object_attribute(const Value& object, const std::string& name, bool& found) {
   found = true;
   if (const Method* const method = find_method(object, name)) {

@@ -32,7 +32,7 @@ bool is_cased(uint32_t c) {
   return is_lower(c) || is_upper(c) || is_title(c);
 }
 
-/// What does not end a word for is_final_sigma().
+/// Whether a character does not end a word for is_final_sigma().
 bool is_case_ignorable(uint32_t c) {
   switch (category(c)) {
     case UTF8PROC_CATEGORY_MN:

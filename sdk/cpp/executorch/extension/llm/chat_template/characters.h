@@ -23,7 +23,7 @@ size_t count_characters(std::string_view text);
 size_t offset_of(std::string_view text, size_t character);
 void append_utf8(std::string& text, uint32_t character);
 
-// As the methods of str.
+// Like the methods of Python's str.
 bool is_space(uint32_t character);
 bool is_alpha(uint32_t character);
 bool is_decimal(uint32_t character);
@@ -34,9 +34,9 @@ bool is_lower(uint32_t character);
 bool is_upper(uint32_t character);
 bool is_title(uint32_t character);
 bool is_printable(uint32_t character);
-/// Of a name in a template: at its beginning, or inside.
+/// Whether a name in a template may begin with the character, or have it inside.
 bool is_identifier(uint32_t character, bool begins);
-/// \n, \r, and what else splitlines() ends lines at.
+/// \n, \r, and the other line ends of splitlines().
 bool is_line_end(uint32_t character);
 
 enum class Case { kLower, kUpper, kTitle, kFold };

@@ -19,7 +19,7 @@ namespace {
 
 using jinja::Value;
 
-/// What parsing may cost: templates of models have up to 50 KB, and a byte becomes up to 500 of them.
+/// Limits of parsing: templates of models have up to 50 KB, and a byte of a template takes up to 500 bytes.
 constexpr uint64_t kParseSteps = 20'000'000;
 constexpr uint64_t kParseBytes = 64 << 20;
 /// The caller's conversation: no bound but that of the machine.
@@ -29,7 +29,7 @@ Value name(const char* text) {
   return Value::text(text);
 }
 
-/// What transformers adds to a message: the reasoning under each of its names.
+/// A message with the reasoning under each of its names, as transformers adds it.
 Value with_reasoning(jinja::Work& work, const Value& message) {
   if (!message.is_dict()) {
     return message;

@@ -23,7 +23,7 @@ namespace jinja = executorch::extension::llm::jinja;
 
 namespace {
 
-/// "line:column message" of the first problem; the text if there is none.
+/// "line:column message" of the first problem; the text if it is rendered.
 std::string run(const std::string& source, const std::string& json = "{}",
                 uint64_t max_steps = jinja::Interpreter::kMaxSteps,
                 uint64_t max_bytes = jinja::Interpreter::kMaxBytes) {

@@ -121,7 +121,7 @@ class ExpressionParser {
   /// The filter whose name comes next, of `input`, which is null for a block's.
   NodePtr filter(NodePtr input);
   NodePtr test(NodePtr input);
-  /// What a statement assigns to: a name, a tuple of targets, with `with_namespace` also an attribute.
+  /// The target of an assignment: a name, a tuple of targets, with `with_namespace` also an attribute.
   NodePtr target(bool with_namespace, Words ends);
   NodePtr one_target(bool with_namespace);
 

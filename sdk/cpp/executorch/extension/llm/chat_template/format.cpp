@@ -69,7 +69,7 @@ class PercentFormatter final {
     return true;
   }
 
-  /// What stands behind a percent sign.
+  /// Reads the conversion behind a percent sign.
   bool conversion() {
     Value value;
     bool named = false;

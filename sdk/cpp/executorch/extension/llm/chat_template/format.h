@@ -36,7 +36,7 @@ Value format_braces(Interpreter& in, const Value& text, const std::vector<Value>
 
 /// repr() with what is not ASCII as escapes.
 void write_ascii_repr(Work& work, TextBuilder& out, const Value& value);
-/// Reads a format specification; an error if it is none.
+/// Reads a format specification; an error if it is invalid.
 bool read_spec(Work& work, std::string_view text, FormatSpec& spec);
 /// Writes a value as format(value, spec) does.
 void write_formatted(Work& work, TextBuilder& out, const Value& value, const FormatSpec& spec);

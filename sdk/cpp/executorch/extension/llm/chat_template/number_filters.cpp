@@ -24,7 +24,7 @@ Value absolute(Interpreter& in, const Value& input, const Bound&) {
 }
 
 /// The digits of a number as int() and float() of Python read them: with underscores between digits, and white space
-/// around. Empty if it is none.
+/// around. Empty if the text is not a number.
 std::string plain_digits(std::string_view text) {
   std::string digits;
   const std::string_view inside = stripped(text, nullptr, true, true);
@@ -88,7 +88,7 @@ bool read_real(std::string_view text, double& number) {
   return read_decimal(digits, number);
 }
 
-/// Of a string, for messages and limits.
+/// The longest string that is read as a number.
 constexpr size_t kLongestNumber = 400;
 
 Value to_integer(Interpreter& in, const Value& input, const Bound& arguments) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What changes while a template runs. The interpreter owns all of it.
+// Objects that change while a template runs. The interpreter owns all of them.
 #pragma once
 
 #include <memory>

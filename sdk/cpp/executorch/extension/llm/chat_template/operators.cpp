@@ -51,7 +51,7 @@ Value real_arithmetic(Work& work, std::string_view sign, double a, double b) {
     const double power = std::pow(a, b);
     if ((a == 0 && b < 0) || (std::isnan(power) && !std::isnan(a) && !std::isnan(b)) ||
         (std::isinf(power) && std::isfinite(a) && std::isfinite(b))) {
-      return work.fail(real_text(a) + " ** " + real_text(b) + " is no number");
+      return work.fail(real_text(a) + " ** " + real_text(b) + " is not a number");
     }
     return Value::real(power);
   }

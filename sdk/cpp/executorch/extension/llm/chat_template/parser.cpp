@@ -183,7 +183,7 @@ class Parser final : public ExpressionParser {
     return node;
   }
 
-  /// Filters behind one another, of an input that is not known yet; null if there are none.
+  /// A chain of filters for an input that is not known yet; null without filters.
   NodePtr filter_chain(NodePtr node) {
     while (!failed() && take_symbol("|")) {
       node = filter(std::move(node));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands behind an expression: subscripts, arguments, filters and tests; and the targets of statements.
+// Postfix operators: subscripts, arguments, filters and tests; and the targets of statements.
 #include "expression_parser.h"
 
 namespace executorch {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What values consist of.
+// The elements of values.
 #include <algorithm>
 #include <array>
 #include <numeric>

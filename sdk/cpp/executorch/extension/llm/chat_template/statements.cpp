@@ -14,7 +14,7 @@ using Type = Value::Type;
 
 namespace {
 
-/// Of a variable in a scope.
+/// Memory of a variable in a scope.
 constexpr uint64_t kVariableBytes = 2 * sizeof(std::pair<int, Value>);
 
 }  // namespace

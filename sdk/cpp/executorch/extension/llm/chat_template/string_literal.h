@@ -9,7 +9,7 @@ namespace extension {
 namespace llm {
 namespace jinja {
 
-/// What a string literal of Python means, without its quotes. False, with a message, for an escape that is none.
+/// Decodes a Python string literal, given without its quotes. False, with a message, for an invalid escape.
 bool unescape(std::string_view literal, std::string& text, std::string& message);
 
 }  // namespace jinja

@@ -27,7 +27,7 @@ enum class Side { kLeft, kRight, kBoth };
 /// Padded to a width in characters: `side` is where the text stands.
 Value justified(Work& work, const Value& text, int64_t width, std::string_view fill, Side side);
 
-/// What upper and lower case do not tell apart: strings in lower case, other values as they are.
+/// The value for comparisons that ignore case: strings in lower case, other values unchanged.
 Value folded(Work& work, const Value& value);
 
 /// dict.items(): a view of pairs.

@@ -24,7 +24,7 @@ using List = std::vector<Value>;
 /// Nesting of lists and dictionaries; deeper values are refused.
 constexpr int kMaxDepth = 100;
 
-/// What a value holds on the heap: shared, unchanged once it is made, and charged to a budget while it lives.
+/// The part of a value on the heap: shared, immutable, and charged to a budget while it lives.
 class Storage {
  public:
   Storage() = default;
@@ -77,7 +77,7 @@ class Value {
   static Value boolean(bool value);
   static Value integer(int64_t value);
   static Value real(double value);
-  /// Of literals and variables; what a template makes comes from a TextBuilder, which charges it.
+  /// For literals and variables only; texts that a template makes come from a TextBuilder, which charges them.
   static Value text(std::string value);
   static Value object(Type type, Object* object);
   static Value global(const char* name);
@@ -95,7 +95,7 @@ class Value {
   /// int, float or bool, as in Python's arithmetic.
   bool is_number() const { return type_ == Type::kInt || type_ == Type::kFloat || type_ == Type::kBool; }
   bool is_integral() const { return type_ == Type::kInt || type_ == Type::kBool; }
-  /// What as_list() reads.
+  /// Whether as_list() can read it.
   bool has_list() const { return type_ >= Type::kList && type_ <= Type::kView; }
   /// A string that filter `safe` or `escape` made: what is added to it is escaped.
   bool is_markup() const { return markup_; }
@@ -107,7 +107,7 @@ class Value {
   /// How many characters a string has.
   size_t length() const;
   const List& as_list() const;
-  /// What an undefined value was to be.
+  /// The name or expression that an undefined value stands for.
   const std::string& hint() const { return as_text(); }
   const char* name() const { return name_; }
   template <typename Kind>
@@ -172,7 +172,7 @@ struct DictStorage final : Storage {
   std::vector<uint32_t> slots;  // places of entries by their hash, from 1; 0 is free. Empty for few entries
 };
 
-/// What changes: a namespace, a loop. The interpreter owns it, so that those that contain each other are freed.
+/// A mutable object: a namespace, a loop. The interpreter owns it, so that cyclic references are freed.
 class Object {
  public:
   Object() = default;

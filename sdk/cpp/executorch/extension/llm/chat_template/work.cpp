@@ -9,11 +9,11 @@ namespace llm {
 namespace jinja {
 namespace {
 
-/// What a small storage takes beside its content: the block of std::make_shared, and the allocator's part.
+/// The overhead of a small storage: the control block of std::make_shared, and the allocator's part.
 constexpr uint64_t kStorageBytes = 128;
 /// Entries that are searched one by one.
 constexpr size_t kFewEntries = 8;
-/// Of a name in a message.
+/// The longest name in a message.
 constexpr size_t kHintBytes = 100;
 
 template <typename Kind>

@@ -65,7 +65,7 @@ class Work {
     }
     return !failed();
   }
-  /// Takes back an error that comes when a generator is read. Empty if there is none, or if it is that nothing is left.
+  /// Takes back an error that comes when a generator is read. Empty without an error, or if the budget is used up.
   std::string postponed() { return spent_ ? std::string() : std::exchange(problem_.message, std::string()); }
   Budget& budget() { return budget_; }
   Position at() const { return at_; }
@@ -122,7 +122,7 @@ class ListBuilder final {
   size_t size() const { return items_.size(); }
   List& items() { return items_; }
   Value value(Value::Type type = Value::Type::kList) { return into(type, std::make_shared<ListStorage>()); }
-  /// The list in a storage of a kind of its own.
+  /// The list in a given storage.
   Value into(Value::Type type, std::shared_ptr<ListStorage> storage);
 
  private:
@@ -157,22 +157,22 @@ class DictBuilder final {
 bool equal(Work& work, const Value& a, const Value& b);
 /// <, >, <= or >=; values without an order are an error.
 bool ordered(Work& work, std::string_view sign, const Value& a, const Value& b);
-/// Of a key; an error for what is no key.
+/// The hash of a key; an error for a value that cannot be a key.
 uint64_t hash(Work& work, const Value& key);
 bool is_hashable(Work& work, const Value& key);
-/// The value of a key; null if there is none.
+/// The value of a key; null if the key is missing.
 const Value* find(Work& work, const DictStorage& dict, const Value& key);
 const Value* find(Work& work, const DictStorage& dict, std::string_view key);
 /// str() and repr().
 void write_str(Work& work, TextBuilder& out, const Value& value);
 void write_repr(Work& work, TextBuilder& out, const Value& value);
-/// A string is itself, also one that is markup; what is none becomes str().
+/// Returns a string, markup included, unchanged; other values become str().
 Value soft_str(Work& work, const Value& value);
-/// As Python writes a float: the shortest text that gives the number again.
+/// A float as Python writes it: the shortest text that gives the same number.
 std::string real_text(double number);
-/// As printf() writes a float in the C locale: type is one of e f g E F G.
+/// A float as printf() writes it in the C locale: type is one of e f g E F G.
 std::string real_text(double number, char type, int64_t precision);
-/// What strtod() reads in the C locale. False unless that is the whole text.
+/// Reads a number like strtod() in the C locale. False unless it is the whole text.
 bool read_decimal(std::string text, double& number);
 /// Appends with & < > " ' as entities.
 void write_escaped(TextBuilder& out, std::string_view text);
@@ -190,7 +190,7 @@ struct JsonStyle {
 /// json.dumps(). What JSON does not have is an error.
 void write_json(Work& work, TextBuilder& out, const Value& value, const JsonStyle& style, size_t level = 0);
 
-/// The value of a JSON text. False, with a message that has line and column, if it is none or nested too deeply.
+/// The value of a JSON text. False, with a message that has line and column, if it is invalid or nested too deeply.
 bool parse_json(Work& work, std::string_view json, Value& value, std::string& message);
 
 }  // namespace jinja

@@ -15,7 +15,7 @@ class Budget final {
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
 
-  /// Charges work. False if there are not as many steps left; from then on there are none.
+  /// Charges work. False if fewer steps are left; then no steps remain.
   bool step(uint64_t count = 1) {
     const bool enough = count <= steps_;
     steps_ = enough ? steps_ - count : 0;

@@ -8,7 +8,7 @@ namespace llm {
 /// How deep code may recurse: by the stack that the thread really has left, not by a count of calls.
 class StackLimit final {
  public:
-  /// Of the calling thread. Where the system does not tell its stack, 128 KiB below the caller.
+  /// The limit of the calling thread's stack. If the system does not report it, 128 KiB below the caller.
   StackLimit();
 
   /// True when less than the reserve is left: 64 KiB, or a quarter of a stack that is smaller than 256 KiB.

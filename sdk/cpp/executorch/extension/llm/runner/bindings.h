@@ -26,7 +26,7 @@ void bind_chat_template(pybind11::module_& m);
 void bind_engine(pybind11::module_& m);
 
 /// The tokenizer of the file `tokenizer_path`; without a path the one that lies in the program `module`, which
-/// `model_path` names in errors. Throws if there is none.
+/// `model_path` names in errors. Throws if it is missing.
 std::unique_ptr<tokenizers::Tokenizer> tokenizer_of(Module& module, const std::string& model_path,
                                                     const std::optional<std::string>& tokenizer_path);
 

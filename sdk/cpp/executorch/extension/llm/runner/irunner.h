@@ -19,7 +19,7 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// What one generation does.
+/// The options of one generation.
 struct GenerationConfig {
   /// Whether the token callback gets the prompt first.
   bool echo = true;
@@ -28,7 +28,7 @@ struct GenerationConfig {
   std::string grammar_type;
   /// Whether generation goes on after a token that ends a sequence.
   bool ignore_eos = false;
-  /// Tokens to generate; -1 for as many as the context has room for.
+  /// The most tokens to generate; -1: until the context is full.
   int32_t max_new_tokens = -1;
   /// Whether this run only prepares for others: nothing is given to callbacks.
   bool warming = false;

@@ -112,7 +112,7 @@ Result<std::unordered_map<std::string, int64_t>> get_llm_metadata(tokenizers::To
     }
   }
   ET_CHECK_OR_RETURN_ERROR(metadata.count(kMaxSeqLen) > 0, InvalidArgument,
-                           "the program has no method '%s', so that it is no language model. Export it with "
+                           "the program has no method '%s', so it is not a language model. Export it with "
                            "sdk.extension.llm.export.export_llm, or add the method with base.metadata",
                            kMaxSeqLen);
   metadata.try_emplace(kMaxContextLen, metadata[kMaxSeqLen]);
@@ -153,7 +153,7 @@ std::unique_ptr<TextLLMRunner> create_text_llm_runner(std::unique_ptr<Module> mo
   }
   const auto tokens = input_sizes(*module, method_name, 0);
   if (!tokens.ok() || tokens->size() != 2 || tokens->back() < 1) {
-    ET_LOG(Error, "the first input of method '%s' is no tensor of tokens, [1, tokens]", method_name.c_str());
+    ET_LOG(Error, "the first input of method '%s' is not a tensor of tokens, [1, tokens]", method_name.c_str());
     return nullptr;
   }
   int64_t& max_seq_len = metadata->at(kMaxSeqLen);

@@ -40,8 +40,8 @@ runtime::Result<std::string> load_embedded_chat_template(Module& module);
 runtime::Result<std::unique_ptr<tokenizers::Tokenizer>> load_tokenizer_for(Module& module,
                                                                            const std::string& tokenizer_path);
 
-/// What a program says of itself, under the names of constants.h: the results of its methods without inputs, which may
-/// also be called without "get_"; a limit of the context is that of a call where there is none, and defaults are those
+/// The metadata of a program, under the names of constants.h: the results of its methods without inputs, which may
+/// also be called without "get_"; the limit of the context defaults to that of a call, and other defaults are those
 /// of programs with a cache and static shapes. Tokens that the program does not name are the tokenizer's.
 /// InvalidArgument if it does not say how many tokens a call takes; the errors of loading.
 runtime::Result<std::unordered_map<std::string, int64_t>> get_llm_metadata(tokenizers::Tokenizer* tokenizer,
@@ -52,7 +52,7 @@ std::unordered_set<uint64_t> get_eos_ids(tokenizers::Tokenizer* tokenizer, Modul
 
 /// A runner for the program in `model_path`, with external weights from .ptd files. `temperature` replaces that of
 /// every GenerationConfig unless it is -1. Null, after a log line, if the tokenizer is null, a file cannot be read or
-/// the program is no language model; load() reads the rest.
+/// the program is not a language model; load() reads the rest.
 std::unique_ptr<TextLLMRunner> create_text_llm_runner(
     const std::string& model_path, std::unique_ptr<::tokenizers::Tokenizer> tokenizer,
     std::optional<const std::string> data_path, float temperature = -1.0f, const std::string& method_name = "forward",

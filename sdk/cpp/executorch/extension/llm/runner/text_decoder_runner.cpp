@@ -38,7 +38,7 @@ Result<Tensor> logits_of(const Result<std::vector<EValue>>& outputs, const std::
     return outputs.error();
   }
   ET_CHECK_OR_RETURN_ERROR(!outputs->empty() && outputs->front().isTensor(), InvalidProgram,
-                           "the first output of method '%s' is no tensor; expected logits", method.c_str());
+                           "the first output of method '%s' is not a tensor; expected logits", method.c_str());
   return outputs->front().toTensor();
 }
 

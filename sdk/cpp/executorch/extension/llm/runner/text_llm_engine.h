@@ -17,8 +17,8 @@ namespace llm {
 /// An LLMEngine for text. A program must keep a cache, and its weights must be in the .pte file.
 class TextLLMEngine final : public LLMEngine {
  public:
-  /// Loads the program. Errors: those of Module; InvalidArgument if it is no language model or the tokenizer is null;
-  /// NotSupported if it keeps no cache.
+  /// Loads the program. Errors: those of Module; InvalidArgument if it is not a language model or if the tokenizer is
+  /// null; NotSupported if it keeps no cache.
   static runtime::Result<std::unique_ptr<TextLLMEngine>> create(const std::string& model_path,
                                                                 std::shared_ptr<::tokenizers::Tokenizer> tokenizer,
                                                                 const std::string& method_name = "forward",

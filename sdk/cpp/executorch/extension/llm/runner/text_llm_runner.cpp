@@ -32,7 +32,7 @@ SamplingOptions sampling_of(const GenerationConfig& config) {
   return options;
 }
 
-/// -1 is no limit.
+/// -1 means no limit.
 Error check_limit(const char* name, int32_t value) {
   ET_CHECK_OR_RETURN_ERROR(value == -1 || value > 0, InvalidArgument,
                            "%s is %" PRId32 "; expected a positive number, or -1 for as many as fit", name, value);

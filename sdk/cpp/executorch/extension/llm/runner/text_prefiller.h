@@ -32,7 +32,7 @@ class TextPrefiller {
   virtual runtime::Result<uint64_t> prefill_chunk(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos,
                                                   float temperature);
 
-  /// As prefill() without sampling: the logits are the runner's last_logits().
+  /// Like prefill(), but without sampling: the logits are the runner's last_logits().
   runtime::Error run_tokens(const std::vector<uint64_t>& tokens, int64_t& start_pos) {
     return tokens.empty() ? runtime::Error::InvalidArgument : run(tokens.data(), tokens.size(), start_pos).error();
   }

@@ -26,7 +26,7 @@ Error TextStream::write(const std::string& text) {
     ET_LOG(Error, "the token callback threw %s: generation ends", exception.what());
   } catch (...) {
     failed_ = true;
-    ET_LOG(Error, "the token callback threw an object that is no std::exception: generation ends");
+    ET_LOG(Error, "the token callback threw an object that is not a std::exception: generation ends");
   }
   return Error::Cancelled;
 #else

@@ -17,7 +17,7 @@ Result<int64_t> TextTokenGenerator::generate(std::vector<uint64_t>& tokens, int6
                                              float temperature, internal::TextStream& text) {
   int64_t generated = 0;
   bool has_ended = false;
-  // What the program takes: the last token, or all of them if it has no cache.
+  // The input of the program: the last token, or all tokens if it has no cache.
   std::vector<int64_t> input(use_kv_cache_ ? tokens.end() - 1 : tokens.begin(), tokens.end());
   while (generated < max_new_tokens && !should_stop_ && !text.is_stopped()) {
     TensorPtr view = from_blob(input.data(), {1, static_cast<SizesType>(input.size())}, ScalarType::Long);

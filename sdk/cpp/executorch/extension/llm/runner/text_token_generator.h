@@ -25,7 +25,7 @@ namespace llm {
 /// Generates tokens one after another.
 class TextTokenGenerator {
  public:
-  /// What it points to must outlive this. `eos_ids` are the tokens that end a sequence.
+  /// The objects behind the pointers must outlive this one. `eos_ids` are the tokens that end a sequence.
   TextTokenGenerator(::tokenizers::Tokenizer* tokenizer, TextDecoderRunner* text_decoder_runner, bool use_kv_cache,
                      std::unique_ptr<std::unordered_set<uint64_t>>&& eos_ids, Stats* stats)
       : tokenizer_(tokenizer),

@@ -12,7 +12,7 @@
 #include <executorch/runtime/core/result.h>
 #include <pytorch/tokenizers/error.h>
 
-/// The value of a tokenizers::Result, or logs why there is none and returns InvalidArgument from the function.
+/// The value of a tokenizers::Result; on an error, logs the reason and returns InvalidArgument from the function.
 #define ET_UNWRAP_TOKENIZER(result__)                                                                            \
   __extension__({                                                                                                \
     auto et_tokens__ = (result__);                                                                               \

@@ -10,7 +10,7 @@ namespace extension {
 namespace llm {
 namespace {
 
-/// Whether `a` comes before `b`: the likelier one, and of two alike the one with the smaller index.
+/// Whether `a` comes before `b`: the likelier one; for equal probabilities, the one with the smaller index.
 bool is_likelier(const ProbIndex<float>& a, const ProbIndex<float>& b) {
   return a.prob > b.prob || (a.prob == b.prob && a.index < b.index);
 }

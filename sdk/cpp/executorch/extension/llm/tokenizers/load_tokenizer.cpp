@@ -48,7 +48,7 @@ bool looks_like_sentencepiece(std::string_view bytes) {
   return bytes.size() > 4 && byte(0) == 0x0A && byte(1) < 0x80 && byte(2) == 0x0A && byte(3) + 2U <= byte(1);
 }
 
-/// What load_tokenizer() takes for tiktoken.
+/// The arguments of load_tokenizer() for tiktoken.
 struct TiktokenOptions {
   std::unique_ptr<std::vector<std::string>> special_tokens;
   std::optional<std::string> pattern;
@@ -81,7 +81,7 @@ std::unique_ptr<tokenizers::Tokenizer> load(std::string_view bytes, TiktokenOpti
   return made->load_from_buffer(bytes) == tokenizers::Error::Ok ? std::move(made) : nullptr;
 }
 
-/// What `function` returns, a pointer; null where the heap has no memory left.
+/// The pointer that `function` returns; null if memory is exhausted.
 template <typename Function>
 std::unique_ptr<tokenizers::Tokenizer> guarded(const Function& function) {
   std::unique_ptr<tokenizers::Tokenizer> made;

@@ -107,7 +107,7 @@ c10::IValue put_together(const Spec& node, const std::vector<at::Tensor>& tensor
     }
     return list;
   }
-  require(node.isDict(), "the tree has a node that is no list, tuple or dict");
+  require(node.isDict(), "the tree has a node that is not a list, tuple or dict");
   const bool integers = node.size() > 0 && node.key(0).kind() == Key::Kind::Int;
   c10::impl::GenericDict dict(integers ? c10::TypePtr(c10::IntType::get()) : c10::TypePtr(c10::StringType::get()),
                               item_type(node));

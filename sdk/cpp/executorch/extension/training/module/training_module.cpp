@@ -86,7 +86,7 @@ Result<const TrainingModule::Layout*> TrainingModule::layout_of(const std::strin
   Layout layout{
       ET_UNWRAP(index_of(method_name, "gradients_index")), ET_UNWRAP(index_of(method_name, "parameters_index")), {}};
   for (const EValue& name : ET_UNWRAP(execute("__et_training_fqn_" + method_name))) {
-    ET_CHECK_OR_RETURN_ERROR(name.isString(), InvalidProgram, "the name of a parameter of %s is no text",
+    ET_CHECK_OR_RETURN_ERROR(name.isString(), InvalidProgram, "the name of a parameter of %s is not a text",
                              method_name.c_str());
     layout.names.emplace_back(name.toString());
   }

@@ -59,7 +59,7 @@ class TrainingModule final : public Module {
       const std::string& method_name);
 
   /// The mutable tensors of a method that carry a name (exported with `external_mutable_weights`, or with names for
-  /// attributes). Empty if there are none. Loads the method.
+  /// attributes); may be empty. Loads the method.
   ET_NODISCARD runtime::Result<const std::map<std::string_view, executorch::aten::Tensor>> named_attributes(
       const std::string& method_name);
 

@@ -73,7 +73,7 @@ class SGDParamGroup {
   SGDParamGroup& operator=(SGDParamGroup&&) = default;
   ~SGDParamGroup() = default;
 
-  /// Whether it has options of its own.
+  /// Whether it has its own options.
   bool has_options() const { return options_ != nullptr; }
   /// Only if it has options.
   SGDOptions& options() { return *options_; }

@@ -29,7 +29,7 @@ struct Handle {
   size_t count;
 };
 
-/// The text up to `end`, which is skipped; empty if there is none.
+/// The text up to `end`, which is skipped; empty if `end` is missing.
 std::string_view take(std::string_view& text, char end) {
   const size_t at = text.find(end);
   if (at == std::string_view::npos) {
@@ -86,7 +86,7 @@ class BackendWithDelegateMapping final : public BackendInterface {
       ok = read_instruction(text, &instructions[i]);
     }
     ET_CHECK_OR_RETURN_ERROR(ok && text.empty(), DelegateInvalidCompatibility,
-                             "The payload of %zu bytes is no list of instructions of BackendWithDelegateMappingDemo",
+                             "The payload of %zu bytes is not a list of instructions of BackendWithDelegateMappingDemo",
                              processed->size());
     handle->instructions = instructions;
     handle->count = count;

@@ -183,7 +183,7 @@ void view(KernelRuntimeContext& context, Span<EValue*> args) {
   if (!expect(
           context,
           wanted.ok() && wanted->size() == static_cast<size_t>(out.dim()) && self.scalar_type() == out.scalar_type(),
-          "et_view: the sizes are no ints or not as many as the output has dimensions, or the dtypes differ") ||
+          "et_view: expected integer sizes, one for each dimension of the output, and equal dtypes") ||
       !require(context, is_contiguous(self) && is_contiguous(out), "et_view: the tensors are not contiguous")) {
     return;
   }

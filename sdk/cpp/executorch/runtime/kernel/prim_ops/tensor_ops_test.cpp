@@ -118,7 +118,7 @@ TEST_F(TensorOpsTest, ViewSharesDataAndInfersASize) {
   EXPECT_EQ(out.impl.data(), data);
   EXPECT_EQ(out.impl.sizes()[0], 3);
   EXPECT_EQ(out.impl.sizes()[1], 2);
-  // 6 elements are no multiple of 4, and not 3 * 3.
+  // 6 elements are neither a multiple of 4 nor 3 * 3.
   sizes[0] = EValue(int64_t{4});
   EXPECT_EQ(call("executorch_prim::et_view.default", values), Error::InvalidArgument);
   sizes[0] = EValue(int64_t{3});

@@ -37,11 +37,11 @@ Error decode_base64(std::string_view text, std::string& bytes) {
     const int six = value(text[i]);
     if (six < 0) {
       return fail(Error::Base64DecodeFailure,
-                  "character %zu of base64 has the code 0x%02x, which is none of its alphabet", i,
+                  "character %zu of base64 has the code 0x%02x, which is not in its alphabet", i,
                   static_cast<unsigned>(static_cast<unsigned char>(text[i])));
     }
     bits = bits << 6 | static_cast<uint32_t>(six);
-    // Of four characters the last three complete a byte each.
+    // Of four characters, each of the last three completes a byte.
     const size_t place = i % 4;
     if (place > 0) {
       bytes += static_cast<char>(static_cast<unsigned char>(bits >> (6 - 2 * place)));

@@ -23,7 +23,7 @@ class PairTable {
     entries_.edit([&](std::vector<Entry>& entries) { entries.assign(slots, {}); });
     mask_ = slots - 1;
   }
-  /// Of two merges of a pair the last counts.
+  /// A later merge of the same pair replaces an earlier one.
   void set(uint32_t left, uint32_t right, Merge merge) { entries_.change(slot(left, right)) = {left, right, merge}; }
   Merge find(uint32_t left, uint32_t right) const {
     return entries_.empty() ? Merge{kNoRank, kNoToken} : entries_[slot(left, right)].merge;
@@ -97,7 +97,7 @@ class Bpe final : public Model {
   bool byte_fallback_ = false;
   bool fuse_unknown_ = false;
   bool ignore_merges_ = false;
-  /// No merge joins a mark to what is before it, if that is no mark: every such place is the end of a word.
+  /// No merge joins a mark to a preceding character that is not a mark: every such place ends a word.
   bool ends_before_marks_ = false;
   uint32_t unknown_ = kNoToken;
   std::string prefix_, suffix_;

@@ -17,7 +17,7 @@ struct Symbol {
   uint32_t size;
 };
 
-/// What a pair of neighbours becomes. Without a merge the rank is kNoRank.
+/// The merge of a pair of neighbours. Without a merge the rank is kNoRank.
 struct Merge {
   uint32_t rank;
   uint32_t token;
@@ -27,7 +27,7 @@ inline constexpr uint32_t kNoRank = 0xFFFFFFFFU;
 /// Memory of merge_symbols() for each symbol, while its lists grow: the symbol, its neighbours, three candidates, an
 /// id.
 inline constexpr uint64_t kBytesPerSymbol = 160;
-/// Of an id in a list that grows.
+/// Memory of an id in a list that grows.
 inline constexpr uint64_t kBytesPerId = 16;
 
 /// Merges all that can be merged. `lookup(const Symbol& left, const Symbol& right)` gives the Merge of neighbours.

@@ -21,8 +21,8 @@ class CharacterMap {
   Error load(std::string_view bytes);
   bool empty() const { return units_.empty(); }
 
-  /// What replaces the longest text that `text` begins with; `length` is that text's, 0 if there is none. `steps` grows
-  /// by the bytes that were read.
+  /// The replacement of the longest known prefix of `text`; `length` is the prefix's, 0 without one. `steps` grows by
+  /// the number of bytes that were read.
   std::string_view longest(std::string_view text, size_t& length, size_t& steps) const;
   /// As Hugging Face's `tokenizers` does it: a grapheme cluster of less than 6 bytes as a whole, where its shortest
   /// known beginning decides; otherwise its characters.

@@ -6,7 +6,7 @@
 
 namespace tokenizers::detail {
 
-/// An array: in memory of its own, which can be changed, or a view of a loaded file, which cannot.
+/// An array that owns its memory, and can be changed, or a view of a loaded file, which cannot.
 template <typename T>
 class Column {
  public:
@@ -23,7 +23,7 @@ class Column {
   const T* begin() const { return data_; }
   const T* end() const { return data_ + size_; }
 
-  /// An element of an array that is no view.
+  /// An element of an array that is not a view.
   T& change(size_t i) { return own_[i]; }
   /// Calls `edit(std::vector<T>&)`. What was a view is empty before.
   template <typename Edit>

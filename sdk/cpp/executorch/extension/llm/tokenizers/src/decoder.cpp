@@ -84,7 +84,7 @@ class ByteLevelDecoder final : public Decoder {
         bytes.text() += token;
       }
     }
-    // A byte that is no character becomes three.
+    // A byte that is not valid UTF-8 becomes three bytes.
     NewText text(work);
     TK_CHECK_OK_OR_RETURN_ERROR(text.make_room(3 * bytes.text().size()));
     text.text() += replace_invalid_utf8(bytes.text());
@@ -172,7 +172,7 @@ class CtcDecoder final : public Decoder {
     return json.read("cleanup", cleanup_, true);
   }
   Error apply(std::vector<std::string>& tokens, Work& work) const override {
-    // Of equal neighbours only the first one counts.
+    // Equal neighbours are merged into one.
     tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
     for (std::string& token : tokens) {
       TK_CHECK_OK_OR_RETURN_ERROR(apply_to_one(token, false, work));

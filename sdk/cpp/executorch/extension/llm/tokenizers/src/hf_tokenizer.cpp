@@ -94,7 +94,7 @@ Error HFTokenizer::State::name_ends(const JsonValue& config) {
     }
     id = find(detail::json_text(content.get()));
     return id ? Error::Ok
-              : fail(Error::ParseFailure, "tokenizer_config.json: %s is \"%.100s\", which is no token", key,
+              : fail(Error::ParseFailure, "tokenizer_config.json: %s is \"%.100s\", which is not a token", key,
                      std::string(detail::json_text(content.get())).c_str());
   };
   TK_CHECK_OK_OR_RETURN_ERROR(named("bos_token", bos));

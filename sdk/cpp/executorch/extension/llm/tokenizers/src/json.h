@@ -26,7 +26,7 @@ class JsonValue {
   bool is_string() const { return yyjson_is_str(value_); }
   size_t size() const { return yyjson_get_len(value_); }
 
-  /// A member of an object: absent if this is none.
+  /// A member of an object; absent if this is not an object.
   JsonValue operator[](const char* name) const;
   /// An element of an array: takes time that grows with `index`.
   JsonValue at(size_t index) const;

@@ -170,7 +170,7 @@ Result<std::vector<uint64_t>> Llama2cTokenizer::encode(const std::string& input,
     for (const Symbol& symbol : symbols) {
       const uint64_t byte = kFirstByteToken + static_cast<unsigned char>(text[symbol.begin]);
       if (symbol.token == kFrozen && byte >= static_cast<uint64_t>(vocab_size_)) {
-        return fail(Error::EncodeFailure, "the byte 0x%02x is no token of the file",
+        return fail(Error::EncodeFailure, "the byte 0x%02x is not a token of the file",
                     static_cast<unsigned>(byte - kFirstByteToken));
       }
       ids.push_back(symbol.token == kFrozen ? byte : symbol.token);

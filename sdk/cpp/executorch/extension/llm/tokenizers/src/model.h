@@ -43,7 +43,7 @@ class Model {
   virtual size_t size() const { return vocabulary_.size(); }
   /// False if there is no such id.
   virtual bool piece(uint64_t id, std::string& text) const;
-  /// kNoToken if there is none.
+  /// The id of a piece; kNoToken for an unknown one.
   virtual uint32_t find(std::string_view piece) const { return vocabulary_.find(piece); }
   /// Adds the tables. Error::LoadFailure for a model that has no compiled form.
   virtual Error write(CompiledWriter& writer) const;

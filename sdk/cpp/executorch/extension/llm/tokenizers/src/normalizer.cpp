@@ -28,7 +28,7 @@ Error change_characters(std::string& text, Work& work, Change&& change) {
   return Error::Ok;
 }
 
-/// A normalizer without members of its own.
+/// A normalizer without parameters.
 class Function final : public Normalizer {
  public:
   explicit Function(Error (*change)(std::string&, Work&)) : change_(change) {}

@@ -42,7 +42,7 @@ class Split final : public PieceSplitter {
  protected:
   Error split(std::string_view piece, size_t offset, Work& work, std::vector<Range>& pieces) const override {
     if (behavior_ == SplitBehavior::kIsolated) {
-      // What most models have, without a list of its own.
+      // The most common behaviour, without a separate list.
       size_t at = 0;
       const auto add = [&](size_t begin, size_t end) {
         if (begin < end) {

@@ -38,7 +38,7 @@ struct PieceList {
   Error split_each(const SplitOne& split) {
     std::vector<Range> parts;
     TK_CHECK_OK_OR_RETURN_ERROR(work.steps(text.size() + pieces.size()));
-    // As many as there are bytes, and twice that while the list grows.
+    // At most one range for each byte, and twice that while the list grows.
     const uint64_t most = 3 * sizeof(Range) * (text.size() + 1);
     TK_CHECK_OK_OR_RETURN_ERROR(work.take(most));
     parts.reserve(text.size() / 4 + 1);

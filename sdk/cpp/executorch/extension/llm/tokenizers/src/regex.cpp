@@ -14,14 +14,14 @@ namespace {
 
 /// PCRE2 does not tell how many steps a match took, only that they were more than a limit. So each match begins with
 /// the first of these limits, and goes on with the next one where that is not enough. The expressions of tokenizers
-/// need a few steps for a word, and as many as there are spaces for a run of them.
+/// need a few steps for a word, and one for each space of a run of spaces.
 constexpr uint32_t kStepLimits[] = {1'000, 64'000, 4'000'000};
 constexpr size_t kLimits = sizeof(kStepLimits) / sizeof(kStepLimits[0]);
 /// KiB of heap for one match without the just-in-time compiler.
 constexpr uint32_t kHeapLimit = 1U << 14;
 /// Parentheses inside of each other: PCRE2 compiles them recursively, also on the small stack of a thread.
 constexpr uint32_t kDeepestNesting = 64;
-/// What an expression of 64 KiB, the most that PCRE2 compiles, becomes at most while it is compiled.
+/// The most memory that compiling an expression of 64 KiB takes, the longest that PCRE2 compiles.
 constexpr uint64_t kLargestCode = 1U << 20;
 constexpr size_t kLongestPattern = 1U << 16;
 

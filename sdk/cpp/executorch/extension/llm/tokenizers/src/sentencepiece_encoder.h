@@ -29,7 +29,7 @@ class SentencePieceEncoder {
   std::string_view piece(uint64_t id) const { return all_.text(id); }
   uint32_t kind(uint64_t id) const { return kinds_[id]; }
   float score(uint64_t id) const { return scores_[id]; }
-  /// Of a token of kind kByte.
+  /// The byte of a token of kind kByte.
   unsigned char byte(uint64_t id) const;
   uint32_t find(std::string_view piece) const { return all_.find(piece); }
   uint32_t unknown() const { return unknown_; }

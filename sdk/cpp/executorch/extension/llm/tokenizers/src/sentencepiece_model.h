@@ -10,7 +10,7 @@
 
 namespace tokenizers::detail {
 
-/// What a file of SentencePiece says: its message ModelProto in protobuf.
+/// The contents of a SentencePiece file: its protobuf message ModelProto.
 struct SentencePieceModel {
   enum Kind : uint32_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
   enum Algorithm : uint32_t { kUnigram = 1, kBpe = 2, kWord = 3, kChar = 4 };

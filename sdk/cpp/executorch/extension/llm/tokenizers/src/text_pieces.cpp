@@ -68,7 +68,7 @@ void Splitter::part(size_t begin, size_t end, bool is_match) {
       case SplitBehavior::kMergedWithPrevious:
         return is_match && !after_match;
       case SplitBehavior::kMergedWithNext:
-        // Of matches behind each other the last one belongs to what follows.
+        // The last of adjacent matches is joined to the text that follows.
         return !is_match && after_match;
       case SplitBehavior::kRemoved:
       case SplitBehavior::kIsolated:

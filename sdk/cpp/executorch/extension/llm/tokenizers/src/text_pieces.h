@@ -18,7 +18,7 @@ struct Range {
   size_t end;
 };
 
-/// What a text is searched for: a string, or a regular expression. "pattern" in a tokenizer.json.
+/// A string or a regular expression to search for. "pattern" in a tokenizer.json.
 class Pattern {
  public:
   /// {"String": "..."}, {"Regex": "..."}, or a string.
@@ -28,7 +28,7 @@ class Pattern {
     return regex_.compile(pattern, RegexSyntax::kOniguruma, work);
   }
 
-  /// Calls `found(begin, end)`, which returns an Error, for the matches from left to right, until one is none.
+  /// Calls `found(begin, end)`, which returns an Error, for the matches from left to right, until it returns an error.
   template <typename Found>
   Error for_each(std::string_view text, Work& work, const Found& found) const {
     if (is_regex_) {
@@ -55,7 +55,7 @@ class Pattern {
   Regex regex_;
 };
 
-/// What becomes of the matches that split a text.
+/// The treatment of the matches that split a text.
 enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
 /// The mark of a space, U+2581 unless the file names another one: Error::ParseFailure if that is not one character.

@@ -135,7 +135,7 @@ Error Tiktoken::State::add_word(std::string_view word, detail::Workspace& worksp
     const uint32_t id =
         symbol.token != detail::kNoToken ? symbol.token : ranks.find(word.substr(symbol.begin, symbol.size));
     if (id == detail::kNoToken) {
-      return fail(Error::EncodeFailure, "the byte 0x%02x is no token of the file",
+      return fail(Error::EncodeFailure, "the byte 0x%02x is not a token of the file",
                   static_cast<unsigned>(static_cast<unsigned char>(word[symbol.begin])));
     }
     ids.push_back(id);

@@ -29,7 +29,7 @@ Result<std::string> StreamDecoder::push(uint64_t token) {
     }
     previous_ = token;
     pending_ += *bytes;
-    // What could become a character with more bytes waits: at most three bytes at the end.
+    // An incomplete character at the end, of at most three bytes, waits for more bytes.
     size_t complete = pending_.size();
     for (size_t back = 1; back <= 3 && back <= pending_.size(); back++) {
       const size_t at = pending_.size() - back;

@@ -54,7 +54,7 @@ class UnicodeScripts final : public PreTokenizer {
     return list.split_each([&](std::string_view piece, size_t offset, std::vector<Range>& pieces) {
       size_t begin = 0;
       bool any = false;
-      // What is before the first run is left out, as Hugging Face's `tokenizers` does it.
+      // Text before the first run is left out, as in Hugging Face's `tokenizers`.
       TK_CHECK_OK_OR_RETURN_ERROR(runs_.for_each(piece, list.work, [&](size_t start, size_t) {
         if (any) {
           pieces.push_back({offset + begin, offset + start});

@@ -97,7 +97,7 @@ void append_character(std::string& text, uint32_t character);
 /// The offset of the first byte that is not part of a character; npos in a valid text.
 size_t find_invalid_utf8(std::string_view text);
 
-/// The text with U+FFFD for every maximal part that is no character, as Unicode recommends.
+/// The text with U+FFFD for every maximal invalid part, as Unicode recommends.
 std::string replace_invalid_utf8(std::string_view text);
 
 }  // namespace tokenizers::detail

@@ -21,8 +21,8 @@ struct Segment {
 };
 
 /// `Score` is the type in which scores are added. `score(token, length, score)` gives the score of a token of the trie,
-/// or false for one that is not to be used; a character without token of its own costs `unknown_score`. Of equal sums
-/// the one whose last token begins first counts.
+/// or false for one that is not to be used; a character that is not a token costs `unknown_score`. Of equal sums
+/// the one whose last token begins first is chosen.
 template <typename Score, typename ScoreOf>
 Error best_segments(const Trie& trie, std::string_view text, Score unknown_score, const ScoreOf& score, Work& work,
                     std::vector<Segment>& segments) {

@@ -48,7 +48,7 @@ class Vocabulary {
  public:
   /// False if the id is too large, or has another token already. A token that is there keeps its first id.
   bool add(std::string_view token, uint64_t id);
-  /// kNoToken if there is none.
+  /// The id of a token; kNoToken for an unknown one.
   uint32_t find(std::string_view token) const {
     if (slots_.empty()) {
       return kNoToken;
@@ -66,9 +66,9 @@ class Vocabulary {
     }
   }
   bool contains(uint64_t id) const { return id < places_.size() && places_[id].offset != kNoToken; }
-  /// Of an id that is contained.
+  /// The text of an id that is contained.
   std::string_view text(uint64_t id) const { return {bytes_.data() + places_[id].offset, places_[id].size}; }
-  /// The largest id and one.
+  /// The largest id plus one.
   size_t size() const { return places_.size(); }
   size_t count() const { return count_; }
   size_t longest() const { return longest_; }

@@ -6,7 +6,7 @@
 namespace tokenizers::detail {
 namespace {
 
-/// What small inputs may use, and what each unit of the input adds.
+/// The limits of small inputs, and the increments for each unit of the input.
 constexpr uint64_t kFewSteps = 1U << 24;
 constexpr uint64_t kFewBytes = 1U << 24;
 

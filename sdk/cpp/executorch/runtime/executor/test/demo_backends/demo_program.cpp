@@ -230,7 +230,7 @@ Result<DemoProgram> parse_demo_program(std::string_view payload) {
   Reader reader(payload);
   DemoProgram program;
   ET_CHECK_OR_RETURN_ERROR(read_program(reader, &program), DelegateInvalidCompatibility,
-                           "The payload of %zu bytes is no program of BackendWithCompilerDemo, version 0, from byte "
+                           "The payload of %zu bytes is not a program of BackendWithCompilerDemo, version 0, from byte "
                            "%zu on: export it again with this SDK's demo",
                            payload.size(), reader.position());
   return program;

@@ -216,7 +216,7 @@ internal class LlmModuleTest {
     val defaults = LlmGenerationConfig.create().build()
     assertTrue(defaults.isEcho && defaults.maxNewTokens == -1 && defaults.seqLen == -1 && defaults.temperature == 0.8f)
     assertFalse(defaults.isWarming || defaults.numBos != 0 || defaults.numEos != 0)
-    // A program that is no language model, and a tokenizer that is none.
+    // A program that is not a language model, and a file that is not a tokenizer.
     assertFailsWith<ExecutorchException> { LlmModule(Corpus.path("add"), tokenizer.path, 0f).use { it.load() } }
     val error = assertFailsWith<ExecutorchException> { LlmModule(program, Corpus.path("add"), 0f).use { it.load() } }
     assertTrue("the tokenizer ${Corpus.path("add")} cannot be loaded" in error.message!!, error.message)

@@ -29,8 +29,8 @@ enum class Error : error_code_t {
   OutOfMemory = 0x0A,
 };
 
-/// What went wrong in the last call of this thread that failed: what was expected, what was found. Empty before the
-/// first. Valid until the next failure in the same thread.
+/// The message of this thread's last failed call: what was expected, what was found. Empty before the first failure.
+/// Valid until the next failure in the same thread.
 const char* last_error_message();
 
 /// The enumerator's name, for example "ParseFailure".

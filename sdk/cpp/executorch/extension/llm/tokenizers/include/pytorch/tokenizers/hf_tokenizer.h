@@ -32,9 +32,9 @@ class HFTokenizer final : public Tokenizer {
   /// one; others are Error::LoadFailure. `settings_json` is the `tokenizer.json` without the members "vocab" and
   /// "merges" of its "model", and with its "type"; `config_json` is the content of `tokenizer_config.json`, or empty.
   Result<std::string> compile(std::string_view settings_json, std::string_view config_json) const;
-  /// What compile() gave, without copying it. `bytes` begin at a multiple of 8 and must stay as they are while `owner`
-  /// lives, which the tokenizer keeps. All that the tables refer to is checked: Error::ParseFailure if they are
-  /// damaged.
+  /// Loads the result of compile() without copying it. `bytes` begin at a multiple of 8 and must not change while
+  /// `owner` lives, which the tokenizer keeps. All references of the tables are checked: Error::ParseFailure if they
+  /// are damaged.
   Error load_compiled(std::string_view bytes, std::shared_ptr<const void> owner);
 
   /// The tokens that begin and end a sequence, where the model names them.
@@ -48,7 +48,7 @@ class HFTokenizer final : public Tokenizer {
   Result<std::vector<uint64_t>> encode_with_post_processor(const std::string& input,
                                                            bool add_special_tokens = true) const;
   Result<std::string> decode(uint64_t prev_token, uint64_t token, bool skip_special_tokens = false) const override;
-  /// The text of a whole sequence. Bytes that are no character are U+FFFD.
+  /// The text of a whole sequence. Bytes that are not valid UTF-8 become U+FFFD.
   Result<std::string> decode(const std::vector<uint64_t>& tokens, bool skip_special_tokens = false) const;
 
  private:

@@ -15,7 +15,7 @@ class Result final {
  public:
   using value_type = T;
 
-  /// Error::Ok is no reason to have no value: it becomes Error::Internal.
+  /// Error::Ok is not an error: it becomes Error::Internal.
   Result(Error error)  // NOLINT(google-explicit-constructor): functions return an error as it is
       : state_(std::in_place_index<0>, error == Error::Ok ? Error::Internal : error) {}
   Result(const T& value) : state_(std::in_place_index<1>, value) {}        // NOLINT(google-explicit-constructor)

@@ -35,14 +35,14 @@ class Tokenizer {
 
   /// The token as the vocabulary has it: for byte-level models in their own alphabet ("Ġthe").
   virtual Result<std::string> id_to_piece(uint64_t token) const = 0;
-  /// The id of a token as the vocabulary has it; Error::OutOfRange if there is none.
+  /// The id of a token of the vocabulary; Error::OutOfRange for an unknown token.
   virtual Result<uint64_t> piece_to_id(const std::string& text) const = 0;
 
   /// The ids of a UTF-8 text, after `bos` times the token that begins a sequence and before `eos` times the one that
   /// ends it. A model that has no such token gets none. Time grows linearly with the length of the text.
   virtual Result<std::vector<uint64_t>> encode(const std::string& input, int8_t bos = 0, int8_t eos = 0) const = 0;
 
-  /// As `prev_token` of decode(): there is no token before.
+  /// The `prev_token` of decode() for the first token of a text.
   static constexpr uint64_t kBeginning = UINT64_MAX;
 
   /// The bytes that `token` adds to a text whose last token is `prev_token`: a part of a character where a token is one
