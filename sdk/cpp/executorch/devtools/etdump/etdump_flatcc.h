@@ -96,7 +96,7 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
                                                 const double& output) override;
   void set_delegation_intermediate_output_filter(EventTracerFilterBase* event_tracer_filter) override;
 
-  /// Puts the elements of logged tensors into `buffer`, which must outlive it. True.
+  /// Puts the elements of logged tensors into `buffer`, which must outlive it. Returns true.
   Result<bool> set_debug_buffer(::executorch::runtime::Span<uint8_t> buffer);
 
   /// Puts them into `data_sink`, which must outlive it.

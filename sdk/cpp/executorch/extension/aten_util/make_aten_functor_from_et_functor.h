@@ -9,8 +9,8 @@
  *     }
  *
  * A kernel sees contiguous tensors, whatever the strides in PyTorch: those share PyTorch's memory, others are copied,
- * and outputs copied back. The kernel may make an output smaller, not larger. What the runtime has no word for (another
- * device, a dtype of PyTorch's own), and a kernel that fails its context, throw c10::Error: a RuntimeError in Python.
+ * and outputs copied back. The kernel may make an output smaller, not larger. Arguments that the runtime cannot express
+ * (another device, a dtype that only PyTorch has), and a kernel that fails, throw c10::Error: a RuntimeError in Python.
  */
 #pragma once
 

@@ -65,7 +65,7 @@ ET_API et_status et_llm_generate(et_llm* llm, const char* prompt, const et_llm_c
                                  void* context, et_error** error);
 /** Adds text to the context without an answer; et_llm_generate with the prompt "" goes on after it. */
 ET_API et_status et_llm_prefill(et_llm* llm, const char* prompt, et_error** error);
-/** Ends the current generation after the token at work, without an error. Has no effect when there is none. */
+/** Ends the current generation after the token at work, without an error. Has no effect without one. */
 ET_API void et_llm_stop(et_llm* llm);
 /** Begins a new conversation. Also makes the runner usable again after an error. ET_STATUS_INVALID_STATE during a call.
  */

@@ -30,7 +30,7 @@ typedef struct et_method_meta et_method_meta;
 ET_API size_t et_module_method_count(const et_module* module);
 /** By index, in the order of the file. Does not load the method. */
 ET_API const et_method_meta* et_module_method_at(const et_module* module, size_t index);
-/** By name. ET_STATUS_INVALID_ARGUMENT, with the names of all methods, if there is none. */
+/** By name. ET_STATUS_INVALID_ARGUMENT, with the names of all methods, for an unknown name. */
 ET_API et_status et_module_method(const et_module* module, const char* method, const et_method_meta** out,
                                   et_error** error);
 /** The name's bytes in the program, usually UTF-8. */

@@ -53,7 +53,7 @@ class FileCache final {
    *
    * A file of another version is replaced, if `writes`; one that does not begin with the owner's magic is left alone.
    * @param owner Must outlive the object.
-   * @returns Null (logged) when there can be none: the reason is in the log, and a start takes longer.
+   * @returns Null if the file cannot be used: the reason is in the log, and a start takes longer.
    */
   static std::unique_ptr<FileCache> open(const std::string& path, const CacheOwner& owner, bool writes);
 

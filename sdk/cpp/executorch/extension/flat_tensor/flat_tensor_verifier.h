@@ -28,7 +28,7 @@ runtime::Error check_flat_tensor_header(const FlatTensorHeader& header, size_t f
 runtime::Result<const flat_tensor_flatbuffer::FlatTensor*> verify_flat_tensor(const void* data, size_t size,
                                                                               uint64_t segment_data_size);
 
-/// The layout of an entry; InvalidExternalData, naming `key`, for sizes, dim order or a dtype that make none.
+/// The layout of an entry; InvalidExternalData, naming `key`, for invalid sizes, dim order or dtype.
 runtime::Result<const executorch::ET_RUNTIME_NAMESPACE::TensorLayout> parse_tensor_layout(
     const flat_tensor_flatbuffer::TensorLayout* layout, const char* key);
 

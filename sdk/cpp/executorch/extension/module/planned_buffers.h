@@ -79,7 +79,7 @@ class PlannedBuffers final {
 /// The planned buffer with the state that the methods of a program share.
 struct SharedState final {
   ZeroedBuffer memory{0};
-  /// Whether it has the initial values, or what methods have made of them.
+  /// Whether the initial values have been loaded; methods may have changed them since.
   bool is_loaded = false;
 };
 

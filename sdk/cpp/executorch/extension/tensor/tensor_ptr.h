@@ -71,7 +71,7 @@ TensorPtr make_converted_tensor_ptr(std::vector<aten::SizesType> sizes, const vo
                                     aten::TensorShapeDynamism dynamism);
 
 /// The bytes of a tensor of `sizes`. Empty, after a log line, if a size is negative, the number overflows or `type` is
-/// no dtype.
+/// not a dtype.
 std::optional<size_t> byte_count(const std::vector<aten::SizesType>& sizes, aten::ScalarType type);
 
 /// Whether `count` elements fill a tensor of `sizes`; logs why they do not.

@@ -13,7 +13,7 @@ class DataSinkBase {
  public:
   virtual ~DataSinkBase() = default;
 
-  /// Stores `length` bytes and returns the offset of the first one. Errors: what the place has no room for.
+  /// Stores `length` bytes and returns the offset of the first one. Errors: the payload does not fit.
   virtual ::executorch::runtime::Result<size_t> write(const void* ptr, size_t length) = 0;
 
   /// Bytes from the start of the place to the end of what was written.

@@ -33,16 +33,16 @@ class Interpreter final : public Work {
 
   // --- For filters, tests, methods and functions ---
 
-  /// The elements of a sequence, the keys of a dictionary, the characters of a string, as a list. What a generator
-  /// gives is gone afterwards.
+  /// The elements of a sequence, the keys of a dictionary, the characters of a string, as a list. A generator is
+  /// consumed.
   Value elements(const Value& value);
-  /// How many there are; an error for what has no length.
+  /// The number of elements; an error for a value without a length.
   int64_t size_of(const Value& value);
   Value attribute(const Value& object, const Value& name);
   /// object[key].
   Value item(const Value& object, const Value& key);
   /// The attribute of a name with dots, or a number, as in map(attribute="function.name").
-  /// `otherwise` takes the place of what is undefined on the way.
+  /// `otherwise` replaces an undefined value on the path.
   Value by_path(Value value, const Value& path, const Value* otherwise = nullptr);
   Value call(const Value& function, const Arguments& arguments);
   Value filter(const std::string& name, const Value& input, const Arguments& arguments);

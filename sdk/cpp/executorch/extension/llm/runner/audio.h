@@ -32,8 +32,8 @@ class Audio final : public internal::MediaData {
   int32_t get_n_bins() const { return size(1); }
   int32_t get_n_frames() const { return size(2); }
 
-  /// A view, [batch_size, n_bins, n_frames], or with a dimension of one before. InvalidArgument if the data are not as
-  /// many.
+  /// A view, [batch_size, n_bins, n_frames], or with a dimension of one before. InvalidArgument if the number of
+  /// elements differs from the shape's.
   runtime::Result<TensorPtr> toTensor(bool with_batch = false) const {
     return with_batch ? view({1, get_batch_size(), get_n_bins(), get_n_frames()})
                       : view({get_batch_size(), get_n_bins(), get_n_frames()});

@@ -24,7 +24,7 @@ class Image : public internal::MediaData {
   int32_t height() const { return size(1); }
   int32_t channels() const { return size(2); }
 
-  /// A view, [channels, height, width] or with a batch of one before. InvalidArgument if the data are not as many.
+  /// A view, [channels, height, width] or with a batch of one before. InvalidArgument if the data's size differs.
   runtime::Result<TensorPtr> toTensor(bool with_batch = false) const {
     return with_batch ? view({1, channels(), height(), width()}) : view({channels(), height(), width()});
   }

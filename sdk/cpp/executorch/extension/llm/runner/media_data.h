@@ -35,7 +35,7 @@ class MediaData {
  protected:
   int32_t size(size_t index) const { return sizes_[index]; }
 
-  /// A view of the data, which must outlive it. InvalidArgument if there are not as many numbers as the sizes say.
+  /// A view of the data, which must outlive it. InvalidArgument if the number of elements differs.
   runtime::Result<TensorPtr> view(std::vector<executorch::aten::SizesType> sizes) const {
     int64_t count = 1;
     for (const auto size : sizes) {

@@ -38,8 +38,8 @@ class TextDecoderRunner {
   virtual bool is_method_loaded() { return module_->is_method_loaded(method_name_); }
   const std::string& method_name() const { return method_name_; }
 
-  /// The next token: the likeliest at temperature 0, otherwise a random one. -1, after a log line, if the logits are no
-  /// distribution.
+  /// The next token: the likeliest at temperature 0, otherwise a random one. -1, after a log line, if the logits do not
+  /// define a distribution.
   inline int32_t logits_to_token(const executorch::aten::Tensor& logits_tensor, const float temperature = 0.0f) {
     const auto token = sample(logits_tensor, temperature);
     return token.ok() ? static_cast<int32_t>(*token) : -1;

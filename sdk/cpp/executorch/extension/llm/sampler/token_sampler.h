@@ -40,7 +40,7 @@ struct SamplingOptions {
   runtime::Error validate() const;
 };
 
-/// Makes tokens of a program's logits: the logits of the last position, penalties that depend on the text so far,
+/// Samples tokens from a program's logits: the logits of the last position, penalties that depend on the text so far,
 /// processors, Sampler. For one sequence; not thread safe.
 class TokenSampler {
  public:

@@ -31,8 +31,8 @@ std::pair<std::vector<at::Tensor>, std::unique_ptr<pytree::TreeSpec<pytree::Empt
  * The value that flatten() was called with. A list or dict with only tensors has the item type Tensor, any other one
  * the type Any.
  *
- * @throws std::invalid_argument the tree has another number of leaves than there are tensors, or a node that is no
- * value.
+ * @throws std::invalid_argument the tree has another number of leaves than there are tensors, or a node that is not
+ * a value.
  */
 c10::IValue unflatten(const std::vector<at::Tensor>& tensors,
                       const std::unique_ptr<pytree::TreeSpec<pytree::Empty>>& tree_spec);

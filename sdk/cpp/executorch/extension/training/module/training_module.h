@@ -42,7 +42,7 @@ class TrainingModule final : public Module {
       : Module(std::move(data_loader), std::move(memory_allocator), std::move(temp_allocator), std::move(event_tracer),
                std::move(data_map_data_loader)) {}
 
-  /// Frees a method. Returns false if it was not loaded. What was handed out of it is no longer valid.
+  /// Frees a method. Returns false if it was not loaded. Views of its memory are then invalid.
   bool unload_method(const std::string& method_name);
 
   /// Runs a method and returns its outputs without gradients and parameters: the loss first, as `torch.export` has it,

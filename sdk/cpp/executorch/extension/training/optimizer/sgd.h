@@ -16,7 +16,7 @@ namespace extension {
 namespace training {
 namespace optimizer {
 
-/// What the optimizer keeps of a parameter between steps: the velocity, a tensor like the parameter.
+/// The optimizer's state of a parameter between steps: the velocity, a tensor like the parameter.
 class SGDParamState {
  public:
   explicit SGDParamState(executorch::aten::Tensor& momentum_buffer) : momentum_buffer_(momentum_buffer) {}

@@ -39,7 +39,7 @@ class Model {
   virtual Error tokenize(std::string_view word, Workspace& workspace, std::vector<uint64_t>& ids) const = 0;
   /// Whether words are given as the bytes for which the characters of a ByteLevel pre-tokenizer stand.
   virtual bool takes_bytes() const { return false; }
-  /// The largest id and one.
+  /// The largest id plus one.
   virtual size_t size() const { return vocabulary_.size(); }
   /// False if there is no such id.
   virtual bool piece(uint64_t id, std::string& text) const;

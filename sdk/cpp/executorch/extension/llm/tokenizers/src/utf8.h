@@ -9,7 +9,7 @@
 
 namespace tokenizers::detail {
 
-/// How many bytes a character with this first byte has; 0 for a byte that begins none.
+/// How many bytes a character with this first byte has; 0 for a byte that cannot begin a character.
 inline size_t utf8_length(unsigned char first) {
   if (first < 0x80) {
     return 1;

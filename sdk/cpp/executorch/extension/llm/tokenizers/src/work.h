@@ -76,7 +76,7 @@ class NewText final {
     TK_CHECK_OK_OR_RETURN_ERROR(work_.take(capacity + 1));
     const size_t before = heap_bytes(text_);
     text_.reserve(capacity);
-    // What the string has beyond what it was asked for is charged too.
+    // Capacity beyond the requested size is charged, too.
     const size_t beyond = heap_bytes(text_) - std::min(heap_bytes(text_), capacity + 1);
     work_.give_back(before);
     return work_.take(beyond);

@@ -19,7 +19,7 @@ class SPTokenizer final : public Tokenizer {
 
   Result<std::string> id_to_piece(uint64_t token) const override;
   Result<uint64_t> piece_to_id(const std::string& text) const override;
-  /// A token's score: of merges the one of the highest is done first, and the sum over a text is the largest.
+  /// A token's score. BPE merges the highest score first; Unigram maximises the sum of scores over a text.
   Result<float> score(uint64_t token) const;
   Result<std::vector<uint64_t>> encode(const std::string& input, int8_t bos = 0, int8_t eos = 0) const override;
   Result<std::string> decode(uint64_t prev_token, uint64_t token, bool skip_special_tokens = false) const override;

@@ -49,7 +49,7 @@ class Tokenizer {
   /// (StreamDecoder makes whole ones of it). Special tokens are their own text, or nothing with `skip_special_tokens`.
   virtual Result<std::string> decode(uint64_t prev_token, uint64_t token, bool skip_special_tokens = false) const = 0;
 
-  /// Number of ids: the largest one and one.
+  /// Number of ids: the largest id plus one.
   int32_t vocab_size() const { return vocab_size_; }
   /// The token that begins a sequence; 0 if the model names none.
   uint64_t bos_tok() const { return bos_tok_; }
