@@ -20,7 +20,16 @@ from transformers.utils.chat_template_utils import render_jinja_template
 from sdk.extension.llm.runner import ChatTemplate
 from sdk.extension.pybindings.portable_lib import ExecuTorchError
 
-REFUSALS = (jinja2.TemplateError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError)
+REFUSALS = (
+    jinja2.TemplateError,
+    TypeError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+    AssertionError,
+)
 
 
 def reference(source: str, messages: list[Any], add_generation_prompt: bool = False, **variables: Any) -> str:
@@ -141,7 +150,7 @@ end {{- ' a ' -}} b {{ {'a': {'b': 1}}.a.b }} {{ (1, 2) | length }} {{ (1) }} {{
 {% set j = joiner('; ') %}{% for x in l %}{{ j() }}{{ x }}{% endfor %} {% set c = cycler('a', 'b') %}{{ c.next() }}{{ c.next() }}{{ c.current }}
 {% for x in l %}{{ loop.changed(x > 1) }}{% endfor %} {% for x in l %}{% continue %}{% else %}no turn came to its end{% endfor %}
 {% for x in l if x != 2 %}{{ loop.length }}{{ loop.revindex }}{{ loop.last }}{% endfor %} {% for (a, (b, c)) in [(1, (2, 3))] %}{{ c }}{% endfor %}
-{{ (l | map('string')) is iterable }} {{ 'true' if l | select('gt', 5) else 'never' }} {{ d.keys() }} {{ range(3) }} {{ (1,) }} {{ () }}
+{{ d.values() is test }} {{ d.values() in {} }} {{ (l | map('string')) is iterable }} {{ 'true' if l | select('gt', 5) else 'never' }} {{ d.keys() }} {{ range(3) }} {{ (1,) }} {{ () }}
 {{ 'straße ΣΑΣ ǆ'.upper() }} {{ 'ΣΑΣ ÀÉ'.lower() }} {{ 'éa b'.title() }} {{ 'ÀB' | capitalize }} {{ 'ß'.casefold() }} {{ 'aB'.swapcase() }}
 {{ 'a.b.c'.partition('.') }} {{ 'a.b.c'.rpartition('.') }} {{ 'a'.center(4, '*') }} {{ '-5'.zfill(4) }} {{ 'a\\tb'.expandtabs(4) }}
 {{ '½²٣'.isdigit() }} {{ '٣'.isdecimal() }} {{ 'abc'.index('c') }} {{ 'a1'.isalnum() }} {{ 'Ab Cd'.istitle() }} {{ 'é'.isascii() }}
@@ -227,6 +236,13 @@ UNKNOWN_ARGUMENTS = (
     "1e300 | round(10, 'floor')",
     "1.5 | round(400, 'ceil')",
     "1.5 | round(-400, 'floor')",
+    "[1] is filter",
+    "{} is not filter",
+    "(1, [2]) is test",
+    "{}.keys() is test",
+    "{}.items() is filter",
+    "[{}] | select('test') | list",
+    "'abcdefghijkl' | truncate(5, true, '123456')",
 )
 
 

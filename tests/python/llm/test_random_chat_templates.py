@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import functools
+import types
 import warnings
 from collections.abc import Callable
+from typing import Any
 
+import jinja2.filters
 import pytest
 from chat_template_grammar import VALUES, expression, template
 from test_chat_templates import REFUSALS, reference
@@ -14,8 +18,45 @@ from sdk.extension.llm.runner import ChatTemplate
 from sdk.extension.pybindings.portable_lib import ExecuTorchError
 
 
+class HasAddressError(Exception):
+    """The text of this object contains its address."""
+
+
+class Generator:
+    """A generator of jinja2, which tells when a template uses its text, also in parts, sorted or counted."""
+
+    def __init__(self, items: types.GeneratorType) -> None:
+        self.items = items
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self.items)
+
+    def __repr__(self) -> str:
+        raise HasAddressError
+
+
+def with_generators(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The filter of jinja2, whose generators are `Generator`s."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        result = function(*arguments, **named)
+        return Generator(result) if isinstance(result, types.GeneratorType) else result
+
+    return call
+
+
+@pytest.fixture(autouse=True)
+def generators_of_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, function in jinja2.filters.FILTERS.items():
+        monkeypatch.setitem(jinja2.filters.FILTERS, name, with_generators(function))
+
+
 def differences(make: Callable[[int], str], seeds: range) -> list[str]:
-    """What is not as in jinja2. Texts with addresses of objects are not compared."""
+    """What is not as in jinja2. Templates that use the addresses of objects are not compared."""
     found, rendered = [], 0
     for seed in seeds:
         source = make(seed)
@@ -24,6 +65,8 @@ def differences(make: Callable[[int], str], seeds: range) -> list[str]:
                 expected = reference(source, [], **VALUES)
         except REFUSALS:
             expected = None
+        except HasAddressError:
+            continue
         try:
             text = ChatTemplate(source).render([], False, **VALUES)
         except ExecuTorchError as error:

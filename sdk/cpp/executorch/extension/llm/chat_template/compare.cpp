@@ -106,30 +106,33 @@ bool ordered(Work& work, std::string_view sign, const Value& a, const Value& b) 
   return sign == "<" ? order < 0 : sign == ">" ? order > 0 : sign == "<=" ? order <= 0 : order >= 0;
 }
 
+namespace {
+
+/// A container whose elements may change, or whose equality depends on such elements.
+bool is_never_a_key(const Value& value) {
+  return value.is(Type::kList) || value.is_dict() ||
+         (value.is(Type::kView) && value.type_name() != std::string_view("dict_values"));
+}
+
+}  // namespace
+
 bool is_hashable(Work& work, const Value& key) {
-  switch (key.type()) {
-    case Type::kList:
-    case Type::kDict:
-    case Type::kView:
-      return false;
-    case Type::kTuple:
-      return std::all_of(key.as_list().begin(), key.as_list().end(),
-                         [&work](const Value& item) { return work.step() && is_hashable(work, item); });
-    default:
-      return true;
+  if (key.is(Type::kTuple)) {
+    return std::all_of(key.as_list().begin(), key.as_list().end(),
+                       [&work](const Value& item) { return work.step() && is_hashable(work, item); });
   }
+  return !is_never_a_key(key);
 }
 
 uint64_t hash(Work& work, const Value& key) {
   if (!work.step()) {
     return 0;
   }
+  if (is_never_a_key(key)) {
+    work.fail(std::string("a value of type ") + key.type_name() + " cannot be a key");
+    return 0;
+  }
   switch (key.type()) {
-    case Type::kList:
-    case Type::kDict:
-    case Type::kView:
-      work.fail(std::string("a value of type ") + key.type_name() + " cannot be a key");
-      return 0;
     case Type::kString:
       return work.read(key.as_text().size()) ? std::hash<std::string_view>()(key.as_text()) : 0;
     case Type::kBool:

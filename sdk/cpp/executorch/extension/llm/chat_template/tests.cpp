@@ -119,11 +119,16 @@ bool is_greater_or_equal(Interpreter& in, const Value& value, const Bound& argum
   return ordered(in, ">=", value, *arguments.get(0));
 }
 
-bool is_filter_name(Interpreter&, const Value& value, const Bound&) {
-  return value.is_string() && is_filter(value.as_text());
+/// Like a look-up in a dictionary of names: a value that cannot be a key is an error.
+bool is_name(Interpreter& in, const Value& value, bool (*exists)(std::string_view)) {
+  hash(in, value);
+  return !in.failed() && value.is_string() && exists(value.as_text());
 }
-bool is_test_name(Interpreter&, const Value& value, const Bound&) {
-  return value.is_string() && is_test(value.as_text());
+bool is_filter_name(Interpreter& in, const Value& value, const Bound&) {
+  return is_name(in, value, is_filter);
+}
+bool is_test_name(Interpreter& in, const Value& value, const Bound&) {
+  return is_name(in, value, is_test);
 }
 
 constexpr Test kTests[] = {
