@@ -3,9 +3,9 @@
 
     python -m examples.arm.aot_arm_compiler --model_name=add --delegate --quantize --output=add.pte --target=vgf
 
-`--target` is `vgf`, or `TOSA-1.0+FP` and the like for a program whose delegates are TOSA files. With --intermediates,
-the TOSA and VGF files of the partitions are written to a folder. For your own models,
-`python -m sdk.export --backend vgf` does the same.
+`--target` is an Ethos-U such as `ethos-u55-128`, `vgf`, or `TOSA-1.0+FP` and the like for a program whose delegates are
+TOSA files. With --intermediates, the TOSA file of each partition and what is made of it are written to a folder. For
+your own models, `python -m sdk.export --backend vgf` does the same as the target vgf.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from examples.portable.scripts.export import MODELS as SMALL_MODELS
 from torch import Tensor, nn
 from torch.export import ExportedProgram
 
+from sdk.backends.arm.ethosu import EthosUCompileSpec, EthosUPartitioner
 from sdk.backends.arm.tosa import TosaCompileSpec, TOSAPartitioner
 from sdk.backends.arm.vgf import VgfCompileSpec, VgfPartitioner
 from sdk.devtools.backend_debug import get_delegation_info
@@ -37,7 +38,7 @@ MODELS: dict[str, Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]] = {
 def compile_spec(target: str) -> Any:
     """The options for a target. Raises ValueError for an unsupported target."""
     if target.startswith("ethos-u"):
-        raise ValueError(f"{target} is an Ethos-U, which is not here yet; the targets are vgf and TOSA-1.0+FP, +INT")
+        return EthosUCompileSpec(target)
     return VgfCompileSpec() if target == "vgf" else TosaCompileSpec(target)
 
 
@@ -58,7 +59,8 @@ def quantize(model: nn.Module, inputs: tuple[Tensor, ...], spec: Any) -> nn.Modu
 
 def lower(captured: ExportedProgram, spec: Any, quantized: bool, delegated: bool) -> Any:
     """The program with the delegates of the backend."""
-    partitioner = VgfPartitioner(spec) if isinstance(spec, VgfCompileSpec) else TOSAPartitioner(spec)
+    partitioners = {EthosUCompileSpec: EthosUPartitioner, VgfCompileSpec: VgfPartitioner}
+    partitioner = partitioners.get(type(spec), TOSAPartitioner)(spec)
     return to_edge_transform_and_lower(
         captured,
         partitioner=[partitioner] if delegated else None,
@@ -70,12 +72,12 @@ def main(arguments: list[str] | None = None) -> int:
     """The command. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="examples.arm.aot_arm_compiler", description="Lowers a model for Arm.")
     parser.add_argument("-m", "--model_name", required=True, choices=sorted(MODELS))
-    parser.add_argument("-t", "--target", default="vgf", help="vgf, or a TOSA specification; default: vgf")
+    parser.add_argument("-t", "--target", default="vgf", help="an Ethos-U, vgf, or a TOSA specification; default: vgf")
     parser.add_argument("-q", "--quantize", action="store_true", help="to 8 bits, calibrated with the example inputs")
     parser.add_argument(
         "-d", "--delegate", action="store_true", help="delegate the operators that the backend supports"
     )
-    parser.add_argument("-i", "--intermediates", type=Path, help="a folder for TOSA and VGF files")
+    parser.add_argument("-i", "--intermediates", type=Path, help="a folder for TOSA files and what is made of them")
     parser.add_argument("-o", "--output", type=Path, help="default: MODEL_arm_TARGET.pte")
     options = parser.parse_args(arguments)
     try:

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# examples/arm/setup.sh --i-agree-to-the-contained-eula --disable-ethos-u-deps --enable-mlsdk-deps: installs the model
-# converter, the VGF library, the emulation layer and the TOSA reference model into examples/arm/arm-scratch, and writes
-# setup_path.sh there, which puts them on the path of the shell that sources it and turns on the layers.
+# examples/arm/setup.sh --i-agree-to-the-contained-eula [--disable-ethos-u-deps] [--enable-mlsdk-deps]: installs Vela and the
+# TOSA reference model into examples/arm/arm-scratch, with --enable-mlsdk-deps also the model converter, the VGF library and
+# the emulation layer, and writes setup_path.sh there, which puts them on the path of the shell that sources it and turns on
+# the layers. Arm's simulators (FVP) come from Arm only, and are not installed.
 set -euo pipefail
-usage="usage: examples/arm/setup.sh --i-agree-to-the-contained-eula --disable-ethos-u-deps --enable-mlsdk-deps"
+usage="usage: examples/arm/setup.sh --i-agree-to-the-contained-eula [--disable-ethos-u-deps] [--enable-mlsdk-deps]"
 agreed='' ethos=1 mlsdk=''
 for option in "$@"; do
   case "${option}" in
@@ -15,17 +16,22 @@ for option in "$@"; do
   esac
 done
 [[ -n "${agreed}" ]] || { echo "error: the packages have licences of Arm's; ${usage}" >&2; exit 2; }
-[[ -z "${ethos}" ]] || { echo "error: Ethos-U is not here yet: pass --disable-ethos-u-deps; ${usage}" >&2; exit 2; }
-[[ -n "${mlsdk}" ]] || { echo "error: nothing to install; ${usage}" >&2; exit 2; }
+[[ -n "${ethos}${mlsdk}" ]] || { echo "error: nothing to install; ${usage}" >&2; exit 2; }
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 scratch="${here}/arm-scratch"
 packages="${scratch}/packages"
 mkdir -p "${scratch}"
-"${PYTHON:-python3}" -m pip install --quiet --no-deps --upgrade --target "${packages}" \
-  -r "${here}/../../backends/arm/requirements.txt"
-source "${here}/../../backends/arm/scripts/emulation_layers.sh"
-layers="$(emulation_layers "${packages}" "${scratch}/layers")"
+unwanted='^$'
+[[ -n "${ethos}" ]] || unwanted='^ethos-u-vela'
+[[ -n "${mlsdk}" ]] || unwanted='^ai_ml_'
+grep -v "${unwanted}" "${here}/../../backends/arm/requirements.txt" > "${scratch}/requirements.txt"
+"${PYTHON:-python3}" -m pip install --quiet --no-deps --upgrade --target "${packages}" -r "${scratch}/requirements.txt"
+layers=''
+if [[ -n "${mlsdk}" ]]; then
+  source "${here}/../../backends/arm/scripts/emulation_layers.sh"
+  layers="$(emulation_layers "${packages}" "${scratch}/layers")"
+fi
 cat > "${scratch}/setup_path.sh" <<SETUP
 export PATH="${packages}/model_converter/binaries/bin:${packages}/vgf_lib/binaries/bin:\${PATH}"
 export PYTHONPATH="${packages}\${PYTHONPATH:+:\${PYTHONPATH}}"

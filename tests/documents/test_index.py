@@ -181,7 +181,7 @@ def test_plat_the_backends_of_each_platform() -> None:
             expected = "programs are made here; no runtime" if name in table.AHEAD_OF_TIME else "not here"
             if name in manifests:
                 undeclared = "not built for this platform"
-                expected = manifests[name]["verified"].get(platform.lower(), undeclared)
+                expected = table.verified(manifests[name], platform.lower()) or undeclared
             assert state == expected, (platform, name)
 
 

@@ -65,7 +65,7 @@ def test_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_compiler_of_the_examples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The compiler for `--target=vgf`, and its errors."""
+    """ETU-10, ETU-11: the compiler for `--target=vgf` and for an Ethos-U, and its errors."""
     sys.path.insert(0, str(ROOT))
     try:
         from examples.arm.aot_arm_compiler import main
@@ -76,15 +76,19 @@ def test_the_compiler_of_the_examples(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main([*arguments, f"--intermediates={tmp_path}"]) == 0
     assert f"Wrote {output}" in capsys.readouterr().out
     assert list(files_of(output.read_bytes()).values()) == [(tmp_path / "partition_0.vgf").read_bytes()]
-    assert main(["--model_name=add", "--delegate", "--target=ethos-u55-128"]) == 1
-    assert "is an Ethos-U, which is not here yet" in capsys.readouterr().err
+    npu = tmp_path / "ethos_u_minimal_example.pte"
+    arguments = ["--model_name=add", "--delegate", "--quantize", f"--output={npu}", "--target=ethos-u55-128"]
+    assert main([*arguments, f"--intermediates={tmp_path / 'npu'}"]) == 0
+    assert b"EthosUBackend" in npu.read_bytes() and b"vela_bin_stream" in npu.read_bytes()
+    assert {path.suffix for path in (tmp_path / "npu").iterdir()} == {".tosa", ".npz", ".txt"}
+    assert main(["--model_name=add", "--delegate", "--target=ethos-u55-1"]) == 1
+    assert "'ethos-u55-1' is no Ethos-U; there are ethos-u55-32" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ((), "the packages have licences"),
-        (("--i-agree-to-the-contained-eula",), "Ethos-U is not here yet: pass --disable-ethos-u-deps"),
         (("--i-agree-to-the-contained-eula", "--disable-ethos-u-deps"), "nothing to install"),
         (("--nonsense",), "unknown option --nonsense"),
     ],

@@ -1,27 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The supported part of Ethos-U: options, quantizer, and TOSA files with its operators. Vela is not called."""
+"""Ethos-U ahead of time: options, quantizer, TOSA files with its operators, and what Vela makes of them."""
 
 from __future__ import annotations
 
+import logging
+import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
-from arm_lowering import Call, lower
+from arm_lowering import Call, Lowered, lower
 from test_tosa_integers import steps
 from torch import Tensor, nn
 from torch.export import export
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
 
+from interop.conftest import InOriginal
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
-from sdk.backends.arm.ethosu import EthosUCompileSpec
+from sdk.backends.arm.ethosu import EthosUBackend, EthosUCompileSpec, EthosUPartitioner, vela
+from sdk.backends.arm.ethosu.stream import Edge, VelaStream
 from sdk.backends.arm.quantizer import (
     EthosUQuantizer,
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
 )
+from sdk.exir.lowered_backend_module import get_lowered_submodules
 
 U55 = EthosUCompileSpec("ethos-u55-128")
 TOSA_U55 = str(U55.tosa_spec)
@@ -120,6 +125,115 @@ def test_branches() -> None:
     converted = quantizer.quantize_with_submodules(export(model, (ones,)).module(), [(ones,), (-ones,)])
     for x in (ones, -ones):
         torch.testing.assert_close(converted(x), model(x), atol=0.01, rtol=0)
+
+
+NET = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(72, 5))
+IMAGE = (torch.randn(1, 3, 8, 8),)
+
+
+def _compiled(spec: EthosUCompileSpec) -> Lowered:
+    """NET as one delegate of the Ethos-U."""
+    lowered = lower(
+        _quantized(NET, IMAGE, get_symmetric_quantization_config()), IMAGE, partitioner=EthosUPartitioner(spec)
+    )
+    assert len(lowered.payloads) == 1, lowered.left()
+    return lowered
+
+
+def test_a_model_becomes_a_command_stream(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """ETU-03, ETU-04: quantisation stays outside, at the edges; the payload says where inputs and outputs lie; the
+    intermediate files have Vela's archive and report. ETU-15: the memory is in the log and in the report."""
+    spec = EthosUCompileSpec("ethos-u55-128").dump_intermediate_artifacts_to(tmp_path)
+    with caplog.at_level(logging.INFO, "sdk.backends.arm"):
+        lowered = _compiled(spec)
+    ((_, module, _),) = get_lowered_submodules(lowered.program.graph_module)
+    assert module.backend_id == EthosUBackend.__name__ == "EthosUBackend"
+    assert all("quantize_per_tensor" in reason for reason in lowered.left().values())
+    stream = VelaStream.from_bytes(lowered.payloads[0])
+    assert stream.commands[:4] == b"COP1" and stream.weights and stream.scratch_size >= 3 * 8 * 8
+    assert [(edge.shape, edge.element_size, edge.region) for edge in stream.inputs] == [((1, 1, 1, 3, 8, 8), 1, 1)]
+    assert [(edge.shape, edge.element_size, edge.region) for edge in stream.outputs] == [((1, 1, 1, 1, 1, 5), 1, 1)]
+    assert {path.name for path in tmp_path.iterdir()} == {f"partition_0.{end}" for end in ("tosa", "npz", "txt")}
+    report = (tmp_path / "partition_0.txt").read_text()
+    assert "Total SRAM used" in report and "NPU operators" in report and "CPU operators = 0" in report
+    assert "ethos-u55-128: Total SRAM used" in caplog.text and "Total Off-chip Flash used" in caplog.text
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    ("target", "mode"),
+    [
+        ("ethos-u55-32", None),
+        ("ethos-u55-256", "Sram_Only"),
+        ("ethos-u65-256", None),
+        ("ethos-u65-512", "Shared_Sram"),
+        ("ethos-u85-128", "Dedicated_Sram_384KB"),
+        ("ethos-u85-2048", None),
+    ],
+)
+def test_targets_and_memory_modes(target: str, mode: str | None) -> None:
+    """ETU-01, ETU-14: each family has a command stream of its own configuration."""
+    stream = VelaStream.from_bytes(_compiled(EthosUCompileSpec(target, memory_mode=mode)).payloads[0])
+    # The second word of the driver's configuration: log2 of the products a cycle, and the product, U85 = 2, U65 = 1.
+    (configuration,) = struct.unpack_from("<I", stream.commands, 8)
+    assert 1 << (configuration & 15) == int(target.rpartition("-")[2])
+    assert configuration >> 28 == {"ethos-u55": 0, "ethos-u65": 1, "ethos-u85": 2}[target.rpartition("-")[0]]
+
+
+def test_a_refusal_of_vela_is_an_error() -> None:
+    """The message is Vela's, with the flags."""
+    spec = EthosUCompileSpec("ethos-u55-128", system_config="Nowhere")
+    with pytest.raises(RuntimeError, match=r"(?s)Vela .*--system-config=Nowhere.* failed .*Nowhere"):
+        _compiled(spec)
+    with pytest.raises(RuntimeError, match="failed with the exit status"):
+        vela.compile_graph(b"nonsense", U55.compiler_flags)
+
+
+def test_without_vela_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(RuntimeError, match=r"pip install ethos-u-vela==5\.1\.0"):
+        vela.compile_graph(b"", [])
+
+
+STREAM = VelaStream(b"COP1" + bytes(13), b"w" * 16, 99, (Edge((1, 1, 1, 2, 3, 4), 1, 0, 1),) * 2, ())
+
+
+def test_payloads_are_read_as_they_were_written() -> None:
+    payload = STREAM.to_bytes()
+    assert len(payload) % 16 == 0 and payload.startswith(b"vela_bin_stream\0" + bytes(16) + b"cmd_data" + bytes(8))
+    assert VelaStream.from_bytes(payload) == STREAM
+
+
+def test_damaged_payloads_are_errors() -> None:
+    """Each shortening, and each byte changed, gives another stream or an error that names the block."""
+    payload = STREAM.to_bytes()
+    for length in range(len(payload)):
+        with pytest.raises(ValueError, match=r"payload|block"):
+            VelaStream.from_bytes(payload[:length])
+    for at in range(len(payload)):
+        damaged = payload[:at] + bytes([payload[at] ^ 0x55]) + payload[at + 1 :]
+        try:
+            VelaStream.from_bytes(damaged)
+        except ValueError as error:
+            assert "block" in str(error)
+
+
+@pytest.mark.oracle
+def test_the_payload_is_that_of_the_original(tmp_path: Path, in_original: InOriginal) -> None:
+    """ETU-02: the same TOSA file and flags give the same bytes."""
+    spec = EthosUCompileSpec("ethos-u55-128").dump_intermediate_artifacts_to(tmp_path)
+    lowered = _compiled(spec)
+    in_original(
+        "-c",
+        "import sys\n"
+        "from executorch.backends.arm.arm_vela import vela_compile\n"
+        "graph, made, *flags = sys.argv[1:]\n"
+        "open(made, 'wb').write(vela_compile(open(graph, 'rb').read(), flags))\n",
+        str(tmp_path / "partition_0.tosa"),
+        str(tmp_path / "original.bin"),
+        *spec.compiler_flags,
+    )
+    assert (tmp_path / "original.bin").read_bytes() == lowered.payloads[0]
 
 
 LACKING = {

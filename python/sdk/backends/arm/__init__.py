@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Backends of Arm: TOSA, the operator set that they share, and VGF, its form for GPUs."""
+"""Backends of Arm: TOSA, the operator set that they share, VGF, its form for GPUs, and Ethos-U NPUs."""
 
 from __future__ import annotations
 
 from sdk.extras import lazily
 
 _EXPORTS = {
+    "EthosUBackend": "sdk.backends.arm.ethosu",
     "EthosUCompileSpec": "sdk.backends.arm.ethosu",
+    "EthosUPartitioner": "sdk.backends.arm.ethosu",
     "EthosUQuantizer": "sdk.backends.arm.quantizer",
     "VgfBackend": "sdk.backends.arm.vgf",
     "VgfCompileSpec": "sdk.backends.arm.vgf",

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The options of Arm's Ethos-U NPUs. What an Ethos-U has of TOSA is quantised and lowered; the compiler that makes its
-command stream of a TOSA file, Vela, is not called here."""
+"""Arm's Ethos-U NPUs, ahead of time: `EthosUPartitioner` delegates the parts of a quantised model, which Arm's compiler
+Vela makes command streams of. No runtime of this SDK runs them yet."""
 
-from sdk.backends.arm.ethosu.compile_spec import EthosUCompileSpec
+from sdk.extras import lazily
 
-__all__ = ["EthosUCompileSpec"]
+_PLACES = {
+    "EthosUBackend": "sdk.backends.arm.ethosu.backend",
+    "EthosUCompileSpec": "sdk.backends.arm.ethosu.compile_spec",
+    "EthosUPartitioner": "sdk.backends.arm.ethosu.partitioner",
+}
+
+__all__ = sorted(_PLACES)
+__getattr__ = lazily(globals(), _PLACES)

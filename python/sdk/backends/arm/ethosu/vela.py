@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Calls Vela, Arm's compiler for the Ethos-U, which makes a command stream of a TOSA file.
+
+Vela runs in a process of its own: its messages stay out of the exporter's, and a file on which it fails ends that
+process only.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sdk.backends.arm.ethosu.stream import Edge, VelaStream
+
+PACKAGES = ("ethos-u-vela==5.1.0",)
+_MOST_LINES = 8  # of a message of Vela
+_SHAPE = 6  # the dimensions that Vela gives inputs and outputs; the first ones are 1
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What Vela made of a TOSA file.
+
+    Attributes:
+        stream: The command stream with its weights, and where its inputs and outputs lie.
+        archive: Vela's own file, an npz.
+        report: Vela's summary: the memory that it uses, the operators, and bandwidths.
+    """
+
+    stream: VelaStream
+    archive: bytes
+    report: str
+
+    @property
+    def memory(self) -> str:
+        """The lines of the report about memory, such as "Total SRAM used 2467.27 KiB", separated by commas."""
+        lines = (" ".join(line.split()) for line in self.report.splitlines())
+        return ", ".join(line for line in lines if line.startswith("Total") and " used " in line)
+
+
+def compile_graph(graph: bytes, flags: Sequence[str]) -> Compiled:
+    """Compiles a TOSA file. `flags` are the options of Vela (`EthosUCompileSpec.compiler_flags`).
+
+    Raises RuntimeError if Vela is not installed, or with its message if it refuses the file.
+    """
+    if importlib.util.find_spec("ethosu") is None:
+        raise RuntimeError(f"programs for an Ethos-U need Arm's compiler Vela: pip install {' '.join(PACKAGES)}")
+    with tempfile.TemporaryDirectory() as folder:
+        given = Path(folder, "graph.tosa")
+        given.write_bytes(graph)
+        command = [sys.executable, "-m", "ethosu.vela", *flags, f"--output-dir={folder}/made", str(given)]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        made = Path(folder, "made", "graph_vela.npz")
+        archive = made.read_bytes() if made.exists() else b""
+    if done.returncode or not archive:
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        message = "\n".join(lines[-_MOST_LINES:]) or "it wrote no file and no message"
+        raise RuntimeError(f"Vela {' '.join(flags)} failed with the exit status {done.returncode}:\n{message}")
+    return Compiled(_stream_of(archive), archive, done.stdout)
+
+
+def _stream_of(archive: bytes) -> VelaStream:
+    """The arrays that a program needs. Raises RuntimeError for an archive that has others."""
+    try:
+        # The streams are arrays of one string: its value lacks the zero bytes at its end, and its memory has them.
+        with np.load(io.BytesIO(archive), allow_pickle=False) as arrays:
+            return VelaStream(
+                commands=arrays["cmd_data"].tobytes(),
+                weights=arrays["weight_data"].tobytes(),
+                scratch_size=int(arrays["scratch_shape"][0]),
+                inputs=_edges(arrays, "input"),
+                outputs=_edges(arrays, "output"),
+            )
+    except (KeyError, IndexError, ValueError) as error:
+        raise RuntimeError(f"Vela wrote an archive of another form, perhaps of another release: {error}") from error
+
+
+def _edges(arrays: np.lib.npyio.NpzFile, name: str) -> tuple[Edge, ...]:
+    columns = (arrays[f"{name}_{field}"] for field in ("shape", "elem_size", "offset", "region"))
+    made = []
+    for shape, size, offset, region in zip(*columns, strict=True):
+        if len(shape) != _SHAPE:
+            raise ValueError(f"an {name} has {len(shape)} dimensions, expected {_SHAPE}")
+        made.append(Edge(tuple(map(int, shape)), int(size), int(offset), int(region)))
+    return tuple(made)
