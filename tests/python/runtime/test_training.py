@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,14 @@ def _joint(model: nn.Module) -> ExportedProgram:
     return _export_forward_backward(export(model, _sample(0), strict=True))
 
 
+@cache
+def _program(external: str) -> tuple[bytes, list[bytes]]:
+    """The net of this module as a program, and its files of data."""
+    config = ExecutorchBackendConfig(**({external: True} if external else {}))
+    made = to_edge(_joint(Classifier())).to_executorch(config)
+    return made.buffer, [bytes(contents) for contents in made._tensor_data.values()]
+
+
 def _load(name: str) -> TrainingModule:
     data = FOLDER / f"{name}.ptd" if name == "xor_external" else None
     return _load_for_executorch_for_training(FOLDER / f"{name}.pte", data)
@@ -93,11 +102,9 @@ def test_programs_of_the_original_take_the_steps_of_eager(name: str, run: dict[s
 def test_programs_of_this_compiler_take_the_steps_of_eager(external: str, options: dict[str, Any]) -> None:
     """RT-17: a convolutional net, whose weights are in the program or in a separate file."""
     model = Classifier()
-    config = ExecutorchBackendConfig(**({external: True} if external else {}))
-    made = to_edge(_joint(model)).to_executorch(config)
-    data = [bytes(contents) for contents in made._tensor_data.values()]
+    buffer, data = _program(external)
     assert len(data) == bool(external)
-    module = _load_for_executorch_for_training_from_buffer(made.buffer, *data)
+    module = _load_for_executorch_for_training_from_buffer(buffer, *data)
     trained = {name: value for name, value in model.named_parameters() if value.requires_grad}
     assert module.named_parameters().keys() == trained.keys()
     for name, value in module.named_parameters().items():
