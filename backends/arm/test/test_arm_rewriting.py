@@ -51,6 +51,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Tensor], Any], Any]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_results_are_the_same(name: str) -> None:
     torch.manual_seed(0)

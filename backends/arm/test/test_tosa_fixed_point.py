@@ -105,6 +105,7 @@ def _rows(size: int) -> np.ndarray:
     return rows
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("size", [1, 2, 3, 192, 1024, 1 << 14])
 @pytest.mark.parametrize("epsilon", [0.0, 1e-7, 0.004, 30.0])
 @pytest.mark.parametrize("centred", [True, False])

@@ -55,6 +55,7 @@ def layers() -> nn.Module:
 WEIGHTS = 256 * 192 + 192 * 128 + 128 * 33
 
 
+@pytest.mark.sampled
 @COMPAT
 @HALF
 @pytest.mark.parametrize("config", ["8w", "4w", "8da4w"])
@@ -84,6 +85,7 @@ def test_torchao_with_batches() -> None:
     check(lowered.lower(model, x), model, x, tolerance=2e-2, mean=0.2)
 
 
+@pytest.mark.sampled
 @COMPAT
 @pytest.mark.parametrize("bits", [8, 4])
 @pytest.mark.parametrize("is_dynamic", [False, True], ids=["weights", "dynamic"])

@@ -49,6 +49,7 @@ def cached_graph(whole: bool, prefix: str, packs: bool, filled: torch.Tensor) ->
     return g, out
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("packs", [False, True], ids=["constants", "prepacked"])
 @pytest.mark.parametrize("whole", [False, True], ids=["update_cache", "sdpa_with_kv_cache"])
 @pytest.mark.parametrize("prefix", ["", "llama."])

@@ -45,6 +45,7 @@ def _check(function: Callable[[Tensor, Tensor], Tensor], *examples: tuple[Tensor
         torch.testing.assert_close(method.execute(example)[0], model(*example))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CALLS)
 def test_a_complex_number(name: str) -> None:
     torch.manual_seed(0)

@@ -116,6 +116,7 @@ def test_weights_of_branches_become_the_delegates(name):
     assert any({"linear.weight", "linear.bias"} <= set(state_of(m.original_module)) for m in owners)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("partitioner", [ExecutorBackendPartitioner(), AllNodePartitioner("ExecutorBackend", [])])
 def test_whole_operators_with_branches(name, partitioner):

@@ -45,6 +45,7 @@ WITHOUT_COPIES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", WITHOUT_COPIES)
 def test_no_instruction_and_the_right_result(name: str) -> None:
     model = Function(WITHOUT_COPIES[name])

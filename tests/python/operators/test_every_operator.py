@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """PyTorch's samples of every operator, as torch.export decomposes it: lowered without a backend, run and compared with
-eager (docs/operator_samples.md). A normal run takes one sample of a seventh of the operators; the test marked slow
-takes all samples of all operators."""
+eager (docs/operator_samples.md). A normal run takes one sample of a seventh of the operators, and the gate a share of
+these; the test marked slow takes all samples of all operators."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def check(op: OpInfo, dtype: torch.dtype, limit: int | None, seed: int | None = 
 _SHARE = [(op, DTYPES[i % len(DTYPES)]) for i, op in enumerate(OP_INFOS[::SHARE])]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("op", "dtype"),
     [pair for pair in _SHARE if pair[1] in pair[0].supported_dtypes("cpu")],

@@ -131,6 +131,7 @@ def _cases() -> list[tuple[Any, ...]]:
 _CASES = _cases()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", range(len(_CASES)), ids=lambda i: f"{_CASES[i][0]}-{i}")
 def test_kernels_give_what_the_registered_operators_give(case: int) -> None:
     operator, *args = _CASES[case]

@@ -24,6 +24,7 @@ LAYERS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("batch", [1, 3])
 def test_layers(layer: str, batch: int) -> None:

@@ -97,6 +97,7 @@ REDUCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("delegates", [True, False], ids=["xnnpack", "kernels"])
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reduction(name: str, delegates: bool) -> None:
@@ -141,6 +142,7 @@ def check_delegated(module: nn.Module, inputs: tuple[torch.Tensor, ...], what: s
     check(method.execute(inputs)[0], module(*inputs), what)
 
 
+@pytest.mark.sampled
 @DTYPES
 @pytest.mark.parametrize("name", LAYERS)
 def test_layer(name: str, dtype: torch.dtype) -> None:

@@ -139,6 +139,7 @@ STATIC: dict[str, tuple[Callable[[], nn.Module], Inputs, list[str]]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("per_channel", [False, True])
 @pytest.mark.parametrize("name", STATIC)
 def test_static(name: str, per_channel: bool) -> None:

@@ -129,6 +129,7 @@ LAYERS: dict[str, tuple[Callable[[], nn.Module], Inputs, int]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", LAYERS)
 def test_each_cell_of_a_layer_is_a_step(kind: str) -> None:
     torch.manual_seed(0)
@@ -271,6 +272,7 @@ def _break(step: XNNStep, kind: str) -> None:
         step.kind = StepKind.GELU_TANH  # of which there is one result
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "kind",
     [

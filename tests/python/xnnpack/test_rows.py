@@ -68,6 +68,7 @@ def threads() -> Iterator[Callable[[int], None]]:
     portable_lib._unsafe_reset_threadpool(before)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("name", "inputs"), [*((name, 256) for name in SCHEMES), *((name, 37) for name in ODD)])
 def test_each_number_of_rows(name: str, inputs: int, threads: Callable[[int], None]) -> None:
     """XNN-11, QNT-07: every row is that of eager; rows have different ranges, so that each needs its own scale."""

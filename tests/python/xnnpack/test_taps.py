@@ -95,6 +95,7 @@ CONVOLUTIONS: dict[str, tuple[nn.Module, tuple[int, int], tuple[int, int]]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_convolutions_of_small_images(name: str) -> None:
     torch.manual_seed(0)

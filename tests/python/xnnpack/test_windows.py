@@ -123,6 +123,7 @@ def test_hard_swish_is_one_node(in_place: bool) -> None:
     assert "aten.hardswish.default" not in left, "without a backend it is decomposed as before"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("shifts", "dims"), [((1,), (2,)), ((-3, 2), (1, 2)), ((0, 12), (1, 2)), ((7,), ()), ((9, 1, -1), (1, 1, 0))]
 )

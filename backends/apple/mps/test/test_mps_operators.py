@@ -37,6 +37,7 @@ def test_every_operator_has_calls() -> None:
     assert names - ELSEWHERE == set(CALLS)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("use_fp16", [False, True], ids=["fp32", "fp16"])
 @pytest.mark.parametrize("name", CALLS)
 def test_an_operator(name: str, use_fp16: bool) -> None:
