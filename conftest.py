@@ -7,6 +7,7 @@ concerns: see tests/changes.py. scripts/test.sh sets it, to another share each d
 
 from __future__ import annotations
 
+import gc
 import os
 import zlib
 from pathlib import Path
@@ -16,21 +17,16 @@ import pytest
 from hypothesis import settings
 
 from changes import SINCE, concerned, since
+from sampling import share
+
+# Read when PyTorch is imported. By default, its threads keep a core busy while they wait, and other processes need it.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 pytest_plugins = ["seeds"]
 
 # An example may take long on a busy machine: a fixed time limit would fail correct tests.
 settings.register_profile("sdk", deadline=None)
 settings.load_profile("sdk")
-
-
-def share() -> tuple[int, int]:
-    """Which share of the sampled tests runs, and how many shares there are."""
-    text = os.environ.get("SDK_TEST_SHARE") or "0/1"
-    which, _, count = text.partition("/")
-    if not (which.isdigit() and count.isdigit() and int(which) < int(count)):
-        raise pytest.UsageError(f"SDK_TEST_SHARE is {text}; expected K/N, share K (from 0 to N - 1) of N, such as 2/10")
-    return int(which), int(count)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -45,7 +41,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 ADDED = pytest.StashKey[int]()
 """How many sampled tests run because of changes."""
 
-MOST_ADDED = 120
+MOST_ADDED = 60
 """A change that concerns more tests than these, such as one of a whole backend, adds another part of them each day."""
 
 
@@ -70,6 +66,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left)
         chosen = set(items) - set(left)
         items[:] = [item for item in items if item in chosen]
+
+
+def pytest_collection_finish() -> None:
+    """Later collections of garbage do not examine the modules that were imported, which all stay."""
+    gc.collect()
+    gc.freeze()
 
 
 def _paths(item: pytest.Item) -> list[Path]:

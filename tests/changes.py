@@ -4,7 +4,7 @@
 The subject of a test file is what the file and its helpers in the tests' folders import from elsewhere: modules of the
 package, and the modules that define the names that they import from a package. What those import in turn does not
 count, because everything imports the compiler. A test with a path as parameter, such as a page, has this file as its
-subject, too; a page imports what its code names.
+subject, too; a page imports what its code names, and has changed if its code has.
 """
 
 from __future__ import annotations
@@ -52,12 +52,29 @@ def since(root: Path) -> str | None:
 
 @functools.cache
 def changed_files(root: Path) -> frozenset[Path]:
-    """The files that differ from the commit `since`, also those that are not committed yet."""
+    """The files that differ from the commit `since`, also those that are not committed yet. Of pages, code counts."""
     commit = since(root)
     if commit is None:
         return frozenset()
     lists = (git(root, "diff", "--name-only", commit), git(root, "ls-files", "--others", "--exclude-standard"))
-    return frozenset(root / line for text in lists if text for line in text.splitlines())
+    names = {line for text in lists if text for line in text.splitlines()}
+    return frozenset(root / name for name in names if not name.endswith(".md") or _has_other_code(root, commit, name))
+
+
+def _has_other_code(root: Path, commit: str, page: str) -> bool:
+    before, file = git(root, "show", f"{commit}:{page}"), root / page
+    return before is None or not file.is_file() or _code(before) != _code(file.read_text(encoding="utf-8"))
+
+
+def _code(page: str) -> list[str]:
+    """The lines of the code blocks, with the comments that say what to do with a block."""
+    found, inside = [], False
+    for line in page.splitlines():
+        is_fence = line.lstrip().startswith("```")
+        if inside or is_fence or line.startswith("<!--"):
+            found.append(line)
+        inside ^= is_fence
+    return found
 
 
 class ImportGraph:

@@ -1,9 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fixtures that prepare only what the tests of this run need: see conftest.py."""
+"""What a run has of tests that are many alike, and of what they need: see conftest.py."""
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+
+def share() -> tuple[int, int]:
+    """Which share of the sampled tests runs, and how many shares there are."""
+    text = os.environ.get("SDK_TEST_SHARE") or "0/1"
+    which, _, count = text.partition("/")
+    if not (which.isdigit() and count.isdigit() and int(which) < int(count)):
+        raise pytest.UsageError(f"SDK_TEST_SHARE is {text}; expected K/N, share K (from 0 to N - 1) of N, such as 2/10")
+    return int(which), int(count)
+
+
+def examples(count: int) -> int:
+    """How many random examples a test makes that takes long for each: a quarter where a share of the tests runs."""
+    return count if share()[1] == 1 else -(-count // 4)
 
 
 def values_in_tests(request: pytest.FixtureRequest, parameter: str) -> set[str]:

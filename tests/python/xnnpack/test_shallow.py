@@ -15,6 +15,7 @@ from test_winograd import run
 from torch import nn
 from torch.export import Dim
 
+from sampling import examples
 from sdk.runtime import Runtime
 
 PAIRS = st.tuples(st.integers(1, 7), st.integers(1, 7))
@@ -33,7 +34,7 @@ def convolutions(draw: st.DrawFn) -> tuple[nn.Conv2d, torch.Tensor]:
     return conv, torch.rand(draw(st.integers(1, 2)), channels, *size) * 2 - 1
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(convolutions(), st.sampled_from([nn.Identity(), nn.ReLU6()]))
 def test_floats(made: tuple[nn.Conv2d, torch.Tensor], activation: nn.Module) -> None:
     conv, image = made
@@ -41,7 +42,7 @@ def test_floats(made: tuple[nn.Conv2d, torch.Tensor], activation: nn.Module) -> 
 
 
 @torch.no_grad()
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(convolutions(), st.sampled_from([nn.Identity(), nn.ReLU()]))
 def test_int8(made: tuple[nn.Conv2d, torch.Tensor], activation: nn.Module) -> None:
     conv, image = made

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram, export
 from torch.fx import Node
 
+from sampling import examples
 from sdk.backends.xnnpack import unread_rows
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES, StepKind, XNNGraph
@@ -249,7 +250,7 @@ def chains(draw: st.DrawFn) -> Callable[..., Tensor]:
     return run
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(chains())
 def test_any_chain_computes_the_same(function: Callable[..., Tensor]) -> None:
     check(Call(function), (ROWS,), lower(Call(function), (ROWS,)))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.export import Dim, export
 
+from sampling import examples
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.exir import to_edge_transform_and_lower
 from sdk.runtime import Runtime
@@ -47,7 +48,7 @@ class Padded(nn.Module):
         return self.activation(self.conv(F.pad(x, self.around)))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     batch=st.integers(1, 3),
     height=st.integers(9, 40),
