@@ -1,20 +1,90 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all partitioners share: they divide the graph of a program and those of its branches and loop bodies, and tag
-the largest partitions of the nodes that their backend takes."""
+"""What all partitioners share: a backend says which calls it takes (`Support`), and `delegate` tags the largest
+partitions of these, in the graph of a program and in those of its branches and loop bodies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import ClassVar
 
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
-from torch.fx.passes.infra.partitioner import Partition
 from torch.fx.passes.operator_support import create_op_support
 
-from sdk.backends.transforms.constants import is_constant, is_shared
+from sdk.backends.transforms.constants import is_constant, is_shared, settled
 from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
-from sdk.exir.backend.partitioner import DelegationSpec
-from sdk.exir.backend.utils import copy_constant, kept_graphs
+from sdk.exir.backend.partitioner import DelegationSpec, PartitionResult
+from sdk.exir.backend.utils import copy_constant, kept_graphs, tag_constant_data
+
+Refused = Callable[[Node, str], None]
+"""Gets a call that a backend does not take, and the reason."""
+
+
+class Support:
+    """Which calls of a program a backend takes. The program is `settled`: its graph does not change.
+
+    Attributes:
+        title: The name of the backend, for reasons.
+    """
+
+    title: ClassVar[str]
+
+    @property
+    def alone(self) -> str:
+        """The reason of calls whose partition is not worth a delegate."""
+        return f"alone it is not worth a delegate: {self.title} takes none of its neighbours"
+
+    def refusal(self, node: Node) -> str | None:
+        """Why the backend does not take a call; None if it does. "" leaves it without a reason, as arithmetic on sizes
+        and results that go with their call."""
+        raise NotImplementedError
+
+    def incomplete(self, node: Node, takes: Collection[Node]) -> str | None:
+        """Why a call cannot be taken if, of all calls, just `takes` are: it needs others in its partition. None if it
+        can."""
+        return None
+
+    def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
+        """The calls that cannot be in the partition `nodes`, with reasons: because of what enters or leaves it, for
+        example. `part_of` has the partition of each call that is in one."""
+        return ()
+
+    def is_free(self, node: Node) -> bool:
+        """Whether a call alone does not justify a delegate."""
+        return False
+
+    def is_worth_it(self, nodes: Sequence[Node]) -> bool:
+        """Whether a partition justifies a delegate."""
+        return not all(map(self.is_free, nodes))
+
+
+def delegate(
+    program: ExportedProgram,
+    support: Support,
+    spec: DelegationSpec,
+    prefix: str,
+    refused: Refused,
+    is_copied: Callable[[Node], bool] | None = None,
+    owns_constants: bool = True,
+) -> PartitionResult:
+    """The result of a `Partitioner`: tags the largest partitions of a program and of its branches and loop bodies, and
+    what they alone read of its constants.
+
+    Args:
+        program: Only the metadata of its nodes changes.
+        support: What the backend takes.
+        spec: The backend.
+        prefix: What tags begin with.
+        refused: Gets each call that is left, with the reason.
+        is_copied: As in `tag_partitions`.
+        owns_constants: Whether delegates have the constants that only they read. Otherwise these are inputs.
+    """
+    with settled(program):
+        tags = tag_partitions(program, lambda module: divide(module, support, refused), prefix, spec, is_copied)
+    if owns_constants:
+        tag_constant_data(program)
+    return PartitionResult(program, tags)
 
 
 def tag_partitions(
@@ -52,44 +122,56 @@ def tag_partitions(
     return tags
 
 
-def taken_calls(
-    module: GraphModule, refusal: Callable[[Node], str | None], refused: Callable[[Node, str], None]
-) -> set[Node]:
-    """The calls in a graph that a backend takes. `refusal` gives the reason against a call, or None; `refused` gets
-    each call that has a reason, with the reason."""
+def divide(module: GraphModule, support: Support, refused: Refused) -> list[list[Node]]:
+    """The largest partitions of a graph that a backend takes. `refused` gets each call that is left, with the reason,
+    except `getitem`: its call has the reason."""
+    calls = [node for node in module.graph.nodes if node.op == "call_function"]
     takes: set[Node] = set()
-    for node in module.graph.nodes:
-        if node.op != "call_function":
-            continue
-        reason = refusal(node)
+
+    def leave(node: Node, reason: str) -> None:
+        takes.discard(node)
+        if reason and node.target is not operator.getitem:
+            refused(node, reason)
+
+    for node in calls:
+        reason = support.refusal(node)
         if reason is None:
             takes.add(node)
         else:
-            refused(node, reason)
-    return takes
-
-
-def largest_partitions(
-    module: GraphModule,
-    takes: set[Node],
-    refuse: Callable[[list[Partition]], bool] = lambda partitions: False,
-    is_worth_it: Callable[[Partition], bool] = lambda partition: True,
-) -> list[Partition]:
-    """The largest partitions of the nodes that a backend takes.
-
-    Args:
-        module: The graph.
-        takes: The nodes.
-        refuse: Removes nodes from `takes` that cannot be in their partition. Returns whether it removed any: then the
-            partitions are made anew.
-        is_worth_it: Whether a partition justifies a delegate; those that do not are left out.
-    """
+            leave(node, reason)
     while True:
-        support = create_op_support(lambda _, node, taken=frozenset(takes): node in taken)
-        found = generate_partitions_from_list_of_nodes(module, op_support=support)
-        kept = [partition for partition in found if is_worth_it(partition)]
-        if not refuse(kept):
-            return kept
+        _leave_incomplete(calls, takes, support, leave)
+        found = _largest_partitions(module, takes)
+        kept = [nodes for nodes in found if support.is_worth_it(nodes)]
+        part_of = {node: number for number, nodes in enumerate(kept) for node in nodes}
+        conflicts = [pair for nodes in kept for pair in support.conflicts(nodes, part_of)]
+        if not conflicts:
+            break
+        if takes.isdisjoint(node for node, _ in conflicts):  # else the loop would not end
+            raise AssertionError(f"{type(support).__name__} refuses calls that it has not taken: {conflicts}")
+        for node, reason in conflicts:
+            leave(node, reason)
+    for node in calls:
+        if node in takes and node not in part_of:
+            leave(node, support.alone)
+    return kept
+
+
+def _leave_incomplete(
+    calls: Sequence[Node], takes: set[Node], support: Support, leave: Callable[[Node, str], None]
+) -> None:
+    count = -1
+    while count != len(takes):
+        count = len(takes)
+        # In reverse order, because most calls of which others decide depend on their readers.
+        for node in reversed(calls):
+            if node in takes and (reason := support.incomplete(node, takes)) is not None:
+                leave(node, reason)
+
+
+def _largest_partitions(module: GraphModule, takes: Collection[Node]) -> list[list[Node]]:
+    support = create_op_support(lambda _, node: node in takes)
+    return [list(part.nodes) for part in generate_partitions_from_list_of_nodes(module, op_support=support)]
 
 
 def graphs_of(program: ExportedProgram) -> list[GraphModule]:

@@ -5,24 +5,21 @@ in the receipt of the export and, at the level DEBUG, in the log `sdk.backends.a
 from __future__ import annotations
 
 import logging
-import operator
 from collections.abc import Callable, Iterable
 
 import torch
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
-from torch.fx.passes.infra.partitioner import Partition
 
 from sdk.backends.apple.coreml.compiler.coreml_preprocess import CoreMLBackend
 from sdk.backends.apple.coreml.compiler.settings import settings_of
 from sdk.backends.apple.coreml.partition.rules import is_refused_whole
-from sdk.backends.apple.coreml.partition.support import Support, is_tensor, name_of
-from sdk.backends.partition import largest_partitions, tag_partitions, taken_calls
-from sdk.backends.transforms.constants import settled
+from sdk.backends.apple.coreml.partition.support import CoreMLSupport, name_of
+from sdk.backends.partition import delegate
 from sdk.exir.backend._messages import source_of
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
+from sdk.exir.backend.utils import WhyNoPartition
 
 logger = logging.getLogger("sdk.backends.apple.coreml.partition")
 
@@ -68,21 +65,21 @@ class CoreMLPartitioner(Partitioner):
         """Tags the nodes for Core ML.
 
         Raises:
-            ValueError: `lower_full_graph` is set and a node is not taken; the message has the first ones, with the
-            lines
-                of the model that call them.
+            ValueError: `lower_full_graph` is set, and Core ML does not take a node. The message lists the first such
+                nodes, with the lines of the model that call them.
         """
         why = WhyNoPartition(logger)
-        support = Support(exported_program, self._settings, self._skipped, self._takes_constants)
+        support = self._support(exported_program)
         refused: dict[Node, str] = {}
-        with settled(exported_program):
-            tags = tag_partitions(
-                exported_program,
-                lambda module: _partitions(module, support, refused),
-                "coreml",
-                self.delegation_spec,
-                None if self._takes_constants else lambda constant: False,
-            )
+        result = delegate(
+            exported_program,
+            support,
+            self.delegation_spec,
+            "coreml",
+            refused.__setitem__,
+            None if self._takes_constants else lambda constant: False,
+            self._takes_constants,
+        )
         for node, reason in refused.items():
             why(node, reason)
         if refused and self._takes_all:
@@ -94,17 +91,15 @@ class CoreMLPartitioner(Partitioner):
         if refused:
             names = dict.fromkeys(name_of(node) for node in refused)
             logger.warning("Core ML does not take %s; what it does not take runs on the CPU", ", ".join(names))
-        if self._takes_constants:
-            tag_constant_data(exported_program)
         if self._takes_state:
             support.tag_state()
-        return PartitionResult(exported_program, tags)
+        return result
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
         """The operators of the program that Core ML has and the exporter would decompose."""
-        support = Support(ep, self._settings, self._skipped, self._takes_constants)
+        support = self._support(ep)
         whole = {
             node.target: None
             for module in ep.graph_module.modules()
@@ -114,30 +109,10 @@ class CoreMLPartitioner(Partitioner):
             and isinstance(node.target, torch._ops.OpOverload)
             and _may_stay_whole(node.target)
         }
-        return list(whole), lambda node: is_refused_whole(name_of(node)) or support.reason(node) is None
+        return list(whole), lambda node: is_refused_whole(name_of(node)) or support.refusal(node) is None
 
-
-def _partitions(module: GraphModule, support: Support, refused: dict[Node, str]) -> list[list[Node]]:
-    """The partitions of one graph. The reasons for all other nodes are added to `refused`."""
-
-    def note(node: Node, reason: str) -> None:
-        if node.target is not operator.getitem:  # its call has the reason
-            refused[node] = reason
-
-    takes = taken_calls(module, support.reason, note)
-
-    def refuse(partitions: list[Partition]) -> bool:
-        left = {node: reason for p in partitions for node, reason in support.conflicts(p.nodes).items()}
-        refused.update(left)
-        takes.difference_update(left)
-        return bool(left)
-
-    found = [list(partition.nodes) for partition in largest_partitions(module, takes, refuse)]
-    kept = [nodes for nodes in found if any(is_tensor(node) for node in nodes)]
-    for nodes in found:
-        if nodes not in kept:
-            refused.update(dict.fromkeys(nodes, "it computes sizes only"))
-    return kept
+    def _support(self, program: ExportedProgram) -> CoreMLSupport:
+        return CoreMLSupport(program, self._settings, self._skipped, self._takes_constants)
 
 
 def _may_stay_whole(target: torch._ops.OpOverload) -> bool:

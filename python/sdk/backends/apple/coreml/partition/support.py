@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from sdk.backends.apple.coreml.compiler.settings import Settings
 from sdk.backends.apple.coreml.compiler.targets import candidates
 from sdk.backends.apple.coreml.compiler.trial import Trials, least
 from sdk.backends.apple.coreml.partition.rules import refusal_by_rule
+from sdk.backends.partition import Support
 
 _MOST_RANK = 5
 _DTYPES = (
@@ -25,8 +26,11 @@ _DTYPES = (
 )  # fmt: skip
 
 
-class Support:
-    """Answers about one program, whose graph does not change."""
+class CoreMLSupport(Support):
+    """What Core ML takes of a program."""
+
+    title = "Core ML"
+    alone = "it computes sizes only"
 
     def __init__(
         self, program: ExportedProgram, settings: Settings, skipped: frozenset[str], takes_constants: bool
@@ -39,14 +43,14 @@ class Support:
         signature = program.graph_signature
         self._buffers = {s.arg.name: s.target for s in signature.input_specs if s.kind == InputKind.BUFFER}
 
-    def reason(self, node: Node) -> str | None:
+    def refusal(self, node: Node) -> str | None:
         """Why Core ML does not take a node; None if it does."""
         if not (isinstance(node.target, torch._ops.OpOverload) or hasattr(node.target, "_op") or _is_arithmetic(node)):
             return "control flow stays outside; Core ML gets the parts of its branches"
         if name_of(node) in self._skipped:
             return "it is in skip_ops_for_coreml_delegation"
         if node.target is operator.getitem and isinstance(node.args[0], Node) and is_call(node.args[0]):
-            return self.reason(node.args[0])
+            return self.refusal(node.args[0])
         reason = refusal_by_rule(name_of(node), node)
         if reason is not None:
             return reason
@@ -60,9 +64,7 @@ class Support:
         target, reason = least(self._trials, node, self._targets)
         return None if target is not None else f"coremltools does not convert it: {reason}"
 
-    def conflicts(self, nodes: Sequence[Node]) -> dict[Node, str]:
-        """The nodes of a partition that cannot be in it because of what enters or leaves the "
-        "partition, with reasons."""
+    def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
         members = set(nodes)
         found: dict[Node, str] = {}
         for node in nodes:
@@ -72,7 +74,10 @@ class Support:
             outside = [user for user in node.users if user not in members]
             if not is_tensor(node) and outside:
                 found[node] = "it is read outside, and Core ML returns tensors"
-        return found
+        return found.items()
+
+    def is_free(self, node: Node) -> bool:
+        return not is_tensor(node)
 
     def tag_state(self) -> None:
         """Tags the buffers that become states."""

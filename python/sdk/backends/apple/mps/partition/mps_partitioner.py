@@ -7,16 +7,14 @@ from __future__ import annotations
 import logging
 
 from torch.export import ExportedProgram
-from torch.fx import GraphModule, Node
-from torch.fx.passes.infra.partitioner import Partition
 
 from sdk.backends.apple.mps.mps_preprocess import MPSBackend, use_fp16_of
-from sdk.backends.apple.mps.partition.support import Support, is_free
-from sdk.backends.partition import largest_partitions, tag_partitions, taken_calls
+from sdk.backends.apple.mps.partition.support import MPSSupport
+from sdk.backends.partition import delegate
 from sdk.backends.transforms.constants import settled
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
+from sdk.exir.backend.utils import WhyNoPartition
 
 logger = logging.getLogger("sdk.backends.apple.mps.partition")
 
@@ -39,33 +37,6 @@ class MPSPartitioner(Partitioner):
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes for MPS."""
-        why = WhyNoPartition(logger)
         with settled(exported_program):
-            support = Support(exported_program, self._use_fp16)
-            tags = tag_partitions(
-                exported_program,
-                lambda module: _partitions(exported_program, module, support, why),
-                "mps",
-                self.delegation_spec,
-            )
-        tag_constant_data(exported_program)
-        return PartitionResult(exported_program, tags)
-
-
-def _partitions(
-    program: ExportedProgram, module: GraphModule, support: Support, why: WhyNoPartition
-) -> list[list[Node]]:
-    takes = taken_calls(module, support.refusal, why)
-
-    def refuse(partitions: list[Partition]) -> bool:
-        left = {node: reason for p in partitions for node, reason in support.conflicts(p.nodes).items()}
-        for node, reason in left.items():
-            why(node, reason)
-        takes.difference_update(left)
-        return bool(left)
-
-    found = largest_partitions(module, takes, refuse)
-    kept = [list(p.nodes) for p in found if not all(is_free(program, node) for node in p.nodes)]
-    for node in takes.difference(*kept):
-        why(node, "alone it is not worth a delegate")
-    return kept
+            support = MPSSupport(exported_program, self._use_fp16)
+            return delegate(exported_program, support, self.delegation_spec, "mps", WhyNoPartition(logger))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -14,16 +14,20 @@ from torch.utils import _pytree as pytree
 
 from sdk.backends.apple.mps.mps_preprocess import fold, refusal_of
 from sdk.backends.apple.mps.operators.node_visitor import get_node_visitors, operator_name
+from sdk.backends.partition import Support
 from sdk.backends.transforms.constants import is_constant
 
 _DTYPES = (
     torch.float16, torch.float32, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool,
 )  # fmt: skip
 _TOGETHER = "quantized_decomposed."
+_COPIES = ("getitem", "aten.clone.default", "dim_order_ops._clone_dim_order.default")
 
 
-class Support:
-    """Answers about one program, whose graph does not change."""
+class MPSSupport(Support):
+    """What MPS takes of a program."""
+
+    title = "MPS"
 
     def __init__(self, program: ExportedProgram, use_fp16: bool) -> None:
         self._program = program
@@ -36,7 +40,7 @@ class Support:
             call = node.args[0]
             assert isinstance(call, Node)
             taken = call.op == "call_function" and operator_name(call.target) in self._visitors
-            reason = self.refusal(call) if taken else "it is a result of a call that MPS does not take"
+            reason = self.refusal(call) if taken else ""
             return reason or self._tensor_refusal(node)
         reason = self._call_refusal(node)
         if reason is None or self._tensor_refusal(node) is not None:
@@ -65,11 +69,10 @@ class Support:
             return "a size is not known when the program is compiled; programs for MPS have fixed shapes"
         return "MPS has no empty tensors" if value.numel() == 0 else None
 
-    def conflicts(self, nodes: Collection[Node]) -> dict[Node, str]:
-        """The nodes of a partition that cannot be in it because of what enters or leaves it, with reasons."""
+    def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
         members = set(nodes)
         found: dict[Node, str] = {}
-        for node in members:
+        for node in nodes:
             crossing = [n for n in node.all_input_nodes if n not in members and not is_constant(self._program, n)]
             if any(user not in members for user in node.users):
                 crossing.append(node)
@@ -83,15 +86,13 @@ class Support:
                 user not in members for item in node.users for user in (item, *_items(item))
             ):
                 found[node] = "it is read by a part that MPS does not take"
-        return found
+        return found.items()
 
-
-def is_free(program: ExportedProgram, node: Node) -> bool:
-    """Whether a call alone does not justify a delegate: copies, and what reads constants only."""
-    values = pytree.tree_leaves(node.meta.get("val"))
-    operands = [operand for operand in node.all_input_nodes if not is_constant(program, operand)]
-    copies = operator_name(node.target) in ("getitem", "aten.clone.default", "dim_order_ops._clone_dim_order.default")
-    return copies or not operands or not values
+    def is_free(self, node: Node) -> bool:
+        """Copies, and what reads constants only."""
+        values = pytree.tree_leaves(node.meta.get("val"))
+        operands = [operand for operand in node.all_input_nodes if not is_constant(self._program, operand)]
+        return operator_name(node.target) in _COPIES or not operands or not values
 
 
 def _items(node: Node) -> list[Any]:
