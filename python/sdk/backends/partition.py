@@ -21,6 +21,10 @@ Refused = Callable[[Node, str], None]
 """Gets a call that a backend does not take, and the reason."""
 
 
+Divide = Callable[[GraphModule, "Support", Refused], list[list[Node]]]
+"""Makes the partitions of one graph."""
+
+
 class Support:
     """Which calls of a program a backend takes. The program is `settled`: its graph does not change.
 
@@ -67,6 +71,7 @@ def delegate(
     refused: Refused,
     is_copied: Callable[[Node], bool] | None = None,
     owns_constants: bool = True,
+    parts_of: Divide | None = None,
 ) -> PartitionResult:
     """The result of a `Partitioner`: tags the largest partitions of a program and of its branches and loop bodies, and
     what they alone read of its constants.
@@ -79,9 +84,11 @@ def delegate(
         refused: Gets each call that is left, with the reason.
         is_copied: As in `tag_partitions`.
         owns_constants: Whether delegates have the constants that only they read. Otherwise these are inputs.
+        parts_of: Makes other partitions than the largest.
     """
+    make = parts_of or divide
     with settled(program):
-        tags = tag_partitions(program, lambda module: divide(module, support, refused), prefix, spec, is_copied)
+        tags = tag_partitions(program, lambda module: make(module, support, refused), prefix, spec, is_copied)
     if owns_constants:
         tag_constant_data(program)
     return PartitionResult(program, tags)
@@ -125,53 +132,65 @@ def tag_partitions(
 def divide(module: GraphModule, support: Support, refused: Refused) -> list[list[Node]]:
     """The largest partitions of a graph that a backend takes. `refused` gets each call that is left, with the reason,
     except `getitem`: its call has the reason."""
-    calls = [node for node in module.graph.nodes if node.op == "call_function"]
-    takes: set[Node] = set()
-
-    def leave(node: Node, reason: str) -> None:
-        takes.discard(node)
-        if reason and node.target is not operator.getitem:
-            refused(node, reason)
-
-    for node in calls:
-        reason = support.refusal(node)
-        if reason is None:
-            takes.add(node)
-        else:
-            leave(node, reason)
+    takes = taken_calls(module, support, refused)
     while True:
-        _leave_incomplete(calls, takes, support, leave)
         found = _largest_partitions(module, takes)
         kept = [nodes for nodes in found if support.is_worth_it(nodes)]
-        part_of = {node: number for number, nodes in enumerate(kept) for node in nodes}
-        conflicts = [pair for nodes in kept for pair in support.conflicts(nodes, part_of)]
+        conflicts = conflicts_of(kept, support)
         if not conflicts:
             break
         if takes.isdisjoint(node for node, _ in conflicts):  # else the loop would not end
             raise AssertionError(f"{type(support).__name__} refuses calls that it has not taken: {conflicts}")
         for node, reason in conflicts:
-            leave(node, reason)
-    for node in calls:
-        if node in takes and node not in part_of:
-            leave(node, support.alone)
+            _leave(node, reason, takes, refused)
+        _leave_incomplete(module, takes, support, refused)
+    for node in sorted(takes.difference(*kept)):
+        _leave(node, support.alone, takes, refused)
     return kept
 
 
-def _leave_incomplete(
-    calls: Sequence[Node], takes: set[Node], support: Support, leave: Callable[[Node, str], None]
-) -> None:
-    count = -1
+def taken_calls(module: GraphModule, support: Support, refused: Refused) -> set[Node]:
+    """The calls of a graph that a backend takes, before they are divided into partitions."""
+    takes: set[Node] = set()
+    for node in _calls(module):
+        reason = support.refusal(node)
+        if reason is None:
+            takes.add(node)
+        else:
+            _leave(node, reason, takes, refused)
+    _leave_incomplete(module, takes, support, refused)
+    return takes
+
+
+def conflicts_of(partitions: Sequence[Sequence[Node]], support: Support) -> list[tuple[Node, str]]:
+    """The calls that cannot be in their partitions, with reasons."""
+    part_of = {node: number for number, nodes in enumerate(partitions) for node in nodes}
+    return [conflict for nodes in partitions for conflict in support.conflicts(nodes, part_of)]
+
+
+def _leave_incomplete(module: GraphModule, takes: set[Node], support: Support, refused: Refused) -> None:
+    calls, count = _calls(module), -1
     while count != len(takes):
         count = len(takes)
         # In reverse order, because most calls of which others decide depend on their readers.
         for node in reversed(calls):
             if node in takes and (reason := support.incomplete(node, takes)) is not None:
-                leave(node, reason)
+                _leave(node, reason, takes, refused)
+
+
+def _leave(node: Node, reason: str, takes: set[Node], refused: Refused) -> None:
+    takes.discard(node)
+    if reason and node.target is not operator.getitem:
+        refused(node, reason)
 
 
 def _largest_partitions(module: GraphModule, takes: Collection[Node]) -> list[list[Node]]:
     support = create_op_support(lambda _, node: node in takes)
     return [list(part.nodes) for part in generate_partitions_from_list_of_nodes(module, op_support=support)]
+
+
+def _calls(module: GraphModule) -> list[Node]:
+    return [node for node in module.graph.nodes if node.op == "call_function"]
 
 
 def graphs_of(program: ExportedProgram) -> list[GraphModule]:
@@ -181,7 +200,7 @@ def graphs_of(program: ExportedProgram) -> list[GraphModule]:
 
 def calls_of(program: ExportedProgram) -> list[Node]:
     """The calls of all graphs of a program."""
-    return [node for module in graphs_of(program) for node in module.graph.nodes if node.op == "call_function"]
+    return [node for module in graphs_of(program) for node in _calls(module)]
 
 
 def is_owned(program: ExportedProgram, constant: Node, part: int, part_of: Mapping[Node, int]) -> bool:

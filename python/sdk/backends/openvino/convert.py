@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -63,7 +64,8 @@ def is_dtype_known(dtype: torch.dtype) -> bool:
 
 
 def to_model(program: ExportedProgram) -> Any:
-    """An `openvino.Model` with an input and an output for each of the partition's, in their order.
+    """An `openvino.Model` with an input and an output for each of the partition's, in their order: the model that the
+    partitioner made when it tried whether OpenVINO converts the partition, or a new one.
 
     Sizes that are symbols are dynamic dimensions. Raises RuntimeError with the operator that OpenVINO cannot convert.
     """
@@ -71,47 +73,87 @@ def to_model(program: ExportedProgram) -> Any:
     inputs = [node for node in nodes if node.op == "placeholder"]
     calls = [node for node in nodes if node.op not in ("placeholder", "output")]
     (outputs,) = program.graph.output_node().args
+    tried: list[Any] = [kept for call in calls if (kept := call.meta.pop(_TRIED, None)) is not None]
     try:
-        return _to_model(program, inputs, calls, outputs)
+        with settled(program):
+            weights = {node: weight for node in inputs if (weight := get_constant(program, node)) is not None}
+            plain = _plain(inputs, calls, outputs, weights)
+        made = [kept.take(plain.key) for kept in tried]
+        return next((model for model in made if model is not None), None) or _convert(plain)
     except RuntimeError as error:
         raise RuntimeError(f"{error}. {way_around(program)}") from error
 
 
-def refusals(program: ExportedProgram, calls: Collection[Node]) -> dict[Node, str]:
-    """Why OpenVINO cannot convert a partition of these calls, by the calls that it refuses; empty if it can."""
-    reason = _refusal(program, calls)
+def refusals(program: ExportedProgram, calls: Sequence[Node], owned: Callable[[Node], bool]) -> dict[Node, str]:
+    """Why OpenVINO cannot convert a partition of these calls, by the calls that it refuses; empty if it can. `to_model`
+    finds the model then: it is kept in the metadata of the calls.
+
+    Args:
+        program: It is `settled`.
+        calls: In the order of the graph.
+        owned: Whether the partition would own a constant that it reads. Others are inputs.
+    """
+    reason = _try(program, calls, owned, keep=True)
     if reason is None:
         return {}
     # A quantize without its dequantize cannot be converted, although a partition of both can.
     tried = [node for node in calls if not (is_quantize(node) or is_dequantize(node) or _is_result(node))]
-    alone = {node: _refusal(program, [node, *filter(_is_result, node.users)]) for node in tried}
+    alone = {node: _try(program, [node, *filter(_is_result, node.users)], owned) for node in tried}
     return {node: why for node, why in alone.items() if why is not None} or dict.fromkeys(calls, reason)
+
+
+_TRIED = "openvino_model"
+"""The key in `Node.meta` of the first call of a partition for its `_Converted`."""
+
+
+class _Converted:
+    """A model that `to_model` returns for the same partition, once: it may hold large weights."""
+
+    def __init__(self, key: str, model: Any) -> None:
+        self._key, self._model = key, model
+
+    def take(self, key: str) -> Any:
+        """The model if it was made of the graph `key`; None otherwise, and when it was taken before."""
+        model, self._model = self._model, None
+        return model if key == self._key else None
 
 
 def _is_result(node: Node) -> bool:
     return node.target is operator.getitem
 
 
-def _refusal(program: ExportedProgram, calls: Collection[Node]) -> str | None:
+def _try(
+    program: ExportedProgram, calls: Sequence[Node], owned: Callable[[Node], bool], keep: bool = False
+) -> str | None:
+    """Why OpenVINO cannot convert a partition; None if it can. The graph is that of the program that `to_backend` makes
+    of these calls."""
     inside = set(calls)
-    inputs = dict.fromkeys(node for call in calls for node in call.all_input_nodes if node not in inside)
+    read = dict.fromkeys(node for call in calls for node in call.all_input_nodes if node not in inside)
+    given = [node for node in read if node.op in ("placeholder", "get_attr") and owned(node)]
+    weights = {node: weight for node in given if (weight := get_constant(program, node)) is not None}
+    inputs = [*weights, *(node for node in read if node not in weights)]
     outputs = [
         call for call in calls if isinstance(call.meta["val"], torch.Tensor) and not inside.issuperset(call.users)
     ]
     try:
-        _to_model(program, list(inputs), calls, outputs)
+        plain = _plain(inputs, calls, outputs, weights)
+        model = _convert(plain)
     except RuntimeError as error:
         return str(error)
+    if keep:
+        for call in calls:
+            call.meta.pop(_TRIED, None)
+        calls[0].meta[_TRIED] = _Converted(plain.key, model)
     return None
 
 
-def _to_model(program: ExportedProgram, inputs: Iterable[Node], calls: Iterable[Node], outputs: Sequence[Node]) -> Any:
+def _convert(plain: _Plain) -> Any:
+    """Raises RuntimeError if OpenVINO's frontend refuses the graph."""
     ov = openvino()
     from openvino.frontend import FrontEndManager
     from openvino.frontend.pytorch.fx_decoder import TorchFXPythonDecoder
 
-    with settled(program):
-        module = _plain_module(program, inputs, calls, outputs)
+    module, outputs = plain.module, plain.outputs
     given = [node for node in module.graph.nodes if node.op == "placeholder"]
     frontend = FrontEndManager().load_by_framework("pytorch")
     decoder = TorchFXPythonDecoder(module)  # OpenVINO does not keep it
@@ -141,14 +183,22 @@ def _to_model(program: ExportedProgram, inputs: Iterable[Node], calls: Iterable[
     return model
 
 
-def _plain_module(
-    program: ExportedProgram, inputs: Iterable[Node], calls: Iterable[Node], outputs: Sequence[Node]
-) -> GraphModule:
-    """The partition's graph in ATen, with weights as attributes."""
+@dataclass(frozen=True)
+class _Plain:
+    """A partition's graph in ATen, with weights as attributes. Graphs with the same key have the same model."""
+
+    module: GraphModule
+    outputs: Sequence[Node]
+    key: str
+
+
+def _plain(
+    inputs: Iterable[Node], calls: Iterable[Node], outputs: Sequence[Node], known: Mapping[Node, torch.Tensor]
+) -> _Plain:
     graph, weights = Graph(), torch.nn.Module()
     made: dict[Node, Node] = {}
     for node in inputs:
-        weight = get_constant(program, node)
+        weight = known.get(node)
         if weight is None:
             made[node] = graph.placeholder(node.name)
         else:
@@ -168,7 +218,15 @@ def _plain_module(
     rewrite_quantized(module)
     module.graph.lint()
     module.recompile()
-    return module
+    values = [_described(node.meta.get("val")) for node in (*made, *outputs)]
+    stored = [f"{node.name} at {weight.data_ptr()}, {weight.stride()}" for node, weight in known.items()]
+    return _Plain(module, outputs, "\n".join((str(module.graph), *values, *stored)))
+
+
+def _described(value: Any) -> str:
+    if not isinstance(value, torch.Tensor):
+        return str(value)
+    return f"{value.dtype} {list(value.shape)} {dim_order_of(value)}"
 
 
 def _in_aten(node: Node, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import logging
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import GraphModule, Node
-from torch.fx.passes.infra.partitioner import Partition
+from torch.fx import Node
 
 from sdk.backends.openvino.convert import refusals
 from sdk.backends.openvino.operators import WHOLE, computes, refusal
@@ -24,12 +24,11 @@ from sdk.backends.openvino.preprocess import (
     read_specs,
 )
 from sdk.backends.openvino.quantized import is_dequantize, is_quantize
-from sdk.backends.partition import largest_partitions, tag_partitions
-from sdk.backends.transforms.constants import settled
+from sdk.backends.partition import Support, delegate, is_owned
 from sdk.backends.transforms.dynamic_quantization import name_of
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
+from sdk.exir.backend.utils import WhyNoPartition
 
 logger = logging.getLogger("sdk.backends.openvino")
 
@@ -79,69 +78,69 @@ class OpenvinoPartitioner(Partitioner):
         for name in WHOLE:
             packet, _, overload = name.partition(".")
             whole.append(getattr(getattr(torch.ops.aten, packet), overload))
-        return whole, lambda node: self._reason(node, ep) is None
+        support = self._support(ep)
+        return whole, lambda node: support.refusal(node) is None
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes for OpenVINO."""
-        why = WhyNoPartition(logger)
+        return delegate(
+            exported_program,
+            self._support(exported_program),
+            self.delegation_spec,
+            "openvino",
+            WhyNoPartition(logger),
+        )
 
-        def divide(module: GraphModule) -> list[list[Node]]:
-            takes = self._taken(exported_program, module, why)
-            converted: set[frozenset[Node]] = set()
+    def _support(self, program: ExportedProgram) -> OpenvinoSupport:
+        return OpenvinoSupport(program, self._types_to_skip, self._names_to_skip)
 
-            def refuse(partitions: list[Partition]) -> bool:
-                refused: dict[Node, str] = {}
-                for nodes in (partition.nodes for partition in partitions):
-                    if frozenset(nodes) not in converted:
-                        refused.update(refusals(exported_program, nodes))
-                        converted.add(frozenset(nodes))
-                for node, reason in refused.items():
-                    takes.discard(node)
-                    why(node, reason)
-                self._keep_pairs(takes, why)
-                return bool(refused)
 
-            found = largest_partitions(module, takes, refuse, lambda p: any(computes(node) for node in p.nodes))
-            kept = [list(partition.nodes) for partition in found]
-            for node in takes.difference(*kept):
-                why(node, "alone it is not worth a delegate: OpenVINO takes none of its neighbours")
-            return kept
+class OpenvinoSupport(Support):
+    """What OpenVINO takes of a program.
 
-        with settled(exported_program):
-            tags = tag_partitions(exported_program, divide, "openvino", self.delegation_spec)
-        tag_constant_data(exported_program)
-        return PartitionResult(exported_program, tags)
+    Args:
+        program: The program.
+        types_to_skip: Names of operators that stay on kernels.
+        names_to_skip: Names of nodes that stay on kernels.
+    """
 
-    def _reason(self, node: Node, program: ExportedProgram) -> str | None:
+    title = "OpenVINO"
+
+    def __init__(self, program: ExportedProgram, types_to_skip: frozenset[str], names_to_skip: frozenset[str]) -> None:
+        self._program = program
+        self._types_to_skip, self._names_to_skip = types_to_skip, names_to_skip
+        self._converted: set[Any] = set()
+
+    def refusal(self, node: Node) -> str | None:
+        if node.target is operator.getitem:
+            return ""
         if name_of(node) in self._types_to_skip or str(node.target) in self._types_to_skip:
             return "op_types_to_skip has its operator"
         if node.name in self._names_to_skip:
             return "op_names_to_skip has its name"
-        return refusal(node, program)
+        reason = refusal(node, self._program)
+        # Arithmetic on sizes stays with the program.
+        return reason if reason is None or isinstance(node.meta.get("val"), torch.Tensor | tuple | list) else ""
 
-    def _taken(self, program: ExportedProgram, module: GraphModule, why: WhyNoPartition) -> set[Node]:
-        """The supported nodes of a graph: calls, and the arithmetic on sizes stays with the program."""
-        takes = set()
-        for node in module.graph.nodes:
-            if node.op != "call_function" or node.target is operator.getitem:
-                continue  # a getitem goes with its call
-            reason = self._reason(node, program)
-            if reason is None:
-                takes.add(node)
-            elif isinstance(node.meta.get("val"), torch.Tensor | tuple | list):
-                why(node, reason)
-        self._keep_pairs(takes, why)
-        return takes
-
-    @staticmethod
-    def _keep_pairs(takes: set[Node], why: WhyNoPartition) -> None:
+    def incomplete(self, node: Node, takes: Collection[Node]) -> str | None:
         """A quantize and its dequantize are one operator of OpenVINO, so that neither goes without the other."""
-        for node in list(takes):
-            if is_quantize(node) and not all(user in takes for user in node.users):
-                takes.discard(node)
-                why(node, "OpenVINO does not take all that dequantise its result")
-        for node in list(takes):
-            source = node.args[0] if node.args else None
-            if is_dequantize(node) and is_quantize(source) and source not in takes:
-                takes.discard(node)
-                why(node, "OpenVINO does not take what quantises its operand")
+        if is_quantize(node) and not all(user in takes for user in node.users):
+            return "OpenVINO does not take all that dequantise its result"
+        if is_dequantize(node) and is_quantize(node.args[0]) and node.args[0] not in takes:
+            return "OpenVINO does not take what quantises its operand"
+        return None
+
+    def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
+        def owned(constant: Node) -> bool:
+            return is_owned(self._program, constant, part_of[nodes[0]], part_of)
+
+        # A partition that did not change since it was tried is not tried again.
+        lent = frozenset(o for node in nodes for o in node.all_input_nodes if o.op == "placeholder" and not owned(o))
+        key = (tuple(nodes), lent)
+        if key in self._converted:
+            return ()
+        self._converted.add(key)
+        return refusals(self._program, nodes, owned).items()
+
+    def is_free(self, node: Node) -> bool:
+        return not computes(node)

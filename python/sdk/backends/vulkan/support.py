@@ -3,20 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.partition import Support, calls_of, is_owned
 from sdk.backends.transforms.constants import get_constant, is_constant, is_foldable
 from sdk.backends.vulkan.graph.fusions import attention_refusal
 from sdk.backends.vulkan.graph.layouts import allowed_storage
 from sdk.backends.vulkan.graph.scalars import scalar_refusal
 from sdk.backends.vulkan.op_checks import value_of
 from sdk.backends.vulkan.op_features import BOOL, STORED, OpFeatures, tensors_in
-from sdk.backends.vulkan.op_registry import NOT_DELEGATED, SYMBOLIC, called_operator, get_op_features, has_impl
+from sdk.backends.vulkan.op_registry import NOT_DELEGATED, SYMBOLIC, VIEWS, called_operator, get_op_features, has_impl
 from sdk.backends.vulkan.options import Options
 from sdk.backends.vulkan.representations import Reprs, valid_reprs
 from sdk.exir.sym_util import upper_bound
@@ -33,13 +35,16 @@ WRITTEN_AS = {
 
 _REDUCTIONS = ("mean.dim", "sum.dim_IntList", "amax.default", "amin.default", "argmax.default", "argmin.default")
 _REDUCTION_NAMES = frozenset(f"aten.{name}" for name in _REDUCTIONS)
+_TAKING_ANY_MATRIX = ("aten.bmm.default", "aten.mm.default", "aten.linear.default")
 _INT32 = torch.iinfo(torch.int32)
 _MOST_DIMENSIONS = 8
 
 
-class Support:
-    """Answers for one program. `block` and `allow` are names of operators; the modules are parts of the names of
-    classes."""
+class VulkanSupport(Support):
+    """What the runtime takes of a program. `block` and `allow` are names of operators; the modules are parts of the
+    names of classes."""
+
+    title = "Vulkan"
 
     def __init__(
         self,
@@ -56,7 +61,6 @@ class Support:
         self._modules_blocked, self._modules_allowed = modules_blocked, modules_allowed
 
     def refusal(self, node: Node) -> str | None:
-        """Why a call is not delegated; None if it is."""
         name = called_operator(node)
         reason = self._listed(node, name)
         if reason is not None or name == "getitem" or is_foldable(self.program, node):
@@ -73,6 +77,53 @@ class Support:
             or self._unresizable(features, node)
             or (None if written in SYMBOLIC else self._conditions(name, features, node))
         )
+
+    def incomplete(self, node: Node, takes: Collection[Node]) -> str | None:
+        if self._is_only_with_readers(node) and not all(user in takes for user in node.users):
+            return "it is read outside the delegate"
+        if called_operator(node) == "getitem" and node.args[0] not in takes:
+            return ""  # its call has the reason
+        return None
+
+    def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
+        """Nodes that are not with all their readers, and those whose weights are also used outside their part, so that
+        the delegate cannot own them."""
+        for node in nodes:
+            if self._is_only_with_readers(node) and any(part_of.get(user) != part_of[node] for user in node.users):
+                yield node, "several parts read it"
+            elif (shared := self._shared_constant(node, part_of)) is not None:
+                yield node, f"{shared} is also used by a part that Vulkan does not take, or by another one"
+
+    def is_free(self, node: Node) -> bool:
+        name = called_operator(node)
+        return name == "getitem" or name in SYMBOLIC or name in VIEWS or is_foldable(self.program, node)
+
+    def is_worth_it(self, nodes: Sequence[Node]) -> bool:
+        """A part that only moves elements is worth a delegate in a program that has nothing else."""
+        return self._only_moves or super().is_worth_it(nodes)
+
+    @cached_property
+    def _only_moves(self) -> bool:
+        return all(self.is_free(node) for node in calls_of(self.program))
+
+    def _is_only_with_readers(self, node: Node) -> bool:
+        """Whether a node must be in the same part as all its readers: constants, which are folded, symbolic integers,
+        which a delegate cannot return, and lists."""
+        return not isinstance(node.meta.get("val"), torch.Tensor) or is_foldable(self.program, node)
+
+    def _shared_constant(self, node: Node, part_of: Mapping[Node, int]) -> Node | None:
+        """A constant that the part of a node must own and does not."""
+        name = WRITTEN_AS.get(called_operator(node), called_operator(node))
+        folds, part = is_foldable(self.program, node), part_of[node]
+        if not folds and not (has_impl(name) and get_op_features(name).supports_prepacking):
+            return None
+        if not folds and name in _TAKING_ANY_MATRIX:
+            return None
+        for operand in node.all_input_nodes:
+            is_left = folds and operand.op == "call_function" and part_of.get(operand) != part
+            if is_left or (is_constant(self.program, operand) and not is_owned(self.program, operand, part, part_of)):
+                return operand
+        return None
 
     def _listed(self, node: Node, name: str) -> str | None:
         modules = [str(entry[1]) for entry in (node.meta.get("nn_module_stack") or {}).values()]

@@ -16,11 +16,11 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.backends.arm.tosa.backend import TOSABackend
-from sdk.backends.arm.tosa.selection import Selection, is_copied
-from sdk.backends.partition import tag_partitions
+from sdk.backends.arm.tosa.support import TosaSupport, is_copied
+from sdk.backends.partition import delegate
 from sdk.backends.transforms.constants import is_shared, settled
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from sdk.exir.backend.utils import WhyNoPartition, tag_constant_data
+from sdk.exir.backend.utils import WhyNoPartition
 
 logger = logging.getLogger("sdk.backends.arm")
 
@@ -64,21 +64,17 @@ class TOSAPartitioner(Partitioner):
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
         """Operators that are lowered better whole than decomposed, and a filter that says which calls of them are:
         activation functions are whole between nodes that quantise."""
-        selection = Selection(ep, self._options, self._checks)
-        return [*_WHOLE, *_WHOLE_AS_INTEGERS], lambda node: selection.examine(node).refusal is None
+        support = TosaSupport(ep, self._options, self._checks)
+        return [*_WHOLE, *_WHOLE_AS_INTEGERS], lambda node: support.examine(node).refusal is None
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes that TOSA gets."""
-        spec = DelegationSpec(self.backend_id, self._options.to_compile_specs())
-        why = WhyNoPartition(logger)
         with settled(exported_program):
-            selection = Selection(exported_program, self._options, self._checks)
-            tags = tag_partitions(
+            return delegate(
                 exported_program,
-                lambda module: selection.partitions(module, why),
+                TosaSupport(exported_program, self._options, self._checks),
+                DelegationSpec(self.backend_id, self._options.to_compile_specs()),
                 self._options.get_output_format(),
-                spec,
+                WhyNoPartition(logger),
                 lambda constant: is_copied(constant) or is_shared(exported_program, constant),
             )
-        tag_constant_data(exported_program)
-        return PartitionResult(exported_program, tags)

@@ -1,31 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`Selection`: which nodes of a program become which partitions, and why the others do not."""
+"""Which calls TOSA takes, and why not others."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import GraphModule, Node
-from torch.fx.passes.infra.partitioner import Partition
+from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.backends.arm.tosa.integer.parameters import is_dequantize, is_quantize
 from sdk.backends.arm.tosa.integer.units import find_units
 from sdk.backends.arm.tosa.lower import Examined, examine
-from sdk.backends.partition import graphs_of, largest_partitions
+from sdk.backends.partition import Support, graphs_of
 from sdk.backends.transforms.constants import is_constant, is_shared
-from sdk.exir.backend.utils import WhyNoPartition
 
 _MOST_COPIED = 1 << 16  # elements
 Refusals = list[tuple[Node, str]]
 
 
-class Selection:
-    """The nodes of a program that TOSA gets with some options."""
+class TosaSupport(Support):
+    """What TOSA takes of a program with some options."""
+
+    title = "TOSA"
+    alone = "it would leave its operand as it is: a delegate of such nodes computes nothing"
 
     def __init__(
         self, program: ExportedProgram, options: ArmCompileSpec, checks: Sequence[OperatorSupportBase] = ()
@@ -33,6 +34,7 @@ class Selection:
         self._program = program
         self._options = options
         self._checks = checks
+        self._changes_nothing: dict[Node, bool] = {}
         self._units = find_units(node for module in graphs_of(program) for node in module.graph.nodes)
 
     def examine(self, node: Node, known: Callable[[Node], bool] | None = None) -> Examined:
@@ -47,57 +49,30 @@ class Selection:
                     return Examined(f"the additional check {type(check).__name__} refuses it")
         return examined
 
-    def partitions(self, module: GraphModule, why: WhyNoPartition) -> list[list[Node]]:
-        """The largest partitions of a graph of the program whose inputs and outputs have types of TOSA, and that do
-        something."""
-        changes_nothing = self._taken(module, why)
-        taken = set(changes_nothing)
+    def refusal(self, node: Node) -> str | None:
+        if node.target is operator.getitem:
+            return ""  # it goes with its call
+        if self._is_constant(node):
+            return None
+        examined = self.examine(node)
+        if examined.refusal is None:
+            self._changes_nothing[node] = examined.changes_nothing
+            return None
+        # Arithmetic on sizes stays with the program.
+        return examined.refusal if isinstance(node.meta.get("val"), torch.Tensor | tuple | list) else ""
 
-        def refuse(partitions: list[Partition]) -> bool:
-            wrong = [refusal for partition in partitions for refusal in self._at_the_edge(partition.nodes)]
-            for node, reason in wrong:
-                taken.discard(node)
-                why(node, reason)
-            return bool(wrong)
+    def incomplete(self, node: Node, takes: Collection[Node]) -> str | None:
+        """A computed constant becomes one of the file if nothing else reads it."""
+        if self._is_constant(node) and not (node.users and all(user in takes for user in node.users)):
+            return "it is a constant that is read outside"
+        return None
 
-        kept = []
-        for nodes in (list(partition.nodes) for partition in largest_partitions(module, taken, refuse)):
-            if all(changes_nothing.get(node, True) for node in nodes):
-                for node in nodes:
-                    why(node, "it would leave its operand as it is: a delegate of such nodes computes nothing")
-            else:
-                kept.append(nodes)
-        return kept
-
-    def _is_constant(self, node: Node) -> bool:
-        return is_constant(self._program, node)
-
-    def _taken(self, module: GraphModule, why: WhyNoPartition) -> dict[Node, bool]:
-        """The supported calls of a graph, with whether each changes nothing."""
-        taken: dict[Node, bool] = {}
-        for node in reversed(module.graph.nodes):
-            if node.op != "call_function" or node.target is operator.getitem:
-                continue  # a getitem goes with its call
-            if self._is_constant(node):
-                # It becomes a constant of the file, if nothing else reads it.
-                if node.users and all(user in taken for user in node.users):
-                    taken[node] = True
-                else:
-                    why(node, "it is a constant that is read outside")
-                continue
-            examined = self.examine(node)
-            if examined.refusal is None:
-                taken[node] = examined.changes_nothing
-            elif isinstance(node.meta.get("val"), torch.Tensor | tuple | list):
-                why(node, examined.refusal)
-        return taken
-
-    def _at_the_edge(self, nodes: Iterable[Node]) -> Refusals:
-        """Nodes that a partition cannot have at its edge."""
+    def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
+        """Inputs and outputs of a partition have types of TOSA."""
         inside = set(nodes)
         known = self._constants_of(inside)
         wrong: Refusals = []
-        for node in inside:
+        for node in nodes:
             if node.target is not operator.getitem and self._is_constant(node):
                 wrong += [] if node in known else [(node, "it is a constant of what is read outside too")]
             else:
@@ -105,6 +80,12 @@ class Selection:
                 wrong += self._quantization_at_the_edge(node, inside, known)
                 wrong += self._shared_constants(node, inside, known)
         return wrong
+
+    def is_free(self, node: Node) -> bool:
+        return self._changes_nothing.get(node, True)
+
+    def _is_constant(self, node: Node) -> bool:
+        return is_constant(self._program, node)
 
     def _int64_at_the_edge(self, node: Node, inside: set[Node], known: set[Node]) -> Refusals:
         """Inside, indices are int32."""
