@@ -9,7 +9,7 @@ import torch
 
 from sdk.exir.tensor import TensorSpec
 
-TensorAllocSpec = tuple[tuple[int], torch.dtype]
+TensorAllocSpec = tuple[tuple[int, ...], torch.dtype]
 AllocSpec = TensorAllocSpec | list[TensorAllocSpec]
 
 

@@ -21,9 +21,11 @@ from torch.fx import Graph, GraphModule, Node
 
 import sdk.exir.operator.dim_order_ops
 import sdk.exir.operator.prim_ops  # noqa: F401  (registers the operators)
+from sdk.exir import memory
 from sdk.exir.delegate import executorch_call_delegate, is_lowered_module
 from sdk.exir.dialects.backend._ops import BackendOpOverload
 from sdk.exir.dialects.edge._ops import EdgeOpOverload, to_edge_op
+from sdk.exir.serde import _memory
 from sdk.exir.serde._targets import registered
 
 _PREFIXES = {
@@ -80,9 +82,14 @@ torch_serde.register_extension(BackendOpOverload, _BackendOps)
 def portable(module: GraphModule, lowered_to_text: LoweredToText) -> GraphModule:
     """A copy that torch can serialise: lowered modules are text, debug handles are custom metadata."""
     graph = Graph()
-    copies: dict[Node, Node] = {}
+    copies: dict[Node, Any] = {}
     for node in module.graph.nodes:
         if node.op == "get_attr" and is_lowered_module(getattr(module, str(node.target), None)):
+            continue
+        if node in copies or node.target is memory.free:
+            continue
+        if node.target is memory.alloc:
+            _memory.copy_alloc(node, graph, copies)
             continue
         if node.op == "call_function" and node.target is executorch_call_delegate:
             text = lowered_to_text(getattr(module, node.args[0].target))
@@ -93,6 +100,8 @@ def portable(module: GraphModule, lowered_to_text: LoweredToText) -> GraphModule
         else:
             copy = graph.node_copy(node, copies.__getitem__)
             copy.meta = dict(node.meta)
+            if node.target is memory.view:
+                copy.target = _memory.VIEW
         if _HANDLE in node.meta:
             copy.meta["custom"] = {**node.meta.get("custom", {}), _HANDLE: node.meta[_HANDLE]}
         copy.name = node.name  # also where it is not one that a new graph would give, like "input"
@@ -119,6 +128,7 @@ def restore(module: GraphModule, text_to_lowered: TextToLowered) -> None:
                 node.meta[_HANDLE] = custom.pop(_HANDLE)
                 if not custom:
                     del node.meta["custom"]
+            _memory.restore(node)
             if node.op != "call_function" or node.target is not executorch_call_delegate:
                 continue
             index = 0
@@ -167,6 +177,8 @@ def to_file(program: dict[str, Any], version: tuple[int, int]) -> None:
             metadata[_HANDLE] = str(custom.pop(_HANDLE))
         if custom:
             metadata["custom"] = json.dumps(custom)
+    for graph in _graphs(program["graph_module"]["graph"]):
+        _memory.to_file(graph["nodes"])
     _drop_later_fields(program)
     program["schema_version"] = {"major": version[0], "minor": version[1]}
 
@@ -205,6 +217,7 @@ def from_file(program: dict[str, Any]) -> None:
         if node["target"] == _DELEGATE:
             for argument in node["inputs"]:
                 argument["name"] = ""  # by position
+        _memory.from_file(node)
         metadata = node["metadata"]
         if handle := metadata.pop(_HANDLE, None):
             custom = json.loads(metadata.get("custom", "{}"))

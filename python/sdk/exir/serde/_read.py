@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,7 +24,7 @@ from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.graph.trees import is_plain
 from sdk.exir.lowered_backend_module import LoweredBackendModule
 from sdk.exir.scalar_type import ScalarType
-from sdk.exir.serde import _graph
+from sdk.exir.serde import _graph, _memory
 from sdk.exir.serde._guards import check_guards
 from sdk.exir.serde._schema import ProgramReader, damaged
 from sdk.exir.serde._tensor_file import TensorFileError, read_tensors
@@ -119,17 +120,22 @@ def from_dict(
     }
     read = _torch_reader().deserialize(data.graph_module, state, constants, inputs, ranges)
     _graph.restore(read.graph_module, _lowered)
+    emitted = _memory.is_emitted(read.graph_module)
+    signature = _memory.without_writes(read.graph_module, read.signature) if emitted else read.signature
     result = ExportedProgram(
         root=read.graph_module,
         graph=read.graph_module.graph,
-        graph_signature=read.signature,
+        graph_signature=signature,
         state_dict=read.state_dict,
         range_constraints={read.names_to_symbols[n]: r for n, r in ranges.items() if n in read.names_to_symbols},
         module_call_graph=read.module_call_graph,
         example_inputs=read.example_inputs,
         constants=read.constants,
-        verifiers=[_verifier(dialect) for dialect in data.verifiers],
+        verifiers=[_EmittedVerifier] if emitted else [_verifier(dialect) for dialect in data.verifiers],
     )
+    if emitted:
+        result._verifiers = []
+        result._graph_signature = read.signature
     if guarded:
         result._guards_code = guards
     return result
@@ -149,6 +155,18 @@ def _torch_reader() -> torch_serde.GraphModuleDeserializer:
 
     reader.deserialize_node = with_short_error
     return reader
+
+
+class _EmittedVerifier(Verifier):
+    """Of emitted programs, whose operators write into memory."""
+
+    dialect = "EMITTED"
+
+    def __init__(self) -> None:
+        self.dialect = "TRAINING"  # the only one in which torch accepts such operators
+
+    def allowed_op_types(self) -> tuple[type[Any], ...]:
+        return (*super().allowed_op_types(), types.FunctionType)
 
 
 def _verifier(dialect: str) -> type[Verifier]:

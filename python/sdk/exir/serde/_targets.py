@@ -19,6 +19,7 @@ from torch._export.serde import schema
 from torch._export.serde.serialize import _SYM_OPS
 
 from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.serde import _memory
 
 _OPERATOR = re.compile(r"torch\.ops\.(\w+\.\w+\.\w+)", re.ASCII)
 _HIGHER_ORDER = re.compile(r"torch\.ops\.higher_order\.(\w+)", re.ASCII)
@@ -113,7 +114,7 @@ def check_target(name: str) -> str:
             )
     elif found := _OPERATOR.fullmatch(name):
         registered(found[1])
-    elif name not in FUNCTIONS:
+    elif name not in FUNCTIONS and name not in _memory.NAMES:
         raise ExportError(
             ExportErrorType.NOT_SUPPORTED,
             f"the program calls {name[:120]!r}, expected a registered operator or arithmetic on sizes: it is not read",

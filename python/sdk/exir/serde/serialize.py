@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exported programs as data, before they are lowered or in edge dialect. A lowered program is saved as `.pte` by
-`ExecutorchProgramManager`."""
+"""Exported programs as data: before they are lowered, in edge dialect, or emitted. What runs on devices is the `.pte`
+file that `ExecutorchProgramManager` saves."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from sdk.exir.serde._read import (
 
 
 def serialize(exported_program: ExportedProgram, opset_version: dict[str, int] | None = None) -> SerializedArtifact:
-    """A program in ATen or edge dialect as JSON, with its weights, constants and example inputs as `torch.save` writes
-    them. Lowered modules are kept with the program that they were made from."""
+    """A program in ATen or edge dialect, or an emitted one, as JSON, with its weights, constants and example inputs as
+    `torch.save` writes them. Lowered modules are kept with the program that they were made from."""
     program, constants = _to_dict(exported_program, opset_version)
     return SerializedArtifact(
         json.dumps(program, cls=torch_serde.EnumEncoder).encode(),
-        torch_serde.serialize_torch_artifact(exported_program.state_dict),
+        torch_serde.serialize_torch_artifact(_weights(exported_program)),
         torch_serde.serialize_torch_artifact(constants),
         torch_serde.serialize_torch_artifact(exported_program.example_inputs),
     )
@@ -60,6 +60,17 @@ def deserialize(artifact: SerializedArtifact) -> ExportedProgram:
         )
 
 
+def _weights(program: ExportedProgram) -> dict[str, Any]:
+    """The state, where parameters that passes replaced by tensors are parameters again, as readers expect."""
+    parameters = set(program.graph_signature.parameters)
+    return {
+        name: torch.nn.Parameter(value, requires_grad=False)
+        if name in parameters and not isinstance(value, torch.nn.Parameter)
+        else value
+        for name, value in program.state_dict.items()
+    }
+
+
 def _to_dict(
     program: ExportedProgram, opset_version: dict[str, int] | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -71,7 +82,7 @@ def _to_dict(
             opset_version={"aten": torch._C._get_max_operator_version(), **(opset_version or {})},
             range_constraints=torch_serde.serialize_range_constraints(program.range_constraints),
             schema_version=schema.SchemaVersion(*SCHEMA_VERSION),
-            verifiers=[v.dialect for v in program.verifiers],
+            verifiers=[v.dialect for v in program.verifiers] or ["EDGE"],  # none: an emitted program
             torch_version=torch.__version__,
         )
     )
@@ -177,4 +188,4 @@ def load(f: str | os.PathLike[str] | io.BytesIO, *, extra_files: dict[str, Any] 
 
 
 def _is_aten(program: ExportedProgram) -> bool:
-    return not program.verifiers or program.verifiers[0].dialect in ("ATEN", "TRAINING")
+    return bool(program.verifiers) and program.verifiers[0].dialect in ("ATEN", "TRAINING")
