@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MNN, converted from ONNX. `mnn-int8` has int8 weights, and activations that are quantised in each call
-(`memory: low`): its static quantizer only takes folders of images."""
+(`memory: low`): its static quantizer only takes folders of images. `mnn-half` computes in float16 where the processor
+can (`precision: low`)."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.engines import PEER_PYTHON, Declaration, ImpossibleError, is_int8, run_converter
+from bench.engines import PEER_PYTHON, Declaration, ImpossibleError, is_half, is_int8, run_converter
 from bench.engines.onnxruntime import export_onnx
 from bench.states import load_states, save_states
 
@@ -22,7 +23,7 @@ MNN_CONVERT = "import sys, _tools; _tools.mnnconvert(['MNNConvert', *sys.argv[1:
 
 class MnnEngine:
     def __init__(self, name: str, threads: int) -> None:
-        self.threads, self.int8 = threads, is_int8(name)
+        self.threads, self.int8, self.half = threads, is_int8(name), is_half(name)
 
     def export(self, spec: str, output: str) -> dict[str, Any]:
         import onnx
@@ -52,7 +53,7 @@ class MnnEngine:
         import numpy as np
 
         names = json.loads(Path(f"{path}.json").read_text())
-        settings = {"backend": "CPU", "numThread": self.threads, "precision": "high"}
+        settings = {"backend": "CPU", "numThread": self.threads, "precision": "low" if self.half else "high"}
         if self.int8:
             settings["memory"] = "low"
         manager = nn.create_runtime_manager((settings,))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """This SDK, or the build of its runtime that SDK_PORTABLE_LIB names: `sdk` without a backend, `sdk-NAME` with the
-backend NAME, and `sdk-NAME-int8` quantised by its recipe. `sdk-NAME-half` computes in float16."""
+backend NAME, and `sdk-NAME-int8` quantised by its recipe. `sdk-NAME-half` computes in float16, as
+`--dtype float16` exports it."""
 
 from __future__ import annotations
 
@@ -21,9 +22,23 @@ class SdkEngine(PteEngine):
     def partitioners(self) -> list[Any]:
         from sdk.backends.registry import backend
 
-        if self.half:
+        if self.half and not self.converts():
             return [backend(self.backend).find("partitioner")({"force_fp16": True})]
         return [backend(self.backend).make("partitioner")] if self.backend else []
+
+    def converts(self) -> bool:
+        """Whether the program that the backend gets is in float16; otherwise an option of the backend says so."""
+        from sdk.backends.registry import backend
+
+        return self.half and backend(self.backend).float16
+
+    def capture(self, spec: str) -> Any:
+        captured = super().capture(spec)
+        if not self.converts():
+            return captured
+        from sdk.exir.float16 import to_float16
+
+        return to_float16(captured)
 
     def quantizer(self) -> Any:
         """The quantizer of the backend's scheme `int8`."""

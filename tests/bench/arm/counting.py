@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counts the instructions of a call under QEMU: three calls and one call, each in a process, and half the difference,
+so that start and loading cancel out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.arm.processors import Processor
+from bench.engines import ImpossibleError
+from bench.worker import ROOT
+
+SOURCE = Path(__file__).with_name("counter.c")
+CACHE = ROOT / ".cache/arm"
+CALLS = (1, 3)
+LONGEST_SECONDS = 3600
+PLACE = "{calls}"  # stands in a command for the number of calls
+
+
+@dataclass(frozen=True)
+class Block:
+    """A sequence of instructions that runs from its first to its last.
+
+    Attributes:
+        code: The instructions' words in hexadecimal, separated by spaces.
+        count: How often a call runs it.
+        symbol: The function that has it in the program itself; "-" in a library.
+    """
+
+    code: str
+    count: float
+    symbol: str
+
+    @property
+    def size(self) -> int:
+        return self.code.count(" ") + 1
+
+    @property
+    def instructions(self) -> float:
+        return self.count * self.size
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a call runs.
+
+    Attributes:
+        blocks: Those with the most instructions first.
+        decibels: The signal of the result over its difference from the expected one.
+    """
+
+    blocks: tuple[Block, ...]
+    decibels: float
+
+    @property
+    def instructions(self) -> float:
+        return sum(block.instructions for block in self.blocks)
+
+    def most(self, share: float) -> list[Block]:
+        """The blocks that together make `share` of the instructions."""
+        found, left = [], share * self.instructions
+        for block in self.blocks:
+            if left <= 0:
+                break
+            found.append(block)
+            left -= block.instructions
+        return found
+
+
+def plugin() -> Path:
+    """The compiled plugin."""
+    source = SOURCE.read_bytes()
+    path = CACHE / f"counter-{hashlib.sha256(source).hexdigest()[:16]}.so"
+    if not path.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        made = path.with_suffix(f".{os.getpid()}")
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(made), str(SOURCE)], check=True)
+        made.rename(path)
+    return path
+
+
+def read(path: Path) -> dict[str, tuple[int, str]]:
+    """The count and the symbol of each code in a file of the plugin. Copies at several addresses are one: QEMU may load
+    a library elsewhere in another process."""
+    found: dict[str, tuple[int, str]] = {}
+    for line in path.read_text().splitlines():
+        _, count, symbol, code = line.split(" ", 3)
+        found[code] = (found.get(code, (0, ""))[0] + int(count), symbol)
+    return found
+
+
+def difference(one: dict[str, tuple[int, str]], three: dict[str, tuple[int, str]]) -> tuple[Block, ...]:
+    """The blocks of a call."""
+    calls = CALLS[1] - CALLS[0]
+    blocks = [
+        Block(code, (count - one.get(code, (0, ""))[0]) / calls, symbol) for code, (count, symbol) in three.items()
+    ]
+    # A negative count is of code that start or loading runs a different number of times, such as waiting for a lock.
+    return tuple(sorted((b for b in blocks if b.count > 0), key=lambda b: -b.instructions))
+
+
+@dataclass(frozen=True)
+class Command:
+    """A program of the emulated system.
+
+    Attributes:
+        arguments: PLACE stands for the number of calls.
+        packages: The folder of Python's packages.
+        depends: On what the counts depend besides the processor: counts are kept by its digest.
+    """
+
+    arguments: list[str]
+    depends: list[bytes]
+    packages: Path | None = None
+
+
+def count(command: Command, processor: Processor, system: Path, check: Callable[[], float]) -> Counts:
+    """Counts a call.
+
+    Args:
+        system: The folder with the program's libraries, and its /proc/cpuinfo.
+        check: Called when the program has made one call; returns the decibels of its result, and raises
+            ImpossibleError if that is wrong.
+    """
+    digest = hashlib.sha256()
+    for part in (SOURCE.read_bytes(), processor.qemu.encode(), processor.cpuinfo.encode(), *command.depends):
+        digest.update(hashlib.sha256(part).digest())
+    path = CACHE / "counts" / f"{digest.hexdigest()}.json"
+    if path.exists():
+        kept = json.loads(path.read_text())
+        return Counts(tuple(Block(*block) for block in kept["blocks"]), kept["decibels"])
+    files = []
+    with tempfile.TemporaryDirectory() as folder:
+        for calls in CALLS:
+            files.append(Path(folder) / f"{calls}.txt")
+            run(command, calls, processor, system, files[-1])
+            if calls == CALLS[0]:
+                decibels = check()
+        counts = Counts(difference(*(read(file) for file in files)), decibels)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    blocks = [(block.code, block.count, block.symbol) for block in counts.blocks]
+    path.write_text(json.dumps({"decibels": counts.decibels, "blocks": blocks}))
+    return counts
+
+
+def run(command: Command, calls: int, processor: Processor, system: Path, output: Path) -> None:
+    """Runs the program in the emulator, on one core, so that no thread spins while another works."""
+    core = str(max(os.sched_getaffinity(0)))
+    emulator = ["qemu-aarch64", "-cpu", processor.qemu, "-plugin", f"{plugin()},out={output}", "-L", str(system)]
+    environment = os.environ | {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["PYTHONPATH"] = str(command.packages or "")
+    try:
+        done = subprocess.run(
+            ["taskset", "-c", core, *emulator, *(each.replace(PLACE, str(calls)) for each in command.arguments)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=environment,
+            timeout=LONGEST_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise ImpossibleError(f"it does not end in {LONGEST_SECONDS} s in the emulator") from None
+    if done.returncode or not output.exists():
+        lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        raise ImpossibleError(f"it ends with {done.returncode} in the emulator: {lines[-1] if lines else 'no message'}")

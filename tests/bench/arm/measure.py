@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counts this SDK and its peers on the emulated processors: `scripts/bench --arm`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.arm.counting import PLACE, Command, Counts, count
+from bench.arm.cycles import cycles
+from bench.arm.hottest import hottest
+from bench.arm.processors import Processor
+from bench.arm.system import PYTHON, requirements, system_of, wheels_of
+from bench.comparison import LEAST_DECIBELS, signal_to_noise
+from bench.engines import ImpossibleError
+from bench.peer_table import ENDINGS, LARGEST_DIFFERENCE, OURS, PeerTable
+from bench.worker import ROOT, load_model
+
+RUNNER = Path(
+    os.environ.get("SDK_ARM_RUNNER") or ROOT / "build/linux-aarch64/examples/portable/executor_runner/executor_runner"
+)
+"""executor_runner for arm64; the variable names one that was built elsewhere."""
+BUILD = (
+    "cmake --preset linux-aarch64 -DEXECUTORCH_BUILD_KERNELS_LLM=ON && "
+    "cmake --build build/linux-aarch64 --target executor_runner"
+)
+MODELS = {
+    "MobileNetV2": "examples/mobilenet_v2/model.py:mobilenet_v2",
+    "MobileNetV3-small": "library:mobilenet_v3_small",
+    "ResNet18": "bench:resnet18",
+    "ResNet50": "bench:resnet50",
+    "ViT-tiny": "bench:vit_tiny",
+    "MiniLM, 128 tokens": "bench:minilm_128",
+    "decoder, one token": "bench:decoder",
+    "LSTM 2x50": "bench:lstm",
+}
+"""Label to what `load_model` takes."""
+COLUMNS = ("sdk", "ncnn", "MNN", "LiteRT", "onnxruntime")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a call costs.
+
+    Attributes:
+        decibels: The signal of the result over its difference from eager float32.
+    """
+
+    instructions: float
+    cycles: float
+    decibels: float
+
+
+@dataclass
+class Row:
+    """A model in one precision on one processor.
+
+    Attributes:
+        figures: Of each column.
+        reasons: Why a column has none.
+    """
+
+    model: str
+    precision: str
+    processor: Processor
+    figures: dict[str, Figure] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def best_peer(self, what: str) -> str | None:
+        """The column with the fewest `instructions` or `cycles` besides this SDK's."""
+        peers = [column for column in self.figures if column != OURS]
+        return min(peers, key=lambda column: getattr(self.figures[column], what), default=None)
+
+    def ratio(self, what: str) -> float | None:
+        """This SDK's `instructions` or `cycles` over the best peer's."""
+        best = self.best_peer(what)
+        if best is None or OURS not in self.figures:
+            return None
+        return float(getattr(self.figures[OURS], what) / getattr(self.figures[best], what))
+
+
+class ArmTable:
+    """Counts the programs that a table of peers has written.
+
+    Args:
+        blocks: How many of each program's hottest blocks are printed.
+    """
+
+    def __init__(self, table: PeerTable, processors: list[Processor], blocks: int = 0) -> None:
+        if not RUNNER.exists():
+            raise ValueError(f"{RUNNER} is missing; build it: {BUILD}")
+        self.table, self.processors, self.blocks = table, processors, blocks
+        self.rows: list[Row] = []
+
+    def measure(self, precision: str) -> None:
+        for model, spec in self.table.models.items():
+            example = Example(self.table.directory / "arm" / model.replace(" ", "_").replace(",", ""), spec)
+            for processor in self.processors:
+                row = Row(model, precision, processor)
+                for column, engine in self.table.columns.items():
+                    self._measure(row, column, engine + ENDINGS[precision], example)
+                self.rows.append(row)
+
+    def _measure(self, row: Row, column: str, engine: str, example: Example) -> None:
+        path = self.table.program(engine, row.model)
+        refused = path.with_name(path.name + ".reason")
+        if not path.exists():
+            row.reasons[column] = refused.read_text() if refused.exists() else "its program was not written"
+            return
+        system = system_of(row.processor)
+        command = own_command(path, example) if column == OURS else peer_command(engine, path, example, system)
+        try:
+            counts = count(command, row.processor, system, lambda: example.check(column, row.precision))
+        except ImpossibleError as error:
+            row.reasons[column] = str(error)
+            print(f"{row.model}, {row.processor.name}, {engine}: {error}", file=sys.stderr, flush=True)
+            return
+        row.figures[column] = made = figure(counts, row.processor)
+        text = f"{made.instructions / 1e6:.1f} M instructions, {made.cycles / 1e6:.1f} M cycles"
+        print(f"{row.model}, {row.processor.name}, {engine}: {text}", file=sys.stderr, flush=True)
+        if self.blocks:
+            print("\n".join(hottest(counts, row.processor, self.blocks)), file=sys.stderr, flush=True)
+
+
+def figure(counts: Counts, processor: Processor) -> Figure:
+    return Figure(counts.instructions, cycles(counts, processor.model), counts.decibels)
+
+
+class Example:
+    """A model's inputs in files, and its result in eager PyTorch.
+
+    Attributes:
+        inputs: The file that the engines of bench.engines read.
+        raw: The files that executor_runner reads.
+        result: The file of the first result of the last call that was made.
+    """
+
+    def __init__(self, folder: Path, spec: str) -> None:
+        import torch
+
+        folder.mkdir(parents=True, exist_ok=True)
+        module, tensors = load_model(spec)
+        with torch.no_grad():
+            result = module(*tensors)
+        self.expected = (result[0] if isinstance(result, tuple) else result).numpy()
+        arrays = [tensor.numpy() for tensor in tensors]
+        self.inputs, self.result = folder / "inputs.npz", folder / "result"
+        self.raw = [folder / f"input-{index}.bin" for index in range(len(arrays))]
+        np.savez(self.inputs, *arrays)
+        for path, array in zip(self.raw, arrays, strict=True):
+            path.write_bytes(np.ascontiguousarray(array).tobytes())
+
+    def depends(self) -> list[bytes]:
+        return [path.read_bytes() for path in self.raw]
+
+    def found(self, column: str) -> np.ndarray[Any, Any]:
+        if column != OURS:
+            return np.asarray(np.load(f"{self.result}.npy"))
+        return np.fromfile(f"{self.result}-0.bin", dtype=self.expected.dtype)
+
+    def check(self, column: str, precision: str) -> float:
+        """The decibels of the result over its difference from eager's; raises ImpossibleError for a wrong result."""
+        found = self.found(column).astype(np.float64)
+        if found.size != self.expected.size:
+            raise ImpossibleError(f"its result has {found.size} elements, the model's {self.expected.size}")
+        expected = self.expected.astype(np.float64)
+        difference = float(np.abs(found.reshape(expected.shape) - expected).max() / np.abs(expected).max())
+        decibels = signal_to_noise(expected, found)
+        if precision == "float32" and not difference <= LARGEST_DIFFERENCE:
+            raise ImpossibleError(f"its result differs by {difference:.2g} of the largest value")
+        if not decibels > LEAST_DECIBELS:
+            raise ImpossibleError(f"its result is {decibels:.0f} dB over the noise")
+        return decibels
+
+
+def own_command(program: Path, example: Example) -> Command:
+    """executor_runner on a program of this SDK."""
+    raw = ",".join(map(str, example.raw))
+    files = [f"--model_path={program}", f"--inputs={raw}", f"--output_file={example.result}"]
+    arguments = [str(RUNNER), *files, f"--num_executions={PLACE}", "--noprint_output"]
+    return Command(arguments, [RUNNER.read_bytes(), program.read_bytes(), *example.depends()])
+
+
+def peer_command(engine: str, program: Path, example: Example, system: Path) -> Command:
+    """A peer's program in the Python of the emulated system."""
+    module = engine.partition("-")[0]
+    script = Path(__file__).with_name("calls.py")
+    source = ROOT / "tests/bench/engines" / f"{module}.py"
+    read = [script, source, *(path for path in _files(program) if path.is_file())]
+    depends = [engine.encode(), *map(str.encode, requirements(module)), *(path.read_bytes() for path in read)]
+    files = [str(program), str(example.inputs), str(example.result)]
+    arguments = [str(system / PYTHON), str(script), engine, *files, PLACE]
+    return Command(arguments, [*depends, *example.depends()], wheels_of(module))
+
+
+def _files(program: Path) -> list[Path]:
+    """The program's files: itself or what its folder has, and what lies beside it."""
+    beside = sorted(program.parent.glob(f"{program.name}.*"))
+    inside = sorted(program.iterdir()) if program.is_dir() else [program]
+    return [*inside, *beside]

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The counts as Markdown: a table for each precision and processor, the means, and what was not counted."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+
+from bench.arm.cycles import tool
+from bench.arm.measure import Row
+from bench.arm.system import WHEELS, requirements
+from bench.comparison import geometric_mean
+from bench.engines import module_of
+from bench.peer_page import readable
+
+FIGURES = ("instructions", "cycles")
+
+
+def page(rows: list[Row], columns: dict[str, str]) -> str:
+    """The page of one run."""
+    parts = [versions(columns)]
+    for precision, processor in kinds(rows):
+        chosen = [row for row in rows if (row.precision, row.processor.name) == (precision, processor)]
+        title = f"{precision}, {chosen[0].processor.title} (cycles by llvm-mca's {chosen[0].processor.model}):"
+        parts.append("\n".join([title, "", *_table(chosen, list(columns))]))
+    parts += ["\n".join(missing(rows))]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def kinds(rows: list[Row]) -> list[tuple[str, str]]:
+    """Precisions and processors, in the order of the rows."""
+    precisions = list(dict.fromkeys(row.precision for row in rows))
+    processors = list(dict.fromkeys(row.processor.name for row in rows))
+    return [(precision, processor) for precision in precisions for processor in processors]
+
+
+def versions(columns: dict[str, str]) -> str:
+    """A line with the tools and the packages."""
+    compiler = _first_line("aarch64-linux-gnu-g++", "--version")
+    emulator = _first_line("qemu-aarch64", "--version").partition(" (")[0]
+    model = next(line.strip() for line in _lines(tool("llvm-mca"), "--version") if "version" in line)
+    peers = [requirements(module_of(engine))[0] for engine in columns.values() if module_of(engine) in WHEELS]
+    return f"{emulator}; {model}; this SDK by {compiler}; {', '.join(peers)}."
+
+
+def _lines(*command: str) -> list[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def _first_line(*command: str) -> str:
+    return _lines(*command)[0]
+
+
+def _table(rows: list[Row], columns: list[str]) -> Iterator[str]:
+    """Millions of instructions and of cycles, and this SDK's over those of the peer with the fewest."""
+    head = ["model", *columns, *(f"sdk / best, {what}" for what in FIGURES)]
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        ratios = [_ratio(row, what) for what in FIGURES]
+        yield "| " + " | ".join([row.model, *(cell(row, column) for column in columns), *ratios]) + " |"
+    means = []
+    for what in FIGURES:
+        found = [ratio for row in rows if (ratio := row.ratio(what))]
+        means.append(f"**{geometric_mean(found):.2f}**" if found else "–")
+    yield "| " + " | ".join(["geometric mean", *("" for _ in columns), *means]) + " |"
+
+
+def _ratio(row: Row, what: str) -> str:
+    ratio = row.ratio(what)
+    return f"{ratio:.2f} ({row.best_peer(what)})" if ratio else "–"
+
+
+def cell(row: Row, column: str) -> str:
+    figure = row.figures.get(column)
+    if figure is None:
+        return "–"
+    text = f"{figure.instructions / 1e6:.1f} / {figure.cycles / 1e6:.1f}"
+    return text if row.precision == "float32" else f"{text}, {figure.decibels:.0f} dB"
+
+
+def missing(rows: list[Row]) -> Iterator[str]:
+    """The models that were not counted, by engine and reason."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        for column, reason in row.reasons.items():
+            found.setdefault((column, row.precision, readable(reason)), []).append(row.model)
+    if found:
+        yield from ["Not counted:", ""]
+    for (column, precision, reason), models in found.items():
+        yield f"- {column}, {precision}, {'; '.join(dict.fromkeys(models))}: {reason}"

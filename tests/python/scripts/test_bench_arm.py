@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`scripts/bench --arm`: counts of a program whose instructions are known, and cycles of blocks whose throughput Arm's
+optimization guides give."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from bench.arm import counting, cycles  # noqa: E402
+from bench.arm.counting import PLACE, Block, Command, Counts, count, difference  # noqa: E402
+from bench.arm.measure import Figure, Row  # noqa: E402
+from bench.arm.page import page  # noqa: E402
+from bench.arm.processors import PROCESSORS, chosen  # noqa: E402
+from bench.engines import ImpossibleError  # noqa: E402
+
+COMPILER = "aarch64-linux-gnu-gcc"
+emulated = pytest.mark.skipif(
+    shutil.which("qemu-aarch64") is None or shutil.which(COMPILER) is None,
+    reason="qemu-user or gcc-aarch64-linux-gnu is missing",
+)
+modelled = pytest.mark.skipif(
+    shutil.which("llvm-mca-19") is None or shutil.which("llvm-mc-19") is None, reason="llvm-19 is missing"
+)
+
+LOOPS = 1000
+PROGRAM = f"""
+#include <stdio.h>
+#include <stdlib.h>
+int main(int count, char** arguments) {{
+  for (int call = atoi(arguments[1]); call > 0; --call) {{
+    long left = {LOOPS};
+    __asm__ volatile("0: add x9, x9, #1\\n eor x10, x9, x10\\n subs %0, %0, #1\\n b.ne 0b"
+                     : "+r"(left) : : "x9", "x10", "cc");
+  }}
+  char line[200];
+  FILE* file = fopen("/proc/cpuinfo", "r");
+  while (fgets(line, sizeof line, file)) fputs(line, stdout);
+  return count > 2;
+}}
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(counting, "CACHE", tmp_path / "cache")
+    source, binary = tmp_path / "loop.c", tmp_path / "loop"
+    source.write_text(PROGRAM)
+    subprocess.run([COMPILER, "-O1", "-static", "-o", str(binary), str(source)], check=True)
+    (tmp_path / "proc").mkdir()
+    return binary
+
+
+@emulated
+def test_counts_are_those_of_one_call(program: Path, tmp_path: Path) -> None:
+    checks: list[float] = []
+
+    def check() -> float:
+        checks.append(60.0)
+        return checks[-1]
+
+    command = Command([str(program), PLACE], [program.read_bytes()])
+    for _ in range(2):  # the second is read from the cache
+        found = count(command, PROCESSORS["a55"], tmp_path, check)
+        loop = found.blocks[0]
+        # The first iteration begins in the block before the loop's, which ends with the same branch.
+        assert (loop.size, loop.count, loop.symbol) == (4, LOOPS - 1, "main")
+        assert 4 * LOOPS < found.instructions < 4 * LOOPS + 100
+        assert found.decibels == 60.0
+    assert checks == [60.0]
+
+
+@emulated
+def test_a_program_that_fails_is_not_counted(program: Path, tmp_path: Path) -> None:
+    command = Command([str(program), PLACE, "more"], [program.read_bytes()])
+    with pytest.raises(ImpossibleError, match="ends with 1 in the emulator"):
+        count(command, PROCESSORS["a76"], tmp_path, lambda: 60.0)
+
+
+@emulated
+@pytest.mark.parametrize("name", list(PROCESSORS))
+def test_a_program_sees_the_processor(name: str, program: Path, tmp_path: Path) -> None:
+    processor = PROCESSORS[name]
+    (tmp_path / "proc/cpuinfo").write_text(processor.cpuinfo)
+    command = ["qemu-aarch64", "-cpu", processor.qemu, "-L", str(tmp_path), str(program), "1"]
+    seen = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert f"CPU part\t: 0x{processor.part:03x}\n" in seen
+
+
+def test_difference_joins_copies_of_a_block() -> None:
+    one = {"aa bb": (10, "f"), "cc": (7, "-")}
+    three = {"aa bb": (30, "f"), "cc": (7, "-"), "dd": (2, "-")}
+    assert difference(one, three) == (Block("aa bb", 10.0, "f"), Block("dd", 1.0, "-"))
+
+
+def test_the_most_executed_blocks_are_chosen() -> None:
+    counts = Counts((Block("aa", 90.0, "-"), Block("bb", 6.0, "-"), Block("cc", 4.0, "-")), 0.0)
+    assert [block.code for block in counts.most(0.95)] == ["aa", "bb"]
+
+
+# fmla v0.4s, v16.4s, v24.4s to fmla v7.4s, v16.4s, v24.4s
+PRODUCTS = " ".join(f"{0x4E38CE00 | register:08x}" for register in range(8))
+
+
+@modelled
+def test_code_is_disassembled() -> None:
+    texts = cycles.disassemble(["4e38ce00", "ffffffff", "d65f03c0"])
+    assert texts == {"4e38ce00": "fmla v0.4s, v16.4s, v24.4s", "d65f03c0": "ret"}
+
+
+@modelled
+@pytest.mark.parametrize(("model", "expected"), [("cortex-a55", 8.0), ("neoverse-n1", 4.0), ("neoverse-v1", 4.0)])
+def test_products_take_the_cycles_of_the_optimization_guides(
+    model: str, expected: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FMLA of four floats: one a cycle on the A55; two a cycle on the N1; four a cycle on the V1, where each sum waits
+    four cycles for the one before."""
+    monkeypatch.setattr(cycles, "CACHE", tmp_path)
+    (found,) = cycles.of_blocks([PRODUCTS], model).values()
+    assert found == pytest.approx(expected, rel=0.05)
+    kept = list((tmp_path / "cycles").iterdir())
+    assert [path.name.startswith(model) for path in kept] == [True]
+
+
+@modelled
+def test_blocks_that_are_not_modelled_cost_as_much_as_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cycles, "CACHE", tmp_path)
+    counts = Counts((Block(PRODUCTS, 120.0, "-"), Block("d65f03c0", 40.0, "-")), 0.0)  # 960 and 40 instructions
+    assert cycles.cycles(counts, "cortex-a55") == pytest.approx(120 * 8 * 1000 / 960, rel=0.05)
+
+
+def test_an_unknown_processor_is_named() -> None:
+    with pytest.raises(ValueError, match="no processor 'm4'; expected some of a55, a76"):
+        chosen(["a76", "m4"])
+
+
+def test_the_page_has_ratios_and_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.arm.page.versions", lambda columns: "Versions.")
+    rows = []
+    for model, ours in (("A", 2e6), ("B", 8e6)):
+        row = Row(model, "float32", PROCESSORS["a76"])
+        row.figures = {"sdk": Figure(ours, 1e6, 90.0), "ncnn": Figure(4e6, 2e6, 90.0), "MNN": Figure(5e6, 1e6, 90.0)}
+        row.reasons = {"LiteRT": "it has no operator"}
+        rows.append(row)
+    text = page(rows, {"sdk": "sdk-x", "ncnn": "ncnn", "MNN": "mnn", "LiteRT": "litert"})
+    assert "| A | 2.0 / 1.0 | 4.0 / 2.0 | 5.0 / 1.0 | – | 0.50 (ncnn) | 1.00 (MNN) |" in text
+    assert "| geometric mean |  |  |  |  | **1.00** | **1.00** |" in text
+    assert "- LiteRT, float32, A; B: it has no operator" in text
