@@ -42,7 +42,7 @@ struct Folder {
 };
 
 /// Reads and checks a whole payload. InvalidProgram (logged) if a byte of a file lies outside of the payload, if a name
-/// would lead out of the folder, if the directory is no tree, or if it is larger than any package of Core ML needs.
+/// would lead out of the folder, if the directory is not a tree, or if it is larger than any package of Core ML needs.
 runtime::Result<Folder> read_payload(const void* data, size_t size);
 
 /// A function of a model in the program's named data.

@@ -42,13 +42,13 @@ EXECUTORCH_MPS_AVAILABLE Tensors too_old(const Node &node, const char *needs);
 MPSDataType data_type_of(DataType type);
 NSArray<NSNumber *> *numbers_of(const Sizes &sizes);
 
-/// The tensor itself where the dtypes are the same. Numbers but zero are true.
+/// The tensor in dtype `to`; the tensor itself if the dtypes are equal. As bool, every number except zero is true.
 EXECUTORCH_MPS_AVAILABLE MPSGraphTensor *cast(MPSGraph *graph, MPSGraphTensor *x, DataType from, DataType to);
 
-/// A constant with all elements alike.
+/// A constant whose elements all have the same value.
 EXECUTORCH_MPS_AVAILABLE MPSGraphTensor *filled(MPSGraph *graph, double value, DataType type, const Sizes &sizes = {1});
 
-/// The tensor in another shape, with as many elements.
+/// The tensor in another shape with the same number of elements.
 EXECUTORCH_MPS_AVAILABLE MPSGraphTensor *reshape(MPSGraph *graph, MPSGraphTensor *x, const Sizes &sizes);
 
 }  // namespace mps

@@ -18,7 +18,7 @@ DataType promote(DataType a, DataType b);
 /// The sizes to which operands broadcast. False if they do not.
 bool broadcast(const Sizes& a, const Sizes& b, Sizes& result);
 
-/// What the operands are to a node. An absent one is null.
+/// The types of a node's operands; null for an absent operand.
 using OperandTypes = std::vector<const Type*>;
 
 /**

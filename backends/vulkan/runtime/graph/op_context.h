@@ -106,7 +106,7 @@ class OpContext final {
   /// Whether the tensor is a constant whose bytes can be packed.
   static bool is_constant(const Tensor& tensor) { return tensor.constant >= 0 && !tensor.is_state; }
   /**
-   * A constant in a form of the operator's own, made when the program is loaded and shared between methods.
+   * A constant in a layout specific to the operator, made when the program is loaded and shared between methods.
    *
    * @param tag Names the form with all numbers on which it depends.
    * @param pack Makes the bytes on the GPU from those of the program.

@@ -34,7 +34,7 @@ HWY_INLINE void store_vector(Vec x, float* to, size_t count) {
   hn::StoreN(x, Tag(), to, count);
 }
 
-// Of float16 numbers, which vectors hold as float32.
+// Loads and stores of float16 numbers, which vectors hold as float32.
 HWY_INLINE Vec load_vector(const hwy::float16_t* from) {
   return hn::PromoteTo(Tag(), hn::LoadU(HalfTag(), from));
 }
