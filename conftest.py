@@ -46,7 +46,7 @@ MOST_ADDED = 60
 
 
 def _hash(item: pytest.Item) -> int:
-    """Of the parameters alone: tests of the same model, for which a fixture prepares it, are in the same share."""
+    """Hashes the parameters alone: tests of the same model, for which a fixture prepares it, are in the same share."""
     return zlib.crc32(item.name.rpartition("[")[2].encode())
 
 

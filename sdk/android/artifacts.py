@@ -23,7 +23,7 @@ GROUP, BASE = "org.pytorch", "executorch-android"
 
 @dataclass(frozen=True)
 class Artifact:
-    """What the native library of an artifact has besides the kernels for CPUs."""
+    """An artifact, with what its native library has besides the kernels for CPUs."""
 
     name: str
     manifests: tuple[dict[str, Any], ...]
@@ -36,7 +36,7 @@ class Artifact:
 
     @property
     def id(self) -> str:
-        """In Maven."""
+        """The artifact's id in Maven."""
         return BASE if self.name == "default" else f"{BASE}-{self.name}"
 
     @property

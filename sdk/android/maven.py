@@ -76,7 +76,7 @@ _MANAGED = """      <dependency>
 
 
 def folder_of(repository: Path, artifact: str, version: str) -> Path:
-    """Where a Maven repository has an artifact."""
+    """The folder of a version of an artifact in a Maven repository."""
     return repository / GROUP.replace(".", "/") / artifact / version
 
 

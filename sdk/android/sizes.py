@@ -37,7 +37,7 @@ class Size:
 
 
 def compressed_size(data: bytes) -> int:
-    """With zip's deflate at its highest level."""
+    """The size in bytes after zip's deflate at its highest level."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     return len(packer.compress(data)) + len(packer.flush())
 

@@ -28,7 +28,7 @@ SIZES = (BATCH, MOST, LEAST, BATCH)
 """Rows of the calls, in order: memory that an earlier call filled is used again."""
 
 FLOAT, HALF = (1e-4, 4e-7), (1e-2, 5e-4)
-"""What a result may differ of the largest value, and what the rounding of a few operations is, in float32 and where a
+"""The tolerance as a share of the largest value, and the rounding error of a few operations: in float32, and where a
 program computes with float16."""
 
 PERTURBATIONS = 6

@@ -25,7 +25,7 @@ class Original:
         self._logs: dict[str, str] = {}
 
     def __call__(self, commands: str, names: list[str]) -> None:
-        """What fails, also by ending or stopping the process, has a file NAME.error.txt; the rest has its outputs."""
+        """Runs the programs. Those that fail or end the process leave a file NAME.error.txt, the others outputs."""
         while left := [name for name in names if not self._has_ended(name)]:
             if ended := self._run(commands, left):
                 culprit = next((name for name in left if not self._has_ended(name)), None)
@@ -34,7 +34,7 @@ class Original:
                 (self.folder / f"{culprit}.error.txt").write_text(ended)
 
     def error(self, name: str) -> str:
-        """What it said when it failed, the last line of its runtime's log first; empty where it did not fail."""
+        """The error of `name`: the end of its runtime's log, then its last line; empty if it did not fail."""
         file = self.folder / f"{name}.error.txt"
         if not file.exists():
             return ""

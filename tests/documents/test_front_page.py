@@ -55,7 +55,7 @@ def test_the_tables_of_backends_are_current() -> None:
 
 
 def test_a_table_that_is_not_current_is_found() -> None:
-    """What --check compares with: a manifest's title, hardware and systems."""
+    """--check compares the table with the manifests' titles, hardware and systems."""
     table = load_script("backend_table")
     manifest = {
         "name": "apple/coreml",

@@ -49,7 +49,7 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 def run_the_notebook() -> None:
-    """Its cells, in order, which write simple_example.pte in the current folder."""
+    """Runs its cells in order, which write simple_example.pte to the current folder."""
     cells = json.loads((ROOT / "examples/arm/vgf_minimal_example.ipynb").read_text())["cells"]
     names: dict[str, object] = {"__name__": "notebook"}
     for cell in cells:

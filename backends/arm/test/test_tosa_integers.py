@@ -177,7 +177,7 @@ COMPOSED: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "aten.argmax.default": (lambda x, y: torch.gather(y * y, 1, (x * x).argmax(1, keepdim=True)), (ROWS, ROWS)),
     "aten.linalg_vector_norm.default": (lambda x: x.norm(dim=(0, 2)), (ROWS,)),
 }
-"""Of several operators of TOSA, tables of two variables, and operators that read or give other than activations."""
+"""Calls that need several TOSA operators or a table of two variables, or have other operands than activations."""
 _POSITIVE = ("log", "log1p", "log2", "log10", "rsqrt", "sqrt", "reciprocal", "acosh", "pow")
 _UNIT = ("acos", "asin", "atanh", "erfinv")
 

@@ -124,7 +124,7 @@ def test_mobilenet_v2() -> None:
 
 @pytest.mark.slow
 def test_minilm() -> None:
-    """With its trained weights."""
+    """MiniLM with its trained weights."""
     tokens = torch.randint(1000, 20000, (2, 32))
     mask = torch.ones(2, 32, dtype=torch.int64)
     mask[1, 20:] = 0

@@ -141,7 +141,7 @@ DECOMPOSED = [
     (lambda x: torch.split(x, 4, -1)[1] * 2, (ROWS,)),
     (lambda x, w: F.conv_transpose2d(x, w, stride=2), (IMAGE, (8, 4, 3, 3))),
 ]
-"""What the original's list has too, and PyTorch writes with operators of the table or as constants."""
+"""Operators of the original's list that PyTorch decomposes into operators of the table or into constants."""
 
 
 def test_what_pytorch_writes_with_other_operators() -> None:
@@ -153,7 +153,7 @@ def test_what_pytorch_writes_with_other_operators() -> None:
 
 
 def test_a_condition_stays_outside() -> None:
-    """Its branches are lowered by themselves, and it has a reason."""
+    """The branches of `torch.cond` are lowered separately, and the condition has a reason."""
     model = Call(lambda x: torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, [x]))
     inputs = (torch.randn(ROWS),)
     lowered = lower(model, inputs)

@@ -30,8 +30,8 @@ MISMATCHED = ("encoder",)
 """Models whose positions the original delegates as int64 results. Its own runtime refuses the int32 of the file."""
 
 APPROXIMATED = {"more functions": (1, 4, 5, 6)}
-"""Of a family, the functions that the original approximates: expm1, asin, acos and atan. Its programs are up
-to 1.3e-3 from eager, in both runtimes alike."""
+"""The functions of a family that the original approximates: expm1, asin, acos and atan. Its programs are up
+to 1.3e-3 from eager, in both runtimes."""
 
 
 @pytest.fixture

@@ -179,7 +179,7 @@ def test_wrong_options_and_files_say_what_to_do(yolo: Any, tmp_path: Path, capsy
 def test_without_ultralytics_one_line_says_what_to_install(
     capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its licence is not that of this project: no requirement names it."""
+    """ultralytics has another licence than this project, so no requirement names it."""
     monkeypatch.setitem(sys.modules, "ultralytics", None)
     assert example.main([]) == 1
     (line,) = capsys.readouterr().err.splitlines()

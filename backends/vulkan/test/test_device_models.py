@@ -122,7 +122,7 @@ def test_vision_transformer_of_full_size(half: bool) -> None:
 
 
 def check_sentences(model: nn.Module, half: bool, dynamic: bool, vocabulary: int) -> None:
-    """With padding that the mask hides."""
+    """Checks sentences with padding that the mask hides."""
 
     def sentence(tokens: int, padding: int) -> tuple[Tensor, Tensor]:
         mask = torch.ones(1, tokens, dtype=torch.int64)

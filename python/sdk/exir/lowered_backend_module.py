@@ -74,7 +74,7 @@ class LoweredBackendModule(torch.nn.Module):
 
     @property
     def processed_bytes(self) -> bytes:
-        """What the backend's `preprocess` returned."""
+        """The payload: the bytes that the backend's `preprocess` returned."""
         return self._processed_bytes
 
     @property

@@ -241,7 +241,7 @@ class ExportedProgramPassBase(ABC):
         """Does the work."""
 
     def requires(self, exported_program: ExportedProgram) -> None:  # noqa: B027
-        """What must hold before. Does nothing unless overridden."""
+        """Checks the program before `call`. Does nothing unless overridden."""
 
     def ensures(self, exported_program: ExportedProgram) -> None:  # noqa: B027
-        """What holds afterwards. Does nothing unless overridden."""
+        """Checks the program after `call`. Does nothing unless overridden."""

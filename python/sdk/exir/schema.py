@@ -96,7 +96,7 @@ class DeviceType(IntEnum):
 
 @dataclass
 class ExtraTensorInfo:
-    """What only few tensors need; absent for all others."""
+    """Fields that only few tensors need; absent for all others."""
 
     mutable_data_segments_idx: int = 0
     fully_qualified_name: str | None = None

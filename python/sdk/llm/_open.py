@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The program, and what it runs with."""
     parser.add_argument("model", type=Path, metavar="MODEL.pte", help="a program of a language model")
-    parser.add_argument("--tokenizer", type=Path, help="its tokenizer (that inside the program)")
+    parser.add_argument("--tokenizer", type=Path, help="its tokenizer (the one inside the program)")
     parser.add_argument("--data", type=Path, help="a file of external weights (.ptd)")
     parser.add_argument("--threads", type=count(1), help="how many threads kernels run on (one for each fast core)")
 
@@ -25,7 +25,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 def add_sampling(parser: argparse.ArgumentParser) -> None:
     """How tokens are chosen."""
     group = parser.add_argument_group("choosing tokens")
-    group.add_argument("--max-new-tokens", type=count(1), help="the most tokens of an answer (as many as fit)")
+    group.add_argument("--max-new-tokens", type=count(1), help="maximum number of tokens in an answer (as many as fit)")
     group.add_argument("--temperature", type=number(0), default=0.8, help="0 always takes the likeliest token (0.8)")
     group.add_argument("--top-k", type=count(0), default=0, help="only the K likeliest tokens (0: all)")
     group.add_argument("--top-p", type=number(0, 1), default=0.9, help="only the likeliest tokens that sum to P (0.9)")
@@ -33,7 +33,7 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
         "--min-p", type=number(0, 1), default=0.0, help="only tokens at least P times as likely as the best (0)"
     )
     group.add_argument("--repetition-penalty", type=number(1e-6), default=1.0, help="above 1: repeat less (1)")
-    group.add_argument("--seed", type=count(0), help="of the random numbers: gives the same text each time")
+    group.add_argument("--seed", type=count(0), help="seed of the random numbers: gives the same text each time")
     group.add_argument(
         "--stop", action="append", default=[], metavar="TEXT", help="ends the answer before it; repeatable"
     )

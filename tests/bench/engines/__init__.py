@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 PRECISIONS = {"float32": "", "int8": "-int8"}
-"""What is measured, and the ending of the engines' names for it."""
+"""The precisions that are measured, each with the suffix of the engines' names for it."""
 ON_REQUEST = {"float16": "-half"}
-"""What `scripts/bench --peers` measures where `--precisions` names it."""
+"""Those that `scripts/bench --peers` measures only if `--precisions` names them."""
 PEER_PYTHON = "BENCH_PEER_PYTHON"  # where a worker that writes programs finds the engine's own converter
 CONVERSION_SECONDS = 900
 

@@ -238,7 +238,7 @@ OUTPUTS = {  # found, expected, and what the larger difference of a share of the
 
 @pytest.mark.parametrize("names", list(itertools.permutations(OUTPUTS, 2)), ids=" before ".join)
 def test_the_numbers_are_all_of_one_output(names: tuple[str, str]) -> None:
-    """Whatever dtypes, limits and order outputs have: the one nearest to its limit, with its own numbers."""
+    """For any dtypes, limits and order of outputs, all numbers are those of the output with the largest share."""
     have, want, shares = zip(*(OUTPUTS[name] for name in names), strict=True)
     found = _results.compare("forward", 0, have, want, None)
     worst = max(range(2), key=shares.__getitem__)

@@ -110,7 +110,7 @@ def test_quantised_inputs_and_outputs():
 
 
 def test_quantised_inputs_of_other_parameters():
-    """What the caller has is requantised; names of a method's constants start with its name."""
+    """Inputs quantised with other parameters are requantised; names of a method's constants start with its name."""
     manager = quantised()
     given = {0: {"scale": 0.5, "zp": 1, "dtype": torch.int8}}
     manager = manager.transform([QuantizeInputs(manager, given, method_name="forward")])

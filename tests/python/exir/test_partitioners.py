@@ -209,7 +209,7 @@ def test_groups():
 
 
 def test_partitions_beside_groups_are_merged():
-    """What no path connects is one partition, as the original has it: alone, `tanh` would stay outside."""
+    """Nodes that no path connects are one partition, as in the original: alone, `tanh` would stay outside."""
     program = edge_of(lambda x, y: (torch.tanh(x), torch.sin(torch.cos(y))), X, X)
     nodes = named(program.graph)
     support = create_op_support(lambda s, n: n.op == "call_function")

@@ -240,7 +240,7 @@ def test_errors_of_graphs_without_metadata():
 
 
 def test_the_error_keeps_its_type(manager):
-    """What a caller catches is what the pass raised."""
+    """The caller catches the exception type that the pass raised."""
 
     class CustomError(Exception):
         pass

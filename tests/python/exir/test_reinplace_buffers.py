@@ -71,7 +71,7 @@ def test_a_write_to_a_buffer_is_in_place(how: str, count: int | None) -> None:
 
 
 def test_returned_buffers_keep_their_memory() -> None:
-    """What a caller does with a result does not change the state."""
+    """Writing to a returned tensor does not change the program's state."""
     program = to_edge(export(Cache("returned"), CALLS[0])).to_executorch(
         ExecutorchBackendConfig(run_reinplace_pass=True)
     )

@@ -67,7 +67,7 @@ def test_two_computed_sizes_stay() -> None:
 
 
 def test_a_size_beside_zeros_stays() -> None:
-    """What has no elements fits any size."""
+    """A tensor without elements fits any size."""
     edge = lowered(lambda x: x.view(x.shape[1], 0, 2, 3), (0, 4, 6), {1: SOME})
     ((first, *rest),) = sizes_of_views(edge)
     assert isinstance(first, str) and rest == [0, 2, 3]

@@ -42,7 +42,7 @@ _ALPHABET = [chr(code) for code in (*range(33, 127), *range(161, 173), *range(17
 
 @dataclass
 class Content:
-    """What a file is made of."""
+    """The metadata entries and tensors of a file."""
 
     entries: dict[str, tuple[int, Any]]
     tensors: dict[str, list[Any]] = field(default_factory=dict)

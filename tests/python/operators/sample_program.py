@@ -85,7 +85,7 @@ def tensors_of(values: Any) -> list[torch.Tensor]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a sample: one of the kinds below, and the first words of the error. A right one has a reason if it
+    """The outcome of a sample: one of the kinds below, and the first words of the error. A right one has a reason if it
     is right only in a separate program."""
 
     kind: str

@@ -60,7 +60,7 @@ def add(tree: Path, folder: str = "demo", **fields: Any) -> None:
 
 
 def options(tree: Path, *arguments: str, after: str = "", **environment: str) -> tuple[int, str]:
-    """What CMake says of the options, its lines as they are: exit status and text."""
+    """Evaluates the options with CMake and returns its exit status and output, the output as one line."""
     lines = (
         "cmake_minimum_required(VERSION 3.24)",
         "set(PROJECT_IS_TOP_LEVEL ON)",

@@ -25,7 +25,7 @@ step_two() { touch "${root}/two"; echo "2 passed, 1 skipped in 1.0s"; }
 step_three() { (ulimit -t 2; while :; do :; done) || true; echo "1 failed, 4 passed in 1.0s"; return 1; }
 step_four() { touch "${root}/four"; }
 """
-"""Those of a backend, in place of the real ones. The first ends only if the second runs beside it."""
+"""Gate steps of a backend, in place of the real ones. The first ends only if the second runs in parallel."""
 
 
 @pytest.fixture

@@ -273,7 +273,7 @@ LAST = torch.linspace(-1, 1, 2 * 4 * 3 * 12).reshape(2, 4, 3, 12).to(memory_form
 
 @pytest.mark.parametrize("is_first", [False, True])
 def test_results_stay_in_the_usual_order_of_elements(is_first: bool) -> None:
-    """What is added has its elements in another one, which a sum would take over."""
+    """The addend is channels-last, an order that the sum would take over."""
     y = LAST[:, :, :1, :7].contiguous(memory_format=torch.channels_last)
 
     def run(self: Call, x: Tensor, y: Tensor) -> Tensor:
@@ -292,7 +292,7 @@ def test_masks_that_layers_share_are_not_repeated_for_a_part() -> None:
     mask = torch.linspace(-2, 2, 10).reshape(2, 1, 1, 5)
     lowered = lower(Call(run), (HEADS, mask))
     graph = graph_of(lowered)
-    # Of each layer what is twice as large; a mask of all rows would be a product with ones.
+    # The `x * 2` of each layer; repeating the mask for all rows would be a product with ones.
     products = [node for node in graph.xnodes if type(node.xnode_union).__name__ == "XNNMultiply"]
     assert len(products) == 2
     check(Call(run), (HEADS, mask), lowered)

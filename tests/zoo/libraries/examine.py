@@ -43,7 +43,7 @@ class Cell:
 
 @dataclass
 class Result:
-    """What is known of a model. `captured` has for each kind of shapes why torch.export refuses, or nothing."""
+    """The results of a model. `captured`: for each kind of shapes, why torch.export refuses the model; empty if not."""
 
     name: str
     package: str = "sdk"
@@ -52,11 +52,11 @@ class Result:
     export: dict[str, float] = field(default_factory=dict)
     cells: dict[str, Cell] = field(default_factory=dict)
     failure: str = ""
-    """Why nothing of it could be examined: eager fails, a crash, a hang."""
+    """Why the model could not be examined: eager fails, the process crashes or hangs."""
     stage: str = ""
-    """What is going on, for a process that ends without a result."""
+    """The current stage, for the report on a process that ends without a result."""
     memory: int = 0
-    """The most bytes that the process had in memory."""
+    """The process's peak memory in bytes."""
     seconds: float = 0.0
 
     @classmethod

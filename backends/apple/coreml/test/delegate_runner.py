@@ -37,7 +37,7 @@ class Call:
     addresses: list[int]
     outputs: list[torch.Tensor]
     numbers: list[int]
-    """Of the command `time`."""
+    """The numbers that the command `time` printed."""
 
 
 class Device:

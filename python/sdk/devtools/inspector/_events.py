@@ -110,7 +110,7 @@ class Event:
 
     @property
     def raw_delegate_debug_metadatas(self) -> list[bytes]:
-        """What the delegate logged with the event in each run; empty if it logged nothing."""
+        """The metadata that the delegate logged with the event in each run; empty if it logged none."""
         return self._delegate_debug_metadatas
 
     @property

@@ -33,7 +33,7 @@ OPERATOR_CALL = "OPERATOR_CALL"
 """The runtime's name of the event of a kernel, in which the kernel's own event lies."""
 
 KERNEL_EVENT = "native_call_"
-"""What the runtime's name of the event of a kernel begins with; the name of the operator follows."""
+"""Prefix of the runtime's name of the event of a kernel; the name of the operator follows."""
 
 Handles = int | Sequence[int] | None
 
@@ -215,7 +215,7 @@ class Sources:
         return bool((self._delegates.get(instruction) or {}).get("value_map"))
 
     def recorded(self, instruction: int, identifier: int | str) -> Recorded | None:
-        """What a delegate records under an identifier; None for a step on the way to a node's result."""
+        """The result that a delegate records under an identifier; None for a step on the way to a node's result."""
         known = (self._delegates.get(instruction) or {}).get("value_map") or {}
         found = known.get(identifier, known.get(str(identifier)))
         if found is None:

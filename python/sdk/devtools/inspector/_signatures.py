@@ -109,7 +109,7 @@ class InstructionEvent:
 
 @dataclass(frozen=True)
 class EventSignature:
-    """What an event of the Inspector stands for, in every run."""
+    """Identifies an event of the Inspector; the same in every run."""
 
     instruction_id: int | None
     profile_event_signature: ProfileEventSignature | None = None

@@ -41,7 +41,7 @@ def receipt_of(manager: ExecutorchProgramManager, captured: Mapping[str, Exporte
 
 
 def _notes_of_captured(captured: Mapping[str, ExportedProgram]) -> Iterator[str]:
-    """What a change of dtype has left in float32."""
+    """The notes on the operators that a change of dtype left in float32."""
     for method, program in captured.items():
         for what in get_notes(program.graph_module):
             yield f"{method}: {what}"

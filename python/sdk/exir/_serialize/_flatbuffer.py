@@ -114,7 +114,7 @@ DOUBLE = Double("d", "float64", 0.0)
 
 
 class _Offset:
-    """What a table stores elsewhere, as a 32-bit offset."""
+    """A field that a table refers to by a 32-bit offset."""
 
     is_offset = True
     slots = 1
@@ -245,7 +245,7 @@ class Table(_Offset):
 
     @cached_property
     def _defaults(self) -> dict[str, Any]:
-        """What an absent field reads as: None where the dataclass allows it, else the type's zero."""
+        """The values of absent fields, by name: None where the dataclass allows it, else the type's zero."""
         hints = get_type_hints(self.cls)
         return {name: None if type(None) in get_args(hints[name]) else kind.default for name, kind, _ in self.fields}
 

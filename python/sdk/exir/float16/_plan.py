@@ -37,7 +37,7 @@ _UNKNOWN = object()
 
 @dataclass
 class Plan:
-    """What becomes of each node.
+    """How a conversion to float16 treats each node.
 
     Attributes:
         halves: The calls that read and compute float16.

@@ -85,7 +85,7 @@ class Rewriter:
         return self._read(operand, FLOAT)
 
     def _read(self, operand: Node, dtype: torch.dtype) -> Node:
-        """What stands for a node in the new graph; if the model has it in float32, then in `dtype`."""
+        """The node that replaces `operand` in the new graph; in `dtype` if `operand` is float32."""
         if not is_float(operand):
             return self._copies[operand]
         while operand in self._plan.same:

@@ -18,7 +18,7 @@ from sdk.exir.error import ExportError, ExportErrorType
 from sdk.exir.graph.programs import copy_program
 
 _Buffer = tuple[str, torch.Size, torch.dtype]
-"""What tells a buffer from another one of the same name, in a method of another module."""
+"""Name, sizes and dtype: they distinguish buffers of the same name in methods of different modules."""
 
 
 def keep_state_of_other_methods(methods: dict[str, ExportedProgram]) -> dict[str, ExportedProgram]:

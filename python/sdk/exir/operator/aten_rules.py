@@ -26,7 +26,7 @@ IDENTITY_OPS = frozenset(
         aten.lift_fresh.default,
     }
 )
-"""In a functional graph without autograd these return their argument."""
+"""Operators that return their argument in a functional graph without autograd."""
 
 IDENTICAL_COPIES = frozenset({aten.lift_fresh_copy.default, aten.alias_copy.default, aten.detach_copy.default})
 """These return a copy of their argument: a write to it does not change the argument."""

@@ -70,8 +70,8 @@ def refuse_copies_of_backends(trained: Iterable[str], owned: Collection[str]) ->
 
 
 def training_methods(name: str, signature: ExportGraphSignature) -> dict[str, Any]:
-    """What the methods beside `name` return for `TrainingModule`: where its gradients and its parameters are among the
-    outputs, and their names. None for a method without gradients.
+    """Values of the methods that tell `TrainingModule` where the gradients and parameters of `name` are among its
+    outputs, and their names. Empty for a method without gradients.
 
     Raises ExportError if other outputs lie between the gradients.
     """

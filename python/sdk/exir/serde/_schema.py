@@ -291,7 +291,7 @@ def _ranges(ranges: dict[str, Any]) -> dict[str, Any]:
 
 
 def _metadata(metadata: dict[str, str]) -> dict[str, str]:
-    """What tools show of a node. JSON within it is checked by the readers that read it.
+    """Checks and returns a node's metadata, which tools show. Readers of the JSON within it check that themselves.
 
     With FX_GRAPH_SHOW_META=1, torch writes the metadata into the source of a graph, between triple quotes. Such quotes
     are in honest programs, too, whose stack traces show lines with them."""

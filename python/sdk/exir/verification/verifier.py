@@ -33,7 +33,7 @@ def _is_core(op: OpOverload) -> bool:
 
 
 def not_core_message(op: OpOverload) -> str:
-    """What a user reads when a program contains an operator that the edge dialect does not."""
+    """The error message for a program with an operator that is not in the edge dialect."""
     return f"{_not_core(op)}\n{_advice([op])}"
 
 

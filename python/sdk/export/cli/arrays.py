@@ -12,7 +12,7 @@ from zipfile import ZipFile
 from sdk.export.cli.errors import CommandError, first_lines
 
 ENDINGS = (".npy", ".npz")
-"""Of NumPy's files; others are read as torch.save()'s."""
+"""Suffixes of NumPy's files; other files are read as torch.save()'s."""
 _TORCH_HEADS = (b"PK\x03\x04", b"\x80\x02")
 """Files of torch.save() are ZIP archives, or pickles of protocol 2 from before torch 1.6."""
 _NOT_ALLOWED = re.compile(r"GLOBAL (?P<name>[\w.]+)")

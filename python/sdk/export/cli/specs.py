@@ -137,7 +137,7 @@ def _method(text: str) -> tuple[str | None, str]:
 
 
 def _like(text: str) -> str:
-    """What `1,8`, `(1, 8), int64` or `float32:1x8` may have meant, in the syntax of `--input`."""
+    """A suggestion in the syntax of `--input` for `1,8`, `(1, 8), int64`, `float32:1x8` and the like."""
     for method, rest in (_method(text), (None, text)):
         lower = rest.lower().partition("=")[0]
         dtype = next((DTYPES[word] for word in re.findall(r"[a-wyz]+\d*", lower) if word in DTYPES), "float32")

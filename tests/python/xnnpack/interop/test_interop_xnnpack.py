@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.oracle, pytest.mark.network]
 
 
 class InvertedResidual(nn.Module):
-    """What MobileNetV2 is made of, with its head."""
+    """A block of MobileNetV2, with the network's head."""
 
     def __init__(self) -> None:
         super().__init__()

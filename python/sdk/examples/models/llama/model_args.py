@@ -102,7 +102,7 @@ class ModelArgs:
     use_q_gate: bool = False
     norm_type: str = "rmsnorm"
     act_fn: ActFn = ActFn.SILU
-    """Its name in JSON."""
+    """Activation of feed-forward blocks; in JSON, its name."""
     attention_qkv_bias: bool = False
     attention_output_bias: bool = False
     mlp_bias: bool = False
@@ -193,7 +193,7 @@ class ModelArgs:
     final_logit_softcapping: float | None = None
     """c: logits become c tanh(logits / c)."""
     attn_logit_softcapping: float | None = None
-    """The same for scores of attention."""
+    """c: attention scores become c tanh(scores / c)."""
     normalize_tok_embeddings: bool = False
     scale_query_by: float = 1.0
     use_attn_o_gate: bool = False

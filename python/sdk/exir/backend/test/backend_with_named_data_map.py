@@ -27,7 +27,7 @@ _DATA = {
 
 @final
 class BackendWithNamedDataMap(BackendDetails):
-    """Its payload is empty."""
+    """A backend whose payload is empty and whose data is in the named data map."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tensor subclasses of quantised weights have in common."""
+"""Operators and checks that the tensor subclasses of quantised weights share."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def example_call(model: Transformer, count: int | None = None) -> tuple[tuple[An
 
 
 def capture(model: Transformer, config: LlmConfig, count: int | None = None) -> ExportedProgram:
-    """What `torch.export` makes of the model, quantised by `quantization.pt2e_quantize`. `count`: as above."""
+    """Exports the model with `torch.export` and quantises it by `quantization.pt2e_quantize`. `count`: as above."""
     inputs, shapes = example_call(model, count)
     captured = torch.export.export(model, inputs, dynamic_shapes=shapes)
     if config.quantization.pt2e_quantize is None:
@@ -189,7 +189,7 @@ def capture(model: Transformer, config: LlmConfig, count: int | None = None) -> 
 
 
 def metadata_of(model: Transformer, config: LlmConfig) -> dict[str, Any]:
-    """What the program's methods without inputs return: limits and ids that a runner needs."""
+    """The values of the program's methods without inputs, by name: limits and ids that a runner needs."""
     params = model.params
     found: dict[str, Any] = {
         "get_max_seq_len": params.max_seq_len,

@@ -54,9 +54,9 @@ class Call:
     """A function under those that called it."""
 
     seconds: float = 0.0
-    """With what it called."""
+    """Including the functions that it called."""
     calls: dict[str, Call] = field(default_factory=dict)
-    """What it called, by `module.function`."""
+    """The functions that it called, by `module.function`."""
 
 
 class FlameGraph:

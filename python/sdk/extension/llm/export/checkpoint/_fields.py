@@ -35,7 +35,7 @@ class Fields:
         return CheckpointError(f"{self._where}: {what}")
 
     def wrong(self, name: str, expected: str) -> CheckpointError:
-        """What to raise for an entry with a value that is not one of those expected."""
+        """The error to raise for an entry whose value is not an expected one."""
         return CheckpointError(
             f"{self._where}: {self._prefix}{name} is {short(self._entries.get(name))}, expected {expected}"
         )

@@ -279,7 +279,7 @@ def _windows(metadata: _Metadata, count: int) -> dict[str, Any]:
 
 
 def _scales(metadata: _Metadata, fields: dict[str, Any]) -> dict[str, Any]:
-    """What embeddings, scores of attention and logits are multiplied by, and their caps."""
+    """The factors of embeddings, residuals, attention scores and logits, and the caps of the last two."""
     kind, heads, head_dim = metadata.kind, fields["n_heads"], fields["head_dim"]
     found: dict[str, Any] = {}
     if metadata.value("attention.scale", 0) != 0:

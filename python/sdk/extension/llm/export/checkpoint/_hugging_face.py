@@ -92,7 +92,7 @@ def _windows(fields: Fields, types: list[str]) -> dict[str, Any]:
 
 
 def _layer_types(kind: str, fields: Fields) -> list[str]:
-    """What each layer sees, as the model's configuration class chooses it where `layer_types` does not say it."""
+    """The attention of each layer: `layer_types`, or what the model's configuration class chooses without it."""
     count = fields.whole("num_hidden_layers")
     sliding = _sliding(kind, fields, count)
     chosen = ["sliding_attention" if slides else "full_attention" for slides in sliding]

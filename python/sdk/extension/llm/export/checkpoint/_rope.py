@@ -11,7 +11,7 @@ from sdk.extension.llm.export.checkpoint._fields import Fields
 _KINDS = ("default", "linear", "dynamic", "yarn", "llama3", "longrope")
 _OLD_NAMES = {"su": "longrope"}
 _PHI3_NAMES = {**_OLD_NAMES, "yarn": "longrope"}
-"""What Phi-3 called LongRoPE first."""
+"""Phi-3's earlier names of LongRoPE."""
 
 
 def rope_entries(fields: Fields) -> Fields:

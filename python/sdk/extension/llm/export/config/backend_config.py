@@ -12,7 +12,7 @@ from typing import List, Optional
 
 
 class QuantizeScope(str, Enum):
-    """What Arm's quantisers quantise."""
+    """The operators that Arm's quantisers quantise: all that they support, or linear layers only."""
 
     full = "full"
     linear = "linear"

@@ -51,7 +51,7 @@ class GGUFTensor:
     offset: int
     """Offset of the first byte from the beginning of the file."""
     size: int
-    """In bytes."""
+    """Size in bytes."""
 
 
 class _Cursor:

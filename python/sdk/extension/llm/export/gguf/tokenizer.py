@@ -19,7 +19,7 @@ from sdk.extension.llm.export.gguf._parts import GGUFFile
 from sdk.extension.llm.export.gguf._pre_tokenizers import FAMILIES, byte_level
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED = 1, 2, 3, 4
-"""Of `tokenizer.ggml.token_type`."""
+"""Values of `tokenizer.ggml.token_type`."""
 _ENDS_OF_TURN = frozenset(
     [
         "<|eot_id|>",
@@ -68,7 +68,7 @@ class GGUFTokenizer:
     eos_ids: tuple[int, ...]
     """Tokens that end a text or a turn of a conversation."""
     chat_template: str | None
-    """In the language of Jinja."""
+    """A Jinja template."""
 
 
 def gguf_tokenizer(file: GGUFFile) -> GGUFTokenizer:
