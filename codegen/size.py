@@ -55,7 +55,7 @@ class SizeReport:
         return sum(self.parts.values())
 
     def as_json(self) -> str:
-        """As JSON."""
+        """The table as JSON."""
         values = {"operators": [asdict(row) for row in self.operators], "parts": self.parts}
         return json.dumps(values | {"kernels": self.kernels, "total": self.total}, indent=2) + "\n"
 

@@ -30,7 +30,7 @@ backends that it can run.
 SEPARATOR = "; "
 
 Cells = Mapping[tuple[str, str], Cell]
-"""By operator and backend."""
+"""The cells of the page, by operator and backend."""
 
 
 def render(cells: Cells) -> str:

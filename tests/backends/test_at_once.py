@@ -16,7 +16,7 @@ from sdk.extension.pybindings import portable_lib
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "at_once"
 HEIGHTS = (64, 40, 33, 17)
-"""Of the images whose results are in results.bin: see tests/data/make_at_once.py."""
+"""Heights of the images whose results are in results.bin: see tests/data/make_at_once.py."""
 ROUNDS = 2
 
 KERNELS, DELEGATES = "portable.pte", "xnnpack.pte"

@@ -77,6 +77,6 @@ def test_a_wrong_result_is_found() -> None:
 
 
 def test_every_step_is_drawn() -> None:
-    """In two hundred programs."""
+    """Two hundred programs have every step."""
     drawn = {text.split(" = ")[1].partition("(")[0] for seed in range(200) for text in make(seed).texts}
     assert drawn == set(MAKERS)

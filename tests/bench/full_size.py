@@ -21,7 +21,7 @@ CLIPS = {
     "r2plus1d_18": (3, 16, 112, 112),
     "s3d": (3, 16, 224, 224),
 }
-"""Of video networks: channels, frames, height, width."""
+"""Input sizes of video networks: channels, frames, height, width."""
 TIMM = """
 repvgg_a0 xcit_nano_12_p16_224 mobilenetv4_conv_small ghostnet_100 mixer_s32_224 poolformer_s12 edgenext_xx_small
 efficientvit_b0 fastvit_t8 mobilevit_xxs levit_128s pvt_v2_b0 hrnet_w18_small

@@ -149,7 +149,7 @@ class Harness:
                         self.add(model, LOWERING, engine, answer["cpu"])
 
     def export_programs(self) -> None:
-        """Only writes the programs: nothing is measured."""
+        """Writes the programs and measures nothing."""
         for model, spec in self.models.items():
             for engine in self.engines:
                 self.progress(f"export {model} for {engine}")

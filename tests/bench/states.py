@@ -35,7 +35,7 @@ class Functional:
         return [f"input_{i}" for i in range(len(self.inputs))] + [f"{INPUT}{i}" for i in range(len(self.states))]
 
     def output_names(self, outputs: int) -> list[str]:
-        """For a graph with `outputs` outputs in all."""
+        """The names of a graph's outputs, of which there are `outputs`, states included."""
         own = outputs - len(self.states)
         return [f"output_{i}" for i in range(own)] + [f"{OUTPUT}{i}" for i in range(len(self.states))]
 

@@ -116,7 +116,7 @@ def _fast(values: list[float]) -> float:
 
 
 def _sums(inspector: Inspector) -> list[float]:
-    """Of each run, the seconds of all instructions."""
+    """The sum of all instructions' times in each run, in seconds."""
     (block,) = [block for block in inspector.event_blocks if block.name == "Execute"]
     times = [event.perf_data.raw for event in block.events if event.perf_data is not None and is_instruction(event)]
     return [sum(run) / 1e3 for run in zip(*times, strict=True)]

@@ -40,7 +40,7 @@ class Cost:
 
     @classmethod
     def of(cls, rounds: list[tuple[float, float, float]]) -> Cost:
-        """From the times of each round: read, mapped, mapped and verified."""
+        """Computes the cost from the times of each round: read, mapped, mapped and verified."""
         read = min(times[0] for times in rounds)
         quiet = sorted(rounds, key=lambda times: times[1] + times[2])[: -(-len(rounds) // 4)]
         mapped = statistics.median(without for _, without, _ in quiet)

@@ -47,7 +47,7 @@ class Net(nn.Module):
 
 
 class Convolutions(nn.Module):
-    """Without control flow: what quantizers and backends take."""
+    """A model without control flow, which quantizers and backends support."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -100,7 +100,7 @@ def test_gs18_the_first_pages() -> None:
 
 
 def test_every_platform_has_a_section_of_one_screen() -> None:
-    """From installing to a first result in at most 60 lines; each links to what comes next."""
+    """Each section leads from installation to a first result in at most 60 lines and links to the next steps."""
     sections = re.split(r"^## (.+)\n", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     found = dict(zip(sections[1::2], sections[2::2], strict=True))
     assert {"Python", "C++", "Android", "iOS and macOS", "A microcontroller"} < set(found)

@@ -70,7 +70,7 @@ class Figures:
 
     @classmethod
     def of(cls, program: bytes) -> Figures:
-        """Of a `.pte`."""
+        """The figures of a program, the bytes of a `.pte`."""
         found = cls()
         file = _deserialize_pte_binary(program)
         for plan in file.program.execution_plan:
@@ -83,5 +83,5 @@ class Figures:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """For a file."""
+        """The figures as a dict that a JSON file can hold."""
         return asdict(self)

@@ -19,7 +19,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Parameter(NamedTuple):
-    """Of a signature. `place` counts positional ones from 0 and is None if it has to be named."""
+    """A parameter. `place`: its position from 0; None if it is keyword-only."""
 
     name: str
     place: int | None
@@ -69,7 +69,7 @@ class Definition:
 
     @property
     def signature(self) -> Signature | None:
-        """Of its call; None if the source does not say it."""
+        """The signature of a call of it; None if the source does not say it."""
         if isinstance(self.node, Function):
             return signature(self.node, skip=0)
         if not isinstance(self.node, ast.ClassDef):
@@ -154,7 +154,7 @@ def annotated(node: ast.ClassDef) -> Iterator[tuple[str, ast.expr | None]]:
 
 
 def signature(node: Function, skip: int) -> Signature:
-    """Of a function, without the first `skip` parameters."""
+    """The signature of a function without its first `skip` parameters."""
     arguments = node.args
     places = [*arguments.posonlyargs, *arguments.args]
     defaults = [None] * (len(places) - len(arguments.defaults)) + list(arguments.defaults)
@@ -289,7 +289,7 @@ class Package:
         self._modules: dict[str, Module | None] = {}
 
     def _place(self, module: str) -> Path | None:
-        """Its path without suffix; None if it belongs to another package."""
+        """The module's path without suffix; None if it belongs to another package."""
         for name, root in reversed(self._roots.items()):
             if module == name or module.startswith(f"{name}."):
                 return root.joinpath(*module.split(".")[name.count(".") + 1 :])

@@ -26,7 +26,7 @@ def harness(bench_python: str, tmp_path_factory: pytest.TempPathFactory) -> Harn
 
 
 def test_lowering_takes_at_most_half_of_the_originals_cpu_time(harness: Harness) -> None:
-    """Of everything after torch.export: half over all models, 0.8 on each."""
+    """Everything after torch.export takes at most half of the time over all models, and 0.8 on each."""
     figures = {model: harness.results[model][LOWERING] for model in MODELS}
     for model, engines in figures.items():
         assert engines["sdk"].median <= 0.8 * engines["original"].median, model

@@ -59,7 +59,7 @@ def test_bun11_the_original_reads_ours(in_original: InOriginal, tmp_path: Path) 
 
 
 def test_bun12_ours_reads_the_originals(in_original: InOriginal, tmp_path: Path) -> None:
-    """And runs it: what the original bundled is what our runtime finds."""
+    """Our runtime runs it and finds the results that the original bundled."""
     path = tmp_path / "model.bpte"
     in_original("-c", WRITE, path)
     data = path.read_bytes()

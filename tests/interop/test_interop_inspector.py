@@ -107,6 +107,6 @@ def test_our_pair_in_both(in_original: InOriginal, tmp_path: Path) -> None:
 
 
 def test_the_originals_record_in_both(in_original: InOriginal, tmp_path: Path) -> None:
-    """Its program on our runtime: the original's wheel records no events."""
+    """The original's program runs on our runtime, as the original's wheel records no events."""
     in_original("-c", EXPORT, tmp_path)
     compare(in_original, tmp_path, record_runs(tmp_path, (torch.linspace(-1, 1, 16).reshape(2, 8),)))

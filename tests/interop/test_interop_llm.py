@@ -97,7 +97,7 @@ def expected(folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("program", [f"ours_{name}" for name in SETTINGS])
 def test_our_programs_in_the_originals_runner(program: str, folder: Path, expected: dict[str, str]) -> None:
-    """Its module has no kernel of `llama::custom_sdpa`: it cannot run its own programs with it either."""
+    """The original's module has no kernel of `llama::custom_sdpa`: it cannot run its own programs with it either."""
     error = folder / f"{program}.error"
     if program == "ours_custom_sdpa":
         assert "Generation failed" in error.read_text()

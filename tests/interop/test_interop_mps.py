@@ -197,7 +197,7 @@ def test_few_models_of_the_original_s_own_tests(original: Path) -> None:
 
 @pytest.mark.slow
 def test_models_of_the_original_s_own_tests(oracle_python: str, tmp_path: Path) -> None:
-    """All of them."""
+    """All tests of the original, where the gate runs few."""
     script = ROOT / "tests" / "interop" / "oracle_mps_cases.py"
     with (tmp_path / "log").open("w") as log:
         subprocess.run([oracle_python, "-W", "ignore", script, tmp_path, *TESTS], check=True, stdout=log, stderr=log)
@@ -261,7 +261,7 @@ def _eager(exported: Path, quantizes: bool = True) -> tuple[list[Any], list[torc
 
 
 def _compare(results: Sequence[Any], expected: Sequence[Any], use_fp16: bool, name: str) -> None:
-    """In float16 without results beyond its range."""
+    """Compares results with eager's. In float16, compares nothing if eager has a value beyond its range."""
     assert len(results) == len(expected), name
     pairs = list(zip(results, expected, strict=True))
     if name in UNDEFINED:

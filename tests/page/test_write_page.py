@@ -131,7 +131,7 @@ def parts_of(page: Path) -> list[str]:
 
 @pytest.mark.parametrize("is_quantized", [False, True], ids=["float32", "int8"])
 def test_weights_in_delegates_have_names(is_quantized: bool, tmp_path: Path) -> None:
-    """Their data has the hash of its bytes for a name. Only an ETRecord has their names."""
+    """A delegate's data is named by the hash of its bytes; only an ETRecord has the weights' names."""
     torch.manual_seed(0)
     inputs = (torch.randn(1, 3, 16, 16),)
     model = Convolutions().eval()

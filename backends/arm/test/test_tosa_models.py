@@ -109,7 +109,7 @@ def _check_encoder(encoder: nn.Module, inputs: tuple[Tensor, ...]) -> None:
 
 @pytest.mark.slow
 def test_mobilenet_v2() -> None:
-    """At its full size."""
+    """MobileNetV2 at its full size."""
     torch.manual_seed(0)
     model = example_model("mobilenet_v2/model.py").MobileNetV2().eval()
     x = torch.randn(1, 3, 224, 224)

@@ -127,7 +127,7 @@ class Tensor:
 
 @dataclass
 class Null:
-    """None."""
+    """The value None."""
 
 
 @dataclass

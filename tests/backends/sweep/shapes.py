@@ -37,7 +37,7 @@ def element_shapes() -> list[tuple[int, ...]]:
 
 
 def last(tensor: Tensor) -> Tensor:
-    """In channels-last order."""
+    """The tensor in channels-last order."""
     formats = {4: torch.channels_last, 5: torch.channels_last_3d}
     return tensor.to(memory_format=formats[tensor.dim()])
 

@@ -124,7 +124,7 @@ def test_a_quantization_scheme_means_the_same_for_every_backend(declare: Declare
 
 
 def test_one_backend_is_the_default_on_cpus(declare: Declare) -> None:
-    """In this repository one backend says so; a second one is an error only where the default is asked for."""
+    """One backend of this repository declares it; a second one is an error only where the default is asked for."""
     default = registry.default_backend()
     assert default is not None and default.default_on_cpu
     declare("eager", more="default_on_cpu=True,")

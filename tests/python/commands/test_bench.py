@@ -132,7 +132,7 @@ def test_one_program_twice_is_the_same(sdk: Call, files: Files) -> None:
 
 
 def test_a_batch_that_is_too_short_is_refused(sdk: Call, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a clock of large steps; the process that measures has its own, so the step is given to the figures."""
+    """The clock has large steps: the test sets them in the figures, as the process that measures has its own clock."""
     from sdk.bench import _measure
 
     started = _measure.Series.started

@@ -61,7 +61,7 @@ def test_a_value_that_hides_the_module(artifact: SerializedArtifact, name: str) 
 
 
 def test_a_tensor_as_an_object(artifact: SerializedArtifact) -> None:
-    """Its class decides what its repr() is, which torch puts into Python source."""
+    """An object's class decides what repr() returns, which torch puts into Python source."""
     hostile = replace(artifact, constants=saved({"held": torch.ones(1)}))
     held = {"as_custom_obj": {"name": "held", "class_fqn": ""}}
     with pytest.raises(ExportError, match=r"it takes the tensor 'held' as an object"):

@@ -20,7 +20,7 @@ from sdk.exir.dialects._ops import ops as exir_ops
 
 
 class NamesBackend(BackendDetails):
-    """Its payload is the list of the operators it was given."""
+    """A backend whose payload lists the operators it was given."""
 
     @staticmethod
     def preprocess(edge_program, compile_specs):
@@ -29,7 +29,7 @@ class NamesBackend(BackendDetails):
 
 
 class WeightsBackend(BackendDetails):
-    """Its payload is the weights that its operators read, in their order."""
+    """A backend whose payload is the weights that its operators read, in their order."""
 
     @staticmethod
     def preprocess(edge_program, compile_specs):

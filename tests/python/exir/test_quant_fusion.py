@@ -73,7 +73,7 @@ MOVES = {
 @pytest.mark.parametrize("name", MOVES)
 @pytest.mark.parametrize("same", [True, False])
 def test_operators_that_move_elements_move_integers(name: str, same: bool) -> None:
-    """Only where the scale does not change: otherwise the quantise rounds."""
+    """They move integers only if the scale does not change: otherwise quantisation rounds."""
     other = PARAMETERS if same else (0.2, *PARAMETERS[1:])
 
     def function(x: torch.Tensor) -> torch.Tensor:

@@ -262,7 +262,7 @@ class Thing(torch.nn.Module):
 def test_a_capture_that_fails_says_what_torch_says(
     models: Path, export: Export, model: str, says: str, advice: str | None
 ) -> None:
-    """With the line of the model; torch.cond is advised for a branch alone, and while_loop for a loop."""
+    """The error has the line of the model; torch.cond is advised only for a branch, and while_loop for a loop."""
     models.write_text(CAPTURES)
     answer = export(f"{models.name}:{model}", "--input", "4:float32=1")
     assert answer.status == 1 and says in answer.err

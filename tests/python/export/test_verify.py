@@ -46,7 +46,7 @@ def test_tolerance(max_abs: float, max_rel: float, within: bool) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.complex32, torch.complex64, torch.complex128])
 def test_complex_numbers_are_compared_by_their_parts(dtype: torch.dtype) -> None:
-    """With the tolerance of their parts' dtype, the imaginary ones included."""
+    """Real and imaginary parts have the tolerance of their dtype."""
     real = {torch.complex32: torch.float16, torch.complex64: torch.float32, torch.complex128: torch.float64}[dtype]
     assert TOLERANCE[dtype] == TOLERANCE[real]
     expected = torch.tensor([1 - 4j, complex(NAN, 1), 2j]).to(dtype)

@@ -103,7 +103,7 @@ def theirs_of(config: dict[str, Any]) -> Any:
     ],
 )
 def test_each_field_acts_as_in_transformers_or_is_named(name: str):
-    """Of the model's configuration class; one value is changed at a time.
+    """Changes one field of the model's configuration class at a time.
 
     Fields that all configurations have are tried with one of them.
     """

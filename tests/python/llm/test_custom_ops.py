@@ -119,7 +119,7 @@ def lowered(model: nn.Module, delegated: bool) -> EdgeProgramManager:
 @pytest.mark.parametrize("delegated", [False, True], ids=["portable", "delegated"])
 @pytest.mark.parametrize("form", ["sdpa_with_kv_cache", "update_cache and custom_sdpa"])
 def test_an_exported_decoder_prefills_and_decodes_as_eager(form: str, delegated: bool) -> None:
-    """With a sequence of any length, and caches that stay in the program and are written in place."""
+    """The sequence has any length, and the caches stay in the program and are written in place."""
     torch.manual_seed(0)
     model = Decoder(form).eval()
     manager = lowered(model, delegated).to_executorch()

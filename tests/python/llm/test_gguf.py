@@ -29,7 +29,7 @@ HALVES = {
     "q6_k": [208],
 }
 HALVES |= {"tq1_0": [52], "tq2_0": [64], "mxfp4": []}
-"""Where blocks have float16 numbers; the others have one at their beginning."""
+"""Offsets of the float16 numbers in blocks; the other formats have one at the beginning of a block."""
 
 
 def random_raw(name: str, rows: int = 5, blocks: int = 3, seed: int = 0) -> torch.Tensor:

@@ -259,7 +259,7 @@ ENDINGS = [
 def test_tokens_that_end_a_turn_are_found_by_their_text(
     names: tuple[str, ...], expected: tuple[str, ...], kind: int, tmp_path: Path
 ) -> None:
-    """As llama.cpp finds them: of any type. They are tokens in a text too."""
+    """As in llama.cpp, they may have any type. They are tokens in a text too."""
     tokens = ["a", "b", "ab", "</s>", *names]
     entries = {"tokens": tokens, "token_type": [1, 1, 1, 3, *[kind] * len(names)], "eos_token_id": 3}
     found = gguf_tokenizer(written(tmp_path / "model.gguf", **{**ENTRIES, **entries}))

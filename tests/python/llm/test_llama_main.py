@@ -87,7 +87,7 @@ def test_a_tokenizer_of_tiktoken(tmp_path: Path):
 
 
 def test_the_tokenizer_inside_the_program(model: list[str], tmp_path: Path):
-    """Without --tokenizer_path; a program without one needs tokenizer.bin, as before."""
+    """It is used without --tokenizer_path; a program without a tokenizer needs tokenizer.bin."""
     checkpoint = write_gguf(
         tmp_path / "model.gguf",
         small(**ARCHITECTURES["llama"]),

@@ -99,7 +99,7 @@ def test_custom_algorithm_is_called() -> None:
 
 
 class Padded(BackendDetails):
-    """Its payload is the padding in bytes that it asks for."""
+    """A backend that asks for as many bytes of padding as its compile spec says."""
 
     @staticmethod
     def preprocess(edge_program, compile_specs) -> PreprocessResult:

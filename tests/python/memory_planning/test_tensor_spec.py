@@ -71,7 +71,7 @@ def test_results_without_elements_are_row_major() -> None:
 
 
 def test_strides_of_dimensions_of_size_1_say_nothing() -> None:
-    """As those of a transposed convolution's weights in int8 do. Orders that kernels take stay what they are."""
+    """Weights of a transposed convolution in int8 have such strides. Orders that kernels accept are kept."""
     assert dim_order_of(torch.empty(8, 1, 1).as_strided((8, 1, 1), (1, 8, 1))) == (0, 1, 2)
     assert dim_order_of(torch.empty(2, 1, 3, 4).to(memory_format=torch.channels_last)) == (0, 1, 2, 3)
     assert dim_order_of(torch.empty(2, 5, 1, 1).as_strided((2, 5, 1, 1), (5, 1, 5, 5))) == (0, 2, 3, 1)

@@ -125,7 +125,7 @@ def _index_put_in_place(dtype: torch.dtype) -> Calls:
 
 
 def _dropout(dtype: torch.dtype) -> Calls:
-    """Where nothing is left to chance."""
+    """Calls whose results are not random."""
     for probability, training in ((0.5, False), (0.0, True), (1.0, True)):
         yield aten.native_dropout.default, make((3, 4), dtype), probability, training
 
@@ -230,7 +230,7 @@ def _resize(dtype: torch.dtype) -> Calls:
 
 
 def _view_dtype(dtype: torch.dtype) -> Calls:
-    """As elements of the same size, of one byte, and back in those of eight bytes."""
+    """Views as elements of the same size, of one byte and of eight bytes."""
     same = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[dtype.itemsize]
     for of in (same, torch.uint8, torch.int64):
         yield aten.view_copy.dtype, make((2, 3, 8), dtype), of

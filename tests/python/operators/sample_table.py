@@ -18,7 +18,7 @@ from torch.testing._internal.opinfo.core import OpInfo
 DTYPES = (torch.float32, torch.float16, torch.int64, torch.int32, torch.uint8, torch.bool)
 
 OP_INFOS = [op for op in op_db if not op.name.startswith("jiterator_")]
-"""All but the functions for GPUs."""
+"""All functions except those for GPUs."""
 
 _ALLCLOSE = "torch.export: `aten.allclose` gives a Python bool that depends on values (DataDependentOutputException)"
 _EQUAL = "torch.export: `aten.equal` gives a Python bool that depends on values (DataDependentOutputException)"
@@ -83,11 +83,11 @@ class Task:
     """Samples of a function in all dtypes."""
 
     function: str
-    """Its OpInfo's full name."""
+    """The full name of the function's OpInfo."""
     seed: int | None
-    """Of the random numbers; None for those of PyTorch's tests."""
+    """Seed of the random numbers; None for those of PyTorch's tests."""
     limit: int | None
-    """The most samples of each dtype; None for all."""
+    """Upper bound of the number of samples of each dtype; None for all."""
 
 
 @dataclass

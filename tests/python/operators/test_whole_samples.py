@@ -36,7 +36,7 @@ def test_soft_margin_loss(dtype: torch.dtype) -> None:
 
 
 DROPOUT = 10
-"""Its place among the arguments of multi_head_attention_forward."""
+"""Position of the dropout among the arguments of multi_head_attention_forward."""
 
 
 @pytest.mark.sampled

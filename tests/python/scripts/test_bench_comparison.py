@@ -20,7 +20,7 @@ def series(low: float, high: float) -> Series:
 
 
 def test_quartiles_and_the_median_of_nine_samples() -> None:
-    """In order they are 1 to 9: the third, the fifth and the seventh; half of 7 - 3 is 0.4 of 5."""
+    """The samples are 1 to 9: quartiles 3 and 7, median 5; the spread, half of 7 - 3, is 0.4 of 5."""
     found = Series(NINE)
     assert (found.lower_quartile, found.median, found.upper_quartile) == (3.0, 5.0, 7.0)
     assert found.spread == pytest.approx(0.4)

@@ -113,7 +113,7 @@ def test_models_of_libraries_have_a_name_each() -> None:
 
 
 def test_a_cell_has_the_quartile_the_median_and_the_signal() -> None:
-    """Of 1 to 9 the third is 3 and the fifth 5; a result near its noise is in italics."""
+    """The quartile of 1 to 9 is 3 and the median 5; a result near its noise is in italics."""
     row = Row("m", "int8", 1, {"sdk": times(*range(1, 10)), "MNN": times(4)}, {}, {"sdk": 31.4, "MNN": 12.0})
     assert cell(row, "sdk") == "3 (5) ±40%, 31 dB"
     assert cell(row, "MNN") == "*4 (4) ±0%, 12 dB*"

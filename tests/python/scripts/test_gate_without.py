@@ -26,7 +26,7 @@ step_compiled() { echo "5 passed in 1.0s"; }
 step_whole() { echo "7 passed in 1.0s"; }
 step_tooled() { echo "11 passed in 1.0s"; }
 """
-"""In place of the real ones. The numbers of tests say which of them ran."""
+"""Gate steps in place of the real ones. The numbers of tests say which of them ran."""
 # What the scripts call; not c++, cmake or apt-get.
 COMMANDS = (
     "awk basename bash cat cut date dirname env find getconf grep head mkdir paste printf readlink "

@@ -107,7 +107,7 @@ class Views(nn.Module):
 
 @pytest.mark.parametrize("options", [{}, {"force_fp16": True}, {"compat": "1.4"}])
 def test_views_have_the_memory_of_their_operand(options: dict[str, Any]) -> None:
-    """Where no element moves, and not with compat: the original's runtime copies to other memory."""
+    """Views that move no element do, except with compat: the original's runtime copies to other memory."""
     x = (torch.randn(2, 3, 4),)
     program = lowered.lower(Views(), x, compile_options=options)
     (runner,) = lowered.runners(program)

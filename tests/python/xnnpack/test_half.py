@@ -122,7 +122,7 @@ def test_weights_of_four_bits(granularity: PerGroup | PerAxis) -> None:
 
 
 def test_weights_take_half_of_the_bytes() -> None:
-    """Of linear layers: filters of convolutions XNNPACK reads as float32 only."""
+    """Weights of linear layers do; XNNPACK reads filters of convolutions as float32 only."""
     model, inputs = nn.Linear(12, 1000), (ROWS,)
     whole = len(lower(model, inputs).to_executorch().buffer)
     half = len(lower(*in_half(model, inputs)).to_executorch().buffer)

@@ -184,7 +184,7 @@ def test_padding_of_average_pools(window: Any, stride: Any, padding: Any, counts
 
 
 def test_adaptive_pools_with_windows_of_several_sizes_are_refused() -> None:
-    """And pools of images whose size is known only when the model runs."""
+    """The windows differ in size, as 3 does not divide a height of 8, or the height is known only at run time."""
     model = nn.AdaptiveAvgPool2d((3, 2))
     lowered = lower(model, IMAGE)
     assert len(get_non_lowered_nodes(lowered.exported_program().graph)) == 1

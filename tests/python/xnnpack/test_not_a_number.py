@@ -101,7 +101,7 @@ REDUCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 @pytest.mark.parametrize("delegates", [True, False], ids=["xnnpack", "kernels"])
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reduction(name: str, delegates: bool) -> None:
-    """In XNNPACK where it has the operator, and in the kernels that are there for the processor."""
+    """Runs the reductions in XNNPACK, if it has the operator, and in the processor's kernels."""
     shapes = (({0: Dim("rows", min=1, max=300), 1: Dim("count", min=1, max=40)},),)
     program = export(Call(REDUCTIONS[name]), (special_rows(17),), dynamic_shapes=shapes)
     lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()] if delegates else [])
@@ -195,7 +195,7 @@ FUNCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 PERIODIC = ("sin", "cos")
-"""Of large numbers they are nothing but rounding errors."""
+"""Functions whose results for large numbers are nothing but rounding errors."""
 
 
 @pytest.mark.sampled

@@ -38,7 +38,7 @@ ROWS = (torch.linspace(-4, 4, 6 * 64).mul(5).sin().reshape(6, 64),)
 
 
 class Residual(nn.Module):
-    """Of ResNet, with its norms."""
+    """A block of ResNet, with its norms."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Residual(nn.Module):
 
 
 class Inverted(nn.Module):
-    """Of MobileNetV2, with its head."""
+    """A block of MobileNetV2, with the network's head."""
 
     def __init__(self) -> None:
         super().__init__()

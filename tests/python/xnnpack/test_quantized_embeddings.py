@@ -126,7 +126,7 @@ def test_operators_of_the_original_are_lowered_as_they_are() -> None:
 
 
 def test_a_table_that_is_computed_stays_as_it_is() -> None:
-    """Its integers are an input: there is nothing to keep."""
+    """The table's integers are an input, so the program stores no table."""
 
     class Given(nn.Module):
         def forward(self, values: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:

@@ -44,7 +44,7 @@ def graphs_of(lowered: EdgeProgramManager, identifier: bytes | None = None) -> l
 
 
 def graph_of(lowered: EdgeProgramManager, identifier: bytes = IDENTIFIER_WITH_STEPS) -> XNNGraph:
-    """Of the only delegate, which is all there is."""
+    """The graph of the only delegate, which must take the whole model."""
     assert get_non_lowered_nodes(lowered.exported_program().graph_module.graph) == []
     (graph,) = graphs_of(lowered, identifier)
     return graph
@@ -289,7 +289,7 @@ def _break(step: XNNStep, kind: str) -> None:
     ],
 )
 def test_broken_cells_are_refused(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the error of a malformed payload, when the method is loaded."""
+    """Loading the method fails with the error of a malformed payload."""
     graph = SubgraphWriter.graph
 
     def broken(writer: SubgraphWriter) -> XNNGraph:

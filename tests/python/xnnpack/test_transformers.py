@@ -185,7 +185,7 @@ def models() -> dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]]:
 
 @pytest.mark.parametrize("name", models())
 def test_transformers_are_one_delegate(name: str) -> None:
-    """With nothing outside."""
+    """No operator stays outside of the delegate."""
     model, inputs = models()[name]
     lowered = lower(model, inputs)
     left = [node.target.__name__ for node in get_non_lowered_nodes(lowered.exported_program().graph)]
@@ -208,7 +208,7 @@ def names_of_calls(program: ExecutorchProgramManager) -> list[str]:
 
 
 def test_a_cache_is_written_in_its_own_memory() -> None:
-    """Neither the delegate copies it, nor does the program: what goes in is what comes out."""
+    """Neither the delegate nor the program copies it: the cache's input and output are the same memory."""
     program = lower(Cache(), (torch.ones(1, 2, 1, 4), torch.tensor([0]))).to_executorch()
     assert names_of_calls(program) == ["delegate"]
     plan = program.executorch_program.execution_plan[0]

@@ -199,7 +199,7 @@ def test_every_other_place_is_left() -> None:
 
 @pytest.mark.parametrize("dim", [0, 1])
 def test_dynamic_sizes_are_left(dim: int) -> None:
-    """Of the dimension that a part is taken of, and of others."""
+    """The dynamic dimension is the one that is sliced, or another one."""
     sizes = {dim: Dim("n", min=2 + 2 * dim, max=9)}
     program = export(Call(lambda self, x: self.linear(x)[:, 1:3]), (ROWS,), dynamic_shapes=((sizes,),))
     before = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
@@ -299,7 +299,7 @@ def test_masks_that_layers_share_are_not_repeated_for_a_part() -> None:
 
 
 class LstmStep(nn.Module):
-    """Of a batch, whose state a layer computes."""
+    """An LSTM step of a batch, whose state a layer computes."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -107,7 +107,7 @@ def test_what_is_not_marked_stays_in_the_program() -> None:
 
 
 def test_a_norm_that_becomes_part_of_a_convolution() -> None:
-    """Also what is computed from a marked weight and others that are not."""
+    """A weight computed from a marked weight and unmarked ones is marked too."""
     manager = lower(
         Convolutions(), IMAGE, lambda node: {"conv": "first", "head": "second"}.get(str(node.target).split(".")[0])
     ).to_executorch()
@@ -124,7 +124,7 @@ def test_weights_of_other_types() -> None:
 
 
 def test_weights_that_kernels_read_go_to_their_file() -> None:
-    """Also those of layers that no delegate takes."""
+    """Weights of layers that no delegate takes do, too."""
     model = nn.Sequential(nn.Embedding(5, 8), nn.Linear(8, 8)).eval()
     x = torch.tensor([[1, 2]])
     module = export(model, (x,)).module()

@@ -120,7 +120,7 @@ OWN = """if True:
 
 
 def memory_of_methods(program: bytes, folder: Path, count: int = 1) -> int:
-    """Of the process's own, in another process, whose memory nobody else grows."""
+    """The bytes of private memory that loading methods adds, measured in a process that does nothing else."""
     (folder / "model.pte").write_bytes(program)
     command = [sys.executable, "-c", OWN, str(folder / "model.pte"), str(count)]
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

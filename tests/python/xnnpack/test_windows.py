@@ -56,7 +56,7 @@ class Branches(nn.Module):
 
 
 class Statistics(Normalized):
-    """Without the activation."""
+    """`Normalized` without the activation."""
 
     def forward(self, x: Tensor) -> Tensor:
         return self.norm(self.convolution(x))

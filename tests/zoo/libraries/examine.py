@@ -20,7 +20,7 @@ from torch.utils import _pytree as pytree
 from zoo.libraries.case import Call, Model, make
 
 TOLERANCE = 1e-4
-"""Of the largest value of a tensor."""
+"""The tolerance, as a share of a tensor's largest value."""
 OWN_ERRORS = 3
 """How many times `own_error` a program may be away from eager, where that is more than TOLERANCE."""
 SHAPES, BACKENDS = ("fixed", "dynamic"), ("portable", "xnnpack")

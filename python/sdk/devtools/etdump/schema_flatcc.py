@@ -36,7 +36,7 @@ __all__ = [
 
 @dataclass
 class Null:
-    """None."""
+    """The value None."""
 
 
 @dataclass

@@ -11,7 +11,7 @@ from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.pass_base import ExportPass
 
 _FULL = {ops.aten.cat.default: ops.aten.full.default for ops in (torch.ops, exir_ops.edge)}
-"""For each dialect, the operator that concatenates and the one that makes a tensor."""
+"""The operator `full` of each dialect, by the dialect's `cat`."""
 
 
 class PruneEmptyTensorsPass(ExportPass):

@@ -47,7 +47,7 @@ class ValueSpec:
 
     @property
     def nbytes(self) -> int:
-        """At the largest sizes."""
+        """Size in bytes at the largest sizes of the dimensions; 0 for a value that is not a tensor."""
         return math.prod(dim.high for dim in self.dims) * BYTES.get(self.dtype, 0) if self.dtype is not None else 0
 
 

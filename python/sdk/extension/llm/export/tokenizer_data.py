@@ -25,7 +25,7 @@ class TokenizerData:
     """The data of a tokenizer that a program stores."""
 
     named_data: dict[str, bytes]
-    """For `ExecutorchBackendConfig.named_data`."""
+    """Value of `ExecutorchBackendConfig.named_data`."""
     metadata: dict[str, Any]
     """Methods without inputs: `get_bos_id` and `get_eos_ids`, where the tokenizer names these tokens."""
 

@@ -147,7 +147,7 @@ class MLXConfig:
 
 @dataclass
 class BackendConfig:
-    """To which backends the model is given."""
+    """The settings of each backend to which the model can be delegated."""
 
     xnnpack: XNNPackConfig = field(default_factory=XNNPackConfig)
     coreml: CoreMLConfig = field(default_factory=CoreMLConfig)

@@ -238,7 +238,7 @@ FORMATS = {
         BlockFormat("mxfp4", 39, 32, 17, 32, 5, _mxfp4),
     )
 }
-"""By name."""
+"""The formats of quantised blocks, by name."""
 
 
 def groups_of(raw: Tensor, format: BlockFormat) -> Groups:

@@ -32,7 +32,7 @@ _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: 
 """Code of `struct` for each `gguf_type` but strings and arrays."""
 
 _FLOATS = {0: torch.float32, 1: torch.float16, 30: torch.bfloat16}
-"""By ggml's `ggml_type`."""
+"""Dtypes by ggml's `ggml_type`."""
 _QUANTIZED = {format.type_id: format for format in FORMATS.values()}
 
 
