@@ -213,7 +213,7 @@ Error apply_chat_template(et_llm& llm, const char* variables, const char** out) 
 
 }  // namespace
 
-/// In a build with language models: the body.
+/// The body of a function, in a build with language models.
 #define ET_WITH_LLM(...) __VA_ARGS__
 
 #else
@@ -385,7 +385,7 @@ et_status et_llm_get_stats([[maybe_unused]] const et_llm* llm, [[maybe_unused]] 
     ET_WITH_LLM({
       ET_CHECK_NOT_NULL(llm);
       ET_CHECK_NOT_NULL(stats);
-      // Versions to come may know more numbers than the caller, or fewer.
+      // The caller's struct, of another version, may have more numbers than this one, or fewer.
       std::memset(stats, 0, size);
       std::memcpy(stats, &llm->stats, std::min(size, sizeof(llm->stats)));
       return Error::Ok;

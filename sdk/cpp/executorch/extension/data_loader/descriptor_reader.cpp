@@ -48,7 +48,7 @@ Result<size_t> descriptor_size(int fd, const char* name) {
 }
 
 Error read_exactly(int fd, const char* name, size_t offset, size_t size, void* destination) {
-  // The most bytes of one read() call. Larger counts are implementation-defined, and some systems refuse them.
+  // Upper bound of one read() call in bytes. Larger counts are implementation-defined, and some systems refuse them.
   constexpr size_t kMaxChunk = size_t{1} << 30;
   auto* out = static_cast<uint8_t*>(destination);
   size_t done = 0;

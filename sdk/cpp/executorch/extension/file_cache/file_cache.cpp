@@ -25,29 +25,29 @@ namespace extension {
 
 namespace {
 
-constexpr uint64_t kAlignment = 128;  // of contents, for the vectors of every processor
+constexpr uint64_t kAlignment = 128;  // of contents in bytes, for the vectors of every processor
 constexpr uint64_t kFormat = 2;
 
 uint64_t round_up(uint64_t size) {
   return (size + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// At the beginning of the file.
+/// The header at the beginning of the file.
 struct alignas(kAlignment) FileHeader {
   char magic[8];
   uint64_t format;
   ContentName version;
   ContentName seed;
-  ContentName name;  ///< of what stands before it
+  ContentName name;  ///< of the fields before it
 };
 
-/// Before each content, at a multiple of kAlignment.
+/// The header before each content, at a multiple of kAlignment.
 struct alignas(kAlignment) RecordHeader {
   uint64_t form;
   ContentName first, second;  ///< what the content was computed from
   uint64_t size;
   ContentName content;
-  ContentName name;  ///< of what stands before it, beginning with the file's seed
+  ContentName name;  ///< of the file's seed and the fields before it
 };
 
 static_assert(sizeof(FileHeader) == kAlignment && sizeof(RecordHeader) == kAlignment);

@@ -52,7 +52,7 @@ std::error_code follow_link(std::string& path) {
   return {};
 }
 
-// Also onto a file, unlike std::rename().
+// Replaces an existing file, which std::rename() need not do.
 std::error_code move_file(const std::string& from, const std::string& to) {
   std::error_code error;
   std::filesystem::rename(std::filesystem::u8path(from), std::filesystem::u8path(to), error);
@@ -106,7 +106,7 @@ std::error_code follow_link([[maybe_unused]] std::string& path) {
 #if defined(EXECUTORCH_HAS_POSIX_FILES)
   struct stat status{};
   const bool is_link = ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
-  // Nobody else chooses which of the user's files is replaced.
+  // Only links of this user or of root, so that no other user chooses which file is replaced.
   if (is_link && (status.st_uid == ::geteuid() || status.st_uid == 0)) {
     errno = 0;
     char* const target = ::realpath(path.c_str(), nullptr);

@@ -31,7 +31,7 @@ struct PackedImage {
   }
 };
 
-/// The stored image, of luma and half as wide and high chroma. The matrix is that of ITU-R BT.601-7, section 2.5.
+/// The stored image, of luma and of chroma at half width and height. The matrix is that of ITU-R BT.601-7, section 2.5.
 struct PlanarImage {
   const uint8_t* y_plane;
   int32_t y_stride;

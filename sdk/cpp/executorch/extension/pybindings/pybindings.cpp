@@ -159,7 +159,7 @@ py::object get_backend_option(const std::string& backend, const std::string& key
     return py::none();
   }
   key.copy(option.key, key.size());
-  constexpr int kUnset = INT_MIN;  // a backend leaves the options alone that it does not have
+  constexpr int kUnset = INT_MIN;  // a backend does not change options that it does not have
   option.value = kUnset;
   runtime::Span<runtime::BackendOption> options(&option, 1);
   if (runtime::get_option(backend.c_str(), options) != runtime::Error::Ok) {

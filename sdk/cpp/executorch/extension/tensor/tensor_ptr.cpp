@@ -31,7 +31,7 @@ using aten::TensorShapeDynamism;
 
 namespace {
 
-// The number of elements, if it and the number of bytes can be represented for every dtype.
+// The number of elements. nullopt (logged) for invalid sizes, or if the bytes of a large dtype overflow.
 std::optional<size_t> element_count(const std::vector<SizesType>& sizes) {
   ET_CHECK_OR_RETURN_VALUE(sizes.size() <= runtime::kTensorDimensionLimit, std::nullopt,
                            "a tensor has at most %zu dimensions, found %zu", runtime::kTensorDimensionLimit,

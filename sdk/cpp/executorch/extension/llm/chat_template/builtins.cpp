@@ -14,7 +14,7 @@ namespace {
 struct Parameters {
   std::vector<std::string_view> names;
   size_t required = 0;
-  size_t without_name = 0;  // those that callers cannot name
+  size_t without_name = 0;  // the parameters that are positional only
   bool rest = false;
   bool rest_named = false;
 };

@@ -145,7 +145,7 @@ Value Interpreter::object_attribute(const Value& object, const std::string& name
   return value;
 }
 
-/// Undefined, without a hint, for what a loop does not have.
+/// An attribute of `loop`; undefined, without a hint, for other names.
 Value Interpreter::loop_attribute(Loop& loop, std::string_view name) {
   if (name == "index" || name == "index0") {
     return Value::integer(loop.index0 + (name == "index" ? 1 : 0));

@@ -32,7 +32,7 @@ bool is_cased(uint32_t c) {
   return is_lower(c) || is_upper(c) || is_title(c);
 }
 
-/// Whether a character does not end a word for is_final_sigma().
+/// Whether is_final_sigma() skips a character when it looks for the end of a word.
 bool is_case_ignorable(uint32_t c) {
   switch (category(c)) {
     case UTF8PROC_CATEGORY_MN:
@@ -146,7 +146,7 @@ bool is_digit(uint32_t c) {
 }
 
 bool is_numeric(uint32_t c) {
-  // Letters that are numbers: those of Chinese.
+  // Chinese numerals, which are letters.
   static constexpr uint32_t kNumbers[] = {0x3007, 0x4E00, 0x4E03, 0x4E07, 0x4E09, 0x4E24, 0x4E5D,
                                           0x4E8C, 0x4E94, 0x4EBF, 0x5104, 0x5146, 0x516B, 0x516D,
                                           0x5341, 0x5343, 0x56DB, 0x767E, 0x842C, 0x96F6};

@@ -22,7 +22,7 @@ using jinja::Value;
 /// Limits of parsing: templates of models have up to 50 KB, and a byte of a template takes up to 500 bytes.
 constexpr uint64_t kParseSteps = 20'000'000;
 constexpr uint64_t kParseBytes = 64 << 20;
-/// The caller's conversation: no bound but that of the machine.
+/// The limit for the caller's conversation, which only the machine's memory bounds.
 constexpr uint64_t kUnbounded = UINT64_MAX / 2;
 
 Value name(const char* text) {

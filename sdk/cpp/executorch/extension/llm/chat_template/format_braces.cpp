@@ -50,7 +50,7 @@ class BraceFormatter final {
   }
 
  private:
-  /// Where the brace closes that opened before `at`.
+  /// The position of the brace that closes the one that opened before `at`.
   static size_t end_of(std::string_view text, size_t at) {
     int open = 1;
     for (; at < text.size(); at++) {

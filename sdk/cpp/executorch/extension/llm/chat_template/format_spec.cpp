@@ -13,7 +13,7 @@ namespace {
 
 using Type = Value::Type;
 
-/// More digits than that no float has, and printing them takes memory that is not charged.
+/// Upper bound of a float's digits: no float has more, and printing them takes memory that is not charged.
 constexpr int64_t kMostDigits = 400;
 
 bool is_align(char c) {

@@ -93,8 +93,8 @@ Value join(Interpreter& in, const Value& input, const Bound& arguments) {
   return text.value();
 }
 
-/// The key of sort: a list of one attribute, or of several with commas between them. As a list, because what is equal
-/// has an order then, even None.
+/// The key of sort: a list of one attribute, or of several with commas between them. A list, because equal elements
+/// of lists can be compared, even None.
 Value sort_key(Interpreter& in, const Value& item, const Value& paths, bool folds) {
   const auto one = [&](const Value& path) {
     const Value key = in.by_path(item, path);

@@ -177,7 +177,7 @@ Value Interpreter::sorted(const List& items, const List& keys, bool descends) {
   }
   places.resize(items.size());
   std::iota(places.begin(), places.end(), size_t{0});
-  // A failure makes the order inconsistent, but from then on it is always false, which a merge sort stands.
+  // A failure makes the order inconsistent, but from then on it is always false, which a merge sort tolerates.
   std::stable_sort(places.begin(), places.end(), [&](size_t a, size_t b) {
     return !failed() && ordered(*this, "<", keys[descends ? b : a], keys[descends ? a : b]) && !failed();
   });

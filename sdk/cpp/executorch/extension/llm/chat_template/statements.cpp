@@ -202,7 +202,7 @@ Interpreter::Flow Interpreter::run_loop(const Node& node, Frame* frame, const Va
   if (node.recursive) {
     keep(frame);
   }
-  bool completed = false;  // jinja2 takes `else` for what happens when no turn came to its end
+  bool completed = false;  // jinja2 runs `else` if no iteration reached its end
   Value value;
   while (loop_next(*loop, value)) {
     loop->index0++;
@@ -255,7 +255,7 @@ int64_t Interpreter::loop_length(Loop& loop) {
   } else if (loop.length < 0 && loop.node->children[2] == nullptr) {
     loop.length = static_cast<int64_t>(loop.items.as_list().size());
   } else if (loop.length < 0) {
-    // The condition decides now about all that is left.
+    // Applies the loop's condition to all remaining items.
     ListBuilder rest(*this);
     Value value;
     while (loop_next(loop, value) && rest.add(value)) {

@@ -94,7 +94,7 @@ bool json_separators(Interpreter& in, const Value& given, JsonStyle& style) {
   return true;
 }
 
-/// As transformers has it: in one line, without escapes for HTML, and characters as they are.
+/// The filter `tojson` as in transformers: one line, without HTML escapes, and characters as they are.
 Value to_json(Interpreter& in, const Value& input, const Bound& arguments) {
   JsonStyle style;
   style.ascii = arguments.truthy(0);

@@ -60,8 +60,8 @@ Result<uint64_t> TextLLMRunner::prefill_tokens(std::vector<uint64_t> added, floa
   return token;
 }
 
-/// After a step that failed or was stopped. A cache is as before, up to the end of the context; other state is not, and
-/// neither is anything after NaN.
+/// After a step that failed or was stopped, a cache is valid up to the end of the context, but recurrent state is not,
+/// and nothing is after NaN.
 void TextLLMRunner::note_failure() {
   needs_reset_ = metadata_or(kHasRecurrentState, 0) != 0 || text_decoder_runner_->token_sampler().nan_position() >= 0;
 }

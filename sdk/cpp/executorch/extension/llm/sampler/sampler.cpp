@@ -51,7 +51,7 @@ int32_t Sampler::sample(T* logits) {
 
 int32_t Sampler::draw(float max_logit) {
   keep_top_k();
-  // A quotient of logits near one another may not overflow: the difference comes first.
+  // Subtracts before it divides: logits divided by a low temperature may overflow.
   double total = 0;
   for (auto& candidate : candidates_) {
     candidate.prob = candidate.prob == max_logit ? 1.0F : std::exp((candidate.prob - max_logit) / temperature_);

@@ -43,7 +43,7 @@ bool is_like(const Tensor& a, const Tensor& b) {
 }
 
 Error check_options(const SGDOptions& options) {
-  // Written so that NaN fails.
+  // NaN fails each of these comparisons.
   const bool is_valid = options.lr() >= 0 && options.momentum() >= 0 && options.weight_decay() >= 0;
   ET_CHECK_OR_RETURN_ERROR(is_valid, InvalidArgument,
                            "expected lr, momentum and weight_decay from 0 on, found %g, %g and %g", options.lr(),

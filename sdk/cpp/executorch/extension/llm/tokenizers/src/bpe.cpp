@@ -43,7 +43,7 @@ class PairTable {
         }
       }
     }
-    // A search ends at an entry that is not used.
+    // A search ends at an unused entry, so there must be one.
     if (!entries_.empty() && used == entries_.size()) {
       return reader.damaged("the table of merges, which is full");
     }
@@ -105,7 +105,7 @@ class Bpe final : public Model {
   std::array<uint32_t, 256> byte_symbols_{};
   std::vector<uint32_t> fallback_;
   PairTable merges_;
-  /// Whether a token's own text becomes that token again; found out when a word is one for the first time.
+  /// Whether a token's own text becomes that token again; computed when it is first a whole word.
   std::unique_ptr<std::atomic<uint8_t>[]> whole_;
 };
 
@@ -115,7 +115,7 @@ Error Bpe::load(const JsonValue& json, bool byte_level, CompiledReader* tables) 
   TK_CHECK_OK_OR_RETURN_ERROR(json.read("ignore_merges", ignore_merges_, false));
   TK_CHECK_OK_OR_RETURN_ERROR(json.read("continuing_subword_prefix", prefix_, ""));
   TK_CHECK_OK_OR_RETURN_ERROR(json.read("end_of_word_suffix", suffix_, ""));
-  // Affixes and fallback are about characters.
+  // Affixes and byte fallback work on characters.
   bytes_ = byte_level && prefix_.empty() && suffix_.empty() && !byte_fallback_;
   TK_CHECK_OK_OR_RETURN_ERROR(tables != nullptr ? read_tables(*tables) : read_tables(json));
   if (json["unk_token"]) {

@@ -44,7 +44,7 @@ Error replace_all(std::string& text, std::string_view from, std::string_view to,
   return Error::Ok;
 }
 
-/// The spaces that splitting into words has put before punctuation and shortened English words.
+/// Removes the spaces that splitting into words has put before punctuation and English contractions.
 Error clean_up(std::string& text, Work& work) {
   const char* const pairs[][2] = {{" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
                                   {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},

@@ -101,7 +101,7 @@ Error Llama2cTokenizer::load_from_buffer(std::string_view bytes) {
       }
       id++;
     }
-    // A padding token in front is not counted by the files that are made with one.
+    // Files with a padding token in front do not count it.
     if (id != count && id != count + 1) {
       return fail(Error::ParseFailure, "a tokenizer of llama2.c names %u tokens, but has %u", count, id);
     }

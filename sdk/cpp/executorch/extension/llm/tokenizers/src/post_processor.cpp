@@ -72,7 +72,7 @@ Error make_template(const JsonValue& json, Work& work, PostProcessor& made) {
         return read_id(id, ids.back());
       }));
     }
-    // A template may name a token again and again.
+    // A template may repeat a token.
     return append(ids, work, has_sequence ? made.after : made.before);
   }));
   return has_sequence ? Error::Ok : parts.expected("a template with {\"Sequence\": ...}");
@@ -103,7 +103,7 @@ Error make_nested(const JsonValue& json, int depth, Work& work, PostProcessor& m
   return parts.for_each([&](const JsonValue& part) {
     PostProcessor outer;
     TK_CHECK_OK_OR_RETURN_ERROR(make_nested(part, depth + 1, work, outer));
-    // The tokens of a later one are outside of those before.
+    // A later post-processor adds its tokens outside of those added before.
     TK_CHECK_OK_OR_RETURN_ERROR(append(made.before, work, outer.before));
     made.before = std::move(outer.before);
     return append(outer.after, work, made.after);

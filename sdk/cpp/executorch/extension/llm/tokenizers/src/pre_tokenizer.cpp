@@ -12,7 +12,7 @@
 namespace tokenizers::detail {
 namespace {
 
-/// One that splits every piece by itself.
+/// A pre-tokenizer that splits every piece by itself.
 class PieceSplitter : public PreTokenizer {
  public:
   Error apply(PieceList& list) const override {
@@ -25,7 +25,7 @@ class PieceSplitter : public PreTokenizer {
   virtual Error split(std::string_view piece, size_t offset, Work& work, std::vector<Range>& pieces) const = 0;
 };
 
-/// At the matches of a pattern.
+/// Splits at the matches of a pattern.
 class Split final : public PieceSplitter {
  public:
   Error load(const JsonValue& json, Work& work) {
@@ -73,7 +73,7 @@ class Split final : public PieceSplitter {
   bool invert_ = false;
 };
 
-/// At characters of a kind.
+/// Splits at characters for which `is_match` is true.
 class CharacterSplit final : public PieceSplitter {
  public:
   CharacterSplit(bool (*is_match)(uint32_t), SplitBehavior behavior) : is_match_(is_match), behavior_(behavior) {}
@@ -209,7 +209,7 @@ class MetaspaceSplitter final : public PreTokenizer {
       return Error::Ok;
     }
     return list.split_each([this](std::string_view piece, size_t offset, std::vector<Range>& pieces) {
-      // A new one begins with every replacement.
+      // A new piece begins with every replacement.
       size_t begin = 0;
       while (begin < piece.size()) {
         const bool at_mark = piece.substr(begin, replacement_.size()) == replacement_;

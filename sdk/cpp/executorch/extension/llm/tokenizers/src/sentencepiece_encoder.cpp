@@ -179,7 +179,7 @@ Error SentencePieceEncoder::encode_pairs(std::string_view text, Workspace& works
     symbols.push_back({user_defined ? kFrozen : kNoToken, static_cast<uint32_t>(at), static_cast<uint32_t>(length)});
     at += length;
   }
-  // How pieces that are not used came about: they are taken apart again.
+  // The size of the left part of each merged kUnused piece, which is split there again.
   std::unordered_map<std::string_view, uint32_t> unused;
   merge_symbols(symbols, workspace.merges, [&](const Symbol& left, const Symbol& right) {
     const size_t size = left.size + right.size;

@@ -27,7 +27,7 @@ bool is_unchanged_below(const std::string& text, NormalForm form) {
   return std::all_of(text.begin(), text.end(), [&](char c) { return static_cast<unsigned char>(c) < limit; });
 }
 
-/// The decomposed characters of a text, charged as they become more.
+/// The decomposed characters of a text, charged as their number grows.
 class Decomposed final {
  public:
   explicit Decomposed(Work& work) : work_(work) {}

@@ -28,7 +28,7 @@ constexpr PerUnit per_unit(Work::Kind kind) {
   return {1U << 16, 1U << 12};
 }
 
-/// The sum and the product of numbers that do not fit are the largest ones: the input itself is in memory.
+/// few + each * count; UINT64_MAX if that overflows.
 constexpr uint64_t limit(uint64_t few, uint64_t each, uint64_t count) {
   return count > (UINT64_MAX - few) / each ? UINT64_MAX : few + each * count;
 }
