@@ -29,6 +29,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
+from sdk.backends.language_models import LanguageModels, is_place
 from sdk.discovery import PlugIn, plug_ins
 
 GROUP = "sdk.backends"
@@ -109,6 +110,7 @@ class Backend:
         models: How `sdk inspect` lists and writes the models in payloads: a callable of the bytes of a `.pte` and of a
             new folder, or None to write nothing, that returns objects with `name`, `methods`, `bytes` and `operations`
             (how often each is called). None where payloads hold nothing that other tools read.
+        language_models: The backend's part in the export of language models; None if it has none.
         packages: The packages to install with pip for the partitioner, the recipes and the runner, for messages.
     """
 
@@ -127,6 +129,7 @@ class Backend:
     runner_note: str = ""
     tolerance: float | None = None
     models: str | None = None
+    language_models: LanguageModels | None = None
     packages: tuple[str, ...] = ()
     place: str = field(default="", compare=False, repr=False)  # set by the registry: the file, for messages
 
@@ -137,8 +140,7 @@ class Backend:
         _expect(self, "name", self.name != PORTABLE, f"another name: `{PORTABLE}` means the portable kernels")
         for name in _PLACES:
             value = getattr(self, name)
-            good = isinstance(value, str) and all(part.strip() for part in value.partition(":"))
-            _expect(self, name, good or (value is None and name != "partitioner"), "`module:name`")
+            _expect(self, name, is_place(value) or (value is None and name != "partitioner"), "`module:name`")
         _expect(self, "float_recipe", self.float_recipe is None or self.recipes, "None where `recipes` is None")
         for name, kind in (("quantization", QuantizationScheme), ("targets", TargetRecipe)):
             value = getattr(self, name)
@@ -153,6 +155,8 @@ class Backend:
         _expect(self, "memory_padding", good, "a number of bytes, 0 or more")
         for name in ("default_on_cpu", "float16"):
             _expect(self, name, isinstance(getattr(self, name), bool), "True or False")
+        good = self.language_models is None or isinstance(self.language_models, LanguageModels)
+        _expect(self, "language_models", good, "LanguageModels, or None")
         _expect(self, "runner_note", isinstance(self.runner_note, str), "text")
         allowed = self.tolerance is None or (isinstance(self.tolerance, float) and self.tolerance > 0)
         _expect(self, "tolerance", allowed, "a number above 0, or None")
@@ -169,6 +173,11 @@ class Backend:
         value = getattr(self, part)
         if value is None:
             raise BackendError(f"The backend {self.name} has no {part} ({self.place}: field `{part}`).")
+        return self.imported(value, part)
+
+    def imported(self, value: str, part: str) -> Any:
+        """What `module:name` in the field `part` names. Raises BackendError if it does not exist or its import
+        fails."""
         module, _, name = value.partition(":")
         try:
             return getattr(import_module(module), name)

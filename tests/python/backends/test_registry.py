@@ -57,6 +57,16 @@ BROKEN = {
     "other": (", id='X'", "default_on_cpu='yes',", r"field `default_on_cpu` is 'yes'; expected True or False"),
     "half": (", id='X'", "float16='yes',", r"field `float16` is 'yes'; expected True or False"),
     "code": (", id='X'", "memory_padding=1 / 0,", r"division by zero"),
+    "settings": (
+        ", id='X'",
+        "language_models=LanguageModels(settings='llm'),",
+        r"field `language_models.settings` is 'llm'; expected `module:name`",
+    ),
+    "quantizer": (
+        ", id='X'",
+        "language_models=LanguageModels(settings='m:S', quantizers={'x_8w': 'm:q'}),",
+        r"field `language_models.quantizers\['x_8w'\]` is 'm:q'; expected a Quantizer",
+    ),
 }
 
 
@@ -64,6 +74,7 @@ BROKEN = {
 def test_a_broken_declaration_names_file_and_field(tree: Any, declare: Declare, case: str) -> None:
     id, more, says = BROKEN[case]
     text = f"""
+from sdk.backends.language_models import LanguageModels
 from sdk.backends.registry import Backend
 BACKEND = Backend(name="bad"{id}, about="tests", partitioner="m:P", {more})
 """
@@ -162,6 +173,13 @@ def test_declarations_import_no_torch() -> None:
     for declared in registry.backends().values():
         for part in ("partitioner", "recipes", "runner"):
             assert getattr(declared, part) is None or callable(declared.find(part))
+        models = declared.language_models
+        if models is not None:
+            places = [models.settings, models.arguments, models.check, models.static_quantizer]
+            places += [quantizer.make for quantizer in models.quantizers.values()]
+            assert all(callable(declared.imported(place, "language_models")) for place in places if place is not None)
+            settings = declared.imported(models.settings, "language_models")()
+            assert not settings.enabled and all(hasattr(settings, name) for name in models.acted_on)
         if declared.recipes is not None:
             made = {kind.value for kind in declared.make("recipes").get_supported_recipes()}
             schemes = {scheme.recipe for scheme in declared.quantization.values()}
@@ -182,18 +200,15 @@ def test_the_declaration_and_the_manifest_agree(manifest: Path) -> None:
 
 
 def test_nothing_of_the_package_knows_a_backend_by_name() -> None:
-    """Neither its id nor a module of its folder is named outside of the folder, or of its family's folder, but where
-    ExecuTorch's settings of language models, which have a group for each backend, become options of partitioners."""
+    """Neither its id nor a module of its folder is named outside of the folder, or of its family's folder."""
     package = ROOT / "python/sdk"
-    settings = package / "extension/llm/export/backends.py"
     for declared in registry.backends().values():
         folder = Path(declared.place).parent
         module = ".".join(("sdk", *folder.relative_to(package).parts))
         for file in sorted(package.rglob("*.py")):
             text = file.read_text(encoding="utf-8")
             family = folder if folder.parent == package / "backends" else folder.parent
-            known = file.is_relative_to(family) or file == settings
-            assert known or not (declared.id in text or f"{module}." in text), file
+            assert file.is_relative_to(family) or not (declared.id in text or f"{module}." in text), file
 
 
 def _default() -> str:

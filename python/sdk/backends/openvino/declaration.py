@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from sdk.backends.language_models import LanguageModels, Quantizer
 from sdk.backends.registry import Backend, QuantizationScheme
 
 BACKEND = Backend(
@@ -33,5 +34,14 @@ BACKEND = Backend(
             about="int4 weights of linear layers in groups of 32; floats compute",
         ),
     },
+    language_models=LanguageModels(
+        settings="sdk.backends.openvino.llm:OpenvinoConfig",
+        acted_on=("device",),
+        arguments="sdk.backends.openvino.llm:partitioner_arguments",
+        quantizers={
+            "openvino_4wo": Quantizer(make="sdk.backends.openvino.llm:int4_weights", has_groups=True),
+            "openvino_8wo": Quantizer(make="sdk.backends.openvino.llm:int8_weights"),
+        },
+    ),
     packages=("openvino==2025.4.1",),
 )

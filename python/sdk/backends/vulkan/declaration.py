@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from sdk.backends.language_models import LanguageModels, Quantizer
 from sdk.backends.registry import Backend, QuantizationScheme
 
 BACKEND = Backend(
@@ -38,4 +39,10 @@ BACKEND = Backend(
             about="int4 weights of linear layers in groups of 32; activations as with int8-dynamic",
         ),
     },
+    language_models=LanguageModels(
+        settings="sdk.backends.vulkan.llm:VulkanConfig",
+        acted_on=("force_fp16",),
+        arguments="sdk.backends.vulkan.llm:partitioner_arguments",
+        quantizers={"vulkan_8w": Quantizer(make="sdk.backends.vulkan.llm:int8_weights")},
+    ),
 )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from sdk.backends.language_models import LanguageModels, Quantizer
 from sdk.backends.registry import Backend, QuantizationScheme
 
 BACKEND = Backend(
@@ -36,4 +37,15 @@ BACKEND = Backend(
     float16=True,
     memory_padding=64,  # its kernels load whole vectors
     default_on_cpu=True,
+    language_models=LanguageModels(
+        settings="sdk.backends.xnnpack.llm:XNNPackConfig",
+        acted_on=("extended_ops",),
+        arguments="sdk.backends.xnnpack.llm:partitioner_arguments",
+        check="sdk.backends.xnnpack.llm:check",
+        quantizers={
+            "xnnpack_dynamic": Quantizer(make="sdk.backends.xnnpack.llm:dynamic_int8"),
+            "xnnpack_dynamic_qc4": Quantizer(make="sdk.backends.xnnpack.llm:dynamic_int4"),
+        },
+        static_quantizer="sdk.backends.xnnpack.llm:static_quantizer",
+    ),
 )

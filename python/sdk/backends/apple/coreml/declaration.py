@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from sdk.backends.language_models import LanguageModels, Quantizer
 from sdk.backends.registry import Backend, QuantizationScheme, TargetRecipe
+
+_C4W = "for weights in 4 bits, use backend.coreml.quantize=c4w"
 
 BACKEND = Backend(
     name="coreml",
@@ -42,5 +45,17 @@ BACKEND = Backend(
     runner_note="an interpreter in PyTorch, which is not Apple's arithmetic: run it on a device too",
     tolerance=5e-3,  # float16 with rounding after each operation
     models="sdk.backends.apple.coreml.extract:extract",
+    language_models=LanguageModels(
+        settings="sdk.backends.apple.coreml.llm:CoreMLConfig",
+        acted_on=("enable_state", "quantize", "ios", "compute_units"),
+        arguments="sdk.backends.apple.coreml.llm:partitioner_arguments",
+        quantizers={
+            "coreml_c4w": Quantizer(make=None, instead=_C4W),
+            "coreml_8a_c8w": Quantizer(make="sdk.backends.apple.coreml.llm:int8"),
+            "coreml_8a_c4w": Quantizer(make=None, instead=_C4W),
+            "coreml_baseline_8a_c8w": Quantizer(make="sdk.backends.apple.coreml.llm:baseline_int8"),
+            "coreml_baseline_8a_c4w": Quantizer(make="sdk.backends.apple.coreml.llm:baseline_int4"),
+        },
+    ),
     packages=("coremltools==9.0",),
 )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from sdk.backends.language_models import LanguageModels
 from sdk.backends.registry import Backend
 
 BACKEND = Backend(
@@ -12,5 +13,6 @@ BACKEND = Backend(
     partitioner="sdk.backends.apple.mps.partition:MPSPartitioner",
     runner="sdk.backends.apple.mps.verify.program:ReferenceProgram",
     runner_note="an interpreter in PyTorch, which is not Apple's arithmetic: run it on a device too",
+    language_models=LanguageModels(settings="sdk.backends.apple.mps.llm:MPSConfig"),
     tolerance=5e-3,  # float16 with rounding after each operation
 )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from sdk.backends.language_models import LanguageModels, Quantizer
 from sdk.backends.registry import Backend, QuantizationScheme
 
 BACKEND = Backend(
@@ -21,5 +22,9 @@ BACKEND = Backend(
             calibrated=True,
         ),
     },
+    language_models=LanguageModels(
+        settings="sdk.backends.arm.vgf.llm:VgfConfig",
+        quantizers={"vgf_8a8w": Quantizer(make=None), "vgf_16a8w": Quantizer(make=None)},
+    ),
     packages=("ai_ml_sdk_model_converter==0.9.0",),
 )

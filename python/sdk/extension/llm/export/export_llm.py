@@ -2,7 +2,7 @@
 """Exports a language model: `python -m sdk.extension.llm.export.export_llm [--config FILE] [+]group.key=value ...`
 
     python -m sdk.extension.llm.export.export_llm base.checkpoint=model.gguf model.use_kv_cache=true \\
-        export.max_seq_length=512 export.max_context_length=2048 backend.xnnpack.enabled=true
+        export.max_seq_length=512 export.max_context_length=2048 backend.<name>.enabled=true
         export.output_name=model.pte
 
 Settings are those of `LlmConfig` (`sdk/extension/llm/export/config/llm_config.py`). The program is written to

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from collections.abc import Callable
-from typing import Any
+from enum import Enum
+from typing import Any, get_args, get_type_hints
 
 from sdk.extension.llm.export.config import backend_config as backends
 from sdk.extension.llm.export.config import llm_config as settings
+from sdk.extension.llm.export.config.quantize_scope import QuantizeScope
 
 _GROUPS: dict[str, dict[str, str | tuple[str, Callable[[str], Any]]]] = {
     "base": {
@@ -31,43 +34,41 @@ _GROUPS: dict[str, dict[str, str | tuple[str, Callable[[str], Any]]]] = {
         "quantization_mode": "qmode",
         "pt2e_quantize": ("pt2e_quantize", settings.Pt2eQuantize),
         "use_spin_quant": ("use_spin_quant", settings.SpinQuant),
-        "vgf_quantize_scope": ("quantize_scope", backends.QuantizeScope),
         **dict.fromkeys(("embedding_quantize", "group_size", "use_qat", "calibration_tasks"), ""),
         **dict.fromkeys(("calibration_limit", "calibration_seq_length", "calibration_data"), ""),
     },
     "debug": dict.fromkeys(
         ("profile_memory", "profile_path", "generate_etrecord", "generate_full_logits", "verbose"), ""
     ),
-    "backend.xnnpack": {"xnnpack": "enabled", "xnnpack_extended_ops": "extended_ops"},
-    "backend.coreml": {
-        "coreml": "enabled",
-        **{f"coreml_{name}": name for name in ("enable_state", "preserve_sdpa", "ios")},
-        "coreml_quantize": ("quantize", backends.CoreMLQuantize),
-        "coreml_compute_units": ("compute_units", backends.CoreMLComputeUnit),
-    },
-    "backend.vulkan": {"vulkan": "enabled", "vulkan_force_fp16": "force_fp16"},
     "backend.qnn": {
         "qnn": "enabled",
         "use_qnn_sha": "use_sha",
         **dict.fromkeys(("soc_model", "optimized_rotation_path", "num_sharding"), ""),
     },
-    "backend.mps": {"mps": "enabled"},
     "backend.mlx": {"mlx": "enabled"},
-    "backend.openvino": {
-        "openvino": "enabled",
-        "openvino_device": "device",
-        "group_size": ("nncf_compression_group_size", int),
-        **dict.fromkeys(("openvino_awq", "openvino_scale_estimation"), ""),
-    },
-    "backend.vgf": {
-        "vgf": "enabled",
-        "vgf_compile_spec": "compile_spec",
-        "vgf_quantize_scope": ("quantize_scope", backends.QuantizeScope),
-    },
     "backend.torchao": dict.fromkeys(("use_torchao_kernels_linear", "use_torchao_kernels_tied_embedding"), ""),
 }
 """For each group the arguments with the names of their settings, "" for the same name. A setting with a type keeps its
 default where the argument is None or empty."""
+
+
+def _groups() -> dict[str, dict[str, str | tuple[str, Callable[[str], Any]]]]:
+    """`_GROUPS`, and the arguments of each declared backend: its name, and its name before that of a setting."""
+    groups = dict(_GROUPS)
+    for backend, settings_type in backends.settings_of_backends().items():
+        types = get_type_hints(settings_type)
+        group: dict[str, str | tuple[str, Callable[[str], Any]]] = {}
+        for each in dataclasses.fields(settings_type):
+            argument = each.metadata.get("argument", backend if each.name == "enabled" else f"{backend}_{each.name}")
+            choices = [kind for kind in (types[each.name], *get_args(types[each.name])) if _is_enum(kind)]
+            converted = choices[0] if choices else types[each.name] if not argument.startswith(backend) else None
+            group[argument] = each.name if converted is None else (each.name, converted)
+        groups[f"backend.{backend}"] = group
+    return groups
+
+
+def _is_enum(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Enum)
 
 
 def from_args(args: argparse.Namespace) -> settings.LlmConfig:
@@ -78,7 +79,7 @@ def from_args(args: argparse.Namespace) -> settings.LlmConfig:
     """
     config = settings.LlmConfig()
     given = vars(args)
-    for group, names in _GROUPS.items():
+    for group, names in _groups().items():
         owner: Any = config
         for part in group.split("."):
             owner = getattr(owner, part)
@@ -90,6 +91,8 @@ def from_args(args: argparse.Namespace) -> settings.LlmConfig:
                 setattr(owner, name or argument, given[argument])
             elif given[argument]:
                 setattr(owner, name, kind(given[argument]))
+    for scope in (value for argument, value in given.items() if argument.endswith("_quantize_scope") and value):
+        config.quantization.quantize_scope = QuantizeScope(scope)
     if given.get("adapter_checkpoint"):
         if not given.get("adapter_config"):
             raise ValueError("--adapter_checkpoint requires --adapter_config")
@@ -98,6 +101,7 @@ def from_args(args: argparse.Namespace) -> settings.LlmConfig:
         config.backend.torchao = backends.TorchAOKernelsConfig(True, True)
     if config.backend.mlx.enabled:
         config.model.use_kv_cache = True  # its attention needs one
-    for checked in (config.model, config.export, config.quantization, config.backend.coreml, config):
-        checked.__post_init__()
+    groups = [getattr(config.backend, name) for name in backends.settings_of_backends()]
+    for checked in (config.model, config.export, config.quantization, *groups, config):
+        getattr(checked, "__post_init__", lambda: None)()
     return config

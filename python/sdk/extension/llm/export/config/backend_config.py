@@ -1,74 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The settings of each backend. Names and defaults are ExecuTorch's."""
+"""The settings of each backend. Names and defaults are ExecuTorch's.
+
+A backend declares its own (`Backend.language_models`); here are those of backends that only ExecuTorch has.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import Enum
-from typing import List, Optional
+import sys
+from dataclasses import dataclass, field, make_dataclass
+from functools import cache
+from typing import Any, List, Optional
+
+from sdk.backends import registry
 
 # OmegaConf reads these annotations, and it takes `Optional[X]` and `List[X]` only.
 # ruff: noqa: UP006, UP035, UP045
-
-
-class QuantizeScope(str, Enum):
-    """The operators that Arm's quantisers quantise: all that they support, or linear layers only."""
-
-    full = "full"
-    linear = "linear"
-
-
-VgfQuantizeScope = QuantizeScope
-
-
-class CoreMLQuantize(str, Enum):
-    """4-bit weights of Core ML: in blocks, or for each channel."""
-
-    b4w = "b4w"
-    c4w = "c4w"
-
-
-class CoreMLComputeUnit(str, Enum):
-    """On which units Core ML may compute."""
-
-    cpu_only = "cpu_only"
-    cpu_and_gpu = "cpu_and_gpu"
-    cpu_and_ne = "cpu_and_ne"
-    all = "all"
-
-
-@dataclass
-class XNNPackConfig:
-    """XNNPACK."""
-
-    enabled: bool = False
-    extended_ops: bool = False
-    """Delegate all operators that XNNPACK has. Otherwise a model with dynamically quantised linear layers (8da4w) gives
-    it these alone."""
-
-
-@dataclass
-class CoreMLConfig:
-    """Core ML."""
-
-    enabled: bool = False
-    enable_state: bool = False
-    preserve_sdpa: bool = False
-    quantize: Optional[CoreMLQuantize] = None
-    ios: int = 15
-    compute_units: CoreMLComputeUnit = CoreMLComputeUnit.cpu_only
-
-    def __post_init__(self) -> None:
-        if self.ios not in (15, 16, 17, 18):
-            raise ValueError(f"Invalid coreml ios version: {self.ios}; expected 15, 16, 17 or 18")
-
-
-@dataclass
-class VulkanConfig:
-    """Vulkan."""
-
-    enabled: bool = False
-    force_fp16: bool = False
 
 
 @dataclass
@@ -81,24 +27,6 @@ class QNNConfig:
     use_qnn_sha: bool = False
     optimized_rotation_path: Optional[str] = None
     num_sharding: int = 0
-
-
-@dataclass
-class MPSConfig:
-    """Metal Performance Shaders."""
-
-    enabled: bool = False
-
-
-@dataclass
-class OpenvinoConfig:
-    """OpenVINO."""
-
-    enabled: bool = False
-    device: str = "CPU"
-    nncf_compression_group_size: int = 32
-    openvino_awq: bool = False
-    openvino_scale_estimation: bool = False
 
 
 @dataclass
@@ -129,34 +57,48 @@ class EthosUConfig:
 
 
 @dataclass
-class VgfConfig:
-    """Arm VGF."""
-
-    enabled: bool = False
-    compile_spec: Optional[str] = "TOSA-1.0+INT"
-    compiler_flags: List[str] = field(default_factory=list)
-    quantize_scope: QuantizeScope = QuantizeScope.full
-
-
-@dataclass
 class MLXConfig:
     """MLX."""
 
     enabled: bool = False
 
 
-@dataclass
-class BackendConfig:
-    """The settings of each backend to which the model can be delegated."""
+def _groups() -> type:
+    """A dataclass with the settings of each declared backend, the default one for CPUs first."""
+    order = sorted(settings_of_backends().items(), key=lambda each: not registry.backends()[each[0]].default_on_cpu)
+    return make_dataclass("BackendGroups", [(name, kind, field(default_factory=kind)) for name, kind in order])
 
-    xnnpack: XNNPackConfig = field(default_factory=XNNPackConfig)
-    coreml: CoreMLConfig = field(default_factory=CoreMLConfig)
-    vulkan: VulkanConfig = field(default_factory=VulkanConfig)
+
+@cache
+def settings_of_backends() -> dict[str, type]:
+    """The dataclass of the settings of each backend that has some, by the backend's name."""
+    return {
+        declared.name: declared.imported(declared.language_models.settings, "language_models")
+        for declared in registry.backends().values()
+        if declared.language_models is not None
+    }
+
+
+def public_names() -> dict[str, Any]:
+    """What the modules of the settings offer: the dataclasses, and the types of their fields."""
+    modules = [sys.modules[kind.__module__] for kind in settings_of_backends().values()]
+    return {name: getattr(module, name) for module in modules for name in module.__all__}
+
+
+@dataclass
+class BackendConfig(_groups()):  # type: ignore[misc]
+    """To which backends the model is given: a group for each declared backend, and those that only ExecuTorch has."""
+
     qnn: QNNConfig = field(default_factory=QNNConfig)
-    mps: MPSConfig = field(default_factory=MPSConfig)
-    openvino: OpenvinoConfig = field(default_factory=OpenvinoConfig)
     torchao: TorchAOKernelsConfig = field(default_factory=TorchAOKernelsConfig)
     tosa: TosaConfig = field(default_factory=TosaConfig)
     ethosu: EthosUConfig = field(default_factory=EthosUConfig)
-    vgf: VgfConfig = field(default_factory=VgfConfig)
     mlx: MLXConfig = field(default_factory=MLXConfig)
+
+
+def __getattr__(name: str) -> Any:
+    """The settings of a backend by the name of their class."""
+    try:
+        return public_names()[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None

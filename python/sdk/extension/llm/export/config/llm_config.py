@@ -11,26 +11,19 @@ import difflib
 import re
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import ClassVar, List, Optional
+from typing import Any, ClassVar, List, Optional
 
+from sdk.backends import registry
 from sdk.extension.llm.export.config.backend_config import (
     BackendConfig,
-    CoreMLComputeUnit,
-    CoreMLConfig,
-    CoreMLQuantize,
     EthosUConfig,
     MLXConfig,
-    MPSConfig,
-    OpenvinoConfig,
     QNNConfig,
-    QuantizeScope,
     TorchAOKernelsConfig,
     TosaConfig,
-    VgfConfig,
-    VgfQuantizeScope,
-    VulkanConfig,
-    XNNPackConfig,
+    public_names,
 )
+from sdk.extension.llm.export.config.quantize_scope import QuantizeScope
 
 # OmegaConf reads these annotations, and it takes `Optional[X]` and `List[X]` only.
 # ruff: noqa: UP006, UP035, UP045
@@ -39,9 +32,6 @@ from sdk.extension.llm.export.config.backend_config import (
 __all__ = [
     "BackendConfig",
     "BaseConfig",
-    "CoreMLComputeUnit",
-    "CoreMLConfig",
-    "CoreMLQuantize",
     "DebugConfig",
     "DtypeOverride",
     "EthosUConfig",
@@ -49,12 +39,10 @@ __all__ = [
     "LlmConfig",
     "LoraConfig",
     "MLXConfig",
-    "MPSConfig",
     "MethodConfig",
     "ModelConfig",
     "ModelType",
     "MultimethodConfig",
-    "OpenvinoConfig",
     "PreqMode",
     "Pt2eQuantize",
     "QNNConfig",
@@ -63,10 +51,7 @@ __all__ = [
     "SpinQuant",
     "TorchAOKernelsConfig",
     "TosaConfig",
-    "VgfConfig",
-    "VgfQuantizeScope",
-    "VulkanConfig",
-    "XNNPackConfig",
+    *public_names(),
 ]
 
 
@@ -113,27 +98,22 @@ class DtypeOverride(str, Enum):
     bf16 = "bf16"
 
 
+_QUANTIZERS_OF_OTHERS = ("qnn_8a8w", "qnn_16a16w", "qnn_16a4w", "tosa_8a8w", "ethosu_8a8w", "ethosu_16a8w")
+"""Quantizers of backends that only ExecuTorch has."""
+
+
+def _quantizers() -> list[str]:
+    """The names of the quantizers of all backends."""
+    parts = [backend.language_models for backend in registry.backends().values()]
+    return [*(name for part in parts if part is not None for name in part.quantizers), *_QUANTIZERS_OF_OTHERS]
+
+
 class Pt2eQuantize(str, Enum):
     """Quantisation of the exported graph, by the quantiser of a backend."""
 
-    xnnpack_dynamic = "xnnpack_dynamic"
-    xnnpack_dynamic_qc4 = "xnnpack_dynamic_qc4"
-    openvino_4wo = "openvino_4wo"
-    openvino_8wo = "openvino_8wo"
-    qnn_8a8w = "qnn_8a8w"
-    qnn_16a16w = "qnn_16a16w"
-    qnn_16a4w = "qnn_16a4w"
-    coreml_c4w = "coreml_c4w"
-    coreml_8a_c8w = "coreml_8a_c8w"
-    coreml_8a_c4w = "coreml_8a_c4w"
-    coreml_baseline_8a_c8w = "coreml_baseline_8a_c8w"
-    coreml_baseline_8a_c4w = "coreml_baseline_8a_c4w"
-    vulkan_8w = "vulkan_8w"
-    tosa_8a8w = "tosa_8a8w"
-    ethosu_8a8w = "ethosu_8a8w"
-    ethosu_16a8w = "ethosu_16a8w"
-    vgf_8a8w = "vgf_8a8w"
-    vgf_16a8w = "vgf_16a8w"
+    _ignore_ = "each"
+    for each in _quantizers():
+        vars()[each] = each
 
 
 class SpinQuant(str, Enum):
@@ -368,7 +348,16 @@ class LlmConfig:
 
     def __post_init__(self) -> None:
         low_bit = self.quantization.uses_low_bit_kernels
-        if low_bit and self.backend.xnnpack.enabled:
-            raise ValueError("Cannot use low-bit Ao ops (from qmode=torchao:...) while also delegating to XNNPack.")
+        for declared in registry.backends().values():
+            part = declared.language_models
+            if part is not None and part.check is not None and getattr(self.backend, declared.name).enabled:
+                declared.imported(part.check, "language_models")(self)
         if self.model.use_shared_embedding and not low_bit:
             raise ValueError("Can only use shared embeddings with low-bit ops (with qmode=torchao:...).")
+
+
+def __getattr__(name: str) -> Any:
+    """The settings of a backend by the name of their class."""
+    from sdk.extension.llm.export.config import backend_config
+
+    return getattr(backend_config, name)

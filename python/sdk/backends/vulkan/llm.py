@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Language models for Vulkan: its settings, and what they mean for its partitioner and its quantizer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sdk.extension.llm.export.config.llm_config import LlmConfig
+
+__all__ = ["VulkanConfig"]
+
+
+@dataclass
+class VulkanConfig:
+    """Vulkan."""
+
+    enabled: bool = False
+    force_fp16: bool = False
+
+
+def partitioner_arguments(settings: VulkanConfig, config: LlmConfig) -> dict[str, Any]:
+    """Floats are float16 with `force_fp16`."""
+    return {"compile_options": {"force_fp16": True} if settings.force_fp16 else {}}
+
+
+def int8_weights() -> Any:
+    """int8 weights of linear layers; floats compute."""
+    from sdk.backends.vulkan.quantizer.vulkan_quantizer import VulkanQuantizer, get_symmetric_quantization_config
+
+    return VulkanQuantizer().set_global(get_symmetric_quantization_config(weight_bits=8))
