@@ -57,7 +57,10 @@ class SharedLibraryTest : public testing::Test {
     return (folder_ / name).string();
   }
 
-  const fs::path folder_ = fs::path(testing::TempDir()) / "shared_library_test";
+  // A folder for each test: ctest runs several at once.
+  const fs::path folder_ =
+      fs::path(testing::TempDir()) /
+      (std::string("shared_library_") + testing::UnitTest::GetInstance()->current_test_info()->name());
   int (*sum_)(int, int) = nullptr;
   const char* (*version_)() = nullptr;
   void (*other_)() = nullptr;
