@@ -4,6 +4,7 @@
 The graph runs once in eager mode. If the runtime recorded a result, the two are compared, and eager mode continues with
 the recorded one. So each operator is compared for the runtime's own inputs, and an error does not affect the comparison
 of later operators. Operators without a recorded result are compared together with the next operator that has one.
+Where an operator writes to a tensor, the recorded result is written there, too, so that views of the tensor have it.
 
 The effect of rounding is measured: each operator runs a second time in float64. With the expected result e in the dtype
 of the model, the same in float64 w, and the recorded result f,
@@ -25,6 +26,7 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Interpreter, Node
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from sdk.devtools.inspector._distance import snr
 from sdk.devtools.inspector._events import Event
@@ -108,6 +110,7 @@ class _BesideRuntime(Interpreter):
         self.found: list[Comparison] = []
         self._wide: dict[Node, Any] = {}
         self._pending: dict[Node, dict[Node, None]] = {}
+        self._has_writes = any(_written(node) for node in module.graph.nodes if node.op == "call_function")
         # If several nodes have the same handle, the recorded result is that of the last one.
         last = {_operator(node): node for node in module.graph.nodes}
         self._compared = {
@@ -115,10 +118,13 @@ class _BesideRuntime(Interpreter):
         }
 
     def run_node(self, n: Node) -> Any:
+        # Before the operator runs, because it may write to them.
+        operands = self._wide_operands(n) if n.op == "call_function" else ((), {})
         result = super().run_node(n)
         if n.op == "call_function":
             pending = {node: None for source in n.all_input_nodes for node in self._pending.get(source, ())}
-            wide = self._run_wide(n, result)
+            wide = self._run_wide(n, operands, result)
+            self._forget_what_changed(n)
             if handle_of(n) is not None:
                 layer = self._compared.get(n)
                 replaced = None if layer is None else self._compare(n, result, wide, layer, tuple(pending))
@@ -140,17 +146,25 @@ class _BesideRuntime(Interpreter):
         index = next(i for i, item in enumerate(values) if item is pair[0])
         exact = (wide[index] if isinstance(wide, (list, tuple)) else wide) if wide is not None else None
         found = pair[1].reshape(pair[0].shape)
-        self.found.append(_judged(node, layer.event, pair[0], found, exact, covers))
-        values[index] = found.to(pair[0].dtype)
+        self.found.append(_judged(node, layer.event, pair[0].clone(), found, exact, covers))
+        if _written(node):
+            pair[0].copy_(found)
+        elif not (self._has_writes and self._is_view(node, pair[0])):
+            values[index] = found.to(pair[0].dtype, copy=True)
         return type(expected)(values) if isinstance(expected, (list, tuple)) else values[0]
 
-    def _run_wide(self, n: Node, result: Any) -> Any:
+    def _wide_operands(self, n: Node) -> tuple[Any, Any]:
+        """The arguments in float64; copies if the operator writes to one of them."""
+        operands = torch.fx.map_arg((n.args, n.kwargs), self._operand)
+        return tree_map_only(torch.Tensor, torch.clone, operands) if _written(n) else operands
+
+    def _run_wide(self, n: Node, operands: tuple[Any, Any], result: Any) -> Any:
         """The result in float64, from operands in float64; None if the operator has no kernel for it."""
         if is_quantize(n) and n not in self._compared:
-            return _Unrounded(_clamped(n, self._operand(n.args[0])))
+            return _Unrounded(_clamped(n, operands[0][0]))
         if is_dequantize(n) and isinstance(self._wide.get(n.args[0]), _Unrounded):
             return self._wide[n.args[0]].values
-        args, kwargs = torch.fx.map_arg((n.args, n.kwargs), self._operand)
+        args, kwargs = operands
         if any(isinstance(item, _Unrounded) for item in (*args, *kwargs.values())):
             return None
         wider = {name: torch.float64 if value == torch.float32 else value for name, value in kwargs.items()}
@@ -162,6 +176,31 @@ class _BesideRuntime(Interpreter):
     def _operand(self, node: Any) -> Any:
         found = self._wide.get(node)
         return found if found is not None else _to_wide(self.env[node])
+
+    def _is_view(self, n: Node, result: torch.Tensor) -> bool:
+        """Whether the result is in the memory of an operand, so that later writes to one change both."""
+        return bool(_memory(result) & _memory([self.env[source] for source in n.all_input_nodes]))
+
+    def _forget_what_changed(self, n: Node) -> None:
+        """Removes the float64 values of the tensors that the operator wrote to, and of their views."""
+        changed = _memory([self.env[node] for node in _written(n)])
+        for node in [node for node in self._wide if changed and _memory(self.env.get(node)) & changed]:
+            del self._wide[node]
+
+
+def _written(n: Node) -> list[Node]:
+    """The arguments that the operator writes to."""
+    schema = getattr(n.target, "_schema", None)
+    if schema is None or not schema.is_mutable:
+        return []
+    given = {argument.name: value for argument, value in zip(schema.arguments, n.args, strict=False)} | n.kwargs
+    writes = [given.get(argument.name) for argument in schema.arguments if argument.is_write]
+    return [node for node in tree_leaves(writes) if isinstance(node, Node)]
+
+
+def _memory(value: Any) -> set[int]:
+    """The addresses of the storages of all tensors in a value."""
+    return {leaf.untyped_storage().data_ptr() for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)} - {0}
 
 
 @dataclass(frozen=True)
