@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.ao.quantization.fx._decomposed  # registers the operators
 from lowering import FP16, FP32, ct, difference, lower
 from torchao.prototype.quantization.codebook_coreml import CodebookWeightOnlyConfig
 from torchao.quantization.granularity import PerAxis, PerGroup
@@ -125,3 +126,50 @@ def test_weights_that_coremltools_quantises() -> None:
     assert len(program.model.weights) < 256 * 256 * 1.25 + 4096
     assert "constexpr_affine_dequantize" in lowered.operations
     assert difference(lowered.run(x), model(x)) < 2e-2
+
+
+Parameters = tuple[float, int, torch.dtype]
+"""A scale, a zero point and the type of the integers."""
+_q = torch.ops.quantized_decomposed
+UINT8: Parameters = (0.0625, 128, torch.uint8)
+
+
+class Requantized(torch.nn.Module):
+    """Quantises before and after a reshape, or twice in a row."""
+
+    def __init__(self, before: Parameters, after: Parameters, reshapes: bool) -> None:
+        super().__init__()
+        self.before, self.after, self.reshapes = before, after, reshapes
+
+    def _rounded(self, x: torch.Tensor, parameters: Parameters) -> torch.Tensor:
+        scale, zero_point, dtype = parameters
+        bounds = torch.iinfo(dtype)
+        integers = _q.quantize_per_tensor.default(x, scale, zero_point, bounds.min, bounds.max, dtype)
+        return _q.dequantize_per_tensor.default(integers, scale, zero_point, bounds.min, bounds.max, dtype)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self._rounded(x, self.before)
+        return self._rounded(x.reshape(2, 8) if self.reshapes else x, self.after)
+
+
+@pytest.mark.parametrize("reshapes", [True, False], ids=["reshape", "in-a-row"])
+@pytest.mark.parametrize(
+    "after",
+    [UINT8, (0.25, 128, torch.uint8), (0.0625, 0, torch.uint8), (0.0625, 0, torch.int8), (0.125, -128, torch.int8)],
+    ids=["same", "scale", "zero-point", "type", "all"],
+)
+def test_quantising_again(after: Parameters, reshapes: bool) -> None:
+    """coremltools alone would reshape the integers of the first quantisation, and read them as those of the second."""
+    model, x = Requantized(UINT8, after, reshapes).eval(), torch.linspace(-9, 9, 16).reshape(4, 4)
+    lowered = lower(model, (x,), FP32, ct.target.iOS17)
+    assert not lowered.outside, lowered.refusals
+    assert difference(lowered.run(x), model(x)) < 1e-6
+    if after == UINT8:
+        assert lowered.operations["quantize"] == 1
+
+
+@pytest.mark.parametrize("after", [(0.0625, 0, torch.int8), (0.0625, 0, torch.uint8)], ids=["int8", "uint8"])
+def test_quantising_again_saturates(after: Parameters) -> None:
+    """Negative numbers of int8 are 0 in uint8 of the same scale and zero point."""
+    model, x = Requantized((0.0625, 0, torch.int8), after, False).eval(), torch.linspace(-4, 4, 16).reshape(4, 4)
+    assert difference(lower(model, (x,), FP32, ct.target.iOS17).run(x), model(x)) < 1e-6

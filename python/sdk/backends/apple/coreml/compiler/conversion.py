@@ -23,7 +23,7 @@ from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
 from torch.fx import Node
 
 from sdk.backends.apple.coreml._coremltools import coremltools
-from sdk.backends.apple.coreml.compiler import torch_ops
+from sdk.backends.apple.coreml.compiler import graph_passes, torch_ops
 from sdk.backends.apple.coreml.compiler.memory import checked_in_parts, give_back, separate_garbage
 from sdk.backends.apple.coreml.compiler.settings import Settings
 from sdk.backends.apple.coreml.container import Tree
@@ -89,6 +89,7 @@ def convert(program: ExportedProgram, settings: Settings, target: Any) -> Packag
     """
     ct = coremltools()
     torch_ops.register()
+    graph_passes.register()
     adapted = adapt(program)
     with quiet(), checked_in_parts(), separate_garbage():
         model = ct.convert(
