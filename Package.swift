@@ -28,7 +28,7 @@ struct Backend: Decodable {
   var product: String { "backend_\(name.split(separator: "/").last ?? "")" }
   /// The vendor's xcframeworks, which sdk/ios/frameworks/vendor_frameworks.py copies. They have no `_debug` form.
   var vendorFrameworks: [String] {
-    (libraries?["ios"] ?? []).map { (($0 as NSString).lastPathComponent as NSString).deletingPathExtension }
+    (libraries?["ios"] ?? []).map { URL(fileURLWithPath: $0).deletingPathExtension().lastPathComponent }
   }
 }
 
