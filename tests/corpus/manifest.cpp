@@ -99,7 +99,7 @@ std::vector<uint8_t> read_json(const fs::path& path) {
   flexbuffers::Builder builder;
   flatbuffers::Parser parser;
   if (!parser.ParseFlexBuffer(text.c_str(), nullptr, &builder)) {
-    throw std::runtime_error(path.string() + " is no JSON: " + parser.error_);
+    throw std::runtime_error(path.string() + " is not JSON: " + parser.error_);
   }
   return builder.GetBuffer();
 }

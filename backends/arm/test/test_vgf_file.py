@@ -193,8 +193,8 @@ CHANGES: dict[str, tuple[Callable[[VgfParts], None], int, str]] = {
     ),
     "instruction of no words": (_changes_a_word(5, 0), INVALID_PROGRAM, "has 0 words"),
     "instruction over the end": (_changes_a_word(5, 0xFFFF0011), INVALID_PROGRAM, "has 65535 words"),
-    "code": (_sets("modules.0.code.words", [1, 2, 3, 4, 5]), INVALID_PROGRAM, "is no SPIR-V"),
-    "short code": (_sets("modules.0.code.words", [0x07230203]), INVALID_PROGRAM, "is no SPIR-V"),
+    "code": (_sets("modules.0.code.words", [1, 2, 3, 4, 5]), INVALID_PROGRAM, "is not SPIR-V"),
+    "short code": (_sets("modules.0.code.words", [0x07230203]), INVALID_PROGRAM, "is not SPIR-V"),
     "no code": (_sets("modules.0.code", None), NOT_SUPPORTED, "module 0 has no SPIR-V"),
     "entry point": (_sets("modules.0.entry_point", ""), INVALID_PROGRAM, "module 0 has no entry point"),
     "shader": (_sets("modules.0.type", 0), NOT_SUPPORTED, "module 0 is a compute shader"),
@@ -267,7 +267,7 @@ def test_sections_outside_of_the_file_are_errors(read: Reader) -> None:
     other[8] = 1
     empty, short, foreign, later = read.read(b"", payload[:127], b"VGF2" + payload[4:], bytes(other))
     for found in (empty, short, foreign):
-        assert found["error"] == INVALID_PROGRAM and "is no VGF file" in found["message"]
+        assert found["error"] == INVALID_PROGRAM and "is not a VGF file" in found["message"]
     assert later == {"error": NOT_SUPPORTED, "message": "the VGF file has version 1.4, expected 0.x"}
 
 

@@ -229,7 +229,7 @@ def test_damaged_payloads_are_errors(capfd: Any) -> None:
     model, x = nn.Conv2d(3, 8, 3), torch.randn(1, 3, 9, 9)
     (payload,) = _lower(model, (x,)).payloads
     for damaged, text in (
-        (payload[:100], "the payload is no VGF file"),
+        (payload[:100], "the payload is not a VGF file"),
         (payload[:-64], "the section of"),
         (b"VGF1" + bytes(300), "the section of modules is"),
     ):

@@ -12,7 +12,7 @@
 namespace torch::executor::native {
 namespace {
 
-// `index` has the rank of `data` and is no larger than it in any dimension but `dim`.
+// `index` has the rank of `data` and is not larger than it in any dimension except `dim`.
 bool check_index_shape(KernelRuntimeContext& ctx, const char* name, const Tensor& index, const Tensor& data, size_t dim,
                        bool with_dim) {
   const StridedView a = at_least_1d(index);

@@ -48,7 +48,7 @@ std::string_view text_of(yyjson_val* value) {
 Result<Document> read_object(const char* text, size_t size, const char* what) {
   yyjson_read_err error;
   Document document(yyjson_read_opts(const_cast<char*>(text), size, YYJSON_READ_NOFLAG, nullptr, &error));
-  ET_CHECK_OR_RETURN_ERROR(document != nullptr, InvalidProgram, "%s is no JSON: %s at byte %zu", what, error.msg,
+  ET_CHECK_OR_RETURN_ERROR(document != nullptr, InvalidProgram, "%s is not JSON: %s at byte %zu", what, error.msg,
                            error.pos);
   ET_CHECK_OR_RETURN_ERROR(yyjson_is_obj(yyjson_doc_get_root(document.get())), InvalidProgram,
                            "%s is JSON, but no object", what);

@@ -73,7 +73,7 @@ class FileReader final {
   Error read(VgfFile& file) {
     Section modules, sequence, resources, constants;
     ET_CHECK_OR_RETURN_ERROR(size_ >= kHeaderBytes && std::memcmp(data_, "VGF1", 4) == 0, InvalidProgram,
-                             "the payload is no VGF file: expected VGF1 and a header of %zu bytes, found %zu bytes; "
+                             "the payload is not a VGF file: expected VGF1 and a header of %zu bytes, found %zu bytes; "
                              "export the model again",
                              kHeaderBytes, size_);
     ET_CHECK_OR_RETURN_ERROR(data_[8] == 0, NotSupported, "the VGF file has version %u.%u, expected 0.x", data_[8],
@@ -136,7 +136,7 @@ class FileReader final {
         std::memcpy(module.code.data(), words.data(), words.size() * sizeof(uint32_t));
       }
       ET_CHECK_OR_RETURN_ERROR(module.code.size() >= kSpirvHeaderWords && module.code[0] == kSpirvMagic, InvalidProgram,
-                               "VGF: the code of module %u is no SPIR-V", i);
+                               "VGF: the code of module %u is not SPIR-V", i);
       ET_CHECK_OR_RETURN_ERROR(!module.entry_point.empty() && module.entry_point.find('\0') == std::string::npos,
                                InvalidProgram, "VGF: module %u has no entry point", i);
       file.modules.push_back(std::move(module));

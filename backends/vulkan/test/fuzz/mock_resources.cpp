@@ -110,7 +110,7 @@ void UpdateDescriptorSets(VkDevice device, uint32_t count, const VkWriteDescript
 
 VkResult CreateShaderModule(VkDevice, const VkShaderModuleCreateInfo* info, const VkAllocationCallbacks*,
                             VkShaderModule* module) {
-  require(info->codeSize > 20 && info->pCode[0] == 0x07230203, "a shader that is no SPIR-V");
+  require(info->codeSize > 20 && info->pCode[0] == 0x07230203, "a shader that is not SPIR-V");
   return make(module);
 }
 VkResult CreatePipelineCache(VkDevice, const VkPipelineCacheCreateInfo*, const VkAllocationCallbacks*,

@@ -191,7 +191,7 @@ Result<aten::ArrayRef<std::optional<aten::Tensor>>> EValue::tryToListOptionalTen
   if (!value.ok()) {                                                                                             \
     return value.error();                                                                                        \
   }                                                                                                              \
-  ET_CHECK_OR_RETURN_ERROR(valid, InvalidType, "%" PRId64 " is no " #T, *value);
+  ET_CHECK_OR_RETURN_ERROR(valid, InvalidType, "%" PRId64 " is not a " #T, *value);
 // clang-format on
 
 Result<aten::ScalarType> EValue::tryToScalarType() const {

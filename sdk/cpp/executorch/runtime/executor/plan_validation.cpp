@@ -106,7 +106,7 @@ class PlanValidator final {
       const Item item = items->Get(i);
       const bool is_none = optional && (item == -1 || is_value(item, KernelTypes::Null));
       ET_CHECK_AT(place_, is_none || is_value(item, expected),
-                  "item %" PRIu32 " of the list is value %" PRId64 ", which is no %s", i, int64_t{item},
+                  "item %" PRIu32 " of the list is value %" PRId64 ", which is not of type %s", i, int64_t{item},
                   executorch_flatbuffer::EnumNameKernelTypes(expected));
     }
     return Error::Ok;
@@ -246,7 +246,7 @@ class PlanValidator final {
         return validate_jump(*instruction.instr_args_as_JumpFalseCall(), count);
       case executorch_flatbuffer::InstructionArguments::FreeCall: {
         const int32_t index = instruction.instr_args_as_FreeCall()->value_index();
-        ET_CHECK_AT(place_, is_value(index, KernelTypes::Tensor), "it frees value %" PRId32 ", which is no Tensor",
+        ET_CHECK_AT(place_, is_value(index, KernelTypes::Tensor), "it frees value %" PRId32 ", which is not a Tensor",
                     index);
         return Error::Ok;
       }
@@ -288,7 +288,7 @@ class PlanValidator final {
                                 (is_value(condition, KernelTypes::Tensor) &&
                                  values_->Get(static_cast<uint32_t>(condition))->val_as_Tensor()->scalar_type() ==
                                      executorch_flatbuffer::ScalarType::BOOL));
-    ET_CHECK_AT(place_, is_condition, "it jumps on value %" PRId32 ", which is no Bool and no Bool tensor", condition);
+    ET_CHECK_AT(place_, is_condition, "it jumps on value %" PRId32 ", which is not a Bool or Bool tensor", condition);
     // One past the last instruction is the end of the chain.
     ET_CHECK_AT(place_,
                 jump.destination_instruction() >= 0 && static_cast<uint32_t>(jump.destination_instruction()) <= count,

@@ -33,7 +33,7 @@ Number make_real(double value) {
 using Outcome = Result<EValue>;
 
 Outcome out_of_range(const char* name) {
-  ET_LOG(Error, "%s: the result is no 64-bit integer", name);
+  ET_LOG(Error, "%s: the result is not a 64-bit integer", name);
   return Error::InvalidArgument;
 }
 
