@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Adds two float32 tensors of one shape. Its payload is the text "add".
+// Adds two float32 tensors of one shape, with the vendor's library. Its payload is the text "add".
 #include "runtime/demo_backend.h"
 
 #include <cstring>
 
 #include <executorch/extension/delegate/arguments.h>
-#include <executorch/extension/delegate/backend.h>
+#include <executorch/extension/delegate/delegate_backend.h>
+#include <executorch/extension/delegate/shared_library.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 
 namespace executorch {
@@ -21,27 +22,48 @@ using extension::delegate::check_is_tensor;
 using extension::delegate::check_tensor;
 using extension::delegate::DelegateBackend;
 using extension::delegate::Loading;
+using extension::delegate::SharedLibrary;
+using extension::internal::report_exceptions;
 using runtime::BackendExecutionContext;
 using runtime::Error;
 using runtime::EValue;
 using runtime::Span;
 
-struct Delegate {};  // there is nothing to keep
+/// The vendor's library, which is loaded as long as one of its objects exists.
+struct Vendor {
+  Vendor()
+      : library(SharedLibrary::open(
+            {"The Demo SDK", {"libdemo_vendor.so"}, demo_library_variable, "install it, and set DEMO_VENDOR_LIBRARY"},
+            {{"demo_vendor_version", &version}, {"demo_vendor_add", &add}})) {}
+
+  int (*version)() = nullptr;
+  void (*add)(const float* a, const float* b, float* sum, size_t count) = nullptr;
+  SharedLibrary library;
+};
+
+struct Delegate {
+  Vendor vendor;
+};
 
 class DemoBackend final : public DelegateBackend<Delegate> {
  public:
-  bool is_available() const override { return true; }
+  bool is_available() const override {
+    return report_exceptions([] { return Vendor().library.error(); }) == Error::Ok;
+  }
 
  protected:
   Error load(Loading<Delegate>& loading) const override {
     ET_CHECK_OR_RETURN_ERROR(loading.payload.size() == 3 && std::memcmp(loading.payload.data(), "add", 3) == 0,
                              DelegateInvalidCompatibility, "the payload of DemoBackend is not the text \"add\"");
-    loading.make();
+    const Vendor& vendor = loading.make().vendor;
+    ET_CHECK_OR_RETURN_ERROR(vendor.library.error() == Error::Ok, NotFound, "%s", vendor.library.problem().c_str());
+    ET_CHECK_OR_RETURN_ERROR(vendor.version() == 2, NotSupported, "the Demo SDK has version %d, expected 2: update it",
+                             vendor.version());
     loading.payload.Free();
     return Error::Ok;
   }
 
-  Error run(BackendExecutionContext&, Delegate&, Span<EValue*> args) const override {
+  Error run(BackendExecutionContext&, Delegate& delegate, Span<EValue*> args) const override {
     ET_CHECK_OK_OR_RETURN_ERROR(check_count(demo_backend_key, args, 2, 1));
     ET_CHECK_OK_OR_RETURN_ERROR(check_is_tensor({demo_backend_key, "input", 0}, *args[0]));
     const auto sizes = args[0]->toTensor().sizes();
@@ -49,12 +71,9 @@ class DemoBackend final : public DelegateBackend<Delegate> {
       ET_CHECK_OK_OR_RETURN_ERROR(check_tensor({demo_backend_key, "input", i}, *args[i], ScalarType::Float, sizes));
     }
     ET_CHECK_OK_OR_RETURN_ERROR(check_tensor({demo_backend_key, "output", 0}, *args[2], ScalarType::Float, sizes));
-    const auto* const a = args[0]->toTensor().const_data_ptr<float>();
-    const auto* const b = args[1]->toTensor().const_data_ptr<float>();
     Tensor sum = args[2]->toTensor();
-    for (ssize_t i = 0; i < sum.numel(); ++i) {
-      sum.mutable_data_ptr<float>()[i] = a[i] + b[i];
-    }
+    delegate.vendor.add(args[0]->toTensor().const_data_ptr<float>(), args[1]->toTensor().const_data_ptr<float>(),
+                        sum.mutable_data_ptr<float>(), static_cast<size_t>(sum.numel()));
     return Error::Ok;
   }
 };

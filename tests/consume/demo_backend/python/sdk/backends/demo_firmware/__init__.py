@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A backend that multiplies float32 tensors, for firmware."""
