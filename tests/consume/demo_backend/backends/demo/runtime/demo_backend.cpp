@@ -41,6 +41,14 @@ struct Vendor {
   SharedLibrary library;
 };
 
+/// Error::Ok if the library can be used, else it logs why not, and what to do.
+Error check(const Vendor& vendor) {
+  ET_CHECK_OR_RETURN_ERROR(vendor.library.error() == Error::Ok, NotFound, "%s", vendor.library.problem().c_str());
+  ET_CHECK_OR_RETURN_ERROR(vendor.version() == 2, NotSupported, "the Demo SDK has version %d, expected 2: update it",
+                           vendor.version());
+  return Error::Ok;
+}
+
 struct Delegate {
   Vendor vendor;
 };
@@ -48,17 +56,14 @@ struct Delegate {
 class DemoBackend final : public DelegateBackend<Delegate> {
  public:
   bool is_available() const override {
-    return report_exceptions([] { return Vendor().library.error(); }) == Error::Ok;
+    return report_exceptions([] { return check(Vendor()); }) == Error::Ok;
   }
 
  protected:
   Error load(Loading<Delegate>& loading) const override {
     ET_CHECK_OR_RETURN_ERROR(loading.payload.size() == 3 && std::memcmp(loading.payload.data(), "add", 3) == 0,
                              DelegateInvalidCompatibility, "the payload of DemoBackend is not the text \"add\"");
-    const Vendor& vendor = loading.make().vendor;
-    ET_CHECK_OR_RETURN_ERROR(vendor.library.error() == Error::Ok, NotFound, "%s", vendor.library.problem().c_str());
-    ET_CHECK_OR_RETURN_ERROR(vendor.version() == 2, NotSupported, "the Demo SDK has version %d, expected 2: update it",
-                             vendor.version());
+    ET_CHECK_OK_OR_RETURN_ERROR(check(loading.make().vendor));
     loading.payload.Free();
     return Error::Ok;
   }
