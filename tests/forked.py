@@ -13,6 +13,7 @@ import atexit
 import functools
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,20 +38,30 @@ class ForkServer:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         check: bool = False,
+        timeout: float = 0,
     ) -> subprocess.CompletedProcess[str]:
-        """Does what ``python ARGUMENTS`` does: ``-c CODE``, ``-m MODULE`` or a file, after any ``-W FILTER``."""
+        """Does what ``python ARGUMENTS`` does: ``-c CODE``, ``-m MODULE`` or a file, after any ``-W FILTER``. A program
+        that takes longer than `timeout` seconds, if that is not 0, is ended, with subprocess.TimeoutExpired.
+        """
         server = self._started()
         assert server.stdin is not None and server.stdout is not None
         command = [str(argument) for argument in arguments]
         with tempfile.TemporaryDirectory(prefix="forked-") as folder:
             files = {name: str(Path(folder) / name) for name in ("stdout", "stderr")}
-            environment = dict(os.environ if env is None else env)
-            request = {"arguments": command, "cwd": str(cwd or Path.cwd()), "env": environment, **files}
+            request = {
+                "arguments": command,
+                "cwd": str(cwd or Path.cwd()),
+                "env": dict(os.environ if env is None else env),
+                "timeout": timeout,
+                **files,
+            }
             print(json.dumps(request), file=server.stdin, flush=True)
             reply = server.stdout.readline()
             if not reply:
                 raise RuntimeError(f"{self.python} ended with status {server.wait()} while it ran {command}")
             output, error = (Path(files[name]).read_text(encoding="utf-8") for name in ("stdout", "stderr"))
+        if timeout and int(reply) == -signal.SIGALRM:
+            raise subprocess.TimeoutExpired(command, timeout, output, error)
         done = subprocess.CompletedProcess([self.python, *command], int(reply), output, error)
         if check and done.returncode:
             raise AssertionError(f"{command[:3]} ended with status {done.returncode}:\n{error[-3000:]}")
@@ -76,7 +87,11 @@ def server_of(python: str, modules: tuple[str, ...]) -> ForkServer:
 
 
 def run(
-    *arguments: object, cwd: Path | None = None, env: Mapping[str, str] | None = None, check: bool = False
+    *arguments: object,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    check: bool = False,
+    timeout: float = 0,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program with this Python: see `ForkServer.run`."""
-    return server_of(sys.executable, OURS).run(*arguments, cwd=cwd, env=env, check=check)
+    return server_of(sys.executable, OURS).run(*arguments, cwd=cwd, env=env, check=check, timeout=timeout)

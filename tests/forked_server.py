@@ -3,9 +3,10 @@
 
 Usage: ``python forked_server.py MODULE...``
 
-Each line of the standard input is a request in JSON: the arguments of a Python, the folder, the environment, and the
-files for the standard output and error. Each line of the standard output is the program's status. This file imports
-nothing of the project, because Pythons of other environments run it, too.
+Each line of the standard input is a request in JSON: the arguments of a Python, the folder, the environment, the
+seconds after which the program is ended, or 0, and the files for the standard output and error. Each line of the
+standard output is the program's status. This file imports nothing of the project, because Pythons of other environments
+run it, too.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import importlib
 import json
 import os
 import runpy
+import signal
 import sys
 import traceback
 import types
@@ -50,6 +52,7 @@ def program(request: dict[str, Any]) -> int:
         file = os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, descriptor)
         os.close(file)
+    signal.setitimer(signal.ITIMER_REAL, request["timeout"])
     os.chdir(request["cwd"])
     inherited = os.environ.get("PYTHONPATH", "")
     os.environ.clear()

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Kernels that share work among threads inside work that is already shared: they terminate, with PyTorch's results.
 
-They run in a separate process, which is killed if threads deadlock.
+They run in a fork, which is killed if threads deadlock.
 """
 
 from __future__ import annotations
 
 import subprocess
-import sys
 
 import pytest
+
+import forked
 
 SCRIPT = """
 import sys
@@ -52,9 +53,8 @@ with torch.no_grad():
 
 
 def test_work_within_work() -> None:
-    command = [sys.executable, "-c", SCRIPT, "1", "2", "3", "8"]
     try:
-        done = subprocess.run(command, timeout=300, check=False, capture_output=True, text=True)
+        done = forked.run("-c", SCRIPT, "1", "2", "3", "8", timeout=300)
     except subprocess.TimeoutExpired as hang:
         pytest.fail(f"threads wait for each other; the last of these did not end: {hang.stdout!r}")
     assert done.returncode == 0, done.stdout + done.stderr

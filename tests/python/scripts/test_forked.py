@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -57,6 +58,18 @@ def test_the_environment_is_that_of_the_call(server: ForkServer, tmp_path: Path)
     environment = {"GREETING": "hello", "PYTHONPATH": str(tmp_path)}
     assert server.run("-W", "error", "-m", "elsewhere", env=environment).stdout == "hello False\n"
     assert server.run("-m", "elsewhere").stderr.endswith("No module named elsewhere\n")
+
+
+def test_a_program_that_hangs_is_ended(server: ForkServer) -> None:
+    hang = "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()"
+    with pytest.raises(subprocess.TimeoutExpired, match=r"timed out after 0.5 seconds"):
+        server.run("-c", hang, timeout=0.5)
+    # The time ends where the output is complete, however slow the machine is.
+    hang = "import signal; print('begin', flush=True); signal.setitimer(signal.ITIMER_REAL, 0.01); signal.pause()"
+    with pytest.raises(subprocess.TimeoutExpired) as ended:
+        server.run("-c", hang, timeout=60)
+    assert ended.value.stdout == "begin\n"
+    assert server.run("-c", "print('next')", timeout=60).stdout == "next\n"
 
 
 def test_a_server_that_cannot_start_is_an_error(capfd: pytest.CaptureFixture[str]) -> None:
