@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <string>
 #include <thread>
 
@@ -181,6 +182,40 @@ TEST_F(ChatTemplateTest, WorkAndMemoryAreBounded) {
     EXPECT_EQ(found.substr(0, 2), "1:") << source << ": " << found.substr(0, 200);
   }
   EXPECT_EQ(run(doubled + "{{ ns.x | length }}"), "16777216");  // what is free again may be taken again
+}
+
+/// A long list of anything is read in time proportional to its length.
+TEST_F(ChatTemplateTest, LongListsAreReadInLinearTime) {
+  struct List {
+    const char* begin;
+    const char* part;  // @ stands for the number of the part
+    const char* end;
+  };
+  for (const List& list : {List{"{{ dict(", "a@=1,", ") | length }}"},
+                           {"{{ 1 | default(", "a@=1,", ") }}"},
+                           {"{{ f(", "@,", ") }}"},
+                           {"{% macro m(", "a@,", "z) %}{% endmacro %}"},
+                           {"{% call(", "a@,", "z) m() %}{% endcall %}"},
+                           {"{% set ", "a@,", "z = [] %}"},
+                           {"{% for ", "a@,", "z in [] %}{% endfor %}"},
+                           {"{% with ", "a@=1,", "z=1 %}{% endwith %}"},
+                           {"{{ {", "'a@':1,", "} | length }}"},
+                           {"{% if 0 %}", "{% elif @ %}", "{% endif %}"},
+                           {"", "{% block a@ %}{% endblock %}", ""},
+                           {"", "{% macro a@() %}{% endmacro %}", ""},
+                           {"", "{{ a@ }}", ""},
+                           {"{# ", "{# ", ""},
+                           {"{% raw %}", "{% ", ""}}) {
+    std::string source = list.begin;
+    const std::string part = list.part;
+    const size_t place = part.find('@');
+    for (int i = 0; i < 20000; i++) {
+      source += part.substr(0, place) + (place == std::string::npos ? "" : std::to_string(i) + part.substr(place + 1));
+    }
+    const std::clock_t begin = std::clock();
+    run(source + list.end);
+    EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 5) << list.begin << list.part;
+  }
 }
 
 /// The depth is bounded by the stack that the thread has, and only by that.

@@ -51,8 +51,9 @@ NodePtr ExpressionParser::one_subscript(NodePtr object) {
 
 void ExpressionParser::arguments(Node& call) {
   expect_symbol("(");
+  Spreads spreads;
   while (!failed() && !sees_symbol(")")) {
-    one_argument(call);
+    one_argument(call, spreads);
     if (!take_symbol(",")) {
       break;
     }
@@ -60,20 +61,17 @@ void ExpressionParser::arguments(Node& call) {
   expect_symbol(")");
 }
 
-void ExpressionParser::one_argument(Node& call) {
-  const auto has = [&call](const char* spread) {
-    return std::any_of(call.named.begin(), call.named.end(), [&](const auto& item) { return item.first == spread; });
-  };
-  const bool after_spread = has("*") || has("**");
+void ExpressionParser::one_argument(Node& call, Spreads& before) {
   if (sees_symbol("*") || sees_symbol("**")) {
     const std::string name = now().text;
-    if (name == "*" ? after_spread : has("**")) {
+    if (before.of_names || (name == "*" && before.of_values)) {
       fail("only one argument with " + name + " is possible, and * comes before **");
     }
+    (name == "*" ? before.of_values : before.of_names) = true;
     next();
     add_named(call, name, expression());
   } else if (sees(TokenKind::kName) && after().kind == TokenKind::kSymbol && after().text == "=") {
-    if (has("**")) {
+    if (before.of_names) {
       fail("an argument with a name comes before **");
     }
     std::string name = now().text;
