@@ -113,12 +113,14 @@ class Command:
     Attributes:
         arguments: PLACE stands for the number of calls.
         packages: The folder of Python's packages.
+        libraries: The folder of the program's own libraries.
         depends: On what the counts depend besides the processor: counts are kept by its digest.
     """
 
     arguments: list[str]
     depends: list[bytes]
     packages: Path | None = None
+    libraries: Path | None = None
 
 
 def count(command: Command, processor: Processor, system: Path, check: Callable[[], float]) -> Counts:
@@ -154,6 +156,8 @@ def run(command: Command, calls: int, processor: Processor, system: Path, output
     """Runs the program in the emulator, on one core, so that no thread spins while another works."""
     core = str(max(os.sched_getaffinity(0)))
     emulator = ["qemu-aarch64", "-cpu", processor.qemu, "-plugin", f"{plugin()},out={output}", "-L", str(system)]
+    if command.libraries:  # of the emulated program: the emulator does not look there
+        emulator += ["-E", f"LD_LIBRARY_PATH={command.libraries}"]
     environment = os.environ | {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
     environment["PYTHONPATH"] = str(command.packages or "")
     try:

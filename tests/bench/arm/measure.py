@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bench.arm.counting import PLACE, Command, Counts, count
+from bench.arm.counting import PLACE, Command, count
 from bench.arm.cycles import cycles
 from bench.arm.hottest import hottest
 from bench.arm.processors import Processor
@@ -84,17 +85,48 @@ class Row:
         return float(getattr(self.figures[OURS], what) / getattr(self.figures[best], what))
 
 
-class ArmTable:
-    """Counts the programs that a table of peers has written.
+class Figures:
+    """Counts commands, says so, and keeps the figures in rows.
 
     Args:
         blocks: How many of each program's hottest blocks are printed.
     """
 
-    def __init__(self, table: PeerTable, processors: list[Processor], blocks: int = 0) -> None:
-        if not RUNNER.exists():
-            raise ValueError(f"{RUNNER} is missing; build it: {BUILD}")
-        self.table, self.processors, self.blocks = table, processors, blocks
+    def __init__(self, blocks: int = 0) -> None:
+        self.blocks = blocks
+
+    def add(self, row: Row, column: str, command: Command, check: Callable[[], float]) -> None:
+        """Counts a command; `check` is that of `count`."""
+        name = f"{row.model}, {row.processor.name}, {column}"
+        try:
+            counts = count(command, row.processor, system_of(row.processor), check)
+        except ImpossibleError as error:
+            row.reasons[column] = str(error)
+            say(f"{name}: {error}")
+            return
+        made = Figure(counts.instructions, cycles(counts, row.processor.model), counts.decibels)
+        row.figures[column] = made
+        say(f"{name}: {made.instructions / 1e6:.1f} M instructions, {made.cycles / 1e6:.1f} M cycles")
+        for line in hottest(counts, row.processor, self.blocks) if self.blocks else ():
+            say(line)
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def require_runner() -> None:
+    """Raises ValueError if executor_runner was not built for arm64."""
+    if not RUNNER.exists():
+        raise ValueError(f"{RUNNER} is missing; build it: {BUILD}")
+
+
+class ArmTable:
+    """Counts the programs that a table of peers has written."""
+
+    def __init__(self, table: PeerTable, processors: list[Processor], figures: Figures) -> None:
+        require_runner()
+        self.table, self.processors, self.figures = table, processors, figures
         self.rows: list[Row] = []
 
     def measure(self, precision: str) -> None:
@@ -114,46 +146,28 @@ class ArmTable:
             return
         system = system_of(row.processor)
         command = own_command(path, example) if column == OURS else peer_command(engine, path, example, system)
-        try:
-            counts = count(command, row.processor, system, lambda: example.check(column, row.precision))
-        except ImpossibleError as error:
-            row.reasons[column] = str(error)
-            print(f"{row.model}, {row.processor.name}, {engine}: {error}", file=sys.stderr, flush=True)
-            return
-        row.figures[column] = made = figure(counts, row.processor)
-        text = f"{made.instructions / 1e6:.1f} M instructions, {made.cycles / 1e6:.1f} M cycles"
-        print(f"{row.model}, {row.processor.name}, {engine}: {text}", file=sys.stderr, flush=True)
-        if self.blocks:
-            print("\n".join(hottest(counts, row.processor, self.blocks)), file=sys.stderr, flush=True)
-
-
-def figure(counts: Counts, processor: Processor) -> Figure:
-    return Figure(counts.instructions, cycles(counts, processor.model), counts.decibels)
+        self.figures.add(row, column, command, lambda: example.check(column, row.precision))
 
 
 class Example:
-    """A model's inputs in files, and its result in eager PyTorch.
+    """A model's inputs and its result in eager PyTorch, in files that stay beside the programs.
 
     Attributes:
         inputs: The file that the engines of bench.engines read.
         raw: The files that executor_runner reads.
         result: The file of the first result of the last call that was made.
+        expected: The result in eager PyTorch.
     """
 
     def __init__(self, folder: Path, spec: str) -> None:
-        import torch
-
-        folder.mkdir(parents=True, exist_ok=True)
-        module, tensors = load_model(spec)
-        with torch.no_grad():
-            result = module(*tensors)
-        self.expected = (result[0] if isinstance(result, tuple) else result).numpy()
-        arrays = [tensor.numpy() for tensor in tensors]
-        self.inputs, self.result = folder / "inputs.npz", folder / "result"
-        self.raw = [folder / f"input-{index}.bin" for index in range(len(arrays))]
-        np.savez(self.inputs, *arrays)
-        for path, array in zip(self.raw, arrays, strict=True):
-            path.write_bytes(np.ascontiguousarray(array).tobytes())
+        self.inputs, self.result, expected = folder / "inputs.npz", folder / "result", folder / "expected.npy"
+        if not expected.exists():
+            _write_example(folder, spec)
+        self.expected = np.load(expected)
+        self.raw = []
+        for index, array in enumerate(np.load(self.inputs).values()):
+            self.raw.append(folder / f"input-{index}.bin")
+            self.raw[-1].write_bytes(np.ascontiguousarray(array).tobytes())
 
     def depends(self) -> list[bytes]:
         return [path.read_bytes() for path in self.raw]
@@ -176,6 +190,18 @@ class Example:
         if not decibels > LEAST_DECIBELS:
             raise ImpossibleError(f"its result is {decibels:.0f} dB over the noise")
         return decibels
+
+
+def _write_example(folder: Path, spec: str) -> None:
+    """Writes the files `inputs.npz` and then `expected.npy`."""
+    import torch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    module, tensors = load_model(spec)
+    with torch.no_grad():
+        result = module(*tensors)
+    np.savez(folder / "inputs.npz", *[tensor.numpy() for tensor in tensors])
+    np.save(folder / "expected.npy", (result[0] if isinstance(result, tuple) else result).numpy())
 
 
 def own_command(program: Path, example: Example) -> Command:

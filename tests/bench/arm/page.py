@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from math import isinf
 
 from bench.arm.cycles import tool
+from bench.arm.language import PACKAGE, PEER
 from bench.arm.measure import Row
-from bench.arm.system import WHEELS, requirements
+from bench.arm.system import requirements
 from bench.comparison import geometric_mean
 from bench.engines import module_of
 from bench.peer_page import readable
+from bench.peer_table import OURS
 
 FIGURES = ("instructions", "cycles")
 
@@ -39,8 +42,12 @@ def versions(columns: dict[str, str]) -> str:
     compiler = _first_line("aarch64-linux-gnu-g++", "--version")
     emulator = _first_line("qemu-aarch64", "--version").partition(" (")[0]
     model = next(line.strip() for line in _lines(tool("llvm-mca"), "--version") if "version" in line)
-    peers = [requirements(module_of(engine))[0] for engine in columns.values() if module_of(engine) in WHEELS]
+    peers = [_package(engine) for column, engine in columns.items() if column != OURS]
     return f"{emulator}; {model}; this SDK by {compiler}; {', '.join(peers)}."
+
+
+def _package(engine: str) -> str:
+    return PACKAGE if engine == PEER else requirements(module_of(engine))[0]
 
 
 def _lines(*command: str) -> list[str]:
@@ -76,7 +83,8 @@ def cell(row: Row, column: str) -> str:
     if figure is None:
         return "–"
     text = f"{figure.instructions / 1e6:.1f} / {figure.cycles / 1e6:.1f}"
-    return text if row.precision == "float32" else f"{text}, {figure.decibels:.0f} dB"
+    exact = row.precision == "float32" or isinf(figure.decibels)
+    return text if exact else f"{text}, {figure.decibels:.0f} dB"
 
 
 def missing(rows: list[Row]) -> Iterator[str]:

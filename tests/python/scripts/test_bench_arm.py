@@ -4,11 +4,13 @@ optimization guides give."""
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -16,7 +18,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from bench.arm import counting, cycles  # noqa: E402
 from bench.arm.counting import PLACE, Block, Command, Counts, count, difference  # noqa: E402
-from bench.arm.measure import Figure, Row  # noqa: E402
+from bench.arm.language import ArmLanguageModels, Call, Inputs  # noqa: E402
+from bench.arm.measure import Figure, Figures, Row  # noqa: E402
 from bench.arm.page import page  # noqa: E402
 from bench.arm.processors import PROCESSORS, chosen  # noqa: E402
 from bench.engines import ImpossibleError  # noqa: E402
@@ -136,9 +139,23 @@ def test_blocks_that_are_not_modelled_cost_as_much_as_others(tmp_path: Path, mon
     assert cycles.cycles(counts, "cortex-a55") == pytest.approx(120 * 8 * 1000 / 960, rel=0.05)
 
 
-def test_an_unknown_processor_is_named() -> None:
+def test_unknown_names_are_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="no processor 'm4'; expected some of a55, a76"):
         chosen(["a76", "m4"])
+    monkeypatch.setattr("bench.arm.language.require_runner", lambda: None)
+    with pytest.raises(ValueError, match="no model 'GPT'; expected some of SmolLM2 Q4_1"):
+        ArmLanguageModels(tmp_path, ["GPT"], chosen(["a76"]), Figures())
+
+
+def test_logits_must_be_those_of_llama_cpp(tmp_path: Path) -> None:
+    inputs = Inputs(tmp_path, Call("two tokens", 2), tmp_path / "model.pte")
+    logits = np.linspace(-1, 1, 100, dtype=np.float32)
+    logits.tofile(tmp_path / "result-2.llama")
+    (logits + np.float32(0.01)).tofile(tmp_path / "result-2-0.bin")
+    assert inputs.check_of("sdk")() == pytest.approx(10 * math.log10(np.square(logits).mean() / 1e-4), abs=0.1)
+    (-logits).tofile(tmp_path / "result-2-0.bin")
+    with pytest.raises(ImpossibleError, match="its result is -6 dB over"):
+        inputs.check_of("sdk")()
 
 
 def test_the_page_has_ratios_and_means(monkeypatch: pytest.MonkeyPatch) -> None:
