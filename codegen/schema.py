@@ -34,7 +34,7 @@ _ARRAY = "::executorch::aten::ArrayRef<{}>"
 _OPTIONAL = "std::optional<{}>"
 
 _NAME = re.compile(r"(?:(?P<namespace>[A-Za-z_]\w*)::)?(?P<name>[A-Za-z_]\w*)(?:\.(?P<overload>\w+))?", re.ASCII)
-# Names of parameters of generated functions beside those of the schema.
+# Names of parameters of generated functions besides those of the schema.
 _OTHER_PARAMETERS = ("context", "kernel_context", "kernel_result")
 _TYPE = re.compile(
     r"^(?P<base>[A-Za-z]+)(?:\((?P<alias>\w+(?:\s*->\s*\w+)?)(?P<write>!)?\))?(?P<inner>\?)?(?P<list>\[\d*\])?(?P<outer>\?)?$"

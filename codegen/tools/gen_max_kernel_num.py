@@ -3,7 +3,7 @@
 
 The header defines EXECUTORCH_SELECTED_MAX_KERNEL_NUM as the number of kernels that the selected_operators.yaml files
 name, plus the prim operators, which every runtime registers. Compile the runtime with it
-(``-include selected_max_kernel_num.h``). Kernels that are registered beside those need ``-DMAX_KERNEL_NUM=N`` instead.
+(``-include selected_max_kernel_num.h``). Kernels that are registered besides those need ``-DMAX_KERNEL_NUM=N`` instead.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the 64-bit Arm processor of this process can do beside Armv8.0, as the system says.
+// What the 64-bit Arm processor of this process can do besides Armv8.0, as the system says.
 #pragma once
 
 #if defined(__aarch64__) || defined(_M_ARM64)

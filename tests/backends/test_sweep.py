@@ -17,7 +17,7 @@ from backends.sweep import FAMILIES, SWEEPS, Dynamic, Program, cases_of, program
 from backends.targets import Target, targets
 
 CALLS_IN_GATE = 1
-"""Number of calls of each operator, beside one with a dynamic shape."""
+"""Number of calls of each operator, besides one with a dynamic shape."""
 
 
 def examine(program: Program, target: Target) -> Cell:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""int8 beside float32 on models of libraries: time, and accuracy beside that of the quantised model in eager PyTorch.
+"""Compares int8 with float32 on models of libraries: time, and accuracy, also with the quantised model in eager mode.
 
 Both programs are of this SDK, on the same backend. The model is quantised and calibrated once; what `convert_pt2e`
 gives is computed in eager and exported, so that a difference between the two signal-to-noise ratios is the compiler's

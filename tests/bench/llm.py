@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Language models of GGUF files beside llama.cpp and OpenVINO GenAI.
+"""Compares language models of GGUF files with llama.cpp and OpenVINO GenAI.
 
 Each engine gets the same file, one process for each model and number of threads; they take turns. The tokens of a
 prompt are new in each round, as an engine may reuse what it has seen.

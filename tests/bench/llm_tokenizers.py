@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Usage: llm_tokenizers.py TOKENIZER.json...: encoding beside Hugging Face's `tokenizers`, on one thread.
+"""Usage: llm_tokenizers.py TOKENIZER.json...: compares encoding with Hugging Face's `tokenizers`, on one thread.
 
 The text is this repository's documentation. Each row is a number of characters: MB/s (bytes of UTF-8) of both, medians
 of calls in turn, and their ratio. Then the time in which the compiled form of a tokenizer, which lies in a program, is

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A backend of this SDK beside all peers that can run a model: float32 and int8, any number of threads."""
+"""Compares a backend with all peers that can run a model: float32 and int8, any number of threads."""
 
 from __future__ import annotations
 

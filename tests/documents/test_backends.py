@@ -107,7 +107,7 @@ def test_the_package_needs_no_backends_dependencies() -> None:
 
 
 def test_a_backend_imports_its_dependencies_where_it_uses_them() -> None:
-    """DINT-06, XNN-07: the partitioner, and lowering with it, need nothing beside the package."""
+    """DINT-06, XNN-07: the partitioner, and lowering with it, need nothing besides the package."""
     code = (
         "import json, sys, torch; from sdk.exir import to_edge_transform_and_lower; from sdk.backends import registry;"
         "partitioner = registry.default_backend().make('partitioner');"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whole models in integers, beside PT2E's quantised model in eager."""
+"""Whole models in integers, compared with PT2E's quantised model in eager."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def recordable(model: nn.Module) -> nn.Module:
 
 
 def near(program: DeviceProgram, inputs: tuple[Tensor, ...], expected: Tensor, half: bool) -> None:
-    """The largest difference is small beside the largest number."""
+    """The largest difference is small compared with the largest number."""
     program.check(inputs, expected, 0.0, (3e-2 if half else 1e-4) * float(expected.abs().max()))
 
 

@@ -15,7 +15,7 @@ _FILES = ("program", "etrecord", "data", "inputs", "bundled", "etdump", "debug_b
 
 _EPILOG = """\
 how it works
-  The model runs in eager mode beside what the runtime recorded, operator by operator. Each one is judged on the inputs
+  What the runtime recorded is compared with eager mode, operator by operator. Each operator is judged on the inputs
   that it had in the runtime, so an error is named where it is made. Operators inside of delegates that record their
   results are compared too. For a quantised model, layers are ranked by the gain from keeping each in float.
 

@@ -160,7 +160,7 @@ def as_text(result: Result) -> str:
         if worst is not None:
             lines.append(f"The one that comes closest to its tolerance: {_headline(worst)}")
     for index, ratio in enumerate(result.outputs):
-        lines.append(f"Output {index}: {_decibels(ratio)} beside the whole model in eager mode")
+        lines.append(f"Output {index}: {_decibels(ratio)} compared with the whole model in eager mode")
     if result.losses is not None:
         lines += _losses(result.losses)
     return "\n".join(lines)
@@ -217,8 +217,8 @@ def _decibels(ratio: float) -> str:
 def _losses(losses: Losses) -> list[str]:
     lines = [
         "",
-        f"The quantised model beside the float model: {_decibels(losses.sqnr)}. Layers by the gain from keeping each "
-        "in float:",
+        f"The quantised model compared with the float model: {_decibels(losses.sqnr)}. Layers by the gain from keeping "
+        "each in float:",
         f"  {'layer':<28} {'in float':>10} {'alone':>10}  source",
     ]
     for loss in losses.layers[:_MOST_LOSSES]:

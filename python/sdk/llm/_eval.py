@@ -24,8 +24,8 @@ def main(argv: Sequence[str], prog: str) -> int:
     parser = Parser(prog, __doc__ or "", "the program fails")
     add_model(parser)
     parser.add_argument("--text", type=Path, required=True, metavar="FILE", help="the text, UTF-8")
-    parser.add_argument("--tokens", type=count(2), help="only so many of its tokens (all)")
-    parser.add_argument("--window", type=count(2), help="tokens of a window (the context)")
+    parser.add_argument("--tokens", type=count(2), help="how many of its first tokens are evaluated (all)")
+    parser.add_argument("--window", type=count(2), help="size of a window in tokens (the context)")
     return finish(parser, argv, _eval)
 
 

@@ -78,7 +78,7 @@ def test_a_build_of_one_operator_defines_all_that_it_calls(library: str, objects
     kernels = {kernel_of(symbol): path for symbol, path in definitions.items() if kernel_of(symbol)}
     functions = {entry.unqualified for entry in load_functions(KERNELS / library / "functions.yaml")}
     folders = [KERNELS / library / "cpu", KERNELS / "portable/cpu"]
-    # What every build of the library compiles beside the operators: its helpers, and kernels/simd.
+    # What every build of the library compiles besides the operators: its helpers, and kernels/simd.
     always = {path for path in objects if not path.name.startswith("op_")}
     files = functions_of_sources(functions, folders)
     failures = []

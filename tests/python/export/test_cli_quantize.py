@@ -44,7 +44,7 @@ def data(models: Path) -> str:
 
 @pytest.mark.parametrize("calibrate", ["data.py:samples", "samples.pt"])
 def test_calibrated_int8(models: Path, data: str, export: Export, calibrate: str) -> None:
-    """QNT-05, QNT-14: the example input is small beside the calibration's, which the ranges come from."""
+    """QNT-05, QNT-14: the example input is small compared with the calibration's, which gives the ranges."""
     torch.save([(torch.linspace(-4, 4, 8).reshape(1, 8),)], "samples.pt")
     model, calibrate = f"{models.name}:net", calibrate.replace("data.py", data)
     done = export(model, "--input", "1x8:float32=-1..1", "--quantize", "int8", "--calibrate", calibrate)

@@ -73,7 +73,7 @@ def written(
 ) -> Path:
     """A file of a model of transformers.
 
-    `largest`: the most tensors of a part; 0 for one file. `kind`: the type of matrices beside the router's.
+    `largest`: the most tensors of a part; 0 for one file. `kind`: the type of matrices besides the router's.
     """
     writer = gguf.GGUFWriter(path, architecture, split_max_tensors=largest)
     for name, value in {**entries_of(theirs), **more}.items():

@@ -144,7 +144,7 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_models(name: str) -> None:
-    """LR-09: the models beside BPE."""
+    """LR-09: the models besides BPE."""
     compare(trained(**MODELS[name]))
 
 

@@ -284,7 +284,7 @@ beside it in one program; a wheel's program for the default backend;
 PyTorch's operators of its own backends."""
 
 MEASURES_ENGINES = re.compile(r"scripts/bench$|tests/bench/|tests/interop/test_bench_|tests/python/scripts/test_bench_")
-"""What measures this SDK beside other engines. Some are what a backend hands its work to."""
+"""The files that compare this SDK with other engines, some of which are a backend's own runtime."""
 
 
 PUBLISHES = re.compile(r"\.github/workflows/release\.yml$|scripts/release_parts\.py$")

@@ -56,7 +56,7 @@ def cells(graph: XNNGraph, kind: StepKind = StepKind.LSTM_CELL) -> list[XNNStep]
 
 
 def others(graph: XNNGraph) -> set[str]:
-    """The kinds of elementwise and slice nodes in the graph, beside the steps."""
+    """The kinds of elementwise and slice nodes in the graph, besides the steps."""
     kinds = {type(node.xnode_union).__name__.removeprefix("XNN") for node in graph.xnodes}
     return kinds & {"Add", "Subtract", "Multiply", "Sigmoid", "Tanh", "StaticSlice"}
 

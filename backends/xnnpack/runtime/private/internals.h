@@ -53,7 +53,7 @@ bool are_floats(xnn_subgraph_t subgraph, std::initializer_list<uint32_t> values)
 std::optional<ConvolutionScales> convolution_scales(xnn_subgraph_t subgraph, uint32_t in, uint32_t filter,
                                                     uint32_t bias, uint32_t out);
 
-/// The parameters, beside its shape, on which the packed layout of a filter depends.
+/// The parameters, besides its shape, on which the packed layout of a filter depends.
 struct LayerPacking {
   /// Types, zero points and scales of the layer's input, filter and output. Empty if one has a type that no layer
   /// supports.

@@ -106,7 +106,7 @@ xnn_timestamp now() {
 
 namespace {
 
-/// Bytes of weights that stay in a core's L2 cache, beside the rows, until all rows are multiplied by them.
+/// Bytes of weights that stay in a core's L2 cache, besides the rows, until all rows are multiplied by them.
 constexpr size_t kWeightsAtOnce = 96 << 10;
 
 template <void (*Compute)(void*, size_t, size_t, size_t, size_t)>

@@ -23,7 +23,7 @@
 
 #include "hwy/detect_targets.h"
 
-// Whether products are compiled for an instruction set of Highway's beside the one for which everything is compiled.
+// Whether products are compiled for an instruction set of Highway's besides the one for which everything is compiled.
 #define ET_LLM_COMPILES_FOR(target) ((HWY_TARGETS & (target)) != 0 && HWY_STATIC_TARGET != (target))
 
 // Whether they are compiled for the dot products of 64-bit Arm.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page's sections beside the graph: memory plan, sizes and the export's report, as HTML without scripts."""
+"""The page's sections besides the graph: memory plan, sizes and the export's report, as HTML without scripts."""
 
 from __future__ import annotations
 

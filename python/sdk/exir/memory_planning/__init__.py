@@ -7,7 +7,7 @@ branch of control flow is one block of its parent that lives while the control f
 
     _lifetimes          which storage a node's tensors have, and from which node to which node it is used
     _in_place, _parts   results that are written over an operand, or that are a part of one
-    _loops              what loops need beside the tensors of their bodies
+    _loops              what loops need besides the tensors of their bodies
     _interval_packing   placing blocks with known lifetimes in a small arena
     _algorithms         the algorithms that a `MemoryPlanningPass` can be given
     _planner            applies an algorithm to a graph and its branches

@@ -73,7 +73,7 @@ def scalar_in_place_of_tensor(op: EdgeOpOverload, args: tuple) -> str | None:
 
 
 def describe(op: EdgeOpOverload, dtypes: Dtypes) -> str:
-    """What was found and what is accepted, in words."""
+    """A message with the dtypes that were found and those that are accepted."""
     arguments = {name: dtype for name, dtype in dtypes.items() if not name.startswith("__ret_")}
     results = [str(dtype) for name, dtype in dtypes.items() if name not in arguments]
     call = ", ".join(f"{name}: {dtype}" for name, dtype in arguments.items() if dtype is not None)

@@ -6,8 +6,8 @@ inputs      --input and --inputs             dynamic    --dynamic
 arrays      files of arrays                  fresh      new inputs of other sizes
 pipeline    the stages, in order             lowering   the stages that compile
 quantize    --quantize, --calibrate, --dtype       references  PyTorch's outputs
-verify      the written file beside eager    files      written whole or not at all
-timing      a call of it beside eager's      backends   --backend and --quantize, by declarations
+verify      compares file and eager mode     files      written whole or not at all
+timing      times a call, and eager's        backends   --backend and --quantize, by declarations
 progress    a line for each stage            wrapper    --wrapper
 
 What the terminal and `--report` show is in `sdk.devtools.report`.

@@ -57,7 +57,7 @@ _INHERITED = {
     "swift": "",
     "cpp": "",
 }
-# What the body of a function refers to beside its parameters.
+# What the body of a function refers to besides its parameters.
 _IN_BODIES = {"kotlin": "checkInput module outputs tensor", "swift": "module outputs", "cpp": "check outputs"}
 
 

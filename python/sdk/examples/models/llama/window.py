@@ -18,7 +18,7 @@ class Window:
     sinks: int = 0
     """How many of the first tokens are seen as well."""
     ring: int = 0
-    """How many tokens, beside the sinks, the cache holds in a ring; 0 for a cache of all positions."""
+    """How many tokens, besides the sinks, the cache holds in a ring; 0 for a cache of all positions."""
 
     def length(self, max_context_len: int) -> int:
         """The positions of the cache."""
@@ -60,7 +60,7 @@ class Window:
 def ring_window(size: int, max_seq_len: int, sinks: int = 0) -> Window:
     """A window whose cache is a ring.
 
-    The ring has room for the tokens of a call beside those that the first of them sees. Raises ValueError for a size
+    The ring has room for the tokens of a call besides those that the first of them sees. Raises ValueError for a size
     below 1.
     """
     if size < 1 or sinks < 0:

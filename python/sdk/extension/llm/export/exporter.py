@@ -80,7 +80,7 @@ _SUPPORTED = {
         "calibration_data",
     ),
 }
-"""The settings that this version acts on, beside those of backends."""
+"""The settings that this version acts on, besides those of backends."""
 
 
 def refuse_unsupported(config: LlmConfig) -> None:
@@ -183,7 +183,7 @@ def capture(model: Transformer, config: LlmConfig, count: int | None = None) -> 
 
     most = count or (model.params.max_seq_len if model.params.enable_dynamic_shape else inputs[0].shape[1])
     calls = calibration_calls(config, most, len(inputs) == 2)
-    fits = model.params.enable_dynamic_shape and count is None  # otherwise a call has so many tokens
+    fits = model.params.enable_dynamic_shape and count is None  # otherwise every call has `most` tokens
     calls = [call for call in calls if fits or call[0].shape[1] == most]
     return torch.export.export(quantize_captured(captured, config, inputs, calls), inputs, dynamic_shapes=shapes)
 

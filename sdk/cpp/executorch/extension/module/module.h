@@ -130,7 +130,7 @@ class Module {
   /// a program that is shared with another Module keeps the limits that it was loaded with.
   ET_NODISCARD Error set_resource_limits(const runtime::ResourceLimits& limits);
 
-  /// Another `.ptd`, beside those that the constructor was given; they may not repeat a key. InvalidState if the data
+  /// Another `.ptd`, besides those that the constructor was given; they may not repeat a key. InvalidState if the data
   /// files are loaded, InvalidArgument for a null pointer.
   ET_NODISCARD Error add_data(std::unique_ptr<runtime::DataLoader> data_map_loader);
 

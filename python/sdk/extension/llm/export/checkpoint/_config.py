@@ -64,7 +64,7 @@ class ModelType:
     mlp_bias: bool = False
     """Whether `mlp_bias` is read."""
     without_effect: frozenset[str] = frozenset()
-    """Fields that have no effect in this type, beside those without effect in all types."""
+    """Fields that have no effect in this type, besides those without effect in all types."""
     fields: dict[str, Any] = field(default_factory=dict)
     """Fields of `ModelArgs`, for all models of the type."""
 

@@ -75,7 +75,7 @@ def from_args(args: argparse.Namespace) -> settings.LlmConfig:
     """The settings that `args` has, and the defaults of others.
 
     Raises:
-        ValueError: a setting is not allowed, alone or beside another.
+        ValueError: a setting is not allowed, alone or with another one.
     """
     config = settings.LlmConfig()
     given = vars(args)

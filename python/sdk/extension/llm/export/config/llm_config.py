@@ -224,7 +224,7 @@ class ExportConfig:
 
 @dataclass
 class DebugConfig:
-    """What is written and printed beside the program."""
+    """Settings of the output in addition to the program: what is written and printed."""
 
     profile_memory: bool = False
     """A Chrome trace of the memory plan."""

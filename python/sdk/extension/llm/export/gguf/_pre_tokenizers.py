@@ -16,7 +16,7 @@ _ENDS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 def _words(digits: str, marks: str = "") -> str:
     """Words with the character before them, numbers, punctuation, spaces: the expression of Llama 3 and of Qwen 2.
 
-    `marks`: characters that are part of a word beside letters.
+    `marks`: characters that are part of a word besides letters.
     """
     letters = rf"[\p{{L}}{marks}]" if marks else r"\p{L}"
     return rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?{letters}+|{digits}| ?[^\s\p{{L}}{marks}\p{{N}}]+[\r\n]*|{_ENDS}"

@@ -137,7 +137,7 @@ bool is_decimal(uint32_t c) {
 }
 
 bool is_digit(uint32_t c) {
-  // Numeric_Type=Digit beside the decimal ones: superscripts, subscripts, circled and bracketed digits.
+  // Numeric_Type=Digit besides the decimal ones: superscripts, subscripts, circled and bracketed digits.
   return is_decimal(c) || in(c, 0xB2, 0xB3) || c == 0xB9 || in(c, 0x1369, 0x1371) || c == 0x19DA || c == 0x2070 ||
          in(c, 0x2074, 0x2079) || in(c, 0x2080, 0x2089) || in(c, 0x2460, 0x2468) || in(c, 0x2474, 0x247C) ||
          in(c, 0x2488, 0x2490) || c == 0x24EA || in(c, 0x24F5, 0x24FD) || c == 0x24FF || in(c, 0x2776, 0x277E) ||

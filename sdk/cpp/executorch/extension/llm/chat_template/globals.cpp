@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions that a template finds beside its variables.
+// The functions that a template finds besides its variables.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
