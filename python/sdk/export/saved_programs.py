@@ -9,6 +9,7 @@ from pathlib import Path
 from torch.export import ExportedProgram
 
 from sdk.exir.error import ExportError
+from sdk.util.words import no_file
 
 
 def load_programs(path: str | os.PathLike[str]) -> dict[str, ExportedProgram]:
@@ -22,7 +23,7 @@ def load_programs(path: str | os.PathLike[str]) -> dict[str, ExportedProgram]:
     from sdk.exir.serde._pt2 import Archive
 
     if not Path(path).is_file():
-        raise FileNotFoundError(f"There is no file `{os.fspath(path)}`.")
+        raise FileNotFoundError(no_file(path))
     try:
         programs = Archive(path).programs()
     except ExportError as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sdk.command import FAILED, OK, CommandError, Parser, closest, finish, print_json
 from sdk.command.arguments import count, number, seconds
+from sdk.util.words import relative
 
 if TYPE_CHECKING:
     from sdk.test._results import Result, Runtime
@@ -106,7 +107,7 @@ def _print(options: argparse.Namespace, tested: Sequence[Runtime]) -> None:
 def _said(result: Result) -> str:
     if result.max_abs is None or result.max_rel is None:
         return result.reason
-    numbers = f"largest difference {result.max_abs:.2g}, {result.max_rel:.2g} of the output's largest value"
+    numbers = f"largest difference {result.max_abs:.2g}, {relative(result.max_abs, result.max_rel)}"
     which = f"output {result.output}: " if result.outputs > 1 else ""
     return f"{which}{numbers} ({result.limit:g} allowed)" + (f"; {result.reason}" if result.reason else "")
 

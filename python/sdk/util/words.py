@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Formatting of numbers, and colours on a terminal."""
+"""Formatting of numbers, phrases of messages, and colours on a terminal."""
 
 from __future__ import annotations
 
 import os
+from math import isinf
+from pathlib import Path
 from typing import TextIO
 
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
@@ -24,6 +26,19 @@ def readable_bytes(count: int) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     raise AssertionError("unreachable")
+
+
+def no_file(path: str | os.PathLike[str]) -> str:
+    """The sentence for a path where a file was expected."""
+    name = os.fspath(path)
+    return f"`{name}` is a folder; name a file in it." if Path(name).is_dir() else f"There is no file `{name}`."
+
+
+def relative(difference: float, share: float) -> str:
+    """`0.001 of the output's largest value`: a difference beside what was expected, which may be zero everywhere."""
+    if isinf(share) and not isinf(difference):
+        return "an infinite share of an output of zeros"
+    return f"{share:.2g} of the output's largest value"
 
 
 def counted(count: int, noun: str) -> str:

@@ -13,7 +13,7 @@ from torch import nn
 
 from sdk.export.cli.dynamic import DynamicShapes, resized, resized_bytes
 from sdk.export.cli.errors import CommandError
-from sdk.export.cli.inputs import example_inputs, make_input
+from sdk.export.cli.inputs import example_inputs, make_input, read_inputs
 from sdk.export.cli.model import Model
 from sdk.export.cli.specs import dynamic_dim, input_spec
 from sdk.export.example_inputs import ExampleInputs as Inputs
@@ -99,6 +99,13 @@ def test_files_that_are_no_inputs_say_what_they_are(tmp_path: Path, name: str, c
     with pytest.raises(CommandError) as error:
         example_inputs(Model("m", {"forward": Pair()}), [], tmp_path / name)
     assert says in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["inputs", "inputs.npy", "inputs.npz"])
+def test_a_folder_is_named_as_one(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(CommandError, match="is a folder; name a file in it"):
+        read_inputs(tmp_path / name)
 
 
 def test_a_file_with_other_objects_says_which(tmp_path: Path) -> None:

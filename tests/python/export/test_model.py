@@ -67,12 +67,16 @@ def test_a_failing_constructor_shows_the_users_line(models: Path) -> None:
         ("nowhere.py:Net", "There is no file `nowhere.py`"),
         ("nowhere.models:Net", "There is no module `nowhere`"),
         ("nowhere.pt2", "There is no file `nowhere.pt2`"),
+        ("folder.py:Net", "`folder.py` is a folder; name a file in it"),
+        ("folder.pt2", "`folder.pt2` is a folder; name a file in it"),
         ("models.py", "does not say which model to export"),
         ("models.py:", "does not say which model to export"),
     ],
 )
 def test_a_wrong_place_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, says: str) -> None:
     monkeypatch.chdir(tmp_path)
+    for folder in ("folder.py", "folder.pt2"):
+        Path(folder).mkdir()
     with pytest.raises(CommandError) as error:
         load_model(text)
     assert says in str(error.value)

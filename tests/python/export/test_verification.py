@@ -137,6 +137,12 @@ class NoiseLike(nn.Module):
         return x + torch.rand_like(x)
 
 
+class Mask(nn.Module):
+    def forward(self, x):
+        self.calls = getattr(self, "calls", 0) + 1
+        return x * (self.calls == 1)
+
+
 class Cholesky(nn.Module):
     def forward(self, x):
         return torch.linalg.cholesky(x[:, :2, :2])
@@ -232,6 +238,13 @@ def test_random_numbers_are_named_as_the_cause(file: str, export: Export, model:
     assert answer.status == 1 and "the model draws random numbers" in answer.err
     assert operator in answer.err and file in answer.err
     assert export(f"{file}:{model}", "--input", "2x8:float32", "--no-verify").status == 0
+
+
+def test_a_difference_from_zeros_has_a_share_in_words(file: str, export: Export) -> None:
+    """No number says how large a difference is beside zeros."""
+    answer = export(f"{file}:Mask", "--input", "2x8:float32")
+    assert answer.status == 1 and "inf of the output's" not in words(answer.err)
+    assert "an infinite share of an output of zeros" in words(answer.err)
 
 
 def test_a_global_variable_is_named_as_a_cause(file: str, export: Export) -> None:

@@ -12,7 +12,7 @@ from sdk.devtools.report._model import LossKind, Row
 from sdk.devtools.report._receipt import Receipt
 from sdk.devtools.report.export_result import Comparison, ExportResult, Timing
 from sdk.devtools.report.facts import MethodFacts, ProgramFacts
-from sdk.util.words import counted, paint, readable_bytes
+from sdk.util.words import counted, paint, readable_bytes, relative
 
 _LABEL = 12
 _WIDTH = 100
@@ -134,8 +134,7 @@ def verified(comparison: Comparison) -> str:
     if worst.max_abs == 0:
         return f"{where}equal to PyTorch: {how_much}"
     return (
-        f"{where}largest difference from PyTorch {worst.max_abs:.2g}, or {worst.max_rel:.2g} of the output's "
-        f"largest value "
+        f"{where}largest difference from PyTorch {worst.max_abs:.2g}, or {relative(worst.max_abs, worst.max_rel)} "
         f"({worst.tolerance:g} allowed); {how_much}"
     )
 

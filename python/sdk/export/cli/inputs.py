@@ -17,6 +17,7 @@ from sdk.export.cli.errors import CommandError, closest, failed, first_lines
 from sdk.export.cli.model import Model
 from sdk.export.cli.specs import InputSpec
 from sdk.export.example_inputs import ExampleInputs
+from sdk.util.words import no_file
 
 
 def example_inputs(model: Model, specs: Sequence[InputSpec], file: Path | None) -> dict[str, ExampleInputs]:
@@ -122,7 +123,7 @@ def read_inputs(file: Path) -> Any:
     """The inputs in a file: what torch.save() wrote, an array (`.npy`), or arrays (`.npz`), which are positional inputs
     if they have no names. Raises CommandError."""
     if not file.is_file():
-        raise CommandError(f"There is no file `{file}`.")
+        raise CommandError(no_file(file))
     if file.suffix.lower() == ".npy":
         return _tensor(read_npy(file), f"`{file}`")
     if file.suffix.lower() == ".npz":

@@ -38,7 +38,7 @@ from sdk.export.cli.verify import NothingRunsItError, WrittenProgram, compare, r
 from sdk.export.cli.wrapper import wrapper_files, wrappers
 from sdk.export.example_inputs import ExampleInputs
 from sdk.export.recipe import ExportRecipe
-from sdk.util.words import counted, readable_bytes
+from sdk.util.words import counted, readable_bytes, relative
 
 
 @dataclass
@@ -286,7 +286,7 @@ def _verify(program: WrittenProgram, reference: Reference, made: _Made, default:
         raise CommandError(
             f"The program's answer differs from PyTorch's ({label}: {comparison.inputs}; call {worst.call} of "
             f"{comparison.calls}). Output {worst.index} of {method}, {worst.type}: the largest difference is "
-            f"{worst.max_abs:.3g}, {worst.max_rel:.3g} of the output's largest value, and {worst.tolerance:g} is "
+            f"{worst.max_abs:.3g}, {relative(worst.max_abs, worst.max_rel)}, and {worst.tolerance:g} is "
             f"allowed. Nothing was written. {_cause(reference, made, worst, tolerance)}"
         )
     return comparison

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from sdk.export.cli.errors import CommandError, closest, failed, first_lines, user_line
+from sdk.util.words import no_file
 
 
 def surroundings_of(place: str) -> ModuleType:
@@ -64,8 +65,7 @@ def described(value: Any) -> str:
 
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
-        hint = " It is a folder." if path.is_dir() else ""
-        raise CommandError(f"There is no file `{path}`.{hint} Paths are relative to the current folder, {Path.cwd()}.")
+        raise CommandError(f"{no_file(path)} Paths are relative to the current folder, {Path.cwd()}.")
     # Put the file's folder first, as `python file.py` does, so that it can import its neighbours.
     folder = str(path.resolve().parent)
     if folder not in sys.path:
