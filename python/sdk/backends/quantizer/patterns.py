@@ -13,17 +13,16 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torchao.quantization.pt2e import PlaceholderObserver
 from torchao.quantization.pt2e.quantizer import (
     QuantizationAnnotation,
     QuantizationConfig,
-    QuantizationSpec,
     SharedQuantizationSpec,
     get_bias_qspec,
     get_input_act_qspec,
     get_output_act_qspec,
 )
 
+from sdk.backends.quantizer.configuration import activations
 from sdk.backends.quantizer.modules import Filter
 from sdk.backends.quantizer.recurrent import UNROLLED, reads_inputs
 
@@ -74,14 +73,7 @@ SHARING = frozenset(
 
 _PER_CHANNEL = (torch.per_channel_symmetric, torch.per_channel_affine)
 
-WHEN_IT_RUNS = QuantizationSpec(
-    dtype=torch.int8,
-    quant_min=-128,
-    quant_max=127,
-    qscheme=torch.per_tensor_affine,
-    is_dynamic=True,
-    observer_or_fake_quant_ctr=PlaceholderObserver.with_args(eps=2**-12),
-)
+WHEN_IT_RUNS = activations(-128, 127, is_dynamic=True, eps=2**-12)
 
 _LARGEST_COUNTED = 3.4028235e15
 """The original's limit. The scale of larger numbers would turn everything else into zeros."""

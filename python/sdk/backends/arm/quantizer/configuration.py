@@ -4,20 +4,11 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-from typing import Any
 
 import torch
-from torchao.quantization.pt2e import (
-    FakeQuantize,
-    FusedMovingAvgObsFakeQuantize,
-    HistogramObserver,
-    MinMaxObserver,
-    MovingAverageMinMaxObserver,
-    PerChannelMinMaxObserver,
-    PlaceholderObserver,
-)
-from torchao.quantization.pt2e.quantizer import QuantizationConfig, QuantizationSpec
+from torchao.quantization.pt2e.quantizer import QuantizationConfig
+
+from sdk.backends.quantizer.configuration import symmetric_configuration
 
 _INT16_LIMIT = 32767
 
@@ -42,24 +33,9 @@ def get_symmetric_quantization_config(
         weight_qmin, weight_qmax: The range of weights as integers; -7 and 7 for int4 weights.
         eps: The smallest scale.
     """
-    spec = QuantizationSpec(
-        dtype=torch.int8,
-        quant_min=act_qmin,
-        quant_max=act_qmax,
-        qscheme=torch.per_tensor_affine,
-        is_dynamic=is_dynamic,
-        observer_or_fake_quant_ctr=_of_activations(is_qat, is_dynamic, eps),
+    return symmetric_configuration(
+        is_per_channel, is_qat, is_dynamic, act_qmin, act_qmax, weight_qmin, weight_qmax, eps=eps
     )
-    weight = QuantizationSpec(
-        dtype=torch.int8,
-        quant_min=weight_qmin,
-        quant_max=weight_qmax,
-        qscheme=torch.per_channel_symmetric if is_per_channel else torch.per_tensor_symmetric,
-        ch_axis=0,
-        is_dynamic=False,
-        observer_or_fake_quant_ctr=_of_weights(is_per_channel, is_qat, eps),
-    )
-    return QuantizationConfig(spec, None if is_dynamic else spec, weight, None, is_qat)
 
 
 def get_symmetric_a16w8_quantization_config(
@@ -83,20 +59,3 @@ def get_symmetric_a16w8_quantization_config(
         qscheme=torch.per_tensor_symmetric,
     )
     return dataclasses.replace(config, input_activation=wide, output_activation=None if is_dynamic else wide)
-
-
-# torchao compares specifications by the identity of their observers.
-@functools.cache
-def _of_activations(is_qat: bool, is_dynamic: bool, eps: float) -> Any:
-    if is_qat and is_dynamic:
-        observer = MovingAverageMinMaxObserver.with_args(averaging_constant=1)
-        return FakeQuantize.with_args(observer=observer, eps=eps)
-    if is_qat:
-        return FusedMovingAvgObsFakeQuantize.with_args(eps=eps)
-    return (PlaceholderObserver if is_dynamic else HistogramObserver).with_args(eps=eps)
-
-
-@functools.cache
-def _of_weights(is_per_channel: bool, is_qat: bool, eps: float) -> Any:
-    observer = PerChannelMinMaxObserver if is_per_channel else MinMaxObserver
-    return FakeQuantize.with_args(observer=observer, eps=eps) if is_qat else observer.with_args(eps=eps)

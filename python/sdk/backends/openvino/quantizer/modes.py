@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import functools
 from enum import Enum
 
 import torch
-from torchao.quantization.pt2e import HistogramObserver, PerChannelMinMaxObserver
-from torchao.quantization.pt2e.quantizer import QuantizationConfig, QuantizationSpec
+from torchao.quantization.pt2e.quantizer import QuantizationConfig
 
-_SMALLEST_SCALE = 2**-12
+from sdk.backends.quantizer.configuration import activations, weights
 
 
 class QuantizationMode(Enum):
@@ -40,7 +38,6 @@ class QuantizationMode(Enum):
         return int(self.value.removeprefix("int")[0])
 
 
-@functools.cache  # torchao compares configurations by the identity of their observers
 def configuration(mode: QuantizationMode, overflow_fix: bool) -> QuantizationConfig:
     """How a mode that quantises activations does it. Such modes need calibration.
 
@@ -49,22 +46,7 @@ def configuration(mode: QuantizationMode, overflow_fix: bool) -> QuantizationCon
     """
     limit = 63 if overflow_fix else 127
     scheme = torch.per_tensor_symmetric if mode.is_symmetric else torch.per_tensor_affine
-    activation = QuantizationSpec(
-        dtype=torch.int8,
-        quant_min=-128,
-        quant_max=127,
-        qscheme=scheme,
-        is_dynamic=False,
-        observer_or_fake_quant_ctr=HistogramObserver.with_args(eps=_SMALLEST_SCALE),
-    )
-    weight = QuantizationSpec(
-        dtype=torch.int8,
-        quant_min=-limit,
-        quant_max=limit,
-        qscheme=torch.per_channel_symmetric,
-        ch_axis=0,
-        is_dynamic=False,
-        observer_or_fake_quant_ctr=PerChannelMinMaxObserver.with_args(eps=2**-24),
-    )
+    activation = activations(-128, 127, eps=2**-12, scheme=scheme)
+    weight = weights(-limit, limit, eps=2**-24)
     # Results stay in floats: the next layer quantises what it reads.
     return QuantizationConfig(activation, None, weight, None, False)

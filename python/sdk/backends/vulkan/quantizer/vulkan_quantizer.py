@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 
 import torch
 from torch.fx import GraphModule, Node
-from torchao.quantization.pt2e import PerChannelMinMaxObserver
-from torchao.quantization.pt2e.quantizer import QuantizationConfig, QuantizationSpec, Quantizer
+from torchao.quantization.pt2e.quantizer import QuantizationConfig, Quantizer
 
-from sdk.backends.quantizer.patterns import LINEAR, WHEN_IT_RUNS, annotate_part
+from sdk.backends.quantizer.configuration import activations, weights
+from sdk.backends.quantizer.patterns import LINEAR, annotate_part
 
 __all__ = ["VulkanQuantizer", "get_symmetric_quantization_config"]
 
 
-@functools.cache  # torchao compares configurations by the identity of their observers
 def get_symmetric_quantization_config(
     is_dynamic: bool = False,
     weight_bits: int = 8,
@@ -41,25 +39,13 @@ def get_symmetric_quantization_config(
     if weight_bits not in (4, 8) or act_bits != 8:
         raise ValueError(f"weights have {weight_bits} bits and activations {act_bits}; expected 4 or 8, and 8")
     half = 1 << (weight_bits - 1)
-    weight = QuantizationSpec(
-        dtype=torch.int8,
-        quant_min=-half if weight_qmin is None else weight_qmin,
-        quant_max=half - 1 if weight_qmax is None else weight_qmax,
-        qscheme=torch.per_channel_symmetric,
-        ch_axis=0,
-        is_dynamic=False,
-        observer_or_fake_quant_ctr=PerChannelMinMaxObserver,
+    weight = weights(
+        -half if weight_qmin is None else weight_qmin,
+        half - 1 if weight_qmax is None else weight_qmax,
+        eps=torch.finfo(torch.float32).eps,
     )
-    activation = None
-    if is_dynamic:
-        activation = QuantizationSpec(
-            dtype=torch.int8,
-            quant_min=-128 if act_qmin is None else act_qmin,
-            quant_max=127 if act_qmax is None else act_qmax,
-            qscheme=torch.per_tensor_affine,
-            is_dynamic=True,
-            observer_or_fake_quant_ctr=WHEN_IT_RUNS.observer_or_fake_quant_ctr,
-        )
+    low, high = -128 if act_qmin is None else act_qmin, 127 if act_qmax is None else act_qmax
+    activation = activations(low, high, is_dynamic=True, eps=2**-12) if is_dynamic else None
     return QuantizationConfig(activation, None, weight, None, False)
 
 

@@ -9,23 +9,12 @@ quantized = convert_pt2e(prepared)
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import torch
 from torch.fx import GraphModule, Node
-from torchao.quantization.pt2e import (
-    FakeQuantize,
-    FusedMovingAvgObsFakeQuantize,
-    HistogramObserver,
-    MinMaxObserver,
-    MovingAverageMinMaxObserver,
-    MovingAveragePerChannelMinMaxObserver,
-    PerChannelMinMaxObserver,
-    PlaceholderObserver,
-)
-from torchao.quantization.pt2e.quantizer import QuantizationSpec, Quantizer, get_weight_qspec
+from torchao.quantization.pt2e.quantizer import Quantizer, get_weight_qspec
 from torchao.quantization.pt2e.quantizer.utils import (
     OperatorConfig,
     OperatorPatternType,
@@ -33,6 +22,7 @@ from torchao.quantization.pt2e.quantizer.utils import (
     get_module_name_filter,
 )
 
+from sdk.backends.quantizer.configuration import symmetric_configuration
 from sdk.backends.quantizer.modules import Filter, both, negated, type_filter
 from sdk.backends.quantizer.patterns import (
     ADDITIONS,
@@ -72,52 +62,17 @@ def get_symmetric_quantization_config(
         weight_qmin, weight_qmax: The range of weights as integers. A range from -127 is symmetric around zero. For
             int4 weights, use `torchao.quantization.quantize_`.
     """
-    return _config(is_per_channel, is_qat, is_dynamic, act_qmin, act_qmax, weight_qmin, weight_qmax)
-
-
-@functools.cache  # torchao compares configurations by the identity of their observers
-def _config(
-    is_per_channel: bool,
-    is_qat: bool,
-    is_dynamic: bool,
-    act_qmin: int,
-    act_qmax: int,
-    weight_qmin: int,
-    weight_qmax: int,
-) -> QuantizationConfig:
-    eps = {"eps": _SMALLEST_SCALE}
-    activation_observer: Any
-    if is_dynamic and is_qat:
-        moving = MovingAverageMinMaxObserver.with_args(averaging_constant=1)
-        activation_observer = FakeQuantize.with_args(observer=moving, **eps)
-    elif is_dynamic:
-        activation_observer = PlaceholderObserver.with_args(**eps)
-    elif is_qat:
-        activation_observer = FusedMovingAvgObsFakeQuantize.with_args(**eps)
-    else:
-        activation_observer = HistogramObserver.with_args(**eps)
-    activation = QuantizationSpec(
-        dtype=torch.int8,
-        quant_min=act_qmin,
-        quant_max=act_qmax,
-        qscheme=torch.per_tensor_affine,
-        is_dynamic=is_dynamic,
-        observer_or_fake_quant_ctr=activation_observer,
+    return symmetric_configuration(
+        is_per_channel,
+        is_qat,
+        is_dynamic,
+        act_qmin,
+        act_qmax,
+        weight_qmin,
+        weight_qmax,
+        eps=_SMALLEST_SCALE,
+        moving_weights=True,
     )
-    weight_observer = (PerChannelMinMaxObserver if is_per_channel else MinMaxObserver).with_args(**eps)
-    if is_qat:
-        moving = MovingAveragePerChannelMinMaxObserver if is_per_channel else MovingAverageMinMaxObserver
-        weight_observer = FusedMovingAvgObsFakeQuantize.with_args(observer=moving, **eps)
-    weight = QuantizationSpec(
-        dtype=torch.int8,
-        quant_min=weight_qmin,
-        quant_max=weight_qmax,
-        qscheme=torch.per_channel_symmetric if is_per_channel else torch.per_tensor_symmetric,
-        ch_axis=0,
-        is_dynamic=False,
-        observer_or_fake_quant_ctr=weight_observer,
-    )
-    return QuantizationConfig(activation, None if is_dynamic else activation, weight, None, is_qat)
 
 
 _STATIC: tuple[OperatorPatternType, ...] = (
