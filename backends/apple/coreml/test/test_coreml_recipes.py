@@ -64,7 +64,7 @@ def test_the_recipes_for_phones() -> None:
 @pytest.mark.parametrize(
     ("kind", "options", "words"),
     [
-        ("FP16", {"group_size": 3}, "unexpected parameters: ..group_size.*it has compute_unit, minimum_deployment"),
+        ("FP16", {"group_size": 3}, "coreml_fp16 has no option group_size; it has compute_unit, minimum_deployment"),
         ("PT2E_INT8_STATIC", {"minimum_deployment_target": ct.target.iOS16}, "is iOS16; coreml_pt2e.* needs iOS17"),
         ("TORCHAO_INT4_WEIGHT_ONLY_PER_GROUP", {"group_size": 0}, "group_size is 0; expected a positive"),
         ("CODEBOOK_WEIGHT_ONLY", {"bits": 3}, "need the parameters 'bits'.*'block_size'"),

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sdk.export.recipe import ExportRecipe, LoweringRecipe, QuantizationRecipe, RecipeType
-from sdk.export.recipe_provider import BackendRecipeProvider
+from sdk.backends.recipes import BackendRecipes
+from sdk.export.recipe import QuantizationRecipe, RecipeType
 
 
 class OpenvinoRecipeType(RecipeType):
@@ -28,50 +28,26 @@ class OpenvinoRecipeType(RecipeType):
         return "openvino"
 
 
-class OpenvinoRecipeProvider(BackendRecipeProvider):
+class OpenvinoRecipeProvider(BackendRecipes):
     """Recipes have the options `device` ("CPU" by default) and `include_ir`, those with int4 also `group_size`."""
 
-    @property
-    def backend_name(self) -> str:
-        return "openvino"
+    types = OpenvinoRecipeType
 
-    def get_supported_recipes(self) -> Sequence[RecipeType]:
-        return list(OpenvinoRecipeType)
+    def options(self, recipe_type: OpenvinoRecipeType) -> Sequence[str]:
+        return ("device", "include_ir", *(("group_size",) if "int4" in recipe_type.value else ()))
 
-    def create_recipe(self, recipe_type: RecipeType, **kwargs: Any) -> ExportRecipe | None:
-        """Raises ValueError for options that the recipe does not have."""
-        if not isinstance(recipe_type, OpenvinoRecipeType):
+    def partitioner(self, recipe_type: OpenvinoRecipeType, options: Mapping[str, Any]) -> Any:
+        from sdk.backends.openvino.partitioner import OpenvinoPartitioner
+        from sdk.exir.backend.compile_spec_schema import CompileSpec
+
+        device = CompileSpec("device", options.get("device", "CPU").encode())
+        return OpenvinoPartitioner([device], include_ir=options.get("include_ir", False))
+
+    def quantization(self, recipe_type: OpenvinoRecipeType, options: Mapping[str, Any]) -> QuantizationRecipe | None:
+        if recipe_type is OpenvinoRecipeType.FP32:
             return None
-        known = {"device", "include_ir"} | ({"group_size"} if "int4" in recipe_type.value else set())
-        if set(kwargs) - known:
-            raise ValueError(
-                f"{recipe_type.value} has no option {', '.join(sorted(set(kwargs) - known))}; it has "
-                f"{', '.join(sorted(known))}"
-            )
-        return ExportRecipe(
-            recipe_type.value,
-            quantization_recipe=_quantization(recipe_type, kwargs),
-            lowering_recipe=LoweringRecipe([_partitioner(**kwargs)]),
-        )
-
-
-def _partitioner(device: str = "CPU", include_ir: bool = False, group_size: int = 0) -> Any:
-    from sdk.backends.openvino.partitioner import OpenvinoPartitioner
-    from sdk.exir.backend.compile_spec_schema import CompileSpec
-
-    return OpenvinoPartitioner([CompileSpec("device", device.encode())], include_ir=include_ir)
-
-
-def _quantization(recipe_type: OpenvinoRecipeType, options: dict[str, Any]) -> QuantizationRecipe | None:
-    if recipe_type is OpenvinoRecipeType.FP32:
-        return None
-    try:
         from sdk.backends.openvino.quantizer import OpenVINOQuantizer, QuantizationMode
-    except ImportError as error:
-        raise ValueError(
-            f"{recipe_type.value} quantises, which needs the package `torchao` ({error}); install it with "
-            f"`pip install torchao`"
-        ) from error
-    groups = {"group_size": options["group_size"]} if "group_size" in options else {}
-    mode = QuantizationMode(recipe_type.value.removeprefix("openvino_"))
-    return QuantizationRecipe(quantizers=[OpenVINOQuantizer(mode=mode, **groups)])
+
+        groups = {"group_size": options["group_size"]} if "group_size" in options else {}
+        mode = QuantizationMode(recipe_type.value.removeprefix("openvino_"))
+        return QuantizationRecipe(quantizers=[OpenVINOQuantizer(mode=mode, **groups)])

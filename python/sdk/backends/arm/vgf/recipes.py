@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sdk.export.recipe import ExportRecipe, LoweringRecipe, QuantizationRecipe, RecipeType
-from sdk.export.recipe_provider import BackendRecipeProvider
+from sdk.backends.recipes import BackendRecipes
+from sdk.export.recipe import QuantizationRecipe, RecipeType
 
 
 class VgfRecipeType(RecipeType):
@@ -22,37 +22,29 @@ class VgfRecipeType(RecipeType):
         return "vgf"
 
 
-class VgfRecipeProvider(BackendRecipeProvider):
+class VgfRecipeProvider(BackendRecipes):
     """Recipes have the options of `VgfCompileSpec`, `vgf_int8` also `is_per_channel` (True by default)."""
 
-    @property
-    def backend_name(self) -> str:
-        return "vgf"
+    types = VgfRecipeType
 
-    def get_supported_recipes(self) -> Sequence[RecipeType]:
-        return list(VgfRecipeType)
+    def options(self, recipe_type: VgfRecipeType) -> Sequence[str]:
+        return ("tosa_spec", "compiler_flags", *(("is_per_channel",) if recipe_type is VgfRecipeType.INT8 else ()))
 
-    def create_recipe(self, recipe_type: RecipeType, **kwargs: Any) -> ExportRecipe | None:
-        """Raises ValueError for an option that the recipe does not have."""
-        if not isinstance(recipe_type, VgfRecipeType):
+    def partitioner(self, recipe_type: VgfRecipeType, options: Mapping[str, Any]) -> Any:
+        from sdk.backends.arm.vgf import VgfPartitioner
+
+        return VgfPartitioner(_spec(options))
+
+    def quantization(self, recipe_type: VgfRecipeType, options: Mapping[str, Any]) -> QuantizationRecipe | None:
+        if recipe_type is VgfRecipeType.FP32:
             return None
-        from sdk.backends.arm.vgf import VgfCompileSpec, VgfPartitioner
-
-        known = ("tosa_spec", "compiler_flags", *(("is_per_channel",) if recipe_type is VgfRecipeType.INT8 else ()))
-        unknown = sorted(set(kwargs) - set(known))
-        if unknown:
-            raise ValueError(f"{recipe_type.value} has no option {unknown[0]!r}; it has {', '.join(known)}")
-        is_per_channel = kwargs.pop("is_per_channel", True)
-        spec = VgfCompileSpec(**kwargs)
-        quantization = None if recipe_type is VgfRecipeType.FP32 else _quantization(spec, is_per_channel)
-        lowering = LoweringRecipe([VgfPartitioner(spec)])
-        return ExportRecipe(recipe_type.value, quantization_recipe=quantization, lowering_recipe=lowering)
-
-
-def _quantization(spec: Any, is_per_channel: bool) -> QuantizationRecipe:
-    try:
         from sdk.backends.arm.quantizer import VgfQuantizer, get_symmetric_quantization_config
-    except ImportError as error:
-        raise ValueError(f"{VgfRecipeType.INT8.value} needs torchao ({error}): `pip install torchao`") from error
-    config = get_symmetric_quantization_config(is_per_channel=is_per_channel)
-    return QuantizationRecipe(quantizers=[VgfQuantizer(spec).set_global(config)])
+
+        config = get_symmetric_quantization_config(is_per_channel=options.get("is_per_channel", True))
+        return QuantizationRecipe(quantizers=[VgfQuantizer(_spec(options)).set_global(config)])
+
+
+def _spec(options: Mapping[str, Any]) -> Any:
+    from sdk.backends.arm.vgf import VgfCompileSpec
+
+    return VgfCompileSpec(**{name: value for name, value in options.items() if name != "is_per_channel"})

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sdk.backends.recipes import BackendRecipes
 from sdk.backends.xnnpack.recipes.xnnpack_recipe_types import XNNPackRecipeType
-from sdk.export.recipe import AOQuantizationConfig, ExportRecipe, LoweringRecipe, QuantizationRecipe, RecipeType
-from sdk.export.recipe_provider import BackendRecipeProvider
+from sdk.export.recipe import AOQuantizationConfig, QuantizationRecipe
 
 _SMALLEST_GROUP = 32
 
@@ -20,65 +20,49 @@ _STATIC = {
 _GROUPED = XNNPackRecipeType.TORCHAO_INT8_DYNAMIC_ACT_INT4_WEIGHT_PER_TENSOR
 
 
-class XNNPACKRecipeProvider(BackendRecipeProvider):
+class XNNPACKRecipeProvider(BackendRecipes):
     """The recipe for int4 weights "per tensor" has the option `group_size`, 32 by default: the number of weights of a
-    row that share a scale."""
+    row that share a scale. It must be one for which XNNPACK has a kernel, a multiple of 32."""
 
-    @property
-    def backend_name(self) -> str:
-        return "xnnpack"
+    types = XNNPackRecipeType
 
-    def get_supported_recipes(self) -> Sequence[RecipeType]:
-        return list(XNNPackRecipeType)
+    def options(self, recipe_type: XNNPackRecipeType) -> Sequence[str]:
+        return ("group_size",) if recipe_type is _GROUPED else ()
 
-    def create_recipe(self, recipe_type: RecipeType, **kwargs: Any) -> ExportRecipe | None:
-        """Raises ValueError for options that the recipe does not have, and for group sizes without a kernel."""
-        if recipe_type not in self.get_supported_recipes():
+    def partitioner(self, recipe_type: XNNPackRecipeType, options: Mapping[str, Any]) -> Any:
+        from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+
+        return XnnpackPartitioner()
+
+    def dtype(self, recipe_type: XNNPackRecipeType) -> Any:
+        import torch
+
+        return torch.float16 if recipe_type is XNNPackRecipeType.FP16 else None
+
+    def quantization(self, recipe_type: XNNPackRecipeType, options: Mapping[str, Any]) -> QuantizationRecipe | None:
+        if recipe_type in (XNNPackRecipeType.FP32, XNNPackRecipeType.FP16):
             return None
-        known = {"group_size"} if recipe_type is _GROUPED else set()
-        if set(kwargs) - known:
-            raise ValueError(
-                f"{recipe_type.value} has no option {', '.join(sorted(set(kwargs) - known))}; it has "
-                f"{', '.join(known) or 'none'}"
-            )
-        import torch
-
-        return ExportRecipe(
-            recipe_type.value,
-            quantization_recipe=_quantization(recipe_type, kwargs.get("group_size", _SMALLEST_GROUP)),
-            lowering_recipe=LoweringRecipe([_partitioner()]),
-            dtype=torch.float16 if recipe_type is XNNPackRecipeType.FP16 else None,
-        )
-
-
-def _partitioner() -> Any:
-    from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-
-    return XnnpackPartitioner()
-
-
-def _quantization(recipe_type: RecipeType, group_size: Any) -> QuantizationRecipe | None:
-    if recipe_type in (XNNPackRecipeType.FP32, XNNPackRecipeType.FP16):
-        return None
-    if not isinstance(group_size, int) or group_size < _SMALLEST_GROUP or group_size % _SMALLEST_GROUP:
-        raise ValueError(f"group_size is {group_size!r}; expected a multiple of {_SMALLEST_GROUP}")
-    try:
         if recipe_type in _STATIC:
-            from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import (
-                XNNPACKQuantizer,
-                get_symmetric_quantization_config,
-            )
+            return _pt2e(_STATIC[recipe_type])
+        return _int4(options.get("group_size", _SMALLEST_GROUP) if recipe_type is _GROUPED else None)
 
-            config = get_symmetric_quantization_config(**_STATIC[recipe_type])
-            return QuantizationRecipe(quantizers=[XNNPACKQuantizer().set_global(config)])
-        import torch
-        from torchao.quantization.granularity import PerAxis, PerGroup
-        from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig
-    except ImportError as error:
-        raise ValueError(
-            f"{recipe_type.value} quantises, which needs the package `torchao` ({error}); install it with "
-            f"`pip install torchao`"
-        ) from error
-    granularity = PerGroup(group_size) if recipe_type is _GROUPED else PerAxis(0)
+
+def _pt2e(options: dict[str, bool]) -> QuantizationRecipe:
+    from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+
+    config = get_symmetric_quantization_config(**options)
+    return QuantizationRecipe(quantizers=[XNNPACKQuantizer().set_global(config)])
+
+
+def _int4(group_size: Any) -> QuantizationRecipe:
+    """`group_size` is None where all weights of a row share a scale."""
+    is_group = isinstance(group_size, int) and group_size >= _SMALLEST_GROUP and group_size % _SMALLEST_GROUP == 0
+    if group_size is not None and not is_group:
+        raise ValueError(f"group_size is {group_size!r}; expected a multiple of {_SMALLEST_GROUP}")
+    import torch
+    from torchao.quantization.granularity import PerAxis, PerGroup
+    from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig
+
+    granularity = PerAxis(0) if group_size is None else PerGroup(group_size)
     layers = Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=granularity)
     return QuantizationRecipe(ao_quantization_configs=[AOQuantizationConfig(layers)])

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sdk.backends.apple.coreml.recipes.coreml_recipe_types import COREML_BACKEND, CoreMLRecipeType
-from sdk.export.recipe import AOQuantizationConfig, ExportRecipe, LoweringRecipe, QuantizationRecipe, RecipeType
-from sdk.export.recipe_provider import BackendRecipeProvider
+from sdk.backends.apple.coreml.recipes.coreml_recipe_types import CoreMLRecipeType
+from sdk.backends.recipes import BackendRecipes
+from sdk.export.recipe import AOQuantizationConfig, QuantizationRecipe
 
 _PT2E = {CoreMLRecipeType.PT2E_INT8_STATIC: "quint8", CoreMLRecipeType.PT2E_INT8_WEIGHT_ONLY: "float32"}
 """The dtype of activations."""
@@ -22,35 +22,35 @@ _AFFINE = {
 """The dtype of weights, whether groups of them share a scale, and the oldest target."""
 
 
-class CoreMLRecipeProvider(BackendRecipeProvider):
+class CoreMLRecipeProvider(BackendRecipes):
     """All recipes have the options `minimum_deployment_target` and `compute_unit` of
-    `CoreMLBackend.generate_compile_specs`. Those that quantise with torchao have `filter_fn`, a function of a module
-    and its name (embeddings and linear layers by default); those for groups have `group_size` (32 by default), and the
-    codebook's recipe needs `bits` (1 to 8) and `block_size` (the rows and columns of a table, -1 for all)."""
+    `CoreMLBackend.generate_compile_specs`; a target that is older than a recipe needs is a ValueError. Those that
+    quantise with torchao have `filter_fn`, a function of a module and its name (embeddings and linear layers by
+    default); those for groups have `group_size` (32 by default), and the codebook's recipe needs `bits` (1 to 8) and
+    `block_size` (the rows and columns of a table, -1 for all)."""
 
-    @property
-    def backend_name(self) -> str:
-        return COREML_BACKEND
+    types = CoreMLRecipeType
+    needs = ("torchao", "coremltools==9.0")
 
-    def get_supported_recipes(self) -> Sequence[RecipeType]:
-        return list(CoreMLRecipeType)
+    def options(self, recipe_type: CoreMLRecipeType) -> Sequence[str]:
+        return ("minimum_deployment_target", "compute_unit", *_options(recipe_type))
 
-    def create_recipe(self, recipe_type: RecipeType, **kwargs: Any) -> ExportRecipe | None:
-        """Raises ValueError for options that the recipe does not have, and for an older target than it needs;
-        ImportError without coremltools."""
-        if not isinstance(recipe_type, CoreMLRecipeType):
+    def partitioner(self, recipe_type: CoreMLRecipeType, options: Mapping[str, Any]) -> Any:
+        """Raises ImportError without coremltools."""
+        return _partitioner(recipe_type, options)
+
+    def quantization(self, recipe_type: CoreMLRecipeType, options: Mapping[str, Any]) -> QuantizationRecipe | None:
+        if recipe_type in (CoreMLRecipeType.FP32, CoreMLRecipeType.FP16):
             return None
-        known = {"minimum_deployment_target", "compute_unit", *_options(recipe_type)}
-        if set(kwargs) - known:
-            raise ValueError(
-                f"Recipe '{recipe_type.value}' received unexpected parameters: {sorted(set(kwargs) - known)}; "
-                f"it has {', '.join(sorted(known))}"
-            )
-        return ExportRecipe(
-            recipe_type.value,
-            quantization_recipe=_quantization(recipe_type, kwargs),
-            lowering_recipe=LoweringRecipe([_partitioner(recipe_type, kwargs)]),
+        if recipe_type in _PT2E:
+            return _pt2e(_PT2E[recipe_type])
+        config = (
+            _codebook(options)
+            if recipe_type is CoreMLRecipeType.CODEBOOK_WEIGHT_ONLY
+            else _affine(*_AFFINE[recipe_type][:2], options.get("group_size", 32))
         )
+        chosen = options.get("filter_fn") or _is_matrix
+        return QuantizationRecipe(ao_quantization_configs=[AOQuantizationConfig(config, chosen)])
 
 
 def _options(recipe_type: CoreMLRecipeType) -> set[str]:
@@ -61,7 +61,7 @@ def _options(recipe_type: CoreMLRecipeType) -> set[str]:
     return set()
 
 
-def _partitioner(recipe_type: CoreMLRecipeType, options: dict[str, Any]) -> Any:
+def _partitioner(recipe_type: CoreMLRecipeType, options: Mapping[str, Any]) -> Any:
     from sdk.backends.apple.coreml._coremltools import coremltools
     from sdk.backends.apple.coreml.compiler import CoreMLBackend
     from sdk.backends.apple.coreml.partition import CoreMLPartitioner
@@ -79,24 +79,6 @@ def _partitioner(recipe_type: CoreMLRecipeType, options: dict[str, Any]) -> Any:
     specs = CoreMLBackend.generate_compile_specs(options.get("compute_unit"), target, precision)
     # States need iOS 18; for older systems buffers are inputs and outputs of the delegate.
     return CoreMLPartitioner(compile_specs=specs, take_over_mutable_buffer=target is None or target >= ct.target.iOS18)
-
-
-def _quantization(recipe_type: CoreMLRecipeType, options: dict[str, Any]) -> QuantizationRecipe | None:
-    if recipe_type in (CoreMLRecipeType.FP32, CoreMLRecipeType.FP16):
-        return None
-    try:
-        if recipe_type in _PT2E:
-            return _pt2e(_PT2E[recipe_type])
-        config = _codebook(options) if recipe_type is CoreMLRecipeType.CODEBOOK_WEIGHT_ONLY else _affine(
-            *_AFFINE[recipe_type][:2], options.get("group_size", 32)
-        )  # fmt: skip
-    except ImportError as error:
-        raise ValueError(
-            f"{recipe_type.value} quantises, which needs the packages `torchao` and `coremltools` ({error}); install "
-            "them with `pip install torchao coremltools==9.0`"
-        ) from error
-    chosen = options.get("filter_fn") or _is_matrix
-    return QuantizationRecipe(ao_quantization_configs=[AOQuantizationConfig(config, chosen)])
 
 
 def _pt2e(activations: str) -> QuantizationRecipe:
@@ -126,7 +108,7 @@ def _affine(dtype: str, groups: bool, group_size: Any) -> Any:
     return IntxWeightOnlyConfig(weight_dtype=getattr(torch, dtype), granularity=granularity)
 
 
-def _codebook(options: dict[str, Any]) -> Any:
+def _codebook(options: Mapping[str, Any]) -> Any:
     import torch
     from torchao.prototype.quantization.codebook_coreml import CodebookWeightOnlyConfig
 
