@@ -4,25 +4,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
-from struct import Struct
+from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias
 
 import torch
 
+from sdk.backends.payload import PartsHeader, flatbuffer_of, join_parts, padded
 from sdk.backends.vulkan.serialization.vulkan_graph_schema import GRAPH, NAMED, VkBytes, VkGraph
-from sdk.exir._serialize._flatbuffer import read_root, write_root
+from sdk.exir._serialize._flatbuffer import read_root
 from sdk.exir._serialize._named_data_store import tensor_bytes
 
 IDENTIFIER: Final = b"VK00"
-_ALIGNMENT = 16
 
 Constant: TypeAlias = torch.Tensor | tuple[str, int] | None
 """A constant in the payload, the key and size of one in the program's named data, or an empty one."""
 
 
 @dataclass
-class VulkanDelegateHeader:
+class VulkanDelegateHeader(PartsHeader):
     """The locations of a payload's parts. Offsets count from its start."""
 
     MAGIC_IX: ClassVar[slice] = slice(4, 8)
@@ -32,9 +31,7 @@ class VulkanDelegateHeader:
     BYTES_OFFSET_IX: ClassVar[slice] = slice(18, 22)
     BYTES_SIZE_IX: ClassVar[slice] = slice(22, 30)
     EXPECTED_MAGIC: ClassVar[bytes] = b"VH00"
-    # Zeros, the magic, the header's length, and the fields in order.
-    _FORM: ClassVar[Struct] = Struct("<4x4sHIIIQ")
-    EXPECTED_LENGTH: ClassVar[int] = _FORM.size
+    EXPECTED_LENGTH: ClassVar[int] = PartsHeader.FORM.size
 
     flatbuffer_offset: int
     flatbuffer_size: int
@@ -44,7 +41,7 @@ class VulkanDelegateHeader:
     @staticmethod
     def from_bytes(data: bytes) -> VulkanDelegateHeader:
         """The header that `data` is. Raises ValueError if it is none."""
-        form, magic = VulkanDelegateHeader._FORM, VulkanDelegateHeader.EXPECTED_MAGIC
+        form, magic = VulkanDelegateHeader.FORM, VulkanDelegateHeader.EXPECTED_MAGIC
         if len(data) != form.size:
             raise ValueError(f"Expected header to be {form.size} bytes, but got {len(data)} bytes.")
         found, length, *fields = form.unpack(data)
@@ -53,20 +50,6 @@ class VulkanDelegateHeader:
         if length != form.size:
             raise ValueError(f"Expected header to be {form.size} bytes, but got {length} bytes.")
         return VulkanDelegateHeader(*fields)
-
-    def is_valid(self) -> bool:
-        """Checks that the graph follows the header, and the bytes follow the graph."""
-        return (
-            self.flatbuffer_offset >= self.EXPECTED_LENGTH
-            and self.flatbuffer_size > 0
-            and self.bytes_offset >= self.flatbuffer_offset + self.flatbuffer_size
-            and self.bytes_size >= 0
-        )
-
-    def to_bytes(self) -> bytes:
-        if not self.is_valid():
-            raise ValueError(f"the parts of a payload overlap: {self}")
-        return self._FORM.pack(self.EXPECTED_MAGIC, self.EXPECTED_LENGTH, *astuple(self))
 
 
 def serialize_vulkan_graph(
@@ -85,11 +68,8 @@ def serialize_vulkan_graph(
             continue
         stored = b"" if constant is None else tensor_bytes(constant)
         graph.constants.append(VkBytes(len(data), len(stored)))
-        data += _padded(stored)
-    flatbuffer = convert_to_flatbuffer(graph)
-    start = _aligned(VulkanDelegateHeader.EXPECTED_LENGTH)
-    header = VulkanDelegateHeader(start, len(flatbuffer), start + _aligned(len(flatbuffer)), len(data))
-    return _padded(header.to_bytes()) + _padded(flatbuffer) + _padded(bytes(data))
+        data += padded(stored)
+    return join_parts(VulkanDelegateHeader, convert_to_flatbuffer(graph), bytes(data))
 
 
 def read_vulkan_graph(payload: bytes | memoryview) -> tuple[VkGraph, memoryview]:
@@ -107,7 +87,7 @@ def read_vulkan_graph(payload: bytes | memoryview) -> tuple[VkGraph, memoryview]
 
 def convert_to_flatbuffer(graph: VkGraph) -> bytes:
     """The flatbuffer of a graph."""
-    return b"".join(bytes(part) for part in write_root(GRAPH, graph, IDENTIFIER, 8).parts)
+    return flatbuffer_of(GRAPH, graph, IDENTIFIER)
 
 
 def flatbuffer_to_vk_graph(flatbuffer: bytes | memoryview) -> VkGraph:
@@ -120,11 +100,3 @@ def extract_vk_flatbuffer(payload: bytes) -> bytes:
     """The flatbuffer of a payload."""
     header = VulkanDelegateHeader.from_bytes(payload[: VulkanDelegateHeader.EXPECTED_LENGTH])
     return payload[header.flatbuffer_offset :][: header.flatbuffer_size]
-
-
-def _aligned(size: int) -> int:
-    return size + -size % _ALIGNMENT
-
-
-def _padded(data: bytes) -> bytes:
-    return data + bytes(_aligned(len(data)) - len(data))

@@ -9,11 +9,10 @@ from typing import ClassVar, Final
 
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.tables import GRAPH
-from sdk.exir._serialize._flatbuffer import FlatbufferError, read_root, write_root
+from sdk.backends.payload import ALIGNMENT, flatbuffer_of
+from sdk.exir._serialize._flatbuffer import FlatbufferError, read_root
 
 IDENTIFIER: Final = b"MP00"
-ALIGNMENT: Final = 16
-"""Constants begin at multiples of this, in bytes."""
 
 
 class PayloadError(ValueError):
@@ -55,7 +54,7 @@ class MPSDelegateHeader:
 
 def convert_to_flatbuffer(mps_graph: MPSGraph) -> bytes:
     """The flatbuffer of a graph."""
-    return b"".join(bytes(part) for part in write_root(GRAPH, mps_graph, IDENTIFIER, ALIGNMENT).parts)
+    return flatbuffer_of(GRAPH, mps_graph, IDENTIFIER, ALIGNMENT)
 
 
 def serialize_mps_graph(mps_graph: MPSGraph) -> bytes:

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from sdk.backends.apple.mps.verify import MPSProgram
-from sdk.backends.apple.reference import NamedData
-from sdk.backends.apple.reference import ReferenceProgram as _ReferenceProgram
+from sdk.backends.reference import NamedData
+from sdk.backends.reference import ReferenceProgram as _ReferenceProgram
 
 
 class ReferenceProgram(_ReferenceProgram):

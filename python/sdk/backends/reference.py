@@ -153,7 +153,7 @@ class _Method:
         for index, result in zip(outputs, results, strict=True):
             planned = self._values[index]
             if planned.numel() == result.numel() and planned.dim() != result.dim():
-                result = result.reshape(planned.shape)  # Apple's frameworks have no outputs of rank 0
+                result = result.reshape(planned.shape)  # the frameworks of some backends have no outputs of rank 0
             self._store(index, result.to(planned.dtype))
 
     def _call(self, call: KernelCall) -> None:
