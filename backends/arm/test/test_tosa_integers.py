@@ -25,8 +25,9 @@ from sdk.backends.arm.quantizer import (
 from sdk.backends.arm.quantizer.annotation import UNARY
 from sdk.backends.arm.tosa import reference
 from sdk.backends.arm.tosa.integer import INTEGER, elementwise
-from sdk.backends.arm.tosa.integer.parameters import is_quantize, parameters_of
+from sdk.backends.arm.tosa.integer.parameters import parameters_of
 from sdk.backends.arm.tosa.schema import DType
+from sdk.backends.graph.quantized import is_quantize
 from sdk.exir.lowered_backend_module import get_lowered_submodules
 
 _aten = torch.ops.aten

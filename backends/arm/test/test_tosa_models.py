@@ -13,7 +13,7 @@ import torch
 from arm_lowering import assert_close, lower
 from torch import Tensor, nn
 
-from sdk.backends.transforms.dynamic_quantization import name_of
+from sdk.backends.graph.names import name_of
 from sdk.exir.backend.utils import get_non_lowered_nodes
 from zoo import CASES
 

@@ -14,7 +14,7 @@ from arm_lowering import BOTH, Call, assert_close, lower
 from backends.cases import OPERATORS, Calls, calls_of, overload_of
 from interop.operator_calls import Several
 from sdk.backends.arm.tosa.lowering import LOWERINGS
-from sdk.backends.transforms.dynamic_quantization import name_of
+from sdk.backends.graph.names import name_of
 from sdk.exir.backend.utils import get_non_lowered_nodes, get_refusals
 from sdk.exir.lowered_backend_module import get_lowered_submodules
 

@@ -47,7 +47,13 @@ class Support:
     def incomplete(self, node: Node, takes: Collection[Node]) -> str | None:
         """Why a call cannot be taken if, of all calls, just `takes` are: it needs others in its partition. None if it
         can."""
-        return None
+        if self.is_only_with_readers(node) and not all(user in takes for user in node.users):
+            return "it is read outside the delegate"
+        return "" if node.target is operator.getitem and node.args[0] not in takes else None
+
+    def is_only_with_readers(self, node: Node) -> bool:
+        """Whether a call can be taken only with all its readers: a delegate cannot return its result."""
+        return False
 
     def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
         """The calls that cannot be in the partition `nodes`, with reasons: because of what enters or leaves it, for

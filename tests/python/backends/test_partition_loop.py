@@ -27,17 +27,16 @@ class Named(Support):
 
     def refusal(self, node: Node) -> str | None:
         if node.name.startswith("getitem"):
-            return "" if name_of(node.args[0]) not in self._takes else None
+            return None  # it is left if its call is
         return None if name_of(node) in self._takes else f"Demo has no {name_of(node)}"
 
-    def incomplete(self, node: Node, takes: Any) -> str | None:
-        is_alone = name_of(node) in self._pairs and not all(user in takes for user in node.users)
-        return "a reader is missing" if is_alone else None
+    def is_only_with_readers(self, node: Node) -> bool:
+        return name_of(node) in self._pairs
 
     def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
         for node in nodes:
             if name_of(node) in self._inner and any(part_of.get(user) != part_of[node] for user in node.users):
-                yield node, "it is read outside"
+                yield node, "it is read outside its partition"
 
     def is_free(self, node: Node) -> bool:
         return name_of(node) in self._free
@@ -70,13 +69,17 @@ def test_a_call_that_needs_its_readers() -> None:
     parts, refused = divided(lambda x: x.neg().exp().relu().sin(), support)
     # exp needs relu, which needs sin.
     assert parts == [["neg"]]
-    assert refused == {"sin": "Demo has no sin", "relu": "a reader is missing", "exp": "a reader is missing"}
+    assert refused == {
+        "sin": "Demo has no sin",
+        "relu": "it is read outside the delegate",
+        "exp": "it is read outside the delegate",
+    }
 
 
 def test_partitions_are_made_anew_after_a_conflict() -> None:
     parts, refused = divided(lambda x: x.neg().exp().relu().sin(), Named("relu exp neg", pairs="exp", inner="relu"))
     assert parts == [["neg"]]
-    assert refused["relu"] == "it is read outside" and refused["exp"] == "a reader is missing"
+    assert refused["relu"] == "it is read outside its partition" and refused["exp"] == "it is read outside the delegate"
 
 
 def test_free_calls_alone_are_left_and_may_be_with_others() -> None:

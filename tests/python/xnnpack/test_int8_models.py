@@ -21,7 +21,7 @@ from torch import nn
 from torchao.quantization.utils import compute_error
 
 from bench.models import BasicBlock, Bottleneck, Made, SpeechDetector, mlp
-from sdk.backends.xnnpack.quantization import is_dequantize
+from sdk.backends.graph.quantized import is_dequantize
 from sdk.runtime import Runtime
 from zoo.language import Decoder, Encoder
 from zoo.sequence import LastStep

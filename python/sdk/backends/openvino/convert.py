@@ -12,7 +12,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Graph, GraphModule, Node
 
-from sdk.backends.openvino.quantized import is_dequantize, is_quantize, rewrite_quantized
+from sdk.backends.graph.quantized import is_any_dequantize, is_any_quantize
+from sdk.backends.openvino.quantized import rewrite_quantized
 from sdk.backends.openvino.rewrites import rewrite
 from sdk.backends.openvino.toolkit import openvino
 from sdk.backends.transforms.constants import get_constant, settled
@@ -97,7 +98,7 @@ def refusals(program: ExportedProgram, calls: Sequence[Node], owned: Callable[[N
     if reason is None:
         return {}
     # A quantize without its dequantize cannot be converted, although a partition of both can.
-    tried = [node for node in calls if not (is_quantize(node) or is_dequantize(node) or _is_result(node))]
+    tried = [node for node in calls if not (is_any_quantize(node) or is_any_dequantize(node) or _is_result(node))]
     alone = {node: _try(program, [node, *filter(_is_result, node.users)], owned) for node in tried}
     return {node: why for node, why in alone.items() if why is not None} or dict.fromkeys(calls, reason)
 
@@ -131,12 +132,11 @@ def _try(
     read = dict.fromkeys(node for call in calls for node in call.all_input_nodes if node not in inside)
     given = [node for node in read if node.op in ("placeholder", "get_attr") and owned(node)]
     weights = {node: weight for node in given if (weight := get_constant(program, node)) is not None}
-    inputs = [*weights, *(node for node in read if node not in weights)]
     outputs = [
         call for call in calls if isinstance(call.meta["val"], torch.Tensor) and not inside.issuperset(call.users)
     ]
     try:
-        plain = _plain(inputs, calls, outputs, weights)
+        plain = _plain(read, calls, outputs, weights)
         model = _convert(plain)
     except RuntimeError as error:
         return str(error)
@@ -197,13 +197,12 @@ def _plain(
 ) -> _Plain:
     graph, weights = Graph(), torch.nn.Module()
     made: dict[Node, Node] = {}
+    for node in sorted(known, key=str):
+        weights.register_buffer(node.name, known[node].detach().contiguous())
+        made[node] = graph.get_attr(node.name)
     for node in inputs:
-        weight = known.get(node)
-        if weight is None:
+        if node not in known:
             made[node] = graph.placeholder(node.name)
-        else:
-            weights.register_buffer(node.name, weight.detach().contiguous())
-            made[node] = graph.get_attr(node.name)
     for node in calls:
         if node.op != "call_function":
             raise RuntimeError(f"OpenVINO cannot convert {node.op} {node.target}{source_of(node)}")
@@ -219,7 +218,7 @@ def _plain(
     module.graph.lint()
     module.recompile()
     values = [_described(node.meta.get("val")) for node in (*made, *outputs)]
-    stored = [f"{node.name} at {weight.data_ptr()}, {weight.stride()}" for node, weight in known.items()]
+    stored = sorted(f"{node.name} at {weight.data_ptr()}, {weight.stride()}" for node, weight in known.items())
     return _Plain(module, outputs, "\n".join((str(module.graph), *values, *stored)))
 
 

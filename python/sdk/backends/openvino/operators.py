@@ -11,10 +11,18 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import (
+    DEQUANTIZE,
+    DEQUANTIZE_CHANNELS,
+    QUANTIZE,
+    QUANTIZE_CHANNELS,
+    is_any_dequantize,
+    is_any_quantize,
+)
 from sdk.backends.openvino.convert import is_dtype_known
-from sdk.backends.openvino.quantized import is_dequantize, is_quantize, parameters_of
+from sdk.backends.openvino.quantized import parameters_of
 from sdk.backends.transforms.constants import is_constant
-from sdk.backends.transforms.dynamic_quantization import name_of
 from sdk.exir.sym_util import lower_bound
 
 Reason = str | None
@@ -166,14 +174,14 @@ def _conversion(node: Node, program: ExportedProgram) -> Reason:
 def _quantize(node: Node, program: ExportedProgram) -> Reason:
     if node.args[-1] not in (torch.int8, torch.uint8):
         return "it does not quantise to int8 or uint8"
-    if not all(is_dequantize(user) and parameters_of(user) == parameters_of(node) for user in node.users):
+    if not all(is_any_dequantize(user) and parameters_of(user) == parameters_of(node) for user in node.users):
         return "its result is not only dequantised"
     return None
 
 
 def _dequantize(node: Node, program: ExportedProgram) -> Reason:
     source = node.args[0]
-    if is_quantize(source) or is_constant(program, source):
+    if is_any_quantize(source) or is_constant(program, source):
         return None
     return "it dequantises what is no weight and nothing that is quantised before"
 
@@ -239,13 +247,8 @@ OPERATORS: dict[str, Check] = {
         """,
     ),
     **_table(_conversion, "_to_copy.default dim_order_ops._to_dim_order_copy.default"),
-    **_table(
-        _quantize, "quantized_decomposed.quantize_per_tensor.default quantized_decomposed.quantize_per_channel.default"
-    ),
-    **_table(
-        _dequantize,
-        "quantized_decomposed.dequantize_per_tensor.default quantized_decomposed.dequantize_per_channel.default",
-    ),
+    **dict.fromkeys((QUANTIZE, QUANTIZE_CHANNELS), _quantize),
+    **dict.fromkeys((DEQUANTIZE, DEQUANTIZE_CHANNELS), _dequantize),
 }
 """By the names of the edge dialect: what says why a call is refused, or None."""
 

@@ -13,6 +13,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import is_any_dequantize, is_any_quantize
 from sdk.backends.openvino.convert import refusals
 from sdk.backends.openvino.operators import WHOLE, computes, refusal
 from sdk.backends.openvino.preprocess import (
@@ -23,9 +25,7 @@ from sdk.backends.openvino.preprocess import (
     precision_of,
     read_specs,
 )
-from sdk.backends.openvino.quantized import is_dequantize, is_quantize
 from sdk.backends.partition import Support, delegate, is_owned
-from sdk.backends.transforms.dynamic_quantization import name_of
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from sdk.exir.backend.utils import WhyNoPartition
@@ -124,9 +124,9 @@ class OpenvinoSupport(Support):
 
     def incomplete(self, node: Node, takes: Collection[Node]) -> str | None:
         """A quantize and its dequantize are one operator of OpenVINO, so that neither goes without the other."""
-        if is_quantize(node) and not all(user in takes for user in node.users):
+        if is_any_quantize(node) and not all(user in takes for user in node.users):
             return "OpenVINO does not take all that dequantise its result"
-        if is_dequantize(node) and is_quantize(node.args[0]) and node.args[0] not in takes:
+        if is_any_dequantize(node) and is_any_quantize(node.args[0]) and node.args[0] not in takes:
             return "OpenVINO does not take what quantises its operand"
         return None
 

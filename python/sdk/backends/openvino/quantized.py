@@ -9,19 +9,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from sdk.backends.transforms.dynamic_quantization import name_of
-
-_AFFINE = ("quantized_decomposed.{}_per_tensor.default", "quantized_decomposed.{}_per_channel.default")
-QUANTIZE = frozenset(name.format("quantize") for name in _AFFINE)
-DEQUANTIZE = frozenset(name.format("dequantize") for name in _AFFINE)
-
-
-def is_quantize(node: Any) -> bool:
-    return name_of(node) in QUANTIZE
-
-
-def is_dequantize(node: Any) -> bool:
-    return name_of(node) in DEQUANTIZE
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import is_any_dequantize
 
 
 def axis_of(node: Node) -> int | None:
@@ -39,7 +28,7 @@ def rewrite_quantized(module: GraphModule) -> None:
     quantize and nothing of its dequantize."""
     graph = module.graph
     for node in list(graph.nodes):
-        if not is_dequantize(node) or node.args[0].op != "get_attr":
+        if not is_any_dequantize(node) or node.args[0].op != "get_attr":
             continue
         with graph.inserting_before(node):
             node.replace_all_uses_with(_arithmetic(module, node))

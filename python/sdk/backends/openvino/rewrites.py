@@ -12,12 +12,14 @@ from typing import Any
 import torch
 from torch.fx import Graph, Node
 
+from sdk.backends.graph.names import name_of
+
 _aten = torch.ops.aten
 
 
 def rewrite(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
     """The calls that compute `node`, an edge operator, of the arguments in `graph`; None if there is no such rule."""
-    name = getattr(node.target, "__name__", "").removeprefix("aten.")
+    name = name_of(node).removeprefix("aten.")
     rule = REWRITES.get(name)
     return None if rule is None else rule(graph, node, args, kwargs)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
-from sdk.backends.transforms.dynamic_quantization import dynamic_chain, dynamic_source
+from sdk.backends.graph.quantized import dynamic_chain, dynamic_source
 
 
 class DuplicateDynamicQuantChainPass(PassBase):

@@ -9,8 +9,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.names import name_of
 from sdk.backends.transforms.constants import get_constant
-from sdk.backends.transforms.dynamic_quantization import name_of
 from sdk.exir.graph.constants import add_constant
 from sdk.exir.graph.fake import fake_mode_of
 from sdk.exir.sym_util import are_same_sizes

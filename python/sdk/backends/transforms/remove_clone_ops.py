@@ -7,7 +7,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassResult
 
-from sdk.backends.transforms.dynamic_quantization import name_of
+from sdk.backends.graph.names import name_of
 from sdk.exir.pass_base import ExportPass
 
 _COPIES = (

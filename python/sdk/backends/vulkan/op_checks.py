@@ -4,11 +4,10 @@ the reason why a call is not supported, or None."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch.fx import Node
 
+from sdk.backends.graph.shapes import dtype_of, shape_of, tensor_of
 from sdk.backends.vulkan.op_features import FLOATS, Storages, argument_of, tensors_in
 from sdk.backends.vulkan.representations import (
     ANY_STORAGE,
@@ -26,16 +25,9 @@ from sdk.backends.vulkan.representations import (
 )
 
 
-def value_of(node: Any) -> torch.Tensor:
-    """The (fake) tensor of a node."""
-    value = node.meta["val"]
-    assert isinstance(value, torch.Tensor)
-    return value
-
-
 def reduced_dims(node: Node) -> list[int]:
     """The dimensions that a reduction removes, from 0 on, in order."""
-    rank = value_of(node.args[0]).dim()
+    rank = tensor_of(node.args[0]).dim()
     dims = argument_of(node, 1, "dim")
     if isinstance(dims, int):
         dims = [dims]
@@ -61,24 +53,24 @@ def reduction_storages(rank: int, dims: list[int], keepdim: bool) -> Storages:
 
 
 def pick_reduction(node: Node) -> Storages:
-    return reduction_storages(value_of(node.args[0]).dim(), reduced_dims(node), keeps_dims(node))
+    return reduction_storages(tensor_of(node.args[0]).dim(), reduced_dims(node), keeps_dims(node))
 
 
 def check_copy(node: Node) -> str | None:
-    source, result = argument_of(node, 1, "src"), value_of(node)
-    if not isinstance(source, Node) or value_of(source).dtype != result.dtype or value_of(source).shape != result.shape:
+    source = argument_of(node, 1, "src")
+    if not isinstance(source, Node) or dtype_of(source) != dtype_of(node) or shape_of(source) != shape_of(node):
         return "it converts or broadcasts what it copies"
     return None
 
 
 def pick_to_copy(node: Node) -> Storages:
-    dtypes = {value_of(node).dtype, value_of(node.args[0]).dtype}
+    dtypes = {tensor_of(node).dtype, tensor_of(node.args[0]).dtype}
     reprs = ANY_STORAGE if dtypes <= FLOATS else CONTIGUOUS_BUFFER
     return reprs, reprs
 
 
 def check_convolution(node: Node) -> str | None:
-    image = value_of(node.args[0])
+    image = tensor_of(node.args[0])
     if image.dim() not in (3, 4):
         return f"its input has {image.dim()} dimensions; it takes 3 (1D) and 4 (2D)"
     if image.dim() == 3 and node.args[6]:
@@ -87,15 +79,15 @@ def check_convolution(node: Node) -> str | None:
 
 
 def widened_convolution(node: Node) -> str | None:
-    image = value_of(node.args[0])
+    image = tensor_of(node.args[0])
     return "its batch size is not 1" if image.dim() == 4 and image.shape[0] != 1 else None
 
 
 def pick_convolution(node: Node) -> Storages:
-    weight, groups = value_of(node.args[1]), node.args[8]
+    weight, groups = tensor_of(node.args[1]), node.args[8]
     reprs = CHANNELS_TEXTURE
     if weight.dim() == 3:
-        channels, filters, kernel = value_of(node.args[0]).shape[1], weight.shape[0], weight.shape[2]
+        channels, filters, kernel = tensor_of(node.args[0]).shape[1], weight.shape[0], weight.shape[2]
         depthwise = groups == channels == filters and weight.shape[1] == 1
         if kernel == 1 or depthwise:
             reprs = HEIGHT_TEXTURE
@@ -103,12 +95,12 @@ def pick_convolution(node: Node) -> Storages:
 
 
 def check_pool(node: Node) -> str | None:
-    return None if value_of(node.args[0]).dim() in (3, 4) else "its input is no image"
+    return None if tensor_of(node.args[0]).dim() in (3, 4) else "its input is no image"
 
 
 def check_adaptive_pool(node: Node) -> str | None:
     """Windows have one size."""
-    before, after = value_of(node.args[0]).shape[-2:], value_of(node).shape[-2:]
+    before, after = tensor_of(node.args[0]).shape[-2:], tensor_of(node).shape[-2:]
     for size, result in zip(before, after, strict=True):
         if not isinstance(size, int) or not isinstance(result, int) or size % result:
             return f"it pools {size} elements to {result}, with windows of different sizes"
@@ -123,7 +115,7 @@ def check_index(node: Node) -> str | None:
 
 
 def widened_index(node: Node) -> str | None:
-    tensor = value_of(node.args[0])
+    tensor = tensor_of(node.args[0])
     if tensor.dim() != 1 or tensor.dtype == torch.bool:
         return "it reads bool, or data of several dimensions"
     return None
@@ -137,7 +129,7 @@ def check_grid_sampler(node: Node) -> str | None:
 
 
 def check_embedding(node: Node) -> str | None:
-    if value_of(node.args[0]).numel() > DEFAULT_BUFFER_LIMIT:
+    if tensor_of(node.args[0]).numel() > DEFAULT_BUFFER_LIMIT:
         return f"its table has more than {DEFAULT_BUFFER_LIMIT} elements"
     if bool(argument_of(node, 3, "scale_grad_by_freq", False)) or bool(argument_of(node, 4, "sparse", False)):
         return "it is an embedding for training"
@@ -155,7 +147,7 @@ def widened_arange(node: Node) -> str | None:
 
 def check_index_put(node: Node) -> str | None:
     indices = [index for index in node.args[1] if index is not None]
-    if len(indices) != 1 or value_of(indices[0]).dim() != 1:
+    if len(indices) != 1 or tensor_of(indices[0]).dim() != 1:
         return "it writes at several tensors of indices, or at one of more than one dimension"
     return "it accumulates" if argument_of(node, 3, "accumulate", False) else None
 
@@ -164,8 +156,8 @@ def check_embedding_4bit(node: Node) -> str | None:
     table, scales, zero_points = node.args[:3]
     if zero_points is not None:
         return "its table has zero points"
-    groups = value_of(scales).numel() // value_of(table).shape[0]
-    return None if 2 * value_of(table).shape[1] % groups == 0 else "its rows are no whole groups"
+    groups = tensor_of(scales).numel() // tensor_of(table).shape[0]
+    return None if 2 * tensor_of(table).shape[1] % groups == 0 else "its rows are no whole groups"
 
 
 def check_custom_sdpa(node: Node) -> str | None:

@@ -11,12 +11,12 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.shapes import tensor_of
 from sdk.backends.partition import Support, calls_of, is_owned
 from sdk.backends.transforms.constants import get_constant, is_constant, is_foldable
 from sdk.backends.vulkan.graph.fusions import attention_refusal
 from sdk.backends.vulkan.graph.layouts import allowed_storage
 from sdk.backends.vulkan.graph.scalars import scalar_refusal
-from sdk.backends.vulkan.op_checks import value_of
 from sdk.backends.vulkan.op_features import BOOL, STORED, OpFeatures, tensors_in
 from sdk.backends.vulkan.op_registry import NOT_DELEGATED, SYMBOLIC, VIEWS, called_operator, get_op_features, has_impl
 from sdk.backends.vulkan.options import Options
@@ -78,18 +78,11 @@ class VulkanSupport(Support):
             or (None if written in SYMBOLIC else self._conditions(name, features, node))
         )
 
-    def incomplete(self, node: Node, takes: Collection[Node]) -> str | None:
-        if self._is_only_with_readers(node) and not all(user in takes for user in node.users):
-            return "it is read outside the delegate"
-        if called_operator(node) == "getitem" and node.args[0] not in takes:
-            return ""  # its call has the reason
-        return None
-
     def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
         """Nodes that are not with all their readers, and those whose weights are also used outside their part, so that
         the delegate cannot own them."""
         for node in nodes:
-            if self._is_only_with_readers(node) and any(part_of.get(user) != part_of[node] for user in node.users):
+            if self.is_only_with_readers(node) and any(part_of.get(user) != part_of[node] for user in node.users):
                 yield node, "several parts read it"
             elif (shared := self._shared_constant(node, part_of)) is not None:
                 yield node, f"{shared} is also used by a part that Vulkan does not take, or by another one"
@@ -106,9 +99,8 @@ class VulkanSupport(Support):
     def _only_moves(self) -> bool:
         return all(self.is_free(node) for node in calls_of(self.program))
 
-    def _is_only_with_readers(self, node: Node) -> bool:
-        """Whether a node must be in the same part as all its readers: constants, which are folded, symbolic integers,
-        which a delegate cannot return, and lists."""
+    def is_only_with_readers(self, node: Node) -> bool:
+        """Constants, which are folded, symbolic integers, and lists."""
         return not isinstance(node.meta.get("val"), torch.Tensor) or is_foldable(self.program, node)
 
     def _shared_constant(self, node: Node, part_of: Mapping[Node, int]) -> Node | None:
@@ -157,7 +149,7 @@ class VulkanSupport(Support):
                 return f"a tensor has {count} elements; buffer_limit is {self.options.buffer_limit}"
         for operand in node.all_input_nodes:
             if self.options.downcast_64_bit and is_constant(self.program, operand):
-                value = get_constant(self.program, operand) if value_of(operand).dtype == torch.int64 else None
+                value = get_constant(self.program, operand) if tensor_of(operand).dtype == torch.int64 else None
                 if value is not None and value.numel() and not _fits(value):
                     return f"{operand} has integers that 32 bits do not hold"
         return None

@@ -11,22 +11,21 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import DEQUANTIZE_AFFINE, DYNAMIC, dynamic_source, is_dequantize, is_quantize
 from sdk.backends.transforms.constants import is_constant
-from sdk.backends.transforms.dynamic_quantization import DEQUANTIZE_AFFINE, DYNAMIC, dynamic_source, name_of
 
 if TYPE_CHECKING:
     from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig
 
 LOWEST, HIGHEST = -128, 127
 
-QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
-DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
 DYNAMIC_NAMES = frozenset(name for names in DYNAMIC for name in names) - {DEQUANTIZE_AFFINE}
 
 
@@ -59,14 +58,6 @@ class IntegerCall:
     scale: Scale
     keeps_scale: bool
     limits: tuple[float, float] | None
-
-
-def is_quantize(node: Any) -> bool:
-    return name_of(node) == QUANTIZE
-
-
-def is_dequantize(node: Any) -> bool:
-    return name_of(node) == DEQUANTIZE
 
 
 def scale_of(node: Node) -> Scale:

@@ -20,6 +20,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.quantized import dynamic_source, is_dequantize, is_quantize
 from sdk.backends.transforms.constants import get_constant, is_constant
 from sdk.backends.transforms.weight_files import WeightFiles
 from sdk.backends.xnnpack.clamps import join_clamps
@@ -34,13 +35,7 @@ from sdk.backends.xnnpack.layouts import (
 )
 from sdk.backends.xnnpack.payload_nodes import inputs_of, keep_read, outputs_of, renumber
 from sdk.backends.xnnpack.payload_values import PayloadValues
-from sdk.backends.xnnpack.quantization import (
-    IntegerCall,
-    dynamic_source,
-    is_dequantize,
-    is_quantize,
-    scale_of,
-)
+from sdk.backends.xnnpack.quantization import IntegerCall, scale_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
     NO_VALUE,
     NODES,

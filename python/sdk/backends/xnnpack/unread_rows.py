@@ -16,7 +16,8 @@ from torch.fx import Graph, Node
 from torch.fx.node import map_aggregate
 from torch.utils._pytree import tree_map_only
 
-from sdk.backends.xnnpack.operators.operator import argument, is_static
+from sdk.backends.graph.names import argument, name_of
+from sdk.backends.xnnpack.operators.operator import is_static
 from sdk.backends.xnnpack.operators.recurrent import fused_cell
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.sym_util import are_same_sizes
@@ -48,7 +49,7 @@ def skip_unread_rows(program: ExportedProgram) -> None:
     static sizes. Does not apply to quantised tensors, because integers begin and end at certain calls.
     """
     # In graph order, because a slice may read another slice.
-    pending = dict.fromkeys(node for node in reversed(program.graph.nodes) if _name(node) in _PARTS)
+    pending = dict.fromkeys(node for node in reversed(program.graph.nodes) if name_of(node) in _PARTS)
     worth: set[tuple[Node, int]] = set()
     while pending:
         _move(program.graph, pending.popitem()[0], pending, worth)
@@ -66,17 +67,17 @@ def _move(graph: Graph, node: Node, pending: dict[Node, None], worth: set[tuple[
         return
     rule = _rule_of(operand, dim)
     assert rule is not None
-    call = operand.args[0] if _name(operand) == "getitem" else operand
+    call = operand.args[0] if name_of(operand) == "getitem" else operand
     wanted = {position: (call.args[position], of) for position, of in rule.dims.items()}
     slices = {key: _slice(graph, *key, part, node) for key in wanted.values()}
     args = [slices[wanted[i]] if i in wanted else value for i, value in enumerate(call.args)]
-    if _name(call) in ("aten.view_copy.default", _EXPAND):
+    if name_of(call) in ("aten.view_copy.default", _EXPAND):
         args[1] = [len(part) if i == dim else size for i, size in enumerate(shape)]
     with graph.inserting_before(node):
         made = _call(graph, call.target, tuple(args), call, call.kwargs)
         if call is not operand:
             made = _call(graph, operand.target, (made, operand.args[1]), operand)
-        if _name(node) == "aten.select_copy.int":
+        if name_of(node) == "aten.select_copy.int":
             made = _call(graph, node.target, (made, dim, 0), node)
     node.replace_all_uses_with(made)
     for unread in dict.fromkeys((node, operand, call)):
@@ -90,7 +91,7 @@ def _part_of(node: Node, size: Any) -> range | None:
     """The indices that a call selects, if they are contiguous and their number is static; else None."""
     if not is_static((size,)):
         return None
-    if _name(node) == "aten.select_copy.int":
+    if name_of(node) == "aten.select_copy.int":
         index = argument(node, 2)
         return range(index % size, index % size + 1) if isinstance(index, int) else None
     start, end, step = (argument(node, i) for i in (2, 3, 4))
@@ -143,9 +144,9 @@ def _call(graph: Graph, target: Any, args: tuple[Any, ...], like: Node, kwargs: 
 
 def _rule_of(node: Node, dim: int) -> _Rule | None:
     """The rule for a call; None if it has several readers, or does not compute the dimension elementwise."""
-    call = node.args[0] if _name(node) == "getitem" else node
+    call = node.args[0] if name_of(node) == "getitem" else node
     # An expand may have several readers, because each can repeat the tensor itself; attention does so anyway.
-    is_read_once = _name(call) == _EXPAND or len(call.users) == len(node.users) == 1
+    is_read_once = name_of(call) == _EXPAND or len(call.users) == len(node.users) == 1
     if call.op != "call_function" or not is_read_once:
         return None
     operands = [argument for argument in call.args if isinstance(argument, Node)]
@@ -155,13 +156,13 @@ def _rule_of(node: Node, dim: int) -> _Rule | None:
     if set(operands) != set(call.all_input_nodes):  # some are in lists or keyword arguments
         return None
     rule = _dims_read(node, call, dim, _shape(node))
-    if rule is None or any("dequantize" in _name(call.args[position]) for position in rule.dims):
+    if rule is None or any("dequantize" in name_of(call.args[position]) for position in rule.dims):
         return None
     return rule
 
 
 def _dims_read(node: Node, call: Node, dim: int, shape: tuple[int, ...]) -> _Rule | None:
-    name, rank = _name(call), len(shape)
+    name, rank = name_of(call), len(shape)
     if node is not call:
         normalized = argument(call, 1) if name == "aten.native_layer_norm.default" and node.args[1] == 0 else None
         return _Rule({0: dim}) if normalized is not None and dim < rank - len(normalized) else None
@@ -194,7 +195,7 @@ def _dims_read(node: Node, call: Node, dim: int, shape: tuple[int, ...]) -> _Rul
 
 def _dim_of_view(call: Node, shape: tuple[int, ...], dim: int) -> _Rule | None:
     source = _shape(call.args[0])
-    squeezed = argument(call, 1) if _name(call) == "aten.squeeze_copy.dims" else ()
+    squeezed = argument(call, 1) if name_of(call) == "aten.squeeze_copy.dims" else ()
     for i, size in enumerate(source):
         if are_same_sizes((size, math.prod(source[i + 1 :])), (shape[dim], math.prod(shape[dim + 1 :]))):
             # After slicing, the dimension may have size 1, and squeeze would remove it.
@@ -225,7 +226,3 @@ def _places_of_operands(call: Node, dim: int, rank: int) -> dict[int, int]:
 
 def _shape(node: Any) -> tuple[int, ...]:
     return tuple(node.meta["val"].shape)
-
-
-def _name(node: Any) -> str:
-    return getattr(node.target, "__name__", "") if isinstance(node, Node) else ""

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import DEQUANTIZE, DEQUANTIZE_AFFINE
 from sdk.backends.transforms.constants import get_constant
-from sdk.backends.xnnpack.quantization import DEQUANTIZE, DEQUANTIZE_AFFINE, name_of
 
 _PREFIX = "quantized_decomposed."
 BY_CHANNEL = f"{_PREFIX}dequantize_per_channel.default"

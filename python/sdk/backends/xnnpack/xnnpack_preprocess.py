@@ -10,8 +10,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
+from sdk.backends.graph.names import name_of
 from sdk.backends.transforms.constants import computed_constants, is_foldable, settled
-from sdk.backends.transforms.dynamic_quantization import name_of
 from sdk.backends.transforms.fold_affine import fold_affine
 from sdk.backends.transforms.weight_files import WeightFiles
 from sdk.backends.xnnpack.declaration import BACKEND

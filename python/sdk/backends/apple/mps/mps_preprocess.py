@@ -10,10 +10,11 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 import sdk.backends.apple.mps.operators  # noqa: F401 - registers the visitors
-from sdk.backends.apple.mps.operators.node_visitor import NodeVisitor, get_node_visitors, operator_name
+from sdk.backends.apple.mps.operators.node_visitor import NodeVisitor, get_node_visitors
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.mps_data_type import edge_dtype_to_mps_dtype
 from sdk.backends.apple.mps.serialization.mps_graph_serialize import serialize_mps_graph
+from sdk.backends.graph.names import name_of
 from sdk.backends.transforms.constants import is_foldable, settled
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
 from sdk.exir.backend.compile_spec_schema import CompileSpec
@@ -76,8 +77,8 @@ class MPSBackend(BackendDetails):
 
 def refusal_of(node: Node, visitors: dict[str, NodeVisitor]) -> str | None:
     """Why MPS does not take a call; None if it does."""
-    visitor = visitors.get(operator_name(node.target)) if node.op == "call_function" else None
-    if visitor is None or operator_name(node.target) in ("placeholder", "output"):
+    visitor = visitors.get(name_of(node)) if node.op == "call_function" else None
+    if visitor is None or name_of(node) in ("placeholder", "output"):
         return "MPS has no such operator"
     return visitor.refusal(node)
 
@@ -89,7 +90,7 @@ def fold(program: ExportedProgram, node: Node, visitors: dict[str, NodeVisitor])
     Returns:
         Whether it is a constant.
     """
-    if operator_name(node.target).startswith("quantized_decomposed.") or not is_foldable(program, node):
+    if name_of(node).startswith("quantized_decomposed.") or not is_foldable(program, node):
         return False
     visitors["placeholder"].folded.add(node)
     return True
@@ -109,8 +110,8 @@ def _needed(program: ExportedProgram, visitors: dict[str, NodeVisitor]) -> set[N
 def _visitor_of(node: Node, visitors: dict[str, NodeVisitor]) -> NodeVisitor:
     reason = refusal_of(node, visitors)
     if reason is not None:
-        raise RuntimeError(f"MPS does not take {node.name} ({operator_name(node.target)}): {reason}")
-    return visitors[operator_name(node.target)]
+        raise RuntimeError(f"MPS does not take {node.name} ({name_of(node)}): {reason}")
+    return visitors[name_of(node)]
 
 
 def _add_input(node: Node, visitor: NodeVisitor, graph: MPSGraph) -> None:

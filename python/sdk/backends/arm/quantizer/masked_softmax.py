@@ -13,8 +13,9 @@ from torch.fx import Node
 from torchao.quantization.pt2e.quantizer import QuantizationAnnotation
 
 from sdk.backends.arm.quantizer.masks import Numbers, computed_from_inputs, constant_of, is_mask, is_masked
-from sdk.backends.arm.quantizer.place import Place, is_float, is_static, shape_of
+from sdk.backends.arm.quantizer.place import Place, is_float, is_static
 from sdk.backends.arm.tosa.integer.masking import MASKED
+from sdk.backends.graph.shapes import shape_of
 from sdk.backends.quantizer.patterns import ANNOTATION
 
 _aten = torch.ops.aten

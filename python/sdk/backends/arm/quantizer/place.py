@@ -11,6 +11,8 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_map_only
 
+from sdk.backends.graph.shapes import shape_of
+
 _aten = torch.ops.aten
 
 
@@ -56,10 +58,6 @@ class Place:
 
     def reshape(self, node: Node, shape: Sequence[int]) -> Node:
         return node if shape_of(node) == tuple(shape) else self.call(_aten.reshape.default, node, list(shape))
-
-
-def shape_of(node: Node) -> tuple[int, ...]:
-    return tuple(node.meta["val"].shape)
 
 
 def is_static(*nodes: Node) -> bool:

@@ -14,7 +14,8 @@ from torch.fx import GraphModule, Node
 
 from sdk.backends.arm.quantizer.masked_softmax import attention, softmax
 from sdk.backends.arm.quantizer.masks import SOFTMAXES, constant_of, is_view
-from sdk.backends.arm.quantizer.place import Place, is_float, is_static, shape_of
+from sdk.backends.arm.quantizer.place import Place, is_float, is_static
+from sdk.backends.graph.shapes import shape_of
 from sdk.backends.quantizer.patterns import CONVOLUTIONS, LINEAR, TRANSPOSED
 
 _aten = torch.ops.aten

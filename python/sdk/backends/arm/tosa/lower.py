@@ -15,15 +15,16 @@ from torch.fx import Node
 
 from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
-from sdk.backends.arm.tosa.integer.parameters import is_dequantize, is_quantize
 from sdk.backends.arm.tosa.integer.units import Unit, find_units, lower_conversion, lower_unit
 from sdk.backends.arm.tosa.lowering import LOWERINGS
-from sdk.backends.arm.tosa.lowering.call import Call, Placed, is_tensor, static_shape
+from sdk.backends.arm.tosa.lowering.call import Call, Placed, static_shape
 from sdk.backends.arm.tosa.schema import DType, Op
 from sdk.backends.arm.tosa.specification import TosaSpecification
 from sdk.backends.arm.tosa.types import to_array, to_tosa
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import is_any_dequantize, is_quantize
+from sdk.backends.graph.shapes import is_tensor
 from sdk.backends.transforms.constants import get_constant, is_constant, settled
-from sdk.backends.transforms.dynamic_quantization import name_of
 
 CUSTOM_DOMAIN = "sdk"
 """The domain of operators that a user registers with a partitioner."""
@@ -52,7 +53,7 @@ class _Partition:
         if node not in self.results:
             if self.known(node):
                 self.results[node] = _constant(self.builder, self.program, node)
-            elif is_dequantize(node):
+            elif is_any_dequantize(node):
                 self.results[node] = lower_conversion(self.builder, node, self.resolve, self.program)
             else:
                 self.results[node] = _input(self.builder, node)
@@ -62,7 +63,7 @@ class _Partition:
         """Adds a call. Those of a unit are added with its last; one that has no lowering to integers, in floats."""
         unit = self.units.get(node)
         if unit is None:
-            if not is_dequantize(node):
+            if not is_any_dequantize(node):
                 self.results[node] = self.result(node)
         elif node is unit.last:
             try:
@@ -77,7 +78,7 @@ class _Partition:
         """The result of a call in floats, or a list of several."""
         if node.target is operator.getitem:
             return self.results[node.args[0]][node.args[1]]
-        if is_quantize(node) or is_dequantize(node):
+        if is_quantize(node) or is_any_dequantize(node):
             return lower_conversion(self.builder, node, self.resolve, self.program)
         if name_of(node) not in LOWERINGS and name_of(node) not in self.custom:
             raise UnsupportedError("it has no lowering to TOSA")
@@ -145,7 +146,7 @@ def examine(
         except UnsupportedError as error:
             if not specification.support_float():
                 return Examined(str(error))
-    elif is_dequantize(node) and not specification.support_float():
+    elif is_any_dequantize(node) and not specification.support_float():
         within = all(user in units and node in units[user].operands for user in node.users)
         return Examined(None if within else "what reads it is not quantised", True)
     partition = _Partition(program, Builder(specification), custom, {}, known)
@@ -155,8 +156,8 @@ def examine(
     except UnsupportedError as error:
         return Examined(str(error))
     if not isinstance(results, list):
-        nothing = results in partition.results.values() or (unit is None and (is_quantize(node) or is_dequantize(node)))
-        return Examined(None, nothing)
+        converts = unit is None and (is_quantize(node) or is_any_dequantize(node))
+        return Examined(None, converts or results in partition.results.values())
     for user in node.users:
         if user.target is not operator.getitem or user.args[1] >= len(results):
             return Examined("another than its first result is read")

@@ -12,9 +12,9 @@ from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
-from sdk.backends.arm.tosa.integer.parameters import is_dequantize, is_quantize
 from sdk.backends.arm.tosa.integer.units import find_units
 from sdk.backends.arm.tosa.lower import Examined, examine
+from sdk.backends.graph.quantized import is_any_dequantize, is_quantize
 from sdk.backends.partition import Support, graphs_of
 from sdk.backends.transforms.constants import is_constant, is_shared
 
@@ -107,7 +107,7 @@ class TosaSupport(Support):
             return [] if whole else [(node, "what quantises its operands or its result is outside")]
         if is_quantize(node) and node.args[0] not in inside and node.args[0] not in known:
             return [(node, "it quantises an input: the delegate gets integers")]
-        if is_dequantize(node):
+        if is_any_dequantize(node):
             within = [user in inside for user in node.users]
             if not any(within) or not (all(within) or self._options.tosa_spec.support_float()):
                 return [(node, "it dequantises a result: the delegate gives integers")]

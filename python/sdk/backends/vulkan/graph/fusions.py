@@ -11,12 +11,13 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.shapes import shape_of, tensor_of
 from sdk.backends.transforms.constants import get_constant
 from sdk.backends.vulkan.graph.ir import Tensor, Value
 from sdk.backends.vulkan.graph.lowering import Lowering, bound_arguments, rule
 from sdk.backends.vulkan.graph.quantized import quantized_linear
-from sdk.backends.vulkan.graph.rules import converted, shape_of, untransposed
-from sdk.backends.vulkan.op_checks import reduction_storages, value_of
+from sdk.backends.vulkan.graph.rules import converted, untransposed
+from sdk.backends.vulkan.op_checks import reduction_storages
 from sdk.backends.vulkan.op_features import BOOL, FLOATS, argument_of
 from sdk.backends.vulkan.op_registry import called_operator
 
@@ -140,7 +141,7 @@ def _whole_linear(lowering: Lowering, node: Node) -> Value | None:
     constants = [get_constant(lowering.program, argument) for argument in (weight, bias) if argument is not None]
     if all(constant is not None for constant in constants):
         return lowering.call("aten.linear.default", [x, weight, bias], node)
-    dtype = value_of(node).dtype
+    dtype = tensor_of(node).dtype
     rows, columns = shape_of(weight)
     lead = list(shape_of(x)[:-1])
     flat = lowering.call("aten.view_copy.default", [x, [-1, columns]], (dtype, [_product(lead), columns]))
@@ -176,7 +177,7 @@ def _rms_norm(lowering: Lowering, node: Node) -> Value | None:
         return None
     x, weight, eps = found
     value = lowering.tensor(x)
-    result = value_of(node)
+    result = tensor_of(node)
     weights = lowering.constant(weight.to(value.dtype))
     norm = lowering.call("et_vk.rms_norm.default", [value, weights, eps], Tensor(value.dtype, value.shape))
     return converted(lowering, norm, result.dtype)
@@ -208,7 +209,7 @@ def _rms_epsilon(program: ExportedProgram, x: Any, inverse: Any) -> float | None
     mean, number = shifted.args[:2]
     if called_operator(mean) != "aten.mean.dim" or not argument_of(mean, 2, "keepdim", False):
         return None
-    last = value_of(mean.args[0]).dim() - 1
+    last = tensor_of(mean.args[0]).dim() - 1
     if list(mean.args[1]) not in ([-1], [last]) or not _is_square(mean.args[0], x):
         return None
     if isinstance(number, Node):
@@ -229,8 +230,8 @@ def _uncast(node: Any) -> Any:
     """The operand of conversions between float types."""
     while (
         called_operator(node) in _CASTS
-        and value_of(node).is_floating_point()
-        and value_of(node.args[0]).is_floating_point()
+        and tensor_of(node).is_floating_point()
+        and tensor_of(node.args[0]).is_floating_point()
     ):
         node = node.args[0]
     return node
@@ -242,7 +243,7 @@ def _attention(lowering: Lowering, node: Node) -> Value | None:
     query, key, value, mask, _, is_causal, scale, _ = bound_arguments(node)
     width = shape_of(query)[-1]
     factor = width**-0.5 if scale is None else scale
-    dtype = value_of(node).dtype
+    dtype = tensor_of(node).dtype
     batch, keys = list(shape_of(query)[:-2]), shape_of(key)[-2]
     queries = shape_of(query)[-2]
     rank = len(batch)
@@ -282,7 +283,7 @@ def _cached_attention(lowering: Lowering, node: Node) -> Value | None:
     arguments = bound_arguments(node)
     if arguments[4] is None:
         return None
-    arguments[4] = _mask_of(lowering, arguments[4], value_of(node).dtype)
+    arguments[4] = _mask_of(lowering, arguments[4], tensor_of(node).dtype)
     return lowering.call("llama.custom_sdpa.default", arguments, node)
 
 
@@ -290,8 +291,8 @@ def attention_refusal(node: Node) -> str | None:
     """Why attention is not written as matrix multiplications."""
     query, key, value, mask, dropout, is_causal, _, grouped = bound_arguments(node)
     shapes = [shape_of(operand) for operand in (query, key, value)]
-    dtypes = {value_of(operand).dtype for operand in (query, key, value)}
-    if not dtypes <= FLOATS or (mask is not None and value_of(mask).dtype not in FLOATS | BOOL):
+    dtypes = {tensor_of(operand).dtype for operand in (query, key, value)}
+    if not dtypes <= FLOATS or (mask is not None and tensor_of(mask).dtype not in FLOATS | BOOL):
         return "its operands are neither float16 nor float32, or its mask is neither that nor bool"
     if dropout:
         return "it has dropout"

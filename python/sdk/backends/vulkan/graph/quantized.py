@@ -16,18 +16,15 @@ import torch.nn.functional as F
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.quantized import DEQUANTIZE, DEQUANTIZE_AFFINE, DEQUANTIZE_CHANNELS, QUANTIZE
+from sdk.backends.graph.shapes import dtype_of, tensor_of
 from sdk.backends.transforms.constants import get_constant
 from sdk.backends.vulkan.graph.ir import Tensor, Value
 from sdk.backends.vulkan.graph.lowering import Lowering, bound_arguments, rule
 from sdk.backends.vulkan.graph.rules import untransposed
-from sdk.backends.vulkan.op_checks import value_of
 from sdk.backends.vulkan.op_features import FLOATS, argument_of
 from sdk.backends.vulkan.op_registry import called_operator
 
-_QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
-_DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
-_BY_CHANNEL = "quantized_decomposed.dequantize_per_channel.default"
-_AFFINE = "torchao.dequantize_affine.default"
 _LINEAR = ("aten.linear.default", "aten.addmm.default", "aten.mm.default")
 _INT8 = (-128, 127)
 
@@ -52,25 +49,25 @@ class _Weights:
 def _weights_of(program: ExportedProgram, node: Any, axis: int = 0) -> _Weights | None:
     """The weights that a node dequantises, with a scale for each position of `axis`, or of groups of each row."""
     name = called_operator(node)
-    if name not in (_AFFINE, _BY_CHANNEL, _DEQUANTIZE) or value_of(node).dtype not in FLOATS:
+    if name not in (DEQUANTIZE_AFFINE, DEQUANTIZE_CHANNELS, DEQUANTIZE) or tensor_of(node).dtype not in FLOATS:
         return None
     values = get_constant(program, node.args[0])
     if values is None or values.dtype != torch.int8 or values.dim() < 2 or not values.numel():
         return None
     outputs = values.shape[axis]
-    if name == _DEQUANTIZE:
+    if name == DEQUANTIZE:
         scale, zero_point = node.args[1:3]
         if not isinstance(scale, float) or zero_point != 0:
             return None
         return _Weights(values, torch.full((outputs, 1), scale))
-    place = 2 if name == _AFFINE else 1
+    place = 2 if name == DEQUANTIZE_AFFINE else 1
     scales, zero_points = (get_constant(program, argument) for argument in node.args[place : place + 2])
     if scales is None or (zero_points is None and node.args[place + 1] is not None):
         return None
     if zero_points is not None and bool(zero_points.any()):
         return None
     groups = scales.numel() // outputs
-    if name == _BY_CHANNEL:
+    if name == DEQUANTIZE_CHANNELS:
         return _Weights(values, scales.float()[:, None]) if node.args[3] % values.dim() == axis else None
     block = list(node.args[1])
     rows = axis == 0 and values.dim() == 2 and block[0] == 1 and values.shape[1] == block[1] * groups
@@ -112,7 +109,7 @@ def quantized_linear(lowering: Lowering, node: Node, x: Any, weight: Any, bias: 
     scales = lowering.constant(found.scales[:, 0].contiguous(), is_exact=True)
     if compat is None:
         return lowering.call("et_vk.linear_q8csw.default", [x, lowering.constant(found.values), scales, bias], node)
-    if value_of(x).dim() != 2:
+    if tensor_of(x).dim() != 2:
         return None
     if found.has_4_bits:
         packed = lowering.constant(_nibbles(found.values, True))
@@ -125,33 +122,33 @@ def quantized_linear(lowering: Lowering, node: Node, x: Any, weight: Any, bias: 
 
 def _rounded_rows(node: Any) -> tuple[Node, Node, Node] | None:
     """The floats, scales and zero points of rows that were quantised to int8 and dequantised when the model runs."""
-    if called_operator(node) != _AFFINE:
+    if called_operator(node) != DEQUANTIZE_AFFINE:
         return None
     source, block, scale, zero_point, _, *limits = node.args
     if called_operator(source) != "torchao.quantize_affine.default":
         return None
     floats, same_block, same_scale, same_zero_point, _, *same_limits = source.args
-    ranks = [1] * (value_of(floats).dim() - 1)
-    is_int8 = value_of(source).dtype == torch.int8 and all(tuple(found[:2]) == _INT8 for found in (limits, same_limits))
+    ranks = [1] * (tensor_of(floats).dim() - 1)
+    is_int8 = dtype_of(source) == torch.int8 and all(tuple(found[:2]) == _INT8 for found in (limits, same_limits))
     same = (same_scale, same_zero_point, list(same_block)) == (scale, zero_point, list(block))
-    if not is_int8 or not same or list(block) != [*ranks, value_of(floats).shape[-1]]:
+    if not is_int8 or not same or list(block) != [*ranks, tensor_of(floats).shape[-1]]:
         return None
     return (floats, scale, zero_point) if isinstance(zero_point, Node) else None
 
 
 def _int8_of(node: Any) -> tuple[Node, float, int] | None:
     """The int8 tensor that a node dequantises, with its scale and zero point."""
-    if called_operator(node) != _DEQUANTIZE or tuple(node.args[3:5]) != _INT8:
+    if called_operator(node) != DEQUANTIZE or tuple(node.args[3:5]) != _INT8:
         return None
     source, scale, zero_point = node.args[:3]
-    return (source, scale, zero_point) if value_of(source).dtype == torch.int8 else None
+    return (source, scale, zero_point) if tensor_of(source).dtype == torch.int8 else None
 
 
-@rule(_QUANTIZE)
+@rule(QUANTIZE)
 def _int8_layer(lowering: Lowering, node: Node) -> Value | None:
     """A layer between int8 tensors, with the clamp after it, is one operator."""
     source, scale, zero_point = node.args[:3]
-    if value_of(node).dtype != torch.int8 or tuple(node.args[3:5]) != _INT8 or not isinstance(source, Node):
+    if tensor_of(node).dtype != torch.int8 or tuple(node.args[3:5]) != _INT8 or not isinstance(source, Node):
         return None
     assert isinstance(scale, float) and isinstance(zero_point, int)
     result = [scale, zero_point]
@@ -174,13 +171,13 @@ def _int8_layer(lowering: Lowering, node: Node) -> Value | None:
     if name == "aten.add.Tensor" and activation == "none":
         operands = [_int8_of(operand) for operand in source.args[:2]]
         alpha = bound_arguments(source)[2]
-        shapes = [value_of(operand).shape for operand in source.args[:2] if isinstance(operand, Node)]
+        shapes = [tensor_of(operand).shape for operand in source.args[:2] if isinstance(operand, Node)]
         if None in operands or not isinstance(alpha, int | float) or shapes[0] != shapes[1]:
             return None
         (a, *a_parameters), (b, *b_parameters) = operands  # type: ignore[misc]
         arguments = [a, b, *a_parameters, *b_parameters, *result, float(alpha)]
         return lowering.call("et_vk.q8ta_add.default", arguments, node)
-    if name == "aten.pixel_shuffle.default" and activation == "none" and value_of(source).dim() == 4:
+    if name == "aten.pixel_shuffle.default" and activation == "none" and tensor_of(source).dim() == 4:
         found = _int8_of(source.args[0])
         if found is not None:
             arguments = [*found, 1.0 / scale, zero_point, source.args[1]]
@@ -264,7 +261,7 @@ def _embedding_4bit(lowering: Lowering, node: Node) -> Value | None:
     table, scales, _, _, _, indices = node.args[:6]
     factors = get_constant(lowering.program, scales)
     assert factors is not None
-    rows, width = value_of(table).shape
+    rows, width = tensor_of(table).shape
     factors = factors.float().reshape(rows, -1)
     arguments = [table, lowering.constant(factors, is_exact=True), 2 * width // factors.shape[1], indices, False]
     return lowering.call("et_vk.embedding_q4gsw.default", arguments, node)

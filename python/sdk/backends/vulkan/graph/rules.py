@@ -9,19 +9,16 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.shapes import shape_of, tensor_of
 from sdk.backends.transforms.constants import get_constant
 from sdk.backends.vulkan.graph.ir import Symbol, Tensor, Value
 from sdk.backends.vulkan.graph.lowering import Lowering, bound_arguments, rule
-from sdk.backends.vulkan.op_checks import keeps_dims, reduced_dims, reduction_storages, value_of
+from sdk.backends.vulkan.op_checks import keeps_dims, reduced_dims, reduction_storages
 from sdk.backends.vulkan.op_features import argument_of
 from sdk.backends.vulkan.op_registry import called_operator
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _NARROWED = {torch.int64: torch.int32, torch.float64: torch.float32}
-
-
-def shape_of(value: Node) -> tuple[Any, ...]:
-    return tuple(value_of(value).shape)
 
 
 def untransposed(program: ExportedProgram, weight: Any) -> Node | None:
@@ -53,7 +50,7 @@ def _same(lowering: Lowering, node: Node) -> Value | None:
     """What changes neither dtype nor shape is its operand."""
     source = node.args[1 if called_operator(node) == "aten.copy.default" else 0]
     assert isinstance(source, Node)
-    before, after = value_of(source), value_of(node)
+    before, after = tensor_of(source), tensor_of(node)
     if before.dtype == after.dtype and _same_shape(before.shape, after.shape):
         return lowering.value(source)
     return None
@@ -70,7 +67,7 @@ def _view(lowering: Lowering, node: Node) -> Value | None:
         "aten.unsqueeze_copy.default",
     ):
         source = source.args[0]
-    if _same_shape(value_of(source).shape, value_of(node).shape):
+    if _same_shape(tensor_of(source).shape, tensor_of(node).shape):
         return lowering.value(source)
     return lowering.call("aten.view_copy.default", [source, node.args[1]], node)
 
@@ -80,9 +77,9 @@ def _convert(lowering: Lowering, node: Node) -> Value | None:
     """Conversions. The order of dimensions in memory is the runtime's business."""
     source = node.args[0]
     assert isinstance(source, Node)
-    if value_of(source).dtype == value_of(node).dtype:
+    if tensor_of(source).dtype == tensor_of(node).dtype:
         return lowering.value(source)
-    return converted(lowering, lowering.tensor(source), value_of(node).dtype)
+    return converted(lowering, lowering.tensor(source), tensor_of(node).dtype)
 
 
 def converted(lowering: Lowering, tensor: Tensor, dtype: torch.dtype) -> Tensor:
@@ -105,9 +102,9 @@ def _binary(lowering: Lowering, node: Node) -> Value | None:
     name = called_operator(node)
     left, right = (lowering.tensor(argument) for argument in node.args[:2])
     if any(name == f"aten.{comparison}.Tensor" for comparison in _COMPARISONS):
-        dtype = torch.result_type(*(value_of(argument) for argument in node.args[:2]))
+        dtype = torch.result_type(*(tensor_of(argument) for argument in node.args[:2]))
     else:
-        dtype = value_of(node).dtype
+        dtype = tensor_of(node).dtype
     arguments = bound_arguments(node)
     arguments[:2] = [converted(lowering, left, dtype), converted(lowering, right, dtype)]
     return lowering.call(name, arguments, node)
@@ -117,7 +114,7 @@ def _binary(lowering: Lowering, node: Node) -> Value | None:
 def _binary_with_number(lowering: Lowering, node: Node) -> Value | None:
     """A number is a tensor without dimensions."""
     name = called_operator(node).replace("Scalar", "Tensor")
-    dtype = value_of(node).dtype
+    dtype = tensor_of(node).dtype
     arguments = bound_arguments(node)
     number = arguments[1]
     if not isinstance(number, int | float):
@@ -129,7 +126,7 @@ def _binary_with_number(lowering: Lowering, node: Node) -> Value | None:
 
 @rule("aten.where.self")
 def _where(lowering: Lowering, node: Node) -> Value | None:
-    dtype = value_of(node).dtype
+    dtype = tensor_of(node).dtype
     condition, *choices = node.args
     values = [converted(lowering, lowering.tensor(choice), dtype) for choice in choices]
     return lowering.call("aten.where.self", [condition, *values], node)
@@ -139,7 +136,7 @@ def _where(lowering: Lowering, node: Node) -> Value | None:
 def _cat(lowering: Lowering, node: Node) -> Value | None:
     """Empty parts contribute nothing."""
     parts = [part for part in node.args[0] if shape_of(part) != (0,)]
-    tensors = [converted(lowering, lowering.tensor(part), value_of(node).dtype) for part in parts]
+    tensors = [converted(lowering, lowering.tensor(part), tensor_of(node).dtype) for part in parts]
     if len(tensors) == 1:
         return tensors[0]
     return lowering.call("aten.cat.default", [tensors, argument_of(node, 1, "dim", 0)], node)
@@ -149,7 +146,7 @@ def _cat(lowering: Lowering, node: Node) -> Value | None:
 def _squeeze(lowering: Lowering, node: Node) -> Value | None:
     source = node.args[0]
     assert isinstance(source, Node)
-    if _same_shape(value_of(source).shape, value_of(node).shape):
+    if _same_shape(tensor_of(source).shape, tensor_of(node).shape):
         return lowering.value(source)
     return None
 
@@ -158,7 +155,7 @@ def _squeeze(lowering: Lowering, node: Node) -> Value | None:
 def _permute(lowering: Lowering, node: Node) -> Value | None:
     """The identity is its operand."""
     source, order = node.args
-    rank = value_of(source).dim()
+    rank = tensor_of(source).dim()
     if [d % rank for d in order] == list(range(rank)):
         return lowering.value(source)
     return None
@@ -182,7 +179,7 @@ def _reduce(lowering: Lowering, node: Node) -> Value | None:
         for dim in group:
             shape[dim] = 1
         last = group is groups[-1] and not keep
-        result = value_of(node) if last else (value.dtype, shape)
+        result = tensor_of(node) if last else (value.dtype, shape)
         storages = reduction_storages(len(shape), group, not last)
         value = lowering.call(name, [value, list(group), not last, *tail], result, storages)
     if keep and not keeps_dims(node):
@@ -198,10 +195,10 @@ def _argument_of_extreme(lowering: Lowering, node: Node) -> Value | None:
     dim = argument_of(node, 1, "dim")
     value = lowering.tensor(source)
     if dim is None:
-        flat = lowering.call("aten.view_copy.default", [value, [-1]], (value.dtype, [value_of(source).numel()]))
+        flat = lowering.call("aten.view_copy.default", [value, [-1]], (value.dtype, [tensor_of(source).numel()]))
         found = lowering.call(name, [flat, 0, False], (torch.int64, []), reduction_storages(1, [0], False))
         return viewed(lowering, found, node)
-    rank = value_of(source).dim()
+    rank = tensor_of(source).dim()
     keep = keeps_dims(node) or dim % rank != rank - 1
     shape = [1 if d == dim % rank else size for d, size in enumerate(shape_of(source))]
     result = (torch.int64, shape) if keep else node

@@ -17,10 +17,10 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
+from sdk.backends.graph.shapes import tensor_of
 from sdk.backends.transforms.constants import get_constant
 from sdk.backends.vulkan.graph.ir import Symbol, Value
 from sdk.backends.vulkan.graph.lowering import Lowering, rule
-from sdk.backends.vulkan.op_checks import value_of
 from sdk.backends.vulkan.op_features import argument_of
 from sdk.backends.vulkan.op_registry import called_operator
 
@@ -89,7 +89,7 @@ def _element(program: ExportedProgram, node: Any, at: Sequence[int]) -> Any:
     constant = get_constant(program, node)
     if constant is not None:
         return int(constant[tuple(at)]) if not constant.is_floating_point() else None
-    if value_of(node).is_floating_point():
+    if tensor_of(node).is_floating_point():
         return None
     if node.op == "placeholder":
         given = {s.arg.name for s in program.graph_signature.input_specs if s.kind == InputKind.USER_INPUT}
@@ -100,8 +100,8 @@ def _element(program: ExportedProgram, node: Any, at: Sequence[int]) -> Any:
     if name == "aten.select_copy.int":
         dim, index = args[1], args[2]
         assert isinstance(dim, int)
-        dim %= value_of(args[0]).dim()
-        size = value_of(args[0]).shape[dim]
+        dim %= tensor_of(args[0]).dim()
+        size = tensor_of(args[0]).shape[dim]
         if not isinstance(index, int) or (index < 0 and not isinstance(size, int)):
             return None
         return _element(program, args[0], [*at[:dim], index % size if index < 0 else index, *at[dim:]])
@@ -118,7 +118,7 @@ def _operand(program: ExportedProgram, operand: Any, at: Sequence[int]) -> Any:
     """The element of an operand that is broadcast."""
     if isinstance(operand, int):
         return operand
-    shape = value_of(operand).shape
+    shape = tensor_of(operand).shape
     own = at[len(at) - len(shape) :]
     return _element(program, operand, [0 if size == 1 else index for size, index in zip(shape, own, strict=True)])
 

@@ -11,14 +11,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.xnnpack.operators.operator import (
-    FLOATS,
-    XNNPartitionerConfig,
-    are_alike,
-    argument,
-    is_static,
-    rank_of,
-)
+from sdk.backends.graph.names import argument, name_of
+from sdk.backends.xnnpack.operators.operator import FLOATS, XNNPartitionerConfig, are_alike, is_static, rank_of
 from sdk.backends.xnnpack.operators.views import as_view
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import StepKind
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
@@ -60,7 +54,7 @@ class AttentionConfig(XNNPartitionerConfig):
     def write(self, writer: SubgraphWriter, node: Node) -> None:
         q, k, v = (operand for operand in node.args[:3] if isinstance(operand, Node))
         mask, scale = argument(node, 3), argument(node, 6)
-        while _name(mask) == "aten.expand_copy.default":
+        while name_of(mask) == "aten.expand_copy.default":
             mask = mask.args[0]  # the step broadcasts the mask
         if scale is None:
             scale = 1 / math.sqrt(q.meta["val"].shape[-1])
@@ -108,9 +102,9 @@ def joined_heads(node: Node) -> tuple[Node, torch.Tensor]:
     """The call whose result the step writes, which is the permutation after attention if there is one; and the result
     of attention as a view of it."""
     (user, *others) = node.users
-    if not others and _name(user) in ("aten.permute_copy.default", "aten.transpose_copy.int"):
+    if not others and name_of(user) in ("aten.permute_copy.default", "aten.transpose_copy.int"):
         order = list(range(rank_of(node)))
-        if _name(user) == "aten.permute_copy.default":
+        if name_of(user) == "aten.permute_copy.default":
             order = [dim % len(order) for dim in user.args[1]]
         else:
             first, second = user.args[1:3]
@@ -120,7 +114,3 @@ def joined_heads(node: Node) -> tuple[Node, torch.Tensor]:
         if view.stride(-1) == 1:
             return user, view.reshape((1,) * (MAX_RANK - view.dim()) + tuple(view.shape))
     return node, _four(node.meta["val"])
-
-
-def _name(node: Any) -> str:
-    return getattr(node.target, "__name__", "") if isinstance(node, Node) else ""

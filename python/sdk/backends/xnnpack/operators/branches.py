@@ -10,10 +10,11 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.names import argument, name_of
+from sdk.backends.graph.quantized import dynamic_source
 from sdk.backends.transforms.constants import get_constant
 from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolution
-from sdk.backends.xnnpack.operators.operator import argument, pair, rank_of
-from sdk.backends.xnnpack.quantization import dynamic_source, name_of
+from sdk.backends.xnnpack.operators.operator import pair, rank_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 from sdk.exir.sym_util import are_same_sizes

@@ -10,9 +10,10 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.names import argument, name_of
 from sdk.backends.transforms.constants import get_constant
-from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, are_alike, argument, rank_of
-from sdk.backends.xnnpack.quantization import Scale, name_of
+from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, are_alike, rank_of
+from sdk.backends.xnnpack.quantization import Scale
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES, StepKind
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, is_half
 

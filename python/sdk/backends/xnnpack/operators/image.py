@@ -11,12 +11,12 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.names import argument, name_of
 from sdk.backends.transforms.constants import get_constant
 from sdk.backends.xnnpack.operators.matrix import WeightedConfig, write_weights
 from sdk.backends.xnnpack.operators.operator import (
     FLOATS,
     XNNPartitionerConfig,
-    argument,
     is_static,
     pair,
     rank_of,
@@ -24,7 +24,7 @@ from sdk.backends.xnnpack.operators.operator import (
 )
 from sdk.backends.xnnpack.operators.shape import SplitConfig, write_part
 from sdk.backends.xnnpack.operators.taps import taps_of
-from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, Scale, name_of
+from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, Scale
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES, StepKind
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, shape_of
 from sdk.backends.xnnpack.weights import is_quantized
@@ -340,7 +340,7 @@ class BatchNormConfig(XNNPartitionerConfig):
 def fused_convolution(program: ExportedProgram, norm: Node) -> Node | None:
     """The convolution into which a batch norm is fused: the norm must be its only reader."""
     before = norm.args[0]
-    if not isinstance(before, Node) or getattr(before.target, "__name__", "") != "aten.convolution.default":
+    if not isinstance(before, Node) or name_of(before) != "aten.convolution.default":
         return None
     if len(before.users) != 1 or (argument(before, 6) and argument(before, 8) != 1):
         return None
@@ -359,7 +359,7 @@ class GetItemConfig(XNNPartitionerConfig):
     )
 
     def refusal(self, node: Node, program: ExportedProgram) -> str | None:
-        name = getattr(getattr(node.args[0], "target", None), "__name__", "")
+        name = name_of(node.args[0])
         if name in DYNAMIC_NAMES:
             return None
         if name in SplitConfig.target_names:
@@ -376,7 +376,7 @@ class GetItemConfig(XNNPartitionerConfig):
         if name_of(source) in DYNAMIC_NAMES:
             return
         assert isinstance(source, Node) and isinstance(part, int)
-        if source.target.__name__ in SplitConfig.target_names:
+        if name_of(source) in SplitConfig.target_names:
             write_part(writer, node, source, part)
         else:
             writer.alias(node, source)

@@ -11,9 +11,11 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.names import argument, name_of
+from sdk.backends.graph.quantized import dynamic_source
 from sdk.backends.transforms.constants import get_constant, is_constant
-from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
-from sdk.backends.xnnpack.quantization import Scale, dynamic_source, name_of, scale_of
+from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, is_static, rank_of
+from sdk.backends.xnnpack.quantization import Scale, scale_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES, XNNFullyConnected
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, shape_of
 from sdk.backends.xnnpack.weights import find_weight, is_quantized

@@ -11,9 +11,11 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
 
+from sdk.backends.graph.names import argument
+from sdk.backends.graph.quantized import dynamic_source
 from sdk.backends.transforms.constants import is_constant
 from sdk.backends.xnnpack.layouts import is_channels_last
-from sdk.backends.xnnpack.quantization import Scale, dynamic_source
+from sdk.backends.xnnpack.quantization import Scale
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 from sdk.exir.sym_util import is_largest_at_bounds, may_be_zero_by_data, upper_bound
 
@@ -186,14 +188,6 @@ def _floating_types(node: Node) -> set[str]:
 def _nodes_in(argument: Any) -> list[Node]:
     items = argument if isinstance(argument, (list, tuple)) else [argument]
     return [item for item in items if isinstance(item, Node)]
-
-
-def argument(node: Node, position: int) -> Any:
-    """An argument of a call, or its default value."""
-    schema = node.target._schema.arguments[position]
-    if position < len(node.args):
-        return node.args[position]
-    return node.kwargs.get(schema.name, schema.default_value)
 
 
 def pair(value: Any) -> tuple[int, int]:

@@ -9,9 +9,10 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.names import argument
 from sdk.backends.xnnpack.operators.image import reads_more_than_first
 from sdk.backends.xnnpack.operators.matrix import TOO_FAR_APART
-from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, pair, rank_of
+from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, is_static, pair, rank_of
 from sdk.backends.xnnpack.quantization import Scale
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, NODES, XNNStaticConstantPad
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter

@@ -10,7 +10,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.transforms.dynamic_quantization import TORCHAO
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import DEQUANTIZE, DEQUANTIZE_AFFINE, DYNAMIC, QUANTIZE, TORCHAO, dynamic_source
 from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
 from sdk.backends.xnnpack.operators.operator import (
     FLOATS,
@@ -19,20 +20,7 @@ from sdk.backends.xnnpack.operators.operator import (
     rank_of,
     refusal_of_tensor,
 )
-from sdk.backends.xnnpack.quantization import (
-    DEQUANTIZE,
-    DEQUANTIZE_AFFINE,
-    DYNAMIC,
-    DYNAMIC_NAMES,
-    HIGHEST,
-    LOWEST,
-    QUANTIZE,
-    dynamic_source,
-    is_narrow,
-    name_of,
-    refusal_of_scale,
-    scale_of,
-)
+from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, HIGHEST, LOWEST, is_narrow, refusal_of_scale, scale_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NODES
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, shape_of
 

@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch.fx import Node
 
+from sdk.backends.graph.names import argument, name_of
 from sdk.backends.transforms.constants import is_constant
-from sdk.backends.xnnpack.operators.operator import argument, rank_of
+from sdk.backends.xnnpack.operators.operator import rank_of
 from sdk.backends.xnnpack.operators.views import as_view
-from sdk.backends.xnnpack.quantization import name_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import StepKind
 from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter
 from sdk.exir.sym_util import are_same_sizes

@@ -10,12 +10,12 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.names import argument, name_of
 from sdk.backends.transforms.constants import is_constant
 from sdk.backends.xnnpack.layouts import TO_NHWC
 from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
-from sdk.backends.xnnpack.operators.operator import MAX_RANK, XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.operators.operator import MAX_RANK, XNNPartitionerConfig, is_static, rank_of
 from sdk.backends.xnnpack.operators.views import as_view
-from sdk.backends.xnnpack.quantization import name_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
     NODES,
     XNNStaticConstantPad,

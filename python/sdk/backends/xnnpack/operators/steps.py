@@ -9,10 +9,11 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.names import argument, name_of
 from sdk.backends.transforms.constants import get_constant, is_constant
 from sdk.backends.xnnpack.operators.elementwise import wants_nhwc
 from sdk.backends.xnnpack.operators.image import reads_more_than_first
-from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, argument, is_static, rank_of
+from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig, is_static, rank_of
 from sdk.backends.xnnpack.operators.pools import MeanConfig
 from sdk.backends.xnnpack.operators.shape import write_expanded, write_slice
 from sdk.backends.xnnpack.quantization import Scale
@@ -305,7 +306,7 @@ class TruthConfig(XNNPartitionerConfig):
 def fused_rms_norm(program: ExportedProgram, node: Node) -> tuple[Node, float, Node] | None:
     """(x, eps, weight) if a product is x * rsqrt(mean(x * x) + eps) * weight over the last dimension; else None."""
     for normal, weight in (node.args[:2], node.args[1::-1]):
-        if _name(normal) != "aten.mul.Tensor" or not isinstance(weight, Node) or rank_of(weight) != 1:
+        if name_of(normal) != "aten.mul.Tensor" or not isinstance(weight, Node) or rank_of(weight) != 1:
             continue
         for x, rsqrt in (normal.args[:2], normal.args[1::-1]):
             found = _rms_of(program, x, rsqrt)
@@ -315,12 +316,12 @@ def fused_rms_norm(program: ExportedProgram, node: Node) -> tuple[Node, float, N
 
 
 def _rms_of(program: ExportedProgram, x: Any, rsqrt: Any) -> float | None:
-    if not isinstance(x, Node) or _name(rsqrt) not in ("aten.rsqrt.default", "aten.pow.Tensor_Scalar"):
+    if not isinstance(x, Node) or name_of(rsqrt) not in ("aten.rsqrt.default", "aten.pow.Tensor_Scalar"):
         return None
-    if _name(rsqrt) == "aten.pow.Tensor_Scalar" and rsqrt.args[1] != -0.5:
+    if name_of(rsqrt) == "aten.pow.Tensor_Scalar" and rsqrt.args[1] != -0.5:
         return None
     total = rsqrt.args[0]
-    if _name(total) not in ("aten.add.Tensor", "aten.add.Scalar") or argument(total, 2) != 1:
+    if name_of(total) not in ("aten.add.Tensor", "aten.add.Scalar") or argument(total, 2) != 1:
         return None
     mean, eps = total.args[:2]
     if isinstance(eps, Node):
@@ -328,19 +329,15 @@ def _rms_of(program: ExportedProgram, x: Any, rsqrt: Any) -> float | None:
         if known is None or known.numel() != 1:
             return None
         eps = known.item()
-    if _name(mean) != "aten.mean.dim" or not argument(mean, 2):
+    if name_of(mean) != "aten.mean.dim" or not argument(mean, 2):
         return None
     if [dim % rank_of(x) for dim in argument(mean, 1) or ()] != [rank_of(x) - 1]:
         return None
     square = mean.args[0]
-    is_square = _name(square) == "aten.pow.Tensor_Scalar" and square.args[1] == 2 and square.args[0] is x
-    is_product = _name(square) == "aten.mul.Tensor" and square.args[0] is x and square.args[1] is x
+    is_square = name_of(square) == "aten.pow.Tensor_Scalar" and square.args[1] == 2 and square.args[0] is x
+    is_product = name_of(square) == "aten.mul.Tensor" and square.args[0] is x and square.args[1] is x
     return float(eps) if is_square or is_product else None
 
 
-def _name(node: Any) -> str:
-    return getattr(node.target, "__name__", "") if isinstance(node, Node) else ""
-
-
 def _is_layer_norm(node: Node) -> bool:
-    return "layer_norm" in getattr(node.target, "__name__", str(node.target))
+    return "layer_norm" in name_of(node)

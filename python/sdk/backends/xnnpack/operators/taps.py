@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from torch.fx import Node
 
-from sdk.backends.xnnpack.operators.operator import argument, is_static, pair, rank_of
+from sdk.backends.graph.names import argument
+from sdk.backends.xnnpack.operators.operator import is_static, pair, rank_of
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch.fx import Node
 
-from sdk.backends.xnnpack.operators.operator import argument, is_static
+from sdk.backends.graph.names import argument, name_of
+from sdk.backends.xnnpack.operators.operator import is_static
 
 # For each call that moves elements, the same operation on a view.
 _VIEWS: dict[str, Callable[[Node, torch.Tensor], torch.Tensor]] = {
@@ -47,19 +48,15 @@ def as_view(operand: Node, accepts: Callable[[Node, torch.Tensor], bool]) -> tup
 
 def _source(node: Node) -> Node | None:
     """The tensor of which a call returns a view; None if there is none."""
-    if _name(node) == "getitem":
-        return node.args[0].args[0] if _name(node.args[0]) == "aten.split_with_sizes_copy.default" else None
-    if _name(node) not in _VIEWS or not isinstance(node.args[0], Node):
+    if name_of(node) == "getitem":
+        return node.args[0].args[0] if name_of(node.args[0]) == "aten.split_with_sizes_copy.default" else None
+    if name_of(node) not in _VIEWS or not isinstance(node.args[0], Node):
         return None
     return node.args[0] if is_static(node.args[0].meta["val"].shape) else None
 
 
 def _view(node: Node, x: torch.Tensor) -> torch.Tensor:
-    if _name(node) == "getitem":
+    if name_of(node) == "getitem":
         split: Any = node.args[0]
         return torch.split(x, split.args[1], argument(split, 2))[node.args[1]]
-    return _VIEWS[_name(node)](node, x)
-
-
-def _name(node: Any) -> str:
-    return getattr(node.target, "__name__", "") if isinstance(node, Node) else ""
+    return _VIEWS[name_of(node)](node, x)

@@ -16,11 +16,13 @@ from torch._subclasses import FakeTensorMode
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import is_dequantize
 from sdk.backends.transforms.constants import get_constant, is_foldable, settled, unknown
 from sdk.backends.transforms.fold_affine import fold_affine
 from sdk.backends.xnnpack.operators.image import BatchNormConfig
 from sdk.backends.xnnpack.operators.operator import XNNPartitionerConfig
-from sdk.backends.xnnpack.quantization import integer_call, is_dequantize, name_of
+from sdk.backends.xnnpack.quantization import integer_call
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.graph.constants import add_constant
 from sdk.exir.graph.fake import fake_mode_of

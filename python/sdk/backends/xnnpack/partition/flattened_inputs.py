@@ -12,7 +12,8 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
-from sdk.backends.transforms.dynamic_quantization import DEQUANTIZE_AFFINE, dynamic_chain, dynamic_source, name_of
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import DEQUANTIZE_AFFINE, dynamic_chain, dynamic_source
 from sdk.exir.backend.utils import kept_graphs
 from sdk.exir.graph.fake import fake_mode_of
 

@@ -7,8 +7,9 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import QUANTIZE
 from sdk.backends.transforms.constants import get_constant
-from sdk.backends.xnnpack.quantization import QUANTIZE, name_of
 from sdk.backends.xnnpack.utils.quant_utils import validate_quant_scales, validate_quant_zeropoints
 from sdk.backends.xnnpack.weights import NAMES
 from sdk.exir._messages import add_context

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 
 from torch.fx import GraphModule, Node
 
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import is_dequantize, is_quantize
 from sdk.backends.partition import Refused, Support, taken_calls
 from sdk.backends.transforms.constants import is_constant
 from sdk.backends.xnnpack.operators.shape import SplitConfig
 from sdk.backends.xnnpack.partition.support import ALL_CONFIGS, XnnpackSupport, quantizes_dynamically, read_elsewhere
-from sdk.backends.xnnpack.quantization import integer_call, is_dequantize, is_quantize, name_of
+from sdk.backends.xnnpack.quantization import integer_call
 
 
 def divide_by_operator(module: GraphModule, support: Support, refused: Refused) -> list[list[Node]]:

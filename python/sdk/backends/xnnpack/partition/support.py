@@ -10,20 +10,14 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Graph, Node
 
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import dynamic_source, is_dequantize, is_quantize
 from sdk.backends.partition import Support, calls_of, is_owned
 from sdk.backends.transforms.constants import is_constant, is_foldable, unknown
 from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats
 from sdk.backends.xnnpack.operators.shape import ReshapeConfig, SplitConfig
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, ConfigPrecisionType, XNNPartitionerConfig
-from sdk.backends.xnnpack.quantization import (
-    DYNAMIC_NAMES,
-    dynamic_source,
-    integer_call,
-    is_dequantize,
-    is_dynamic,
-    is_quantize,
-    name_of,
-)
+from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, integer_call, is_dynamic
 
 ALL_CONFIGS = {name: cls() for cls in ALL_PARTITIONER_CONFIGS for name in cls.target_names}
 
@@ -77,13 +71,6 @@ class XnnpackSupport(Support):
             return "XNNPACK reads a constant of it when the model runs, and the original may free that before"
         return reason
 
-    def incomplete(self, node: Node, takes: Collection[Node]) -> str | None:
-        if self.is_only_with_readers(node) and not all(user in takes for user in node.users):
-            return "it is read outside the delegate"
-        if name_of(node) == "getitem" and node.args[0] not in takes:
-            return ""  # its call has the reason
-        return None
-
     def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
         yield from self.without_own_weights(nodes, part_of)
         # A delegate can take integers but not return them.
@@ -129,8 +116,7 @@ class XnnpackSupport(Support):
         return self._folds and is_foldable(self.program, node)
 
     def is_only_with_readers(self, node: Node) -> bool:
-        """Whether a node must be in the same part as all its readers: constants, integers, and tensors that are split
-        where they are read."""
+        """Constants, integers, and tensors that are split where they are read."""
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor):
             return name_of(node) == "aten.split_with_sizes_copy.default" or is_dynamic(node)

@@ -13,6 +13,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.fx.passes.infra.partitioner import Partition
 
+from sdk.backends.graph.names import name_of
 from sdk.backends.partition import Divide, calls_of, delegate, divide
 from sdk.backends.transforms.constants import is_shared, settled, unknown
 from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats, weights_of_linear
@@ -22,7 +23,7 @@ from sdk.backends.xnnpack.partition.flattened_inputs import quantize_flattened
 from sdk.backends.xnnpack.partition.parameters import check_parameters
 from sdk.backends.xnnpack.partition.per_operator import divide_by_operator
 from sdk.backends.xnnpack.partition.support import XnnpackSupport
-from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, name_of
+from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES
 from sdk.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult

@@ -6,8 +6,9 @@ from __future__ import annotations
 import torch
 from torch.fx import Node
 
-from sdk.backends.transforms.dynamic_quantization import DEQUANTIZE_AFFINE, DYNAMIC, TORCHAO, name_of
-from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, QUANTIZE
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import DEQUANTIZE_AFFINE, DYNAMIC, QUANTIZE, TORCHAO
+from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES
 from sdk.backends.xnnpack.weights import NAMES
 
 _QUANTIZE = {QUANTIZE, "quantized_decomposed.quantize_per_channel.default", TORCHAO[1]} | {n[1] for n in DYNAMIC}

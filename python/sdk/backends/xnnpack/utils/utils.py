@@ -11,9 +11,9 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from sdk.backends.graph.names import name_of
 from sdk.backends.transforms.constants import get_constant
 from sdk.backends.transforms.utils import is_get_attr_node, is_param_node
-from sdk.backends.xnnpack.quantization import name_of
 
 __all__ = [
     "PERM_NCHW_TO_NHWC",

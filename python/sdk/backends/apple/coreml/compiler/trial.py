@@ -24,6 +24,7 @@ from torch.fx import Graph, GraphModule, Node
 from sdk.backends.apple.coreml._coremltools import coremltools
 from sdk.backends.apple.coreml.compiler import torch_ops
 from sdk.backends.apple.coreml.compiler.conversion import cast_of, example_of, quiet, stated
+from sdk.backends.graph.shapes import is_tensor
 from sdk.backends.transforms.constants import get_constant
 from sdk.exir.graph.programs import assemble
 
@@ -128,7 +129,7 @@ class Trials:
         for node in nodes:
             mapping[node] = graph.node_copy(node, lambda n: mapping[n])
             mapping[node].name = node.name
-        tensors = [mapping[node] for node in nodes if _is_tensor(node)]
+        tensors = [mapping[node] for node in nodes if is_tensor(node)]
         graph.output(tuple(tensors))
         outputs = [OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(node.name), None) for node in tensors]
         signature = ExportGraphSignature(inputs, outputs)
@@ -148,20 +149,16 @@ def _with_sizes(node: Node) -> list[Node]:
 
     def add(each: Node) -> None:
         for operand in each.all_input_nodes:
-            if operand not in found and operand.op == "call_function" and not _is_tensor(operand):
+            if operand not in found and operand.op == "call_function" and not is_tensor(operand):
                 add(operand)
         found[each] = None
 
     add(node)
-    if not _is_tensor(node):
+    if not is_tensor(node):
         for user in node.users:
             if user.target is operator.getitem:
                 found[user] = None
     return list(found)
-
-
-def _is_tensor(node: Node) -> bool:
-    return isinstance(node.meta.get("val"), torch.Tensor)
 
 
 def _readable(value: Any) -> Any:

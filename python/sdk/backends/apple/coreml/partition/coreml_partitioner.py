@@ -14,7 +14,8 @@ from torch.fx import GraphModule, Node
 from sdk.backends.apple.coreml.compiler.coreml_preprocess import CoreMLBackend
 from sdk.backends.apple.coreml.compiler.settings import settings_of
 from sdk.backends.apple.coreml.partition.rules import is_refused_whole
-from sdk.backends.apple.coreml.partition.support import CoreMLSupport, name_of
+from sdk.backends.apple.coreml.partition.support import CoreMLSupport
+from sdk.backends.graph.names import name_of
 from sdk.backends.partition import delegate
 from sdk.exir.backend._messages import source_of
 from sdk.exir.backend.compile_spec_schema import CompileSpec

@@ -18,6 +18,8 @@ from sdk.backends.apple.coreml.compiler.settings import Settings
 from sdk.backends.apple.coreml.compiler.targets import candidates
 from sdk.backends.apple.coreml.compiler.trial import Trials, least
 from sdk.backends.apple.coreml.partition.rules import refusal_by_rule
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.shapes import is_tensor
 from sdk.backends.partition import Support
 
 _MOST_RANK = 5
@@ -106,19 +108,6 @@ class CoreMLSupport(Support):
         if bool((tensor != 0).any()):
             return "states start at zero"
         return None
-
-
-def name_of(node: Node) -> str:
-    """The name of a call, such as `aten.add.Tensor`."""
-    target: Any = node.target
-    if not isinstance(target, torch._ops.OpOverload):  # of edge dialect
-        target = getattr(target, "_op", target)
-    return str(target) if isinstance(target, torch._ops.OpOverload) else getattr(target, "__name__", str(target))
-
-
-def is_tensor(node: Node) -> bool:
-    """Whether a node computes one tensor."""
-    return isinstance(node.meta.get("val"), torch.Tensor)
 
 
 def is_call(node: Node) -> bool:

@@ -7,18 +7,11 @@ import math
 
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import (
-    FLOATS,
-    NodeVisitor,
-    arguments,
-    dtype_of,
-    operator_name,
-    register_node_visitor,
-    shape_of,
-    wrapped,
-)
+from sdk.backends.apple.mps.operators.node_visitor import FLOATS, NodeVisitor, register_node_visitor, shape_of, wrapped
 from sdk.backends.apple.mps.serialization import nodes as n
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
+from sdk.backends.graph.names import arguments_of, name_of
+from sdk.backends.graph.shapes import dtype_of
 
 _NOT_A_FLOAT = "MPS has this activation for floats"
 
@@ -33,8 +26,8 @@ class ActivationVisitor(NodeVisitor):
         return None if dtype_of(node) in FLOATS else _NOT_A_FLOAT
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
-        name = operator_name(node.target)
+        given = arguments_of(node)
+        name = name_of(node)
         value = self.define_tensor(given["self"], mps_graph)
         if name == "aten.gelu.default" and given["approximate"] == "tanh":
             self._gelu_tanh(value, node, mps_graph)
@@ -78,13 +71,13 @@ class SoftmaxVisitor(NodeVisitor):
     target = ("aten._softmax.default", "aten._log_softmax.default")
 
     def refusal(self, node: Node) -> str | None:
-        if arguments(node)["half_to_float"]:
+        if arguments_of(node)["half_to_float"]:
             return "MPS does not convert float16 to float32 in a softmax"
         return None
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
-        kind = n.MPSSoftmax if operator_name(node.target) == "aten._softmax.default" else n.MPSLogSoftmax
+        given = arguments_of(node)
+        kind = n.MPSSoftmax if name_of(node) == "aten._softmax.default" else n.MPSLogSoftmax
         dim = wrapped(given["dim"], max(len(shape_of(node)), 1))
         value = self.define_tensor(given["self"], mps_graph)
         self.add(kind(value, self.define_tensor(node, mps_graph), dim, False), mps_graph)

@@ -9,20 +9,13 @@ from typing import Any
 import torch
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import (
-    FLOATS,
-    NodeVisitor,
-    arguments,
-    dtype_of,
-    is_exact,
-    operator_name,
-    register_node_visitor,
-    shape_of,
-)
+from sdk.backends.apple.mps.operators.node_visitor import FLOATS, NodeVisitor, is_exact, register_node_visitor, shape_of
 from sdk.backends.apple.mps.serialization import nodes as n
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.mps_data_type import edge_dtype_to_mps_dtype
 from sdk.backends.apple.mps.serialization.shape_nodes import MPSCast
+from sdk.backends.graph.names import arguments_of, name_of
+from sdk.backends.graph.shapes import dtype_of
 
 _ARITHMETIC: dict[str, type[n.MPSNode2x1]] = {
     "aten.add.Tensor": n.MPSAdd,
@@ -69,23 +62,23 @@ class BinaryOpVisitor(NodeVisitor):
     target = (*_ARITHMETIC, *_BITS)
 
     def refusal(self, node: Node) -> str | None:
-        name, dtype = operator_name(node.target), dtype_of(node)
+        name, dtype = name_of(node), dtype_of(node)
         if name in _BITS:
             return None
         if dtype == torch.bool:
             return "MPS has no arithmetic of bool"
         if ".pow." in name and dtype not in FLOATS:
             return "MPS computes powers of floats"
-        alpha = arguments(node).get("alpha", 1)
+        alpha = arguments_of(node).get("alpha", 1)
         return None if is_exact(alpha) else f"alpha {alpha} is not a number of float32"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        name = operator_name(node.target)
+        name = name_of(node)
         dtype = self.stored(dtype_of(node))
         left, right = (self.operand(operand, dtype, mps_graph) for operand in node.args[:2])
         operation = {**_ARITHMETIC, **_BITS}[name](left, right, self.define_tensor(node, mps_graph))
         if isinstance(operation, (n.MPSAdd, n.MPSSub)):
-            operation.alpha = float(arguments(node).get("alpha", 1))
+            operation.alpha = float(arguments_of(node).get("alpha", 1))
         self.add(operation, mps_graph)
 
 
@@ -102,8 +95,8 @@ class DivisionVisitor(NodeVisitor):
         return None
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        name = operator_name(node.target)
-        mode = "floor" if name == "aten.floor_divide.default" else arguments(node).get("rounding_mode")
+        name = name_of(node)
+        mode = "floor" if name == "aten.floor_divide.default" else arguments_of(node).get("rounding_mode")
         kind = _DIVISION[name]
         result = self.stored(dtype_of(node))
         rounds = mode is not None or kind is not n.MPSDiv
@@ -124,7 +117,7 @@ class ComparisonVisitor(NodeVisitor):
     target = tuple(_COMPARISONS)
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        name = operator_name(node.target)
+        name = name_of(node)
         dtype = self._common(node.args[0], node.args[1], name)
         left, right = (self.operand(operand, dtype, mps_graph) for operand in node.args[:2])
         self.add(_COMPARISONS[name](left, right, self.define_tensor(node, mps_graph)), mps_graph)

@@ -8,16 +8,12 @@ import math
 import torch
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import (
-    NodeVisitor,
-    arguments,
-    dtype_of,
-    is_exact,
-    register_node_visitor,
-)
+from sdk.backends.apple.mps.operators.node_visitor import NodeVisitor, is_exact, register_node_visitor
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.nodes import MPSClamp, MPSMinMax
 from sdk.backends.apple.mps.serialization.shape_nodes import MPSWhere
+from sdk.backends.graph.names import arguments_of
+from sdk.backends.graph.shapes import dtype_of
 
 
 @register_node_visitor
@@ -27,7 +23,7 @@ class ClampVisitor(NodeVisitor):
     target = "aten.clamp.default"
 
     def refusal(self, node: Node) -> str | None:
-        bounds = [arguments(node)[name] for name in ("min", "max")]
+        bounds = [arguments_of(node)[name] for name in ("min", "max")]
         if dtype_of(node) == torch.bool:
             return "MPS has no arithmetic of bool"
         if any(isinstance(bound, Node) for bound in bounds):
@@ -37,7 +33,7 @@ class ClampVisitor(NodeVisitor):
         return None
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         low = -math.inf if given["min"] is None else float(given["min"])
         high = math.inf if given["max"] is None else float(given["max"])
         value = self.operand(given["self"], self.stored(dtype_of(node)), mps_graph)

@@ -8,18 +8,12 @@ import math
 import torch
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import (
-    NodeVisitor,
-    arguments,
-    dtype_of,
-    is_exact,
-    operator_name,
-    register_node_visitor,
-    shape_of,
-)
+from sdk.backends.apple.mps.operators.node_visitor import NodeVisitor, is_exact, register_node_visitor, shape_of
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.mps_data_type import edge_dtype_to_mps_dtype
 from sdk.backends.apple.mps.serialization.shape_nodes import MPSFull, MPSFullLike
+from sdk.backends.graph.names import arguments_of, name_of
+from sdk.backends.graph.shapes import dtype_of
 
 _EMPTY = ("aten.empty.memory_format", "dim_order_ops._empty_dim_order.default")
 
@@ -46,7 +40,7 @@ class ConstantOpVisitor(NodeVisitor):
             if dtype == torch.float16 or abs(value) <= limits.max:
                 value = min(max(value, limits.min), limits.max)
         mps_dtype = edge_dtype_to_mps_dtype(dtype)
-        if operator_name(node.target) == "aten.full_like.default":
+        if name_of(node) == "aten.full_like.default":
             operand = self.define_tensor(node.args[0], mps_graph)
             self.add(MPSFullLike(operand, self.define_tensor(node, mps_graph), value, mps_dtype), mps_graph)
             return
@@ -54,8 +48,8 @@ class ConstantOpVisitor(NodeVisitor):
         self.add(MPSFull(self.define_tensor(node, mps_graph), shape, value, mps_dtype), mps_graph)
 
     def _number(self, node: Node) -> float | Node:
-        name = operator_name(node.target)
+        name = name_of(node)
         if name in _EMPTY:
             return 0
-        number: float | Node = arguments(node)["s" if name == "aten.scalar_tensor.default" else "fill_value"]
+        number: float | Node = arguments_of(node)["s" if name == "aten.scalar_tensor.default" else "fill_value"]
         return number

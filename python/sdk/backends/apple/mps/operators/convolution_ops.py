@@ -5,16 +5,11 @@ from __future__ import annotations
 
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import (
-    FLOATS,
-    NodeVisitor,
-    arguments,
-    dtype_of,
-    register_node_visitor,
-    shape_of,
-)
+from sdk.backends.apple.mps.operators.node_visitor import FLOATS, NodeVisitor, register_node_visitor, shape_of
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.shape_nodes import MPSConv2D, MPSDepthwiseConv2D
+from sdk.backends.graph.names import arguments_of
+from sdk.backends.graph.shapes import dtype_of
 
 
 @register_node_visitor
@@ -24,7 +19,7 @@ class Conv2D(NodeVisitor):
     target = "aten.convolution.default"
 
     def refusal(self, node: Node) -> str | None:
-        given = arguments(node)
+        given = arguments_of(node)
         ranks = len(shape_of(given["input"])), len(shape_of(given["weight"]))
         if given["transposed"]:
             return "MPS has no transposed convolutions"
@@ -33,7 +28,7 @@ class Conv2D(NodeVisitor):
         return None if dtype_of(node) in FLOATS else "MPS has convolutions of floats"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         weights, groups = shape_of(given["weight"]), given["groups"]
         # With more outputs than inputs, the runtime's weights for a depthwise convolution have another layout.
         depthwise = groups > 1 and len(weights) == 4 and weights[1] == 1 and weights[0] == groups

@@ -9,14 +9,7 @@ from typing import Any
 import torch
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import (
-    NodeVisitor,
-    arguments,
-    dtype_of,
-    register_node_visitor,
-    shape_of,
-    wrapped,
-)
+from sdk.backends.apple.mps.operators.node_visitor import NodeVisitor, register_node_visitor, shape_of, wrapped
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.nodes import ABSENT, MPSAdd, MPSLt, MPSMul
 from sdk.backends.apple.mps.serialization.shape_nodes import (
@@ -28,6 +21,8 @@ from sdk.backends.apple.mps.serialization.shape_nodes import (
     MPSView,
     MPSWhere,
 )
+from sdk.backends.graph.names import arguments_of
+from sdk.backends.graph.shapes import dtype_of
 
 _INTEGERS = (torch.int32, torch.int64)
 
@@ -49,7 +44,7 @@ class IndexSelectVisitor(NodeVisitor):
     target = "aten.index_select.default"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         value = self.define_tensor(given["self"], mps_graph)
         index = self.define_tensor(given["index"], mps_graph)
         dim = wrapped(given["dim"], len(shape_of(given["self"])))
@@ -63,10 +58,10 @@ class EmbeddingVisitor(NodeVisitor):
     target = "aten.embedding.default"
 
     def refusal(self, node: Node) -> str | None:
-        return None if shape_of(arguments(node)["indices"]) else "MPS has indices of rank 1 at least"
+        return None if shape_of(arguments_of(node)["indices"]) else "MPS has indices of rank 1 at least"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         weight, indices = (self.define_tensor(given[name], mps_graph) for name in ("weight", "indices"))
         self.add(MPSEmbedding(weight, indices, self.define_tensor(node, mps_graph), -1), mps_graph)
 
@@ -76,7 +71,7 @@ class _Advanced(NodeVisitor):
     positions in these dimensions as one."""
 
     def refusal(self, node: Node) -> str | None:
-        given = arguments(node)
+        given = arguments_of(node)
         dims = _indexed(given["indices"])
         indices = [given["indices"][dim] for dim in dims]
         if not dims or dims[-1] - dims[0] != len(dims) - 1:
@@ -90,7 +85,7 @@ class _Advanced(NodeVisitor):
 
     def _operand(self, node: Node, mps_graph: MPSGraph) -> tuple[int, list[int]]:
         """The ids of what is indexed, its indexed dimensions as one, and of the indices by dimension."""
-        given = arguments(node)
+        given = arguments_of(node)
         dims, sizes = _indexed(given["indices"]), shape_of(given["self"])
         value = self.define_tensor(given["self"], mps_graph)
         if len(dims) > 1:
@@ -162,7 +157,7 @@ class IndexPutVisitor(_Advanced):
     target = "aten.index_put.default"
 
     def refusal(self, node: Node) -> str | None:
-        given = arguments(node)
+        given = arguments_of(node)
         reason = super().refusal(node)
         if reason is not None:
             return reason
@@ -172,7 +167,7 @@ class IndexPutVisitor(_Advanced):
         return None if max(ranks) == 1 else "MPS writes at lists of indices"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         dims, sizes, dtype = _indexed(given["indices"]), shape_of(node), dtype_of(node)
         value, indices = self._operand(node, mps_graph)
         merged = _merged(sizes, dims)
@@ -194,7 +189,7 @@ class SliceScatterVisitor(NodeVisitor):
     target = "aten.slice_scatter.default"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         shape, source = shape_of(node), shape_of(given["src"])
         dim = wrapped(given["dim"], len(shape))
         positions = torch.arange(shape[dim], dtype=torch.int32)[given["start"] : given["end"] : given["step"]]

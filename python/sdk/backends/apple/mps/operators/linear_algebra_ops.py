@@ -5,16 +5,12 @@ from __future__ import annotations
 
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import (
-    FLOATS,
-    NodeVisitor,
-    arguments,
-    dtype_of,
-    register_node_visitor,
-)
+from sdk.backends.apple.mps.operators.node_visitor import FLOATS, NodeVisitor, register_node_visitor
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.nodes import MPSMatMul
 from sdk.backends.apple.mps.serialization.shape_nodes import MPSAddmm
+from sdk.backends.graph.names import arguments_of
+from sdk.backends.graph.shapes import dtype_of
 
 
 class _OfFloats(NodeVisitor):
@@ -40,7 +36,7 @@ class AddmmVisitor(_OfFloats):
     target = "aten.addmm.default"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         bias, left, right = (self.define_tensor(given[name], mps_graph) for name in ("self", "mat1", "mat2"))
         result = self.define_tensor(node, mps_graph)
         self.add(MPSAddmm(bias, left, right, result, float(given["beta"]), float(given["alpha"])), mps_graph)

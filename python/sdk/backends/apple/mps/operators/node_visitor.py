@@ -184,24 +184,9 @@ def get_node_visitors(exported_program: ExportedProgram, convert_model_to_fp16: 
     return {**visitors, "placeholder": made[NodeVisitor], "output": made[NodeVisitor]}
 
 
-def arguments(node: Node) -> dict[str, Any]:
-    """The arguments of a call by name, with the defaults of the operator's schema."""
-    schema = getattr(node.target, "_op", node.target)._schema.arguments
-    given = {argument.name: argument.default_value for argument in schema}
-    given.update(zip((argument.name for argument in schema if not argument.kwarg_only), node.args, strict=False))
-    given.update(node.kwargs)
-    return given
-
-
 def shape_of(node: Node) -> list[int]:
     """The sizes of a node's tensor."""
     return [int(size) for size in node.meta["val"].shape]
-
-
-def dtype_of(node: Node) -> torch.dtype:
-    """The dtype of a node's tensor."""
-    dtype: torch.dtype = node.meta["val"].dtype
-    return dtype
 
 
 def wrapped(dim: int, rank: int) -> int:
@@ -212,11 +197,6 @@ def wrapped(dim: int, rank: int) -> int:
 def is_exact(value: float) -> bool:
     """Whether a number is one of float32, in which payloads have numbers."""
     return value != value or float(torch.tensor(value, dtype=torch.float64).to(torch.float32)) == value
-
-
-def operator_name(target: Any) -> str:
-    """The name of an operator, such as `aten.add.Tensor`."""
-    return str(getattr(target, "_op", None) or getattr(target, "__name__", target))
 
 
 def _narrowed(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

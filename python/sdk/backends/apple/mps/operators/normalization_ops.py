@@ -9,16 +9,11 @@ from typing import Any
 import torch
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import (
-    FLOATS,
-    NodeVisitor,
-    arguments,
-    dtype_of,
-    register_node_visitor,
-    shape_of,
-)
+from sdk.backends.apple.mps.operators.node_visitor import FLOATS, NodeVisitor, register_node_visitor, shape_of
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.shape_nodes import MPSBatchNorm, MPSLayerNorm
+from sdk.backends.graph.names import arguments_of
+from sdk.backends.graph.shapes import dtype_of
 
 
 class _Normalization(NodeVisitor):
@@ -43,7 +38,7 @@ class BatchNorm(_Normalization):
     target = "aten._native_batch_norm_legit_no_training.default"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         dtype, channels = dtype_of(given["input"]), [shape_of(given["input"])[1]]
         value = self.define_tensor(given["input"], mps_graph)
         weight = self._filled(given["weight"], channels, 1.0, dtype, mps_graph)
@@ -63,7 +58,7 @@ class LayerNorm(_Normalization):
     target = "aten.native_layer_norm.default"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         dtype, shape = dtype_of(given["input"]), [int(size) for size in given["normalized_shape"]]
         value = self.define_tensor(given["input"], mps_graph)
         weight = self._filled(given["weight"], shape, 1.0, dtype, mps_graph)

@@ -6,11 +6,12 @@ from __future__ import annotations
 import torch
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import NodeVisitor, dtype_of, register_node_visitor
+from sdk.backends.apple.mps.operators.node_visitor import NodeVisitor, register_node_visitor
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.mps_data_type import edge_dtype_to_mps_dtype
 from sdk.backends.apple.mps.serialization.nodes import MPSNe
 from sdk.backends.apple.mps.serialization.shape_nodes import MPSCast
+from sdk.backends.graph.shapes import dtype_of
 
 
 @register_node_visitor

@@ -9,16 +9,12 @@ from collections.abc import Iterable
 import torch
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import (
-    NodeVisitor,
-    arguments,
-    operator_name,
-    register_node_visitor,
-)
+from sdk.backends.apple.mps.operators.node_visitor import NodeVisitor, register_node_visitor
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.mps_data_type import MPSDataType, edge_dtype_to_mps_dtype
 from sdk.backends.apple.mps.serialization.nodes import ABSENT
 from sdk.backends.apple.mps.serialization.shape_nodes import MPSDequantizePerChannelGroup
+from sdk.backends.graph.names import arguments_of, name_of
 from sdk.exir.backend.declarations import declare_note
 
 _CHOOSE = "quantized_decomposed.choose_qparams_per_token_asymmetric.default"
@@ -36,7 +32,7 @@ class OpDequantizePerChannelGroupDefault(NodeVisitor):
     target = _GROUPS
 
     def refusal(self, node: Node) -> str | None:
-        given = arguments(node)
+        given = arguments_of(node)
         weight, zeros = self.constant(given["input"]), self.constant(given["zero_points"])
         if not self.convert_model_to_fp16:
             return "MPS dequantises to float16, and use_fp16 is off"
@@ -49,7 +45,7 @@ class OpDequantizePerChannelGroupDefault(NodeVisitor):
         return None if self.constant(given["scales"]) is not None else "MPS has scales that are constants"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         result = self.define_tensor(node, mps_graph)
         key = ("int4", given["input"])
         if key not in self.tensor_to_id:
@@ -87,10 +83,10 @@ class TokenQuantizationVisitor(NodeVisitor):
     def refusal(self, node: Node) -> str | None:
         if not self.convert_model_to_fp16:
             return "MPS has no quantised activations, and int4 weights only with use_fp16"
-        name = operator_name(node.target)
+        name = name_of(node)
         if name == _CHOOSE:
             items = [user for item in node.users for user in item.users]
-            quantized = [user for user in items if operator_name(user.target) == _QUANTIZE]
+            quantized = [user for user in items if name_of(user) == _QUANTIZE]
             if not quantized or not _are(items, (_QUANTIZE, _DEQUANTIZE)):
                 return _NOT_DYNAMIC
             return next(filter(None, map(self.refusal, quantized)), None)
@@ -104,7 +100,7 @@ class TokenQuantizationVisitor(NodeVisitor):
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
         value = self.define_tensor(node.args[0], mps_graph)
-        self.tensor_to_id[node] = [value, value] if operator_name(node.target) == _CHOOSE else value
+        self.tensor_to_id[node] = [value, value] if name_of(node) == _CHOOSE else value
         declare_note("activations of int4 linear layers, which the model quantises for each token, stay floats")
 
     @staticmethod
@@ -134,13 +130,13 @@ class TokenQuantizationVisitor(NodeVisitor):
 
 
 def _weight_of(product: Node) -> Node:
-    weight = arguments(product)["mat2"]
+    weight = arguments_of(product)["mat2"]
     assert isinstance(weight, Node)
     return weight
 
 
 def _are(nodes: Iterable[Node], names: tuple[str, ...]) -> bool:
-    return all(node.op == "call_function" and operator_name(node.target) in names for node in nodes)
+    return all(node.op == "call_function" and name_of(node) in names for node in nodes)
 
 
 _NOT_DYNAMIC = "MPS takes quantised activations that are dequantised at once, with parameters of their own"

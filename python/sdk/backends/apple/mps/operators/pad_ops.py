@@ -6,17 +6,11 @@ from __future__ import annotations
 import torch
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import (
-    NodeVisitor,
-    arguments,
-    dtype_of,
-    is_exact,
-    operator_name,
-    register_node_visitor,
-    shape_of,
-)
+from sdk.backends.apple.mps.operators.node_visitor import NodeVisitor, is_exact, register_node_visitor, shape_of
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.shape_nodes import MPSConstantPadND, MPSIndexSelect
+from sdk.backends.graph.names import arguments_of, name_of
+from sdk.backends.graph.shapes import dtype_of
 
 _MOST_DIMENSIONS = 3
 
@@ -28,7 +22,7 @@ class ConstantPadNDVisitor(NodeVisitor):
     target = "aten.constant_pad_nd.default"
 
     def refusal(self, node: Node) -> str | None:
-        given = arguments(node)
+        given = arguments_of(node)
         if any(isinstance(size, Node) or size < 0 for size in given["pad"]):
             return "MPS adds elements and does not remove them"
         if not 0 < len(given["pad"]) <= 2 * _MOST_DIMENSIONS:
@@ -39,7 +33,7 @@ class ConstantPadNDVisitor(NodeVisitor):
         return None if isinstance(value, float) or is_exact(value) else f"{value} is not a number of float32"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         value = self.define_tensor(given["self"], mps_graph)
         pad = [int(size) for size in given["pad"]]
         number = float(torch.tensor(float(given["value"]), dtype=torch.float64).to(torch.float32))
@@ -53,18 +47,18 @@ class EdgePadVisitor(NodeVisitor):
     target = tuple(f"aten.{kind}_pad{rank}d.default" for kind in ("reflection", "replication") for rank in (1, 2, 3))
 
     def refusal(self, node: Node) -> str | None:
-        if any(isinstance(size, Node) for size in arguments(node)["padding"]):
+        if any(isinstance(size, Node) for size in arguments_of(node)["padding"]):
             return "MPS pads by sizes that are known"
         return "MPS does not pad bool" if dtype_of(node) == torch.bool else None
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         value, sizes = self.define_tensor(given["self"], mps_graph), shape_of(given["self"])
         padding = [int(size) for size in given["padding"]]  # of the last dimension first: before and after it
         for number in range(len(padding) // 2):
             dim, size = len(sizes) - 1 - number, sizes[-1 - number]
             positions = torch.arange(-padding[2 * number], size + padding[2 * number + 1], dtype=torch.int32)
-            if "reflection" in operator_name(node.target):
+            if "reflection" in name_of(node):
                 positions = size - 1 - (size - 1 - positions.abs()).abs()
             else:
                 positions = positions.clamp(0, size - 1)

@@ -9,22 +9,18 @@ import operator
 import torch
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import (
-    FLOATS,
-    NodeVisitor,
-    arguments,
-    register_node_visitor,
-)
+from sdk.backends.apple.mps.operators.node_visitor import FLOATS, NodeVisitor, register_node_visitor
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.nodes import MPSMul
 from sdk.backends.apple.mps.serialization.shape_nodes import MPSAvgPool2D, MPSMaxPool2DWithIndices
+from sdk.backends.graph.names import arguments_of
 
 
 class _Window:
     """The window of a pooling in the last two dimensions, and the padding on the sides before and after."""
 
     def __init__(self, node: Node) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         self.sizes = [int(size) for size in given["self"].meta["val"].shape]
         value = node.meta["val"]
         results = [int(size) for size in (value if isinstance(value, torch.Tensor) else value[0]).shape]
@@ -76,7 +72,7 @@ class MaxPool2DWithIndicesVisitor(NodeVisitor):
         return _Window(node).refusal()
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        value = self.define_tensor(arguments(node)["self"], mps_graph)
+        value = self.define_tensor(arguments_of(node)["self"], mps_graph)
         first, second = self.define_tensor_list(node, mps_graph)
         fields = _Window(node).fields()
         self.add(
@@ -94,7 +90,7 @@ class AvgPool2DVisitor(NodeVisitor):
     target = "aten.avg_pool2d.default"
 
     def refusal(self, node: Node) -> str | None:
-        window, given = _Window(node), arguments(node)
+        window, given = _Window(node), arguments_of(node)
         reason = window.refusal()
         if reason is not None:
             return reason
@@ -104,7 +100,7 @@ class AvgPool2DVisitor(NodeVisitor):
         return None
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        window, given = _Window(node), arguments(node)
+        window, given = _Window(node), arguments_of(node)
         divisor = given["divisor_override"]
         value = self.define_tensor(given["self"], mps_graph)
         result = self.define_tensor(node, mps_graph)

@@ -8,17 +8,12 @@ import math
 import torch
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import (
-    NodeVisitor,
-    arguments,
-    dtype_of,
-    is_exact,
-    register_node_visitor,
-    shape_of,
-)
+from sdk.backends.apple.mps.operators.node_visitor import NodeVisitor, is_exact, register_node_visitor, shape_of
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.mps_data_type import edge_dtype_to_mps_dtype
 from sdk.backends.apple.mps.serialization.shape_nodes import MPSArange
+from sdk.backends.graph.names import arguments_of
+from sdk.backends.graph.shapes import dtype_of
 
 
 @register_node_visitor
@@ -47,5 +42,5 @@ class ArangeVisitor(NodeVisitor):
 
 
 def _numbers(node: Node) -> tuple[float, float, float]:
-    given = arguments(node)
+    given = arguments_of(node)
     return given["start"], given["end"], given.get("step", 1)

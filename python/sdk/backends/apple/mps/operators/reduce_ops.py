@@ -10,18 +10,12 @@ from typing import ClassVar
 import torch
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import (
-    FLOATS,
-    NodeVisitor,
-    arguments,
-    dtype_of,
-    register_node_visitor,
-    shape_of,
-    wrapped,
-)
+from sdk.backends.apple.mps.operators.node_visitor import FLOATS, NodeVisitor, register_node_visitor, shape_of, wrapped
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.nodes import MPSGt, MPSMul, MPSNe
 from sdk.backends.apple.mps.serialization.shape_nodes import MPSMean
+from sdk.backends.graph.names import arguments_of
+from sdk.backends.graph.shapes import dtype_of
 
 
 @register_node_visitor
@@ -31,7 +25,7 @@ class MeanVisitor(NodeVisitor):
     target: ClassVar[str | Sequence[str]] = "aten.mean.dim"
 
     def refusal(self, node: Node) -> str | None:
-        if not shape_of(arguments(node)["self"]):
+        if not shape_of(arguments_of(node)["self"]):
             return _NO_DIMENSIONS
         return None if dtype_of(node) in FLOATS else "MPS reduces floats"
 
@@ -48,7 +42,7 @@ class MeanVisitor(NodeVisitor):
     ) -> tuple[int, int]:
         """The id of the mean over the dimensions of a reduction, which is `result`, and the number of elements.
         `value` is what is reduced, else the operand of the node in the dtype of `dtype`."""
-        given = arguments(node)
+        given = arguments_of(node)
         sizes = shape_of(given["self"])
         asked = [given["dim"]] if isinstance(given["dim"], int) else given["dim"]
         dims = sorted({wrapped(dim, len(sizes)) for dim in (asked or range(len(sizes)))})
@@ -79,10 +73,10 @@ class AnyVisitor(MeanVisitor):
     target = ("aten.any.dim", "aten.any.dims")
 
     def refusal(self, node: Node) -> str | None:
-        return None if shape_of(arguments(node)["self"]) else _NO_DIMENSIONS
+        return None if shape_of(arguments_of(node)["self"]) else _NO_DIMENSIONS
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        operand = arguments(node)["self"]
+        operand = arguments_of(node)["self"]
         value, dtype = self.define_tensor(operand, mps_graph), self.stored(dtype_of(operand))
         if dtype != torch.bool:
             zero = self.operand(0, dtype, mps_graph)

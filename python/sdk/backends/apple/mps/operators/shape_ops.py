@@ -5,16 +5,11 @@ from __future__ import annotations
 
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import (
-    NodeVisitor,
-    arguments,
-    dtype_of,
-    register_node_visitor,
-    shape_of,
-    wrapped,
-)
+from sdk.backends.apple.mps.operators.node_visitor import NodeVisitor, register_node_visitor, shape_of, wrapped
 from sdk.backends.apple.mps.serialization import shape_nodes as s
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
+from sdk.backends.graph.names import arguments_of
+from sdk.backends.graph.shapes import dtype_of
 
 
 @register_node_visitor
@@ -24,7 +19,7 @@ class PermuteVisitor(NodeVisitor):
     target = "aten.permute_copy.default"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         rank = len(shape_of(node))
         order = [wrapped(dim, rank) for dim in given["dims"]]
         value = self.define_tensor(given["self"], mps_graph)
@@ -56,7 +51,7 @@ class ExpandVisitor(NodeVisitor):
     target = "aten.expand_copy.default"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        operand, shape = arguments(node)["self"], shape_of(node)
+        operand, shape = arguments_of(node)["self"], shape_of(node)
         value = self.define_tensor(operand, mps_graph)
         own = [1] * (len(shape) - len(shape_of(operand))) + shape_of(operand)
         value = self.broadcast(value, shape_of(operand), dtype_of(node), own, mps_graph)
@@ -70,7 +65,7 @@ class CatVisitor(NodeVisitor):
     target = "aten.cat.default"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         dtype = self.stored(dtype_of(node))
         values = [self.operand(operand, dtype, mps_graph) for operand in given["tensors"]]
         dim = wrapped(given["dim"], len(shape_of(node)))
@@ -84,7 +79,7 @@ class SqueezeUnsqueezeVisitor(_Reshaping):
     target = ("aten.unsqueeze_copy.default", "aten.squeeze_copy.dims")
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         sizes = shape_of(given["self"])
         if not sizes:  # the runtime has a size of 1 for tensors of rank 0
             self.reshape(node, mps_graph)
@@ -108,7 +103,7 @@ class SelectVisitor(NodeVisitor):
         return "the index is computed when the program runs" if isinstance(node.args[2], Node) else None
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         sizes = shape_of(given["self"])
         dim = wrapped(given["dim"], len(sizes))
         value = self.define_tensor(given["self"], mps_graph)
@@ -123,11 +118,11 @@ class SliceVisitor(NodeVisitor):
     target = "aten.slice_copy.Tensor"
 
     def refusal(self, node: Node) -> str | None:
-        bounds = [arguments(node)[name] for name in ("start", "end")]
+        bounds = [arguments_of(node)[name] for name in ("start", "end")]
         return "a bound is computed when the program runs" if any(isinstance(b, Node) for b in bounds) else None
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         sizes = shape_of(given["self"])
         dim = wrapped(given["dim"], len(sizes))
         start, end, step = slice(given["start"], given["end"], given["step"]).indices(sizes[dim])
@@ -142,7 +137,7 @@ class PixelShuffleVisitor(NodeVisitor):
     target = "aten.pixel_shuffle.default"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         value = self.define_tensor(given["self"], mps_graph)
         factor = int(given["upscale_factor"])
         self.add(s.MPSPixelShuffle(value, self.define_tensor(node, mps_graph), factor), mps_graph)
@@ -155,7 +150,7 @@ class SplitWithSizesVisitor(NodeVisitor):
     target = "aten.split_with_sizes_copy.default"
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        given = arguments(node)
+        given = arguments_of(node)
         value = self.define_tensor(given["self"], mps_graph)
         results = self.define_tensor_list(node, mps_graph)
         sizes = [int(size) for size in given["split_sizes"]]

@@ -6,15 +6,11 @@ from __future__ import annotations
 import torch
 from torch.fx import Node
 
-from sdk.backends.apple.mps.operators.node_visitor import (
-    FLOATS,
-    NodeVisitor,
-    dtype_of,
-    operator_name,
-    register_node_visitor,
-)
+from sdk.backends.apple.mps.operators.node_visitor import FLOATS, NodeVisitor, register_node_visitor
 from sdk.backends.apple.mps.serialization import nodes as n
 from sdk.backends.apple.mps.serialization.graph import MPSGraph
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.shapes import dtype_of
 
 _FLOAT_RESULT: dict[str, type[n.MPSNode1x1]] = {
     "exp": n.MPSExp, "exp2": n.MPSExp2, "reciprocal": n.MPSReciprocal, "sqrt": n.MPSSqrt, "log": n.MPSLog,
@@ -75,4 +71,4 @@ class NotVisitor(NodeVisitor):
 
 
 def _name(node: Node) -> str:
-    return operator_name(node.target).split(".")[1]
+    return name_of(node).split(".")[1]

@@ -13,7 +13,8 @@ from torch.fx import Node
 from torch.utils import _pytree as pytree
 
 from sdk.backends.apple.mps.mps_preprocess import fold, refusal_of
-from sdk.backends.apple.mps.operators.node_visitor import get_node_visitors, operator_name
+from sdk.backends.apple.mps.operators.node_visitor import get_node_visitors
+from sdk.backends.graph.names import name_of
 from sdk.backends.partition import Support
 from sdk.backends.transforms.constants import is_constant
 
@@ -39,7 +40,7 @@ class MPSSupport(Support):
         if node.target is operator.getitem:
             call = node.args[0]
             assert isinstance(call, Node)
-            taken = call.op == "call_function" and operator_name(call.target) in self._visitors
+            taken = call.op == "call_function" and name_of(call) in self._visitors
             reason = self.refusal(call) if taken else ""
             return reason or self._tensor_refusal(node)
         reason = self._call_refusal(node)
@@ -48,9 +49,9 @@ class MPSSupport(Support):
         return None if fold(self._program, node, self._visitors) else reason
 
     def _call_refusal(self, node: Node) -> str | None:
-        if operator_name(node.target) not in self._visitors:
+        if name_of(node) not in self._visitors:
             return "MPS has no such operator"
-        if not operator_name(node.target).startswith(_TOGETHER):
+        if not name_of(node).startswith(_TOGETHER):
             for each in (node, *node.all_input_nodes):
                 reason = self._tensor_refusal(each)
                 if reason is not None:
@@ -82,7 +83,7 @@ class MPSSupport(Support):
                     found[node] = "its results are read by parts that MPS does not take"
                 elif isinstance(value, torch.Tensor) and not _is_contiguous(value):
                     found[node] = f"{each.name} is in another dim order where it enters or leaves the delegate"
-            if operator_name(node.target).startswith(_TOGETHER) and any(
+            if name_of(node).startswith(_TOGETHER) and any(
                 user not in members for item in node.users for user in (item, *_items(item))
             ):
                 found[node] = "it is read by a part that MPS does not take"
@@ -92,7 +93,7 @@ class MPSSupport(Support):
         """Copies, and what reads constants only."""
         values = pytree.tree_leaves(node.meta.get("val"))
         operands = [operand for operand in node.all_input_nodes if not is_constant(self._program, operand)]
-        return operator_name(node.target) in _COPIES or not operands or not values
+        return name_of(node) in _COPIES or not operands or not values
 
 
 def _items(node: Node) -> list[Any]:

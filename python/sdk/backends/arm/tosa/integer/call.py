@@ -13,10 +13,11 @@ from torch.fx import Node
 from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
-from sdk.backends.arm.tosa.integer.parameters import Parameters, is_dequantize, parameters_of
+from sdk.backends.arm.tosa.integer.parameters import Parameters, parameters_of
 from sdk.backends.arm.tosa.integer.rescale import rescale
 from sdk.backends.arm.tosa.lowering.call import Call, Placed
 from sdk.backends.arm.tosa.schema import DType
+from sdk.backends.graph.quantized import is_any_dequantize
 from sdk.backends.transforms.constants import get_constant
 
 _ACCUMULATORS = {DType.INT8: DType.INT32, DType.INT16: DType.INT48}
@@ -38,7 +39,9 @@ class IntegerCall(Call):
         program: ExportedProgram,
         out: Parameters,
     ) -> None:
-        super().__init__(builder, node, lambda operand: resolve(operand.args[0] if is_dequantize(operand) else operand))
+        super().__init__(
+            builder, node, lambda operand: resolve(operand.args[0] if is_any_dequantize(operand) else operand)
+        )
         self.program = program
         self.out = out
 
@@ -50,7 +53,7 @@ class IntegerCall(Call):
     def parameters(self, operand: str | Node) -> Parameters:
         """How an operand is quantised. Raises UnsupportedError if it is not."""
         node = self[operand] if isinstance(operand, str) else operand
-        if not is_dequantize(node):
+        if not is_any_dequantize(node):
             raise UnsupportedError(f"its operand {node} is not quantised")
         return parameters_of(node, self.program)
 

@@ -15,13 +15,14 @@ from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.integer.fixed_point import gathered, lookup
 from sdk.backends.arm.tosa.integer.functions_of_two import angle, power
-from sdk.backends.arm.tosa.integer.parameters import Parameters, is_dequantize
+from sdk.backends.arm.tosa.integer.parameters import Parameters
 from sdk.backends.arm.tosa.integer.quotients import quotient, rounded_quotient
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
 from sdk.backends.arm.tosa.integer.rescale import rescale
 from sdk.backends.arm.tosa.lowering.call import Placed
 from sdk.backends.arm.tosa.schema import DType, Op
-from sdk.backends.transforms.dynamic_quantization import name_of
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import is_any_dequantize
 
 # Sums are made in int32, of operands with these bits below one step of the larger scale: 8 + 20 and 16 + 12 bits fit,
 # with one for the sum.
@@ -140,7 +141,7 @@ def _all_of(given: Parameters) -> torch.Tensor:
 def _results(call: IntegerCall, *operands: torch.Tensor) -> np.ndarray:
     """What PyTorch computes of operands, as integers, with numbers beside them. What is no number is 0."""
     given = iter(operands)
-    arguments = [next(given) if is_dequantize(argument) else _number(call, argument) for argument in call.node.args]
+    arguments = [next(given) if is_any_dequantize(argument) else _number(call, argument) for argument in call.node.args]
     function = getattr(call.node.target, "_op", call.node.target)
     with torch.no_grad():
         results = function(*arguments, **call.node.kwargs)
@@ -165,7 +166,7 @@ def table_of_two(call: IntegerCall) -> Value | Placed:
     """The results for all 65,536 pairs of int8, computed here by PyTorch, of which GATHER takes those at 256 a + b.
     Those of int16 are computed in int32."""
     nodes = list(call.node.args[:2])
-    quantized = [node for node in nodes if is_dequantize(node)]
+    quantized = [node for node in nodes if is_any_dequantize(node)]
     if len(quantized) == 1:
         return table(call, quantized[0])
     first, second = (call.activation(node) for node in nodes)

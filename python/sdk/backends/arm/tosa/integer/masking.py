@@ -17,9 +17,10 @@ from torch.fx import Node
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
-from sdk.backends.arm.tosa.integer.parameters import Parameters, is_dequantize
+from sdk.backends.arm.tosa.integer.parameters import Parameters
 from sdk.backends.arm.tosa.schema import DType
-from sdk.backends.transforms.dynamic_quantization import name_of
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import is_any_dequantize
 
 MASKED = -1e4
 """A number from here down, in place of an element or added to it, takes it out of a softmax."""
@@ -54,7 +55,7 @@ class Counted:
 def counted(call: IntegerCall) -> Counted:
     """What the operand `self` of a call reads. Raises UnsupportedError for what is not quantised."""
     source = call["self"]
-    if is_dequantize(source):
+    if is_any_dequantize(source):
         placed = call.placed(source)
         if not placed.order:
             raise UnsupportedError("its operand has no dimensions")
@@ -109,9 +110,9 @@ def _with_constants(
 def _of_choice(call: IntegerCall, choice: Node) -> Counted:
     """Where a condition holds, or where it does not, a number takes the place of a score."""
     condition, first, second = choice.args
-    operand, other = (first, second) if is_dequantize(first) else (second, first)
-    numbers = None if is_dequantize(other) else call.placed(other).value.constant
-    if not is_dequantize(operand) or numbers is None or not bool((numbers <= MASKED).all()):
+    operand, other = (first, second) if is_any_dequantize(first) else (second, first)
+    numbers = None if is_any_dequantize(other) else call.placed(other).value.constant
+    if not is_any_dequantize(operand) or numbers is None or not bool((numbers <= MASKED).all()):
         raise UnsupportedError("its operand is not quantised")
     given = call.activation(operand)
     if not float(numbers.max()) + _FAR < _range(given)[0]:
@@ -136,9 +137,9 @@ def _of_sum(call: IntegerCall, total: Node) -> Counted:
     """Of each row, the scores count to which its largest number is added. In floats, a row to which large numbers are
     added everywhere loses digits of its scores, or all of them: its shares are equal then."""
     first, second = total.args[:2]
-    operand, other = (first, second) if is_dequantize(first) else (second, first)
-    numbers = None if is_dequantize(other) else call.placed(other).value.constant
-    if not is_dequantize(operand) or numbers is None or total.kwargs.get("alpha", 1) != 1:
+    operand, other = (first, second) if is_any_dequantize(first) else (second, first)
+    numbers = None if is_any_dequantize(other) else call.placed(other).value.constant
+    if not is_any_dequantize(operand) or numbers is None or total.kwargs.get("alpha", 1) != 1:
         raise UnsupportedError("its operand is not quantised")
     given = call.activation(operand)
     value, number = call.operands(operand, other, dtypes=(call.dtype, call.placed(other).value.dtype))

@@ -13,7 +13,7 @@ from torch.fx import Node
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
-from sdk.backends.arm.tosa.integer.parameters import Parameters, is_dequantize
+from sdk.backends.arm.tosa.integer.parameters import Parameters
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
 from sdk.backends.arm.tosa.integer.rescale import rescale
 from sdk.backends.arm.tosa.lowering import LOWERINGS
@@ -21,7 +21,8 @@ from sdk.backends.arm.tosa.lowering.call import Placed, without_axes
 from sdk.backends.arm.tosa.lowering.resizing import resized
 from sdk.backends.arm.tosa.lowering.shapes import padded
 from sdk.backends.arm.tosa.schema import DType, ResizeMode
-from sdk.backends.transforms.dynamic_quantization import name_of
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import is_any_dequantize
 
 _MOVES = tuple(
     f"aten.{name}"
@@ -37,7 +38,7 @@ _MOVES = tuple(
 
 def _source(call: IntegerCall) -> Node:
     """The quantised operand."""
-    (node,) = {node for node in call.node.all_input_nodes if is_dequantize(node)}
+    (node,) = {node for node in call.node.all_input_nodes if is_any_dequantize(node)}
     return node
 
 
@@ -110,7 +111,7 @@ def write(call: IntegerCall) -> Any:
     """The lowering of floats, on integers that have the scale of the result already."""
     if call.get("accumulate"):
         raise UnsupportedError("it adds to what is there")
-    given = {node.args[0]: call.activation(node) for node in call.node.all_input_nodes if is_dequantize(node)}
+    given = {node.args[0]: call.activation(node) for node in call.node.all_input_nodes if is_any_dequantize(node)}
 
     def resolve(node: Node) -> Placed:
         placed = call.placed(node)

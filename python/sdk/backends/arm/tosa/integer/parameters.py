@@ -13,12 +13,9 @@ from torch.fx import Node
 
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.schema import DType
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import DEQUANTIZE_CHANNELS
 from sdk.backends.transforms.constants import get_constant
-from sdk.backends.transforms.dynamic_quantization import name_of
-
-QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
-DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
-DEQUANTIZE_CHANNELS = "quantized_decomposed.dequantize_per_channel.default"
 
 _TYPES = {torch.int8: DType.INT8, torch.int16: DType.INT16, torch.int32: DType.INT32}
 
@@ -52,16 +49,6 @@ class Parameters:
         inverse = np.float32(1.0) / np.float32(self.scale)
         rounded = np.rint(np.asarray(values, dtype=np.float32) * inverse) + self.zero_point
         return np.clip(rounded, self.low, self.high)
-
-
-def is_quantize(node: Any) -> bool:
-    """Whether a node quantises with known parameters."""
-    return name_of(node) == QUANTIZE
-
-
-def is_dequantize(node: Any) -> bool:
-    """Whether a node dequantises with known parameters."""
-    return name_of(node) in (DEQUANTIZE, DEQUANTIZE_CHANNELS)
 
 
 def parameters_of(node: Node, program: ExportedProgram | None = None) -> Parameters:

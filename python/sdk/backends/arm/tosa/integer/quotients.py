@@ -15,7 +15,7 @@ from sdk.backends.arm.tosa.integer.fixed_point import headroom, limited, recipro
 from sdk.backends.arm.tosa.integer.parameters import Parameters
 from sdk.backends.arm.tosa.integer.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType
-from sdk.backends.transforms.dynamic_quantization import name_of
+from sdk.backends.graph.names import name_of
 
 _MOST_SPARE, _LEAST_SPARE = 14, 4  # bits of a divisor below its step
 

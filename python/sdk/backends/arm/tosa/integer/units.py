@@ -23,12 +23,13 @@ from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.integer.masking import CHOICE, SUM
-from sdk.backends.arm.tosa.integer.parameters import Parameters, is_dequantize, is_quantize, parameters_of
+from sdk.backends.arm.tosa.integer.parameters import Parameters, parameters_of
 from sdk.backends.arm.tosa.integer.registry import INTEGER, UNQUANTIZED
 from sdk.backends.arm.tosa.lowering.call import Placed
 from sdk.backends.arm.tosa.schema import DType
 from sdk.backends.arm.tosa.types import FLOATS, numpy_type, to_tosa
-from sdk.backends.transforms.dynamic_quantization import name_of
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import is_any_dequantize, is_quantize
 
 _SOFTMAXES = ("aten._softmax.default", "aten._safe_softmax.default")
 _LIMITS = ("aten.relu.default", "aten.hardtanh.default", "aten.clamp.default")
@@ -58,7 +59,7 @@ class Unit:
     @property
     def operands(self) -> list[Node]:
         """The nodes that dequantise what the operator reads."""
-        return [node for node in (self.mask or self.call).all_input_nodes if is_dequantize(node)]
+        return [node for node in (self.mask or self.call).all_input_nodes if is_any_dequantize(node)]
 
 
 def find_units(nodes: Iterable[Node]) -> dict[Node, Unit]:
@@ -81,7 +82,7 @@ def _unquantized(node: Node) -> Unit | None:
 def _unit_of(quantize: Node) -> Unit | None:
     source = quantize.args[0]
     limit = None
-    if name_of(source) in _LIMITS and not is_dequantize(source.args[0]):
+    if name_of(source) in _LIMITS and not is_any_dequantize(source.args[0]):
         limit, source = source, source.args[0]
     members = [each for each in (limit, quantize) if each is not None]
     index = None

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch.fx import Node
 
 from sdk.backends.arm.tosa.builder import Builder
@@ -178,8 +177,3 @@ def _bound(node: Node) -> dict[str, Any]:
         if argument.name not in given:
             given[argument.name] = argument.default_value
     return given
-
-
-def is_tensor(argument: Any) -> bool:
-    """Whether an argument is a node with one tensor."""
-    return isinstance(argument, Node) and isinstance(argument.meta.get("val"), torch.Tensor)

@@ -12,10 +12,11 @@ from torch.fx import Node
 from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
-from sdk.backends.arm.tosa.lowering.call import Call, is_tensor
+from sdk.backends.arm.tosa.lowering.call import Call
 from sdk.backends.arm.tosa.lowering.registry import lowers
 from sdk.backends.arm.tosa.schema import DType
 from sdk.backends.arm.tosa.types import FLOATS, numpy_type, to_tosa
+from sdk.backends.graph.shapes import is_tensor
 
 _MOST_FACTORS = 8  # of a power that is computed by products
 
