@@ -107,6 +107,10 @@ function(executorch_closure variable)
 endfunction()
 
 executorch_closure(package_targets ${package_targets})
+if("llm_ops_lib" IN_LIST package_targets)
+  install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/llm/custom_ops"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/llm" COMPONENT executorch FILES_MATCHING PATTERN "*.h")
+endif()
 foreach(name IN LISTS package_targets)
   if(name MATCHES "^(.*)_ops_table$")
     # The file's name in the documents, for builds that do not use CMake.

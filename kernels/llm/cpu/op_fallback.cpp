@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // llama::fallback.out: a copy of the input, where a backend leaves a part of a model to the runtime.
+#include <executorch/extension/llm/custom_ops/op_fallback.h>
+
 #include <cstring>
 
 #include "kernels/portable/cpu/pattern/checks.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // llama::custom_sdpa.out and sdpa_with_kv_cache.out: attention over a cache of keys and values, (batch, positions,
 // heads, width).
+#include <executorch/extension/llm/custom_ops/op_sdpa.h>
+
 #include <cinttypes>
 #include <cmath>
 #include <optional>
@@ -215,9 +217,6 @@ bool set_quantized_rows(KernelRuntimeContext& ctx, const char* op, const Tensor&
 
 }  // namespace
 
-/// query (batch, positions, heads, width); key and value (batch, at least start_pos + positions, key heads, width), of
-/// which query i sees the first start_pos + positions, the first start_pos + i + 1 if it is causal, or all of them by a
-/// mask.
 Tensor& custom_sdpa_out(KernelRuntimeContext& ctx, const Tensor& query, const Tensor& key, const Tensor& value,
                         int64_t start_pos, const std::optional<Tensor>& attn_mask, double dropout, bool is_causal,
                         std::optional<double> scale, Tensor& out) {
@@ -229,8 +228,6 @@ Tensor& custom_sdpa_out(KernelRuntimeContext& ctx, const Tensor& query, const Te
   return out;
 }
 
-/// custom_sdpa over the caches, after key and value (batch, seq_len, key heads, width) were written there from
-/// start_pos. With wrong arguments nothing is written.
 Tensor& sdpa_with_kv_cache_out(KernelRuntimeContext& ctx, const Tensor& query, const Tensor& key, const Tensor& value,
                                Tensor& key_cache, Tensor& value_cache, int64_t start_pos, int64_t seq_len,
                                const std::optional<Tensor>& attn_mask, double dropout, bool is_causal,
@@ -253,8 +250,6 @@ Tensor& sdpa_with_kv_cache_out(KernelRuntimeContext& ctx, const Tensor& query, c
   return out;
 }
 
-/// custom_sdpa of int8 tensors, of which (element - zero point) * scale counts; the result is Float. `query` may be
-/// Float, without scales and zero points. With is_seq_at_dim_2 all tensors are (batch, heads, positions, width).
 Tensor& custom_quantized_sdpa_out(KernelRuntimeContext& ctx, const Tensor& query, const Tensor& key,
                                   const Tensor& value, int64_t start_pos, const std::optional<Tensor>& attn_mask,
                                   double dropout, bool is_causal, std::optional<double> scale,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// llama::update_cache.out and update_cache_with_indices.out: new keys or values, written to a cache in place. `out`,
-// one element, is there only because an operator has a result; its content is not defined, as in ExecuTorch.
+// llama::update_cache.out and update_cache_with_indices.out: new keys or values, written to a cache in place.
+#include <executorch/extension/llm/custom_ops/op_update_cache.h>
+
 #include <cinttypes>
 #include <cstring>
 
@@ -97,8 +98,6 @@ Tensor& update_cache_out(KernelRuntimeContext& ctx, const Tensor& value, Tensor&
   return out;
 }
 
-/// Position i of batch b of `value` goes to position indices[b][i] of the cache; of equal ones the last stays.
-/// `start_pos` is only checked.
 Tensor& update_cache_with_indices_out(KernelRuntimeContext& ctx, const Tensor& value, Tensor& cache, int64_t start_pos,
                                       const Tensor& indices, Tensor& out) {
   const char* op = "update_cache_with_indices.out";

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Caches by indices, int8 caches and the Hadamard transform of SpinQuant. Expected numbers are from
 // PyTorch eager and from the definitions.
+#include <executorch/extension/llm/custom_ops/op_fallback.h>
+#include <executorch/extension/llm/custom_ops/op_fast_hadamard_transform.h>
+#include <executorch/extension/llm/custom_ops/op_update_cache.h>
 #include <kernels/llm/NativeFunctions.h>
 
 #include "kernels/llm/test/attention_reference.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Attention over a cache, against its definition in double.
+#include <executorch/extension/llm/custom_ops/op_sdpa.h>
 #include <kernels/llm/NativeFunctions.h>
 
 #include "kernels/llm/test/attention_reference.h"

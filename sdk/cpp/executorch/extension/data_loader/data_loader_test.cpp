@@ -4,6 +4,7 @@
 #include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/data_loader/file_descriptor_data_loader.h>
+#include <executorch/extension/data_loader/mman.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <executorch/extension/data_loader/shared_ptr_data_loader.h>
 
@@ -226,6 +227,24 @@ TEST_F(FileLoadersTest, TakeEmptyFiles) {
   EXPECT_TRUE(file->load(0, 0, kProgram).ok());
   EXPECT_TRUE(mapped->load(0, 0, kProgram).ok());
   EXPECT_EQ(mapped->load(0, 1, kProgram).error(), Error::InvalidArgument);
+}
+
+TEST_F(FileLoadersTest, WhatLoadersOfApplicationsAskTheSystem) {
+  EXPECT_EQ(get_os_page_size(), static_cast<size_t>(getpagesize()));
+  const std::vector<uint8_t> content = make_content();
+  const int fd = ::open(write_file(content).c_str(), O_RDONLY);
+  ASSERT_GE(fd, 0);
+  size_t size = 0;
+  EXPECT_EQ(get_file_stat(fd, &size), 0);
+  EXPECT_EQ(size, content.size());
+  void* const pages = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, get_mmap_offset(0));
+  ASSERT_NE(pages, MAP_FAILED);
+  fcntl_rdadvise_apple(fd, size);
+  madvise_pages_willneed_sequential(pages, size);
+  EXPECT_EQ(std::memcmp(pages, content.data(), size), 0) << "advice changes nothing";
+  ::munmap(pages, size);
+  ::close(fd);
+  EXPECT_LT(get_file_stat(fd, &size), 0);
 }
 
 TEST_F(FileLoadersTest, FileSegmentsAreAligned) {

@@ -59,14 +59,16 @@ struct Crop {
   int32_t left, top, width, height;
 };
 
+/// At least one pixel, inside of the image.
 Crop crop_of(int32_t width, int32_t height, Orientation orientation, const NormalizedRect& roi) {
   const auto [shown_width, shown_height] = oriented_dims(width, height, orientation);
   const auto pixel = [](float position, int32_t length) {
     return std::min(std::max(static_cast<int32_t>(std::lround(position * static_cast<float>(length))), 0), length);
   };
-  const int32_t left = pixel(roi.x, shown_width);
-  const int32_t top = pixel(roi.y, shown_height);
-  return {left, top, pixel(roi.x + roi.width, shown_width) - left, pixel(roi.y + roi.height, shown_height) - top};
+  const int32_t left = std::min(pixel(roi.x, shown_width), shown_width - 1);
+  const int32_t top = std::min(pixel(roi.y, shown_height), shown_height - 1);
+  return {left, top, std::max(pixel(roi.x + roi.width, shown_width) - left, 1),
+          std::max(pixel(roi.y + roi.height, shown_height) - top, 1)};
 }
 
 /// The two pixels around a position, and the weight of the second.
@@ -101,9 +103,6 @@ Error check_image(const ImageProcessorConfig& config, int32_t width, int32_t hei
                            "expected a rectangle within 0 to 1, found x %g, y %g, width %g, height %g",
                            static_cast<double>(roi.x), static_cast<double>(roi.y), static_cast<double>(roi.width),
                            static_cast<double>(roi.height));
-  const Crop crop = crop_of(width, height, orientation, roi);
-  ET_CHECK_OR_RETURN_ERROR(crop.width > 0 && crop.height > 0, InvalidArgument, "the rectangle has no pixel of %d x %d",
-                           width, height);
   return Error::Ok;
 }
 
@@ -221,8 +220,10 @@ Error ImageProcessor::process_yuv_into(const uint8_t* y_plane, int32_t y_stride,
                                        aten::Tensor& out, Orientation orientation, NormalizedRect roi,
                                        YUVRange range) const {
   ET_CHECK_OK_OR_RETURN_ERROR(check_image(impl_->config, width, height, orientation, roi));
+  ET_CHECK_OR_RETURN_ERROR(width % 2 == 0 && height % 2 == 0, InvalidArgument,
+                           "expected an even width and height, which chroma has half of, found %d x %d", width, height);
   ET_CHECK_OK_OR_RETURN_ERROR(check_plane(y_plane, y_stride, width, "plane of luma"));
-  ET_CHECK_OK_OR_RETURN_ERROR(check_plane(uv_plane, uv_stride, (int64_t{width} + 1) / 2 * 2, "plane of chroma"));
+  ET_CHECK_OK_OR_RETURN_ERROR(check_plane(uv_plane, uv_stride, width, "plane of chroma"));
   ET_CHECK_OK_OR_RETURN_ERROR(impl_->check_output(out));
   impl_->write(PlanarImage{y_plane, y_stride, uv_plane, uv_stride, format, range}, width, height, orientation, roi,
                out.mutable_data_ptr<float>());

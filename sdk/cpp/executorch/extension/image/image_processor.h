@@ -48,12 +48,12 @@ class ImageProcessor {
                                                         NormalizedRect roi = kFullImage) const;
 
   /// The tensor of an image of four bytes a pixel, with `stride_bytes` from one row to the next. `roi` is the part of
-  /// it that is used.
+  /// it that is used, at least one pixel.
   runtime::Result<TensorPtr> process(const uint8_t* data, int32_t width, int32_t height, int32_t stride_bytes,
                                      ColorFormat input_format, Orientation orientation = Orientation::UP,
                                      NormalizedRect roi = kFullImage) const;
 
-  /// The tensor of an image in two planes, with colours in ITU-R BT.601.
+  /// The tensor of an image in two planes, with colours in ITU-R BT.601. Width and height are even.
   runtime::Result<TensorPtr> process_yuv(const uint8_t* y_plane, int32_t y_stride, const uint8_t* uv_plane,
                                          int32_t uv_stride, int32_t width, int32_t height, YUVFormat format,
                                          Orientation orientation = Orientation::UP, NormalizedRect roi = kFullImage,

@@ -160,6 +160,17 @@ TEST_F(ImageProcessorTest, WritesIntoMemoryThatIsThere) {
   EXPECT_EQ(processor.process_into(bytes.data(), 2, 2, 8, ColorFormat::RGBA, *wrong_type), Error::InvalidArgument);
 }
 
+TEST_F(ImageProcessorTest, ARectangleHasAtLeastOnePixel) {
+  const auto bytes = numbered(2, 2);
+  const auto part = [&](int width, int height, const NormalizedRect& roi) {
+    const ImageProcessor processor(plain(width, height));
+    return plane(*processor.process(bytes.data(), 2, 2, 8, ColorFormat::RGBA, Orientation::UP, roi), 0);
+  };
+  EXPECT_THAT(part(1, 2, {0, 0, 0.1f, 1}), ElementsAre(0, 2)) << "less than half a pixel";
+  EXPECT_THAT(part(1, 2, {0.95f, 0, 0.05f, 1}), ElementsAre(1, 3)) << "at the right border";
+  EXPECT_THAT(part(2, 1, {0, 0.99f, 1, 0.01f}), ElementsAre(2, 3)) << "at the lower border";
+}
+
 TEST_F(ImageProcessorTest, WhatIsNoImageIsRefused) {
   const auto bytes = numbered(2, 2);
   const ImageProcessor processor(plain(2, 2));
@@ -176,10 +187,14 @@ TEST_F(ImageProcessorTest, WhatIsNoImageIsRefused) {
   EXPECT_EQ(error(bytes.data(), 2, 2, 8, 2), Error::InvalidArgument);
   EXPECT_EQ(error(bytes.data(), 2, 2, 8, 1, {0.5f, 0, 0.6f, 1}), Error::InvalidArgument);
   EXPECT_EQ(error(bytes.data(), 2, 2, 8, 1, {0, 0, 0, 1}), Error::InvalidArgument);
-  EXPECT_EQ(error(bytes.data(), 2, 2, 8, 1, {0, 0, 0.1f, 1}), Error::InvalidArgument) << "less than half a pixel";
   EXPECT_EQ(processor.process_yuv(bytes.data(), 2, nullptr, 2, 2, 2, YUVFormat::NV12).error(), Error::InvalidArgument);
   EXPECT_EQ(processor.process_yuv(bytes.data(), 1, bytes.data(), 2, 2, 2, YUVFormat::NV12).error(),
             Error::InvalidArgument);
+  const auto wide = numbered(4, 4);
+  for (const auto& [width, height] : {std::make_pair(3, 2), std::make_pair(2, 3)}) {
+    EXPECT_EQ(processor.process_yuv(wide.data(), 4, wide.data(), 4, width, height, YUVFormat::NV12).error(),
+              Error::InvalidArgument);
+  }
   EXPECT_NE(ImageProcessor(plain(0, 2)).process(bytes.data(), 2, 2, 8, ColorFormat::RGBA).error(), Error::Ok);
 }
 

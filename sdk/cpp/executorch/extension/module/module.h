@@ -188,7 +188,8 @@ class Module {
   /// Whether a method is loaded.
   inline bool is_method_loaded(const std::string& method_name) const { return methods_.count(method_name) > 0; }
 
-  /// Metadata of the inputs, outputs and memory of a method.
+  /// Metadata of the inputs, outputs and memory of a method. Loads the program, but not the method, so that it also
+  /// describes methods whose backends are missing.
   Result<MethodMeta> method_meta(const std::string& method_name);
 
   /// Loads and runs a method, and returns its outputs. `input_values` are the inputs in order. Inputs that are None or

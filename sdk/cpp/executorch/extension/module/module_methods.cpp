@@ -133,11 +133,8 @@ Result<Method*> Module::method(const std::string& method_name) {
 }
 
 Result<MethodMeta> Module::method_meta(const std::string& method_name) {
-  const auto loaded = loaded_method(method_name);
-  if (!loaded.ok()) {
-    return loaded.error();
-  }
-  return loaded.get()->method->method_meta();
+  ET_CHECK_OK_OR_RETURN_ERROR(load());
+  return program_->method_meta(method_name.c_str());
 }
 
 Result<std::vector<EValue>> Module::execute(const std::string& method_name, const std::vector<EValue>& input_values) {

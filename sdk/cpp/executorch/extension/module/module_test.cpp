@@ -114,6 +114,8 @@ TEST(ModuleTest, Metadata) {
   ASSERT_TRUE(input.ok());
   EXPECT_EQ(input->scalar_type(), ScalarType::Float);
   EXPECT_EQ(input->sizes().size(), 2u);
+  EXPECT_FALSE(module.is_method_loaded("decode"));
+  EXPECT_EQ(module.method_meta("missing").error(), Error::InvalidArgument);
   EXPECT_EQ(module.get("get_max_seq_len").get().toInt(), 128);
 }
 

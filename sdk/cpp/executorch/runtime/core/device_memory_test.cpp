@@ -60,6 +60,7 @@ TEST(ReducedFloatMathTest, RoundsTheFloatResult) {
 
 TEST(VersionTest, Compares) {
   static_assert(ET_VERSION_CODE == ET_VERSION_CHECK(1, 4, 1) && ET_VERSION_CODE >= ET_VERSION_CHECK(1, 3, 9));
+  static_assert(ET_VERSION_CODE == ((1 << 16) | (4 << 8) | 1) && ET_VERSION_ENCODE(2, 3, 4) == 0x020304);
   static_assert(ET_VERSION_CODE < ET_VERSION_CHECK(1, 4, 2) && ET_VERSION_CODE < ET_VERSION_CHECK(2, 0, 0));
 #if ET_VERSION_CODE >= ET_VERSION_CHECK(1, 5, 0) || ET_VERSION_CODE < ET_VERSION_CHECK(1, 2, 0)
 #error "the preprocessor compares versions too"

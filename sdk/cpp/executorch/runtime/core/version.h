@@ -7,8 +7,11 @@
 #define ET_VERSION_PATCH 1
 #define ET_VERSION "1.4.1"
 
-/// The number of a version, to compare with ET_VERSION_CODE: `#if ET_VERSION_CODE >= ET_VERSION_CHECK(1, 2, 0)`.
-#define ET_VERSION_CHECK(major, minor, patch) ((major) * 10000 + (minor) * 100 + (patch))
+/// The number of a version, one byte for each part: 1.4.1 is 0x010401.
+#define ET_VERSION_ENCODE(major, minor, patch) (((major) << 16) | ((minor) << 8) | (patch))
+
+/// The same, to compare with ET_VERSION_CODE: `#if ET_VERSION_CODE >= ET_VERSION_CHECK(1, 2, 0)`.
+#define ET_VERSION_CHECK(major, minor, patch) ET_VERSION_ENCODE(major, minor, patch)
 
 /// The number of this version. It grows with the version.
-#define ET_VERSION_CODE ET_VERSION_CHECK(ET_VERSION_MAJOR, ET_VERSION_MINOR, ET_VERSION_PATCH)
+#define ET_VERSION_CODE ET_VERSION_ENCODE(ET_VERSION_MAJOR, ET_VERSION_MINOR, ET_VERSION_PATCH)

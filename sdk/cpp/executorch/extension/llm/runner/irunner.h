@@ -32,7 +32,8 @@ struct GenerationConfig {
   int32_t max_new_tokens = -1;
   /// Whether this run only prepares for others: nothing is given to callbacks.
   bool warming = false;
-  /// Tokens of the context in all, the prompt and earlier turns included; -1 for the size of the context.
+  /// Tokens of the prompt and of the answer together, without earlier turns; -1 for as many as the context has room
+  /// for.
   int32_t seq_len = -1;
   /// 0 takes the likeliest token; see Sampler.
   float temperature = 0.8f;

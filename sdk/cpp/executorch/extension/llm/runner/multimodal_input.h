@@ -14,8 +14,8 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// A part of a prompt: text, tokens, an image or sound. get_*() are only for the type that the input has; try_get_*()
-/// return null for another one.
+/// A part of a prompt: text, tokens, an image or sound. get_*() throw std::bad_variant_access for another type than the
+/// input has, or end the process where exceptions are off; try_get_*() return null.
 class MultimodalInput {
  public:
   enum Type { TEXT = 0, TOKENS = 1, IMAGE = 2, AUDIO = 3, RAW_AUDIO = 4, UNSUPPORTED = 5 };
@@ -63,21 +63,21 @@ class MultimodalInput {
   Type get_type() const noexcept { return static_cast<Type>(data_.index()); }
   const char* type_name() const noexcept { return TypeName(get_type()); }
 
-  const std::string& get_text() const& { return *try_get_text(); }
-  std::string& get_text() & { return *try_get_text(); }
-  std::string&& get_text() && { return std::move(*try_get_text()); }
-  const std::vector<uint64_t>& get_tokens() const& { return *try_get_tokens(); }
-  std::vector<uint64_t>& get_tokens() & { return *try_get_tokens(); }
-  std::vector<uint64_t>&& get_tokens() && { return std::move(*try_get_tokens()); }
-  const Image& get_image() const& { return *try_get_image(); }
-  Image& get_image() & { return *try_get_image(); }
-  Image&& get_image() && { return std::move(*try_get_image()); }
-  const Audio& get_audio() const& { return *try_get_audio(); }
-  Audio& get_audio() & { return *try_get_audio(); }
-  Audio&& get_audio() && { return std::move(*try_get_audio()); }
-  const RawAudio& get_raw_audio() const& { return *try_get_raw_audio(); }
-  RawAudio& get_raw_audio() & { return *try_get_raw_audio(); }
-  RawAudio&& get_raw_audio() && { return std::move(*try_get_raw_audio()); }
+  const std::string& get_text() const& { return std::get<std::string>(data_); }
+  std::string& get_text() & { return std::get<std::string>(data_); }
+  std::string&& get_text() && { return std::get<std::string>(std::move(data_)); }
+  const std::vector<uint64_t>& get_tokens() const& { return std::get<std::vector<uint64_t>>(data_); }
+  std::vector<uint64_t>& get_tokens() & { return std::get<std::vector<uint64_t>>(data_); }
+  std::vector<uint64_t>&& get_tokens() && { return std::get<std::vector<uint64_t>>(std::move(data_)); }
+  const Image& get_image() const& { return std::get<Image>(data_); }
+  Image& get_image() & { return std::get<Image>(data_); }
+  Image&& get_image() && { return std::get<Image>(std::move(data_)); }
+  const Audio& get_audio() const& { return std::get<Audio>(data_); }
+  Audio& get_audio() & { return std::get<Audio>(data_); }
+  Audio&& get_audio() && { return std::get<Audio>(std::move(data_)); }
+  const RawAudio& get_raw_audio() const& { return std::get<RawAudio>(data_); }
+  RawAudio& get_raw_audio() & { return std::get<RawAudio>(data_); }
+  RawAudio&& get_raw_audio() && { return std::get<RawAudio>(std::move(data_)); }
 
   const std::string* try_get_text() const noexcept { return std::get_if<std::string>(&data_); }
   std::string* try_get_text() noexcept { return std::get_if<std::string>(&data_); }

@@ -19,8 +19,8 @@ Result<uint64_t> TextLLMRunner::next_token(std::vector<uint64_t> added, float te
   if (!added.empty() || pending_) {
     return prefill_tokens(std::move(added), temperature);
   }
-  ET_CHECK_OR_RETURN_ERROR(next_.has_value(), InvalidArgument,
-                           "the prompt is empty, and there is nothing to go on with");
+  ET_CHECK_OR_RETURN_ERROR(next_.has_value(), InvalidState,
+                           "the prompt is empty, and there is nothing to go on with: call prefill() first");
   const uint64_t predicted = *next_;
   next_.reset();
   TokenSampler& sampler = text_decoder_runner_->token_sampler();

@@ -232,12 +232,12 @@ Error TextLLMRunner::run(const Prompt& prompt, const GenerationConfig& config, c
   stats_->token_encode_end_ms = time_in_ms();
   stats_->num_prompt_tokens = static_cast<int64_t>(added.size());
   ET_CHECK_OK_OR_RETURN_ERROR(check_fits(added));
-  const int64_t occupied = position() + static_cast<int64_t>(added.size());
-  const int32_t allowed = config.resolve_max_new_tokens(context_limit(), occupied);
+  const auto count = static_cast<int64_t>(added.size());
+  const int32_t allowed = config.resolve_max_new_tokens(context_limit() - position(), count);
   ET_CHECK_OR_RETURN_ERROR(allowed > 0, InvalidArgument,
-                           "there is no room for new tokens: the prompt and what was before it have %" PRId64
-                           " tokens, seq_len is %" PRId32 ", and the context has %" PRId64,
-                           occupied, config.seq_len, context_limit());
+                           "there is no room for new tokens: the prompt has %" PRId64 " tokens, seq_len is %" PRId32
+                           ", and the context has room for %" PRId64,
+                           count, config.seq_len, context_limit() - position());
 
   const float temperature = text_decoder_runner_->token_sampler().options().temperature;
   const uint64_t previous = !added.empty() ? added.back() : pending_.value_or(context_.empty() ? 0 : context_.back());

@@ -21,14 +21,16 @@ TEST_F(TextLLMRunnerTest, LimitsAreErrors) {
   EXPECT_EQ(stats_.num_generated_tokens, 31);
   EXPECT_EQ(generate("z", greedy(1)), Error::InvalidArgument);
   runner_->reset();
-  EXPECT_EQ(generate("", greedy(1)), Error::InvalidArgument);
+  EXPECT_EQ(generate("", greedy(1)), Error::InvalidState);
   EXPECT_EQ(generate("a", greedy(0)), Error::InvalidArgument);
   EXPECT_EQ(generate("a", greedy(-2)), Error::InvalidArgument);
   GenerationConfig config = greedy(5);
   config.seq_len = 3;
   ASSERT_EQ(generate("a", config), Error::Ok);
   EXPECT_EQ(text_, "bc");
-  EXPECT_EQ(generate("a", config), Error::InvalidArgument);
+  ASSERT_EQ(generate("p", config), Error::Ok);  // seq_len counts one turn
+  EXPECT_EQ(text_, "qr");
+  EXPECT_EQ(generate("abc", config), Error::InvalidArgument);
   config = greedy(5);
   config.grammar = "root ::= x";
   EXPECT_EQ(generate("a", config), Error::NotSupported);

@@ -54,7 +54,7 @@ TEST_F(TextLLMRunnerTest, EndsWithTheSequence) {
   ASSERT_EQ(generate("123", greedy(20)), Error::Ok);
   EXPECT_EQ(text_, "");
   EXPECT_EQ(stats_.num_generated_tokens, 1);
-  EXPECT_EQ(generate("", greedy(20)), Error::InvalidArgument);
+  EXPECT_EQ(generate("", greedy(20)), Error::InvalidState);
 }
 
 TEST_F(TextLLMRunnerTest, AConversationContinuesWhereTheTextEnded) {
@@ -104,6 +104,46 @@ TEST_F(TextLLMRunnerTest, PrefillsInChunksLR08) {
   EXPECT_EQ(prefiller.prefill_chunk(tokens, position).error(), Error::InvalidArgument);
   tokens.clear();
   EXPECT_EQ(prefiller.prefill(tokens, position).error(), Error::InvalidArgument);
+}
+
+/// Counts chunks, as a class of an application that prepares each would.
+class CountingPrefiller final : public TextPrefiller {
+ public:
+  using TextPrefiller::TextPrefiller;
+  Result<uint64_t> prefill_chunk(Ids& tokens, int64_t& start_pos) override {
+    chunks.emplace_back(tokens.size(), start_pos);
+    return TextPrefiller::prefill_chunk(tokens, start_pos);
+  }
+  Result<uint64_t> prefill_chunk(Ids& tokens, int64_t& start_pos, float temperature) override {
+    chunks_with_temperature++;
+    return TextPrefiller::prefill_chunk(tokens, start_pos, temperature);
+  }
+
+  std::vector<std::pair<size_t, int64_t>> chunks;
+  int chunks_with_temperature = 0;
+};
+
+TEST_F(TextLLMRunnerTest, PrefillCallsPrefillChunk) {
+  make(successor);
+  CountingPrefiller prefiller(decoder_, true, true, 3);
+  Ids tokens{'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'};
+  int64_t position = 0;
+  EXPECT_EQ(*prefiller.prefill(tokens, position), 'i');
+  EXPECT_EQ(position, 8);
+  EXPECT_EQ(prefiller.chunks, (std::vector<std::pair<size_t, int64_t>>{{3, 0}, {3, 3}, {2, 6}}));
+  EXPECT_EQ(*prefiller.prefill(tokens, position, 0.0f), 'i');
+  EXPECT_EQ(position, 16);
+  EXPECT_EQ(prefiller.chunks.size(), 3U);
+  EXPECT_EQ(prefiller.chunks_with_temperature, 6) << "three of each call: the default calls the other one";
+  decoder_->fails = true;
+  EXPECT_EQ(prefiller.prefill(tokens, position).error(), Error::Internal);
+  EXPECT_EQ(position, 16);
+  // Without a cache a chunk would lose what was before it.
+  decoder_->fails = false;
+  CountingPrefiller without_cache(decoder_, false, true, 3);
+  position = 0;
+  EXPECT_EQ(*without_cache.prefill(tokens, position), 'i');
+  EXPECT_TRUE(without_cache.chunks.empty());
 }
 
 TEST_F(TextLLMRunnerTest, AnyLogits) {
@@ -175,7 +215,7 @@ TEST_F(TextLLMRunnerTest, GeneratesFromTokens) {
   EXPECT_EQ(decoder_->seen, (Ids{1, 1, 'a', 'k', 'l'}));
   EXPECT_EQ(runner_->generate(Ids{256}, config), Error::InvalidArgument);
   runner_->reset();
-  EXPECT_EQ(runner_->generate(Ids(), config), Error::InvalidArgument);
+  EXPECT_EQ(runner_->generate(Ids(), config), Error::InvalidState);
 }
 
 TEST_F(TextLLMRunnerTest, StopTexts) {

@@ -42,17 +42,53 @@ Result<Tensor> TextPrefiller::run(const uint64_t* tokens, size_t count, int64_t&
   return *last;
 }
 
-Result<uint64_t> TextPrefiller::prefill(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos) {
-  return prefill(prompt_tokens, start_pos, 0.0f);
-}
-
-Result<uint64_t> TextPrefiller::prefill(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos, float temperature) {
-  ET_CHECK_OR_RETURN_ERROR(!prompt_tokens.empty(), InvalidArgument, "the prompt has no tokens");
+Result<uint64_t> TextPrefiller::run_and_sample(const std::vector<uint64_t>& tokens, int64_t& start_pos,
+                                               float temperature) {
+  ET_CHECK_OR_RETURN_ERROR(!tokens.empty(), InvalidArgument, "the prompt has no tokens");
   if (!is_loaded()) {
     ET_CHECK_OK_OR_RETURN_ERROR(load());
   }
-  ET_ASSIGN_OR_RETURN(logits, run(prompt_tokens.data(), prompt_tokens.size(), start_pos));
-  return text_decoder_runner_->sample(logits, temperature);
+  ET_ASSIGN_OR_RETURN(logits, run(tokens.data(), tokens.size(), start_pos));
+  return more_follows_ ? Result<uint64_t>(0) : text_decoder_runner_->sample(logits, temperature);
+}
+
+template <typename PrefillChunk>
+Result<uint64_t> TextPrefiller::prefill_in_chunks(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos,
+                                                  float temperature, const PrefillChunk& prefill_chunk) {
+  const auto most = static_cast<size_t>(max_seq_len_);
+  const size_t count = prompt_tokens.size();
+  if (!use_kv_cache_ && count > most) {
+    return run_and_sample(prompt_tokens, start_pos, temperature);
+  }
+  if (count <= most) {
+    return prefill_chunk(prompt_tokens, start_pos);
+  }
+  for (size_t done = 0;; done += most) {
+    const size_t end = std::min(done + most, count);
+    std::vector<uint64_t> chunk(prompt_tokens.begin() + static_cast<std::ptrdiff_t>(done),
+                                prompt_tokens.begin() + static_cast<std::ptrdiff_t>(end));
+    const int64_t after = start_pos + static_cast<int64_t>(chunk.size());
+    more_follows_ = end < count;
+    Result<uint64_t> token = prefill_chunk(chunk, start_pos);
+    more_follows_ = false;
+    if (token.ok()) {
+      start_pos = after;  // also if an application's function left it
+    }
+    if (!token.ok() || end == count) {
+      return token;
+    }
+  }
+}
+
+Result<uint64_t> TextPrefiller::prefill(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos) {
+  return prefill_in_chunks(prompt_tokens, start_pos, 0.0f,
+                           [this](auto& tokens, int64_t& position) { return prefill_chunk(tokens, position); });
+}
+
+Result<uint64_t> TextPrefiller::prefill(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos, float temperature) {
+  return prefill_in_chunks(prompt_tokens, start_pos, temperature, [this, temperature](auto& tokens, int64_t& position) {
+    return prefill_chunk(tokens, position, temperature);
+  });
 }
 
 Result<uint64_t> TextPrefiller::prefill_chunk(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos) {
@@ -65,7 +101,7 @@ Result<uint64_t> TextPrefiller::prefill_chunk(std::vector<uint64_t>& prompt_toke
   ET_CHECK_OR_RETURN_ERROR(count <= max_seq_len_, InvalidArgument,
                            "a chunk has %" PRId64 " tokens; the program takes up to %" PRId64 " in a call", count,
                            max_seq_len_);
-  return TextPrefiller::prefill(prompt_tokens, start_pos, temperature);
+  return run_and_sample(prompt_tokens, start_pos, temperature);
 }
 
 }  // namespace llm

@@ -27,7 +27,8 @@ class TextPrefiller {
   virtual runtime::Result<uint64_t> prefill(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos,
                                             float temperature);
 
-  /// The same for at most `max_seq_len` tokens.
+  /// The same for at most `max_seq_len` tokens. With a cache, prefill() calls the one of its own arguments for each
+  /// part of a prompt; what it returns counts for the last.
   virtual runtime::Result<uint64_t> prefill_chunk(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos);
   virtual runtime::Result<uint64_t> prefill_chunk(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos,
                                                   float temperature);
@@ -41,12 +42,17 @@ class TextPrefiller {
   bool inline is_loaded() const { return text_decoder_runner_->is_method_loaded(); }
 
  private:
+  template <typename PrefillChunk>
+  runtime::Result<uint64_t> prefill_in_chunks(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos,
+                                              float temperature, const PrefillChunk& prefill_chunk);
+  runtime::Result<uint64_t> run_and_sample(const std::vector<uint64_t>& tokens, int64_t& start_pos, float temperature);
   runtime::Result<executorch::aten::Tensor> run(const uint64_t* tokens, size_t count, int64_t& start_pos);
 
   TextDecoderRunner* text_decoder_runner_;
   bool use_kv_cache_;
   bool enable_parallel_prefill_;
   int64_t max_seq_len_;
+  bool more_follows_ = false;  ///< Whether the chunk is not the last of its prompt: no token is sampled.
 };
 
 }  // namespace llm

@@ -12,34 +12,44 @@
 #include <executorch/runtime/core/result.h>
 #include <pytorch/tokenizers/error.h>
 
-/// The value of a tokenizers::Result; on an error, logs the reason and returns InvalidArgument from the function.
-#define ET_UNWRAP_TOKENIZER(result__)                                                                            \
-  __extension__({                                                                                                \
-    auto et_tokens__ = (result__);                                                                               \
-    if (!et_tokens__.ok()) {                                                                                     \
-      ET_LOG(Error, "%s: %s", ::tokenizers::to_string(et_tokens__.error()), ::tokenizers::last_error_message()); \
-      return ::executorch::runtime::Error::InvalidArgument;                                                      \
-    }                                                                                                            \
-    std::move(*et_tokens__);                                                                                     \
+/// The value of a Result of tokenizers or of the runtime, or logs why there is none and returns InvalidArgument from
+/// the function.
+#define ET_UNWRAP_TOKENIZER(result__)                                           \
+  __extension__({                                                               \
+    auto et_tokens__ = (result__);                                              \
+    if (!et_tokens__.ok()) {                                                    \
+      ::executorch::extension::llm::internal::log_failure(et_tokens__.error()); \
+      return ::executorch::runtime::Error::InvalidArgument;                     \
+    }                                                                           \
+    std::move(*et_tokens__);                                                    \
   })
 
 /// The same as a declaration of `var__`.
 #define ET_ASSIGN_OR_RETURN_TOKENIZER(var__, result__) auto var__ = ET_UNWRAP_TOKENIZER(result__)
 
 /// Logs the message and returns InvalidArgument from the function unless `result__` is tokenizers::Error::Ok.
-#define ET_CHECK_TK_OK_OR_RETURN_ERROR(result__, ...)                                                      \
-  do {                                                                                                     \
-    const ::tokenizers::Error et_tk_error__ = (result__);                                                  \
-    if (et_tk_error__ != ::tokenizers::Error::Ok) {                                                        \
-      ET_LOG(Error, "%s: %s", ::tokenizers::to_string(et_tk_error__), ::tokenizers::last_error_message()); \
-      ET_INTERNAL_LOG_IF_MESSAGE(0, ##__VA_ARGS__);                                                        \
-      return ::executorch::runtime::Error::InvalidArgument;                                                \
-    }                                                                                                      \
+#define ET_CHECK_TK_OK_OR_RETURN_ERROR(result__, ...)                     \
+  do {                                                                    \
+    const ::tokenizers::Error et_tk_error__ = (result__);                 \
+    if (et_tk_error__ != ::tokenizers::Error::Ok) {                       \
+      ::executorch::extension::llm::internal::log_failure(et_tk_error__); \
+      ET_INTERNAL_LOG_IF_MESSAGE(0, ##__VA_ARGS__);                       \
+      return ::executorch::runtime::Error::InvalidArgument;               \
+    }                                                                     \
   } while (0)
 
 namespace executorch {
 namespace extension {
 namespace llm {
+
+namespace internal {
+inline void log_failure(::tokenizers::Error error) {
+  ET_LOG(Error, "%s: %s", ::tokenizers::to_string(error), ::tokenizers::last_error_message());
+}
+inline void log_failure(runtime::Error error) {
+  ET_LOG(Error, "%s", runtime::to_string(error));
+}
+}  // namespace internal
 
 /// Prints a piece of text to stdout, but for a single control character that would change the terminal. Null: nothing.
 void safe_printf(const char* piece);

@@ -7,6 +7,7 @@
 
 #include <executorch/extension/tensor/tensor_ptr.h>
 #include <executorch/runtime/platform/runtime.h>
+#include <pytorch/tokenizers/result.h>
 
 using executorch::aten::ScalarType;
 using executorch::extension::make_tensor_ptr;
@@ -148,6 +149,38 @@ TEST_F(LlmUtilTest, InputsOfSeveralKinds) {
   const MultimodalInput audio = make_audio_input(Audio(std::vector<float>(6), 1, 2, 3));
   EXPECT_EQ((*audio.get_audio().toTensor())->size(2), 3);
   EXPECT_EQ(make_raw_audio_input(RawAudio{{1, 2}, 1, 1, 2}).get_raw_audio().n_samples, 2);
+}
+
+TEST(UtilTest, PartsOfAnotherTypeThrow) {
+  MultimodalInput text = make_text_input(std::string("hello"));
+  const MultimodalInput& constant = text;
+  EXPECT_THROW((void)text.get_tokens(), std::bad_variant_access);
+  EXPECT_THROW((void)constant.get_image(), std::bad_variant_access);
+  EXPECT_THROW((void)text.get_audio(), std::bad_variant_access);
+  EXPECT_THROW((void)std::move(text).get_raw_audio(), std::bad_variant_access);
+  MultimodalInput tokens = make_token_input({1, 2});
+  EXPECT_THROW((void)tokens.get_text(), std::bad_variant_access);
+  EXPECT_THROW((void)std::move(tokens).get_text(), std::bad_variant_access);
+  EXPECT_EQ(std::move(tokens).get_tokens().size(), 2U) << "a refused move takes nothing";
+}
+
+Error unwrap(executorch::runtime::Result<int> result, int* value) {
+  *value = ET_UNWRAP_TOKENIZER(std::move(result));
+  return Error::Ok;
+}
+Error unwrap(tokenizers::Result<int> result, int* value) {
+  *value = ET_UNWRAP_TOKENIZER(std::move(result));
+  return Error::Ok;
+}
+
+TEST(UtilTest, UnwrapsResultsOfTokenizersAndOfTheRuntime) {
+  int value = 0;
+  EXPECT_EQ(unwrap(executorch::runtime::Result<int>(3), &value), Error::Ok);
+  EXPECT_EQ(value, 3);
+  EXPECT_EQ(unwrap(executorch::runtime::Result<int>(Error::NotFound), &value), Error::InvalidArgument);
+  EXPECT_EQ(unwrap(tokenizers::Result<int>(4), &value), Error::Ok);
+  EXPECT_EQ(value, 4);
+  EXPECT_EQ(unwrap(tokenizers::Result<int>(tokenizers::Error::EncodeFailure), &value), Error::InvalidArgument);
 }
 
 }  // namespace

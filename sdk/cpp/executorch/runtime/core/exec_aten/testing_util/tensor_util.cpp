@@ -124,6 +124,10 @@ bool tensor_lists_are_close(const aten::Tensor* tensors_a, size_t num_tensors_a,
 
 namespace etensor {
 
+std::ostream& operator<<(std::ostream& os, const ScalarType& t) {
+  return os << toString(t);
+}
+
 std::ostream& operator<<(std::ostream& os, const Tensor& t) {
   os << "Tensor(" << toString(t.scalar_type()) << ", sizes=[";
   for (size_t i = 0; i < t.sizes().size(); ++i) {

@@ -70,6 +70,8 @@ MATCHER_P(IsListEqualTo, other, "") {
 }  // namespace testing
 
 namespace etensor {
+/// Prints the name of a dtype.
+std::ostream& operator<<(std::ostream& os, const ScalarType& t);
 /// Prints dtype, sizes and elements in a failure message.
 std::ostream& operator<<(std::ostream& os, const Tensor& t);
 }  // namespace etensor

@@ -82,4 +82,7 @@ TEST(TensorMatcherTest, Prints) {
   std::ostringstream text;
   text << tf.make({2}, {7, 255});
   EXPECT_EQ(text.str(), "Tensor(Byte, sizes=[2], dim_order=[0], data=[7, 255])");
+  text.str("");
+  text << executorch::aten::ScalarType::BFloat16;
+  EXPECT_EQ(text.str(), "BFloat16");
 }

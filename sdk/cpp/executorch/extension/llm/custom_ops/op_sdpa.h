@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * Attention over a cache of keys and values, for C++ that calls the kernels of the llm library (CMake: `custom_ops`)
+ * without a program. Wrong arguments are logged, and set the error of the context.
+ */
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <executorch/runtime/kernel/kernel_includes.h>
+
+namespace torch {
+namespace executor {
+namespace native {
+
+/// query (batch, positions, heads, width); key and value (batch, at least start_pos + positions, key heads, width), of
+/// which query i sees the first start_pos + positions, the first start_pos + i + 1 if it is causal, or all of them by a
+/// mask.
+Tensor& custom_sdpa_out(KernelRuntimeContext& ctx, const Tensor& query, const Tensor& key, const Tensor& value,
+                        int64_t start_pos, const std::optional<Tensor>& attn_mask, double dropout, bool is_causal,
+                        std::optional<double> scale, Tensor& out);
+
+/// custom_sdpa_out() over the caches, after key and value (batch, seq_len, key heads, width) were written there from
+/// start_pos. With wrong arguments nothing is written.
+Tensor& sdpa_with_kv_cache_out(KernelRuntimeContext& ctx, const Tensor& query, const Tensor& key, const Tensor& value,
+                               Tensor& key_cache, Tensor& value_cache, int64_t start_pos, int64_t seq_len,
+                               const std::optional<Tensor>& attn_mask, double dropout, bool is_causal,
+                               std::optional<double> scale, Tensor& out);
+
+/// custom_sdpa_out() of int8 tensors, of which (element - zero point) * scale counts; the result is Float. `query` may
+/// be Float, without scales and zero points. With is_seq_at_dim_2 all tensors are (batch, heads, positions, width).
+Tensor& custom_quantized_sdpa_out(KernelRuntimeContext& ctx, const Tensor& query, const Tensor& key,
+                                  const Tensor& value, int64_t start_pos, const std::optional<Tensor>& attn_mask,
+                                  double dropout, bool is_causal, std::optional<double> scale,
+                                  const std::optional<Tensor>& q_zero_points, const std::optional<Tensor>& q_scales,
+                                  const std::optional<Tensor>& k_zero_points, const std::optional<Tensor>& k_scales,
+                                  const std::optional<Tensor>& v_zero_points, const std::optional<Tensor>& v_scales,
+                                  bool is_seq_at_dim_2, Tensor& out);
+
+}  // namespace native
+}  // namespace executor
+}  // namespace torch
