@@ -117,6 +117,29 @@ def test_a_norm_that_becomes_part_of_a_convolution() -> None:
         lower(Convolutions(), IMAGE, tags)
 
 
+class Tied(nn.Module):
+    """Two layers with one weight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.second = nn.Linear(8, 8), nn.Linear(8, 8)
+        self.second.weight = self.first.weight
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(self.first(x).relu())
+
+
+@pytest.mark.parametrize("marked", ["first.weight", "second.weight"])
+def test_a_weight_with_two_names_needs_one_mark(marked: str) -> None:
+    manager = lower(Tied(), X, lambda node: "file" if node.target == marked else None).to_executorch()
+    assert files_of(manager) == {"file": [256]}
+    assert Tied().first.weight.detach().numpy().tobytes() not in manager.buffer
+    both: Tags = lambda node: str(node.target).split(".")[0]  # noqa: E731
+    with pytest.raises(ValueError, match=r"first\.weight.* second\.weight are one weight.*'first' and 'second'"):
+        lower(Tied(), X, both)
+
+
 def test_weights_of_other_types() -> None:
     model = Lora().half()
     manager = lower(model, X.half(), by_adapter).to_executorch()

@@ -89,11 +89,19 @@ def delegate_external_constants_pass_unlifted(
     if not isinstance(module, GraphModule):
         raise TypeError(f"expected the GraphModule that ExportedProgram.module() returns, got {type(module).__name__}")
     marked = 0
+    names: dict[torch.Tensor, str] = {}  # a weight may have several, of which one with a mark is enough
     for node in module.graph.nodes:
         if node.op == "get_attr" and gen_tag_fn is not None:
-            tag = gen_tag_fn(node)
-            weight = attrgetter(str(node.target))(module)
-            if isinstance(weight, torch.Tensor):
+            name, tag = str(node.target), gen_tag_fn(node)
+            weight = attrgetter(name)(module)
+            if isinstance(weight, torch.Tensor) and (tag is not None or weight not in names):
+                other = getattr(weight, _TAG, None) if weight in names else None
+                if other not in (None, tag):
+                    raise ValueError(
+                        f"{names[weight]} and {name} are one weight, and are marked for different files, {other!r} "
+                        f"and {tag!r}. Mark both names for the same file."
+                    )
+                names[weight] = name
                 setattr(weight, _TAG, tag)
             if tag is not None:
                 node.meta["custom"] = {**node.meta.get("custom", {}), _TAG: tag}
