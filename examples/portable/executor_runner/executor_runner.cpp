@@ -190,39 +190,46 @@ void print_outputs(const std::vector<EValue>& outputs, bool all) {
   std::cout << std::flush;
 }
 
-Error execute(Method& method, const Flags& flags) {
-  const et_timestamp_t start = executorch::runtime::pal_current_ticks();
+// What the inputs of a method are made of: the first test case of a bundled program, files, or nothing, for ones.
+struct Inputs {
+  void* bundle = nullptr;
+  std::vector<std::vector<char>> contents;
+  executorch::extension::PrepareInputTensorsOptions options;
+  std::optional<executorch::extension::BufferCleanup> memory;
+};
+
+Error prepare_inputs(Method& method, const Flags& flags, Inputs* inputs) {
+  if (inputs->bundle != nullptr) {
+    const Error error = executorch::bundled_program::load_bundled_input(method, inputs->bundle, 0);
+    return error == Error::Ok ? error : failed("Cannot use the first test case of", flags.method_name, error);
+  }
+  std::vector<std::pair<char*, size_t>> buffers;
+  for (auto& content : inputs->contents) {
+    buffers.emplace_back(content.data(), content.size());
+  }
+  auto options = inputs->options;
+  auto prepared = executorch::extension::prepare_input_tensors(method, std::move(options), buffers);
+  if (!prepared.ok()) {
+    return failed("Cannot prepare the inputs of", flags.method_name, prepared.error());
+  }
+  inputs->memory.emplace(std::move(prepared.get()));
+  return Error::Ok;
+}
+
+// Prepares the inputs before each run: they may be in planned memory, which a run reuses for other tensors.
+Error execute(Method& method, const Flags& flags, Inputs* inputs) {
+  et_timestamp_t elapsed = 0;
   for (uint32_t i = 0; i < flags.num_executions; ++i) {
+    ET_CHECK_OK_OR_RETURN_ERROR(prepare_inputs(method, flags, inputs));
+    const et_timestamp_t start = executorch::runtime::pal_current_ticks();
     const Error error = method.execute();
+    elapsed += executorch::runtime::pal_current_ticks() - start;
     if (error != Error::Ok) {
       return failed("Execution failed in run", std::to_string(i + 1), error);
     }
   }
-  const et_timestamp_t elapsed = executorch::runtime::pal_current_ticks() - start;
   ET_LOG(Info, "Model executed successfully %u time(s) in %f ms.", flags.num_executions,
          static_cast<double>(executorch::runtime::ticks_to_ns(elapsed)) / 1e6);
-  return Error::Ok;
-}
-
-// The inputs of the method: those of the first test case of a bundled program, those of files, or ones.
-Error prepare_inputs(Method& method, const Flags& flags, void* bundle, std::vector<std::vector<char>>* contents,
-                     std::optional<executorch::extension::BufferCleanup>* memory) {
-  if (bundle != nullptr) {
-    ET_LOG(Info, "Loading bundled program...");
-    const Error error = executorch::bundled_program::load_bundled_input(method, bundle, 0);
-    return error == Error::Ok ? error : failed("Cannot use the first test case of", flags.method_name, error);
-  }
-  executorch::extension::PrepareInputTensorsOptions options;
-  ET_CHECK_OK_OR_RETURN_ERROR(read_files(flags.inputs, contents, &options.input_sizes));
-  std::vector<std::pair<char*, size_t>> buffers;
-  for (auto& content : *contents) {
-    buffers.emplace_back(content.data(), content.size());
-  }
-  auto inputs = executorch::extension::prepare_input_tensors(method, std::move(options), buffers);
-  if (!inputs.ok()) {
-    return failed("Cannot prepare the inputs of", flags.method_name, inputs.error());
-  }
-  memory->emplace(std::move(inputs.get()));
   return Error::Ok;
 }
 
@@ -319,12 +326,10 @@ Error run(const Flags& flags) {
     }
   }
 
-  std::vector<std::vector<char>> input_files;
-  std::optional<executorch::extension::BufferCleanup> input_memory;
-  ET_CHECK_OK_OR_RETURN_ERROR(prepare_inputs(*method, flags, model.bundle(), &input_files, &input_memory));
-  ET_LOG(Info, "Inputs prepared.");
-
-  ET_CHECK_OK_OR_RETURN_ERROR(execute(*method, flags));
+  Inputs inputs;
+  inputs.bundle = model.bundle();
+  ET_CHECK_OK_OR_RETURN_ERROR(read_files(flags.inputs, &inputs.contents, &inputs.options.input_sizes));
+  ET_CHECK_OK_OR_RETURN_ERROR(execute(*method, flags, &inputs));
   if (!flags.etdump_path.empty()) {
     ET_CHECK_OK_OR_RETURN_ERROR(write_etdump(etdump, flags.etdump_path));
   }
