@@ -121,15 +121,16 @@ def generated_from(runner: TextLLMRunner, tokens: list[int]) -> list[int]:
 
 
 def test_the_prompt_is_timed(program: Path, capsys: pytest.CaptureFixture) -> None:
-    """The time of the prompt is part of the run: it grows with the prompt."""
+    """The time of the prompt is part of the run: it grows with the prompt. The shortest of several runs counts, because
+    other processes delay some."""
     arguments = ["llm", "run", str(program), "--raw", "--temperature", "0", "--max-new-tokens", "1", "--json"]
-    times = []
-    for length in (1, 240):
+    times: dict[int, list[int]] = {1: [], 240: []}
+    for length in (1, 240) * 4:
         assert main([*arguments, "--prompt", "a" * length]) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["prompt_tokens"] == found["stats"]["prompt_tokens"] == length
-        times.append(found["stats"]["prompt_eval_end_ms"] - found["stats"]["model_execution_start_ms"])
-    assert times[1] > times[0]
+        times[length].append(found["stats"]["prompt_eval_end_ms"] - found["stats"]["model_execution_start_ms"])
+    assert min(times[240]) > min(times[1])
 
 
 def test_run_prints_what_eager_continues(program: Path, checkpoint: Path, capsys: pytest.CaptureFixture) -> None:
