@@ -11,9 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from corpus_programs import calls, check, data_file, dim_orders, program_file, program_names
 
 from sdk.devtools import Inspector
+from sdk.exir import to_edge
 from sdk.exir._serialize._program import deserialize_pte_binary
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -127,6 +129,28 @@ def test_files_in_and_out(tmp_path: Path) -> None:
     found = np.fromfile(tmp_path / "out-0.bin", np.float32)
     np.testing.assert_allclose(found, np.fromfile(folder / "call0_out0.bin", np.float32), rtol=1e-5, atol=1e-6)
     assert done.stdout == ""
+
+
+def test_each_run_gets_the_inputs(tmp_path: Path) -> None:
+    """RTC-06: an input in planned memory, whose place a later tensor takes, is there again for the next run."""
+
+    class Chain(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return ((x + 1) * 2).exp() - 3
+
+    x = torch.linspace(-1, 1, 12)
+    program = tmp_path / "chain.pte"
+    program.write_bytes(to_edge(torch.export.export(Chain(), (x,))).to_executorch().buffer)
+    (tmp_path / "x.bin").write_bytes(x.numpy().tobytes())
+    done = run(
+        f"--model_path={program}",
+        f"--inputs={tmp_path / 'x.bin'}",
+        f"--output_file={tmp_path / 'out'}",
+        "--num_executions=3",
+    )
+    assert done.returncode == 0, done.stderr
+    found = np.fromfile(tmp_path / "out-0.bin", np.float32)
+    np.testing.assert_allclose(found, Chain()(x).numpy(), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("how", ["spelled out", "by itself"])
