@@ -30,7 +30,7 @@ final class ImageTests: XCTestCase {
     let output = Tensor<Float>.zeros(shape: [1, 3, 1, 2])
     let address = output.withUnsafeBytes { $0.baseAddress! }
     try processor.process(
-      [16, 235] as [UInt8], width: 2, height: 1, bytesPerRow: 2, format: .nv12, chroma: [128, 128] as [UInt8],
+      [16, 235, 16, 235] as [UInt8], width: 2, height: 2, bytesPerRow: 2, format: .nv12, chroma: [128, 128] as [UInt8],
       chromaBytesPerRow: 2, into: output)
     XCTAssertEqual(output.withUnsafeBytes { $0.baseAddress! }, address)
     for (value, wanted) in zip(output.scalars(), [0, 255, 0, 255, 0, 255] as [Float]) {
@@ -44,7 +44,7 @@ final class ImageTests: XCTestCase {
       _ = try processor.process(rgba, width: 2, height: 1, bytesPerRow: 4, format: .rgba)
     }
     expectError(.invalidArgument, "chroma is a null pointer") {
-      _ = try processor.process(rgba, width: 2, height: 1, bytesPerRow: 8, format: .nv21FullRange)
+      _ = try processor.process(rgba, width: 4, height: 2, bytesPerRow: 4, format: .nv21FullRange)
     }
     expectError(.invalidArgument, "target") {
       _ = try ImageProcessor(ImageProcessorConfig(targetWidth: -1)).process(

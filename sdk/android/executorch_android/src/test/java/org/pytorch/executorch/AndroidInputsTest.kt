@@ -109,8 +109,8 @@ internal class AndroidInputsTest {
     val chroma = direct(128, 128)
     for (format in ImagePixelFormat.values().filter { it >= ImagePixelFormat.NV12 }) {
       val isFull = format >= ImagePixelFormat.NV12_FULL_RANGE
-      val luma = if (isFull) direct(0, 255) else direct(16, 235)
-      val found = processor.process(luma, 2, 1, 2, format, chroma = chroma, chromaBytesPerRow = 2).dataAsFloatArray
+      val luma = if (isFull) direct(0, 255, 0, 255) else direct(16, 235, 16, 235)
+      val found = processor.process(luma, 2, 2, 2, format, chroma = chroma, chromaBytesPerRow = 2).dataAsFloatArray
       for (i in found.indices) assertEquals(if (i % 2 == 0) 0f else 255f, found[i], 0.01f)
     }
   }
@@ -127,7 +127,8 @@ internal class AndroidInputsTest {
     refused("expected 16 bytes of pixels for 2 rows of 8 bytes, found a buffer of 8") { processor.process(pixels, 2, 2, 8, ImagePixelFormat.RGBA) }
     refused("the stride is 4") { processor.process(pixels, 2, 1, 4, ImagePixelFormat.RGBA) }
     refused("direct") { processor.process(java.nio.ByteBuffer.allocate(8), 2, 1, 8, ImagePixelFormat.RGBA) }
-    refused("chroma is a null pointer") { processor.process(pixels, 2, 1, 8, ImagePixelFormat.NV21) }
+    refused("chroma is a null pointer") { processor.process(pixels, 4, 2, 4, ImagePixelFormat.NV21) }
+    refused("expected an even width and height") { processor.process(pixels, 2, 1, 8, ImagePixelFormat.NV21, chroma = direct(1, 2), chromaBytesPerRow = 2) }
     refused("bytes of chroma") { processor.process(pixels, 4, 2, 4, ImagePixelFormat.NV21, chroma = direct(1), chromaBytesPerRow = 4) }
     refused("[1, 3, 1, 2]") { processor.process(pixels, 2, 1, 8, ImagePixelFormat.RGBA, into = Tensor.zeros(longArrayOf(1, 3, 2, 2), DType.FLOAT)) }
     refused("INT32") { processor.process(pixels, 2, 1, 8, ImagePixelFormat.RGBA, into = Tensor.zeros(longArrayOf(1, 3, 1, 2), DType.INT32)) }
