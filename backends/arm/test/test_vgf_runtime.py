@@ -26,7 +26,7 @@ from bench.worker import load_model
 from delegate_calls import check_wrong_counts
 from interop.operator_calls import FAMILIES, Several
 from sdk.backends.arm.quantizer import get_symmetric_quantization_config
-from sdk.backends.arm.vgf import VgfCompileSpec, VgfPartitioner, preprocess
+from sdk.backends.arm.vgf import VgfCompileSpec, VgfPartitioner, backend
 from sdk.exir import to_edge_transform_and_lower
 from sdk.export.cli import main
 from sdk.extension.pybindings.portable_lib import (
@@ -183,7 +183,7 @@ def test_other_types_and_scalars() -> None:
 
 def _with(payload: bytes, model: nn.Module, inputs: tuple[Any, ...]) -> bytes:
     """A program whose delegate has another payload."""
-    with mock.patch.object(preprocess, "convert", lambda graph, flags: payload):
+    with mock.patch.object(backend, "convert", lambda graph, flags: payload):
         return _lower(model, inputs).edge.to_executorch().buffer
 
 

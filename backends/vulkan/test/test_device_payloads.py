@@ -33,7 +33,7 @@ QD = torch.ops.quantized_decomposed
 @pytest.fixture(autouse=True)
 def everything_is_delegated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(support, "NOT_DELEGATED", frozenset())
-    monkeypatch.setattr(support.Support, "_conditions", lambda *_: None)
+    monkeypatch.setattr(support.VulkanSupport, "_conditions", lambda *_: None)
 
 
 class Call(nn.Module):
