@@ -26,7 +26,7 @@ ET_API bool et_has_llm(void);
  * answer without the prompt. */
 typedef struct et_llm_config et_llm_config;
 ET_API et_status et_llm_config_create(et_llm_config** out, et_error** error);
-/** Sets "max_new_tokens" (-1: what the context holds), "seq_len" (tokens of the context in all; -1: all of it), "top_k"
+/** Sets "max_new_tokens" (-1: what the context holds), "seq_len" (tokens of prompt and answer; -1: what fits), "top_k"
  * (0: all), "num_bos", "num_eos", "seed" (all 64 bits count), or "echo" and "ignore_eos" (0 or 1). Unknown names are an
  * error; values are checked when the text is made. */
 ET_API et_status et_llm_config_set_int(et_llm_config* config, const char* name, int64_t value, et_error** error);
