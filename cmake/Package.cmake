@@ -109,7 +109,8 @@ endfunction()
 executorch_closure(package_targets ${package_targets})
 if("llm_ops_lib" IN_LIST package_targets)
   install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/llm/custom_ops"
-    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/llm" COMPONENT executorch FILES_MATCHING PATTERN "*.h")
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/llm" COMPONENT executorch FILES_MATCHING PATTERN "*.h"
+    PATTERN "*_test_support.h" EXCLUDE)
 endif()
 foreach(name IN LISTS package_targets)
   if(name MATCHES "^(.*)_ops_table$")

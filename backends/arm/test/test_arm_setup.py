@@ -23,7 +23,6 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
     ("options", "message"),
     [
         ([WITHOUT_ETHOS, MLSDK], "the packages have licences of Arm's"),
-        ([AGREED, MLSDK], "Ethos-U is not here yet: pass --disable-ethos-u-deps"),
         ([AGREED, WITHOUT_ETHOS], "nothing to install"),
         ([AGREED, WITHOUT_ETHOS, MLSDK, "--more"], "unknown option --more"),
     ],

@@ -38,6 +38,8 @@ EXTRAS = "sdk.extras"
 
 BY_NAME = {
     "sdk.exir": "loads each public name when it is first used",
+    "sdk.exir.capture": "loads each public name when it is first used",
+    "sdk.exir.passes": "loads each pass when it is first used",
     "sdk.exir.hooks": "loads what other packages provide for the compiler",
 }
 """Modules that import modules by a name that they compute."""

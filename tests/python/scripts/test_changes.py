@@ -77,7 +77,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     shutil.copy(ROOT / "conftest.py", tmp_path)
-    for name in ("changes.py", "sampling.py"):
+    for name in ("changes.py", "sampling.py", "seeds.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
     markers = "markers =\n  sampled: x\npythonpath = tests python\n"
     (tmp_path / "pytest.ini").write_text(f"[pytest]\n{markers}")
