@@ -221,6 +221,9 @@ Error execute(Method& method, const Flags& flags, Inputs* inputs) {
   et_timestamp_t elapsed = 0;
   for (uint32_t i = 0; i < flags.num_executions; ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(prepare_inputs(method, flags, inputs));
+    if (i == 0) {
+      ET_LOG(Info, "Inputs prepared.");
+    }
     const et_timestamp_t start = executorch::runtime::pal_current_ticks();
     const Error error = method.execute();
     elapsed += executorch::runtime::pal_current_ticks() - start;
