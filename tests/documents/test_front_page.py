@@ -63,7 +63,7 @@ def test_a_table_that_is_not_current_is_found() -> None:
         "hardware": "Apple's",
         "status": "experimental",
         "platforms": ["macos", "ios"],
-        "verified": {"macos": "not run", "ios": "run on a phone"},
+        "verified": {"macos": {"by": [], "text": "not run"}, "ios": {"by": ["device"], "text": "run on a phone"}},
     }
     front = table.front_table([manifest])
     row = "| [Core ML](docs/backends-coreml.md) (experimental) | Apple's | no | not run | no | run on a phone |"

@@ -220,6 +220,9 @@ Error prepare_inputs(Method& method, const Flags& flags, Inputs* inputs) {
 Error execute(Method& method, const Flags& flags, Inputs* inputs) {
   et_timestamp_t elapsed = 0;
   for (uint32_t i = 0; i < flags.num_executions; ++i) {
+    if (i == 0 && inputs->bundle != nullptr) {
+      ET_LOG(Info, "Loading bundled program...");
+    }
     ET_CHECK_OK_OR_RETURN_ERROR(prepare_inputs(method, flags, inputs));
     if (i == 0) {
       ET_LOG(Info, "Inputs prepared.");

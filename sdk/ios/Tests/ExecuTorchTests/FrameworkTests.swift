@@ -119,7 +119,7 @@
       XCTAssertEqual(bgra.lockCount, 0)
       let frame = CVPixelBuffer(
         type: kCVPixelFormatType_420YpCbCr8BiPlanarFullRange, isPlanar: true,
-        planes: [([0, 255], 2, 1, 2), ([128, 128], 1, 1, 2)])
+        planes: [([0, 255, 0, 255], 2, 2, 2), ([128, 128], 1, 1, 2)])
       for (value, wanted) in zip(try processor.process(frame).scalars(), [0, 255, 0, 255, 0, 255] as [Float]) {
         XCTAssertEqual(value, wanted, accuracy: 0.01)
       }
