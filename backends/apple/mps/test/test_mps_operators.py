@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from itertools import groupby
 from typing import Any
 
@@ -161,4 +162,5 @@ def _outside(manager: object) -> dict[str, str]:
     from sdk.exir.backend.utils import get_non_lowered_nodes, get_refusals
 
     nodes = get_non_lowered_nodes(manager.exported_program().graph)  # type: ignore[attr-defined]
-    return {str(getattr(node.target, "_op", node.target)): get_refusals(node)["MPSBackend"] for node in nodes}
+    calls = [node for node in nodes if node.target is not operator.getitem]  # the call that it reads has the reason
+    return {str(getattr(node.target, "_op", node.target)): get_refusals(node)["MPSBackend"] for node in calls}
