@@ -19,6 +19,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, Node
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import _disable_current_modes
 
 import sdk.exir.operator.dim_order_ops  # noqa: F401  (registers the operators)
 from sdk.exir._to_edge._data_dependent import bound_sizes, corrected, has_bound
@@ -81,7 +82,9 @@ class EdgeEmitter:
         node = self._graph.call_function(op, *pytree.tree_map(self._to_node, (args, kwargs)))
         node.meta = {**self._meta, "val": self._evaluate(op, args, kwargs)}
         try:
-            return self._options.keep(node)
+            # Partitioners compute with constants, which are fake tensors while the recorder's mode is active.
+            with _disable_current_modes():
+                return self._options.keep(node)
         finally:
             self._graph.erase_node(node)
 

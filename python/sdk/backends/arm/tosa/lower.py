@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch._subclasses import FakeTensor
 from torch.export import ExportedProgram
 from torch.fx import Node
 
@@ -179,8 +178,6 @@ def _input(builder: Builder, node: Node) -> Placed:
 def _constant(builder: Builder, program: ExportedProgram, node: Node) -> Placed:
     tensor = get_constant(program, node)
     assert tensor is not None, node
-    if isinstance(tensor, FakeTensor):  # a call that only appears while another is decomposed
-        raise UnsupportedError("its constant has no value yet")
     return Placed.plain(builder.constant(to_array(tensor), to_tosa(tensor.dtype)))
 
 

@@ -63,12 +63,13 @@ TEST(CApiImagesTest, ValuesAreNormalizedByChannel) {
 TEST(CApiImagesTest, LumaAndChromaBecomeColours) {
   // Grey pixels have chroma 128. Luma 16 and 235 are black and white; in full range, 0 and 255.
   const uint8_t chroma[] = {128, 128};
-  const et_image_options options = options_of(2, 1);
+  const et_image_options options = options_of(2, 2);
   for (const bool is_full : {false, true}) {
-    const uint8_t luma[] = {static_cast<uint8_t>(is_full ? 0 : 16), static_cast<uint8_t>(is_full ? 255 : 235)};
+    const uint8_t black = is_full ? 0 : 16, white = is_full ? 255 : 235;
+    const uint8_t luma[] = {black, white, black, white};
     for (const int32_t format : {ET_PIXEL_FORMAT_NV12, ET_PIXEL_FORMAT_NV21}) {
-      const et_image image = {luma, chroma, 2, 1, 2, 2, format + (is_full ? 2 : 0), ET_IMAGE_ORIENTATION_UP};
-      Output out(2, 1);
+      const et_image image = {luma, chroma, 2, 2, 2, 2, format + (is_full ? 2 : 0), ET_IMAGE_ORIENTATION_UP};
+      Output out(2, 2);
       ASSERT_EQ(et_image_to_tensor(&options, &image, out.tensor, nullptr), ET_STATUS_OK);
       const std::vector<float> found = out.elements();
       for (size_t i = 0; i < found.size(); ++i) {
@@ -131,6 +132,9 @@ TEST(CApiImagesTest, MistakesAreErrorsWithWords) {
   fails_with(&options, &image, out.tensor, "the stride is 7");
   image = good;
   image.format = ET_PIXEL_FORMAT_NV12;
+  fails_with(&options, &image, out.tensor, "expected an even width and height");
+  image.height = 2;
+  image.stride = 4;
   fails_with(&options, &image, out.tensor, "chroma is a null pointer");
   et_image_options wrong = options;
   wrong.resize = 3;
