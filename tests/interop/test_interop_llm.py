@@ -16,9 +16,9 @@ from torchao.quantization import Int8DynamicActivationIntxWeightConfig, PerGroup
 
 from interop.conftest import InOriginal
 from sampling import values_in_tests
-from sdk.examples.models.llama.llama_transformer import Transformer, construct_transformer
-from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.extension.llm.export.export_llm import export
+from sdk.extension.llm.model.model_args import ModelArgs
+from sdk.extension.llm.model.transformer import Transformer, construct_transformer
 from sdk.extension.llm.runner import GenerationConfig, TextLLMRunner
 
 pytestmark = [pytest.mark.oracle, pytest.mark.network]

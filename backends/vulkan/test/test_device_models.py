@@ -22,9 +22,9 @@ from torch.export import Dim
 
 import sdk.extension.llm.custom_ops.custom_ops  # noqa: F401 - registers llama's operators
 from bench.models import decoder, resnet18, vit_tiny
-from sdk.examples.models.llama.llama_transformer import construct_transformer
-from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.exir.lowered_backend_module import get_lowered_backend_modules
+from sdk.extension.llm.model.model_args import ModelArgs
+from sdk.extension.llm.model.transformer import construct_transformer
 from zoo.vision import VisionTransformer
 
 HALF = pytest.mark.parametrize("half", [False, True], ids=["float", "half"])

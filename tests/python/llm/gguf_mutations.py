@@ -16,7 +16,7 @@ from sdk.extension.llm.export.checkpoint import CheckpointError, load_model
 from sdk.extension.llm.export.gguf import GGUFError, GGUFFile
 from sdk.extension.llm.export.gguf._blocks import FORMATS
 from sdk.extension.llm.export.settings import SettingsError
-from sdk.extension.llm.export.tokenizer_data import tokenizer_data
+from sdk.extension.llm.export.tokenizer.data import tokenizer_data
 
 UINT32, INT32, FLOAT32, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", UINT32: "I", INT32: "i", FLOAT32: "f", BOOL: "?", 10: "Q", 11: "q", 12: "d"}

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 import transformers
 
-from sdk.examples.models.llama.llama_transformer import Transformer, construct_transformer
-from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.extension.llm.export.checkpoint import hugging_face_args, hugging_face_weights, load_model, set_weights
 from sdk.extension.llm.export.gguf import ExportableGGUFTensor
 from sdk.extension.llm.export.gguf._blocks import FORMATS
+from sdk.extension.llm.model.model_args import ModelArgs
+from sdk.extension.llm.model.transformer import Transformer, construct_transformer
 
 SMALL = {
     "vocab_size": 96,

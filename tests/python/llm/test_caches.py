@@ -11,16 +11,16 @@ from language_models import small
 from torch import Tensor
 from torch.export import Dim
 
-from sdk.examples.models.llama.attention import AttentionMHA
-from sdk.examples.models.llama.llama_transformer import Transformer
-from sdk.examples.models.llama.source_transformation.caches import (
+from sdk.exir import to_edge_transform_and_lower
+from sdk.extension.llm.export.checkpoint import set_weights
+from sdk.extension.llm.model.attention import AttentionMHA
+from sdk.extension.llm.model.caches import (
     quantize_kv_cache,
     use_attention_sinks,
     use_local_global_attention,
 )
-from sdk.examples.models.llama.window import Window
-from sdk.exir import to_edge_transform_and_lower
-from sdk.extension.llm.export.checkpoint import set_weights
+from sdk.extension.llm.model.transformer import Transformer
+from sdk.extension.llm.model.window import Window
 from sdk.runtime import Runtime
 
 SEQ = 6

@@ -15,9 +15,9 @@ import torch
 from language_models import ARCHITECTURES, blocks, both, small
 from safetensors.torch import save_file
 
-from sdk.examples.models.llama.llama_transformer import Transformer
 from sdk.extension.llm.export.checkpoint import CheckpointError, load_model
 from sdk.extension.llm.export.gguf import ExportableGGUFTensor, GGUFError
+from sdk.extension.llm.model.transformer import Transformer
 
 TOKENS = torch.tensor([[7, 93, 0, 41, 41, 12]])
 LLAMA_NAMES = {

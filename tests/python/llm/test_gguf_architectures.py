@@ -12,10 +12,10 @@ import pytest
 import torch
 from language_models import CONFIGS, SLIDING, random_model
 
-from sdk.examples.models.llama.llama_transformer import Transformer
 from sdk.extension.llm.export.checkpoint import CheckpointError, load_model
 from sdk.extension.llm.export.gguf import ExportableGGUFTensor, GGUFError, GGUFFile
-from sdk.extension.llm.export.low_bit import pack_linear
+from sdk.extension.llm.export.quantize.low_bit import pack_linear
+from sdk.extension.llm.model.transformer import Transformer
 
 TOKENS = torch.randint(0, 96, (1, 23), generator=torch.Generator().manual_seed(4))
 PERMUTED = ("llama", "granite", "smollm3")

@@ -21,10 +21,10 @@ from tokenizers import Regex, decoders, normalizers, pre_tokenizers, processors
 from tokenizers import Tokenizer as Reference
 
 from sdk.extension.llm import tokenizers as sdk_tokenizers
-from sdk.extension.llm.export.end_of_turn import end_of_turn
 from sdk.extension.llm.export.gguf import GGUFError, GGUFFile
 from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
-from sdk.extension.llm.export.tokenizer_data import tokenizer_data
+from sdk.extension.llm.export.tokenizer.data import tokenizer_data
+from sdk.extension.llm.export.tokenizer.end_of_turn import end_of_turn
 from sdk.extension.llm.tokenizers.compiled import compile_tokenizer
 
 LLAMA3 = (

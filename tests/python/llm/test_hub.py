@@ -12,12 +12,12 @@ from language_models import both
 from test_checkpoints import saved
 
 from sdk.__main__ import main
-from sdk.examples.models.llama.llama_transformer import construct_transformer
-from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.extension.llm.export.checkpoint import HUB_IDS, CheckpointError, downloaded, is_hub_id
 from sdk.extension.llm.export.config.llm_config import ModelType
 from sdk.extension.llm.export.exporter import make_model
 from sdk.extension.llm.export.settings import SettingsError, read_settings, shipped
+from sdk.extension.llm.model.model_args import ModelArgs
+from sdk.extension.llm.model.transformer import construct_transformer
 
 FOLDER = "examples/models"
 # The numbers of parameters that the models' pages give; embeddings that are also the output count once.

@@ -15,8 +15,6 @@ from test_checkpoints import write_gguf
 from test_export_llm import CACHED, check
 from torch import Tensor
 
-from sdk.examples.models.llama.llama_transformer import Transformer, construct_transformer
-from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.extension.llm.export.checkpoint import (
     CheckpointError,
     adapter_args,
@@ -25,6 +23,8 @@ from sdk.extension.llm.export.checkpoint import (
     set_weights,
 )
 from sdk.extension.llm.export.export_llm import export
+from sdk.extension.llm.model.model_args import ModelArgs
+from sdk.extension.llm.model.transformer import Transformer, construct_transformer
 from sdk.runtime import Runtime
 
 RANK, ALPHA = 4, 6

@@ -22,7 +22,7 @@ from sdk.exir import to_edge_transform_and_lower
 from sdk.extension.llm.custom_ops import low_bit
 from sdk.extension.llm.custom_ops.packed import LowBitMatrix, pack, unpack
 from sdk.extension.llm.export.gguf._blocks import FORMATS
-from sdk.extension.llm.export.low_bit import PackedEmbedding, PackedLinear, matrix_of, pack_linear
+from sdk.extension.llm.export.quantize.low_bit import PackedEmbedding, PackedLinear, matrix_of, pack_linear
 from sdk.runtime import Runtime
 
 BITS = range(1, 9)

@@ -10,10 +10,10 @@ import torch
 import transformers
 from language_models import CONFIGS, both, random_model, with_weights_of
 
-from sdk.examples.models.llama.attention import SDPA
-from sdk.examples.models.llama.llama_transformer import construct_transformer
-from sdk.examples.models.llama.model_args import ActFn, ModelArgs
 from sdk.extension.llm.export.checkpoint import CheckpointError, hugging_face_args, hugging_face_weights, set_weights
+from sdk.extension.llm.model.attention import SDPA
+from sdk.extension.llm.model.model_args import ActFn, ModelArgs
+from sdk.extension.llm.model.transformer import construct_transformer
 
 
 @pytest.mark.parametrize("name", CONFIGS)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from sdk.extension.llm.export.config.llm_config import DtypeOverride
-from sdk.extension.llm.export.low_bit import PackedEmbedding
+from sdk.extension.llm.export.quantize.low_bit import PackedEmbedding
 
 DTYPES = {
     DtypeOverride.fp32: torch.float32,

@@ -14,15 +14,6 @@ import torch
 from torch.export import Dim, ExportedProgram
 from torch.fx import Node
 
-from sdk.examples.models.llama.llama_transformer import Transformer
-from sdk.examples.models.llama.source_transformation.caches import (
-    quantize_kv_cache,
-    use_attention_sinks,
-    use_local_global_attention,
-)
-from sdk.examples.models.llama.source_transformation.spin_quant import (
-    inject_fast_hadamard_transform_native_for_spin_quant,
-)
 from sdk.exir import EdgeProgramManager, ExecutorchBackendConfig, ExecutorchProgramManager, to_edge_transform_and_lower
 from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
 from sdk.extension.llm.export.backends import partitioners, refuse_unknown
@@ -31,6 +22,15 @@ from sdk.extension.llm.export.dtypes import DTYPES, change_dtype
 from sdk.extension.llm.export.load import load, prune_map
 from sdk.extension.llm.export.quantize import UNSUPPORTED_QMODES, quantize
 from sdk.extension.llm.export.settings import SettingsError
+from sdk.extension.llm.model.caches import (
+    quantize_kv_cache,
+    use_attention_sinks,
+    use_local_global_attention,
+)
+from sdk.extension.llm.model.spin_quant import (
+    inject_fast_hadamard_transform_native_for_spin_quant,
+)
+from sdk.extension.llm.model.transformer import Transformer
 
 _WITHOUT_EFFECT = ("base.tokenizer_path",)
 _NO_LIMIT = 2**31 - 1
@@ -179,7 +179,7 @@ def capture(model: Transformer, config: LlmConfig, count: int | None = None) -> 
     captured = torch.export.export(model, inputs, dynamic_shapes=shapes)
     if config.quantization.pt2e_quantize is None:
         return captured
-    from sdk.extension.llm.export.pt2e import calibration_calls, quantize_captured
+    from sdk.extension.llm.export.quantize.pt2e import calibration_calls, quantize_captured
 
     most = count or (model.params.max_seq_len if model.params.enable_dynamic_shape else inputs[0].shape[1])
     calls = calibration_calls(config, most, len(inputs) == 2)
@@ -244,7 +244,7 @@ def export_program(config: LlmConfig) -> tuple[Transformer, ExportedProgram, Exe
     model = make_model(config)
     metadata, named_data = metadata_of(model, config), {}
     if config.export.embed_tokenizer:
-        from sdk.extension.llm.export.tokenizer_data import tokenizer_data
+        from sdk.extension.llm.export.tokenizer.data import tokenizer_data
 
         tokenizer = tokenizer_data(config.base.checkpoint, config.base.tokenizer_path)
         metadata, named_data = tokenizer.metadata | metadata, tokenizer.named_data

@@ -11,8 +11,6 @@ from typing import Any
 
 import torch
 
-from sdk.examples.models.llama.llama_transformer import Transformer, construct_transformer
-from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.extension.llm.export.checkpoint import (
     HUB_IDS,
     CheckpointError,
@@ -27,6 +25,8 @@ from sdk.extension.llm.export.checkpoint import (
 )
 from sdk.extension.llm.export.config.llm_config import BaseConfig, LlmConfig, PreqMode, embedding_bits_and_group
 from sdk.extension.llm.export.settings import SettingsError, shipped
+from sdk.extension.llm.model.model_args import ModelArgs
+from sdk.extension.llm.model.transformer import Transformer, construct_transformer
 
 
 def load(config: LlmConfig, overrides: dict[str, Any]) -> Transformer:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Replacements for modules of a model before it is exported."""
+"""Replacements for modules of a model under ExecuTorch's names."""

@@ -13,8 +13,6 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from sdk.examples.models.llama.llama_transformer import Transformer, construct_transformer
-from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.extension.llm.export.checkpoint._gguf import gguf_args, gguf_weights
 from sdk.extension.llm.export.checkpoint._hub import HUB_IDS, downloaded, is_hub_id
 from sdk.extension.llm.export.checkpoint._hugging_face import hugging_face_args, hugging_face_weights, read_config
@@ -22,6 +20,8 @@ from sdk.extension.llm.export.checkpoint._lora import adapter_args, adapter_weig
 from sdk.extension.llm.export.checkpoint._names import CheckpointError, Weights, split_rows
 from sdk.extension.llm.export.checkpoint._prequantized import prequantized_weights
 from sdk.extension.llm.export.gguf import GGUFFile
+from sdk.extension.llm.model.model_args import ModelArgs
+from sdk.extension.llm.model.transformer import Transformer, construct_transformer
 
 __all__ = [
     "HUB_IDS",

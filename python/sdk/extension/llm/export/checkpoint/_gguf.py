@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 
-from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.extension.llm.export.checkpoint._fields import Fields, short
 from sdk.extension.llm.export.checkpoint._names import CheckpointError, Names, Weights
 from sdk.extension.llm.export.checkpoint._rope import yarn_attention
 from sdk.extension.llm.export.gguf import GGUFFile, iter_gguf
+from sdk.extension.llm.model.model_args import ModelArgs
 
 _INSIDE = {
     "attn_q": "attention.wq",

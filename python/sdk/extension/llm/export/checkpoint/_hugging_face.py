@@ -8,11 +8,11 @@ from typing import Any
 
 from torch import Tensor
 
-from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.extension.llm.export.checkpoint._config import MODEL_TYPES, NEUTRAL, WITHOUT_EFFECT, defaults
 from sdk.extension.llm.export.checkpoint._fields import Fields
 from sdk.extension.llm.export.checkpoint._names import CheckpointError, Names, Weights
 from sdk.extension.llm.export.checkpoint._rope import rope_entries, rope_fields
+from sdk.extension.llm.model.model_args import ModelArgs
 
 _OUTSIDE = {"model.embed_tokens": "tok_embeddings", "model.norm": "norm", "lm_head": "output"}
 _ACTIVATIONS = {

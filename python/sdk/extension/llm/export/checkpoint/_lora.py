@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sdk.examples.models.llama.lora import LoRALinear
-from sdk.examples.models.llama.model_args import ModelArgs
 from sdk.extension.llm.export.checkpoint._fields import Fields
 from sdk.extension.llm.export.checkpoint._names import CheckpointError, Weights
+from sdk.extension.llm.model.lora import LoRALinear
+from sdk.extension.llm.model.model_args import ModelArgs
 
 _LAYERS = {
     "q_proj": "attention.wq",

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 Weights = dict[str, Tensor]
-"""Weights by the names of `sdk.examples.models.llama.llama_transformer.Transformer`."""
+"""Weights by the names of `sdk.extension.llm.model.transformer.Transformer`."""
 
 
 class CheckpointError(ValueError):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sdk.extension.llm.export.end_of_turn import end_of_turn
 from sdk.extension.llm.export.gguf import GGUFError, GGUFFile
 from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
 from sdk.extension.llm.export.settings import SettingsError
+from sdk.extension.llm.export.tokenizer.end_of_turn import end_of_turn
 from sdk.extension.llm.tokenizers import CppHFTokenizer, load_tokenizer_from_buffer
 from sdk.extension.llm.tokenizers.compiled import compile_tokenizer
 

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 from torchao.quantization import IntxUnpackedToInt8Tensor
 
-from sdk.examples.models.llama.attention import AttentionMHA
-from sdk.examples.models.llama.feed_forward import FeedForward
-from sdk.examples.models.llama.llama_transformer import Transformer
 from sdk.extension.llm.custom_ops import low_bit  # noqa: F401, registers the operators
 from sdk.extension.llm.custom_ops.packed import LowBitMatrix, pack
 from sdk.extension.llm.export.gguf import ExportableGGUFTensor
 from sdk.extension.llm.export.gguf._blocks import FORMATS, groups_of
+from sdk.extension.llm.model.attention import AttentionMHA
+from sdk.extension.llm.model.feed_forward import FeedForward
+from sdk.extension.llm.model.transformer import Transformer
 
 _BIT_WIDTHS = {getattr(torch, f"int{bits}"): bits for bits in range(1, 9)}
 Quantized = (ExportableGGUFTensor, IntxUnpackedToInt8Tensor)

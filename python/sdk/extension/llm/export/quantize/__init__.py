@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from sdk.examples.models.llama.llama_transformer import Transformer
 from sdk.extension.llm.export.backends import enabled_backends
 from sdk.extension.llm.export.config.llm_config import LlmConfig, embedding_bits_and_group
 from sdk.extension.llm.export.gguf import ExportableGGUFTensor
 from sdk.extension.llm.export.settings import SettingsError
+from sdk.extension.llm.model.transformer import Transformer
 
 _GROUP_SIZE = 32
 UNSUPPORTED_QMODES = {
@@ -63,7 +63,7 @@ def quantize(model: Transformer, config: LlmConfig) -> None:
 
 
 def _pack(model: Transformer, with_embedding: bool, with_linear: bool = True, float_activations: bool = False) -> None:
-    from sdk.extension.llm.export.low_bit import pack_embedding, pack_linear
+    from sdk.extension.llm.export.quantize.low_bit import pack_embedding, pack_linear
 
     if with_embedding:
         pack_embedding(model, float_activations)

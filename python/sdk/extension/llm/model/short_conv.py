@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sdk.examples.models.llama.attention import Attention
-from sdk.examples.models.llama.model_args import ModelArgs
+from sdk.extension.llm.model.attention import Attention
+from sdk.extension.llm.model.model_args import ModelArgs
 
 _TAPS = 3
 

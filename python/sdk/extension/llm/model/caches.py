@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sdk.examples.models.llama.attention import AttentionMHA
-from sdk.examples.models.llama.llama_transformer import Transformer
-from sdk.examples.models.llama.window import Window, ring_window
+from sdk.extension.llm.model.attention import AttentionMHA
+from sdk.extension.llm.model.transformer import Transformer
+from sdk.extension.llm.model.window import Window, ring_window
 
 
 def quantize_kv_cache(model: Transformer) -> None:

@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sdk.examples.models.llama.feed_forward import FeedForward
-from sdk.examples.models.llama.model_args import ModelArgs
+from sdk.extension.llm.model.feed_forward import FeedForward
+from sdk.extension.llm.model.model_args import ModelArgs
 
 
 class Router(nn.Module):

@@ -8,7 +8,7 @@ import math
 import torch
 from torch import Tensor
 
-from sdk.examples.models.llama.model_args import ModelArgs
+from sdk.extension.llm.model.model_args import ModelArgs
 
 _LLAMA3_CONTEXT = 8192
 """Positions on which Llama 3 was trained before its context was extended."""
