@@ -16,7 +16,7 @@ using runtime::Result;
 
 /// The token that follows the context and what is added to it.
 Result<uint64_t> TextLLMRunner::next_token(std::vector<uint64_t> added, float temperature) {
-  if (!added.empty() || pending_) {
+  if (!added.empty() || conversation_.pending()) {
     return prefill_tokens(std::move(added), temperature);
   }
   ET_CHECK_OR_RETURN_ERROR(next_.has_value(), InvalidState,
@@ -24,7 +24,7 @@ Result<uint64_t> TextLLMRunner::next_token(std::vector<uint64_t> added, float te
   const uint64_t predicted = *next_;
   next_.reset();
   TokenSampler& sampler = text_decoder_runner_->token_sampler();
-  for (const uint64_t token : context_) {
+  for (const uint64_t token : conversation_.seen()) {
     sampler.accept_prompt(token);
   }
   // The logits of prefill() are still there.
@@ -34,36 +34,43 @@ Result<uint64_t> TextLLMRunner::next_token(std::vector<uint64_t> added, float te
 
 /// Runs the program for a token that it has not seen and for what is added, and samples what follows.
 Result<uint64_t> TextLLMRunner::prefill_tokens(std::vector<uint64_t> added, float temperature) {
-  if (pending_) {
-    added.insert(added.begin(), *pending_);
-  }
+  added = conversation_.unseen(std::move(added));
   next_.reset();
   TokenSampler& sampler = text_decoder_runner_->token_sampler();
-  for (const auto* tokens : {&context_, &added}) {
-    for (const uint64_t token : *tokens) {
-      sampler.accept_prompt(token);
-    }
-  }
-  const bool use_kv_cache = metadata_or(kUseKVCache, 1) != 0;
-  std::vector<uint64_t> all = context_;
+  std::vector<uint64_t> all = conversation_.seen();
+  int64_t start_pos = conversation_.has_cache() ? static_cast<int64_t>(all.size()) : 0;
   all.insert(all.end(), added.begin(), added.end());
-  int64_t start_pos = use_kv_cache ? static_cast<int64_t>(context_.size()) : 0;
+  for (const uint64_t token : all) {
+    sampler.accept_prompt(token);
+  }
   prefilling_ = true;
-  Result<uint64_t> token = text_prefiller_->prefill(use_kv_cache ? added : all, start_pos, temperature);
+  Result<uint64_t> token = text_prefiller_->prefill(conversation_.has_cache() ? added : all, start_pos, temperature);
   prefilling_ = false;
   if (!token.ok()) {
     note_failure();
     return token;
   }
-  context_ = std::move(all);
-  pending_.reset();
+  conversation_.add_seen(added);
   return token;
 }
 
-/// After a step that failed or was stopped, a cache is valid up to the end of the context, but recurrent state is not,
-/// and nothing is after NaN.
 void TextLLMRunner::note_failure() {
-  needs_reset_ = metadata_or(kHasRecurrentState, 0) != 0 || text_decoder_runner_->token_sampler().nan_position() >= 0;
+  conversation_.note_failure(text_decoder_runner_->token_sampler().nan_position() >= 0);
+}
+
+Error TextLLMRunner::rewind(int64_t position) {
+  const internal::OneCall call(busy_);
+  return call.ok() ? forget_after(position) : Error::InvalidState;
+}
+
+Error TextLLMRunner::forget_after(int64_t position) {
+  const int64_t before = this->position();
+  ET_CHECK_OK_OR_RETURN_ERROR(conversation_.rewind(position));
+  if (position < before) {
+    next_.reset();
+    unfinished_.clear();
+  }
+  return Error::Ok;
 }
 
 Result<uint64_t> TextLLMRunner::prefill(const std::string& prompt, int32_t num_bos, int32_t num_eos) {
@@ -102,11 +109,11 @@ Result<uint64_t> TextLLMRunner::prefill(const std::vector<MultimodalInput>& inpu
 }
 
 Result<uint64_t> TextLLMRunner::add_to_context(std::vector<uint64_t> added) {
-  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
+  ET_CHECK_OK_OR_RETURN_ERROR(conversation_.check_usable());
   text_decoder_runner_->clear_interrupt();
   ET_CHECK_OK_OR_RETURN_ERROR(load_and_time());
   ET_CHECK_OR_RETURN_ERROR(!added.empty(), InvalidArgument, "the prompt has no tokens");
-  ET_CHECK_OK_OR_RETURN_ERROR(check_fits(added));
+  ET_CHECK_OK_OR_RETURN_ERROR(conversation_.check_fits(added));
   unfinished_.clear();
   Result<uint64_t> token =
       prefill_tokens(std::move(added), text_decoder_runner_->token_sampler().options().temperature);
@@ -137,13 +144,10 @@ Error TextLLMRunner::warmup(const std::string& prompt, int32_t max_new_tokens) {
 }
 
 void TextLLMRunner::begin_conversation() {
-  if (needs_reset_ && module_) {
-    // A new state, in which no NaN is left.
+  if (conversation_.needs_new_state() && module_) {
     module_->unload_method(text_decoder_runner_->method_name());
   }
-  needs_reset_ = false;
-  context_.clear();
-  pending_.reset();
+  conversation_.clear();
   next_.reset();
   generated_.clear();
   unfinished_.clear();
@@ -151,7 +155,7 @@ void TextLLMRunner::begin_conversation() {
   const std::string& method = text_decoder_runner_->method_name();
   if (io_manager_->reset(method, method) != Error::Ok) {
     ET_LOG(Error, "the IOManager could not be reset");
-    needs_reset_ = true;
+    conversation_.invalidate();
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <executorch/extension/llm/runner/constants.h>
+#include <executorch/extension/llm/runner/conversation.h>
 #include <executorch/extension/llm/runner/irunner.h>
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
 #include <executorch/extension/llm/runner/text_decoder_runner.h>
@@ -33,30 +34,22 @@ class TextSession final : public LLMSession {
         tokenizer_(std::move(tokenizer)),
         text_(*tokenizer_),
         eos_ids_(std::move(eos_ids)),
-        limit_(metadata.at(kMaxContextLen)),
-        vocabulary_(metadata.at(kVocabSize)),
-        has_recurrent_state_(metadata.at(kHasRecurrentState) != 0) {}
+        conversation_(metadata) {}
 
   Error load() { return decoder_.load(); }
 
   Error prefill_tokens(const std::vector<uint64_t>& tokens, const SamplingConfig* initial_sampling) override {
-    ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
-    const auto count = static_cast<int64_t>(tokens.size());
-    ET_CHECK_OR_RETURN_ERROR(count > 0 && position() + count <= limit_, InvalidArgument,
-                             "%" PRId64 " tokens do not fit: the context of %" PRId64 " has room for 1 to %" PRId64,
-                             count, limit_, limit_ - position());
-    for (const uint64_t token : tokens) {
-      ET_CHECK_OR_RETURN_ERROR(token < static_cast<uint64_t>(vocabulary_), InvalidArgument,
-                               "token %" PRIu64 " is not one of the program's %" PRId64, token, vocabulary_);
-    }
+    ET_CHECK_OK_OR_RETURN_ERROR(conversation_.check_usable());
+    ET_CHECK_OR_RETURN_ERROR(!tokens.empty(), InvalidArgument, "the prompt has no tokens");
+    ET_CHECK_OK_OR_RETURN_ERROR(conversation_.check_fits(tokens));
     ET_CHECK_OK_OR_RETURN_ERROR(run(tokens));
     initial_ = initial_sampling != nullptr ? std::optional<SamplingConfig>(*initial_sampling) : std::nullopt;
     return Error::Ok;
   }
 
   Result<DecodeResult> decode_one(const SamplingConfig& sampling) override {
-    ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
-    if (pending_) {
+    ET_CHECK_OK_OR_RETURN_ERROR(conversation_.check_usable());
+    if (conversation_.pending()) {
       ET_CHECK_OK_OR_RETURN_ERROR(run({}));
     }
     ET_CHECK_OR_RETURN_ERROR(has_logits_, InvalidState,
@@ -67,7 +60,9 @@ class TextSession final : public LLMSession {
     const Result<uint64_t> sampled = decoder_.sample(logits, decoder_.token_sampler().options().temperature);
     has_logits_ = false;
     if (!sampled.ok()) {
-      needs_reset_ = decoder_.token_sampler().nan_position() >= 0;
+      if (decoder_.token_sampler().nan_position() >= 0) {
+        conversation_.invalidate();
+      }
       return sampled.error();
     }
     const uint64_t token = *sampled;
@@ -77,57 +72,46 @@ class TextSession final : public LLMSession {
     if (result.is_eos) {
       result.text_piece = text_.finish();
     } else {
-      pending_ = token;
+      conversation_.set_pending(token);
       if (token < static_cast<uint64_t>(tokenizer_->vocab_size())) {
         result.text_piece = ET_UNWRAP_TOKENIZER(text_.push(token));
       }
     }
-    result.is_terminal = result.is_eos || position() >= limit_;
+    result.is_terminal = result.is_eos || conversation_.room() <= 0;
     return result;
   }
 
-  int64_t position() const override { return position_ + (pending_ ? 1 : 0); }
+  int64_t position() const override { return conversation_.position(); }
 
   Error reset() override {
-    if (needs_reset_) {
-      module_.unload_method(decoder_.method_name());  // a new state, in which no NaN is left
+    if (conversation_.needs_new_state()) {
+      module_.unload_method(decoder_.method_name());
     }
     ET_CHECK_OK_OR_RETURN_ERROR(decoder_.load());
     decoder_.clear_interrupt();
     (void)text_.finish();
-    position_ = 0;
-    pending_.reset();
+    conversation_.clear();
     initial_.reset();
     used_.reset();
-    has_logits_ = needs_reset_ = false;
+    has_logits_ = false;
     return Error::Ok;
   }
 
   void stop() override { decoder_.interrupt(); }
 
  private:
-  Error check_usable() const {
-    ET_CHECK_OR_RETURN_ERROR(!needs_reset_, InvalidState,
-                             "the last call failed and left the program's state unknown: call reset()");
-    return Error::Ok;
-  }
-
   /// Runs the program for the token that it has not seen, and for `tokens`.
   Error run(std::vector<uint64_t> tokens) {
-    if (pending_) {
-      tokens.insert(tokens.begin(), *pending_);
-    }
-    int64_t position = position_;
+    tokens = conversation_.unseen(std::move(tokens));
+    auto position = static_cast<int64_t>(conversation_.seen().size());
     has_logits_ = false;
     const Error error = prefiller_.run_tokens(tokens, position);
     decoder_.clear_interrupt();
     if (error != Error::Ok) {
-      // The cache is as before, up to position_; other state is not.
-      needs_reset_ = has_recurrent_state_;
+      conversation_.note_failure(false);
       return error;
     }
-    position_ = position;
-    pending_.reset();
+    conversation_.add_seen(tokens);
     has_logits_ = true;
     return Error::Ok;
   }
@@ -155,15 +139,10 @@ class TextSession final : public LLMSession {
   std::shared_ptr<::tokenizers::Tokenizer> tokenizer_;
   ::tokenizers::StreamDecoder text_;
   std::unordered_set<uint64_t> eos_ids_;
-  int64_t limit_;
-  int64_t vocabulary_;
-  bool has_recurrent_state_;
-  int64_t position_ = 0;             // tokens that the program has seen
-  std::optional<uint64_t> pending_;  // a token that it has not seen yet
+  internal::Conversation conversation_;
   std::optional<SamplingConfig> initial_;
   std::optional<SamplingConfig> used_;
   bool has_logits_ = false;
-  bool needs_reset_ = false;
 };
 
 }  // namespace

@@ -56,27 +56,18 @@ TextLLMRunner::TextLLMRunner(std::unordered_map<std::string, int64_t> metadata,
       text_prefiller_(std::move(text_prefiller)),
       stats_(std::move(stats)),
       text_token_generator_(std::move(text_token_generator)),
-      temperature_(temperature) {}
+      temperature_(temperature),
+      conversation_(metadata_) {}
 
 TextLLMRunner::~TextLLMRunner() = default;
-
-int64_t TextLLMRunner::metadata_or(const char* name, int64_t otherwise) const {
-  const auto found = metadata_.find(name);
-  return found == metadata_.end() ? otherwise : found->second;
-}
-
-int64_t TextLLMRunner::context_limit() const {
-  const int64_t call = metadata_or(kMaxSeqLen, 128);
-  const int64_t context = metadata_or(kMaxContextLen, call);
-  return metadata_or(kUseKVCache, 1) != 0 ? context : std::min(call, context);
-}
 
 bool TextLLMRunner::is_loaded() const {
   return text_prefiller_->is_loaded() && text_token_generator_->is_loaded();
 }
 
 Error TextLLMRunner::check_vocabularies() const {
-  const int64_t program = metadata_or(kVocabSize, 0);
+  const auto size = metadata_.find(kVocabSize);
+  const int64_t program = size == metadata_.end() ? 0 : size->second;
   const int64_t tokenizer = tokenizer_->vocab_size();
   if (program <= 0 || tokenizer <= 0) {
     return Error::Ok;
@@ -109,34 +100,11 @@ Error TextLLMRunner::load_and_time() {
   return Error::Ok;
 }
 
-Error TextLLMRunner::check_usable() const {
-  ET_CHECK_OR_RETURN_ERROR(!needs_reset_, InvalidState,
-                           "the last call failed and left the program's state unknown: call reset()");
-  return Error::Ok;
-}
-
 Result<std::vector<uint64_t>> TextLLMRunner::encode(const std::string& text, int32_t num_bos, int32_t num_eos) const {
   ET_CHECK_OR_RETURN_ERROR(num_bos >= 0 && num_bos <= INT8_MAX && num_eos >= 0 && num_eos <= INT8_MAX, InvalidArgument,
                            "num_bos is %" PRId32 " and num_eos %" PRId32 "; expected numbers from 0 to 127", num_bos,
                            num_eos);
   return ET_UNWRAP_TOKENIZER(tokenizer_->encode(text, static_cast<int8_t>(num_bos), static_cast<int8_t>(num_eos)));
-}
-
-Error TextLLMRunner::check_fits(const std::vector<uint64_t>& added) const {
-  const int64_t limit = context_limit();
-  const auto count = static_cast<int64_t>(added.size());
-  ET_CHECK_OR_RETURN_ERROR(position() + count <= limit, InvalidArgument,
-                           "the prompt is too long: it has %" PRId64 " tokens, and the context of %" PRId64
-                           " tokens has room for %" PRId64,
-                           count, limit, limit - position());
-  const int64_t vocabulary = metadata_or(kVocabSize, 0);
-  for (const uint64_t token : added) {
-    ET_CHECK_OR_RETURN_ERROR(vocabulary <= 0 || token < static_cast<uint64_t>(vocabulary), InvalidArgument,
-                             "token %" PRIu64 " is not one of the program's: it has %" PRId64
-                             " tokens, the tokenizer has %d",
-                             token, vocabulary, static_cast<int>(tokenizer_->vocab_size()));
-  }
-  return Error::Ok;
 }
 
 Error TextLLMRunner::configure(const GenerationConfig& config) {
@@ -179,18 +147,7 @@ Error TextLLMRunner::generate_from_pos(const std::vector<uint64_t>& prompt, int6
 
 Error TextLLMRunner::run_from(const Prompt& prompt, int64_t start_pos, const GenerationConfig& config,
                               const TokenCallback& token_callback, const StatsCallback& stats_callback) {
-  ET_CHECK_OR_RETURN_ERROR(start_pos >= 0 && start_pos <= position(), InvalidArgument,
-                           "start_pos is %" PRId64 "; expected a position from 0 to %" PRId64
-                           ", where the context ends",
-                           start_pos, position());
-  if (start_pos < position()) {
-    ET_CHECK_OR_RETURN_ERROR(start_pos == 0 || metadata_or(kHasRecurrentState, 0) == 0, NotSupported,
-                             "the program keeps more than a cache, and cannot go back to position %" PRId64, start_pos);
-    context_.resize(static_cast<size_t>(start_pos));
-    pending_.reset();
-    next_.reset();
-    unfinished_.clear();
-  }
+  ET_CHECK_OK_OR_RETURN_ERROR(forget_after(start_pos));
   return run(prompt, config, token_callback, stats_callback);
 }
 
@@ -220,7 +177,7 @@ Result<std::string> TextLLMRunner::text_of(const Prompt& prompt) const {
 
 Error TextLLMRunner::run(const Prompt& prompt, const GenerationConfig& config, const TokenCallback& token_callback,
                          const StatsCallback& stats_callback) {
-  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
+  ET_CHECK_OK_OR_RETURN_ERROR(conversation_.check_usable());
   text_token_generator_->clear_stop();
   text_decoder_runner_->clear_interrupt();
   stats_->reset();
@@ -231,16 +188,18 @@ Error TextLLMRunner::run(const Prompt& prompt, const GenerationConfig& config, c
   ET_ASSIGN_OR_RETURN(added, tokens_of(prompt, config));
   stats_->token_encode_end_ms = time_in_ms();
   stats_->num_prompt_tokens = static_cast<int64_t>(added.size());
-  ET_CHECK_OK_OR_RETURN_ERROR(check_fits(added));
+  ET_CHECK_OK_OR_RETURN_ERROR(conversation_.check_fits(added));
   const auto count = static_cast<int64_t>(added.size());
-  const int32_t allowed = config.resolve_max_new_tokens(context_limit() - position(), count);
+  const int32_t allowed = config.resolve_max_new_tokens(conversation_.room(), count);
   ET_CHECK_OR_RETURN_ERROR(allowed > 0, InvalidArgument,
                            "there is no room for new tokens: the prompt has %" PRId64 " tokens, seq_len is %" PRId32
                            ", and the context has room for %" PRId64,
-                           count, config.seq_len, context_limit() - position());
+                           count, config.seq_len, conversation_.room());
 
   const float temperature = text_decoder_runner_->token_sampler().options().temperature;
-  const uint64_t previous = !added.empty() ? added.back() : pending_.value_or(context_.empty() ? 0 : context_.back());
+  const std::vector<uint64_t>& seen = conversation_.seen();
+  const uint64_t previous =
+      !added.empty() ? added.back() : conversation_.pending().value_or(seen.empty() ? 0 : seen.back());
   const TokenCallback none;
   // A prompt begins a new character.
   std::string unfinished = std::exchange(unfinished_, {});
@@ -273,26 +232,24 @@ Error TextLLMRunner::run(const Prompt& prompt, const GenerationConfig& config, c
 }
 
 Error TextLLMRunner::decode(uint64_t first, int32_t max_new_tokens, float temperature, internal::TextStream& text) {
-  const size_t before = context_.size();
+  const size_t before = conversation_.seen().size();
   text_decoder_runner_->token_sampler().accept(first);
   generated_.push_back(first);
   if (text_token_generator_->ends(first)) {
     return text.finish(true);
   }
-  pending_ = first;
+  conversation_.set_pending(first);
   if (!text_token_generator_->is_eos(first)) {
     ET_CHECK_OK_OR_RETURN_ERROR(text.push(first));
   }
-  std::vector<uint64_t> tokens = context_;
+  std::vector<uint64_t> tokens = conversation_.seen();
   tokens.push_back(first);
   Result<int64_t> count =
       text_token_generator_->generate(tokens, static_cast<int64_t>(before), max_new_tokens, temperature, text);
   generated_.assign(tokens.begin() + static_cast<std::ptrdiff_t>(before), tokens.end());
-  // The program has seen all but the last token, which is not part of the text if it ends the sequence.
-  const uint64_t last = tokens.back();
-  tokens.pop_back();
-  context_ = std::move(tokens);
-  pending_ = text_token_generator_->ends(last) ? std::nullopt : std::optional<uint64_t>(last);
+  // A token that ends the sequence is not part of the text.
+  const bool has_ended = text_token_generator_->ends(tokens.back());
+  conversation_.assign_generated(std::move(tokens), has_ended);
   unfinished_ = text.is_stopped() ? std::string() : text.unfinished();
   if (count.ok() || text.has_failed()) {
     return count.error();

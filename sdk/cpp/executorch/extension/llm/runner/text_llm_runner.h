@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include <executorch/extension/llm/runner/conversation.h>
 #include <executorch/extension/llm/runner/io_manager/io_manager.h>
 #include <executorch/extension/llm/runner/irunner.h>
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
@@ -61,8 +62,7 @@ class TextLLMRunner : public IRunner {
   runtime::Error generate(const std::vector<uint64_t>& prompt, const GenerationConfig& config,
                           std::function<void(const std::string&)> token_callback = {},
                           std::function<void(const Stats&)> stats_callback = {});
-  /// `start_pos` is at most position(). NotSupported if the program keeps more than a cache, and the position is
-  /// neither 0 nor position().
+  /// The same after rewind(start_pos).
   runtime::Error generate_from_pos(const std::string& prompt, int64_t start_pos, const GenerationConfig& config,
                                    std::function<void(const std::string&)> token_callback = {},
                                    std::function<void(const Stats&)> stats_callback = {}) override;
@@ -78,6 +78,10 @@ class TextLLMRunner : public IRunner {
   /// With num_bos and num_eos of `config`, and samples the token that is returned as it says.
   runtime::Result<uint64_t> prefill(const std::string& prompt, const GenerationConfig& config);
 
+  /// Forgets what comes after the first `position` tokens of the context. InvalidArgument unless `position` is from 0
+  /// to position(); NotSupported if the program keeps more than a cache, and it is neither of them.
+  runtime::Error rewind(int64_t position);
+
   /// A generation that touches all memory once, so that the next one is not slower than later ones. Nothing of it stays
   /// in the context or the statistics. InvalidState if a conversation has begun.
   runtime::Error warmup(const std::string& prompt, int32_t max_new_tokens);
@@ -87,7 +91,7 @@ class TextLLMRunner : public IRunner {
   void stop() override;
 
   /// Number of tokens in the context.
-  int64_t position() const { return static_cast<int64_t>(context_.size()) + (pending_ ? 1 : 0); }
+  int64_t position() const { return conversation_.position(); }
   /// The tokens of the last generation, one that ended it included.
   const std::vector<uint64_t>& generated_tokens() const { return generated_; }
   const std::unordered_map<std::string, int64_t>& metadata() const { return metadata_; }
@@ -100,13 +104,9 @@ class TextLLMRunner : public IRunner {
   /// Text, or tokens.
   using Prompt = std::variant<std::string_view, const std::vector<uint64_t>*>;
 
-  int64_t metadata_or(const char* name, int64_t otherwise) const;
-  int64_t context_limit() const;
-  runtime::Error check_usable() const;
   runtime::Error check_vocabularies() const;
   runtime::Error load_and_time();
   runtime::Result<std::vector<uint64_t>> encode(const std::string& text, int32_t num_bos, int32_t num_eos) const;
-  runtime::Error check_fits(const std::vector<uint64_t>& added) const;
   runtime::Error configure(const GenerationConfig& config);
   runtime::Result<std::vector<uint64_t>> tokens_of(const Prompt& prompt, const GenerationConfig& config) const;
   runtime::Result<std::string> text_of(const Prompt& prompt) const;
@@ -118,6 +118,7 @@ class TextLLMRunner : public IRunner {
   runtime::Result<uint64_t> prefill_tokens(std::vector<uint64_t> added, float temperature);
   runtime::Error decode(uint64_t first, int32_t max_new_tokens, float temperature, internal::TextStream& text);
   runtime::Result<uint64_t> add_to_context(std::vector<uint64_t> added);
+  runtime::Error forget_after(int64_t position);
   void note_failure();
   void begin_conversation();
 
@@ -131,12 +132,10 @@ class TextLLMRunner : public IRunner {
   std::unique_ptr<TextTokenGenerator> text_token_generator_;
   float temperature_;
 
-  std::vector<uint64_t> context_;    // what the program has seen
-  std::optional<uint64_t> pending_;  // a token of the text that it has not seen yet
-  std::optional<uint64_t> next_;     // what prefill() returned
+  internal::Conversation conversation_;
+  std::optional<uint64_t> next_;  // what prefill() returned
   std::vector<uint64_t> generated_;
   std::string unfinished_;  // bytes of the character in which the last text was cut
-  bool needs_reset_ = false;
   std::atomic<bool> busy_{false};
   std::atomic<bool> prefilling_{false};
 };

@@ -273,6 +273,11 @@ TEST_F(TextLLMRunnerTest, GoesBackToAPosition) {
   EXPECT_EQ(decoder_->seen, (Ids{'a', 'b', 'c', 'd', 'x', 'y'}));
   EXPECT_EQ(runner_->generate_from_pos("x", 8, greedy(2)), Error::InvalidArgument);
   EXPECT_EQ(runner_->generate_from_pos("x", -1, greedy(2)), Error::InvalidArgument);
+  ASSERT_EQ(runner_->rewind(5), Error::Ok);
+  EXPECT_EQ(runner_->position(), 5);
+  EXPECT_EQ(runner_->rewind(6), Error::InvalidArgument);
+  ASSERT_EQ(generate("k", greedy(1)), Error::Ok);
+  EXPECT_EQ(decoder_->seen, (Ids{'a', 'b', 'c', 'd', 'x', 'k'}));
   Options options;
   options.recurrent = 1;
   make(successor, options);

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <executorch/runtime/core/error.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace internal {
+
+/// The tokens of a conversation: those that the program has seen, which its cache holds in their order, and at most one
+/// that it has not seen yet. Functions log the reason before they return an error.
+class Conversation final {
+ public:
+  /// `metadata`: see get_llm_metadata(); it may lack entries.
+  explicit Conversation(const std::unordered_map<std::string, int64_t>& metadata);
+
+  /// Number of tokens.
+  int64_t position() const { return static_cast<int64_t>(seen_.size()) + (pending_ ? 1 : 0); }
+  /// Number of tokens that can still be added.
+  int64_t room() const { return limit_ - position(); }
+  /// Whether the program keeps a cache, so that it is run for the unseen tokens alone.
+  bool has_cache() const { return has_cache_; }
+  const std::vector<uint64_t>& seen() const { return seen_; }
+  const std::optional<uint64_t>& pending() const { return pending_; }
+
+  /// InvalidState where the program's state is unknown, until clear().
+  runtime::Error check_usable() const;
+  /// InvalidArgument if there is no room for `added`, or one of them is not in the program's vocabulary.
+  runtime::Error check_fits(const std::vector<uint64_t>& added) const;
+
+  /// The tokens that the program must see for `added` to be seen: the pending one comes first.
+  std::vector<uint64_t> unseen(std::vector<uint64_t> added) const;
+  /// The program has seen what unseen() returned.
+  void add_seen(const std::vector<uint64_t>& tokens);
+  /// A token that was generated.
+  void set_pending(uint64_t token) { pending_ = token; }
+  /// The program has seen all of `tokens` but the last, which is pending unless it `has_ended` the sequence.
+  void assign_generated(std::vector<uint64_t> tokens, bool has_ended);
+
+  /// Forgets what comes after the first `position` tokens. InvalidArgument beyond the end; NotSupported if the program
+  /// keeps state that cannot go back there.
+  runtime::Error rewind(int64_t position);
+  /// A call of the program failed or was stopped: its cache is valid up to the seen tokens, but state that is not
+  /// indexed by position is not, and none is that has met NaN.
+  void note_failure(bool found_nan) { needs_new_state_ = has_recurrent_state_ || found_nan; }
+  /// The program's state is unknown.
+  void invalidate() { needs_new_state_ = true; }
+  /// Whether the program must begin with a new state, not only at position 0.
+  bool needs_new_state() const { return needs_new_state_; }
+  /// Begins anew; the program's state must be new if needs_new_state().
+  void clear();
+
+ private:
+  int64_t limit_;
+  int64_t vocabulary_;  // 0 if it is not known
+  bool has_cache_;
+  bool has_recurrent_state_;
+  std::vector<uint64_t> seen_;
+  std::optional<uint64_t> pending_;
+  bool needs_new_state_ = false;
+};
+
+}  // namespace internal
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch
