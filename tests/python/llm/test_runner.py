@@ -234,6 +234,12 @@ def test_conversation(files: tuple[str, str], expected: list[int]):
     assert tokens == expected[:15]
     runner.generate_from_pos(PROMPT[10:], 10, greedy(5))
     assert runner.generated_tokens == expected[:5]
+    runner.rewind(len(PROMPT) - 3)
+    assert runner.position == len(PROMPT) - 3
+    runner.generate(PROMPT[-3:], greedy(4))
+    assert runner.generated_tokens == expected[:4]
+    with pytest.raises(ExecuTorchError, match="the position is 60; expected one from 0 to "):
+        runner.rewind(60)
     runner.reset()
     assert runner.position == 0
     assert ids(runner.generate_text(PROMPT, greedy(6))) == expected[:6]

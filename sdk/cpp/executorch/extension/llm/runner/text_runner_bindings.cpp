@@ -95,6 +95,10 @@ class PyRunner final {
     });
   }
 
+  void rewind(int64_t position) {
+    check("rewind failed", [&] { return runner_->rewind(position); });
+  }
+
   void warmup(const std::string& prompt, int32_t max_new_tokens) {
     check("warmup failed", [&] { return runner_->warmup(prompt, max_new_tokens); });
   }
@@ -197,6 +201,8 @@ void bind_text_runner(py::module_& m) {
            "The same as a string.")
       .def("prefill", &PyRunner::prefill, py::arg("inputs"), py::arg("num_bos") = 0, py::arg("num_eos") = 0,
            "Adds a text, or a list of inputs, to the context. Returns the token that would follow.")
+      .def("rewind", &PyRunner::rewind, py::arg("position"),
+           "Forgets what comes after the first `position` tokens of the context.")
       .def("warmup", &PyRunner::warmup, py::arg("prompt"), py::arg("max_new_tokens"),
            "A generation that leaves nothing in the context.")
       .def(
