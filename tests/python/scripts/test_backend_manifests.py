@@ -269,7 +269,7 @@ NAMES_THE_ORIGINALS = re.compile(
     r"|tests/documents/test_(pages|index|getting_started|faq|architecture|front_page)\.py|tests/python/runtime/test_messages\.py|tests/zoo/libraries/"
     r"|tests/interop/((test_interop|oracle|exchange|original)_\w+\.py|public_names\.yaml)|tests/backends/(sweep/|test_at_once\.py)"
     r"|python/sdk/export/(target_recipes|utils)\.py|sdk/ios/Sources/.*Frameworks\.swift|sdk/ios/test$|tests/python/ios/test_apple_runners\.py"
-    r"|python/sdk/examples/models/llama/(config/|export_llama\.py)"
+    r"|python/sdk/(examples/models/llama/(config/|export_llama\.py)|extension/audio/mel_spectrogram\.py)"
     r"|tests/python/llm/test_(llm_config|llm_backends|export_llama|prequantized)\.py"
     r"|tests/python/\w+/test_(partitions_in_branches|names_of_packages|shared_state_in_delegates|float16|known_tensors|dynamic_inputs|weight_files)\.py"
     r"|python/sdk/exir/serde/_tensor_file\.py"
