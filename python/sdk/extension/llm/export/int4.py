@@ -17,10 +17,10 @@ def dequantize_int4_tensor(
     qdata: Tensor, scale: Tensor, zero_point: Tensor, group_size: int, output_dtype: torch.dtype = torch.bfloat16
 ) -> Tensor:
     """scale * (q - zero_point) in float32, [rows, weights of a row]. Arguments as in `ExportableInt4Tensor`."""
-    packed = qdata.view(torch.uint8)
-    q = torch.stack([packed & 15, packed >> 4], dim=-1).reshape(len(packed), -1, group_size).float()
+    pairs = qdata.view(torch.uint8)
+    q = torch.stack([pairs & 15, pairs >> 4], dim=-1).reshape(len(pairs), -1, group_size).float()
     scales, zeros = (part.t().float()[..., None] for part in (scale, zero_point))
-    return ((q - zeros) * scales).reshape(len(packed), -1).to(output_dtype)
+    return ((q - zeros) * scales).reshape(len(pairs), -1).to(output_dtype)
 
 
 @dequantize_int4_tensor.register_fake
@@ -28,6 +28,11 @@ def _(
     qdata: Tensor, scale: Tensor, zero_point: Tensor, group_size: int, output_dtype: torch.dtype = torch.bfloat16
 ) -> Tensor:
     return qdata.new_empty((qdata.shape[0], qdata.shape[1] * 2), dtype=output_dtype)
+
+
+def packed(q: Tensor) -> Tensor:
+    """uint8 [rows, K / 2] of integers from 0 to 15 [rows, K]: even columns in the low halves of the bytes."""
+    return q[:, ::2] | q[:, 1::2] << 4
 
 
 class ExportableInt4Tensor(TorchAOBaseTensor):
@@ -80,9 +85,7 @@ class ExportableInt4Tensor(TorchAOBaseTensor):
             )
         q = (w.qdata + 8).to(torch.uint8)
         zero = w.zero_point.to(w.scale.dtype) + 8
-        return cls(
-            q[:, ::2] | q[:, 1::2] << 4, w.scale.t().contiguous(), zero.t().contiguous(), int(w.block_size[-1]), w.dtype
-        )
+        return cls(packed(q), w.scale.t().contiguous(), zero.t().contiguous(), int(w.block_size[-1]), w.dtype)
 
     def to(self, *args: Any, **kwargs: Any) -> ExportableInt4Tensor:
         """The same integers on another device, or with scales and zero points of another dtype."""

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The model of some settings: its checkpoint, hyperparameters and adapters."""
+"""The model of some settings: its checkpoint, hyperparameters and adapters.
+
+ExecuTorch has the functions of `sdk.extension.llm.export.weights` in this module.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,33 @@ from sdk.extension.llm.export.checkpoint import (
 )
 from sdk.extension.llm.export.config.llm_config import BaseConfig, LlmConfig, PreqMode, embedding_bits_and_group
 from sdk.extension.llm.export.settings import SettingsError, shipped
+from sdk.extension.llm.export.weights import (
+    KeyMap,
+    Pair,
+    RawIter,
+    TieMap,
+    assert_all_materialized,
+    assign_one,
+    assign_state_dict,
+    iter_checkpoint,
+    load_checkpoint,
+)
 from sdk.extension.llm.model.model_args import ModelArgs
 from sdk.extension.llm.model.transformer import Transformer, construct_transformer
+
+__all__ = [
+    "KeyMap",
+    "Pair",
+    "RawIter",
+    "TieMap",
+    "assert_all_materialized",
+    "assign_one",
+    "assign_state_dict",
+    "iter_checkpoint",
+    "load",
+    "load_checkpoint",
+    "prune_map",
+]
 
 
 def load(config: LlmConfig, overrides: dict[str, Any]) -> Transformer:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from sdk.extension.llm.export.checkpoint._gguf import gguf_args, gguf_weights
@@ -19,6 +18,7 @@ from sdk.extension.llm.export.checkpoint._hugging_face import hugging_face_args,
 from sdk.extension.llm.export.checkpoint._lora import adapter_args, adapter_weights, read_adapter, with_adapters
 from sdk.extension.llm.export.checkpoint._names import CheckpointError, Weights, split_rows
 from sdk.extension.llm.export.checkpoint._prequantized import prequantized_weights
+from sdk.extension.llm.export.checkpoint._safetensors import read_safetensors
 from sdk.extension.llm.export.gguf import GGUFFile
 from sdk.extension.llm.model.model_args import ModelArgs
 from sdk.extension.llm.model.transformer import Transformer, construct_transformer
@@ -37,6 +37,7 @@ __all__ = [
     "load_model",
     "prequantized_weights",
     "read_adapter",
+    "read_safetensors",
     "set_weights",
     "split_rows",
 ]
@@ -83,43 +84,8 @@ def _load_folder(folder: Path, adapter: Weights | None, overrides: dict[str, Any
         raise CheckpointError(f"{folder / 'config.json'}: expected a JSON object")
     with _named(folder):
         args, tied = read_config(config, overrides)
-        weights = hugging_face_weights(_safetensors(folder), config["model_type"], args, tied)
+        weights = hugging_face_weights(read_safetensors(folder), config["model_type"], args, tied)
         return _with_weights(args, {name: value.float() for name, value in weights.items()}, adapter)
-
-
-def _safetensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
-    from safetensors import SafetensorError, safe_open
-
-    for path in _weight_files(folder):
-        try:
-            with safe_open(path, framework="pt") as file:
-                for name in file.keys():  # noqa: SIM118, it is not a dictionary
-                    yield name, file.get_tensor(name)
-        except SafetensorError as error:
-            raise CheckpointError(f"{path}: {error}") from None
-
-
-def _weight_files(folder: Path) -> list[Path]:
-    """The safetensors files that transformers reads: those of the index, or `model.safetensors`; else all of the
-    folder, as older programs split them.
-
-    Mistral's folders have the weights twice, the second time under other names.
-    """
-    index, single = folder / "model.safetensors.index.json", folder / "model.safetensors"
-    if not index.exists():
-        files = [single] if single.exists() else sorted(folder.glob("*.safetensors"))
-        if not files:
-            raise CheckpointError(f"{folder} has no .safetensors files")
-        return files
-    try:
-        names = set(json.loads(index.read_text())["weight_map"].values())
-    except (ValueError, KeyError, TypeError, AttributeError):
-        names = {""}
-    if not all(isinstance(name, str) and Path(name).name == name != "" for name in names):
-        raise CheckpointError(f"{index}: expected an object whose weight_map has the file of each weight")
-    if missing := sorted(name for name in names if not (folder / name).exists()):
-        raise CheckpointError(f"{folder} lacks {', '.join(missing)}, which {index.name} names")
-    return [folder / name for name in sorted(names)]
 
 
 def _with_weights(args: ModelArgs, weights: Weights, adapter: Weights | None) -> Transformer:

@@ -9,15 +9,21 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from sdk.extension.llm.export.gguf._blocks import FORMATS
+from sdk.extension.llm.export.gguf._blocks import FORMATS, QK_K
 from sdk.extension.llm.export.gguf._file import GGUFError, GGUFTensor
 from sdk.extension.llm.export.gguf._parts import GGUFFile
-from sdk.extension.llm.export.gguf._tensor import ExportableGGUFTensor, _max_uniform_group_size
+from sdk.extension.llm.export.gguf._tensor import ExportableGGUFTensor, _max_uniform_group_size, dequantize_gguf
 
 __all__ = [
+    "GGML_F16",
+    "GGML_F32",
+    "GGML_Q4_K",
+    "GGML_Q5_K",
+    "GGML_Q6_K",
     "Q4_K_GROUP_SIZE",
     "Q5_K_GROUP_SIZE",
     "Q6_K_GROUP_SIZE",
+    "QK_K",
     "_Q4_K_BLOCK_BYTES",
     "_Q5_K_BLOCK_BYTES",
     "_Q6_K_BLOCK_BYTES",
@@ -26,12 +32,16 @@ __all__ = [
     "GGUFFile",
     "GGUFTensor",
     "_max_uniform_group_size",
+    "dequantize_gguf",
     "iter_gguf",
 ]
 
 Q4_K_GROUP_SIZE, Q5_K_GROUP_SIZE, Q6_K_GROUP_SIZE = (FORMATS[name].group for name in ("q4_k", "q5_k", "q6_k"))
 """Weights that share a scale."""
 _Q4_K_BLOCK_BYTES, _Q5_K_BLOCK_BYTES, _Q6_K_BLOCK_BYTES = (FORMATS[name].bytes for name in ("q4_k", "q5_k", "q6_k"))
+GGML_Q4_K, GGML_Q5_K, GGML_Q6_K = (FORMATS[name].type_id for name in ("q4_k", "q5_k", "q6_k"))
+GGML_F32, GGML_F16 = 0, 1
+"""Numbers of types in files, as the three above."""
 
 
 def iter_gguf(path: str | Path) -> Iterator[tuple[str, ExportableGGUFTensor | Tensor]]:

@@ -13,7 +13,7 @@ from torchao.utils import TorchAOBaseTensor
 
 from sdk.extension.llm.export._weights import dequantize_in_layers, floating_dtype
 from sdk.extension.llm.export.gguf._blocks import FORMATS, dequantize, groups_of
-from sdk.extension.llm.export.int4 import ExportableInt4Tensor
+from sdk.extension.llm.export.int4 import ExportableInt4Tensor, packed
 
 _INTEGERS = {2: torch.int2, 3: torch.int3, 4: torch.int4, 5: torch.int5, 8: torch.int8}
 """torchao's integer dtype by the number of bits."""
@@ -102,8 +102,7 @@ class ExportableGGUFTensor(TorchAOBaseTensor):
         else:
             q, scale, zero = _with_zero_points(groups.q, groups.scale, groups.minimum)
         scale, zero = (part.to(dtype).t().contiguous() for part in (scale, zero))
-        q = q.to(torch.uint8)
-        return ExportableInt4Tensor(q[:, ::2] | q[:, 1::2] << 4, scale, zero, format.group, dtype)
+        return ExportableInt4Tensor(packed(q.to(torch.uint8)), scale, zero, format.group, dtype)
 
     def to_intx_unpacked_to_int8_tensor(
         self, max_group_size: int | None = None, scale_dtype: torch.dtype | None = None

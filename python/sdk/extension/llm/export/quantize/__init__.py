@@ -13,8 +13,11 @@ from torch import nn
 from sdk.extension.llm.export.backends import enabled_backends
 from sdk.extension.llm.export.config.llm_config import LlmConfig, embedding_bits_and_group
 from sdk.extension.llm.export.gguf import ExportableGGUFTensor
+from sdk.extension.llm.export.quantize.module import quantize_model_
 from sdk.extension.llm.export.settings import SettingsError
 from sdk.extension.llm.model.transformer import Transformer
+
+__all__ = ["UNSUPPORTED_QMODES", "quantize", "quantize_model_"]
 
 _GROUP_SIZE = 32
 UNSUPPORTED_QMODES = {

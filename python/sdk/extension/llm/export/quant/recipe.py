@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which weights are quantised, and how."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_LAYER = re.compile(r"layers\.(\d+)\.")
+
+
+@dataclass(frozen=True)
+class QuantConfig:
+    """How a weight is quantised: integers of `bits` (4, 5, 6 or 8), with a scale for `group_size` weights of a row."""
+
+    bits: int
+    group_size: int
+    symmetric: bool
+    """Without zero points."""
+    method: str
+    """"min_max": scales from the largest and smallest weight; "hqq": scales with the least error (half-quadratic)."""
+
+
+@dataclass
+class QuantRule:
+    """The configuration of weights whose whole name matches `pattern`; None leaves them as they are."""
+
+    pattern: str
+    """A regular expression."""
+    config: QuantConfig | None
+    layers: set[int] | None = field(default=None, repr=False)
+    """The rule is only for names with `layers.N.` and one of these N."""
+
+
+@dataclass
+class QuantRecipe:
+    """Rules, of which the first that matches counts."""
+
+    rules: list[QuantRule]
+
+    def get_config(self, fqn: str) -> QuantConfig | None:
+        """The configuration of a name. None: it is not quantised."""
+        found = _LAYER.search(fqn)
+        layer = None if found is None else int(found[1])
+        for rule in self.rules:
+            if (rule.layers is None or layer in rule.layers) and re.fullmatch(rule.pattern, fqn):
+                return rule.config
+        return None
