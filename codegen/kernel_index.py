@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/kernels.md: where each operator's kernels are defined and tested. ``python -m codegen.kernel_index`` writes it.
+"""docs/generated/kernels.md: where each operator's kernels are defined and tested. ``scripts/pages`` writes it.
 
 The kernels come from each library's functions.yaml and the index of its sources (`kernel_sources`). A test belongs to
 a kernel if it names the C++ function, or, in the recorded cases of PyTorch eager, the operator; or if it calls every
@@ -9,14 +9,13 @@ operator of the library.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from .functions_yaml import load_functions
 from .kernel_sources import KERNELS, sources_of
 
-PAGE = KERNELS.parent / "docs" / "kernels.md"
+PAGE = KERNELS.parent / "docs" / "generated" / "kernels.md"
 
 _HEAD = """\
 # Kernels
@@ -26,8 +25,7 @@ Each operator with the kernels that the libraries below `kernels/` have for it: 
 kernel is called, and the portable one for inputs that it does not take. [Operators](operators.md) lists the dtypes of
 the portable library.
 
-`git grep FUNCTION -- kernels` finds definition, registration and tests. `python -m codegen.kernel_index` writes this
-page.
+`git grep FUNCTION -- kernels` finds definition, registration and tests. `scripts/pages` writes this page.
 
 | operator | library | function | source | tests |
 |---|---|---|---|---|
@@ -66,16 +64,4 @@ def _names_in_tests(folder: Path) -> dict[Path, frozenset[str]]:
 
 
 def _link(path: Path) -> str:
-    return f"[{path.name}](../{path.relative_to(KERNELS.parent).as_posix()})"
-
-
-def main() -> int:
-    """Writes the page."""
-    from .gen import write_if_changed
-
-    print(f"{PAGE}: {'written' if write_if_changed(PAGE, page()) else 'up to date'}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return f"[{path.name}](../../{path.relative_to(KERNELS.parent).as_posix()})"

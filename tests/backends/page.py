@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/conformance.md: which calls of each operator a backend computes, and why it refuses the others."""
+"""docs/generated/conformance.md: which calls of each operator a backend computes, and why it refuses the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from backends.conformance import Cell, Outcome
 from backends.targets import Target
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "conformance.md"
 
 HEAD = """# Conformance of the backends
 
@@ -23,8 +23,8 @@ Each operator of Core ATen, at sizes that models have (`tests/backends/cases`), 
 - `no`: kernels compute every call, for the reasons below;
 - `nothing to compute`: the compiler removes every call.
 
-The tests in `tests/backends` compare this page with what they find; `scripts/conformance` writes the columns of the
-backends that it can run.
+The tests in `tests/backends` compare this page with what they find; `scripts/pages conformance` writes the
+columns of the backends that it can run.
 
 """
 SEPARATOR = "; "

@@ -2,7 +2,7 @@
 """Every operator of Core ATen on the kernels and on every backend, at sizes that models have (operator conformance).
 
 A test makes all calls of one operator (backends/cases) for one target on 1, 2, 3 and 8 threads, and compares them with
-eager. Whatever a backend leaves to kernels must come with its reason, as docs/conformance.md has it.
+eager. Whatever a backend leaves to kernels must come with its reason, as docs/generated/conformance.md has it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def test_operator(name: str, target: Target) -> None:
     assert cell.outcome is not Outcome.FAILED, cell.reasons[0]
     if not target.is_kernels:
         expected = page.read().get((name, target.name))
-        assert cell == expected, f"docs/conformance.md has {expected}: run scripts/conformance"
+        assert cell == expected, f"docs/generated/conformance.md has {expected}: run scripts/pages conformance"
 
 
 def test_a_wrong_result_fails() -> None:

@@ -45,7 +45,7 @@ def main(paths: list[str]) -> None:
     from sdk.extension.llm.tokenizers import load_tokenizer_from_buffer
     from sdk.extension.llm.tokenizers.compiled import compile_tokenizer
 
-    pages = "\n".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md")))
+    pages = "\n".join(path.read_text() for path in sorted((ROOT / "docs").glob("**/*.md")))
     text = pages * (max(LENGTHS) // len(pages) + 1)
     print(f"| tokenizer | characters | sdk, MB/s | tokenizers {version('tokenizers')}, MB/s | sdk / tokenizers |")
     print("|---|---|---|---|---|")

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/coverage.md: which rows of documented behaviour a test names, with notes on rows that are tested in part."""
+"""docs/project/coverage.md: which rows of documented behaviour a test names, and notes on rows that are
+tested in part."""
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,8 +15,11 @@ import yaml
 from coverage_texts import texts_of_tests
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "coverage.md"
+PAGE = ROOT / "docs" / "project" / "coverage.md"
 ROWS = ROOT / "tests" / "data" / "rows.yaml"
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from status import figures, filled, read  # noqa: E402
 
 _TESTS = ("test_*.py", "*_test.cpp", "*_test.mm", "*Test.kt", "*Test.java", "*Tests.swift", "*.bats")
 _LEFT_OUT = {".cache", ".venv", "build", "dist", "node_modules", "__pycache__"}
@@ -25,7 +31,7 @@ _HEAD = """# Coverage
 What of the documented behaviour is there, row by row. *Done*: a test names the row's id, or the page named here is what
 the row asks for. *Partly*: the note says what is missing. *Not*: no test names it yet.
 
-`scripts/coverage` writes this page from the tests and the notes in `tests/data/rows.yaml`. An id counts where a test
+`scripts/pages` writes this page from the tests and the notes in `tests/data/rows.yaml`. An id counts where a test
 function names it: in its name or docstring in Python, in its name or the comments directly above it and inside it in
 other languages. Two areas of the same name come from two documents; the second is called `EXP2`, `MEM2` and so on.
 """
@@ -101,10 +107,24 @@ def spans(rows: list[str], name: str) -> str:
     return ", ".join(texts)
 
 
-def page() -> str:
-    """The text of the page, from the tests as they are now."""
+@functools.cache
+def areas_with_tests() -> list[Area]:
+    """The areas with the tests that name their rows, as they are now."""
     areas = read_areas()
     find_tests(areas)
+    return areas
+
+
+def counts() -> dict[str, str]:
+    """How many rows there are, and how many are done, partly done and not: figures of other pages."""
+    states = [area.state(row) for area in areas_with_tests() for row in area.rows]
+    found = {f"rows-{state}": f"{states.count(state):,}" for state in ("done", "partly", "not")}
+    return {"rows": f"{len(states):,}", **found}
+
+
+def page(known: Mapping[str, str] | None = None) -> str:
+    """The text of the page. `known` are the figures for which notes have names in braces: those of docs/status.yaml."""
+    areas = areas_with_tests()
     states = [area.state(row) for area in areas for row in area.rows]
     lines = [_HEAD, "| area | rows | done | partly | not |", "|---|---|---|---|---|"]
     for area in areas:
@@ -115,7 +135,7 @@ def page() -> str:
     for area in areas:
         if any(area.state(row) != "not" or row in area.notes for row in area.rows):
             lines += ["", *_section(area)]
-    return "\n".join(lines) + "\n"
+    return filled("\n".join(lines) + "\n", figures(read()) if known is None else known)
 
 
 def _section(area: Area) -> list[str]:

@@ -16,7 +16,7 @@ import pytest
 from blocks import Block, blocks
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 BUILD = ROOT / "build" / "documents"
 PROGRAMS = ROOT / "build" / "documents-programs"
 """At the depth of other build folders, so that ccache shares their object files."""

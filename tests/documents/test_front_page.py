@@ -5,11 +5,18 @@ from __future__ import annotations
 
 import re
 import subprocess
-from importlib.machinery import SourceFileLoader
+import sys
 from pathlib import Path
-from types import ModuleType
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import status  # noqa: E402
+from backend_manifests import read_all  # noqa: E402
+from status_tables import Tables, filled_page  # noqa: E402
 
 
 def files() -> list[str]:
@@ -20,8 +27,8 @@ def files() -> list[str]:
 
 def test_the_notice_names_every_schema_and_list_of_operators() -> None:
     notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
-    table = load_script("backend_table")
-    originals = tuple(f"backends/{m['name']}/" for m in table.read_all(ROOT) if m["title"] in table.ORIGINALS)
+    titles = {entry["title"] for entry in status.read()["backends"]}
+    originals = tuple(f"backends/{manifest['name']}/" for manifest in read_all(ROOT) if manifest["title"] in titles)
     credited = [
         path
         for path in files()
@@ -48,29 +55,61 @@ def test_the_changelog_has_the_usual_sections() -> None:
     assert sections <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
-def test_the_tables_of_backends_are_current() -> None:
-    """They are written from the manifests."""
-    done = subprocess.run([ROOT / "scripts" / "backend_table", "--check"], capture_output=True, text=True)
+def test_the_generated_pages_are_current() -> None:
+    """Tables of the status and the manifests, coverage, kernels and the operators of backends."""
+    command = [sys.executable, ROOT / "scripts" / "pages", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_table_that_is_not_current_is_found() -> None:
-    """--check compares the table with the manifests' titles, hardware and systems."""
-    table = load_script("backend_table")
-    manifest = {
-        "name": "apple/coreml",
-        "title": "Core ML",
-        "hardware": "Apple's",
-        "status": "experimental",
-        "platforms": ["macos", "ios"],
-        "verified": {"macos": {"by": [], "text": "not run"}, "ios": {"by": ["device"], "text": "run on a phone"}},
-    }
-    front = table.front_table([manifest])
-    row = "| [Core ML](docs/backends-coreml.md) (experimental) | Apple's | no | not run | no | run on a phone |"
-    assert row in front and "Core ML" not in front.rpartition("Not here yet")[2]
-    assert "| [Core ML](backends-coreml.md) | iOS, macOS | NPU, GPU, CPU | yes |" in table.choice_table([manifest])
-    page = "a\n<!-- backends: begin -->\nold\n<!-- backends: end -->\nb\n"
-    assert table.written(page, "new\n") == page.replace("old", "new")
+MANIFEST: dict[str, Any] = {
+    "name": "apple/coreml",
+    "title": "Core ML",
+    "hardware": "Apple's",
+    "status": "experimental",
+    "platforms": ["macos", "ios"],
+    "verified": {
+        "linux": {"by": [], "text": "not run"},
+        "macos": {"by": [], "text": "not run on a Mac"},
+        "ios": {"by": ["device"], "text": "run on a phone"},
+    },
+}
+
+
+def tables() -> Tables:
+    return Tables(status.read(), [MANIFEST], {"rows": "7"})
+
+
+def test_a_backend_in_the_tables() -> None:
+    """Its title, processors and systems are those of the manifest; a platform has each backend that was tried there."""
+    front = tables().text("front backends")
+    row = "| [Core ML](docs/backends-coreml.md) (experimental) | Apple's "
+    assert f"{row}| not run | not run on a Mac | not built for it | run on a phone |" in front
+    assert "Core ML" not in front.rpartition("Not here yet")[2]
+    assert "Programs are made, and there is no runtime: [Arm Ethos-U](docs/backends-arm-ethos-u.md)." in front
+    row = "| [Core ML](backends-coreml.md) | iOS, macOS | NPU, GPU, CPU | experimental | iOS |"
+    assert row in tables().text("backends")
+    platforms = tables().text("platforms")
+    assert "| Linux | [Core ML](backends-coreml.md) | not run |" in platforms
+    assert "| Windows | XNNPACK | not here |" in platforms
+    assert "| iOS | run on a phone |" in tables().text("backend: Core ML")
+
+
+def test_marks_of_a_page(tmp_path: Path) -> None:
+    """What is between them is replaced; a mark that is unknown or not closed is an error."""
+    page = tmp_path / "page.md"
+    page.write_text("a <!-- status: rows -->9<!-- end --> b\n<!-- status: nobody -->\nold\n<!-- end -->\nc\n")
+    text = filled_page(page, tables())
+    assert text.startswith(
+        "a <!-- status: rows -->7<!-- end --> b\n<!-- status: nobody -->\n**Nobody has run it** on macOS"
+    )
+    assert text.endswith(".\n<!-- end -->\nc\n")
+    page.write_text("<!-- status: lines -->9<!-- end -->\n")
+    with pytest.raises(status.StatusError, match=r"page\.md: there is no table 'lines'"):
+        filled_page(page, tables())
+    page.write_text("<!-- status: rows -->9\n")
+    with pytest.raises(status.StatusError, match=r"page\.md: each mark .* needs one <!-- end -->"):
+        filled_page(page, tables())
 
 
 def test_the_front_pages_commands_exist() -> None:
@@ -86,12 +125,3 @@ def test_the_front_pages_commands_exist() -> None:
             assert set(words[1:]) <= steps, command
         if words[0] == "scripts/bench" and len(words) > 1:
             assert f'"{words[1]}"' in (ROOT / "scripts" / "bench").read_text(encoding="utf-8"), command
-
-
-def load_script(name: str) -> ModuleType:
-    """A script of scripts/ as a module."""
-    loader = SourceFileLoader(name, str(ROOT / "scripts" / name))
-    module = ModuleType(name)
-    module.__file__ = loader.path
-    loader.exec_module(module)
-    return module

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """docs/README.md: the order of its sections, and the pages that take the place of the original's; docs/platforms.md and
-docs/ecosystem.md: what they list is complete, and what they name exists."""
+docs/project/ecosystem.md: what they list is complete, and what they name exists."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 from page_programs import ROOT
-from test_front_page import load_script
+from test_front_page import read_all, status
 
 DOCS = ROOT / "docs"
 INDEX = (DOCS / "README.md").read_text(encoding="utf-8")
 PLATFORMS = (DOCS / "platforms.md").read_text(encoding="utf-8")
-ECOSYSTEM = (DOCS / "ecosystem.md").read_text(encoding="utf-8")
+ECOSYSTEM = (DOCS / "project" / "ecosystem.md").read_text(encoding="utf-8")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -63,11 +63,11 @@ def test_arc21_sections_in_the_order_of_the_original() -> None:
 
 def test_every_page_is_in_the_index() -> None:
     linked = {target.partition("#")[0] for target in LINK.findall(INDEX.partition("## The original's pages")[0])}
-    pages = {path.name for path in DOCS.glob("*.md")} - {"README.md"}
+    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.glob("**/*.md")} - {"README.md"}
     assert pages - linked == set()
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda path: path.name)
+@pytest.mark.parametrize("page", sorted(DOCS.glob("**/*.md")), ids=lambda path: path.name)
 def test_anchors_of_links_exist(page: Path) -> None:
     prose = re.sub(r"^ *```.*?^ *```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     for target in LINK.findall(prose):
@@ -124,14 +124,17 @@ def test_docs06_the_page_on_setting_up_is_two_pages() -> None:
 
 def test_docs09_backends_in_the_order_of_the_original() -> None:
     """DOCS-09: in the index and in the table; each backend that is here is linked."""
-    original = list(load_script("backend_table").ORIGINALS)
+    original = [entry["title"] for entry in status.read()["backends"]]
     assert original == [
         *("XNNPACK", "Core ML", "Metal Performance Shaders", "Vulkan", "Qualcomm", "MediaTek", "Arm Ethos-U"),
         *("Arm VGF", "OpenVINO", "NXP eIQ Neutron", "Cadence", "Samsung Exynos"),
     ]
     items = re.findall(r"^\d+\. \[?([^\]\n(,]+)\]?", section(INDEX, "Backends"), re.MULTILINE)
     assert items == original
-    row = re.compile(r"^\| \[?([^\]|(]+?)\]?(?:\(.+?\))? \| [^|]+ \| [^|]+ \| (?:yes|no) \|$", re.MULTILINE)
+    row = re.compile(
+        r"^\| \[?([^\]|(]+?)\]?(?:\(.+?\))? \| [^|]+ \| [^|]+ \| (?:supported|experimental|programs only|no) \|",
+        re.MULTILINE,
+    )
     table = row.findall((DOCS / "backends.md").read_text(encoding="utf-8"))
     assert table[:12] == original
     for page in DOCS.glob("backends-*.md"):
@@ -156,7 +159,7 @@ def test_every_original_page_has_an_answer() -> None:
 
 def rows_of_platforms() -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {}
-    table = PLATFORMS.partition("<!-- backends: begin -->")[2].partition("<!-- backends: end -->")[0]
+    table = PLATFORMS.partition("<!-- status: platforms -->")[2].partition("<!-- end -->")[0]
     for platform, backend, state in re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", table, re.MULTILINE)[1:]:
         found.setdefault(platform, []).append((re.sub(r"\[(.+?)\]\(.+?\)", r"\1", backend), state))
     return found
@@ -173,15 +176,18 @@ def test_plat_the_backends_of_each_platform() -> None:
         "iOS": {"Core ML", "Metal Performance Shaders", "XNNPACK"},
     }
     rows = rows_of_platforms()
-    assert {platform: {name for name, _ in cells} for platform, cells in rows.items()} == documented
-    table = load_script("backend_table")
-    manifests = {manifest["title"]: manifest for manifest in table.read_all(ROOT)}
+    manifests = {manifest["title"]: manifest["verified"] for manifest in read_all(ROOT)}
+    for platform, titles in documented.items():
+        tried = {title for title, verified in manifests.items() if platform.lower() in verified}
+        assert {name for name, _ in rows[platform]} == titles | tried
+    assert list(rows) == ["Linux", "macOS", "Windows", "Android", "iOS", "embedded"]
+    made = {entry["title"] for entry in status.read()["backends"] if "ahead_of_time" in entry}
     for platform, cells in rows.items():
         for name, state in cells:
-            expected = "programs are made here; no runtime" if name in table.AHEAD_OF_TIME else "not here"
+            expected = "programs are made here; no runtime" if name in made else "not here"
             if name in manifests:
-                undeclared = "not built for this platform"
-                expected = table.verified(manifests[name], platform.lower()) or undeclared
+                undeclared = {"text": "not built for this platform"}
+                expected = manifests[name].get(platform.lower(), undeclared)["text"]
             assert state == expected, (platform, name)
 
 
@@ -219,7 +225,7 @@ def test_every_point_of_the_ecosystem_has_a_state() -> None:
             assert "`" in shown or LINK.search(shown), number
     # The list above the tables: how many there are of each, and what each of the others needs.
     states = [state for *_, state, _ in rows]
-    counts = f"{states.count('yes')} hold, {states.count('partly')} hold in part and {states.count('no')} does not hold"
+    counts = f"{states.count('yes')} hold, {states.count('partly')} hold in part, {states.count('no')} not at all"
     assert counts in ECOSYSTEM
     named = re.findall(r"\b\d+\b", " ".join(re.findall(r"\(([\d, ]+)\)", ECOSYSTEM.partition("\n## ")[0])))
     assert {number for number, _, state, _ in rows if state != "yes"} == set(named)

@@ -66,8 +66,8 @@ def test_a_source_spells_the_names_of_its_kernels(library: str) -> None:
 
 
 def test_the_page_of_kernels_is_up_to_date() -> None:
-    """docs/kernels.md; every kernel has a test."""
-    assert kernel_index.PAGE.read_text() == kernel_index.page(), "run `python -m codegen.kernel_index`"
+    """docs/generated/kernels.md; every kernel has a test."""
+    assert kernel_index.PAGE.read_text() == kernel_index.page(), "run scripts/pages"
     assert "|  |" not in kernel_index.page(), "a kernel has no test"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/operators.md: which operators are right in which dtypes, according to the conformance tests."""
+"""docs/generated/operators.md: which operators are right in which dtypes, according to the conformance tests."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from probe import accepted
 from recorder import Call, library_operators
 from torch.testing._internal.common_methods_invocations import op_db
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "operators.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "generated" / "operators.md"
 
 Table = dict[str, dict[str, str]]
 """operator -> dtype -> "yes", "partly", "no" (see known_gaps.py), REFUSED, or "" (nothing calls it)."""
 
 REFUSED = "-"
 """Eager refuses the dtype."""
+
+SAMPLES_OF_PAGE = 3
+"""How many samples of each function and dtype are called for the page."""
 
 _COLUMNS = tuple(str(dtype).removeprefix("torch.") for dtype in (*DTYPES, *RARE_DTYPES))
 
@@ -35,7 +38,7 @@ The calls come from PyTorch's operator database; the dtype is that of the first 
 - `partly`, `no`: some or all calls do not, for the reason given below the table;
 - `-`: eager itself refuses the operator in this dtype. That is asked of eager with the calls of the other dtypes.
 
-`scripts/operator_table` writes this page.
+`scripts/pages operators` writes this page.
 
 """
 
@@ -95,7 +98,8 @@ MISMATCHES: dict[tuple[str, str], str] = {}
 """The first mismatch of each cell of the last make_table."""
 
 
-def write_table(table: Table) -> None:
+def render(table: Table) -> str:
+    """The page."""
     lines = ["| operator | " + " | ".join(_COLUMNS) + " |", "|---" * (len(_COLUMNS) + 1) + "|"]
     lines += [f"| `{name}` | " + " | ".join(row.values()) + " |" for name, row in table.items()]
     text = _HEAD + "\n".join(lines) + "\n"
@@ -106,7 +110,7 @@ def write_table(table: Table) -> None:
     ):
         if entries:
             text += f"\n## {title}\n\n" + "".join(f"- {name}: {reason}.\n" for name, reason in entries.items())
-    PAGE.write_text(text)
+    return text
 
 
 def read_table() -> Table:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/operator_samples.md: how many of PyTorch's samples are lowered and right, function by function."""
+"""docs/generated/operator_samples.md: how many of PyTorch's samples are lowered and right, function by function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from sample_program import NOT_CAPTURED, NOT_LOWERED, NOT_RUN, REFUSED, RIGHT, WRONG
 from sample_table import DTYPES, EXCEPTIONS, OP_INFOS, Result
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "operator_samples.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "generated" / "operator_samples.md"
 
 _HEAD = """# PyTorch's samples of every operator
 
@@ -21,7 +21,7 @@ dtype are one program; a sample that such a program does not compute right is ru
 
 What is not captured is an error of `torch.export` alone, before any code of this package runs; the table names it.
 
-`scripts/operator_samples --results FILE` tries the samples and `scripts/operator_samples --page FILE` writes this page;
+`scripts/operator_samples --results FILE` tries the samples and `scripts/pages operator_samples FILE` writes this page;
 `tests/python/operators/test_every_operator.py` compares the same samples.
 
 """
@@ -61,6 +61,11 @@ def _other_numbers(results: Iterable[Result]) -> list[str]:
             f" eager, {captured:.0f} captured, and {right:.0f} right, {right / captured:.2%} of the captured."
         )
     return sentences
+
+
+def read_results(files: Iterable[Path]) -> list[Result]:
+    """The results in these files of `scripts/operator_samples --results`; a file that does not exist has none."""
+    return [Result.read(line) for file in files if file.exists() for line in file.read_text().splitlines()]
 
 
 def render(results: Sequence[Result]) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """PyTorch's samples of every operator, as torch.export decomposes it: lowered without a backend, run and compared with
-eager (docs/operator_samples.md). A normal run takes one sample of a seventh of the operators, and the gate a share of
-these; the test marked slow takes all samples of all operators."""
+eager (docs/generated/operator_samples.md). A normal run takes one sample of a seventh of the operators, and the
+gate a share of these; the test marked slow takes all samples of all operators."""
 
 from __future__ import annotations
 

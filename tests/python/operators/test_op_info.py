@@ -62,12 +62,12 @@ def probe(call: Call) -> None:
         return
     _probed.add(call.name)
     row = read_table().get(call.name)
-    assert row is not None, f"docs/operators.md has no row of {call.name}: run scripts/operator_table"
+    assert row is not None, f"docs/generated/operators.md has no row of {call.name}: run scripts/pages operators"
     for dtype in (*DTYPES, *RARE_DTYPES):
         column = str(dtype).removeprefix("torch.")
         variants = accepted([call], dtype)
         assert row[column] != REFUSED or all(promotes(variant, dtype) for variant in variants), (
-            f"eager takes {call.name} in {column}: run scripts/operator_table"
+            f"eager takes {call.name} in {column}: run scripts/pages operators"
         )
         for variant in variants:
             if (call.name, column) not in GAPS:
@@ -107,7 +107,7 @@ def test_calls_that_no_op_info_makes_agree_with_eager(name: str) -> None:
 
 def test_every_operator_has_a_row() -> None:
     table = read_table()
-    assert set(table) == set(library_operators()), "run scripts/operator_table"
+    assert set(table) == set(library_operators()), "run scripts/pages operators"
     untested = {name for name, row in table.items() if not any(row.values())}
     assert untested == set(NOT_REACHED)
 
@@ -121,4 +121,4 @@ def test_no_cell_is_empty() -> None:
 def test_the_gaps_are_those_of_the_table() -> None:
     table = read_table()
     gaps = {(name, dtype) for name, row in table.items() for dtype, cell in row.items() if cell in ("partly", "no")}
-    assert gaps == set(GAPS), "run scripts/operator_table, and take closed gaps out of known_gaps.py"
+    assert gaps == set(GAPS), "run scripts/pages operators, and take closed gaps out of known_gaps.py"

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Samples that are lowered together, scripts/operator_samples, and the page that it writes."""
+"""Samples that are lowered together, those of scripts/operator_samples in processes, and the page of the results."""
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
-import pytest
 import torch
 from conformance import tolerances
-from sample_page import render
+from sample_page import read_results, render
+from sample_processes import examine_all
 from sample_program import NOT_CAPTURED, NOT_LOWERED, REFUSED, RIGHT, WRONG, Group, Sample, attempt
 from sample_table import OP_INFOS, Result, Task, examine
-
-SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "operator_samples"
 
 X = torch.tensor([0.5, -2.0])
 
@@ -67,31 +62,21 @@ def test_inputs_of_a_group_are_those_of_its_samples() -> None:
     assert [x.tolist() for x in group(*group.inputs())] == [[2.0, -3.0], [-2.5, -0.0]]
 
 
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    loader = importlib.machinery.SourceFileLoader("operator_samples", str(SCRIPT))
-    module = importlib.util.module_from_spec(
-        importlib.util.spec_from_loader("operator_samples", loader) or pytest.fail()
-    )
-    loader.exec_module(module)
-    return module
-
-
-def test_results_are_kept(script: ModuleType, tmp_path: Path) -> None:
+def test_results_are_kept(tmp_path: Path) -> None:
     """Results of tasks that crash are kept, too."""
     tasks = [Task("neg", None, 1), Task("no function", None, 1)]
-    found = {result.task: result for result in script.examine_all(tasks, 2, 60.0, float("inf"))}
+    found = {result.task: result for result in examine_all(tasks, 2, 60.0, float("inf"))}
     assert found[tasks[0]].counts["float32"] == {RIGHT: 1} and "bool" not in found[tasks[0]].counts
     assert found[tasks[1]].failure == "the process ended with 1"
     file = tmp_path / "results"
     file.write_text("".join(result.line() + "\n" for result in found.values()))
-    assert {result.task: result for result in script.read([file])} == found
+    assert {result.task: result for result in read_results([file])} == found
 
 
-def test_time_ends(script: ModuleType) -> None:
-    (result,) = script.examine_all([Task("neg", None, None)], 1, 0.0, float("inf"))
+def test_time_ends() -> None:
+    (result,) = examine_all([Task("neg", None, None)], 1, 0.0, float("inf"))
     assert result.failure == "not done after 0 s"
-    assert list(script.examine_all([Task("neg", None, 1)], 1, 60.0, -1.0)) == []
+    assert list(examine_all([Task("neg", None, 1)], 1, 60.0, -1.0)) == []
 
 
 def test_page_tells_what_was_tried() -> None:

@@ -4,7 +4,7 @@
     scripts/zoo --list                 what there is
     scripts/zoo NAME ...               examine these, each in a separate process
     scripts/zoo --all --results FILE   all of them
-    scripts/zoo --page FILE            write docs/models.md from the results
+    scripts/pages models FILE          write docs/generated/models.md from the results
 
 Each is captured by torch.export, lowered without a backend and with XNNPACK, with fixed shapes and with one dynamic
 dimension, run by `sdk.runtime`, and compared with eager.

@@ -133,6 +133,14 @@ def _examine(name: str, path: Path, log: Path | None, options: dict[str, Any]) -
     write(examine(name, progress=write, **options))
 
 
+def text_of_page(files: Sequence[Path]) -> str:
+    """docs/generated/models.md from files of results, for `scripts/pages models`."""
+    from zoo.libraries import page
+
+    load()
+    return page.render([result for file in files for result in page.read(file)], names())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/zoo", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="library/model, or the beginning of one")
@@ -149,16 +157,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds that one model may take")
     parser.add_argument("--within", type=float, default=float("inf"), help="seconds after which no model is begun")
     parser.add_argument("--log", type=Path, help="a file for what the processes print")
-    parser.add_argument(
-        "--page", type=Path, nargs="+", metavar="FILE", help="write docs/models.md from results, and end"
-    )
     options = parser.parse_args()
-    if options.page:
-        from zoo.libraries import page
-
-        load()
-        page.PAGE.write_text(page.render([result for file in options.page for result in page.read(file)], names()))
-        return 0
     load(options.package)
     wanted = names() if options.all or options.list or options.tenth else list(FEW) if options.few else []
     for prefix in options.names:

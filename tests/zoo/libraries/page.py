@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/models.md: which models work, and how they compare with the original."""
+"""docs/generated/models.md: which models work, and how they compare with the original."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 
 from zoo.libraries.examine import BACKENDS, SHAPES, Cell, Result
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "models.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "generated" / "models.md"
 
 HEAD = """# Models
 
@@ -31,10 +31,10 @@ change, the batch or the length of a sequence, and runs at the smallest, the exp
 - **works**: the largest difference from eager is at most 1e-4 of the largest value of each result, on both backends.
   A model that magnifies rounding has a larger limit: three times the distance of eager from the same model in float64.
 - **not captured**: `torch.export` of PyTorch {torch} refuses the model, so there is nothing to lower. The reason is
-  PyTorch's; [exporting](export.md) says what usually helps.
+  PyTorch's; [exporting](../export.md) says what usually helps.
 - **fails**: captured, and not lowered or not right; the reason follows.
 
-`scripts/zoo --all --results FILE` examines the models and `scripts/zoo --page FILE` writes this page; `scripts/zoo
+`scripts/zoo --all --results FILE` examines the models and `scripts/pages models FILE` writes this page; `scripts/zoo
 NAME` examines one. `scripts/test.sh zoo` compares all rows with what it finds, and the gate a few.
 """
 
@@ -200,7 +200,7 @@ def _beside(names: Sequence[str], sdk: Mapping[str, Result], original: Mapping[s
 
 
 def rows_of_page() -> dict[str, list[str]]:
-    """The rows of docs/models.md by model: the outcome of each kind of shapes."""
+    """The rows of docs/generated/models.md by model: the outcome of each kind of shapes."""
     rows: dict[str, list[str]] = {}
     if not PAGE.exists():
         return rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models of libraries: what torch.export captures works in both modes, if docs/models.md says so."""
+"""Models of libraries: what torch.export captures works in both modes, if docs/generated/models.md says so."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def check(found: Sequence[Result]) -> None:
         for each in found
         if each.name in rows and page.row(each)[1:] != rows[each.name]
     ]
-    assert not stale, "docs/models.md is not up to date (scripts/zoo writes it):\n" + "\n".join(stale)
+    assert not stale, "docs/generated/models.md is not up to date (`scripts/pages models` writes it):\n" + "\n".join(
+        stale
+    )
     assert len(exceptions) <= 3, f"more than three exceptions: {exceptions}"
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/xnnpack-operators.md: what the partitioner's configs say about each operator. Reasons are the texts that their
-methods return; a value in a text is shown as `…`."""
+"""docs/generated/xnnpack-operators.md: what the partitioner's configs say about each operator. Reasons are the texts
+that their methods return; a value in a text is shown as `…`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sdk.backends.xnnpack.operators import operator as base
 from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, ConfigPrecisionType, XNNPartitionerConfig
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = ROOT / "docs" / "xnnpack-operators.md"
+PAGE = ROOT / "docs" / "generated" / "xnnpack-operators.md"
 
 HELPERS = (
     "refusal_of_line",
@@ -30,9 +30,9 @@ SOMETIMES = "both"
 
 HEAD = """# Operators of the XNNPACK backend
 
-`backends/xnnpack/docs/write_operators` writes this page from the configs of `XnnpackPartitioner`
+`scripts/pages` writes this page from the configs of `XnnpackPartitioner`
 (`sdk.backends.xnnpack.partition.config.ALL_PARTITIONER_CONFIGS`), and a test compares the two. How to use the backend
-is in [XNNPACK](backends-xnnpack.md).
+is in [XNNPACK](../backends-xnnpack.md).
 
 - **dtypes** of what an operator reads and writes; of `int64` where it is the indices. A call does not mix float32 and
   float16 unless it converts.
