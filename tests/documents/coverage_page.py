@@ -39,11 +39,11 @@ other languages. Two areas of the same name come from two documents; the second 
 
 @dataclass
 class Area:
-    """An area, its rows, and for each row the tests that name it and its note (kind and text)."""
+    """An area: for each row what it asks, the tests that name it, and its note (kind and text)."""
 
     name: str
     title: str
-    rows: list[str]
+    rows: dict[str, str]
     notes: dict[str, tuple[str, str]]
     tests: dict[str, set[Path]] = field(default_factory=dict)
 
@@ -53,18 +53,29 @@ class Area:
         return kind or ("done" if row in self.tests else "not")
 
 
-def read_areas() -> list[Area]:
-    """The areas without their tests. Raises ValueError for a note about a row that does not exist."""
+def read_areas(file: Path = ROWS) -> list[Area]:
+    """The areas without their tests. Raises ValueError for a wrong field, row or sentence."""
     areas = []
-    for entry in yaml.safe_load(ROWS.read_text(encoding="utf-8")):
-        rows = [f"{i + 1:02}" for i in range(entry["rows"])]
+    for entry in yaml.safe_load(file.read_text(encoding="utf-8")):
+        place = f"{file.name}: {entry.get('area', 'an area without a name')}"
+        for name in sorted(entry.keys() ^ {"area", "title", "asks", "notes"}):
+            if name in entry:
+                raise ValueError(f"{place} has the unknown field {name!r}. Remove it.")
+            if name != "notes":
+                raise ValueError(f"{place} has no field {name!r}. Add it.")
+        asks = {f"{number:02}": text for number, text in enumerate(entry["asks"], start=1)}
+        for row, text in asks.items():
+            if not re.fullmatch(r"\S+ .+\.", str(text)):
+                raise ValueError(
+                    f"{place}-{row} asks {text!r}. Write what the row asks in a sentence that ends with a dot."
+                )
         notes = {}
         for row, note in entry.get("notes", {}).items():
             ((kind, text),) = note.items()
-            if row not in rows or kind not in ("done", "partly", "not"):
-                raise ValueError(f"{ROWS.name}: {entry['area']}-{row} has a note that says {kind!r}")
+            if row not in asks or kind not in ("done", "partly", "not"):
+                raise ValueError(f"{place}-{row} has a note that says {kind!r}. Write done, partly or not, for a row.")
             notes[row] = (kind, text)
-        areas.append(Area(entry["area"], entry["title"], rows, notes))
+        areas.append(Area(entry["area"], entry["title"], asks, notes))
     return areas
 
 
@@ -95,18 +106,6 @@ def find_tests(areas: list[Area]) -> None:
                     area.tests.setdefault(row, set()).add(path.relative_to(ROOT))
 
 
-def spans(rows: list[str], name: str) -> str:
-    """`EXP-01 – EXP-03, EXP-05`"""
-    parts: list[list[str]] = []
-    for row in rows:
-        if parts and int(row) == int(parts[-1][-1]) + 1:
-            parts[-1].append(row)
-        else:
-            parts.append([row])
-    texts = [f"{name}-{p[0]}" if len(p) == 1 else f"{name}-{p[0]} – {name}-{p[-1]}" for p in parts]
-    return ", ".join(texts)
-
-
 @functools.cache
 def areas_with_tests() -> list[Area]:
     """The areas with the tests that name their rows, as they are now."""
@@ -133,17 +132,19 @@ def page(known: Mapping[str, str] | None = None) -> str:
     counts = [states.count(s) for s in ("done", "partly", "not")]
     lines.append(f"| **all** | {len(states)} | {' | '.join(map(str, counts))} |")
     for area in areas:
-        if any(area.state(row) != "not" or row in area.notes for row in area.rows):
-            lines += ["", *_section(area)]
+        lines += ["", *_section(area)]
     return filled("\n".join(lines) + "\n", figures(read()) if known is None else known)
 
 
 def _section(area: Area) -> list[str]:
-    lines = [f"## {area.title} ({area.name})", "", "| rows | state | by, or what is missing |", "|---|---|---|"]
-    groups: dict[tuple[str, str], list[str]] = {}
-    for row in area.rows:
+    lines = [
+        f"## {area.title} ({area.name})",
+        "",
+        "| row | asks | state | by, or what is missing |",
+        "|---|---|---|---|",
+    ]
+    for row, asked in area.rows.items():
         tests = ", ".join(f"`{path.as_posix()}`" for path in sorted(area.tests.get(row, ())))
-        text = "; ".join(t for t in (area.notes.get(row, ("", ""))[1], tests) if t)
-        groups.setdefault((area.state(row), text), []).append(row)
-    lines += [f"| {spans(rows, area.name)} | {state} | {text} |" for (state, text), rows in groups.items()]
+        text = "; ".join(part for part in (area.notes.get(row, ("", ""))[1], tests) if part)
+        lines.append(f"| {area.name}-{row} | {asked} | {area.state(row)} | {text} |")
     return lines

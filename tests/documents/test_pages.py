@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from coverage_page import ROOT, ids_in, read_areas, spans
+from coverage_page import ROOT, ids_in, read_areas
 from coverage_texts import texts_of_tests
 from torch.export import export
 
@@ -270,6 +270,23 @@ def test_the_table_covers_all_rows():
     assert sum(len(a.rows) for a in areas) == 1066
 
 
+@pytest.mark.parametrize(
+    ("area", "message"),
+    [
+        ("asks: [A page says it., no dot]", r"rows.yaml: ABC-02 asks 'no dot'. Write what the row asks in a sentence"),
+        ("rows: 2, asks: [It is so.]", r"rows.yaml: ABC has the unknown field 'rows'. Remove it."),
+        ("notes: {}", r"rows.yaml: ABC has no field 'asks'. Add it."),
+        ("asks: [It is so.], notes: {'02': {done: x}}", r"rows.yaml: ABC-02 has a note that says 'done'. Write"),
+        ("asks: [It is so.], notes: {'01': {maybe: x}}", r"rows.yaml: ABC-01 has a note that says 'maybe'. Write"),
+    ],
+)
+def test_what_is_wrong_in_the_rows_is_named(area: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "rows.yaml"
+    file.write_text(f"- {{area: ABC, title: Letters, {area}}}\n")
+    with pytest.raises(ValueError, match=message):
+        read_areas(file)
+
+
 SOURCES_OF_TESTS = {
     "test_a.py": (
         '"""ABC-01: of all."""\nTABLE = "ABC-02"\n\ndef helper():\n    """ABC-03"""\n\ndef test_abc04_names():\n'
@@ -320,4 +337,3 @@ def test_ids_in_texts():
         ("ABC2", "07"),
     ]
     assert list(ids_in("TEST(Module, ABC_04_LoadsTwice)  // utf-8, ISO-8601, sha-256")) == [("ABC", "04")]
-    assert spans(["01", "02", "03", "05"], "ABC") == "ABC-01 – ABC-03, ABC-05"
