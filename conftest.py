@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,11 @@ from sampling import share
 
 # Read when PyTorch is imported. By default, its threads keep a core busy while they wait, and other processes need it.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+# What the collection imports is compiled once and not in each process, even where the environment says that Python writes
+# no bytecode: compiling the tests takes half of their collection. What a test imports later follows the environment,
+# because a test may write a module twice in a second, and Python would not see that the bytecode is old.
+_dont_write_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, False
 
 pytest_plugins = ["seeds"]
 
@@ -70,6 +76,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """Later collections of garbage do not examine the modules that were imported, which all stay."""
+    sys.dont_write_bytecode = _dont_write_bytecode
     gc.collect()
     gc.freeze()
 

@@ -31,10 +31,12 @@ def main(modules: list[str]) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
+    writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, False  # see conftest.py
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for module in modules:
             importlib.import_module(module)
+    sys.dont_write_bytecode = writes_none
     gc.collect()
     gc.freeze()  # a collection in a fork would copy every page
     for line in requests:

@@ -147,6 +147,7 @@ def notes(program: ExportedProgram) -> str:
     return "\n".join(get_notes(program.graph_module))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("lowering", LOWERINGS)
 @pytest.mark.parametrize("name", MODELS)
 def test_models(name: str, lowering: str) -> None:
@@ -157,6 +158,7 @@ def test_models(name: str, lowering: str) -> None:
     check(found, model(*inputs), program)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("lowering", LOWERINGS)
 @pytest.mark.parametrize("name", ["layers", "convolutions", "encoder layer"])
 def test_dynamic_sizes_stay_dynamic(name: str, lowering: str) -> None:
@@ -241,6 +243,7 @@ KEPT: dict[str, tuple[Callable[..., Any], Inputs, str]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", KEPT)
 def test_what_stays_in_float32_says_why(name: str) -> None:
     function, inputs, reason = KEPT[name]
@@ -266,6 +269,7 @@ HALVED: dict[str, tuple[Callable[..., Any], Inputs]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("lowering", LOWERINGS)
 @pytest.mark.parametrize("name", HALVED)
 def test_everything_else_is_float16(name: str, lowering: str) -> None:

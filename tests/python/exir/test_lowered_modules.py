@@ -52,6 +52,7 @@ class Around(torch.nn.Module):
         return found - 1 if isinstance(found, torch.Tensor) else [value - 1 for value in found]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(
     ("model", "inputs"),

@@ -46,6 +46,7 @@ class Call(torch.nn.Module):
         return self.function(x)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_rows(name: str) -> None:
     function = FUNCTIONS[name]

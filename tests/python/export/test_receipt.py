@@ -379,6 +379,7 @@ class Added(nn.Module):
         return self.state.unsqueeze(1).sin()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("model", [Net, Parts, Attention, Recurrent, Added])
 @pytest.mark.parametrize("inplace", [False, True])
 def test_the_summary_counts_what_the_program_calls(model: type[nn.Module], inplace: bool) -> None:

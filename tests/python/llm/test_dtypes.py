@@ -83,5 +83,6 @@ def test_quantised_weights(dtype: str, tmp_path: Path):
 def test_programs_have_half_the_size(dtype: str, tmp_path: Path):
     theirs, _ = both("llama")
     settings = [f"base.checkpoint={saved(theirs, tmp_path)}", *CACHED, f"export.output_dir={tmp_path}"]
-    whole = Path(export(None, settings)).stat().st_size
-    assert Path(export(None, [*settings, f"model.dtype_override={dtype}"])).stat().st_size < 0.6 * whole
+    weights = sum(weight.numel() for weight in theirs.parameters())
+    size = Path(export(None, [*settings, f"model.dtype_override={dtype}"])).stat().st_size
+    assert 2 * weights < size < 3 * weights  # with the instructions; float32 would be 4

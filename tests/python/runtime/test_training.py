@@ -97,6 +97,7 @@ def test_programs_of_the_original_take_the_steps_of_eager(name: str, run: dict[s
         _near(parameters[key].flatten(), torch.tensor(values))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("external", ["", "external_mutable_weights", "external_constants"])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_programs_of_this_compiler_take_the_steps_of_eager(external: str, options: dict[str, Any]) -> None:

@@ -194,6 +194,7 @@ def check_rows_of_pixels(model: nn.Module, x: torch.Tensor, tolerance: float = 1
             torch.testing.assert_close(method.forward((image,))[0], expected, rtol=1e-4, atol=tolerance)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_padded_images_without_pixels(name: str) -> None:
     """XNN-04: XNNPACK fuses the pad into the convolution, which then reads the image without pixels."""

@@ -112,6 +112,7 @@ def damaged(operator: str, position: int, value: float) -> ExportedProgram:
     return program
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("operator", ["quantize_per_tensor", "dequantize_per_tensor", "dequantize_per_channel"])
 @pytest.mark.parametrize(("position", "value"), [(1, math.nan), (1, math.inf), (1, 1e-39), (1, 0.0), (2, 128)])
 @pytest.mark.parametrize("compat", [None, "1.4"])

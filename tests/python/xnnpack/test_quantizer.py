@@ -193,6 +193,7 @@ NARROWED: dict[str, tuple[Callable[[XNNPACKQuantizer], XNNPACKQuantizer], list[s
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", NARROWED)
 def test_settings_narrow(case: str) -> None:
     """XNN-08, QNT-08, QNT-15."""

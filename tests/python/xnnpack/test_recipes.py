@@ -13,6 +13,7 @@ from sdk.export import export as export_by_recipe
 from sdk.runtime import Runtime
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", XNNPackRecipeType, ids=lambda kind: kind.name)
 def test_recipes(kind: XNNPackRecipeType) -> None:
     """EXP-16"""
