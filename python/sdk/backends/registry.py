@@ -68,6 +68,30 @@ class QuantizationScheme:
     calibrated: bool = False
 
 
+_KNOWN = {
+    "int8": {"weights": "int8", "activations": "int8", "calibrated": True},
+    "int8-dynamic": {"weights": "int8", "activations": "int8 dynamic"},
+    "int8-weights": {"weights": "int8", "activations": "float"},
+    "int4": {"weights": "int4", "activations": "int8 dynamic"},
+    "int4-weights": {"weights": "int4", "activations": "float"},
+}
+"""What the names of schemes that several backends have mean."""
+
+
+def schemes(**recipes: tuple[str, str]) -> dict[str, QuantizationScheme]:
+    """Schemes whose names are known, each with its recipe and what it says about the layers. In names, `_` is `-`."""
+    found = {}
+    for argument, (recipe, about) in recipes.items():
+        name = argument.replace("_", "-")
+        if name not in _KNOWN:
+            raise ValueError(
+                f"{name!r} is not a known scheme; expected one of {', '.join(_KNOWN)}. "
+                "Declare another one as a QuantizationScheme, with its weights and activations"
+            )
+        found[name] = QuantizationScheme(recipe=recipe, about=about, **_KNOWN[name])  # type: ignore[arg-type]
+    return found
+
+
 @dataclass(frozen=True, kw_only=True)
 class TargetRecipe:
     """The backend's part in `get_ios_recipe` and `get_android_recipe`.

@@ -134,6 +134,15 @@ def test_a_quantization_scheme_means_the_same_for_every_backend(declare: Declare
         registry.backend("gamma")
 
 
+def test_schemes_with_known_names() -> None:
+    """They have the weights and activations of the name; another name needs a whole `QuantizationScheme`."""
+    found = registry.schemes(int8=("a", "both"), int4_weights=("b", "weights alone"))
+    assert list(found) == ["int8", "int4-weights"] and found["int8"].calibrated and not found["int4-weights"].calibrated
+    assert (found["int4-weights"].weights, found["int4-weights"].activations) == ("int4", "float")
+    with pytest.raises(ValueError, match=r"'int3' is not a known scheme; expected one of int8, .* as a Quantization"):
+        registry.schemes(int3=("a", "few bits"))
+
+
 def test_one_backend_is_the_default_on_cpus(declare: Declare) -> None:
     """One backend of this repository declares it; a second one is an error only where the default is asked for."""
     default = registry.default_backend()

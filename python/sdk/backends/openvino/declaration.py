@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from sdk.backends.language_models import LanguageModels, Quantizer
-from sdk.backends.registry import Backend, QuantizationScheme
+from sdk.backends.registry import Backend, schemes
 
 BACKEND = Backend(
     name="openvino",
@@ -13,27 +13,14 @@ BACKEND = Backend(
     partitioner="sdk.backends.openvino.partitioner:OpenvinoPartitioner",
     recipes="sdk.backends.openvino.recipes:OpenvinoRecipeProvider",
     float_recipe="openvino_fp32",
-    quantization={
-        "int8": QuantizationScheme(
-            recipe="openvino_int8_sym",
-            weights="int8",
-            activations="int8",
-            about="int8 weights and activations",
-            calibrated=True,
+    quantization=schemes(
+        int8=("openvino_int8_sym", "int8 weights and activations"),
+        int8_weights=(
+            "openvino_int8wo_sym",
+            "int8 weights of convolutions, linear layers and embeddings; floats compute",
         ),
-        "int8-weights": QuantizationScheme(
-            recipe="openvino_int8wo_sym",
-            weights="int8",
-            activations="float",
-            about="int8 weights of convolutions, linear layers and embeddings; floats compute",
-        ),
-        "int4-weights": QuantizationScheme(
-            recipe="openvino_int4wo_sym",
-            weights="int4",
-            activations="float",
-            about="int4 weights of linear layers in groups of 32; floats compute",
-        ),
-    },
+        int4_weights=("openvino_int4wo_sym", "int4 weights of linear layers in groups of 32; floats compute"),
+    ),
     language_models=LanguageModels(
         settings="sdk.backends.openvino.llm:OpenvinoConfig",
         acted_on=("device",),

@@ -20,6 +20,12 @@ from torchao.quantization.pt2e import (
 )
 from torchao.quantization.pt2e.quantizer import QuantizationConfig, QuantizationSpec
 
+_RANGES = {
+    False: (MinMaxObserver, PerChannelMinMaxObserver),
+    True: (MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver),
+}
+"""Observers of the whole range and of its moving average, each with one range for a tensor and one for each channel."""
+
 
 def symmetric_configuration(
     is_per_channel: bool,
@@ -85,9 +91,8 @@ def weights(
     low: int, high: int, *, eps: float, is_per_channel: bool = True, is_qat: bool = False, moving: bool = False
 ) -> QuantizationSpec:
     """Weights as int8 from `low` to `high`, symmetric around zero; `eps` is the smallest scale."""
-    observer: Any = PerChannelMinMaxObserver if is_per_channel else MinMaxObserver
+    observer: Any = _RANGES[is_qat and moving][is_per_channel]
     if is_qat and moving:
-        observer = MovingAveragePerChannelMinMaxObserver if is_per_channel else MovingAverageMinMaxObserver
         observer = FusedMovingAvgObsFakeQuantize.with_args(observer=observer, eps=eps)
     elif is_qat:
         observer = FakeQuantize.with_args(observer=observer, eps=eps)
@@ -101,4 +106,37 @@ def weights(
         ch_axis=0,
         is_dynamic=False,
         observer_or_fake_quant_ctr=observer,
+    )
+
+
+@functools.cache
+def fake_quantized(
+    dtype: torch.dtype, *, is_per_channel: bool = False, is_symmetric: bool = True, moving: bool = False
+) -> QuantizationSpec:
+    """Numbers over the whole range of `dtype`, rounded in calibration as in training.
+
+    Args:
+        dtype: An integer of 8 bits.
+        is_per_channel: There is a scale for each output channel.
+        is_symmetric: The range is symmetric around zero.
+        moving: The range is a moving average.
+    """
+    scheme = f"per_{'channel' if is_per_channel else 'tensor'}_{'symmetric' if is_symmetric else 'affine'}"
+    return QuantizationSpec(
+        dtype=dtype,
+        qscheme=getattr(torch, scheme),
+        ch_axis=0 if is_per_channel else None,
+        is_dynamic=False,
+        observer_or_fake_quant_ctr=FakeQuantize.with_args(observer=_RANGES[moving][is_per_channel]),
+    )
+
+
+@functools.cache
+def with_zero_point(spec: QuantizationSpec) -> QuantizationSpec:
+    """A specification of activations on one side of zero, which keeps all integers for that side."""
+    return QuantizationSpec(
+        dtype=spec.dtype,
+        qscheme=torch.per_tensor_affine,
+        is_dynamic=False,
+        observer_or_fake_quant_ctr=spec.observer_or_fake_quant_ctr,
     )

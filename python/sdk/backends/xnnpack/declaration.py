@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from sdk.backends.language_models import LanguageModels, Quantizer
-from sdk.backends.registry import Backend, QuantizationScheme
+from sdk.backends.registry import Backend, schemes
 
 BACKEND = Backend(
     name="xnnpack",
@@ -13,27 +13,17 @@ BACKEND = Backend(
     partitioner="sdk.backends.xnnpack.partition.xnnpack_partitioner:XnnpackPartitioner",
     recipes="sdk.backends.xnnpack.recipes:XNNPACKRecipeProvider",
     float_recipe="xnnpack_fp32",
-    quantization={
-        "int8": QuantizationScheme(
-            recipe="xnnpack_pt2e_int8_static_per_channel",
-            weights="int8",
-            activations="int8",
-            about="int8 weights and activations",
-            calibrated=True,
+    quantization=schemes(
+        int8=("xnnpack_pt2e_int8_static_per_channel", "int8 weights and activations"),
+        int8_dynamic=(
+            "xnnpack_pt2e_int8_dynamic_per_channel",
+            "int8 weights; activations are quantised to int8 when the program runs",
         ),
-        "int8-dynamic": QuantizationScheme(
-            recipe="xnnpack_pt2e_int8_dynamic_per_channel",
-            weights="int8",
-            activations="int8 dynamic",
-            about="int8 weights; activations are quantised to int8 when the program runs",
+        int4=(
+            "xnnpack_torchao_int8da_int4w_per_tensor",
+            "int4 weights of linear layers in groups of 32; activations as with int8-dynamic",
         ),
-        "int4": QuantizationScheme(
-            recipe="xnnpack_torchao_int8da_int4w_per_tensor",
-            weights="int4",
-            activations="int8 dynamic",
-            about="int4 weights of linear layers in groups of 32; activations as with int8-dynamic",
-        ),
-    },
+    ),
     float16=True,
     memory_padding=64,  # its kernels load whole vectors
     default_on_cpu=True,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from sdk.backends.language_models import LanguageModels, Quantizer
-from sdk.backends.registry import Backend, QuantizationScheme, TargetRecipe
+from sdk.backends.registry import Backend, TargetRecipe, schemes
 
 _C4W = "for weights in 4 bits, use backend.coreml.quantize=c4w"
 
@@ -15,27 +15,14 @@ BACKEND = Backend(
     partitioner="sdk.backends.apple.coreml.partition:CoreMLPartitioner",
     recipes="sdk.backends.apple.coreml.recipes:CoreMLRecipeProvider",
     float_recipe="coreml_fp16",
-    quantization={
-        "int8": QuantizationScheme(
-            recipe="coreml_pt2e_int8_static",
-            weights="int8",
-            activations="int8",
-            about="int8 weights and activations",
-            calibrated=True,
+    quantization=schemes(
+        int8=("coreml_pt2e_int8_static", "int8 weights and activations"),
+        int8_weights=("coreml_pt2e_int8_weight_only", "int8 weights of convolutions and linear layers; floats compute"),
+        int4_weights=(
+            "coreml_torchao_int4_weight_only_per_group",
+            "int4 weights of embeddings and linear layers in groups of 32; floats compute",
         ),
-        "int8-weights": QuantizationScheme(
-            recipe="coreml_pt2e_int8_weight_only",
-            weights="int8",
-            activations="float",
-            about="int8 weights of convolutions and linear layers; floats compute",
-        ),
-        "int4-weights": QuantizationScheme(
-            recipe="coreml_torchao_int4_weight_only_per_group",
-            weights="int4",
-            activations="float",
-            about="int4 weights of embeddings and linear layers in groups of 32; floats compute",
-        ),
-    },
+    ),
     targets={
         "ios-arm64-coreml-fp16": TargetRecipe(system="ios", recipe="coreml_fp16", rest_to_cpu=True),
         "ios-arm64-coreml-fp32": TargetRecipe(system="ios", recipe="coreml_fp32", rest_to_cpu=True),

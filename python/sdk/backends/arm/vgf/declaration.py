@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from sdk.backends.language_models import LanguageModels, Quantizer
-from sdk.backends.registry import Backend, QuantizationScheme
+from sdk.backends.registry import Backend, schemes
 
 BACKEND = Backend(
     name="vgf",
@@ -13,15 +13,9 @@ BACKEND = Backend(
     partitioner="sdk.backends.arm.vgf.partitioner:VgfPartitioner",
     recipes="sdk.backends.arm.vgf.recipes:VgfRecipeProvider",
     float_recipe="vgf_fp32",
-    quantization={
-        "int8": QuantizationScheme(
-            recipe="vgf_int8",
-            weights="int8",
-            activations="int8",
-            about="int8 weights and activations",
-            calibrated=True,
-        ),
-    },
+    quantization=schemes(
+        int8=("vgf_int8", "int8 weights and activations"),
+    ),
     language_models=LanguageModels(
         settings="sdk.backends.arm.vgf.llm:VgfConfig",
         quantizers={"vgf_8a8w": Quantizer(make=None), "vgf_16a8w": Quantizer(make=None)},

@@ -7,23 +7,15 @@ import functools
 from typing import Any
 
 import torch
-from torchao.quantization.pt2e import (
-    FakeQuantize,
-    MinMaxObserver,
-    MovingAverageMinMaxObserver,
-    MovingAveragePerChannelMinMaxObserver,
-    PerChannelMinMaxObserver,
-)
-from torchao.quantization.pt2e.quantizer import QuantizationConfig, QuantizationSpec
+from torchao.quantization.pt2e.quantizer import QuantizationConfig
+
+from sdk.backends.quantizer.configuration import fake_quantized
 
 _DTYPES = {torch.quint8: torch.uint8, torch.qint8: torch.int8}
 """The dtypes of captured graphs."""
 
-_OBSERVERS = {
-    "min_max": (MinMaxObserver, PerChannelMinMaxObserver),
-    "moving_average_min_max": (MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver),
-}
-"""Observers with one range for a tensor, and with one for each channel."""
+_IS_MOVING = {"min_max": False, "moving_average_min_max": True}
+"""Observers, and whether their range is a moving average."""
 
 
 def configuration(module: Any) -> QuantizationConfig | None:
@@ -43,8 +35,8 @@ def configuration(module: Any) -> QuantizationConfig | None:
         )
     for name in ("activation_observer", "weight_observer"):
         observer = getattr(module, name).value
-        if observer not in _OBSERVERS:
-            raise ValueError(f"{name} is {observer}; expected one of {', '.join(_OBSERVERS)}")
+        if observer not in _IS_MOVING:
+            raise ValueError(f"{name} is {observer}; expected one of {', '.join(_IS_MOVING)}")
     return _configuration(
         module.quantization_scheme.value,
         None if module.activation_dtype == torch.float32 else module.activation_dtype,
@@ -64,28 +56,15 @@ def _configuration(
     weight_observer: str,
     per_channel: bool,
 ) -> QuantizationConfig:
-    outputs = None if activation is None else _spec(activation, activation_observer, scheme, False)
+    is_symmetric = scheme == "symmetric"
+    outputs = None
+    if activation is not None:
+        outputs = fake_quantized(_DTYPES[activation], is_symmetric=is_symmetric, moving=_IS_MOVING[activation_observer])
+    weights = fake_quantized(
+        _DTYPES[weight],
+        is_per_channel=per_channel,
+        is_symmetric=is_symmetric,
+        moving=_IS_MOVING[weight_observer],
+    )
     # Fake quantisation serves calibration and training, and batch norms are there in training only.
-    return QuantizationConfig(outputs, outputs, _spec(weight, weight_observer, scheme, per_channel), None, is_qat=True)
-
-
-def _spec(dtype: torch.dtype, observer: str, scheme: str, per_channel: bool) -> QuantizationSpec:
-    kind = getattr(torch, f"per_{'channel' if per_channel else 'tensor'}_{scheme}")
-    return QuantizationSpec(
-        dtype=_DTYPES[dtype],
-        qscheme=kind,
-        ch_axis=0 if per_channel else None,
-        is_dynamic=False,
-        observer_or_fake_quant_ctr=FakeQuantize.with_args(observer=_OBSERVERS[observer][per_channel]),
-    )
-
-
-@functools.cache
-def with_zero_point(spec: QuantizationSpec) -> QuantizationSpec:
-    """A specification of activations with one side of zero only, which keeps all integers for that side."""
-    return QuantizationSpec(
-        dtype=spec.dtype,
-        qscheme=torch.per_tensor_affine,
-        is_dynamic=False,
-        observer_or_fake_quant_ctr=spec.observer_or_fake_quant_ctr,
-    )
+    return QuantizationConfig(outputs, outputs, weights, None, is_qat=True)

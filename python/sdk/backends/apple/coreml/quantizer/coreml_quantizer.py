@@ -17,7 +17,8 @@ from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantizer import QuantizationConfig, QuantizationSpec, Quantizer
 from torchao.quantization.pt2e.quantizer.utils import get_module_name_filter
 
-from sdk.backends.apple.coreml.quantizer.configuration import configuration, with_zero_point
+from sdk.backends.apple.coreml.quantizer.configuration import configuration
+from sdk.backends.quantizer.configuration import with_zero_point
 from sdk.backends.quantizer.modules import Filter, both, negated, type_filter
 from sdk.backends.quantizer.patterns import (
     ADDITIONS,
