@@ -87,7 +87,8 @@ declare_steps() {
   long_step swift-asan "${swift[@]}"
   long_step apple-all "${apple[@]}"
   needs "environment test" lint
-  needs "environment compiler build" cpp cpp-all asan asan-backends aten debug tsan aarch64 aarch64-all fuzz fuzz-long
+  needs "environment compiler build" cpp cpp-all asan asan-backends aten debug tsan aarch64 aarch64-all
+  needs "environment compiler package" fuzz fuzz-long
   needs_network android android-asan interop page release release-all swift swift-asan apple apple-all wheel zoo zoo-few
   local file
   for file in backends/*/gate.sh backends/*/*/gate.sh; do

@@ -174,8 +174,18 @@ step_raspberry-pi() {
 }
 
 # ctest (in cpp and asan) replays the corpus and earlier findings; this step searches for new inputs.
-step_fuzz() { tests/fuzz/run "${FUZZ_SECONDS:-60}"; }
-step_fuzz-long() { FUZZ_BACKENDS=linux tests/fuzz/run "${FUZZ_SECONDS:-7200}"; }
+step_fuzz() { fuzz "${FUZZ_SECONDS:-60}"; }
+step_fuzz-long() { FUZZ_BACKENDS=linux fuzz "${FUZZ_SECONDS:-7200}"; }
+
+# fuzz SECONDS: the C++ targets, and those in Python for a tenth of the time each.
+fuzz() {
+  local name status=0
+  tests/fuzz/run "$1" || status=1
+  for name in etrecord gguf wrapped_names; do
+    "${python}" "tests/fuzz/fuzz_${name}.py" "$((($1 + 9) / 10))" "${root}/build/fuzz/found/${name}" || status=1
+  done
+  return "${status}"
+}
 
 # The Swift package on Linux, with Swift in a separate system; status 77 means that it cannot be installed.
 step_swift() {

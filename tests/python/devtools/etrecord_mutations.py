@@ -12,7 +12,6 @@ import struct
 import sys
 import tempfile
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -237,9 +236,3 @@ def forbid() -> None:
             raise SystemExit(f"reading a file led to {event} {arguments}")
 
     sys.addaudithook(look)
-
-
-def peak_bytes() -> int:
-    """The most memory that this process has had so far."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) << 10

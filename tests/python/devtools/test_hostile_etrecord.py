@@ -4,7 +4,6 @@ memory stays within a bound."""
 
 from __future__ import annotations
 
-import functools
 import struct
 import zipfile
 import zlib
@@ -18,21 +17,23 @@ import forked
 from sdk.devtools import parse_etrecord
 
 MEMORY = 256 << 20
+_TESTS = Path(__file__).parents[2]
 _FILES = """
 import collections, random, sys, warnings, zipfile
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/python/devtools"]
 warnings.simplefilter("ignore")
 import etrecord_mutations
-from etrecord_mutations import forbid, hostile_record, peak_bytes, read, written
+from bench.worker import Clock
+from etrecord_mutations import forbid, hostile_record, read, written
 
 with zipfile.ZipFile(sys.argv[3]) as file:
     members = {name: file.read(name) for name in file.namelist()}
 etrecord_mutations.whole = lambda: members  # an export takes seconds
 assert read(written(members)) == "read"
-before = peak_bytes()
 forbid()
-results = collections.Counter(read(hostile_record(random.Random(seed))) for seed in range(int(sys.argv[2])))
-print(results["read"], results["refused"], peak_bytes() - before)
+with Clock() as clock:
+    results = collections.Counter(read(hostile_record(random.Random(seed))) for seed in range(int(sys.argv[2])))
+print(results["read"], results["refused"], clock.peak)
 """
 
 
@@ -45,17 +46,17 @@ def test_changed_records_are_read_or_refused(tmp_path: Path) -> None:
     """`tests/fuzz/fuzz_etrecord.py` does the same for longer."""
     path = tmp_path / "whole.etrecord"
     path.write_bytes(written(whole()))
-    run = forked.run("-c", _FILES, Path(__file__).parent, 150, path, check=True)
+    run = forked.run("-c", _FILES, _TESTS, 150, path, check=True)
     read, refused, taken = map(int, run.stdout.split())
     assert read > 5 and refused > 50, "the changes are of both kinds"
     assert taken < MEMORY
 
 
-@functools.cache
 def _zeros(size: int) -> bytes:
-    """Deflated, which takes seconds."""
+    """Deflated: a MiB of them again and again, because packing all of them takes seconds."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    return packer.compress(bytes(size)) + packer.flush()
+    part = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    return part * (size >> 20) + packer.flush()
 
 
 def _packed(packed: bytes, claimed: int, checksum: int) -> bytes:
@@ -75,15 +76,15 @@ _BOMB = """
 import sys, warnings
 warnings.simplefilter("ignore")
 sys.path.insert(0, sys.argv[1])
-from etrecord_mutations import peak_bytes
+from bench.worker import Clock
 from sdk.devtools import parse_etrecord
 
-before = peak_bytes()
-try:
-    parse_etrecord(sys.argv[2])
-except RuntimeError as error:
-    print(error)
-print(peak_bytes() - before)
+with Clock() as clock:
+    try:
+        parse_etrecord(sys.argv[2])
+    except RuntimeError as error:
+        print(error)
+print(clock.peak)
 """
 
 
@@ -95,7 +96,7 @@ def test_a_directory_that_lies_about_sizes(tmp_path: Path, claimed: int) -> None
     with pytest.raises(RuntimeError, match=r"unpacks to 536870912|Bad CRC-32|ETRecord identifier missing"):
         parse_etrecord(path)
     if Path("/proc/self/status").exists():
-        run = forked.run("-c", _BOMB, Path(__file__).parent, path, check=True)
+        run = forked.run("-c", _BOMB, _TESTS, path, check=True)
         assert int(run.stdout.splitlines()[-1]) < 64 << 20
 
 

@@ -90,6 +90,16 @@ def hostile_names(count: int) -> list[str]:
     return list(names)[:count]
 
 
+def random_names(draw: random.Random, count: int) -> list[str]:
+    """Different names of those above, of all of Unicode and of every ASCII character."""
+    names: dict[str, None] = {}
+    while len(names) < count:
+        parts = [draw.choice(PAYLOADS), chr(draw.randrange(1, 0xD800)), chr(draw.randrange(0xE000, 0x110000))]
+        parts.append("".join(chr(draw.randrange(1, 128)) for _ in range(draw.randrange(12))))
+        names["".join(draw.choices(parts, k=draw.randint(1, 4)))[: draw.choice((1, 4, 300))]] = None
+    return [name for name in names if name] or ["x"]
+
+
 def tokens(text: str, language: str) -> Iterator[tuple[str, str]]:
     """(kind, text) of what a compiler sees: without comments and white space. Fails for an open comment or string."""
     assert text.isascii() and not set(text) - set(map(chr, range(32, 127))) - {"\n"}
