@@ -42,7 +42,7 @@ from compositions.int8 import capture_int8, make_int8  # noqa: E402
 from compositions.original import Original  # noqa: E402
 from compositions.program import Program, make  # noqa: E402
 from interop import original_lowering  # noqa: E402
-from interop.conftest import make_oracle  # noqa: E402
+from interop.conftest import FIRST, NEWER, make_oracle  # noqa: E402
 from sdk.devtools.report._operators import _executorch_operators, program_operators  # noqa: E402
 from sdk.exir._serialize import _deserialize_pte_binary  # noqa: E402
 
@@ -97,29 +97,28 @@ class Exchange:
                 torch.export.save(captured, folder / f"{name}.pt2")
                 for target in self.targets:
                     try:
-                        (folder / f"{name}.{target.name}.ours.pte").write_bytes(lower(captured, _partitioners(target)))
+                        _ours(folder, name, target).write_bytes(lower(captured, _partitioners(target)))
                     except NotCapturedError:
                         continue
                     except LoweringError as error:
                         yield name, target, Exchanged("ours is wrong here", str(error), True)
-            for target in self.targets:
-                lowered = [name for name in calls if (folder / f"{name}.{target.name}.ours.pte").exists()]
-                original = self._both_run(target, lowered, folder)
-                for name in lowered:
-                    in_half = computes_in_half(programs[name], target)
-                    judge = Judge(f"{name}.{target.name}", target, original, calls[name], in_half)
-                    yield name, target, judge.outcome()
+            pairs = [(name, target) for target in self.targets for name in calls]
+            lowered = [(name, target) for name, target in pairs if _ours(folder, name, target).exists()]
+            original = self._both_run(lowered, folder)
+            for name, target in lowered:
+                in_half = computes_in_half(programs[name], target)
+                yield name, target, Judge(f"{name}.{target.name}", target, original, calls[name], in_half).outcome()
 
-    def _both_run(self, target: Target, names: list[str], folder: Path) -> Original:
-        """The original, after it has lowered programs for a target, and run them and ours."""
+    def _both_run(self, lowered: list[tuple[str, Target]], folder: Path) -> Original:
+        """The original, after it has lowered programs, each for its target, and run them and ours."""
         original = Original(self.python, folder)
-        for name in names:
+        names = []
+        for name, target in lowered:
             for whose in ("theirs", "ours"):
-                (folder / f"{name}.{target.name}.{whose}.calls.pt").symlink_to(f"{name}.calls.pt")
+                names.append(f"{name}.{target.name}.{whose}")
+                (folder / f"{names[-1]}.calls.pt").symlink_to(f"{name}.calls.pt")
             (folder / f"{name}.{target.name}.theirs.pt2").symlink_to(f"{name}.pt2")
-        original(
-            f"lower={target.name},run", [f"{n}.{target.name}.{whose}" for n in names for whose in ("theirs", "ours")]
-        )
+        original("lower,run", names)
         return original
 
     def shortest(self, program: Program, target: Target) -> tuple[Program, Exchanged] | None:
@@ -127,6 +126,10 @@ class Exchange:
         parts = {str(n): program.cut(n) for n in range(1, len(program.texts) + 1)}
         outcomes = {n: one for n, _, one in replace(self, targets=[target])(parts)}
         return next(((parts[n], outcomes[n]) for n in parts if n in outcomes and outcomes[n].is_finding), None)
+
+
+def _ours(folder: Path, name: str, target: Target) -> Path:
+    return folder / f"{name}.{target.name}.ours.pte"
 
 
 def _partitioners(target: Target) -> list[Any]:
@@ -189,6 +192,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", nargs=2, type=int, default=(0, 100), metavar=("FIRST", "END"))
     parser.add_argument("--targets", nargs="+", help="kernels and names of backends (default: all that both have)")
+    parser.add_argument(
+        "--release", default=FIRST, choices=(FIRST, NEWER), help="of the original (default: %(default)s)"
+    )
     parser.add_argument("--verbose", action="store_true", help="print what the original cannot do, too")
     parser.add_argument("--shorten", action="store_true", help="look for the shortest start that is a finding, too")
     parser.add_argument("--int8", action="store_true", help="quantised programs")
@@ -198,7 +204,9 @@ def main() -> int:
     if missing := set(options.targets or ()) - here.keys():
         sys.exit(f"error: no target {', '.join(sorted(missing))}; this runtime has {', '.join(here)}")
     started, findings = time.monotonic(), 0
-    exchange = Exchange([here[name] for name in options.targets or here], make_oracle(), captured)
+    exchange = Exchange(
+        [here[name] for name in options.targets or here], make_oracle(release=options.release), captured
+    )
     counted: dict[str, Counter[str]] = {target.name: Counter() for target in exchange.targets}
     first, end = options.seeds
     for batch in range(first, end, BATCH):

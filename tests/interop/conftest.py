@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The oracle's environment, made once and kept in ``.cache/oracle``, and programs that run in it."""
+"""The environments of the oracle, one for each release of the original, made once and kept in ``.cache``, and programs
+that run in them."""
 
 from __future__ import annotations
 
@@ -17,12 +18,19 @@ ROOT = Path(__file__).resolve().parents[2]
 Oracle = Callable[..., None]
 InOriginal = Callable[..., str]
 
+FIRST, NEWER = "1.4.1", "1.5.1"
+in_both_releases = pytest.mark.parametrize(
+    "oracle_python", [FIRST, pytest.param(NEWER, marks=pytest.mark.slow)], indirect=True
+)
+"""Marks a test that runs with each release of the original."""
 
-def make_oracle(*requirements: Path) -> str:
+
+def make_oracle(*requirements: Path, release: str = FIRST) -> str:
     """The Python of the original's environment, which also has what the files of `requirements` list."""
-    python = os.environ.get("PTE_SDK_ORACLE_PYTHON")
+    python = os.environ.get("PTE_SDK_ORACLE_PYTHON") if release == FIRST else None
     if python is None:
-        script = [sys.executable, ROOT / "tests/interop/make_oracle.py", *requirements]
+        newer = [] if release == FIRST else ["--release", release]
+        script = [sys.executable, ROOT / "tests/interop/make_oracle.py", *newer, *requirements]
         made = subprocess.run(script, capture_output=True, text=True)
         if made.returncode:
             pytest.fail(f"The oracle's environment could not be made:\n{made.stderr[-2000:]}", pytrace=False)
@@ -31,9 +39,9 @@ def make_oracle(*requirements: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def oracle_python() -> str:
-    """The Python of the original's environment."""
-    return make_oracle()
+def oracle_python(request: pytest.FixtureRequest) -> str:
+    """The Python of the original's environment; tests marked `in_both_releases` choose the release."""
+    return make_oracle(release=getattr(request, "param", FIRST))
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Make the oracle's virtual environment in ``.cache/oracle`` and print its Python.
 
-Usage: ``python make_oracle.py [--into NAME] [REQUIREMENTS...]``. oracle-requirements.txt always comes first; what a
-file asked for when it was last installed is not installed again. ``--into`` makes another environment, ``.cache/NAME``,
-of nothing but the files.
+Usage: ``python make_oracle.py [--release VERSION | --into NAME] [REQUIREMENTS...]``. oracle-requirements.txt always
+comes first; what a file asked for when it was last installed is not installed again. ``--release`` makes
+``.cache/oracle-VERSION`` too, which has that release of the original and shares every other package with
+``.cache/oracle``. ``--into`` makes another environment, ``.cache/NAME``, of nothing but the files.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def install(requirements: Path, target: Path) -> None:
     stamp = target / requirements.name
     if stamp.exists() and stamp.read_text().splitlines() == wanted:
         return
-    pip = [str(python), "-m", "pip", "install", "--quiet"]
+    # Tests import a small part of the packages: Python compiles what they import.
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--no-compile"]
     bare = [w for w in wanted if w.startswith(WITHOUT_DEPENDENCIES)]
     # torch first, so that nothing else can choose another build of it.
     torch = [w for w in wanted if w.startswith("torch==")]
@@ -42,9 +44,22 @@ def install(requirements: Path, target: Path) -> None:
     stamp.write_text("\n".join(wanted) + "\n")
 
 
+def share_packages(of: Path, target: Path) -> None:
+    """Links all packages of an environment into another one, without the original: `executorch` is a namespace package,
+    so that modules of two installed releases would mix."""
+    (source,), (into,) = (list(folder.glob("lib/python*/site-packages")) for folder in (of, target))
+    for package in source.iterdir():
+        link = into / package.name
+        if not package.name.startswith("executorch") and not link.exists():
+            link.unlink(missing_ok=True)
+            link.symlink_to(package)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--into", metavar="NAME")
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--release", metavar="VERSION")
+    other.add_argument("--into", metavar="NAME")
     parser.add_argument("requirements", nargs="*", type=Path)
     options = parser.parse_args()
     target = CACHE / (options.into or "oracle")
@@ -53,6 +68,12 @@ def main() -> None:
         venv.create(target, with_pip=True)
     for requirements in (*first, *options.requirements):
         install(requirements, target)
+    if options.release:
+        oracle, target = target, CACHE / f"oracle-{options.release}"
+        if not (target / "bin" / "python").exists():
+            venv.create(target, with_pip=False)
+        share_packages(oracle, target)
+        install(HERE / f"oracle-{options.release}-requirements.txt", target)
     print(target / "bin" / "python")
 
 

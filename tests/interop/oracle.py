@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the original with the Python of its own environment.
 
-Usage: ``python oracle.py run|export|lower=FUNCTION|describe[,...] DIRECTORY [NAME...]``
+Usage: ``python oracle.py run|export|lower[=FUNCTION]|describe[,...] DIRECTORY [NAME...]``
 
 Several commands, with commas between them, are done one after the other with each name.
 ``run`` executes every ``NAME.pte`` of the directory, with the weights of ``NAME.ptd`` if there is one, on the calls of
 ``NAME.calls.pt`` (a list of ``(method, flat inputs)``, made in order on one loaded program) and writes
 ``NAME.outputs.pt``, of the calls before one that fails. ``export`` lowers the zoo's models to ``NAME.pte``, ``lower``
-gives the program ``NAME.pt2``, if there is one, to a function of ``original_lowering`` and writes it as ``NAME.pte``.
+gives the program ``NAME.pt2``, if there is one, to a function of ``original_lowering`` and writes it as ``NAME.pte``;
+without ``=FUNCTION``, to the function that the name gives before its last part (``7.xnnpack.theirs``).
 ``describe`` reads ``NAME.pte`` with the original's deserializer and writes the delegates it finds as
 ``NAME.delegates.json``. What fails becomes the text ``NAME.error.txt``: the caller judges it.
 """
@@ -65,7 +66,8 @@ def lower(function: str, directory: Path, name: str) -> None:
     file = directory / f"{name}.pt2"
     if file.exists():
         (_, inputs), *_ = torch.load(directory / f"{name}.calls.pt", weights_only=False)
-        lowered = getattr(original_lowering, function)(torch.export.load(file), inputs)
+        lower_it = getattr(original_lowering, function or name.split(".")[-2])
+        lowered = lower_it(torch.export.load(file), inputs)
         (directory / f"{name}.pte").write_bytes(lowered.to_executorch().buffer)
 
 

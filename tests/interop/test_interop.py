@@ -19,6 +19,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 import zoo
+from interop.conftest import in_both_releases
 from sampling import values_in_tests
 from sdk.exir import ExecutorchProgramManager, to_edge
 from sdk.exir._serialize import _deserialize_pte_binary
@@ -151,6 +152,7 @@ def test_ours_on_ours(name: str, exported: Exported) -> None:
     check(run_here(exported.ours(name), exported.calls[name]), exported.expected[name])
 
 
+@in_both_releases
 @pytest.mark.parametrize("name", zoo.CASES)
 def test_ours_on_the_original(name: str, exported: Exported, run_by_original: Exported) -> None:
     if name in ORIGINAL_CANNOT_RUN:
@@ -163,6 +165,7 @@ def test_ours_on_the_original(name: str, exported: Exported, run_by_original: Ex
         check(outputs, run_by_original.expected[name])
 
 
+@in_both_releases
 @pytest.mark.parametrize("name", zoo.CASES)
 def test_the_originals_on_ours(name: str, original: Exported) -> None:
     if name in ORIGINAL_CANNOT_EXPORT:
@@ -184,6 +187,7 @@ def arena(path: Path) -> dict[str, int]:
     return {plan.name: sum(plan.non_const_buffer_sizes) for plan in program.execution_plan}
 
 
+@in_both_releases
 @pytest.mark.parametrize("name", [name for name in zoo.CASES if name not in ORIGINAL_CANNOT_EXPORT])
 def test_the_arena_is_never_larger_than_the_originals(name: str, exported: Exported, original: Exported) -> None:
     theirs = arena(original.directory / f"{name}.pte")

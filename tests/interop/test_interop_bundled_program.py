@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interop.conftest import InOriginal
+from interop.conftest import InOriginal, in_both_releases
 from sdk.devtools import BundledProgram
 from sdk.devtools.bundled_program.serialize import (
     deserialize_from_flatbuffer_to_bundled_program,
@@ -19,7 +19,7 @@ from sdk.extension.pybindings.portable_lib import (
     _load_for_executorch_from_bundled_program,
 )
 
-pytestmark = [pytest.mark.network, pytest.mark.oracle]
+pytestmark = [pytest.mark.network, pytest.mark.oracle, in_both_releases]
 
 READ = """
 import sys

@@ -10,13 +10,14 @@ import pytest
 import torch
 from torch.export import export
 
+from interop.conftest import in_both_releases
 from sdk.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 from sdk.exir.backend.canonical_partitioners.all_node_partitioner import AllNodePartitioner
 from sdk.exir.backend.test.backend_with_named_data_map import BackendWithNDMPartitioner
 from sdk.exir.backend.test.op_partitioner_demo import AddAttributePartitionerDemo, AddMulPartitionerDemo
 from sdk.exir.lowered_backend_module import get_lowered_backend_modules
 
-pytestmark = [pytest.mark.oracle, pytest.mark.network]
+pytestmark = [pytest.mark.oracle, pytest.mark.network, in_both_releases]
 
 
 class Model(torch.nn.Module):

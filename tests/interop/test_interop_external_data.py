@@ -9,10 +9,11 @@ import pytest
 import torch
 from torch import nn
 
+from interop.conftest import in_both_releases
 from sdk.exir import ExecutorchBackendConfig, to_edge
 from sdk.runtime import Runtime
 
-pytestmark = [pytest.mark.oracle, pytest.mark.network]
+pytestmark = [pytest.mark.oracle, pytest.mark.network, in_both_releases]
 
 
 class Scaled(nn.Module):

@@ -10,13 +10,13 @@ import pytest
 import torch
 from torch import nn
 
-from interop.conftest import InOriginal
+from interop.conftest import InOriginal, in_both_releases
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.devtools import Inspector
 from sdk.exir import to_edge_transform_and_lower
 from sdk.runtime import Runtime
 
-pytestmark = [pytest.mark.network, pytest.mark.oracle]
+pytestmark = [pytest.mark.network, pytest.mark.oracle, in_both_releases]
 
 TABLE = """
 import json, sys

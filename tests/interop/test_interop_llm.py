@@ -14,14 +14,14 @@ import pytest
 import torch
 from torchao.quantization import Int8DynamicActivationIntxWeightConfig, PerGroup, quantize_
 
-from interop.conftest import InOriginal
+from interop.conftest import InOriginal, in_both_releases
 from sampling import values_in_tests
 from sdk.extension.llm.export.export_llm import export
 from sdk.extension.llm.model.model_args import ModelArgs
 from sdk.extension.llm.model.transformer import Transformer, construct_transformer
 from sdk.extension.llm.runner import GenerationConfig, TextLLMRunner
 
-pytestmark = [pytest.mark.oracle, pytest.mark.network]
+pytestmark = [pytest.mark.oracle, pytest.mark.network, in_both_releases]
 
 ROOT = Path(__file__).resolve().parents[2]
 ARGS: dict[str, Any] = {"dim": 64, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "vocab_size": 96, "hidden_dim": 128}

@@ -10,10 +10,11 @@ import torch
 from torch.export import export
 
 from constants_kinds import models
+from interop.conftest import in_both_releases
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.exir import to_edge_transform_and_lower
 
-pytestmark = [pytest.mark.oracle, pytest.mark.network]
+pytestmark = [pytest.mark.oracle, pytest.mark.network, in_both_releases]
 
 
 def test_constants_outlive_loading(oracle, tmp_path: Path) -> None:

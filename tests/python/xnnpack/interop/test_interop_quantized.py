@@ -17,10 +17,11 @@ from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig
 from torchao.quantization.utils import compute_error
 from torchao.utils import unwrap_tensor_subclass
 
+from interop.conftest import in_both_releases
 from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from sdk.exir import to_edge
 
-pytestmark = [pytest.mark.oracle, pytest.mark.network]
+pytestmark = [pytest.mark.oracle, pytest.mark.network, in_both_releases]
 
 INPUTS = (torch.linspace(-3, 3, 4 * 8 * 8).mul(7).sin().reshape(1, 4, 8, 8),)
 

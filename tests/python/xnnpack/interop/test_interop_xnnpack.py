@@ -12,11 +12,12 @@ from both_ways import LOWER, exchange
 from torch import nn
 from torch.export import export, save
 
+from interop.conftest import in_both_releases
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.exir import to_edge_transform_and_lower
 from sdk.runtime import Runtime
 
-pytestmark = [pytest.mark.oracle, pytest.mark.network]
+pytestmark = [pytest.mark.oracle, pytest.mark.network, in_both_releases]
 
 
 class InvertedResidual(nn.Module):
