@@ -221,6 +221,15 @@ def test_other_files_are_refused(data: bytes) -> None:
         deserialize_pte_binary(data)
 
 
+def test_a_newer_schema_is_refused_by_field_and_release() -> None:
+    data = bytes(serialize_pte_binary(_PTEFile(replace(make_program(), version=1))))
+    expected = (
+        r"newer release: the field Program.version is 1, this SDK \(schema of ExecuTorch 1.5\) reads up to 0; update"
+    )
+    with pytest.raises(FlatbufferError, match=expected):
+        deserialize_pte_binary(data)
+
+
 FULL = bytes(
     serialize_pte_binary(
         _PTEFile(

@@ -82,6 +82,13 @@ def test_flat_tensor_round_trip() -> None:
 FILE = bytes(FlatTensorSerializer().serialize(PAYLOAD))
 
 
+def test_a_newer_schema_is_refused_by_field_and_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sdk.exir._serialize._flat_tensor._FLAT_TENSOR_VERSION", 1)
+    data = bytes(FlatTensorSerializer().serialize(PAYLOAD))
+    with pytest.raises(FlatbufferError, match=r"newer release: the field FlatTensor.version is 1, .* reads up to 0"):
+        FlatTensorSerializer().deserialize(Cord(data))
+
+
 @given(st.integers(0, len(FILE) - 1))
 def test_truncated_tensor_files_are_refused(size: int) -> None:
     with pytest.raises(FlatbufferError):

@@ -98,7 +98,7 @@ class FlatTensorHeader:
 
 def _deserialize_to_flat_tensor(flatbuffer: bytes | memoryview) -> FlatTensor:
     """The tables of a `.ptd` file. Raises `FlatbufferError` for anything that is not valid."""
-    return read_root(_FLAT_TENSOR, flatbuffer, _FLAT_TENSOR_IDENTIFIER)
+    return read_root(_FLAT_TENSOR, flatbuffer, _FLAT_TENSOR_IDENTIFIER, newest=0)
 
 
 def _get_extended_header(flat_tensor_data: bytes) -> FlatTensorHeader | None:

@@ -365,8 +365,9 @@ def write_root(table: Table, value: Any, identifier: bytes, max_alignment: int =
     return writer.finish(table.write(writer, value), identifier)
 
 
-def read_root(table: Table, data: bytes | memoryview, identifier: bytes) -> Any:
-    """The root of a buffer. Raises `FlatbufferError` if the bytes are not a valid buffer with that identifier."""
+def read_root(table: Table, data: bytes | memoryview, identifier: bytes, newest: int | None = None) -> Any:
+    """The root of a buffer. Raises `FlatbufferError` if the bytes are not a valid buffer with that identifier, or if
+    the root's `version` is above `newest`."""
     reader = Reader(data)
     if reader.size < 8:
         raise FlatbufferError(f"expected a {table.cls.__name__}, found only {reader.size} bytes; the file is truncated")
@@ -376,4 +377,10 @@ def read_root(table: Table, data: bytes | memoryview, identifier: bytes) -> Any:
             f"expected the identifier {identifier!r} of a {table.cls.__name__} at byte 4, found {found!r}; "
             "the file is of another format or version"
         )
-    return table.read(reader, 0, table.cls.__name__)
+    root = table.read(reader, 0, table.cls.__name__)
+    if newest is not None and root.version > newest:
+        raise FlatbufferError(
+            f"the file is of a newer release: the field {table.cls.__name__}.version is {root.version}, this SDK "
+            f"(schema of ExecuTorch 1.5) reads up to {newest}; update the SDK, or export with an older release"
+        )
+    return root

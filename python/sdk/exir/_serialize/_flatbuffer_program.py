@@ -28,6 +28,7 @@ from sdk.exir._serialize._flatbuffer import (
 )
 from sdk.exir._serialize.padding import check_power_of_two
 from sdk.exir.schema import CompileSpec
+from sdk.exir.version import EXECUTORCH_SCHEMA_VERSION
 
 PROGRAM_IDENTIFIER = b"ET12"
 
@@ -149,4 +150,4 @@ def _program_to_flatbuffer(
 
 def _flatbuffer_to_program(program_data: bytes | memoryview) -> schema.Program:
     """The program in `program_data`, without its segments. Raises `FlatbufferError` for anything that is not valid."""
-    return read_root(program_table(), program_data, PROGRAM_IDENTIFIER)
+    return read_root(program_table(), program_data, PROGRAM_IDENTIFIER, newest=EXECUTORCH_SCHEMA_VERSION)

@@ -31,6 +31,9 @@ constexpr size_t kProgramAlignment = 16;
 constexpr size_t kIdentifierOffset = 4;
 constexpr size_t kIdentifierLength = 4;
 
+/// The highest value of the schema's field `Program.version` that this runtime reads, which ExecuTorch 1.5 writes, too.
+constexpr uint32_t kSchemaVersion = 0;
+
 /// The offsets and sizes of the parts of a program file.
 struct Layout {
   size_t program_size;
@@ -118,6 +121,12 @@ Error verify_structure(const void* data, size_t size, Program::Verification veri
       whole ? internal::verify_tables(executorch_flatbuffer::kProgramSchema, data, size, identifier, max_depth)
             : internal::verify_tables(kLoadedParts.schema(), data, size, identifier);
   ET_CHECK_PROGRAM(is_right, "The flatbuffer of %zu bytes is not well formed", size);
+  const uint32_t version = executorch_flatbuffer::GetProgram(data)->version();
+  ET_CHECK_PROGRAM(version <= kSchemaVersion,
+                   "The program is of a newer release: the field Program.version is %" PRIu32
+                   ", this runtime (schema of "
+                   "ExecuTorch 1.5) reads up to %" PRIu32 "; update the runtime, or export with an older release",
+                   version, kSchemaVersion);
   return Error::Ok;
 }
 

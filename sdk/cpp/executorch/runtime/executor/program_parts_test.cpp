@@ -188,6 +188,14 @@ TEST_F(ProgramPartsTest, UnknownKindsAreRefused) {
   refuses([](ProgramBuilder& b) { b.unknown_instruction(); });
 }
 
+TEST_F(ProgramPartsTest, ProgramsOfANewerSchemaAreRefused) {
+  ProgramBuilder builder;
+  builder.version = 1;
+  EXPECT_EQ(load(builder).error(), Error::InvalidProgram);
+  EXPECT_THAT(log(), HasSubstr("of a newer release: the field Program.version is 1, this runtime (schema of ExecuTorch "
+                               "1.5) reads up to 0"));
+}
+
 TEST_F(ProgramPartsTest, NothingIsNoProgram) {
   EXPECT_EQ(executorch::runtime::validate_program(nullptr), Error::InvalidProgram);
   EXPECT_EQ(executorch::runtime::validate_tensor(nullptr), Error::InvalidProgram);

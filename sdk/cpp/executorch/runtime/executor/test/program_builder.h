@@ -168,6 +168,8 @@ class ProgramBuilder {
   /// Where initial values start in `mutable_segment`; entry 0 is reserved.
   std::vector<uint64_t> mutable_offsets;
   uint32_t mutable_segment = 0;
+  /// Of the schema; a newer release may write a higher one.
+  uint32_t version = 0;
   /// Where constants start in `constant_segment`; entry 0 is reserved. Not together with `constants`.
   std::vector<uint64_t> constant_offsets;
   uint32_t constant_segment = 0;
@@ -229,8 +231,8 @@ class ProgramBuilder {
       named.push_back(fb::CreateNamedData(builder_, builder_.CreateString(key), segment));
     }
     const auto all_named = builder_.CreateVector(named);
-    builder_.Finish(fb::CreateProgram(builder_, 0, all_plans, all_buffers, all_inline_data, all_segments, constant_data,
-                                      mutable_data, all_named),
+    builder_.Finish(fb::CreateProgram(builder_, version, all_plans, all_buffers, all_inline_data, all_segments,
+                                      constant_data, mutable_data, all_named),
                     fb::ProgramIdentifier());
     return segments.empty() ? ProgramBytes(builder_.GetBufferPointer(), builder_.GetSize()) : with_segments();
   }
