@@ -23,9 +23,9 @@ from sampling import share
 # Read when PyTorch is imported. By default, its threads keep a core busy while they wait, and other processes need it.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-# What the collection imports is compiled once and not in each process, even where the environment says that Python writes
-# no bytecode: compiling the tests takes half of their collection. What a test imports later follows the environment,
-# because a test may write a module twice in a second, and Python would not see that the bytecode is old.
+# What the collection imports is compiled once and not in each process, even where the environment says that Python
+# writes no bytecode: compiling the tests takes half of their collection. What a test imports later follows the
+# environment, because a test may write a module twice in a second, and Python would not see that the bytecode is old.
 _dont_write_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, False
 
 pytest_plugins = ["seeds"]
@@ -47,7 +47,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 ADDED = pytest.StashKey[int]()
 """How many sampled tests run because of changes."""
 
-MOST_ADDED = 60
+MOST_ADDED = 30
 """A change that concerns more tests than these, such as one of a whole backend, adds another part of them each day."""
 
 

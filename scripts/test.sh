@@ -25,9 +25,10 @@ declare -A lane=() budget=() tools=() needed=()
 
 # gate_step NAME LANE SECONDS [WHAT=PACKAGE ...]: a step of the gate, the function step_NAME. The steps of a lane run in
 # sequence: in lane 1 those that compile most, so that they find object files of earlier ones in ccache; in lane 2 those
-# that test from Python. SECONDS is its budget: the CPU time that it may take with nothing compiled before, on the server
-# with which slowness() compares this machine. WHAT, a command or the pattern of an absolute path, comes from the Debian
-# package; one package each, because the file of one says nothing about another.
+# that test from Python. SECONDS is its budget: the CPU time that it may take if ccache has all object files, on the server
+# with which slowness() compares this machine; allowed() adds to it for each file that is compiled. A budget is about a
+# fifth more than the step took when it was last measured. WHAT, a command or the pattern of an absolute path, comes from
+# the Debian package; one package each, because the file of one says nothing about another.
 gate_step() { gate+=("$1"); lane[$1]="$2"; budget[$1]="$3"; tools[$1]="$(printf '%s\n' "${@:4}")"; }
 # long_step NAME [WHAT=PACKAGE ...]: a step that runs with --all only.
 long_step() { long+=("$1"); tools[$1]="$(printf '%s\n' "${@:2}")"; }
@@ -47,23 +48,23 @@ declare_steps() {
   local aarch64=("aarch64-linux-gnu-g++=g++-aarch64-linux-gnu" "qemu-aarch64=qemu-user")
   # libFuzzer is not in the package of the compiler.
   local fuzz=("clang++-19=clang-19" "/usr/lib/llvm-19/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a=libclang-rt-19-dev")
-  gate_step cpp 1 350
-  gate_step android 1 90 "${java[@]}"
-  gate_step swift 1 120 "${swift[@]}"
-  gate_step consume 1 180 "pkg-config=pkg-config"
+  gate_step cpp 1 110
+  gate_step android 1 70 "${java[@]}"
+  gate_step swift 1 100 "${swift[@]}"
+  gate_step consume 1 70 "pkg-config=pkg-config"
   gate_step wheel 1 40 "npm=npm"
-  gate_step asan 1 1000
-  gate_step aarch64 1 240 "${aarch64[@]}"
-  gate_step baremetal 1 180 "arm-none-eabi-g++=gcc-arm-none-eabi" "/usr/lib/arm-none-eabi/newlib/libc.a=libnewlib-arm-none-eabi" \
+  gate_step asan 1 190
+  gate_step aarch64 1 95 "${aarch64[@]}"
+  gate_step baremetal 1 30 "arm-none-eabi-g++=gcc-arm-none-eabi" "/usr/lib/arm-none-eabi/newlib/libc.a=libnewlib-arm-none-eabi" \
     "/usr/lib/arm-none-eabi/newlib/libstdc++.a=libstdc++-arm-none-eabi-newlib" "qemu-system-arm=qemu-system-arm"
-  gate_step lint 2 30
-  gate_step python 2 700
+  gate_step lint 2 25
+  gate_step python 2 600
   gate_step conformance 2 40
-  gate_step interop 2 370
+  gate_step interop 2 230
   gate_step zoo-few 2 50
-  gate_step documents 2 390 "doxygen=doxygen"
-  gate_step page 2 50 "chromium=chromium" "npm=npm"
-  gate_step apple 2 110 "${apple[@]}"
+  gate_step documents 2 120 "doxygen=doxygen"
+  gate_step page 2 40 "chromium=chromium" "npm=npm"
+  gate_step apple 2 20 "${apple[@]}"
   long_step cpp-all
   long_step asan-backends
   long_step demo-backend

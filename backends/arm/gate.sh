@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The step of Arm's backends, for scripts/test.sh: builds the Python extension and the runner with the delegate of VGF, and runs the
 # tests, those of the delegate on lavapipe with the ML emulation layers, some of them in the original's environment too.
-gate_step arm 2 190
+gate_step arm 2 150
 needs_network arm
 
 # The packages are installed beside the environment, so that the other steps run without them.

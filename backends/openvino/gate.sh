@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The step of OpenVINO, for scripts/test.sh.
-gate_step openvino 2 130
+gate_step openvino 2 105
 long_step openvino-processors
 needs_network openvino openvino-processors
 

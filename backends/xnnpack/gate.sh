@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The steps of XNNPACK, for scripts/test.sh.
 xnnpack_tools=("aarch64-linux-gnu-g++=g++-aarch64-linux-gnu" "qemu-aarch64=qemu-user")
-gate_step aarch64-xnnpack 1 180 "${xnnpack_tools[@]}"
+gate_step aarch64-xnnpack 1 85 "${xnnpack_tools[@]}"
 long_step aarch64-xnnpack-all "${xnnpack_tools[@]}"
 long_step xnnpack-sweep "${xnnpack_tools[@]}"
 
