@@ -8,8 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 from bench.arm.counting import CACHE
@@ -86,13 +84,10 @@ def _debian() -> Path:
 
 def _mirror() -> str:
     """The Debian mirror that scripts/third_party uses."""
-    loader = SourceFileLoader("third_party", str(ROOT / "scripts/third_party"))
-    spec = spec_from_loader(loader.name, loader)
-    assert spec
-    module = module_from_spec(spec)
-    sys.modules[loader.name] = module  # its dataclasses look their module up
-    loader.exec_module(module)
-    return str(module.debian_mirror())
+    sys.path.insert(0, str(ROOT / "scripts"))
+    from third_party_sources import debian_mirror
+
+    return debian_mirror()
 
 
 def wheels_of(engine: str) -> Path:

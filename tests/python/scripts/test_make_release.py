@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib.util
+import importlib
 import json
 import re
 import shutil
@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
@@ -29,12 +28,7 @@ CHANGELOG = (
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(SCRIPTS))  # as when it is run
-    loader = SourceFileLoader("make_release_script", str(SCRIPTS / "make_release"))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return importlib.import_module("release_command")
 
 
 @pytest.fixture
@@ -64,8 +58,8 @@ def tree(tmp_path: Path, script: ModuleType, monkeypatch: pytest.MonkeyPatch) ->
         url="https://a.example/archive/refs/tags/v1.10.tar.gz", content_sha256="0" * 64, license="MIT"
     )
     monkeypatch.setattr(script, "ROOT", root)
-    monkeypatch.setattr(script, "third_party", lambda: argparse.Namespace(PINS={"a": pin}))
-    monkeypatch.setattr(script, "fetched", lambda _: {"a": source})
+    monkeypatch.setattr(script, "PINS", {"a": pin})
+    monkeypatch.setattr(script, "fetched", lambda: {"a": source})
     monkeypatch.delenv(script.KEY_VARIABLE, raising=False)
     return root
 
@@ -174,7 +168,7 @@ def test_a_key_signs_the_checksums(
 
 def test_the_bill_of_materials_names_every_source(script: ModuleType) -> None:
     """The rules are those of SPDX 2.3: unique identifiers, known licences, and relations between what is there."""
-    pins = script.third_party().PINS
+    pins = script.PINS
     bill = script.bill_of_materials.document(
         "1.2.3", 0, pins, {"": ["numpy>=1.26"], "export": ["torch>=2.13", "pte-sdk[x]"]}
     )
