@@ -5,10 +5,7 @@ UndefinedBehaviorSanitizer: it reads what Arm's library reads, and damaged files
 from __future__ import annotations
 
 import copy
-import fcntl
-import hashlib
 import json
-import os
 import struct
 import subprocess
 from collections.abc import Callable
@@ -19,13 +16,14 @@ from typing import Any
 import pytest
 import torch
 from arm_lowering import Call, contents_of, lower
+from arm_programs import sanitized_program
 from torch import nn
 from vgf_tables import ABSENT, CONSTANTS, MODULES, RESOURCES, SEQUENCE, SPARSE, VgfParts, read_parts, write_parts
 
 from sdk.backends.arm.vgf import VgfPartitioner
 
 ROOT = Path(__file__).resolve().parents[3]
-RUNTIME, PLATFORM = ROOT / "backends/arm/vgf/runtime", ROOT / "sdk/cpp/executorch/runtime/platform"
+RUNTIME = ROOT / "backends/arm/vgf/runtime"
 NOT_SUPPORTED, INVALID_PROGRAM = 0x10, 0x23
 
 X = torch.randn(1, 3, 9, 9)
@@ -34,24 +32,8 @@ MODEL = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU())
 
 @pytest.fixture(scope="session")
 def reader() -> Path:
-    """The program print_vgf; compiled once for its sources."""
-    names = ("abort.cpp", "log.cpp", "platform.cpp", "runtime.cpp", "default/posix.cpp")
-    sources = [RUNTIME / "vgf_file.cpp", RUNTIME / "spirv_module.cpp", Path(__file__).with_name("print_vgf.cpp")]
-    sources += [PLATFORM / name for name in names]
-    flags = ["-std=c++17", "-O1", "-g1", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'sdk/cpp'}", f"-I{RUNTIME}"]
-    flags += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    text = b"".join(path.read_bytes() for path in [*sources, *sorted(RUNTIME.glob("*.h"))])
-    folder = ROOT / ".cache/arm-vgf-reader"
-    folder.mkdir(parents=True, exist_ok=True)
-    program = folder / hashlib.sha256(text + " ".join(flags).encode()).hexdigest()[:16]
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # other workers wait for it
-        if not program.exists():
-            made = program.with_suffix(".new")
-            compiler = os.environ.get("CXX", "c++")
-            subprocess.run([compiler, *flags, *map(str, sources), "-o", str(made)], check=True)
-            made.rename(program)
-    return program
+    """The program print_vgf."""
+    return sanitized_program("print_vgf.cpp", RUNTIME, [RUNTIME / "vgf_file.cpp", RUNTIME / "spirv_module.cpp"])
 
 
 @dataclass

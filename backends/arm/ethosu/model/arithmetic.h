@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace executorch {
+namespace backends {
+namespace ethosu {
+
+enum class Rounding : uint8_t {
+  /// As TOSA's RESCALE with double rounding: twice, away from zero and then to the nearest.
+  Double = 0,
+  /// Towards zero.
+  Truncate = 1,
+  /// To the nearest, halves upwards.
+  Natural = 2,
+};
+
+/// value * multiplier / 2^shift as an integer. `value` has at most 40 bits with its sign, `shift` is at most 63.
+inline int64_t scaled(int64_t value, uint32_t multiplier, int shift, Rounding rounding) {
+  const bool is_negative = value < 0;
+  if (shift > 0 && rounding == Rounding::Truncate && is_negative) {
+    return -scaled(-value, multiplier, shift, rounding);
+  }
+  // The product has up to 72 bits. Its lowest 16 are kept apart.
+  const int64_t high = (value >> 16) * static_cast<int64_t>(multiplier);
+  const int64_t low = (value & 0xFFFF) * static_cast<int64_t>(multiplier);
+  const int64_t upper = high + (low >> 16);
+  const int64_t lower = low & 0xFFFF;
+  if (shift > 16) {
+    int64_t half = 0;
+    if (rounding != Rounding::Truncate) {
+      half = int64_t{1} << (shift - 17);
+    }
+    if (rounding == Rounding::Double && shift > 31) {
+      half += is_negative ? -(int64_t{1} << 14) : int64_t{1} << 14;
+    }
+    return (upper + half) >> (shift - 16);
+  }
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() >> 17;
+  if (upper > kMost || upper < -kMost) {
+    return upper > 0 ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int32_t>::min();
+  }
+  const int64_t product = upper * 65536 + lower;
+  const int64_t half = shift > 0 && rounding != Rounding::Truncate ? int64_t{1} << (shift - 1) : 0;
+  return (product + half) >> shift;
+}
+
+}  // namespace ethosu
+}  // namespace backends
+}  // namespace executorch

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include <executorch/runtime/core/error.h>
+
+#include "feature_map.h"
+
+namespace executorch {
+namespace backends {
+namespace ethosu {
+
+/// Called after each command that computes or copies. `name` is "convolution", "depthwise", "pool", "elementwise" or
+/// "copy".
+using CommandObserver = std::function<void(const char* name)>;
+
+/// Computes what an Ethos-U55 or Ethos-U65 computes with a command stream, to the last bit. It is a model for desktops
+/// and tests: slow, in one thread, and it knows no cycles.
+///
+/// `commands` begins with `COP1`: a header for Arm's driver, with the NPU's configuration, and the stream itself.
+/// Offsets of commands are those in `regions`. Nothing outside of them is read or written. InvalidProgram, after a log
+/// line, for commands that are damaged; NotSupported for an Ethos-U85 and for functions that Vela does not emit;
+/// MemoryAllocationFailed.
+runtime::Error run_command_stream(const uint8_t* commands, size_t size, const Regions& regions,
+                                  const CommandObserver& observer = {});
+
+}  // namespace ethosu
+}  // namespace backends
+}  // namespace executorch
