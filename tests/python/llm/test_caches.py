@@ -119,7 +119,7 @@ def streaming(model: Transformer, tokens: Tensor, sinks: int, window: int) -> Te
             past.append((heads[1], heads[2]))
             if len(past) > sinks + window:
                 del past[sinks]
-            cos, sin = model.rope.get_freqs(torch.arange(len(past)))
+            cos, sin = model.rope.get_freqs_using_indices(torch.arange(len(past)))
             keys = model.rope.rotate(torch.cat([k for k, _ in past], 2), cos, sin)
             query = model.rope.rotate(heads[0], cos[-1:], sin[-1:])
             values = torch.cat([v for _, v in past], 2)

@@ -34,11 +34,25 @@ class Rope(nn.Module):
         if self.grows:
             self._compute_frequencies()
 
-    def get_freqs(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+    def get_freqs(self, input_pos: Tensor | None, seq_len: int) -> tuple[Tensor, Tensor]:
+        """Cosines and sines of `seq_len` positions: [positions, numbers of a head that are tabulated] each.
+
+        `input_pos`: with a key-value cache int64 [1], the first position, or [positions] without
+        `enable_dynamic_shape`; else None. Raises ValueError for one where the other is expected.
+        """
+        if self.params.use_kv_cache == (input_pos is None):
+            expected = "the first position" if input_pos is None else "None"
+            raise ValueError(f"input_pos: expected {expected} with use_kv_cache={self.params.use_kv_cache}")
+        if input_pos is None:
+            return self.get_freqs_using_indices(torch.arange(seq_len))
+        positions = input_pos[-1] + torch.arange(seq_len) if self.params.enable_dynamic_shape else input_pos
+        return self.get_freqs_using_indices(positions)
+
+    def get_freqs_using_indices(self, indices: Tensor) -> tuple[Tensor, Tensor]:
         """Cosines and sines of int64 [positions]: [positions, numbers of a head that are tabulated] each."""
         if self.unbounded:
-            return self._computed(positions, self.attention_factor)
-        return self.freqs_cos[positions], self.freqs_sin[positions]
+            return self._computed(indices, self.attention_factor)
+        return self.freqs_cos[indices], self.freqs_sin[indices]
 
     def shift_freqs(self, distance: Tensor) -> tuple[Tensor, Tensor]:
         """Cosines and sines that rotate by int64 [1] further positions. Needs `extend`."""
@@ -73,19 +87,28 @@ class Rope(nn.Module):
 
     def rotate(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor) -> Tensor:
         """Rotates [batch, heads, positions, head_dim]."""
-        rotate = _rotate_halves if self.params.use_hf_rope else _rotate_pairs
+        rotate = rotate_halves if self.params.use_hf_rope else rotate_pairs
         return rotate(x, freqs_cos, freqs_sin)
 
 
-def _rotate_pairs(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def rotate_pairs(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotates neighbouring numbers of the last dimension, (0, 1), (2, 3) and so on, in float32. The tables have half as
+    many numbers; numbers beyond those of the tables stay."""
     rotated, rest = x[..., : 2 * cos.shape[-1]], x[..., 2 * cos.shape[-1] :]
     even, odd = rotated.float().unflatten(-1, (-1, 2)).unbind(-1)
     y = torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2).type_as(x)
     return torch.cat([y, rest], dim=-1) if rest.shape[-1] else y
 
 
-def _rotate_halves(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def rotate_half(x: Tensor) -> Tensor:
+    """The second half of the last dimension, negated, and the first one."""
+    low, high = x.chunk(2, dim=-1)
+    return torch.cat([-high, low], dim=-1)
+
+
+def rotate_halves(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotates numbers of the two halves of the last dimension by each other, in float32. Numbers beyond those of the
+    tables stay."""
     rotated, rest = x[..., : cos.shape[-1]].float(), x[..., cos.shape[-1] :]
-    low, high = rotated.chunk(2, dim=-1)
-    y = (rotated * cos + torch.cat([-high, low], dim=-1) * sin).type_as(x)
+    y = (rotated * cos + rotate_half(rotated) * sin).type_as(x)
     return torch.cat([y, rest], dim=-1) if rest.shape[-1] else y

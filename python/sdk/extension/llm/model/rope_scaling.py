@@ -10,7 +10,7 @@ from torch import Tensor
 
 from sdk.extension.llm.model.model_args import ModelArgs
 
-_LLAMA3_CONTEXT = 8192
+LLAMA3_CONTEXT = 8192
 """Positions on which Llama 3 was trained before its context was extended."""
 _TYPES = (None, "linear", "dynamic", "yarn")
 
@@ -32,9 +32,9 @@ def stretched(params: ModelArgs, frequencies: Tensor) -> Tensor:
             f"rope_scaling_type={params.rope_scaling_type!r} is not known; known are linear, dynamic and yarn"
         )
     if params.use_scaled_rope:
-        trained = params.original_max_position_embeddings or _LLAMA3_CONTEXT
+        trained = params.original_max_position_embeddings or LLAMA3_CONTEXT
         low, high = params.low_freq_factor, params.high_freq_factor
-        frequencies = _long_wavelengths(frequencies, params.rope_scale_factor, low, high, trained)
+        frequencies = long_wavelengths(frequencies, params.rope_scale_factor, low, high, trained)
     if (divisors := _divisors(params)) is not None:
         if len(divisors) != len(frequencies):
             raise ValueError(f"LongRoPE has {len(divisors)} factors, but a head has {len(frequencies)} frequencies")
@@ -89,7 +89,7 @@ def _divisors(params: ModelArgs) -> list[float] | None:
     return (second or first) if beyond else (first or second)
 
 
-def _long_wavelengths(frequencies: Tensor, factor: float, low: float, high: float, trained: int) -> Tensor:
+def long_wavelengths(frequencies: Tensor, factor: float, low: float, high: float, trained: int) -> Tensor:
     """Llama 3.1's scaling: wavelengths of more than 1 / low of the trained context grow by `factor`, those of less than
     1 / high of it stay, and those between are interpolated."""
     periods = trained * frequencies / (2 * math.pi)

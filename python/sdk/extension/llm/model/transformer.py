@@ -111,8 +111,10 @@ class Transformer(nn.Module):
         if (first := options.get("input_pos")) is not None:
             positions = positions + first if len(first) == 1 else first
         # What all layers of a kind share is computed once.
-        cos, sin = self.rope.get_freqs(positions)
-        local_cos, local_sin = (cos, sin) if self.local_rope is None else self.local_rope.get_freqs(positions)
+        cos, sin = self.rope.get_freqs_using_indices(positions)
+        local_cos, local_sin = cos, sin
+        if self.local_rope is not None:
+            local_cos, local_sin = self.local_rope.get_freqs_using_indices(positions)
         shared = self._options_of_windows(positions)
         for layer in self.layers:
             freqs = (local_cos, local_sin) if layer.sliding else (cos, sin)
