@@ -124,8 +124,8 @@ Error verify_structure(const void* data, size_t size, Program::Verification veri
   const uint32_t version = executorch_flatbuffer::GetProgram(data)->version();
   ET_CHECK_PROGRAM(version <= kSchemaVersion,
                    "The program is of a newer release: the field Program.version is %" PRIu32
-                   ", this runtime (schema of "
-                   "ExecuTorch 1.5) reads up to %" PRIu32 "; update the runtime, or export with an older release",
+                   ", this runtime (schema of ExecuTorch 1.5) reads up to %" PRIu32
+                   "; update the runtime, or export with an older release",
                    version, kSchemaVersion);
   return Error::Ok;
 }
