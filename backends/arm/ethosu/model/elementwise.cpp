@@ -101,17 +101,19 @@ Error run_elementwise(Machine& machine, uint16_t number) {
     ET_CHECK_OK_OR_RETURN_ERROR(second_input_of(registers, second));
     ET_CHECK_OK_OR_RETURN_ERROR(read_second(machine, second, output, b));
   }
-  const bool is_reversed = (registers[Parameter::Ifm2Broadcast] & kReversed) != 0;
+  const bool is_reversed = !is_unary(mode) && (registers[Parameter::Ifm2Broadcast] & kReversed) != 0;
   const OutputScale scale(registers);
   const OperandScales operands(registers, in.element_size);
-  const auto compute = [&](int64_t x, int64_t y) -> int64_t {
+  const auto compute = [&](int64_t first, int64_t second_value) -> int64_t {
+    // Scales and the order of operands are those of the operation, in which the broadcast one may come first.
+    const int64_t x = is_reversed ? second_value : first, y = is_reversed ? first : second_value;
     switch (mode) {
       case Mode::Mul:
         return scale(x * y);
       case Mode::Add:
         return scale(operands.first(x) + operands.second(y));
       case Mode::Sub:
-        return scale(is_reversed ? operands.second(y) - operands.first(x) : operands.first(x) - operands.second(y));
+        return scale(operands.first(x) - operands.second(y));
       case Mode::Min:
         return std::min(x, y);
       case Mode::Max:
@@ -123,11 +125,9 @@ Error run_elementwise(Machine& machine, uint16_t number) {
       case Mode::Clz:
         return leading_zeros(x);
       case Mode::Shr:
-        return is_reversed ? shifted_right(y, x, scale.rounding) : shifted_right(x, y, scale.rounding);
-      case Mode::Shl: {
-        const int64_t value = is_reversed ? y : x, shift = std::clamp<int64_t>(is_reversed ? x : y, 0, 31);
-        return static_cast<int32_t>(static_cast<uint32_t>(value) << shift);
-      }
+        return shifted_right(x, y, scale.rounding);
+      case Mode::Shl:
+        return static_cast<int32_t>(static_cast<uint32_t>(x) << std::clamp<int64_t>(y, 0, 31));
     }
     return 0;
   };
