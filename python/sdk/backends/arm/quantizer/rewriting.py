@@ -88,6 +88,41 @@ def _quotient(place: Place) -> Node | None:
     return place.call(_aten.mul.Tensor, place.arguments["self"], place.constant(torch.tensor(1 / float(number))))
 
 
+def _reversed(place: Place) -> Node | None:
+    """A difference whose operands have changed places."""
+    given = place.arguments
+    if given["alpha"] != 1 or not is_float(place.node):
+        return None
+    first = given["other"] if isinstance(given["other"], Node) else place.constant(torch.tensor(float(given["other"])))
+    return place.call(_aten.sub.Tensor, first, given["self"])
+
+
+def _gated(place: Place) -> Node | None:
+    """One half, times the sigmoid of the other."""
+    source, dim = place.arguments["self"], place.arguments["dim"]
+    if not is_static(source) or not is_float(source):
+        return None
+    size = shape_of(source)[dim]
+    value, gate = (place.call(_aten.slice.Tensor, source, dim, at, at + size // 2) for at in (0, size // 2))
+    return place.call(_aten.mul.Tensor, value, place.call(_aten.sigmoid.default, gate))
+
+
+def _extremes(target: Any) -> Callable[[Place], None]:
+    """The largest or smallest elements along a dimension, if nothing reads where they are."""
+
+    def write(place: Place) -> None:
+        # A captured graph takes both results, also where one is not read.
+        users, given = [user for user in place.node.users if user.users], place.arguments
+        if not is_float(given["self"]) or any(user.args[1] != 0 for user in users):
+            return
+        values = place.call(target, given["self"], [given["dim"]], given["keepdim"])
+        for user in users:
+            user.replace_all_uses_with(values)
+            user.graph.erase_node(user)
+
+    return write
+
+
 def _fill(place: Place) -> Node | None:
     source, number = place.arguments["self"], place.arguments["value"]
     if not is_float(source):
@@ -202,6 +237,10 @@ _REWRITES: dict[Any, Callable[[Place], Node | None]] = {
     _aten.split_with_sizes.default: _parts(lambda place, size: place.arguments["split_sizes"]),
     _aten.unbind.int: _unbind,
     _aten.div.Tensor: _quotient,
+    **dict.fromkeys((_aten.rsub.Scalar, _aten.rsub.Tensor), _reversed),
+    _aten.glu.default: _gated,
+    _aten.max.dim: _extremes(_aten.amax.default),
+    _aten.min.dim: _extremes(_aten.amin.default),
     _aten.masked_fill.Scalar: _fill,
     **dict.fromkeys((_aten.where.Scalar, _aten.where.ScalarSelf, _aten.where.ScalarOther), _choice),
     _aten.batch_norm.default: _batch_norm,
