@@ -11,13 +11,17 @@ import torch
 from torch import Tensor, nn
 from torch.export import export
 
-from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from declared import default
 from sdk.devtools import intermediate_output_tap as taps
 from sdk.devtools.intermediate_output_tap import FULL_TENSOR, STATS, StatReducer, select_by_op_type
 from sdk.exir import to_edge, to_edge_transform_and_lower
 from sdk.exir.backend.utils import get_delegates
 from sdk.exir.dialects._ops import ops
 from sdk.runtime import Runtime
+
+
+def _partitioners() -> list[Any]:
+    return [default().find("partitioner")()]
 
 
 class Block(nn.Module):
@@ -123,7 +127,7 @@ def test_specs_and_outputs() -> None:
     first = model.blocks[0].linear(*INPUTS)
     torch.testing.assert_close(eager[2], first)
     torch.testing.assert_close(eager[:2], model(*INPUTS))
-    for manager in (to_edge(program), to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])):
+    for manager in (to_edge(program), to_edge_transform_and_lower(program, partitioner=_partitioners())):
         assert len(taps.find_tap_nodes(manager.exported_program().graph_module)) == 4
         taps.strip_taps_(manager)
         assert not taps.find_tap_nodes(manager.exported_program().graph_module)
@@ -136,7 +140,7 @@ def test_a_table_of_a_backend() -> None:
     torch.manual_seed(1)
     model = Model().eval()
     blocks = taps.select_by_module_class("Block")
-    table, specs = taps.tap_compare(model, INPUTS, [XnnpackPartitioner()], rules=(blocks, STATS))
+    table, specs = taps.tap_compare(model, INPUTS, _partitioners(), rules=(blocks, STATS))
     assert [spec.module_path for spec in specs] == ["blocks.0", "blocks.1"]
     assert list(table["op_target"]) == ["aten.mul.Tensor"] * 2
     expected = numbers(model.blocks[0](*INPUTS).detach())
@@ -211,7 +215,7 @@ def test_rules_that_select_nothing() -> None:
 
 def test_a_delegate_ends_at_a_tap() -> None:
     program, _ = tapped((select_by_op_type("relu.default"), FULL_TENSOR), max_taps=1)
-    manager = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+    manager = to_edge_transform_and_lower(program, partitioner=_partitioners())
     taps.strip_taps_(manager)
     assert len(get_delegates(manager.exported_program().graph)) >= 1
     torch.testing.assert_close(outputs(manager)[2], program.module()(*INPUTS)[2])

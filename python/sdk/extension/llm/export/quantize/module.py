@@ -11,7 +11,7 @@ from torch import nn
 
 _WHOLE_ROWS = ("8w", "8da8w")
 """Kinds whose scales are for whole rows unless a group size is given."""
-_ELSEWHERE = {"fpa4w": "of backends for Apple's machines", "nvfp4": "of CUDA and MLX"}
+_ELSEWHERE = {"fpa4w": "of Apple's GPUs", "nvfp4": "of CUDA and MLX"}
 """Kinds that ExecuTorch has, whose weights only these kernels compute."""
 
 
