@@ -75,6 +75,12 @@ Error check_separate_memory(const executorch_flatbuffer::ExecutionPlan& plan, co
                            method);
   const size_t given = memory.planned_memory() == nullptr ? 0 : memory.planned_memory()->buffers().size();
   const size_t planned = size_of(plan.non_const_buffer_sizes());
+  for (size_t i = 0; i < given; ++i) {
+    const auto buffer = memory.planned_memory()->buffers()[i];
+    ET_CHECK_OR_RETURN_ERROR(buffer.data() != nullptr || buffer.empty(), InvalidArgument,
+                             "Method '%s': planned buffer %zu of %zu bytes is null: give it memory", method, i,
+                             buffer.size());
+  }
   const size_t buffers = std::min({given, planned == 0 ? 0 : planned - 1, size_t{kMostBuffers}});
   for (uint32_t i = 1; i < kFirstBuffer + buffers; ++i) {
     for (uint32_t k = 0; k < i; ++k) {

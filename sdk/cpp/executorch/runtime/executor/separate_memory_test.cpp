@@ -43,7 +43,11 @@ class SeparateMemoryTest : public MethodFixture {
   Error load(MemoryAllocator* method, MemoryAllocator* temp, uint8_t* first, uint8_t* second, size_t size = 64) {
     Span<uint8_t> buffers[] = {{first, size}, {second, size}};
     HierarchicalAllocator planned(Span<Span<uint8_t>>(buffers, 2));
-    MemoryManager memory(method, &planned, temp);
+    return load_with(method, temp, &planned);
+  }
+
+  Error load_with(MemoryAllocator* method, MemoryAllocator* temp, HierarchicalAllocator* planned) {
+    MemoryManager memory(method, planned, temp);
     return program_
         ->load_method("forward", &memory, nullptr, nullptr, nullptr,
                       Span<const executorch::runtime::Kernel>(kTestKernels))
@@ -66,6 +70,17 @@ TEST_F(SeparateMemoryTest, OneAllocatorForBothIsRefused) {
   EXPECT_THAT(logged, ElementsAre("Method 'forward' was given one allocator for its own memory and for temporary "
                                   "memory, which is reset after each instruction: give it two, or null for temporary "
                                   "memory"));
+  EXPECT_EQ(method.used_size(), 0u);
+}
+
+TEST_F(SeparateMemoryTest, APlannedBufferThatIsNullIsNamed) {
+  MemoryAllocator method(sizeof(pool_), pool_);
+  // The constructor that takes a size checks this in debug builds.
+  uint8_t* const end = reinterpret_cast<uint8_t*>(uintptr_t{64});
+  Span<uint8_t> buffers[] = {{buffers_, 64}, Span<uint8_t>(static_cast<uint8_t*>(nullptr), end)};
+  HierarchicalAllocator planned(Span<Span<uint8_t>>(buffers, 2));
+  EXPECT_EQ(load_with(&method, nullptr, &planned), Error::InvalidArgument);
+  EXPECT_THAT(logged, ElementsAre("Method 'forward': planned buffer 1 of 64 bytes is null: give it memory"));
   EXPECT_EQ(method.used_size(), 0u);
 }
 
