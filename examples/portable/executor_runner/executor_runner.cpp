@@ -157,7 +157,8 @@ Error read_files(const std::vector<std::string>& inputs, std::vector<std::vector
       sizes->back() = take_sizes(&path);
       file.open(path, std::ios::binary);
     }
-    ET_CHECK_OR_RETURN_ERROR(file.is_open(), AccessFailed, "The input file %s cannot be opened.", path.c_str());
+    ET_CHECK_OR_RETURN_ERROR(file.is_open(), AccessFailed,
+                             "The input file %s cannot be opened. Sizes after its name are like :2x8.", path.c_str());
     contents->emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
   return Error::Ok;
@@ -324,9 +325,12 @@ Error run(const Flags& flags) {
   // Outputs that were left out of the plan need memory from us.
   std::vector<std::unique_ptr<uint8_t[]>> output_buffers;
   for (size_t i = 0; i < method->outputs_size(); ++i) {
-    const auto info = meta->output_tensor_meta(i);
     const EValue& output = method->get_output(i);
-    if (info.ok() && output.isTensor() && !info->is_memory_planned() && output.toTensor().const_data_ptr() == nullptr) {
+    if (!output.isTensor() || output.toTensor().const_data_ptr() != nullptr) {
+      continue;
+    }
+    const auto info = meta->output_tensor_meta(i);
+    if (info.ok() && !info->is_memory_planned()) {
       output_buffers.push_back(std::make_unique<uint8_t[]>(info->nbytes()));
       ET_CHECK_OK_OR_RETURN_ERROR(method->set_output_data_ptr(output_buffers.back().get(), info->nbytes(), i));
     }

@@ -5,6 +5,7 @@ file, or the command of an emulator with one)."""
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -67,6 +68,7 @@ def test_corpus_outputs_are_those_of_eager(name: str, index_of_call: int, tmp_pa
     arguments += [f"--data_path={data_file(name)}"] if data_file(name) else []
     done = run(*arguments)
     assert done.returncode == 0, done.stderr
+    assert not re.search("^E ", done.stderr, re.MULTILINE), "an error is logged where nothing failed"
     orders = iter(output_orders)
     for index, expected in enumerate(call.outputs):
         if not isinstance(expected, np.ndarray):
