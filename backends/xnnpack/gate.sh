@@ -6,10 +6,11 @@ long_step aarch64-xnnpack-all "${xnnpack_tools[@]}"
 long_step xnnpack-sweep "${xnnpack_tools[@]}"
 
 # xnnpack_on_aarch64 CPU...: runs the tests on each of these emulated processors, because the processor decides which
-# kernels are used.
+# kernels are used. Before that, looks for GEMM tiles that do not fit in the registers.
 xnnpack_on_aarch64() {
   build_for_aarch64 xnnpack_backend_test xnnpack_sweep_test || return
   local cpu test status=0
+  kernels/simd/test/spills build/linux-aarch64/backends/xnnpack/xnnpack_backend_test || status=1
   for cpu; do
     for test in xnnpack_backend_test xnnpack_sweep_test; do
       echo "--- ${cpu}: ${test}"

@@ -20,13 +20,20 @@ namespace hn = hwy::HWY_NAMESPACE;
 using FloatTag = hn::ScalableTag<float>;
 using FloatVec = hn::Vec<FloatTag>;
 
-/// The size of a tile. Its accumulators take 6 x 2 of the 16 registers that x86 has before AVX-512, and 6 x 4 of the 32
-/// of NEON. The other registers hold a row of B and an element of A.
-constexpr int kTileRows = 6;
+/// The size of a tile. Its accumulators take 6 x 2 of the 16 registers that x86 has before AVX-512; the others hold a
+/// row of B and an element of A. On NEON they take 8 x 2 of 32; the others hold four elements of each row of A, by
+/// whose lanes it multiplies, and a row of B.
 #if HWY_ARCH_ARM_A64
-constexpr int kTileVectors = 4;
+constexpr int kTileRows = 8;
 #else
+constexpr int kTileRows = 6;
+#endif
 constexpr int kTileVectors = 2;
+/// The compiler keeps the arrays of a tile in registers only if it unrolls each loop over them.
+#if HWY_COMPILER_MSVC
+#define ET_SIMD_UNROLL
+#else
+#define ET_SIMD_UNROLL _Pragma("GCC unroll 16")
 #endif
 
 /// The operands of a tile. k_count and n_count are those of its part inside the matrices.
@@ -54,9 +61,11 @@ HWY_INLINE void store_tile(const GemmTile& tile, const FloatVec (&sums)[kRows][k
   const FloatVec alpha = hn::Set(d, tile.alpha);
   const FloatVec beta = hn::Set(d, tile.beta);
   if (tile.c_col_stride == 1 && tile.n_count >= kVectors * lanes) {
+    ET_SIMD_UNROLL
     for (int i = 0; i < kRows; ++i) {
       float* c = tile.c + i * tile.c_row_stride;
       const FloatVec bias = hn::Set(d, tile.row_bias == nullptr ? 0.0f : tile.row_bias[i]);
+      ET_SIMD_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         FloatVec start = bias;
         if (tile.col_bias != nullptr) {
@@ -71,7 +80,9 @@ HWY_INLINE void store_tile(const GemmTile& tile, const FloatVec (&sums)[kRows][k
     return;
   }
   alignas(64) float values[kRows * kGemmMaxPanelWidth];
+  ET_SIMD_UNROLL
   for (int i = 0; i < kRows; ++i) {
+    ET_SIMD_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       hn::StoreU(sums[i][v], d, values + i * kGemmMaxPanelWidth + v * lanes);
     }
@@ -90,28 +101,82 @@ HWY_INLINE void store_tile(const GemmTile& tile, const FloatVec (&sums)[kRows][k
   }
 }
 
-template <int kRows, int kVectors>
+/// A row of B.
+template <int kVectors>
+HWY_INLINE void load_row(const float* b, FloatVec (&row)[kVectors]) {
+  const FloatTag d;
+  ET_SIMD_UNROLL
+  for (int v = 0; v < kVectors; ++v) {
+    row[v] = hn::LoadU(d, b + v * static_cast<int64_t>(hn::Lanes(d)));
+  }
+}
+
+#if HWY_ARCH_ARM_A64
+/// Adds the product of lane kLane of each `x` and a row of B.
+template <int kLane, int kRows, int kVectors>
+HWY_INLINE void add_lane(const FloatVec* x, const FloatVec (&row)[kVectors], FloatVec (&sums)[kRows][kVectors]) {
+  ET_SIMD_UNROLL
+  for (int i = 0; i < kRows; ++i) {
+    ET_SIMD_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      sums[i][v] = FloatVec(vfmaq_laneq_f32(sums[i][v].raw, row[v].raw, x[i].raw, kLane));
+    }
+  }
+}
+#endif
+
+/// How the operands of a tile lie: anyhow; or packed, where four k of each row of A lie together, [k / 4][kRows][4],
+/// the rows of B are contiguous, alpha is 1, and nothing is added.
+enum class TileLayout { Strided, Packed };
+
+template <int kRows, int kVectors, TileLayout kLayout>
 HWY_NOINLINE void multiply_tile(const GemmTile& tile) {
   const FloatTag d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  constexpr bool kPacked = kLayout == TileLayout::Packed;
   FloatVec sums[kRows][kVectors];
+  ET_SIMD_UNROLL
   for (int i = 0; i < kRows; ++i) {
+    ET_SIMD_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       sums[i][v] = hn::Zero(d);
     }
   }
   const float* a = tile.a;
   const float* b = tile.b;
-  const int64_t a_row_stride = tile.a_row_stride;
-  const int64_t a_k_stride = tile.a_k_stride;
-  const int64_t b_k_stride = tile.b_k_stride;
-  for (int64_t k = tile.k_count; k > 0; --k) {
-    FloatVec row[kVectors];
-    for (int v = 0; v < kVectors; ++v) {
-      row[v] = hn::LoadU(d, b + v * lanes);
+  const int64_t a_row_stride = kPacked ? 4 : tile.a_row_stride;
+  const int64_t a_k_stride = kPacked ? 1 : tile.a_k_stride;
+  const int64_t b_k_stride = kPacked ? kVectors * lanes : tile.b_k_stride;
+  int64_t k = tile.k_count;
+#if HWY_ARCH_ARM_A64
+  if (a_k_stride == 1) {
+    for (; k >= 4; k -= 4) {
+      FloatVec x[kRows];
+      ET_SIMD_UNROLL
+      for (int i = 0; i < kRows; ++i) {
+        x[i] = hn::LoadU(d, a + i * a_row_stride);
+      }
+      FloatVec row[kVectors];
+      load_row(b, row);
+      add_lane<0>(x, row, sums);
+      load_row(b + b_k_stride, row);
+      add_lane<1>(x, row, sums);
+      load_row(b + 2 * b_k_stride, row);
+      add_lane<2>(x, row, sums);
+      load_row(b + 3 * b_k_stride, row);
+      add_lane<3>(x, row, sums);
+      a += kPacked ? 4 * kRows : 4;
+      b += 4 * b_k_stride;
     }
+  }
+#endif
+  for (; k > 0; --k) {
+    FloatVec row[kVectors];
+    load_row(b, row);
+    ET_SIMD_UNROLL
     for (int i = 0; i < kRows; ++i) {
       const FloatVec x = hn::Set(d, a[i * a_row_stride]);
+      ET_SIMD_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         sums[i][v] = hn::MulAdd(x, row[v], sums[i][v]);
       }
@@ -119,26 +184,28 @@ HWY_NOINLINE void multiply_tile(const GemmTile& tile) {
     a += a_k_stride;
     b += b_k_stride;
   }
+  if (kPacked && tile.n_count >= kVectors * lanes) {
+    ET_SIMD_UNROLL
+    for (int i = 0; i < kRows; ++i) {
+      ET_SIMD_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        hn::StoreU(sums[i][v], d, tile.c + i * tile.c_row_stride + v * lanes);
+      }
+    }
+    return;
+  }
   store_tile<kRows, kVectors>(tile, sums);
 }
 
-/// Computes a tile of `rows` rows, from 1 to kTileRows.
-template <int kVectors>
+/// Computes a tile of `rows` rows, from 1 to kMostRows.
+template <int kVectors, TileLayout kLayout = TileLayout::Strided, int kMostRows = kTileRows>
 HWY_INLINE void multiply_rows(const GemmTile& tile, int64_t rows) {
-  switch (rows) {
-    case 1:
-      return multiply_tile<1, kVectors>(tile);
-    case 2:
-      return multiply_tile<2, kVectors>(tile);
-    case 3:
-      return multiply_tile<3, kVectors>(tile);
-    case 4:
-      return multiply_tile<4, kVectors>(tile);
-    case 5:
-      return multiply_tile<5, kVectors>(tile);
-    default:
-      return multiply_tile<kTileRows, kVectors>(tile);
+  if constexpr (kMostRows > 1) {
+    if (rows < kMostRows) {
+      return multiply_rows<kVectors, kLayout, kMostRows - 1>(tile, rows);
+    }
   }
+  multiply_tile<kMostRows, kVectors, kLayout>(tile);
 }
 
 }  // namespace torch::executor::native::HWY_NAMESPACE

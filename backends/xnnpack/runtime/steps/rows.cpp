@@ -18,8 +18,8 @@ namespace backends {
 namespace xnnpack {
 namespace HWY_NAMESPACE {
 
-/// Rows of q whose scores are computed at once.
-constexpr size_t kRowBlock = 4 * vector::kTileRows;
+/// Rows of q whose scores are computed at once, in whole tiles.
+constexpr size_t kRowBlock = torch::executor::native::kGemmRowUnit;
 
 HWY_INLINE size_t panel_width() {
   return vector::kTileVectors * hn::Lanes(Tag());
@@ -329,7 +329,7 @@ void attention(const AttentionRows& rows, float* scratch) {
 
 size_t attention_scratch(size_t keys, size_t width, size_t value_width) {
   constexpr size_t kPanel = torch::executor::native::kGemmMaxPanelWidth;
-  constexpr size_t kRows = 24;
+  constexpr size_t kRows = torch::executor::native::kGemmRowUnit;
   const size_t padded = (keys + kPanel - 1) / kPanel * kPanel;
   return padded * width + kRows * padded + keys * ((value_width + kPanel - 1) / kPanel * kPanel);
 }

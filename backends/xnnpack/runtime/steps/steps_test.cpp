@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps refuse shapes and parameters with which they would read or write outside their tensors.
+// Steps refuse shapes and parameters with which they would read or write outside their tensors. Attention is compared
+// with double precision.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
 
 #include "steps/attention_step.h"
 #include "steps/row_steps.h"
+#include "steps/step_testing.h"
 
 namespace executorch {
 namespace backends {
@@ -69,6 +75,58 @@ TEST(AttentionStep, ChecksDenseTensorsAndMasks) {
   EXPECT_FALSE(step.shape({q, {2, 3, 7, 8}, {2, 3, 7, 8}, {5, 7}}).has_value());
   EXPECT_FALSE(step.shape({{8}, {8}, {8}, {8}}).has_value());
   EXPECT_FALSE(step.shape({q, k, {2, 2, 7, 3}}).has_value());
+}
+
+/// The output of row `row` in double precision, for one head of causal attention.
+std::vector<double> attend(const std::vector<float>& q, const std::vector<float>& k, const std::vector<float>& v,
+                           const AttentionStep::Sizes& sizes, size_t row) {
+  std::vector<double> out(sizes.value_width);
+  double total = 0;
+  for (size_t key = 0; key < std::min(row + 1, sizes.keys); ++key) {
+    double score = 0;
+    for (size_t i = 0; i < sizes.width; ++i) {
+      score += static_cast<double>(q[row * sizes.width + i]) * static_cast<double>(k[key * sizes.width + i]);
+    }
+    const double weight = std::exp(score);
+    total += weight;
+    for (size_t i = 0; i < sizes.value_width; ++i) {
+      out[i] += weight * static_cast<double>(v[key * sizes.value_width + i]);
+    }
+  }
+  std::transform(out.begin(), out.end(), out.begin(), [total](double sum) { return sum / total; });
+  return out;
+}
+
+TEST(AttentionStep, IsTheWeightedMeanOfRowsThatFillTilesAndDoNot) {
+  for (size_t rows = 1; rows < 35; ++rows) {
+    const AttentionStep::Sizes sizes = {1, 1, 1, rows, 1 + 7 * rows % 45, 1 + 5 * rows % 19, 1 + 11 * rows % 37};
+    const auto q = random_numbers(rows * sizes.width, 1), k = random_numbers(sizes.keys * sizes.width, 2);
+    const auto v = random_numbers(sizes.keys * sizes.value_width, 3);
+    AttentionStep step(1.0f, true, AttentionStep::Mask::None, nullptr);
+    const std::vector<Shape> in = {{rows, sizes.width}, {sizes.keys, sizes.width}, {sizes.keys, sizes.value_width}};
+    ASSERT_EQ(step.shape(in), (Shape{rows, sizes.value_width}));
+    for (const size_t threads : {1, 2, 3, 8}) {
+      const Step::Plan plan = step.plan(in, threads);
+      std::vector<float> out(rows * sizes.value_width + 1, 123.0f), scratch(plan.scratch / sizeof(float));
+      StepData data;
+      data.in[0] = q.data();
+      data.in[1] = k.data();
+      data.in[2] = v.data();
+      data.out = out.data();
+      for (size_t unit = 0; unit < plan.units; ++unit) {
+        std::fill(scratch.begin(), scratch.end(), std::numeric_limits<float>::quiet_NaN());
+        step.run(data, unit, scratch.data());
+      }
+      EXPECT_EQ(out.back(), 123.0f);
+      for (size_t row = 0; row < rows; ++row) {
+        const auto expected = attend(q, k, v, sizes, row);
+        for (size_t i = 0; i < sizes.value_width; ++i) {
+          ASSERT_NEAR(static_cast<double>(out[row * sizes.value_width + i]), expected[i], 2e-6)
+              << rows << " rows, " << sizes.keys << " keys, row " << row << ", " << threads << " threads";
+        }
+      }
+    }
+  }
 }
 
 TEST(NormStep, RefusesWeightsOfAnotherSize) {

@@ -2,10 +2,8 @@
 #include "steps/winograd_step.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
-#include "private/xnnpack_kernels.h"
 #include "steps/winograd_tiles.h"
 
 namespace executorch {
@@ -53,8 +51,8 @@ std::unique_ptr<WinogradStep> WinogradStep::make(const Convolution& convolution,
                        convolution.out_channels >= kFewestChannels && convolution.least < convolution.most &&
                        image.size() == 4;
   const OptionalShape out = applies ? window_shape(image, window, convolution.out_channels) : std::nullopt;
-  const xnn_gemm_config* products = out ? find_panel_products() : nullptr;
-  if (products == nullptr) {
+  const auto products = out ? find_winograd_products() : std::nullopt;
+  if (!products) {
     return nullptr;
   }
   const auto from = static_cast<double>(convolution.in_channels), to = static_cast<double>(convolution.out_channels);
@@ -77,15 +75,15 @@ std::unique_ptr<WinogradStep> WinogradStep::make(const Convolution& convolution,
 }
 
 size_t WinogradStep::panels() const {
-  return ceil_div(convolution_.out_channels, products_.nr);
+  return ceil_div(convolution_.out_channels, products_.columns);
 }
 
 size_t WinogradStep::panel_size() const {
-  return (1 + convolution_.in_channels) * products_.nr;
+  return (1 + convolution_.in_channels) * products_.columns;
 }
 
 const float* WinogradStep::filters() const {
-  return packed_ + panels() * products_.nr;
+  return packed_ + panels() * products_.columns;
 }
 
 xnn_status WinogradStep::pack(const StepData& constants, xnn_weights_cache_t weights) {
@@ -93,10 +91,10 @@ xnn_status WinogradStep::pack(const StepData& constants, xnn_weights_cache_t wei
   const CheckedSize rows = keeps_values_ ? (depth + 1) * winograd_points(results_) : depth * kWinogradTaps;
   const size_t values = keeps_values_ ? results_ : 0;
   const uint32_t seed =
-      UINT32_C(0x57100000) ^ static_cast<uint32_t>(values << 16) ^ static_cast<uint32_t>(products_.nr);
+      UINT32_C(0x57100000) ^ static_cast<uint32_t>(values << 16) ^ static_cast<uint32_t>(products_.columns);
   const void* packed = nullptr;
   const xnn_status status = find_or_pack(
-      weights, seed, constants, (rows + 1) * panels() * products_.nr * sizeof(float),
+      weights, seed, constants, (rows + 1) * panels() * products_.columns * sizeof(float),
       [&](void* to) {
         fill_packed(static_cast<const float*>(constants.in[1]), static_cast<const float*>(constants.in[2]),
                     static_cast<float*>(to));
@@ -107,7 +105,7 @@ xnn_status WinogradStep::pack(const StepData& constants, xnn_weights_cache_t wei
 }
 
 void WinogradStep::fill_packed(const float* filter, const float* bias, float* packed) const {
-  const size_t in = convolution_.in_channels, width = products_.nr;
+  const size_t in = convolution_.in_channels, width = products_.columns;
   if (bias != nullptr) {
     std::copy_n(bias, convolution_.out_channels, packed);
   }
@@ -140,7 +138,8 @@ OptionalShape WinogradStep::shape(const std::vector<Shape>& in) const {
 struct WinogradStep::Scratch {
   Scratch(const WinogradStep& step, void* memory) {
     const size_t points = winograd_points(step.results_), tiles = step.tiles_of_unit_;
-    const size_t in = step.convolution_.in_channels, columns = step.group_panels() * step.products_.nr;
+    const size_t in = step.products_.depth_of(step.convolution_.in_channels);
+    const size_t columns = step.group_panels() * step.products_.columns;
     auto* next = static_cast<float*>(memory);
     for (const auto& [part, floats] :
          {std::pair(&values, points * tiles * in),
@@ -153,7 +152,7 @@ struct WinogradStep::Scratch {
   }
 
   static constexpr size_t kAlignment = 64;
-  float* values = nullptr;    // [points][tiles][in channels]
+  float* values = nullptr;    // [points], and what a call of WinogradProducts gets
   float* filters = nullptr;   // a group's transformed filters, unless packed_ holds them
   float* zeros = nullptr;     // a pixel of padding
   float* products = nullptr;  // [points][tiles][columns of a group]
@@ -162,7 +161,7 @@ struct WinogradStep::Scratch {
 };
 
 size_t WinogradStep::group_panels() const {
-  return std::min(panels(), std::max<size_t>(1, kColumns / products_.nr));
+  return std::min(panels(), std::max<size_t>(1, kColumns / products_.columns));
 }
 
 Step::Plan WinogradStep::plan(const std::vector<Shape>& in, size_t threads) {
@@ -173,7 +172,7 @@ Step::Plan WinogradStep::plan(const std::vector<Shape>& in, size_t threads) {
   tiles_ = out_[0] * tile_rows_ * tile_columns_;
   // If each unit transforms the filters, do not count the products: units are then larger, and there are fewer
   // transforms of filters.
-  const size_t columns = keeps_values_ ? group_panels() * products_.nr : 0;
+  const size_t columns = keeps_values_ ? group_panels() * products_.columns : 0;
   const size_t tile_size = winograd_points(results_) * (convolution_.in_channels + columns) * sizeof(float);
   const size_t most_tiles = std::max(core_cache_size() / tile_size, kFewestTilesOfUnit);
   size_t tile_parts = std::max<size_t>(1, ceil_div(tiles_, most_tiles));
@@ -196,25 +195,40 @@ WinogradStep::Place WinogradStep::place_of(size_t tile) const {
   return {row / tile_rows_, row % tile_rows_ * results_, tile % tile_columns_ * results_};
 }
 
-void WinogradStep::transform_image(const float* image, Part tiles, const Scratch& scratch) const {
-  const size_t side = winograd_side(results_), channels = convolution_.in_channels;
-  std::fill_n(scratch.zeros, channels, 0.0f);
-  for (size_t tile = 0; tile < tiles.count; ++tile) {
-    const Place place = place_of(tiles.first + tile);
-    const float* pixels[winograd_points(kMostWinogradResults)];
-    for (size_t i = 0; i < side * side; ++i) {
-      // Above and left of the image, these wrap to huge numbers.
-      const size_t row = place.row + i / side - convolution_.window.padding_top;
-      const size_t column = place.column + i % side - convolution_.window.padding_left;
-      const bool is_inside = row < image_[1] && column < image_[2];
-      pixels[i] = is_inside ? image + ((place.image * image_[1] + row) * image_[2] + column) * channels : scratch.zeros;
-    }
-    transform_tile(results_, pixels, channels, scratch.values + tile * channels, tiles.count * channels);
+template <typename F>
+void WinogradStep::for_calls(size_t tiles, const F& f) const {
+  for (size_t first = 0; first < tiles;) {
+    const size_t count = products_.tiles_of_call(tiles - first);
+    f(first, count);
+    first += count;
   }
 }
 
+void WinogradStep::transform_image(const float* image, Part tiles, const Scratch& scratch) const {
+  const size_t side = winograd_side(results_), channels = convolution_.in_channels;
+  const size_t depth = products_.depth_of(channels);
+  std::fill_n(scratch.zeros, channels, 0.0f);
+  for_calls(tiles.count, [&](size_t first, size_t count) {
+    const size_t tile_stride = products_.interleaves ? WinogradProducts::kTogether : channels;
+    for (size_t tile = 0; tile < count; ++tile) {
+      const Place place = place_of(tiles.first + first + tile);
+      const float* pixels[winograd_points(kMostWinogradResults)];
+      for (size_t i = 0; i < side * side; ++i) {
+        // Above and left of the image, these wrap to huge numbers.
+        const size_t row = place.row + i / side - convolution_.window.padding_top;
+        const size_t column = place.column + i % side - convolution_.window.padding_left;
+        const bool is_inside = row < image_[1] && column < image_[2];
+        pixels[i] =
+            is_inside ? image + ((place.image * image_[1] + row) * image_[2] + column) * channels : scratch.zeros;
+      }
+      transform_tile(results_, pixels, channels, scratch.values + first * depth + tile * tile_stride,
+                     tiles.count * depth, products_.interleaves ? count : 1);
+    }
+  });
+}
+
 WinogradStep::Values WinogradStep::filter_values(Part panels, const Scratch& scratch) const {
-  const size_t width = products_.nr, size = panel_size();
+  const size_t width = products_.columns, size = panel_size();
   if (keeps_values_) {
     return {filters() + panels.first * size, this->panels() * size};
   }
@@ -233,19 +247,13 @@ WinogradStep::Values WinogradStep::filter_values(Part panels, const Scratch& scr
 }
 
 void WinogradStep::multiply(Part tiles, const Values& filters, size_t columns, const Scratch& scratch) const {
-  xnn_f32_minmax_params limits;
-  products_.init.f32(&limits, -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity());
-  const size_t in = convolution_.in_channels, width = products_.nr, most_rows = products_.mr;
-  const auto product = products_.minmax.gemm[most_rows - 1].function[XNN_UARCH_DEFAULT];
-  const size_t passes = ceil_div(tiles.count, most_rows);
+  const size_t channels = convolution_.in_channels, depth = products_.depth_of(channels);
   for (size_t point = 0; point < winograd_points(results_); ++point) {
-    for (size_t row = 0, pass = passes; row < tiles.count; --pass) {
-      const size_t rows = ceil_div(tiles.count - row, pass);
-      product(rows, columns, in * sizeof(float), scratch.values + (point * tiles.count + row) * in, in * sizeof(float),
-              filters.at + point * filters.point_stride, scratch.products + (point * tiles.count + row) * columns,
-              columns * sizeof(float), width * sizeof(float), &limits);
-      row += rows;
-    }
+    for_calls(tiles.count, [&](size_t first, size_t count) {
+      const size_t tile = point * tiles.count + first;
+      products_.multiply(count, columns, channels, scratch.values + tile * depth,
+                         filters.at + point * filters.point_stride, scratch.products + tile * columns);
+    });
   }
 }
 
@@ -271,9 +279,9 @@ void WinogradStep::run(const StepData& data, size_t unit, void* memory) {
   transform_image(static_cast<const float*>(data.in[0]), tiles, scratch);
   const size_t groups = ceil_div(panels(), group_panels());
   for (size_t group = part * groups / column_parts_; group < (part + 1) * groups / column_parts_; ++group) {
-    const size_t first = group * group_panels(), column = first * products_.nr;
+    const size_t first = group * group_panels(), column = first * products_.columns;
     const Part of_group{first, std::min(group_panels(), panels() - first)};
-    const Part columns{column, std::min(of_group.count * products_.nr, convolution_.out_channels - column)};
+    const Part columns{column, std::min(of_group.count * products_.columns, convolution_.out_channels - column)};
     multiply(tiles, filter_values(of_group, scratch), columns.count, scratch);
     restore(static_cast<float*>(data.out), tiles, columns, scratch);
   }

@@ -4,8 +4,7 @@
 #include <memory>
 
 #include "steps/convolution.h"
-
-struct xnn_gemm_config;
+#include "steps/winograd_products.h"
 
 namespace executorch {
 namespace backends {
@@ -40,13 +39,14 @@ class WinogradStep final : public Step {
     size_t first, count;
   };
 
-  /// Transformed filters, in panels of products_.nr columns. Each panel begins with a row of zeros in place of biases.
+  /// Transformed filters, in panels of products_.columns columns. Each panel begins with a row of zeros in place of
+  /// biases.
   struct Values {
     const float* at;
     size_t point_stride;  // floats from one point to the next
   };
 
-  WinogradStep(const Convolution& convolution, const xnn_gemm_config& products, size_t results, bool keeps_values)
+  WinogradStep(const Convolution& convolution, const WinogradProducts& products, size_t results, bool keeps_values)
       : convolution_(convolution), products_(products), results_(results), keeps_values_(keeps_values) {}
 
   size_t panels() const;
@@ -57,6 +57,9 @@ class WinogradStep final : public Step {
   /// The number of panels that one GEMM multiplies by.
   size_t group_panels() const;
   Place place_of(size_t tile) const;
+  /// Calls f(first tile, tiles) for each call of products_.
+  template <typename F>
+  void for_calls(size_t tiles, const F& f) const;
   void fill_packed(const float* filter, const float* bias, float* packed) const;
   void transform_image(const float* image, Part tiles, const Scratch& scratch) const;
   Values filter_values(Part panels, const Scratch& scratch) const;
@@ -64,7 +67,7 @@ class WinogradStep final : public Step {
   void restore(float* out, Part tiles, Part columns, const Scratch& scratch) const;
 
   const Convolution convolution_;
-  const xnn_gemm_config& products_;
+  const WinogradProducts products_;
   const size_t results_;  // outputs in a row of a tile
   const bool keeps_values_;
   /// The biases of all panels; then transformed filters, [points][panels], or panels of filters,

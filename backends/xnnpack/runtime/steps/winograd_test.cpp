@@ -138,6 +138,26 @@ TEST_F(Winograd, FollowsTheShapeOfTheImage) {
   EXPECT_FALSE(WinogradStep::make(convolution(16, 16, 0, 0, 0, 0), {1, 40, 40, 16})->shape({{1, 2, 40, 16}}));
 }
 
+TEST_F(Winograd, MultipliesAnyNumberOfTilesAndChannels) {
+  for (size_t tiles = 1; tiles < 20; ++tiles) {
+    const size_t channels = 16 + tiles % 5;
+    const Case it(convolution(channels, 16 + 3 * tiles % 11));
+    auto step = WinogradStep::make(it.convolution, {1, 40, 40, channels});
+    ASSERT_NE(step, nullptr);
+    DelegateWeights weights(nullptr);
+    ASSERT_EQ(step->pack(it.constants(), weights.provider()), xnn_status_success);
+    for (const Shape& shape : {Shape{1, 4, 4 * tiles, channels}, Shape{1, 1, 4 * tiles - 1, channels},
+                               Shape{3, 3, 4 * tiles - 2, channels}}) {
+      const auto image = random_numbers(element_count(shape), 6);
+      const auto results = run_step(*step, image, shape, 1);
+      expect_sums(it, shape, image, results);
+      for (const size_t threads : {2, 3, 8}) {
+        EXPECT_EQ(run_step(*step, image, shape, threads), results) << tiles << " tiles, " << threads << " threads";
+      }
+    }
+  }
+}
+
 TEST_F(Winograd, KeepsToTheLimits) {
   Convolution limited = convolution(16, 16);
   limited.least = 0.0f;

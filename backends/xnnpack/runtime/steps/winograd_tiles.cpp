@@ -90,15 +90,15 @@ struct Transform<4> {
   }
 };
 
-/// Applies `change` along columns and then along rows: it turns kFrom x kFrom vectors, which load(i) returns, into
-/// kTo x kTo, which store() gets.
+/// Applies `change` along columns and then along rows: it turns kFrom x kFrom vectors, which load(row, column) returns,
+/// into kTo x kTo, which store() gets row by row.
 template <size_t kFrom, size_t kTo, typename Load, typename Change, typename Store>
-HWY_INLINE void change_both_ways(const Load& load, const Change& change, const Store& store) {
+HWY_INLINE void change_both_ways(const Load& load, const Change& change, Store&& store) {
   Vec rows[kTo][kFrom];
   for (size_t j = 0; j < kFrom; ++j) {
     Vec column[kFrom], changed[kTo];
     for (size_t i = 0; i < kFrom; ++i) {
-      column[i] = load(i * kFrom + j);
+      column[i] = load(i, j);
     }
     change(column, changed);
     for (size_t i = 0; i < kTo; ++i) {
@@ -109,7 +109,7 @@ HWY_INLINE void change_both_ways(const Load& load, const Change& change, const S
     Vec changed[kTo];
     change(rows[i], changed);
     for (size_t j = 0; j < kTo; ++j) {
-      store(changed[j], i * kTo + j);
+      store(changed[j]);
     }
   }
 }
@@ -121,30 +121,44 @@ constexpr size_t kLine = 64;
 
 template <size_t kResults>
 void transform_filters_of(const float* filters, size_t depth, size_t columns, float* values, size_t point_stride) {
-  const size_t filter_size = kWinogradTaps * columns * sizeof(float);
-  for (size_t k = 0; k < depth; ++k) {
-    // This may go past the last filters to unmapped memory, where a prefetch has no effect.
-    const uintptr_t ahead = reinterpret_cast<uintptr_t>(filters) + (k + kAhead) * filter_size;
-    for (size_t line = 0; line < filter_size; line += kLine) {
-      hwy::Prefetch(reinterpret_cast<const char*>(ahead + line));
+  const size_t lanes = hn::Lanes(Tag()), filter_size = kWinogradTaps * columns * sizeof(float);
+  // One loop, because each start of an inner one would compute the addresses of all points.
+  for (size_t at = 0, column = 0; at < depth * columns; at += lanes) {
+    if (column == 0) {
+      // This may go past the last filters to unmapped memory, where a prefetch has no effect.
+      const uintptr_t ahead = reinterpret_cast<uintptr_t>(filters) + kAhead * filter_size;
+      for (size_t line = 0; line < filter_size; line += kLine) {
+        hwy::Prefetch(reinterpret_cast<const char*>(ahead + line));
+      }
     }
-    for_vectors(columns, [=](size_t column, const auto& load, const auto& store) HWY_ATTR {
-      const float* const from = filters + k * kWinogradTaps * columns + column;
-      float* const to = values + k * columns + column;
-      change_both_ways<kWinogradWindow, winograd_side(kResults)>(
-          [=](size_t i) HWY_ATTR { return load(from + i * columns); }, Transform<kResults>::filter,
-          [=](Vec x, size_t i) HWY_ATTR { store(x, to + i * point_stride); });
-    });
+    float* to = values + at;
+    change_both_ways<kWinogradWindow, winograd_side(kResults)>(
+        [=](size_t i, size_t j) HWY_ATTR { return load_vector(filters + (i * kWinogradWindow + j) * columns); },
+        Transform<kResults>::filter,
+        [&](Vec x) HWY_ATTR {
+          store_vector(x, to);
+          to += point_stride;
+        });
+    filters += lanes;
+    column += lanes;
+    if (column == columns) {
+      column = 0;
+      filters += (kWinogradTaps - 1) * columns;
+    }
   }
 }
 
 template <size_t kResults>
-void transform_tile_of(const float* const* pixels, size_t channels, float* values, size_t point_stride) {
+void transform_tile_of(const float* const* pixels, size_t channels, float* values, size_t point_stride, size_t spread) {
   constexpr size_t kSide = winograd_side(kResults);
   for_vectors(channels, [&](size_t channel, const auto& load, const auto& store) HWY_ATTR {
-    change_both_ways<kSide, kSide>([&](size_t i) HWY_ATTR { return load(pixels[i] + channel); },
+    float* to = values + channel * spread;
+    change_both_ways<kSide, kSide>([&](size_t i, size_t j) HWY_ATTR { return load(pixels[i * kSide + j] + channel); },
                                    Transform<kResults>::values,
-                                   [&](Vec x, size_t i) HWY_ATTR { store(x, values + i * point_stride + channel); });
+                                   [&](Vec x) HWY_ATTR {
+                                     store(x, to);
+                                     to += point_stride;
+                                   });
   });
 }
 
@@ -153,10 +167,12 @@ void restore_tile_of(const float* values, size_t point_stride, size_t channels, 
                      float most, float* const* pixels) {
   for_vectors(channels, [&](size_t channel, const auto& load, const auto& store) HWY_ATTR {
     const Vec added = load(bias + channel);
-    change_both_ways<winograd_side(kResults), kResults>(
-        [&](size_t i) HWY_ATTR { return load(values + i * point_stride + channel); }, Transform<kResults>::results,
-        [&](Vec x, size_t i)
-            HWY_ATTR { store(clamp(hn::Add(x, added), constant(least), constant(most)), pixels[i] + channel); });
+    constexpr size_t kSide = winograd_side(kResults);
+    float* const* pixel = pixels;
+    change_both_ways<kSide, kResults>(
+        [&](size_t i, size_t j) HWY_ATTR { return load(values + (i * kSide + j) * point_stride + channel); },
+        Transform<kResults>::results,
+        [&](Vec x) HWY_ATTR { store(clamp(hn::Add(x, added), constant(least), constant(most)), *pixel++ + channel); });
   });
 }
 
@@ -165,8 +181,9 @@ void transform_filters(size_t results, const float* filters, size_t depth, size_
   (results == 2 ? transform_filters_of<2> : transform_filters_of<4>)(filters, depth, columns, values, point_stride);
 }
 
-void transform_tile(size_t results, const float* const* pixels, size_t channels, float* values, size_t point_stride) {
-  (results == 2 ? transform_tile_of<2> : transform_tile_of<4>)(pixels, channels, values, point_stride);
+void transform_tile(size_t results, const float* const* pixels, size_t channels, float* values, size_t point_stride,
+                    size_t spread) {
+  (results == 2 ? transform_tile_of<2> : transform_tile_of<4>)(pixels, channels, values, point_stride, spread);
 }
 
 void restore_tile(size_t results, const float* values, size_t point_stride, size_t channels, const float* bias,
@@ -189,8 +206,9 @@ HWY_EXPORT(transform_filters);
 HWY_EXPORT(transform_tile);
 HWY_EXPORT(restore_tile);
 
-void transform_tile(size_t results, const float* const* pixels, size_t channels, float* values, size_t point_stride) {
-  HWY_DYNAMIC_DISPATCH(transform_tile)(results, pixels, channels, values, point_stride);
+void transform_tile(size_t results, const float* const* pixels, size_t channels, float* values, size_t point_stride,
+                    size_t spread) {
+  HWY_DYNAMIC_DISPATCH(transform_tile)(results, pixels, channels, values, point_stride, spread);
 }
 
 void restore_tile(size_t results, const float* values, size_t point_stride, size_t channels, const float* bias,

@@ -35,14 +35,17 @@ constexpr size_t winograd_points(size_t results) {
 
 /// Transforms filters.
 /// @param results m, 2 or 4, as in the functions below.
-/// @param filters [depth][3][3][columns].
+/// @param filters [depth][3][3][columns], with whole vectors of columns.
 /// @param values [points][depth][columns], `point_stride` floats from one point to the next.
 void transform_filters(size_t results, const float* filters, size_t depth, size_t columns, float* values,
                        size_t point_stride);
 
 /// Transforms a tile of the image.
 /// @param pixels Pointers to the channels of each pixel of the tile, row by row.
-void transform_tile(size_t results, const float* const* pixels, size_t channels, float* values, size_t point_stride);
+/// @param spread The values of channel c, the first one of a vector, begin at c * spread: 1, or the number of tiles
+/// whose vectors are interleaved.
+void transform_tile(size_t results, const float* const* pixels, size_t channels, float* values, size_t point_stride,
+                    size_t spread);
 
 /// Transforms products back to outputs, adds the bias of each channel, and clamps to [`least`, `most`].
 /// @param pixels Pointers to the channels of each of the m x m outputs, row by row.

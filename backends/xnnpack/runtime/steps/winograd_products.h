@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+struct xnn_gemm_config;
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
+/// The GEMM of Winograd's algorithm, of which each point has one: the values of tiles times panels of transformed
+/// filters. It is ours on 64-bit Arm, and XNNPACK's or the one in its place elsewhere.
+struct WinogradProducts {
+  /// Channels of a tile that lie together if `interleaves`.
+  static constexpr size_t kTogether = 4;
+
+  size_t rows = 0;     ///< the most tiles of a call
+  size_t columns = 0;  ///< filters of a panel
+  /// Whether the values of a call lie as [channels / 4][tiles][4], padded with any numbers, or as [tiles][channels].
+  bool interleaves = false;
+  const xnn_gemm_config* kernels = nullptr;  ///< null if the GEMM is ours
+
+  /// The tiles of the next call if so many are left: as many as possible, or about as many in each call, whichever is
+  /// faster.
+  size_t tiles_of_call(size_t left) const;
+  /// Floats of a tile's values.
+  size_t depth_of(size_t channels) const;
+  /// Writes [tiles][filters].
+  /// @param panels Each has a row of zeros, and a row for each channel.
+  void multiply(size_t tiles, size_t filters, size_t channels, const float* values, const float* panels,
+                float* products) const;
+};
+
+/// Nullopt if XNNPACK's GEMM does not suit.
+std::optional<WinogradProducts> find_winograd_products();
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
