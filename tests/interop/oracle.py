@@ -8,7 +8,7 @@ Several commands, with commas between them, are done one after the other with ea
 ``NAME.calls.pt`` (a list of ``(method, flat inputs)``, made in order on one loaded program) and writes
 ``NAME.outputs.pt``, of the calls before one that fails. ``export`` lowers the zoo's models to ``NAME.pte``, ``lower``
 gives the program ``NAME.pt2``, if there is one, to a function of ``original_lowering`` and writes it as ``NAME.pte``;
-without ``=FUNCTION``, to the function that the name gives before its last part (``7.xnnpack.theirs``).
+without ``=FUNCTION``, to the function that the name gives before its last part (``7.kernels.theirs``).
 ``describe`` reads ``NAME.pte`` with the original's deserializer and writes the delegates it finds as
 ``NAME.delegates.json``. What fails becomes the text ``NAME.error.txt``: the caller judges it.
 """
