@@ -124,7 +124,7 @@ def test_a_backend_imports_its_dependencies_where_it_uses_them() -> None:
 def test_sources_are_pinned_and_not_in_the_repository() -> None:
     """DINT-10, DINT-13: by a hash of their contents; no submodules."""
     assert not (ROOT / ".gitmodules").exists()
-    script = (ROOT / "scripts" / "third_party").read_text(encoding="utf-8")
+    script = (ROOT / "scripts" / "third_party_pins.py").read_text(encoding="utf-8")
     shared = dict(re.findall(r'"([a-z-]+)": Pin\((.+?)\n    \)', script, re.S))
     for name in BACKENDS:
         for source in fetched_sources(name):
