@@ -146,7 +146,7 @@ def make(arguments: argparse.Namespace) -> tuple[Path, dict[str, bytes]]:
     """Makes the release. Returns its folder, and the files that only the tag and the archive have."""
     version = read_version(ROOT)
     if not (ROOT / ".git").exists():
-        raise ReleaseError(f"{ROOT} is no checkout of git: a release is made from one, not from an archive")
+        raise ReleaseError(f"{ROOT} is not a git checkout; a release is made from one, not from an archive")
     names = tree_files(ROOT)
     wrong = other_versions(ROOT, version, names)
     problems = not_ready(ROOT, version)

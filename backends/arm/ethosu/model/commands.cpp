@@ -83,26 +83,10 @@ Error read_window_input(const Machine& machine, const Window& window, const Feat
   return Error::Ok;
 }
 
-Error make_output(const Machine& machine, Tensor& output) {
-  const Registers& registers = machine.registers;
-  const int32_t height = registers.size(Parameter::OfmHeightM1), width = registers.size(Parameter::OfmWidthM1),
-                channels = registers.size(Parameter::OfmDepthM1);
-  ET_CHECK_OK_OR_RETURN_ERROR(check_size(height, width, channels));
-  output = Tensor(height, width, channels);
-  return Error::Ok;
-}
-
 OutputScale::OutputScale(const Registers& registers)
     : multiplier(registers.low(Address::OfmScale)),
       shift(registers.high(Address::OfmScale) & 63),
       rounding(static_cast<Rounding>(registers[Parameter::OfmPrecision] >> 14)) {}
-
-Error check_rounding(const Registers& registers) {
-  ET_CHECK_OR_RETURN_ERROR(
-      registers[Parameter::OfmPrecision] >> 14 != 3 && registers[Parameter::IfmPrecision] >> 14 != 3, InvalidProgram,
-      "a command has the rounding mode 3; expected 0 to 2");
-  return Error::Ok;
-}
 
 Error Activation::make(const Machine& machine, const FeatureMap& output, Activation& activation) {
   const Registers& registers = machine.registers;
@@ -139,6 +123,21 @@ Error Activation::make(const Machine& machine, const FeatureMap& output, Activat
                            "the table %u lies outside of the NPU's memory",
                            static_cast<unsigned>(function - kFirstTable));
   activation.table_ = machine.internal.data() + (machine.internal.size() - kTables) + at;
+  return Error::Ok;
+}
+
+Error Computation::begin(const Machine& machine) {
+  const Registers& registers = machine.registers;
+  ET_CHECK_OR_RETURN_ERROR(
+      registers[Parameter::OfmPrecision] >> 14 != 3 && registers[Parameter::IfmPrecision] >> 14 != 3, InvalidProgram,
+      "a command has the rounding mode 3; expected 0 to 2");
+  ET_CHECK_OK_OR_RETURN_ERROR(input_of(registers, in));
+  ET_CHECK_OK_OR_RETURN_ERROR(output_of(registers, out));
+  ET_CHECK_OK_OR_RETURN_ERROR(Activation::make(machine, out, activation));
+  const int32_t height = registers.size(Parameter::OfmHeightM1), width = registers.size(Parameter::OfmWidthM1),
+                channels = registers.size(Parameter::OfmDepthM1);
+  ET_CHECK_OK_OR_RETURN_ERROR(check_size(height, width, channels));
+  output = Tensor(height, width, channels);
   return Error::Ok;
 }
 

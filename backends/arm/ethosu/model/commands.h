@@ -43,9 +43,6 @@ struct Window {
 runtime::Error read_window_input(const Machine& machine, const Window& window, const FeatureMap& map, int32_t channels,
                                  Tensor& input);
 
-/// An empty output with the size that the registers say.
-runtime::Error make_output(const Machine& machine, Tensor& output);
-
 /// The end of a command: zero point, range, table. `value` is the scaled result.
 class Activation final {
  public:
@@ -71,8 +68,15 @@ struct OutputScale {
   Rounding rounding;
 };
 
-/// InvalidProgram for a rounding mode that does not exist.
-runtime::Error check_rounding(const Registers& registers);
+/// What every command that computes has: the maps of its first input and its output, the end of the computation, and an
+/// empty output of the size that the registers say.
+struct Computation {
+  /// InvalidProgram for a rounding mode that does not exist, and the errors of the parts.
+  runtime::Error begin(const Machine& machine);
+  FeatureMap in = {}, out = {};
+  Activation activation;
+  Tensor output;
+};
 
 runtime::Error run_convolution(Machine& machine, bool is_depthwise);
 /// `mode`: 0 takes the largest, 1 the mean, 2 the sum over channels.

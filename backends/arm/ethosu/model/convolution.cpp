@@ -105,15 +105,11 @@ Taps taps(int32_t start, int32_t dilation, int32_t kernel, int32_t size) {
 
 Error run_convolution(Machine& machine, bool is_depthwise) {
   const Registers& registers = machine.registers;
-  FeatureMap in, out;
-  ET_CHECK_OK_OR_RETURN_ERROR(check_rounding(registers));
-  ET_CHECK_OK_OR_RETURN_ERROR(input_of(registers, in));
-  ET_CHECK_OK_OR_RETURN_ERROR(output_of(registers, out));
-  Activation activation;
-  ET_CHECK_OK_OR_RETURN_ERROR(Activation::make(machine, out, activation));
+  Computation computation;
+  ET_CHECK_OK_OR_RETURN_ERROR(computation.begin(machine));
+  auto& [in, out, activation, output] = computation;
   const Window window(registers);
-  Tensor input, output;
-  ET_CHECK_OK_OR_RETURN_ERROR(make_output(machine, output));
+  Tensor input;
   ET_CHECK_OK_OR_RETURN_ERROR(read_window_input(machine, window, in, registers.size(Parameter::IfmDepthM1), input));
   ET_CHECK_OR_RETURN_ERROR(!is_depthwise || input.channels == output.channels, InvalidProgram,
                            "a depthwise convolution has %d channels and makes %d", input.channels, output.channels);

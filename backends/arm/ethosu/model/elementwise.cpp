@@ -87,14 +87,10 @@ Error run_elementwise(Machine& machine, uint16_t number) {
   ET_CHECK_OR_RETURN_ERROR(number <= kLastMode, InvalidProgram, "the elementwise mode %u is unknown",
                            static_cast<unsigned>(number));
   const auto mode = static_cast<Mode>(number);
-  FeatureMap in, second = {}, out;
-  ET_CHECK_OK_OR_RETURN_ERROR(check_rounding(registers));
-  ET_CHECK_OK_OR_RETURN_ERROR(input_of(registers, in));
-  ET_CHECK_OK_OR_RETURN_ERROR(output_of(registers, out));
-  Activation activation;
-  ET_CHECK_OK_OR_RETURN_ERROR(Activation::make(machine, out, activation));
-  Tensor output;
-  ET_CHECK_OK_OR_RETURN_ERROR(make_output(machine, output));
+  Computation computation;
+  ET_CHECK_OK_OR_RETURN_ERROR(computation.begin(machine));
+  auto& [in, out, activation, output] = computation;
+  FeatureMap second = {};
   Tensor a(output.height, output.width, output.channels), b(1, 1, 1);
   ET_CHECK_OK_OR_RETURN_ERROR(in.read(machine.regions, a));
   if (!is_unary(mode)) {

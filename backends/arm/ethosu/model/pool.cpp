@@ -48,15 +48,11 @@ Error run_sum(Machine& machine, const FeatureMap& in, const Activation& activati
 Error run_pool(Machine& machine, uint16_t mode) {
   const Registers& registers = machine.registers;
   ET_CHECK_OR_RETURN_ERROR(mode <= kSum, InvalidProgram, "the pooling mode %u is unknown", static_cast<unsigned>(mode));
-  FeatureMap in, out;
-  ET_CHECK_OK_OR_RETURN_ERROR(check_rounding(registers));
-  ET_CHECK_OK_OR_RETURN_ERROR(input_of(registers, in));
-  ET_CHECK_OK_OR_RETURN_ERROR(output_of(registers, out));
-  Activation activation;
-  ET_CHECK_OK_OR_RETURN_ERROR(Activation::make(machine, out, activation));
+  Computation computation;
+  ET_CHECK_OK_OR_RETURN_ERROR(computation.begin(machine));
+  auto& [in, out, activation, output] = computation;
   const Window window(registers);
-  Tensor input, output;
-  ET_CHECK_OK_OR_RETURN_ERROR(make_output(machine, output));
+  Tensor input;
   const int32_t channels = mode == kSum ? registers.size(Parameter::IfmDepthM1) : output.channels;
   ET_CHECK_OK_OR_RETURN_ERROR(read_window_input(machine, window, in, channels, input));
   if (mode == kSum) {

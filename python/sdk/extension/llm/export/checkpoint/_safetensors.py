@@ -43,7 +43,7 @@ def read_safetensors(path: Path) -> Iterator[tuple[str, Tensor]]:
 
 
 def _assembled(path: Path, name: str, where: dict[str, Any], about: dict[str, str]) -> Tensor:
-    """The weight of torchao whose parts have names that are made of its own."""
+    """The torchao weight whose parts are stored under names derived from `name`."""
     from torchao.prototype.safetensors.safetensors_support import unflatten_tensor_state_dict
 
     owner, _, kind = name.rpartition(".")
