@@ -23,8 +23,8 @@ struct LibrarySearch {
   /// Tried in this order: file names, which the system's loader searches for, and paths of files and folders. In a
   /// folder it is the file with the first of these names, or that name with the highest version in it.
   std::vector<std::string> names;
-  /// An environment variable with the path of the library, or of its folder, which alone is then tried; nullptr: there
-  /// is none.
+  /// An environment variable with the path of the library, or of its folder. If it is set, only that path is tried. May
+  /// be null.
   const char* variable = nullptr;
   /// What to install or to set.
   std::string remedy;

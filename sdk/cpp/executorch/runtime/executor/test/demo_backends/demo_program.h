@@ -56,8 +56,8 @@ struct DemoProgram {
   std::vector<size_t> outputs;
 };
 
-/// Reads a payload; DelegateInvalidCompatibility, with a log line that says where, if it is none. Results refer to
-/// earlier instructions only.
+/// Reads a payload, in which results refer to earlier instructions only. Anything else is
+/// DelegateInvalidCompatibility, after a log line that says where.
 Result<DemoProgram> parse_demo_program(std::string_view payload);
 
 }  // namespace testing
