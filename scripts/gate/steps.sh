@@ -70,12 +70,20 @@ step_operators-asan() {
     tests/python/operators tests/backends || [[ $? -eq 5 ]] # no tests are left to run
 }
 
+# pytest_with_backends FOLDER ARGUMENTS...: pytest with the arguments and with each backends/**/test/FOLDER. The tests of a
+# backend in test/python need the package alone; the backend's own step has its other tests.
+pytest_with_backends() {
+  local folders
+  mapfile -t folders < <(find backends -type d -path "*/test/$1" | LC_ALL=C sort)
+  "${python}" -m pytest -q "${@:2}" "${folders[@]}"
+}
+
 step_python() {
   cmake --build build/package --parallel "${jobs}" --target example_runner llama_main || return
   SDK_EXAMPLE_RUNNER="${root}/build/package/examples/devtools/example_runner" \
     SDK_EXECUTOR_RUNNER="${root}/build/package/examples/portable/executor_runner/executor_runner" \
     SDK_LLAMA_MAIN="${root}/build/package/examples/models/llama/llama_main" \
-    "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" --dist worksteal tests/python tests/backends
+    pytest_with_backends python -m "not slow and not oracle" -n "${jobs}" --dist worksteal tests/python tests/backends
 }
 # Which tests the step of a backend runs: with --all, the slow ones too. The step `slow` runs those of the folder tests.
 marks_of_backend() { if [[ -n "${with_long}" ]]; then echo "not oracle"; else echo "not oracle and not slow"; fi; }
@@ -107,11 +115,11 @@ step_processors() {
     [[ "${capability}" != avx512* ]] || grep avx512bw /proc/cpuinfo >/dev/null || continue
     echo "--- PyTorch: ${capability}"
     ATEN_CPU_CAPABILITY="${capability%:*}" ONEDNN_MAX_CPU_ISA="${capability#*:}" \
-      "${python}" -m pytest -q -m "not slow and not oracle" -n "${jobs}" --dist worksteal tests/backends tests/python || status=1
+      pytest_with_backends python -m "not slow and not oracle" -n "${jobs}" --dist worksteal tests/backends tests/python || status=1
   done
   return "${status}"
 }
-step_slow() { "${python}" -m pytest -q -m slow tests --ignore tests/zoo; }
+step_slow() { pytest_with_backends python -m slow tests --ignore tests/zoo; }
 # Models of torchvision, timm, transformers and torchaudio, which are installed first: a few fast ones, or all.
 step_zoo-few() { "${python}" -m pytest -q -m "not slow" tests/zoo; }
 step_zoo() { "${python}" -m pytest -q -m slow tests/zoo; }
@@ -121,11 +129,11 @@ step_documents() {
 }
 # Pages of programs, in a browser. npm provides the library that lays out their graphs if GitHub cannot be reached.
 step_page() { packages page && "${python}" -m pytest -q -m "not slow" tests/page; }
-# The tests of a backend are with its other tests. The environments of the original's releases are created before the tests, which share
+# The tests of a backend are with its other tests in test/python/interop. The environments of the original's releases are created before the tests, which share
 # it. A file's tests run in one process, because its fixtures run the original on all that the file needs.
 step_interop() {
   "${python}" tests/interop/make_oracle.py --release 1.5.1 &&
-    "${python}" -m pytest -q -m "not slow" -n "${jobs}" --dist loadfile tests/interop tests/python/*/interop
+    pytest_with_backends python/interop -m "not slow" -n "${jobs}" --dist loadfile tests/interop
 }
 
 # The Java and Kotlin library, on this machine's JVM.

@@ -7,7 +7,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[3] / folder) for folder in ("tests/python/vulkan", "tests", ".")]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path[:0] = [str(folder) for folder in (HERE / "python", ROOT / "tests", ROOT)]
 
 import runtime_under_test  # noqa: E402 - it lies in tests
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What VulkanPartitioner lowers, run on the device: the operators, networks and dynamic shapes of tests/python/vulkan
+"""What VulkanPartitioner lowers, run on the device: the operators, networks and dynamic shapes of test/python
 against eager PyTorch."""
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "backends" / "xnnpack" / "docs"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
 
 from operator_page import PAGE, page, reasons_of, row
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sdk.backends.vulkan.op_registry import NOT_DELEGATED, vulkan_supported_ops
 
-PAGE = Path(__file__).resolve().parents[3] / "docs/backends-vulkan.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs/backends-vulkan.md"
 BEGIN, END = "<!-- operators: begin -->\n", "<!-- operators: end -->\n"
 
 

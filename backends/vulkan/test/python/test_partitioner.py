@@ -216,7 +216,7 @@ def test_unknown_options_are_reported() -> None:
 
 
 def test_page_lists_the_operators() -> None:
-    """VK-04: the list of docs/backends-vulkan.md is that of the registry; tests/python/vulkan/operator_list.py writes
+    """VK-04: the list of docs/backends-vulkan.md is that of the registry; operator_list.py writes
     it."""
     assert operator_list.page() == operator_list.PAGE.read_text()
 

@@ -17,7 +17,7 @@ import torch
 from sdk.extension.pybindings.portable_lib import _get_registered_backend_names
 from sdk.runtime import Runtime
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def test_a_program_without_the_backend() -> None:

@@ -36,7 +36,7 @@ from sdk.exir.lowered_backend_module import LoweredBackendModule
 from sdk.extension.pybindings import portable_lib
 from sdk.runtime import Runtime
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 SMALL = (torch.linspace(-2, 2, 3 * 64 * 64).sin().reshape(1, 3, 64, 64),)
 
 
@@ -138,7 +138,7 @@ def test_a_model_with_scales_for_each_channel_runs_without_the_backend() -> None
 @pytest.mark.parametrize("is_dynamic", [False, True])
 @pytest.mark.parametrize("is_per_channel", [False, True])
 def test_the_options_of_quantising(is_per_channel: bool, is_dynamic: bool) -> None:
-    """QNT2-03: 8 bits, per tensor or channel, static or dynamic; tests/python/xnnpack/test_quantized.py has 4 bits."""
+    """QNT2-03: 8 bits, per tensor or channel, static or dynamic; test_quantized.py has 4 bits."""
     config = get_symmetric_quantization_config(is_per_channel=is_per_channel, is_dynamic=is_dynamic)
     assert config.weight is not None and config.input_activation is not None
     assert config.weight.qscheme == (torch.per_channel_symmetric if is_per_channel else torch.per_tensor_symmetric)

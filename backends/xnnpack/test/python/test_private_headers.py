@@ -6,7 +6,7 @@ from __future__ import annotations
 import pathlib
 import re
 
-ROOT = pathlib.Path(__file__).parents[3]
+ROOT = pathlib.Path(__file__).parents[4]
 PRIVATE = "backends/xnnpack/runtime/private"
 FOLDERS = ("backends", "examples", "kernels", "python", "sdk", "tests", "tools")
 # XNNPACK's public header is <xnnpack.h>.

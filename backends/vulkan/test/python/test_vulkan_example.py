@@ -7,7 +7,7 @@ from pathlib import Path
 
 import forked
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def test_mobilenet_is_one_delegate(tmp_path: Path) -> None:
