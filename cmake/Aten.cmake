@@ -11,21 +11,19 @@ function(executorch_find_pytorch option)
   find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
   execute_process(
     COMMAND "${Python3_EXECUTABLE}" -c
-      "import torch.utils.cpp_extension as e; print(';'.join(e.include_paths())); print(';'.join(e.library_paths()))"
-    OUTPUT_VARIABLE paths ERROR_VARIABLE error RESULT_VARIABLE result OUTPUT_STRIP_TRAILING_WHITESPACE)
+      "import importlib.util; print(*importlib.util.find_spec('torch').submodule_search_locations)"  # importing it takes seconds
+    OUTPUT_VARIABLE folder ERROR_VARIABLE error RESULT_VARIABLE result OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT result EQUAL 0)
-    message(FATAL_ERROR "${option} needs PyTorch, which ${Python3_EXECUTABLE} cannot import. Install it "
+    message(FATAL_ERROR "${option} needs PyTorch, which ${Python3_EXECUTABLE} does not have. Install it "
       "('${Python3_EXECUTABLE} -m pip install torch'), choose another interpreter with -DPython3_EXECUTABLE=..., or turn the "
       "option off.\n${error}")
   endif()
-  string(REGEX REPLACE "\n.*" "" includes "${paths}")
-  string(REGEX REPLACE ".*\n" "" folders "${paths}")
-  find_library(EXECUTORCH_TORCH_CPU torch_cpu PATHS ${folders} NO_DEFAULT_PATH REQUIRED)
-  find_library(EXECUTORCH_C10 c10 PATHS ${folders} NO_DEFAULT_PATH REQUIRED)
+  find_library(EXECUTORCH_TORCH_CPU torch_cpu PATHS "${folder}/lib" NO_DEFAULT_PATH REQUIRED)
+  find_library(EXECUTORCH_C10 c10 PATHS "${folder}/lib" NO_DEFAULT_PATH REQUIRED)
   mark_as_advanced(EXECUTORCH_TORCH_CPU EXECUTORCH_C10)
   add_library(executorch_pytorch INTERFACE)
   target_link_libraries(executorch_pytorch INTERFACE "${EXECUTORCH_TORCH_CPU}" "${EXECUTORCH_C10}")
-  target_include_directories(executorch_pytorch SYSTEM INTERFACE ${includes})
+  target_include_directories(executorch_pytorch SYSTEM INTERFACE "${folder}/include" "${folder}/include/torch/csrc/api/include")
   # PyTorch's headers require C++20.
   target_compile_features(executorch_pytorch INTERFACE cxx_std_20)
 endfunction()
