@@ -131,7 +131,7 @@ if(NOT EXECUTORCH_INSTALL)
 endif()
 
 # --- Installation ----------------------------------------------------------------------------------------------------
-set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/executorch")
+set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/ExecuTorch")  # the name in the original; find_package ignores case
 foreach(group kernels backends extensions)
   set_target_properties(executorch_${group} PROPERTIES EXPORT_NAME ${group})
 endforeach()
@@ -205,7 +205,11 @@ set(EXECUTORCH_DATA_FOLDER "${CMAKE_INSTALL_DATADIR}/executorch")
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/executorch-config.cmake.in"
   "${PROJECT_BINARY_DIR}/package/executorch-config.cmake" INSTALL_DESTINATION "${package_folder}"
   PATH_VARS EXECUTORCH_DATA_FOLDER)
-write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/executorch-config-version.cmake" COMPATIBILITY SameMinorVersion)
+# Projects ask for a release of ExecuTorch, whose API the headers have, or for a version of this library.
+file(STRINGS "${EXECUTORCH_INCLUDE_ROOT}/executorch/runtime/core/version.h" PACKAGE_API_VERSION REGEX "define ET_VERSION \"")
+string(REGEX REPLACE ".*\"(.+)\"" "\\1" PACKAGE_API_VERSION "${PACKAGE_API_VERSION}")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/executorch-config-version.cmake.in"
+  "${PROJECT_BINARY_DIR}/package/executorch-config-version.cmake" @ONLY)
 install(FILES
   "${PROJECT_BINARY_DIR}/package/executorch-config.cmake"
   "${PROJECT_BINARY_DIR}/package/executorch-config-version.cmake"

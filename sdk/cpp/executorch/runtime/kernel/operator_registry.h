@@ -150,8 +150,9 @@ Span<const Kernel> get_registered_kernels();
  */
 ET_NODISCARD Error register_kernels(const Span<const Kernel>);
 
-/// register_kernels() for one kernel.
-ET_NODISCARD inline Error register_kernel(const Kernel& kernel) {
+/// register_kernels() for one kernel. Always inlined: each shared library with a runtime has a table, and the linker
+/// would take one function for all of them.
+ET_NODISCARD ET_INLINE Error register_kernel(const Kernel& kernel) {
   return register_kernels({&kernel, 1});
 }
 
@@ -167,20 +168,20 @@ using ::executorch::ET_RUNTIME_NAMESPACE::OpFunction;
 using ::executorch::ET_RUNTIME_NAMESPACE::TensorMeta;
 using KernelRuntimeContext = ::executorch::ET_RUNTIME_NAMESPACE::KernelRuntimeContext;
 
-inline ::executorch::runtime::Error register_kernels(ArrayRef<Kernel> kernels) {
+ET_INLINE ::executorch::runtime::Error register_kernels(ArrayRef<Kernel> kernels) {
   return ::executorch::ET_RUNTIME_NAMESPACE::register_kernels({kernels.data(), kernels.size()});
 }
 /// Aborts when there is none.
-inline OpFunction getOpsFn(const char* name, ArrayRef<TensorMeta> meta_list = {}) {
+ET_INLINE OpFunction getOpsFn(const char* name, ArrayRef<TensorMeta> meta_list = {}) {
   auto result =
       ::executorch::ET_RUNTIME_NAMESPACE::get_op_function_from_registry(name, {meta_list.data(), meta_list.size()});
   ET_CHECK_MSG(result.ok(), "%s has no kernel", name);
   return *result;
 }
-inline bool hasOpsFn(const char* name, ArrayRef<TensorMeta> meta_list = {}) {
+ET_INLINE bool hasOpsFn(const char* name, ArrayRef<TensorMeta> meta_list = {}) {
   return ::executorch::ET_RUNTIME_NAMESPACE::registry_has_op_function(name, {meta_list.data(), meta_list.size()});
 }
-inline ArrayRef<Kernel> get_kernels() {
+ET_INLINE ArrayRef<Kernel> get_kernels() {
   const auto kernels = ::executorch::ET_RUNTIME_NAMESPACE::get_registered_kernels();
   return ArrayRef<Kernel>(kernels.data(), kernels.size());
 }
