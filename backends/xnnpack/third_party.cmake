@@ -35,12 +35,17 @@ function(executorch_add_xnnpack)
     "${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/operators/batch-matrix-multiply-nc.c" TARGET_DIRECTORY XNNPACK operators
     PROPERTIES COMPILE_DEFINITIONS xnn_pack_f32_gemm_gio_w=executorch_xnnpack_pack_gio)
 endfunction()
-if(NOT TARGET XNNPACK)
-  executorch_add_xnnpack()
-endif()
 set(executorch_xnnpack_parts
-  XNNPACK microkernels-prod cpuinfo allocator cache datatype hardware-config indirection logging memory microkernel-utils
+  XNNPACK microkernels-prod allocator cache datatype hardware-config indirection logging memory microkernel-utils
   microparams-init mutex normalization operators operator-run operator-utils packing reference-ukernels subgraph)
+foreach(part IN LISTS executorch_xnnpack_parts)
+  if(TARGET ${part})
+    message(FATAL_ERROR "The project has a target ${part}, which is a name of XNNPACK's, and the XNNPACK backend builds its own "
+      "version with changes: install executorch and use find_package(executorch), or pass -DEXECUTORCH_BUILD_XNNPACK=OFF.")
+  endif()
+endforeach()
+executorch_add_xnnpack()
+list(APPEND executorch_xnnpack_parts cpuinfo)
 set_target_properties(${executorch_xnnpack_parts} PROPERTIES
   POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
   # Its kernels are called through pointers: there is nothing to gain between its files, and linking them takes long.
