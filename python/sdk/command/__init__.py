@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sdk.export.cli.errors import CommandError, closest, first_lines
+from sdk.export.cli.errors import CommandError, closest, closest_option, first_lines
 from sdk.export.cli.files import check_writable, publish, temporary_beside
 from sdk.extras import install_hint
 
@@ -76,7 +76,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Prints one line instead of the whole usage."""
-        self.exit(BAD_INPUT, f"{self.prog}: {message}. See `{self.prog} --help`.\n")
+        proposed = closest_option(message, self._option_string_actions)
+        self.exit(BAD_INPUT, f"{self.prog}: {message}.{proposed} See `{self.prog} --help`.\n")
 
 
 def finish(parser: Parser, argv: Sequence[str] | None, run: Callable[[argparse.Namespace], int]) -> int:

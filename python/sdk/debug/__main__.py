@@ -81,7 +81,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("--etrecord", type=Path, help="the ETRecord that was saved when the program was exported")
     parser.add_argument("--data", type=Path, metavar="FILE.ptd", help="the program's external weights")
     inputs = parser.add_argument_group("inputs (default: those that the model was exported with)")
-    inputs.add_argument("--inputs", type=Path, metavar="FILE.pt", help="inputs that torch.save() wrote")
+    inputs.add_argument("--inputs", type=Path, metavar="FILE", help="inputs that torch.save() wrote, or .npy, .npz")
     inputs.add_argument("--bundled", type=Path, metavar="FILE.bpte", help="a bundled program: the inputs of its cases")
     inputs.add_argument("--case", type=int, metavar="N", help="which of its cases (default: the first that ran)")
     device = parser.add_argument_group("what a device recorded (default: the program runs here)")

@@ -19,6 +19,8 @@ from sdk.run._pictures import PictureOptions
 from sdk.util.words import counted
 
 _SHAPED = re.compile(r"(?P<path>.+):(?P<shape>\d+(?:x\d+)*)")
+_NUMBERS = re.compile(r"[(\[]?\d+([x,]\d+)*[)\]]?(:\w+)?")
+"""What is meant as a shape, or as a number."""
 _FILLS = ("zeros", "ones", "random")
 _SPARE = 1 << 16
 """The largest size of a file's headers, in bytes, in addition to its array."""
@@ -91,6 +93,10 @@ def _values(text: str, slots: Sequence[Slot], at: int, options: InputOptions) ->
         _check_shape(text, slot, shape)
     if text in _FILLS and not Path(text).exists():
         return [filled(slot, text, np.random.default_rng(at), shape)]
+    if _NUMBERS.fullmatch(text) and not Path(text).exists():
+        raise CommandError(
+            f"--input {text}: expected a file, zeros, ones or random (random:2x3 for a smaller shape), or =NUMBER"
+        )
     path = existing(text)
     ending = path.suffix.lower()
     if shape is not None and ending in (".npz", ".pt", ".pth", ".npy", ".wav", *_pictures.ENDINGS):
@@ -153,6 +159,8 @@ def _cast(value: Any, slot: Slot, cast: bool) -> Any:
     found = str(getattr(value, "dtype", "")).removeprefix("torch.")
     if slot.tag != "Tensor" or not found or found == slot.dtype:
         return value
+    if not _is_real(value.dtype):
+        raise CommandError(f"expected {slot.dtype} for {slot}, found {found}, which cannot be converted to it")
     if not cast:
         raise CommandError(f"expected {slot.dtype} for {slot}, found {found}: pass --cast to convert it")
     if hasattr(value, "detach"):
@@ -164,3 +172,8 @@ def _cast(value: Any, slot: Slot, cast: bool) -> Any:
 
         return torch.from_numpy(value).to(getattr(torch, slot.dtype))
     return value.astype(slot.dtype)
+
+
+def _is_real(dtype: Any) -> bool:
+    """Whether values of a dtype of NumPy or torch are real numbers or booleans."""
+    return dtype.kind in "biuf" if isinstance(dtype, np.dtype) else not dtype.is_complex

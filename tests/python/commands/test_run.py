@@ -280,6 +280,11 @@ def test_samples_as_floats(tmp_path: Path) -> None:
         (["net.pte", "--input", "zeros", "--input", "zeros"], "one too many"),
         (["net.pte", "--input", "=3"], "does not take these inputs"),
         (["net.pte", "--input", "double.npy"], "pass --cast"),
+        (["net.pte", "--input", "words.npy"], "found <U1, which cannot be converted to it"),
+        (["net.pte", "--input", "complex.npy", "--cast"], "found complex64, which cannot be converted to it"),
+        (["net.pte", "--input", "1x8:float32"], "--input 1x8:float32: expected a file, zeros, ones or random"),
+        (["net.pte", "--input", "1,8"], "--input 1,8: expected a file, zeros, ones or random"),
+        (["net.pte", "--inputs", "double.npy"], "unrecognized arguments: --inputs double.npy. Did you mean `--input`?"),
         (["net.pte", "--input", "small.npy"], "does not take these inputs"),
         (["net.pte", "--input", "net.etdp"], "expected at most 3072 bytes"),
         (["net.pte", "--input", "zeros", "--threads", "0"], "expected a whole number from 1"),
@@ -299,6 +304,8 @@ def test_wrong_arguments_are_one_line(
     pytest.importorskip("PIL")
     monkeypatch.chdir(files.folder)
     np.save("double.npy", np.zeros((1, 3, 16, 16)))
+    np.save("words.npy", np.array(["a"]))
+    np.save("complex.npy", np.zeros((1, 3, 16, 16), np.complex64))
     np.save("small.npy", np.zeros((1, 3, 8, 8), np.float32))
     Path("text.png").write_text("no picture")
     found = sdk("run", *arguments)
@@ -306,6 +313,19 @@ def test_wrong_arguments_are_one_line(
     assert message in found.err
     assert found.err.count("\n") == 1
     assert found.out == ""
+
+
+def test_the_byte_order_of_an_array_does_not_matter(sdk: Call, files: Files, tmp_path: Path) -> None:
+    array = np.arange(768, dtype=np.float32).reshape(1, 3, 16, 16) / 768
+    written = []
+    for name, order in (("little", "<"), ("big", ">")):
+        np.save(tmp_path / f"{name}.npy", array.astype(f"{order}f4"))
+        np.savez(tmp_path / f"{name}.npz", x=array.astype(f"{order}f4"))
+        for file in (f"{name}.npy", f"{name}.npz"):
+            output = tmp_path / f"{file}.out.npy"
+            assert sdk("run", files["net.pte"], "--input", tmp_path / file, "--output", output).status == 0
+            written.append(np.load(output))
+    assert all(np.array_equal(each, written[0]) for each in written)
 
 
 def test_an_archive_of_more_than_the_input_is_refused(sdk: Call, files: Files, tmp_path: Path) -> None:

@@ -178,6 +178,15 @@ def test_unknown_backend_lists_the_known(capsys: pytest.CaptureFixture[str]) -> 
     assert "usage:" not in said
 
 
+def test_an_unknown_option_names_the_closest(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["net.py:Net", "--inptus=x.pt"], "export")
+    assert "unrecognized arguments: --inptus=x.pt. Did you mean `--inputs`?" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        parse(["net.py:Net", "other"], "export")
+    assert "unrecognized arguments: other\n" in capsys.readouterr().err
+
+
 def test_report_needs_a_known_ending(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse(["net.py:Net", "--report", "report.pdf"], "export")

@@ -287,16 +287,18 @@ def test_a_model_that_fails_in_pytorch_shows_the_line(models: Path, export: Expo
     ("output", "says"),
     [
         ("nowhere/net.pte", "there is no folder `nowhere`"),
+        ("a_file/net.pte", "`a_file` is a file. Name a folder"),
         ("net.bin", "the name of a program ends in .pte"),
         ("taken.pte", "is a folder; name a file"),
     ],
 )
 def test_an_unwritable_output_is_found_before_the_work(models: Path, export: Export, output: str, says: str) -> None:
     (models.parent / "taken.pte").mkdir()
+    (models.parent / "a_file").touch()
     answer = export(f"{models.name}:net", "--output", output)
     assert answer.status == 1 and says in answer.err
     assert "capture" not in answer.err
-    assert left_behind(models.parent) == ["taken.pte"]
+    assert left_behind(models.parent) == ["a_file", "taken.pte"]
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ def test_a_failing_constructor_shows_the_users_line(models: Path) -> None:
         ("folder.pt2", "`folder.pt2` is a folder; name a file in it"),
         ("models.py", "does not say which model to export"),
         ("models.py:", "does not say which model to export"),
+        ("net.pte", "`net.pte` is a program already. `sdk run` runs it"),
     ],
 )
 def test_a_wrong_place_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, says: str) -> None:

@@ -13,7 +13,7 @@ from sdk import __version__
 from sdk.backends import registry
 from sdk.backends.registry import PORTABLE, BackendError
 from sdk.export.cli.backends import check_float16, default_backends, known_backend, scheme, schemes
-from sdk.export.cli.errors import closest
+from sdk.export.cli.errors import closest, closest_option
 from sdk.export.cli.specs import DynamicDim, InputSpec, dynamic_dim, input_spec
 
 WRAPPER_LANGUAGES = ("kotlin", "swift", "cpp")
@@ -158,7 +158,8 @@ def parse(argv: Sequence[str], prog: str) -> Options:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print only the error: the usage, with a dozen options, would hide it."""
-        self.exit(2, f"error: {message}\n({self.prog} --help describes every option.)\n")
+        proposed = closest_option(message, self._option_string_actions)
+        self.exit(2, f"error: {message}{proposed and '.' + proposed}\n({self.prog} --help describes every option.)\n")
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:

@@ -24,7 +24,7 @@ def read_npy(path: Path) -> Any:
 
     try:
         # Mapped, so that a header with a wrong size is an error and does not allocate memory.
-        return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+        return _native(np.array(np.load(path, mmap_mode="r", allow_pickle=False)))
     except Exception as error:  # numpy's parser of headers raises various exceptions
         raise CommandError(f"`{path}` cannot be read as a .npy file: {_said(error)}") from error
 
@@ -40,11 +40,16 @@ def read_npz(path: Path, most: int | None = None) -> dict[str, Any]:
             if most is not None and size > most:
                 raise CommandError(f"`{path}`: expected arrays of at most {most} bytes, found `{name}` with {size}")
         with np.load(path, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
+            return {name: _native(arrays[name]) for name in arrays.files}
     except CommandError:
         raise
     except Exception as error:
         raise CommandError(f"`{path}` cannot be read as a .npz file: {_said(error)}") from error
+
+
+def _native(array: Any) -> Any:
+    """The same numbers in the byte order of this machine."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def read_saved(path: Path) -> Any:

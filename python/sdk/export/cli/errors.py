@@ -24,6 +24,13 @@ def closest(wrong: str, known: Iterable[str]) -> str:
     return f" Did you mean `{matches[0]}`?" if matches else ""
 
 
+def closest_option(message: str, known: Iterable[str]) -> str:
+    """The same for argparse's message about an option that does not exist; "" for its other messages."""
+    words = message.removeprefix("unrecognized arguments: ").split() if message.startswith("unrecognized") else []
+    wrong = next((word for word in words if word.startswith("-")), "")
+    return closest(wrong.partition("=")[0], known)
+
+
 # Lines that torch appends to every message. They advise on debugging torch, not the model.
 _ADVICE = (
     "Caused by: (",

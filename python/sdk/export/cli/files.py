@@ -41,6 +41,8 @@ def _check(path: Path) -> None:
     folder = path.resolve().parent
     if path.is_dir():
         raise CommandError(f"`{path}` is a folder; name a file to write.")
+    if folder.exists() and not folder.is_dir():
+        raise CommandError(f"`{path}` cannot be written: `{path.parent}` is a file. Name a folder, or leave it out.")
     if not folder.is_dir():
         raise CommandError(f"`{path}` cannot be written: there is no folder `{path.parent}`. Create it first.")
     if path.exists() and not path.is_file():

@@ -62,6 +62,8 @@ def _named(text: str) -> Model:
         module, inputs = LIBRARIES[library](wanted)
         short = re.split(r"[/\\]", wanted.partition("@")[0].rstrip("/"))[-1]
         return Model(_file_name(short), {"forward": module}, {}, inputs)
+    if text.endswith(".pte"):
+        raise CommandError(f"`{text}` is a program already. `sdk run` runs it, and `sdk inspect` shows what is in it.")
     if not colon or not name:
         raise CommandError(
             f"`{text}` does not say which model to export. Write file.py:name or package.module:name (the name of an "
