@@ -137,7 +137,8 @@ def test_capped_scores_are_those_of_gemma_2():
     k4, v4 = k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)
     scores = 2.0 * torch.tanh(q @ k4.mT * 0.3 / 2.0)
     expected = scores.masked_fill(~mask, -torch.inf).softmax(-1) @ v4
-    torch.testing.assert_close(SDPA(0.3, 2.0)(q, k, v, mask), expected)
+    found = SDPA(32, 8, 2, 5, scale=0.3, softcap=2.0)(None, q, k, v, 1, 3, mask)
+    torch.testing.assert_close(found, expected.transpose(1, 2).reshape(1, 3, 32))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Attention of decoders; the definitions are those of `sdk.extension.llm.model.attention`."""
+"""Attention over a cache; the definitions are those of `sdk.extension.llm.model`."""
 
 from sdk.extension.llm.model.attention import (
     ATTENTION_REGISTRY,
@@ -10,5 +10,17 @@ from sdk.extension.llm.model.attention import (
     KVCache,
     register_attention,
 )
+from sdk.extension.llm.model.ring_kv_cache import CachePositionsManager, CacheUpdateStrategy, RingKVCache
 
-__all__ = ["ATTENTION_REGISTRY", "SDPA", "Attention", "AttentionMHA", "ForwardOptions", "KVCache", "register_attention"]
+__all__ = [
+    "ATTENTION_REGISTRY",
+    "SDPA",
+    "Attention",
+    "AttentionMHA",
+    "CachePositionsManager",
+    "CacheUpdateStrategy",
+    "ForwardOptions",
+    "KVCache",
+    "RingKVCache",
+    "register_attention",
+]

@@ -73,8 +73,11 @@ class KVCache(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Writes [batch, heads, tokens, head_dim] to int64 [tokens] positions. Returns the whole cache.
 
+        With `enable_dynamic_shape` tokens follow each other from the first position, and the others are not read.
         `sink_keys`: then written to the first positions.
         """
+        if self.enable_dynamic_shape:
+            input_pos = input_pos[:1] + torch.arange(k_val.shape[2])
         self.k_cache[:, :, input_pos] = k_val
         self.v_cache[:, :, input_pos] = v_val
         if sink_keys is not None:
@@ -83,23 +86,44 @@ class KVCache(nn.Module):
 
 
 class SDPA(nn.Module):
-    """softmax(scale q k^T, where the mask is true) v. Shapes: [batch, heads, tokens or positions, head_dim].
+    """softmax(scale q k^T, where the mask is true) v. Heads of keys and values are shared by neighbouring heads of
+    queries."""
 
-    Heads of keys and values are shared by neighbouring heads of queries. The mask is [tokens, positions].
-    """
-
-    def __init__(self, scale: float | None = None, softcap: float | None = None) -> None:
+    def __init__(
+        self,
+        dim: int,
+        head_dim: int,
+        n_rep: int,
+        max_context_len: int,
+        scale: float | None = None,
+        softcap: float | None = None,
+    ) -> None:
+        """`dim`: width of the result; `n_rep`: heads of queries for a head of keys; `max_context_len`: places of the
+        cache."""
         super().__init__()
+        self.dim, self.head_dim, self.n_rep, self.max_context_len = dim, head_dim, n_rep, max_context_len
         self.scale, self.softcap = scale, softcap
 
-    def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    def forward(
+        self, input_pos: Tensor | None, q: Tensor, k: Tensor, v: Tensor, bsz: int, seqlen: int, mask: Tensor
+    ) -> Tensor:
+        """[bsz, seqlen, dim] of [batch, heads, tokens or places, head_dim] each.
+
+        The mask is [tokens, places], bool or what is added to the scores. `input_pos` is for modules in place of this
+        one that have no use for the mask.
+        """
         if self.softcap is None:
-            return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=self.scale, enable_gqa=True)
-        groups = q.shape[1] // k.shape[1]
-        k, v = (part.repeat_interleave(groups, dim=1) for part in (k, v))
-        scores = q @ k.transpose(-2, -1) * (q.shape[-1] ** -0.5 if self.scale is None else self.scale)
-        scores = self.softcap * torch.tanh(scores / self.softcap)
-        return torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1) @ v
+            y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=self.scale, enable_gqa=True)
+        else:
+            k, v = (part.repeat_interleave(self.n_rep, dim=1) for part in (k, v))
+            scores = q @ k.transpose(-2, -1) * (q.shape[-1] ** -0.5 if self.scale is None else self.scale)
+            y = torch.softmax(masked(self.softcap * torch.tanh(scores / self.softcap), mask), dim=-1) @ v
+        return y.transpose(1, 2).reshape(bsz, seqlen, self.dim)
+
+
+def masked(scores: Tensor, mask: Tensor) -> Tensor:
+    """Scores of attention with a mask, which is bool or what is added to them."""
+    return scores.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else scores + mask
 
 
 @register_attention("mha")
@@ -131,7 +155,10 @@ class AttentionMHA(Attention):
         self.use_qk_norm, self.qk_norm_whole = args.use_qk_norm, args.qk_norm_whole
         if args.use_qk_norm:
             self.q_norm_fn, self.k_norm_fn = (self._head_norm(args, n) for n in (self.n_heads, self.n_kv_heads))
-        self.SDPA = SDPA(args.attention_multiplier, args.attn_logit_softcapping)
+        self.SDPA = SDPA(
+            self.n_heads * self.head_dim, self.head_dim, self.n_heads // self.n_kv_heads, args.max_context_len,
+            args.attention_multiplier, args.attn_logit_softcapping,
+        )  # fmt: skip
         self.use_custom_op = args.use_sdpa_with_kv_cache_op and args.attn_logit_softcapping is None
         # A window that holds the whole context has no effect.
         size = self.sliding_window or 0
@@ -150,7 +177,7 @@ class AttentionMHA(Attention):
         if quantized:
             self.kv_cache: nn.Module = QuantizedKVCache(*shape, heads_first=not self.use_custom_op)
         else:
-            self.kv_cache = CustomKVCache(*shape) if self.use_custom_op else KVCache(*shape)
+            self.kv_cache = CustomKVCache(*shape) if self.use_custom_op else KVCache(*shape, enable_dynamic_shape=False)
         if window.sinks:
             # One more place, for all tokens that are not sinks.
             sink_keys = torch.zeros(max_batch_size, self.n_kv_heads, window.sinks + 1, self.head_dim)
@@ -179,10 +206,13 @@ class AttentionMHA(Attention):
             q, k = self.q_norm_fn(q), self.k_norm_fn(k)
         if self.use_custom_op:
             return self.wo(self._custom_sdpa(q, k, v, options)), None
+        positions, mask = options["positions"], options["mask"]
         if self.use_kv_cache:
-            k, v = self.kv_cache.update(options["slots"], k, v, self._moved_sinks(k, options))
-        y = self.SDPA(q, k, v, options["mask"]).transpose(1, 2).flatten(2)
-        return self.wo(y), None
+            sinks = self._moved_sinks(k, options)
+            k, v = self.kv_cache.update(options["slots"], k, v, *([] if sinks is None else [sinks]))
+            if hasattr(self.kv_cache, "create_causal_mask_for_ring_buffer"):
+                mask = self.kv_cache.create_causal_mask_for_ring_buffer(positions[:1], q.shape[2])
+        return self.wo(self.SDPA(positions, q, k, v, x.shape[0], x.shape[1], mask)), None
 
     def _project(self, x: Tensor) -> tuple[Tensor, ...]:
         """Queries, keys and values, [batch, tokens, heads * head_dim] each."""

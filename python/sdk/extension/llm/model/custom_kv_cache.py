@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -22,7 +24,8 @@ class CustomKVCache(nn.Module):
         dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__()
-        self.max_context_length = max_context_length
+        self.max_batch_size, self.max_context_length = max_batch_size, max_context_length
+        self.n_heads, self.head_dim = n_heads, head_dim
         shape = (max_batch_size, max_context_length, n_heads, head_dim)
         self.register_buffer("k_cache", torch.zeros(shape, dtype=dtype))
         self.register_buffer("v_cache", torch.zeros(shape, dtype=dtype))
@@ -55,13 +58,10 @@ class CustomKVCache(nn.Module):
         `input_pos`: int64, the first position before others. `indices`: int64 [batch, tokens], the positions of all
         tokens.
         """
-        start = input_pos[0].item()
-        torch._check(start >= 0)
-        torch._check(start + k_val.shape[2] <= self.max_context_length)
-        k_val, v_val = k_val.transpose(1, 2), v_val.transpose(1, 2)
+        start: Any = 0
         if indices is None:
-            self.write(int(start), k_val, v_val)
-        else:
-            torch.ops.llama.update_cache_with_indices(k_val, self.k_cache, start, indices)
-            torch.ops.llama.update_cache_with_indices(v_val, self.v_cache, start, indices)
+            start = input_pos[0].item()
+            torch._check(start >= 0)
+            torch._check(start + k_val.shape[2] <= self.max_context_length)
+        self.write(start, k_val.transpose(1, 2), v_val.transpose(1, 2), indices)
         return self.k_cache.transpose(1, 2), self.v_cache.transpose(1, 2)

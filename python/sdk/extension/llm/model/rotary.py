@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from sdk.extension.llm.model.model_args import ModelArgs
 from sdk.extension.llm.model.rope import Rope, rotate_halves, rotate_pairs
 from sdk.extension.llm.model.rope_scaling import LLAMA3_CONTEXT, long_wavelengths
+from sdk.extension.llm.model.window import Window
 
 
 def apply_scaling(freqs: Tensor, scale_factor: int, high_freq_factor: int) -> Tensor:
@@ -122,3 +123,19 @@ def hf_apply_rotary_emb_to_k(
     if position_ids is not None:
         raise ValueError("position_ids: expected None; take these rows of cos and sin")
     return rotate_halves(k, cos.unsqueeze(unsqueeze_dim), sin.unsqueeze(unsqueeze_dim))
+
+
+class RopeWithAttentionSink(Rope):
+    """Positions as they are in a cache of `sink_size` first tokens and a ring of 2 `window_size` others, so that texts
+    of any length need no further frequencies."""
+
+    def __init__(self, params: ModelArgs, window_size: int, sink_size: int) -> None:
+        super().__init__(params)
+        self.window_size, self.sink_size, self.ring_size = window_size, sink_size, 2 * window_size
+        if sink_size + self.ring_size > params.max_context_len:
+            self.extend()
+
+    def get_freqs_using_indices(self, indices: Tensor) -> tuple[Tensor, Tensor]:
+        """As that of `Rope`, with a key-value cache of the places of these positions."""
+        window = Window(self.window_size, self.sink_size, self.ring_size)
+        return super().get_freqs_using_indices(window.slots(indices) if self.params.use_kv_cache else indices)
