@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/span.h>
+
+namespace executorch {
+namespace backends {
+namespace ethosu {
+
+/// An input or output of a command stream: a contiguous tensor in a region of memory.
+struct Edge {
+  int64_t bytes;
+  int64_t element_size;
+  int64_t offset;
+  int32_t region;
+};
+
+/// A payload's edges, which are read where they are used. Nine integers of 32 bits each, little-endian: six dimensions,
+/// the bytes of an element, the offset, the region.
+class Edges final {
+ public:
+  Edges() = default;
+  Edges(const uint8_t* data, size_t count) : data_(data), count_(count) {}
+  size_t size() const { return count_; }
+  Edge operator[](size_t i) const;
+
+ private:
+  const uint8_t* data_ = nullptr;
+  size_t count_ = 0;
+};
+
+/// The payload of a delegate, whose blocks python/sdk/backends/arm/ethosu/stream.py describes. Points into it.
+struct Payload {
+  runtime::Span<const uint8_t> commands;
+  runtime::Span<const uint8_t> weights;
+  size_t scratch_size = 0;
+  Edges inputs;
+  Edges outputs;
+};
+
+/// Reads a payload. InvalidProgram (logged) if it is damaged, or an edge does not lie in the scratch memory.
+runtime::Error read_payload(runtime::Span<const uint8_t> data, Payload& payload);
+
+}  // namespace ethosu
+}  // namespace backends
+}  // namespace executorch
