@@ -45,7 +45,7 @@ RULES = {
     "not_run": Rule({"instead": str}, {"what": str}),
     "releases": Rule({"release": str, "tests": str, "by": list}, {"text": str}, {"tests": _RELEASED}),
     "sizes": Rule({"bytes": int, "limit": int, "what": str, "by": list}),
-    "backends": Rule({"title": str, "systems": list, "where": str, "processors": str}, {"ahead_of_time": str}),
+    "backends": Rule({"title": str, "systems": list, "where": str, "processors": str}),
     "ecosystem": Rule(
         {"number": int, "point": str, "state": str, "text": str},
         {"needs": str},
@@ -129,9 +129,6 @@ def _wrong_evidence(place: str, entry: dict[str, Any], root: Path) -> Iterator[s
             yield f"{place}.text names nothing that shows the state yes. Name a command, file or page."
         if (entry["state"] == "yes") == ("needs" in entry):
             yield f"{place}.needs says why a point does not hold: expected with partly and no, and only with them."
-    page = entry.get("ahead_of_time")
-    if page and not (root / "docs" / page).exists():
-        yield f"{place}.ahead_of_time names {page}, and docs/ has no such page. Write it, or remove the field."
 
 
 def _wrong_releases(data: Status, root: Path) -> Iterator[str]:

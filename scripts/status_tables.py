@@ -97,7 +97,7 @@ class Tables:
         return _joined(lines)
 
     def front_backends(self) -> str:
-        """A row for each backend: its processors, and on what it was run. Then those that have no runtime here."""
+        """A row for each backend: its processors, and on what it was run. Then those that are not here."""
         names = [SYSTEMS[system] for system in FRONT]
         lines = [f"| backend | processors | {' | '.join(names)} |", "|" + "---|" * (len(names) + 2)]
         for manifest in self.manifests.values():
@@ -105,9 +105,7 @@ class Tables:
             name += "" if manifest["status"] == "supported" else f" ({manifest['status']})"
             cells = [verified(manifest, system) or "not built for it" for system in FRONT]
             lines.append(f"| {name} | {manifest['hardware']} | {' | '.join(cells)} |")
-        ahead, missing = self._without_runtime()
-        if ahead:
-            lines += ["", f"Programs are made, and there is no runtime: {', '.join(ahead)}."]
+        missing = [entry["title"] for entry in self.status["backends"] if entry["title"] not in self.manifests]
         if missing:
             lines += ["", f"Not here yet: {', '.join(missing)}."]
         return _joined(lines)
@@ -123,7 +121,7 @@ class Tables:
 
     def _choice(self, title: str, where: str, processors: str) -> str:
         manifest = self.manifests.get(title)
-        here = manifest["status"] if manifest else "programs only" if self._page(title) else "no"
+        here = manifest["status"] if manifest else "no"
         tried = [_tried(system, entry["by"]) for system, entry in (manifest or {"verified": {}})["verified"].items()]
         return f"| {self._linked(title)} | {where} | {processors} | {here} | {', '.join(filter(None, tried)) or '–'} |"
 
@@ -143,7 +141,7 @@ class Tables:
         """What a manifest says of a backend on a system; for a backend without one, what is here of it."""
         if title in self.manifests:
             return verified(self.manifests[title], system) or "not built for this platform"
-        return "programs are made here; no runtime" if self._page(title) else "not here"
+        return "not here"
 
     def index_of_backends(self) -> str:
         titles = [entry["title"] for entry in self.status["backends"]]
@@ -185,21 +183,8 @@ class Tables:
 
         return table
 
-    def _page(self, title: str) -> str | None:
-        if title in self.manifests:
-            return page_of(self.manifests[title])
-        return next((e.get("ahead_of_time") for e in self.status["backends"] if e["title"] == title), None)
-
     def _linked(self, title: str) -> str:
-        page = self._page(title)
-        return f"[{title}]({page})" if page else title
-
-    def _without_runtime(self) -> tuple[list[str], list[str]]:
-        """The original's backends for which programs can be made, and those that are not here at all."""
-        titles = [entry["title"] for entry in self.status["backends"] if entry["title"] not in self.manifests]
-        ahead = [title for title in titles if self._page(title)]
-        linked = [f"[{title}](docs/{self._page(title)})" for title in ahead]
-        return linked, [title for title in titles if title not in ahead]
+        return f"[{title}]({page_of(self.manifests[title])})" if title in self.manifests else title
 
 
 def page_of(manifest: Manifest) -> str:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The step of Arm's backends, for scripts/test.sh: builds the Python extension and the runner with the delegate of VGF, and runs the
-# tests, those of the delegate on lavapipe with the ML emulation layers, some of them in the original's environment too.
-gate_step arm 2 150
+# The step of Arm's backends, for scripts/test.sh: builds the Python extension and the runner with the delegates, and runs the tests:
+# those of VGF on lavapipe with the ML emulation layers, some of them in the original's environment too, those of the Ethos-U on
+# the model of the NPU, whose C++ tests run with sanitizers, and in firmware for an emulated board.
+gate_step arm 2 220 "arm-none-eabi-g++=gcc-arm-none-eabi" "/usr/lib/arm-none-eabi/newlib/libc.a=libnewlib-arm-none-eabi" \
+  "/usr/lib/arm-none-eabi/newlib/libstdc++.a=libstdc++-arm-none-eabi-newlib" "qemu-system-arm=qemu-system-arm"
 needs_network arm
 
 # The packages are installed beside the environment, so that the other steps run without them.
@@ -21,6 +23,7 @@ step_arm() (
     -DEXECUTORCH_ENABLE_WERROR=ON "-DPython3_EXECUTABLE=${python}" "-DPython_EXECUTABLE=${python}" -DEXECUTORCH_BUILD_VGF=ON \
     -DEXECUTORCH_BUILD_EXECUTOR_RUNNER=ON -DEXECUTORCH_VULKAN_INCLUDE_DIR="${vulkan_root}/usr/include" || return
   cmake --build "${build}" --parallel "${jobs}" --target _portable_lib executor_runner || return
+  ethos_u_with_sanitizers || return
   "${python}" tests/interop/make_oracle.py || return
   # lavapipe compiles shaders without LLVM's optimisations: compiling takes longer than running them.
   export GALLIVM_PERF=nopt
@@ -28,3 +31,12 @@ step_arm() (
     SDK_EXECUTOR_RUNNER="${build}/examples/portable/executor_runner/executor_runner" PYTHONPATH="${folder}" \
     "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/arm
 )
+
+# With the options of the step asan, whose object files ccache has.
+ethos_u_with_sanitizers() {
+  local build="${root}/build/arm-asan"
+  cmake -S . -B "${build}" -G Ninja "${sanitized[@]}" -DEXECUTORCH_BUILD_BACKENDS=none -DEXECUTORCH_BUILD_ARM_ETHOSU_DELEGATE=ON \
+    "-DPython3_EXECUTABLE=${python}" &&
+    cmake --build "${build}" --parallel "${jobs}" --target ethos_u_delegate_test ethos_u_without_driver_test replay_ethos_u &&
+    ctest --test-dir "${build}" --output-on-failure --no-tests=error -R '^EthosU|ethos_u$'
+}

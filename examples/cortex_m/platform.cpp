@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The board's services for the runtime: a place for messages and a way to stop. There is no heap.
+// The board's services for the runtime: a place for messages and a way to stop. There is no heap, unless HEAP_BYTES says
+// that heap.c has one.
 #include <cstddef>
 
 #include <executorch/runtime/platform/platform.h>
@@ -28,6 +29,7 @@ ET_NORETURN void __cxa_pure_virtual(void) {
 
 }  // extern "C"
 
+#ifndef HEAP_BYTES
 // Virtual destructors refer to it; objects of the runtime are never deleted.
 void operator delete(void*) noexcept {
   et_pal_abort();
@@ -35,3 +37,4 @@ void operator delete(void*) noexcept {
 void operator delete(void*, size_t) noexcept {
   et_pal_abort();
 }
+#endif

@@ -29,14 +29,15 @@ step_tsan() {
 }
 # All C++ tests but those of backends, with event tracers. Backends bring hundreds of files of third parties, which only the
 # long step compiles.
+sanitized=(-DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_DEVTOOLS=ON -DEXECUTORCH_BUILD_EXTENSION_LLM=ON
+  -DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON -DEXECUTORCH_ENABLE_EVENT_TRACER=ON
+  -DEXECUTORCH_SANITIZE=address,undefined)
 step_asan() {
   local linker
   linker="$(fast_linker)"
   ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-    build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DEXECUTORCH_BUILD_BACKENDS=${1:-none}" -DEXECUTORCH_BUILD_DEVTOOLS=ON \
-    -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON \
-    -DEXECUTORCH_ENABLE_EVENT_TRACER=ON \
-    -DEXECUTORCH_SANITIZE=address,undefined "-DCMAKE_EXE_LINKER_FLAGS=${linker:+-fuse-ld=${linker}}"
+    build_and_test asan "${sanitized[@]}" "-DEXECUTORCH_BUILD_BACKENDS=${1:-none}" \
+    "-DCMAKE_EXE_LINKER_FLAGS=${linker:+-fuse-ld=${linker}}"
 }
 # Of the linkers that are there the fastest one; nothing if it is the compiler's own. A sanitized test links in half the time.
 fast_linker() {

@@ -55,11 +55,15 @@ def _missing(backend: registry.Backend) -> list[str]:
 def targets() -> tuple[Target, ...]:
     """The kernels, and the backends that the runtime under test has and this machine can run, or whose declarations say
     how to run their programs without the device. Interpreters whose arithmetic is not the device's, which a
-    `runner_note` says, are compared with eager by the tests of their backends."""
+    `runner_note` says, are compared with eager by the tests of their backends, as are backends whose recipes all
+    quantise."""
     if os.environ.get(REFERENCE):
         return (Target("portable"),)
     here = {name for name in portable_lib._get_registered_backend_names() if portable_lib._is_available(name)}
     backends = (
-        b for b in registry.backends().values() if b.id in here or (b.runner and not b.runner_note and not _missing(b))
+        b
+        for b in registry.backends().values()
+        if (b.id in here or (b.runner and not b.runner_note and not _missing(b)))
+        and (b.recipes is None or b.float_recipe is not None)
     )
     return (Target("kernels"), *(Target(backend.name, backend) for backend in backends))

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from emulated_boards import ROOT, emulate, succeed, tool
 from sdk.devtools import Inspector
 from sdk.devtools.inspector import TimeScale
 
-ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "baremetal"
 BOARDS = {"mps2-an386": "cortex-m4", "mps2-an500": "cortex-m7", "mps3-an547": "cortex-m55"}
-TIMEOUT_S = 60
 
 # What firmware must not hold: a heap, and locks.
 HEAP = r"_?(malloc|calloc|realloc|free|memalign|sbrk)(_r)?|operator new.*|_Zn[wa].*"
@@ -34,25 +31,6 @@ FLOAT_INSTRUCTION = (
 FLOAT_CALL = (
     r"__aeabi_([dfh](add|sub|rsub|mul|div|cmp\w+|neg)|[dfh]2\w+|u?[il]2[dfh])|(sqrt|pow|exp|log|fmod|floor|ceil)f?"
 )
-
-
-def tool(name: str, package: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        pytest.fail(f"{name} is missing; on Debian: apt-get install {package}")
-    return found
-
-
-def run(*command: str | Path, timeout: float | None = None, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(part) for part in command], cwd=folder, capture_output=True, text=True, timeout=timeout, check=False
-    )
-
-
-def succeed(*command: str | Path) -> str:
-    done = run(*command)
-    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
-    return done.stdout
 
 
 @pytest.fixture(scope="session")
@@ -75,16 +53,6 @@ def firmware(request: pytest.FixtureRequest, model: Path) -> tuple[str, Path]:
     jobs = os.environ.get("JOBS", str(os.cpu_count() or 1))
     succeed("cmake", "--build", folder, "--parallel", jobs, "--target", "cortex_m_runner", "size_test")
     return board, folder
-
-
-def emulate(board: str, image: Path, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Runs an image; `folder` is where it writes files."""
-    qemu = tool("qemu-system-arm", "qemu-system-arm")
-    options = ["-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native"]
-    done = run(qemu, "-M", board, *options, "-kernel", image, timeout=TIMEOUT_S, folder=folder)
-    # Semihosting writes to the standard error.
-    done.stdout = done.stderr + done.stdout
-    return done
 
 
 def test_gives_the_answer_of_pytorch(firmware: tuple[str, Path]) -> None:

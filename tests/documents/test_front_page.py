@@ -86,7 +86,6 @@ def test_a_backend_in_the_tables() -> None:
     row = "| [Core ML](docs/backends-coreml.md) (experimental) | Apple's "
     assert f"{row}| not run | not run on a Mac | not built for it | run on a phone |" in front
     assert "Core ML" not in front.rpartition("Not here yet")[2]
-    assert "Programs are made, and there is no runtime: [Arm Ethos-U](docs/backends-arm-ethos-u.md)." in front
     row = "| [Core ML](backends-coreml.md) | iOS, macOS | NPU, GPU, CPU | experimental | iOS |"
     assert row in tables().text("backends")
     platforms = tables().text("platforms")

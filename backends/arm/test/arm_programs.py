@@ -21,7 +21,7 @@ def sanitized_program(main: str, folder: Path, sources: Sequence[Path], flags: S
     names = ("abort.cpp", "log.cpp", "platform.cpp", "runtime.cpp", "default/posix.cpp")
     files = [*sources, Path(__file__).with_name(main), *(PLATFORM / name for name in names)]
     options = ["-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'sdk/cpp'}", f"-I{folder}", *flags]
-    text = b"".join(path.read_bytes() for path in [*files, *sorted(folder.glob("*.h"))])
+    text = b"".join(path.read_bytes() for path in [*files, *sorted(folder.parent.rglob("*.h"))])
     programs = ROOT / ".cache/arm-programs"
     programs.mkdir(parents=True, exist_ok=True)
     program = programs / f"{Path(main).stem}-{hashlib.sha256(text + ' '.join(options).encode()).hexdigest()[:16]}"

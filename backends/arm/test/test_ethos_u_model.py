@@ -116,7 +116,7 @@ def test_operators_of_16_bits(name: str) -> None:
     assert assert_equals_reference(compiled(model, inputs, U55, 16), U55)
 
 
-class _Inverted(nn.Sequential):
+class InvertedResidual(nn.Sequential):
     """A block of MobileNetV2."""
 
     def __init__(self, channels: int) -> None:
@@ -141,8 +141,8 @@ def _transformer() -> Model:
 MODELS: dict[str, Callable[[], Model]] = {
     "mobile": _of(
         nn.Sequential(
-            nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.ReLU6(), _Inverted(16), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-            nn.Linear(16, 10),
+            nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.ReLU6(), InvertedResidual(16), nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(), nn.Linear(16, 10),
         ),
         (1, 3, 32, 32),
     ),

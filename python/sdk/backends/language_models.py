@@ -30,8 +30,8 @@ class LanguageModels:
     """The backend's part in `sdk.extension.llm.export`. Values of the form `module:name` are imported when used.
 
     Attributes:
-        settings: A dataclass with `enabled: bool = False`, which is the group `backend.<name>` of the settings. Its
-            module imports no torch; its `__all__` has the names that `llm_config` offers. A field whose argument of
+        settings: A dataclass with `enabled: bool = False`, which is the group `backend.<identifier>` of the settings.
+            Its module imports no torch; its `__all__` has the names that `llm_config` offers. A field whose argument of
             `export_llama` is not `<name>_<field>` has it in its metadata as "argument".
         acted_on: The fields that have an effect. A changed value of another one is refused.
         arguments: A callable of the group's settings and of the `LlmConfig` that returns the partitioner's arguments;

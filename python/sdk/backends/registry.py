@@ -112,7 +112,7 @@ class Backend:
     """A declared backend. Values of the form `module:name` are imported when they are used.
 
     Attributes:
-        name: What users write after `--backend`; also the name of the backend's folder.
+        name: What users write after `--backend`; also the name of the backend's folder, without its hyphens.
         id: The name under which the runtime knows the backend (`DelegationSpec.backend_id`).
         about: A short description for `--help`.
         partitioner: A callable without arguments that returns the Partitioner.
@@ -186,6 +186,11 @@ class Backend:
         _expect(self, "tolerance", allowed, "a number above 0, or None")
         good = isinstance(self.packages, tuple) and all(isinstance(package, str) for package in self.packages)
         _expect(self, "packages", good, 'a tuple of requirements, for example ("numpy>=1.26",)')
+
+    @property
+    def identifier(self) -> str:
+        """The name without its hyphens: that of the folder, and of the group of settings for language models."""
+        return self.name.replace("-", "")
 
     def make(self, part: str) -> Any:
         """Calls the callable that the field `part` names, and returns its result: `make("partitioner")`. Raises
@@ -288,7 +293,8 @@ def _declaration(plug_in: PlugIn) -> Backend:
         raise BackendError(f"{plug_in.place}: the declaration of the backend is broken: {detail}") from error
     if not isinstance(found, Backend):
         raise BackendError(f"{plug_in.place}: expected a Backend, found {type(found).__name__}")
-    if found.name != plug_in.name:
+    # A folder of Python's cannot have hyphens.
+    if plug_in.name not in (found.name, found.identifier):
         raise BackendError(
             f"{plug_in.place}: field `name` is `{found.name}`; expected `{plug_in.name}`, as the folder or the entry "
             f"point is called"

@@ -105,6 +105,13 @@ def test_names_that_no_backend_can_have(tree: Any, name: str) -> None:
         Backend(name=name, id="X", about="tests", partitioner="m:P")
 
 
+def test_a_folder_lacks_the_hyphens_of_its_backend(declare: Declare) -> None:
+    declare("npu-2", folder="acme/npu2")
+    declare("npu-3", folder="acme/npu_3")
+    assert registry.backend("npu-2").name == "npu-2" and "npu-3" not in registry.backends()
+    assert "expected `npu_3`" in str(registry.broken()["npu_3"])
+
+
 def test_names_and_ids_are_unique(declare: Declare) -> None:
     """The name is the folder's; the second backend of a name or an id is the one that cannot be used."""
     first = declare("alpha", id="Same")
@@ -198,11 +205,12 @@ def test_declarations_import_no_torch() -> None:
 
 @pytest.mark.parametrize("manifest", sorted(ROOT.glob("backends/**/backend.json")), ids=lambda path: path.parent.name)
 def test_the_declaration_and_the_manifest_agree(manifest: Path) -> None:
-    """Both halves of a backend have one name, one folder and one id. A manifest's name has the family's folder, too."""
+    """Both halves of a backend have one name but for hyphens, one folder and one id. A manifest's name has the family's
+    folder, too."""
     native = json.loads(manifest.read_text())
     name = native["name"].rpartition("/")[2]
-    declared = registry.backend(name)
-    assert (declared.name, declared.id) == (name, native["id"])
+    declared = registry.backend_of_id(native["id"])
+    assert declared is not None and declared.identifier == name
     assert (
         Path(declared.place).parent.parts[-2:] == (ROOT / "python/sdk" / manifest.parent.relative_to(ROOT)).parts[-2:]
     )

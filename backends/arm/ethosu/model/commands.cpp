@@ -2,9 +2,12 @@
 #include "commands.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstring>
 
 #include <executorch/runtime/platform/log.h>
+
+#include "../runtime/command_words.h"
 
 namespace executorch {
 namespace backends {
@@ -19,20 +22,22 @@ constexpr size_t kSlot = 256;     // bytes between the numbers of tables
 constexpr uint16_t kFirstTable = 16, kLastTable = 23;
 constexpr uint16_t kForceInt8 = 3;
 
-uint32_t word(const uint8_t* data) {
-  return static_cast<uint32_t>(data[0]) | static_cast<uint32_t>(data[1]) << 8 | static_cast<uint32_t>(data[2]) << 16 |
-         static_cast<uint32_t>(data[3]) << 24;
-}
-
 Error check_size(int64_t height, int64_t width, int64_t channels) {
   ET_CHECK_OR_RETURN_ERROR(height > 0 && width > 0 && height * width <= kMostElements / channels, InvalidProgram,
                            "a command has a feature map of %d x %d x %d elements; expected 1 to %d",
                            static_cast<int>(height), static_cast<int>(width), static_cast<int>(channels),
-                           kMostElements);
+                           static_cast<int>(kMostElements));
   return Error::Ok;
 }
 
 }  // namespace
+
+Error Machine::charge(uint64_t steps, uint64_t each) {
+  ET_CHECK_OR_RETURN_ERROR(each == 0 || steps <= work_left / each, OutOfResources,
+                           "the commands need more than %" PRIu64 " steps of the model of the NPU", most_work);
+  work_left -= steps * each;
+  return Error::Ok;
+}
 
 Window::Window(const Registers& registers) {
   const uint16_t steps = registers[Parameter::KernelStride];
@@ -49,7 +54,7 @@ Window::Window(const Registers& registers) {
   right = registers[Parameter::IfmPadRight];
 }
 
-Error read_window_input(const Machine& machine, const Window& window, const FeatureMap& map, int32_t channels,
+Error read_window_input(Machine& machine, const Window& window, const FeatureMap& map, int32_t channels,
                         Tensor& input) {
   const Registers& registers = machine.registers;
   const uint16_t upscale = registers[Parameter::IfmUpscale];
@@ -63,6 +68,7 @@ Error read_window_input(const Machine& machine, const Window& window, const Feat
   const int64_t width = extent(registers.size(Parameter::OfmWidthM1), window.stride_x,
                                int64_t{window.dilation_x} * (window.width - 1) + 1, window.left, window.right);
   ET_CHECK_OK_OR_RETURN_ERROR(check_size(height, width, channels));
+  ET_CHECK_OK_OR_RETURN_ERROR(machine.charge(static_cast<uint64_t>(height * width), static_cast<uint64_t>(channels)));
   if (upscale == 0) {
     input = Tensor(static_cast<int32_t>(height), static_cast<int32_t>(width), channels);
     return map.read(machine.regions, input);
@@ -126,7 +132,7 @@ Error Activation::make(const Machine& machine, const FeatureMap& output, Activat
   return Error::Ok;
 }
 
-Error Computation::begin(const Machine& machine) {
+Error Computation::begin(Machine& machine) {
   const Registers& registers = machine.registers;
   ET_CHECK_OR_RETURN_ERROR(
       registers[Parameter::OfmPrecision] >> 14 != 3 && registers[Parameter::IfmPrecision] >> 14 != 3, InvalidProgram,
@@ -137,6 +143,12 @@ Error Computation::begin(const Machine& machine) {
   const int32_t height = registers.size(Parameter::OfmHeightM1), width = registers.size(Parameter::OfmWidthM1),
                 channels = registers.size(Parameter::OfmDepthM1);
   ET_CHECK_OK_OR_RETURN_ERROR(check_size(height, width, channels));
+  const size_t elements = static_cast<size_t>(height) * static_cast<size_t>(width) * static_cast<size_t>(channels);
+  const size_t most = out.region < machine.regions.size() ? machine.regions[out.region].size : 0;
+  ET_CHECK_OR_RETURN_ERROR(elements <= most / static_cast<size_t>(out.element_size), InvalidProgram,
+                           "a command makes %zu elements of %d bytes in region %u, which has %zu bytes", elements,
+                           static_cast<int>(out.element_size), static_cast<unsigned>(out.region), most);
+  ET_CHECK_OK_OR_RETURN_ERROR(machine.charge(elements));
   output = Tensor(height, width, channels);
   return Error::Ok;
 }
@@ -150,13 +162,13 @@ int32_t Activation::looked_up(int32_t value) const {
   if (kind_ == Table::Int16) {
     // Pairs of a base and a slope, each for 128 values.
     const int32_t from_least = value + 32768;
-    const uint32_t pair = word(table_ + static_cast<size_t>(from_least >> 7) * 4);
+    const uint32_t pair = read_word(table_ + static_cast<size_t>(from_least >> 7) * 4);
     const auto base = static_cast<int16_t>(pair & 0xFFFF), slope = static_cast<int16_t>(pair >> 16);
     return base + ((slope * (from_least & 127) + 64) >> 7);
   }
   const auto index = static_cast<size_t>(kind_ == Table::Int8 && !is_signed_ ? value : value + 128) & 255;
   if (kind_ == Table::Int8ToInt32) {
-    return static_cast<int32_t>(word(table_ + index * 4));
+    return static_cast<int32_t>(read_word(table_ + index * 4));
   }
   return is_signed_ ? static_cast<int8_t>(table_[index]) : table_[index];
 }
@@ -199,6 +211,8 @@ Error run_dma(Machine& machine) {
   const int64_t length = registers.address(Address::DmaLength);
   const int32_t rows = mode >= 1 ? registers[Parameter::DmaSize0] : 1;
   const int32_t planes = mode >= 2 ? registers[Parameter::DmaSize1] : 1;
+  const uint64_t bytes = 1 + static_cast<uint64_t>(std::max<int64_t>(length, 0));
+  ET_CHECK_OK_OR_RETURN_ERROR(machine.charge(static_cast<uint64_t>(int64_t{rows} * planes), bytes));
   for (int32_t plane = 0; plane < planes; ++plane) {
     for (int32_t row = 0; row < rows; ++row) {
       for (const Run* const run : {&from, &to}) {

@@ -23,6 +23,11 @@ struct Machine {
   int32_t cores = 1;
   int32_t input_unit_depth = 8;  // channels that it computes at once
   int32_t output_unit_depth = 8;
+  uint64_t most_work = 0;  // steps of a run
+  uint64_t work_left = 0;
+
+  /// Takes the product of both from the work that is left, before it is done. OutOfResources if too little is left.
+  runtime::Error charge(uint64_t steps, uint64_t each = 1);
 };
 
 /// The most elements of a feature map, and of a command's weights: a stream with more is damaged.
@@ -40,7 +45,7 @@ struct Window {
 
 /// The input of a convolution or pool, upscaled as the registers say. The input's size follows from the output's.
 /// InvalidProgram if a size is 0 or too large.
-runtime::Error read_window_input(const Machine& machine, const Window& window, const FeatureMap& map, int32_t channels,
+runtime::Error read_window_input(Machine& machine, const Window& window, const FeatureMap& map, int32_t channels,
                                  Tensor& input);
 
 /// The end of a command: zero point, range, table. `value` is the scaled result.
@@ -71,8 +76,9 @@ struct OutputScale {
 /// What every command that computes has: the maps of its first input and its output, the end of the computation, and an
 /// empty output of the size that the registers say.
 struct Computation {
-  /// InvalidProgram for a rounding mode that does not exist, and the errors of the parts.
-  runtime::Error begin(const Machine& machine);
+  /// InvalidProgram for a rounding mode that does not exist and for an output larger than its region, and the errors of
+  /// the parts.
+  runtime::Error begin(Machine& machine);
   FeatureMap in = {}, out = {};
   Activation activation;
   Tensor output;

@@ -66,14 +66,17 @@ Error read_scales(const Machine& machine, int32_t channels, std::vector<ChannelS
   return Error::Ok;
 }
 
-Error read_weights(const Machine& machine, const WeightLayout& layout, std::vector<int16_t>& weights) {
+Error read_weights(Machine& machine, const WeightLayout& layout, std::vector<int16_t>& weights) {
   const int64_t count = int64_t{layout.output_channels} * layout.height * layout.width * layout.input_channels;
   // Streams fill units of output channels, blocks of input channels and, at most, three elements of a kernel.
   const int64_t filled = (int64_t{layout.output_channels} + layout.output_unit_depth) *
                          (int64_t{layout.height} * layout.width + 3) * (int64_t{layout.input_channels} + 32);
   ET_CHECK_OR_RETURN_ERROR(layout.height <= kMostKernel && layout.width <= kMostKernel && filled <= kMostElements,
                            InvalidProgram, "a command has weights of %d x %d x %d x %d elements; expected at most %d",
-                           layout.output_channels, layout.height, layout.width, layout.input_channels, kMostElements);
+                           static_cast<int>(layout.output_channels), static_cast<int>(layout.height),
+                           static_cast<int>(layout.width), static_cast<int>(layout.input_channels),
+                           static_cast<int>(kMostElements));
+  ET_CHECK_OK_OR_RETURN_ERROR(machine.charge(static_cast<uint64_t>(filled)));
   weights.resize(static_cast<size_t>(count));
   for (int32_t core = 0; core < std::min(layout.cores, layout.output_channels); ++core) {
     const bool is_first = core == 0;
@@ -112,7 +115,8 @@ Error run_convolution(Machine& machine, bool is_depthwise) {
   Tensor input;
   ET_CHECK_OK_OR_RETURN_ERROR(read_window_input(machine, window, in, registers.size(Parameter::IfmDepthM1), input));
   ET_CHECK_OR_RETURN_ERROR(!is_depthwise || input.channels == output.channels, InvalidProgram,
-                           "a depthwise convolution has %d channels and makes %d", input.channels, output.channels);
+                           "a depthwise convolution has %d channels and makes %d", static_cast<int>(input.channels),
+                           static_cast<int>(output.channels));
   WeightLayout layout = {};
   layout.output_channels = output.channels;
   layout.height = window.height;
@@ -131,6 +135,8 @@ Error run_convolution(Machine& machine, bool is_depthwise) {
   std::vector<ChannelScale> scales;
   ET_CHECK_OK_OR_RETURN_ERROR(read_weights(machine, layout, weights));
   ET_CHECK_OK_OR_RETURN_ERROR(read_scales(machine, output.channels, scales));
+  const size_t products = weights.size() / static_cast<size_t>(output.channels);
+  ET_CHECK_OK_OR_RETURN_ERROR(machine.charge(output.values.size(), products));
   const OutputScale global(registers);
   for (int32_t& value : input.values) {
     value -= in.zero_point;

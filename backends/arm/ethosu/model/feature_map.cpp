@@ -89,9 +89,9 @@ Error FeatureMap::check(const Regions& regions, const Tensor& tensor) const {
   const int32_t last_y = tensor.height - 1, last_x = tensor.width - 1, last_c = tensor.channels - 1;
   const int32_t whole = last_c / kBrick * kBrick;  // where the last brick begins
   const auto size = static_cast<int64_t>(regions[region].size);
-  for (const int32_t y : {0, height0 - 1, height0, height1 - 1, height1, last_y}) {
-    for (const int32_t x : {0, width0 - 1, width0, last_x}) {
-      for (const int32_t c : {0, std::min(last_c, kBrick - 1), whole - 1, whole, last_c}) {
+  for (const int32_t y : {int32_t{0}, height0 - 1, height0, height1 - 1, height1, last_y}) {
+    for (const int32_t x : {int32_t{0}, width0 - 1, width0, last_x}) {
+      for (const int32_t c : {int32_t{0}, std::min(last_c, kBrick - 1), whole - 1, whole, last_c}) {
         if (y < 0 || y > last_y || x < 0 || x > last_x || c < 0) {
           continue;
         }

@@ -28,7 +28,7 @@ int64_t mean(int64_t sum, uint32_t count, Rounding rounding) {
 Error run_sum(Machine& machine, const FeatureMap& in, const Activation& activation, const Tensor& input,
               Tensor& output) {
   ET_CHECK_OR_RETURN_ERROR(output.channels == 1, InvalidProgram, "a sum over channels makes %d channels; expected 1",
-                           output.channels);
+                           static_cast<int>(output.channels));
   const OutputScale scale(machine.registers);
   for (int32_t y = 0; y < output.height; ++y) {
     for (int32_t x = 0; x < output.width; ++x) {
@@ -59,6 +59,8 @@ Error run_pool(Machine& machine, uint16_t mode) {
     ET_CHECK_OK_OR_RETURN_ERROR(run_sum(machine, in, activation, input, output));
     return out.write(machine.regions, output);
   }
+  const auto elements = static_cast<uint64_t>(int64_t{window.height} * window.width);
+  ET_CHECK_OK_OR_RETURN_ERROR(machine.charge(output.values.size(), elements));
   const OutputScale scale(registers);
   // Without padding, the scale contains the size of the window. With it, the NPU counts the elements.
   const bool counts = mode == kMean && window.top + window.left + window.bottom + window.right > 0;
@@ -86,7 +88,7 @@ Error run_pool(Machine& machine, uint16_t mode) {
       int32_t* const pixel = output.pixel(y, x);
       for (int32_t c = 0; c < channels; ++c) {
         const int64_t value = results[static_cast<size_t>(c)];
-        pixel[c] = activation(counts ? mean(value, std::max(count, 1U), scale.rounding) : scale(value));
+        pixel[c] = activation(counts ? mean(value, std::max(count, uint32_t{1}), scale.rounding) : scale(value));
       }
     }
   }

@@ -12,7 +12,6 @@ namespace ethosu {
 /// Commands of one word: the code in the low 16 bits, a parameter in the high ones. The numbers are those of the module
 /// ethos_u55_regs of the package ethos-u-vela.
 enum class Command : uint16_t {
-  Stop = 0x000,
   Irq = 0x001,
   Convolution = 0x002,
   Depthwise = 0x003,

@@ -178,7 +178,7 @@ void take_sequences(BitReader& bits, Sequence& weights, Sequence& zeros, bool ha
 template <typename Visit>
 void visit_weights(const WeightLayout& layout, int32_t core, const Visit& visit) {
   const int32_t channels = (layout.output_channels + layout.cores - 1 - core) / layout.cores;
-  const int32_t block = std::max(1, (layout.output_block_depth + layout.cores - 1 - core) / layout.cores);
+  const int32_t block = std::max<int32_t>(1, (layout.output_block_depth + layout.cores - 1 - core) / layout.cores);
   const int32_t inputs = layout.is_depthwise ? 1 : layout.input_channels;
   const int32_t input_block = layout.part_kernel_first || layout.input_bits == 16 ? 16 : 32;
   const int32_t round = layout.is_depthwise ? 4 : !layout.part_kernel_first ? 1 : layout.input_bits == 16 ? 2 : 4;

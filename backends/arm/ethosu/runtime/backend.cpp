@@ -1,22 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <array>
 #include <cinttypes>
 #include <cstring>
 
 #include <executorch/extension/delegate/arguments.h>
 #include <executorch/extension/delegate/delegate_backend.h>
+#include <executorch/extension/delegate/payload.h>
 #include <executorch/runtime/platform/log.h>
 
 #include "driver.h"
 #include "payload.h"
 
+extern "C" {
+__attribute__((weak)) unsigned char* ethosu_fast_scratch = nullptr;
+__attribute__((weak)) size_t ethosu_fast_scratch_size = 0;
+}
+
 namespace executorch {
 namespace backends {
 namespace ethosu {
 
+using aten::Tensor;
 using extension::delegate::Argument;
 using extension::delegate::check_count;
+using extension::delegate::check_dtype;
 using extension::delegate::check_is_tensor;
+using extension::delegate::check_shape;
 using extension::delegate::DelegateBackend;
+using extension::delegate::is_aligned;
 using extension::delegate::Loading;
 using runtime::BackendExecutionContext;
 using runtime::Error;
@@ -28,18 +39,52 @@ namespace {
 constexpr char kBackend[] = "EthosUBackend";
 constexpr size_t kAlignment = 16;  // of all regions
 
-/// InvalidArgument unless the tensor has the bytes of the edge.
+bool has_driver() {
+#if defined(__ELF__)
+  return &ethosu_reserve_driver != nullptr && &ethosu_release_driver != nullptr && &ethosu_invoke_v3 != nullptr;
+#else
+  return true;
+#endif
+}
+
+bool driver_has_fast_scratch() {
+#if defined(__ELF__)
+  return &executorch_ethos_u_driver_has_fast_scratch != nullptr;
+#else
+  return true;
+#endif
+}
+
+/// Whether the tensor, in the order in which it lies in memory, has the shape of the edge. Vela joins dimensions and
+/// adds some of 1: the bounds between the dimensions of one shape must be among those of the other.
+bool has_shape(const Tensor& tensor, const Edge& edge) {
+  const auto rank = static_cast<size_t>(tensor.dim());
+  size_t ours = 0, theirs = 0, our_bounds = 0, their_bounds = 0, common = 0;
+  int64_t elements = 1, expected = 1;
+  while (ours < rank || theirs < Edge::kDimensions) {
+    const bool is_ours = ours < rank && (elements <= expected || theirs == Edge::kDimensions);
+    const int64_t size = is_ours ? tensor.sizes()[tensor.dim_order()[ours++]] : edge.dimensions[theirs++];
+    if (size != 1) {
+      (is_ours ? elements : expected) *= size;
+      ++(is_ours ? our_bounds : their_bounds);
+      common += elements == expected ? 1 : 0;
+    }
+  }
+  return elements == expected && (elements == 0 || common == (our_bounds < their_bounds ? our_bounds : their_bounds));
+}
+
 Error check_edge(const Argument& argument, const EValue& value, const Edge& edge) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_is_tensor(argument, value));
-  const auto& tensor = value.toTensor();
-  ET_CHECK_OR_RETURN_ERROR(static_cast<int64_t>(tensor.nbytes()) == edge.bytes &&
-                               static_cast<int64_t>(tensor.element_size()) == edge.element_size,
-                           InvalidArgument,
-                           "%s: %s %zu of a delegate has %zu bytes with elements of %zu, its payload expects %" PRId64
-                           " with elements of %" PRId64,
-                           argument.backend, argument.kind, argument.index, static_cast<size_t>(tensor.nbytes()),
-                           static_cast<size_t>(tensor.element_size()), edge.bytes, edge.element_size);
-  return Error::Ok;
+  const Tensor& tensor = value.toTensor();
+  const bool fits = runtime::isIntegralType(tensor.scalar_type(), /*includeBool=*/true) &&
+                    static_cast<int64_t>(tensor.element_size()) == edge.element_size;
+  ET_CHECK_OK_OR_RETURN_ERROR(check_dtype(argument, tensor, fits,
+                                          edge.element_size == 1   ? "integers of 8 bits"
+                                          : edge.element_size == 2 ? "integers of 16 bits"
+                                                                   : "integers of 32 bits"));
+  return check_shape(argument, tensor, has_shape(tensor, edge), [&edge] {
+    return runtime::tensor_shape_to_c_string(Span<const int32_t>(edge.dimensions, Edge::kDimensions));
+  });
 }
 
 /// An NPU for one call.
@@ -61,16 +106,28 @@ class Reserved final {
 
 class EthosUBackend final : public DelegateBackend<Payload> {
  public:
-  bool is_available() const override { return true; }
+  bool is_available() const override {
+    if (!has_driver()) {
+      ET_LOG(Info, "%s: no driver is linked: link Arm's core driver, or the model of the NPU", kBackend);
+    }
+    return has_driver();
+  }
 
  protected:
   Error load(Loading<Payload>& loading) const override {
     const auto* const data = static_cast<const uint8_t*>(loading.payload.data());
-    ET_CHECK_OK_OR_RETURN_ERROR(read_payload({data, loading.payload.size()}, loading.make()));
-    ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data) % kAlignment == 0, InvalidProgram,
-                             "%s: the payload lies at an address that is not a multiple of %zu: export with "
-                             "ExecutorchBackendConfig(segment_alignment=%zu), and load the file at such an address",
+    Payload& payload = loading.make();
+    ET_CHECK_OK_OR_RETURN_ERROR(read_payload({data, loading.payload.size()}, payload));
+    ET_CHECK_OR_RETURN_ERROR(is_aligned(data, kAlignment), InvalidProgram,
+                             "%s: the payload lies at an address that is not a multiple of %zu: load the program at "
+                             "one, and export with ExecutorchBackendConfig(delegate_alignment=%zu)",
                              kBackend, kAlignment, kAlignment);
+    ET_CHECK_OR_RETURN_ERROR(
+        !payload.uses_fast_scratch || ethosu_fast_scratch != nullptr || driver_has_fast_scratch(),
+        DelegateInvalidCompatibility,
+        "%s: the program was exported for a dedicated SRAM, which this application does not have: define "
+        "ethosu_fast_scratch and ethosu_fast_scratch_size, or export with memory_mode=\"Shared_Sram\"",
+        kBackend);
     return Error::Ok;
   }
 
@@ -89,28 +146,39 @@ class EthosUBackend final : public DelegateBackend<Payload> {
         "%s: the NPU needs %zu bytes of scratch memory: give the method a larger temporary allocator", kBackend,
         payload.scratch_size);
     for (size_t i = 0; i < inputs; ++i) {
-      const auto& tensor = args[i]->toTensor();
-      std::memcpy(scratch + payload.inputs[i].offset, tensor.const_data_ptr(), tensor.nbytes());
+      const Tensor& tensor = args[i]->toTensor();
+      copy(scratch + payload.inputs[i].offset, tensor.const_data_ptr(), tensor.nbytes());
     }
     ET_CHECK_OK_OR_RETURN_ERROR(invoke(payload, scratch));
     for (size_t i = 0; i < outputs; ++i) {
-      const auto& tensor = args[inputs + i]->toTensor();
-      std::memcpy(tensor.mutable_data_ptr(), scratch + payload.outputs[i].offset, tensor.nbytes());
+      const Tensor& tensor = args[inputs + i]->toTensor();
+      copy(tensor.mutable_data_ptr(), scratch + payload.outputs[i].offset, tensor.nbytes());
     }
     return Error::Ok;
   }
 
  private:
+  /// Tensors without elements may have no memory.
+  static void copy(void* to, const void* from, size_t bytes) {
+    if (bytes > 0) {
+      std::memcpy(to, from, bytes);
+    }
+  }
+
   static Error invoke(const Payload& payload, uint8_t* scratch) {
     const Reserved npu;
-    ET_CHECK_OR_RETURN_ERROR(npu.get() != nullptr, NotSupported, "%s: there is no NPU", kBackend);
-    const bool has_fast = &ethosu_fast_scratch != nullptr && &ethosu_fast_scratch_size != nullptr;
-    uint64_t bases[] = {reinterpret_cast<uintptr_t>(payload.weights.data()), reinterpret_cast<uintptr_t>(scratch),
-                        has_fast ? reinterpret_cast<uintptr_t>(ethosu_fast_scratch) : 0};
-    const size_t sizes[] = {payload.weights.size(), payload.scratch_size, has_fast ? ethosu_fast_scratch_size : 0};
+    ET_CHECK_OR_RETURN_ERROR(npu.get() != nullptr, InvalidState,
+                             "%s: the driver has no NPU: initialise it before the method runs", kBackend);
+    std::array<uint64_t, 3> bases = {reinterpret_cast<uintptr_t>(payload.weights.data()),
+                                     reinterpret_cast<uintptr_t>(scratch),
+                                     reinterpret_cast<uintptr_t>(ethosu_fast_scratch)};
+    const std::array<size_t, 3> sizes = {payload.weights.size(), payload.scratch_size, ethosu_fast_scratch_size};
     const int result = ethosu_invoke_v3(npu.get(), payload.commands.data(), static_cast<int>(payload.commands.size()),
-                                        bases, sizes, has_fast ? 3 : 2, nullptr);
-    ET_CHECK_OR_RETURN_ERROR(result == 0, DelegateInvalidHandle, "%s: the NPU's driver returned %d", kBackend, result);
+                                        bases.data(), sizes.data(), static_cast<int>(bases.size()), nullptr);
+    ET_CHECK_OR_RETURN_ERROR(result == 0, InvalidProgram,
+                             "%s: the NPU's driver failed with %d; the program is for an Ethos-U%u with %u products a "
+                             "cycle: export it for the NPU that is there",
+                             kBackend, result, static_cast<unsigned>(payload.npu), static_cast<unsigned>(payload.macs));
     return Error::Ok;
   }
 };
@@ -121,4 +189,5 @@ class EthosUBackend final : public DelegateBackend<Payload> {
 }  // namespace backends
 }  // namespace executorch
 
-EXECUTORCH_REGISTER_BACKEND_AT_LOAD(ethos_u_backend, "EthosUBackend", executorch::backends::ethosu::EthosUBackend);
+EXECUTORCH_REGISTER_BACKEND_AT_LOAD(executorch_delegate_ethos_u, "EthosUBackend",
+                                    executorch::backends::ethosu::EthosUBackend);

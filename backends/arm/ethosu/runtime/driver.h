@@ -9,20 +9,31 @@
 #include <cstddef>
 #include <cstdint>
 
+// Firmware links without a driver too, and the delegate then says that there is none.
+#if defined(__ELF__)
+#define EXECUTORCH_ETHOS_U_OPTIONAL __attribute__((weak))
+#else
+#define EXECUTORCH_ETHOS_U_OPTIONAL
+#endif
+
 extern "C" {
 
 struct ethosu_driver;
 
 /// Waits for an NPU. Null if none is registered.
-ethosu_driver* ethosu_reserve_driver(void);
-void ethosu_release_driver(ethosu_driver* driver);
+EXECUTORCH_ETHOS_U_OPTIONAL ethosu_driver* ethosu_reserve_driver(void);
+EXECUTORCH_ETHOS_U_OPTIONAL void ethosu_release_driver(ethosu_driver* driver);
 /// Runs a command stream on regions of memory, the addresses of which are aligned to 16 bytes. Returns 0, or another
 /// number after an error, which the driver logs.
-int ethosu_invoke_v3(ethosu_driver* driver, const void* custom_data_ptr, int custom_data_size,
-                     uint64_t* const base_addr, const size_t* base_addr_size, int num_base_addr, void* user_arg);
+EXECUTORCH_ETHOS_U_OPTIONAL int ethosu_invoke_v3(ethosu_driver* driver, const void* custom_data_ptr,
+                                                 int custom_data_size, uint64_t* const base_addr,
+                                                 const size_t* base_addr_size, int num_base_addr, void* user_arg);
 
-/// Memory near the NPU for the memory modes Dedicated_Sram: region 2. Applications that have some define both.
-extern __attribute__((weak)) unsigned char* ethosu_fast_scratch;
-extern __attribute__((weak)) size_t ethosu_fast_scratch_size;
+/// Memory near the NPU for the memory modes Dedicated_Sram: region 2. Null, unless the application defines both.
+extern unsigned char* ethosu_fast_scratch;
+extern size_t ethosu_fast_scratch_size;
+
+/// Defined by a driver that brings its own memory for region 2, as the model of the NPU does.
+extern EXECUTORCH_ETHOS_U_OPTIONAL const unsigned char executorch_ethos_u_driver_has_fast_scratch;
 
 }  // extern "C"

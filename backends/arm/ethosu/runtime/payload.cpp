@@ -5,26 +5,25 @@
 #include <cstring>
 
 #include <executorch/runtime/core/checked_size.h>
+#include <executorch/runtime/core/result.h>
 #include <executorch/runtime/platform/log.h>
+
+#include "command_words.h"
 
 namespace executorch {
 namespace backends {
 namespace ethosu {
 
 using runtime::Error;
+using runtime::Result;
 using runtime::Span;
 using runtime::internal::CheckedSize;
 
 namespace {
 
 constexpr size_t kHead = 32, kName = 16, kAlignment = 16;
-constexpr size_t kEdge = 9 * 4, kDimensions = 6;
+constexpr size_t kDimensions = Edge::kDimensions, kEdge = (kDimensions + 3) * 4;
 constexpr int32_t kScratch = 1;  // the region of inputs and outputs
-
-uint32_t word(const uint8_t* data) {
-  return static_cast<uint32_t>(data[0]) | static_cast<uint32_t>(data[1]) << 8 | static_cast<uint32_t>(data[2]) << 16 |
-         static_cast<uint32_t>(data[3]) << 24;
-}
 
 /// A block's name, which may fill its field.
 bool is_named(const uint8_t* head, const char* name) {
@@ -32,7 +31,7 @@ bool is_named(const uint8_t* head, const char* name) {
 }
 
 Error read_edges(const char* name, Span<const uint8_t> block, Edges& edges) {
-  const size_t count = block.size() >= 4 ? word(block.data()) : 0;
+  const size_t count = block.size() >= 4 ? read_word(block.data()) : 0;
   ET_CHECK_OR_RETURN_ERROR(block.size() >= 4 && count <= block.size() / kEdge && block.size() == 4 + count * kEdge,
                            InvalidProgram, "Ethos-U payload: the block %s has %zu bytes and the count %zu", name,
                            block.size(), count);
@@ -44,7 +43,7 @@ Error check_edges(const char* kind, const Edges& edges, size_t scratch_size) {
   for (size_t i = 0; i < edges.size(); ++i) {
     const Edge edge = edges[i];
     ET_CHECK_OR_RETURN_ERROR(
-        edge.region == kScratch && edge.bytes >= 0 && edge.offset >= 0 &&
+        edge.region == kScratch && edge.bytes >= 0 && edge.element_size > 0 && edge.offset >= 0 &&
             (CheckedSize(static_cast<uint64_t>(edge.bytes)) + CheckedSize(static_cast<uint64_t>(edge.offset)))
                 .at_most(scratch_size),
         InvalidProgram,
@@ -55,16 +54,40 @@ Error check_edges(const char* kind, const Edges& edges, size_t scratch_size) {
   return Error::Ok;
 }
 
+Error check_commands(Payload& payload) {
+  ET_CHECK_OR_RETURN_ERROR(payload.commands.size() <= INT32_MAX, InvalidProgram,
+                           "Ethos-U payload: the block cmd_data has %zu bytes, which is more than a driver takes",
+                           payload.commands.size());
+  const auto configure = [&payload](const Configuration& found) -> Error {
+    ET_CHECK_OR_RETURN_ERROR(found.name() != 0, InvalidProgram,
+                             "Ethos-U payload: its commands are for the unknown product %u",
+                             static_cast<unsigned>(found.product));
+    payload.npu = found.name();
+    payload.macs = found.macs;
+    return Error::Ok;
+  };
+  return visit_commands(Words(payload.commands), configure, [&payload](const CommandWord& command) -> Result<bool> {
+    payload.uses_fast_scratch |= chooses_region(command, kFastRegion);
+    return !command.is_stop();
+  });
+}
+
 }  // namespace
 
 Edge Edges::operator[](size_t i) const {
   const uint8_t* const at = data_ + i * kEdge;
-  const auto number = [at](size_t k) { return static_cast<int32_t>(word(at + 4 * k)); };
-  Edge edge = {number(kDimensions), number(kDimensions), number(kDimensions + 1), number(kDimensions + 2)};
-  for (size_t k = 0; k < kDimensions && edge.bytes >= 0; ++k) {
-    // -1 for what no memory has, so that the product stays small.
-    const int64_t bytes = edge.bytes * number(k);
-    edge.bytes = number(k) < 0 || bytes > INT32_MAX ? -1 : bytes;
+  Edge edge = {};
+  edge.bytes = static_cast<int32_t>(read_word(at + 4 * kDimensions));
+  edge.element_size = edge.bytes;
+  edge.offset = static_cast<int32_t>(read_word(at + 4 * (kDimensions + 1)));
+  edge.region = static_cast<int32_t>(read_word(at + 4 * (kDimensions + 2)));
+  for (size_t k = 0; k < kDimensions; ++k) {
+    const auto size = static_cast<int32_t>(read_word(at + 4 * k));
+    edge.dimensions[k] = size;
+    if (edge.bytes >= 0) {
+      edge.bytes *= size;  // both have less than 32 bits
+      edge.bytes = size < 0 || edge.bytes > INT32_MAX ? -1 : edge.bytes;
+    }
   }
   return edge;
 }
@@ -86,7 +109,7 @@ Error read_payload(Span<const uint8_t> data, Payload& payload) {
     ET_CHECK_OR_RETURN_ERROR(data.size() - at >= kHead, InvalidProgram,
                              "Ethos-U payload: it ends at byte %zu without the block vela_end_stream", data.size());
     const uint8_t* const head = data.data() + at;
-    const size_t size = word(head + kName);
+    const size_t size = read_word(head + kName);
     at += kHead;
     ET_CHECK_OR_RETURN_ERROR(!is_first || is_named(head, "vela_bin_stream"), InvalidProgram,
                              "Ethos-U payload: it does not begin with the block vela_bin_stream");
@@ -112,11 +135,12 @@ Error read_payload(Span<const uint8_t> data, Payload& payload) {
                            "Ethos-U payload: the block scratch_size has %zu bytes, expected 4", blocks[2].data.size());
   payload.commands = blocks[0].data;
   payload.weights = blocks[1].data;
-  payload.scratch_size = word(blocks[2].data.data());
+  payload.scratch_size = read_word(blocks[2].data.data());
   ET_CHECK_OK_OR_RETURN_ERROR(read_edges("inputs", blocks[3].data, payload.inputs));
   ET_CHECK_OK_OR_RETURN_ERROR(read_edges("outputs", blocks[4].data, payload.outputs));
   ET_CHECK_OK_OR_RETURN_ERROR(check_edges("input", payload.inputs, payload.scratch_size));
-  return check_edges("output", payload.outputs, payload.scratch_size);
+  ET_CHECK_OK_OR_RETURN_ERROR(check_edges("output", payload.outputs, payload.scratch_size));
+  return check_commands(payload);
 }
 
 }  // namespace ethosu

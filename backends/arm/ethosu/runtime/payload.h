@@ -11,9 +11,11 @@ namespace executorch {
 namespace backends {
 namespace ethosu {
 
-/// An input or output of a command stream: a contiguous tensor in a region of memory.
+/// An input or output of a command stream: a tensor in a region of memory, the last dimension innermost.
 struct Edge {
-  int64_t bytes;
+  static constexpr size_t kDimensions = 6;
+  int32_t dimensions[kDimensions];  // the first ones are 1
+  int64_t bytes;                    // of all elements; -1 for a shape that no memory has
   int64_t element_size;
   int64_t offset;
   int32_t region;
@@ -40,9 +42,14 @@ struct Payload {
   size_t scratch_size = 0;
   Edges inputs;
   Edges outputs;
+  // What the commands are for: see Configuration in command_words.h.
+  uint32_t npu = 0;  // 55, 65 or 85
+  uint32_t macs = 0;
+  bool uses_fast_scratch = false;
 };
 
-/// Reads a payload. InvalidProgram (logged) if it is damaged, or an edge does not lie in the scratch memory.
+/// Reads a payload. InvalidProgram (logged) if it is damaged, or an edge does not lie in the scratch memory. The
+/// commands are only taken apart: whether they do what they should is for the NPU to say.
 runtime::Error read_payload(runtime::Span<const uint8_t> data, Payload& payload);
 
 }  // namespace ethosu

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arm's Ethos-U NPUs, ahead of time: `EthosUPartitioner` delegates the parts of a quantised model, which Arm's compiler
-Vela makes command streams of. No runtime of this SDK runs them yet."""
+"""Arm's Ethos-U NPUs: `EthosUPartitioner` delegates the parts of a quantised model, of which Arm's compiler Vela makes
+command streams."""
 
 from sdk.extras import lazily
 

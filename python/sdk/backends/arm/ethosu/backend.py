@@ -26,7 +26,7 @@ class EthosUBackend(BackendDetails):
         """Raises RuntimeError if Vela is missing or refuses the partition. The memory that the partition uses is logged
         at the level INFO."""
         spec = EthosUCompileSpec.from_compile_specs(compile_specs)
-        graph, written = lower_to_file(edge_program, spec)
+        graph, written = lower_to_file(edge_program, spec, in_memory_order=True)
         compiled = compile_graph(graph, spec.compiler_flags)
         logger.info("%s: %s", spec.target, compiled.memory)
         if written is not None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import final
+from typing import Any, final
 
 from torch.fx.passes.operator_support import OperatorSupportBase
 
@@ -29,3 +29,8 @@ class EthosUPartitioner(TOSAPartitioner):
         self, compile_spec: EthosUCompileSpec, additional_checks: Sequence[OperatorSupportBase] | None = None
     ) -> None:
         super().__init__(compile_spec, additional_checks)
+
+
+def make_partitioner(target: str = "ethos-u55-128", **options: Any) -> EthosUPartitioner:
+    """A partitioner from the arguments of `EthosUCompileSpec`; for the most common NPU if a command names none."""
+    return EthosUPartitioner(EthosUCompileSpec(target, **options))

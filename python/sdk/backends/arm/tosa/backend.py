@@ -31,9 +31,12 @@ class TOSABackend(BackendDetails):
         return PreprocessResult(graph)
 
 
-def lower_to_file(program: ExportedProgram, spec: ArmCompileSpec) -> tuple[bytes, Path | None]:
-    """The TOSA file of a partition, and where it was written if the options name a folder for intermediate files."""
-    builder = lower(program, spec.tosa_spec, spec.custom_operators)
+def lower_to_file(
+    program: ExportedProgram, spec: ArmCompileSpec, in_memory_order: bool = False
+) -> tuple[bytes, Path | None]:
+    """The TOSA file of a partition, and where it was written if the options name a folder for intermediate files.
+    `in_memory_order`: as in `lower`."""
+    builder = lower(program, spec.tosa_spec, spec.custom_operators, in_memory_order)
     graph = builder.serialize(with_locations=spec.get_debug_mode() is ArmCompileSpec.DebugMode.TOSA)
     counts = builder.count()
     logger.info("TOSA: %d operators, %d of them transposes", counts.total(), counts["TRANSPOSE"])

@@ -25,6 +25,7 @@ from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import is_any_dequantize, is_quantize
 from sdk.backends.graph.shapes import is_tensor
 from sdk.backends.transforms.constants import get_constant, is_constant, settled
+from sdk.exir.tensor import dim_order_of
 
 CUSTOM_DOMAIN = "sdk"
 """The domain of operators that a user registers with a partitioner."""
@@ -40,12 +41,14 @@ class _Partition:
         custom: Collection[str],
         units: Mapping[Node, Unit],
         known: Callable[[Node], bool],
+        in_memory_order: bool = False,
     ) -> None:
         self.program = program
         self.builder = builder
         self.custom = custom
         self.units = units
         self.known = known
+        self.in_memory_order = in_memory_order
         self.results: dict[Node, Any] = {}
 
     def resolve(self, node: Node) -> Placed:
@@ -56,8 +59,19 @@ class _Partition:
             elif is_any_dequantize(node):
                 self.results[node] = lower_conversion(self.builder, node, self.resolve, self.program)
             else:
-                self.results[node] = _input(self.builder, node)
+                self.results[node] = self.input(node)
         return self.results[node]
+
+    def order_of(self, node: Node) -> tuple[int, ...]:
+        """The dimensions of an input or output, in the order in which the graph has them."""
+        value = node.meta["val"]
+        return dim_order_of(value) if self.in_memory_order else tuple(range(value.dim()))
+
+    def input(self, node: Node) -> Placed:
+        """A new input of the graph."""
+        order, shape = self.order_of(node), static_shape(node)
+        dtype = to_tosa(node.meta["val"].dtype)
+        return Placed(self.builder.input(node.name, [shape[dim] for dim in order], dtype), order)
 
     def lower(self, node: Node) -> None:
         """Adds a call. Those of a unit are added with its last; one that has no lowering to integers, in floats."""
@@ -85,8 +99,15 @@ class _Partition:
         return _result(Call(self.builder, node, self.resolve), self.custom)
 
 
-def lower(program: ExportedProgram, specification: TosaSpecification, custom: Collection[str] = ()) -> Builder:
-    """The TOSA graph of a partition. Its inputs and outputs are those of the program, in their order and layout.
+def lower(
+    program: ExportedProgram,
+    specification: TosaSpecification,
+    custom: Collection[str] = (),
+    in_memory_order: bool = False,
+) -> Builder:
+    """The TOSA graph of a partition. Its inputs and outputs are those of the program, in their order. Their dimensions
+    are in the order of the model or, with `in_memory_order`, in that in which they lie in memory: for a runtime that
+    gives the graph memory, channels-last tensors then need no transpose.
 
     Raises RuntimeError for a call that TOSA cannot express: partitioners leave those out.
     """
@@ -94,7 +115,7 @@ def lower(program: ExportedProgram, specification: TosaSpecification, custom: Co
     nodes = list(program.graph.nodes)
     with settled(program):
         constants = {node for node in nodes if is_constant(program, node)}
-        partition = _Partition(program, builder, custom, find_units(nodes), constants.__contains__)
+        partition = _Partition(program, builder, custom, find_units(nodes), constants.__contains__, in_memory_order)
         for node in nodes:
             if node.op == "placeholder" and node not in constants:
                 partition.resolve(node)
@@ -106,8 +127,8 @@ def lower(program: ExportedProgram, specification: TosaSpecification, custom: Co
                     raise RuntimeError(f"{node.name} ({name_of(node)}) cannot be lowered to TOSA: {error}") from error
         for node in nodes[-1].args[0]:
             placed = partition.resolve(node)
-            plain = builder.transpose(placed.value, [placed.order.index(dim) for dim in range(len(placed.order))])
-            builder.output(plain)
+            order = [placed.order.index(dim) for dim in partition.order_of(node)]
+            builder.output(builder.transpose(placed.value, order))
     return builder
 
 
@@ -169,10 +190,6 @@ def _check_floats(node: Node, specification: TosaSpecification) -> None:
     value = node.meta.get("val")
     if isinstance(value, torch.Tensor) and value.is_floating_point() and not specification.support_float():
         raise UnsupportedError(f"it moves {str(value.dtype)[6:]}, and {specification} has no floats (+FP)")
-
-
-def _input(builder: Builder, node: Node) -> Placed:
-    return Placed.plain(builder.input(node.name, static_shape(node), to_tosa(node.meta["val"].dtype)))
 
 
 def _constant(builder: Builder, program: ExportedProgram, node: Node) -> Placed:

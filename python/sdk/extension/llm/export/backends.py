@@ -19,7 +19,7 @@ _ACTED_ON_KERNELS = ("use_torchao_kernels_linear", "use_torchao_kernels_tied_emb
 
 
 def enabled_backends(config: LlmConfig) -> list[str]:
-    """The names of the backends that are to get parts of the model, in the order of `BackendConfig`."""
+    """The identifiers of the backends that are to get parts of the model, in the order of `BackendConfig`."""
     settings = config.backend
     return [f.name for f in dataclasses.fields(settings) if getattr(getattr(settings, f.name), "enabled", False)]
 
@@ -60,17 +60,22 @@ def refuse_unknown(config: LlmConfig) -> None:
 
 def _acted_on(group: str) -> tuple[str, ...]:
     """The fields of a group that have an effect, beside `enabled`."""
-    declared = backends().get(group)
+    declared = _by_identifier().get(group)
     if declared is None:
         return _ACTED_ON_KERNELS if group == "torchao" else ()
     return declared.language_models.acted_on if declared.language_models is not None else ()
 
 
-def _known(name: str) -> Backend:
+def _by_identifier() -> dict[str, Backend]:
+    return {declared.identifier: declared for declared in backends().values()}
+
+
+def _known(identifier: str) -> Backend:
+    declared = _by_identifier().get(identifier)
     try:
-        return backend(name)
+        return declared if declared is not None else backend(identifier)
     except BackendError as error:
-        raise SettingsError(f"backend.{name}.enabled: {error}") from None
+        raise SettingsError(f"backend.{identifier}.enabled: {error}") from None
 
 
 def _quantizers() -> Iterator[tuple[Backend, str, Quantizer]]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field, make_dataclass
 from functools import cache
-from typing import Any, List, Optional
+from typing import Any, Optional
 
 from sdk.backends import registry
 
-# OmegaConf reads these annotations, and it takes `Optional[X]` and `List[X]` only.
-# ruff: noqa: UP006, UP035, UP045
+# OmegaConf reads these annotations, and it takes `Optional[X]` only.
+# ruff: noqa: UP045
 
 
 @dataclass
@@ -46,17 +46,6 @@ class TosaConfig:
 
 
 @dataclass
-class EthosUConfig:
-    """Arm Ethos-U."""
-
-    enabled: bool = False
-    target: str = "ethos-u85-128"
-    memory_mode: str = "default"
-    system_config: str = "default"
-    extra_flags: List[str] = field(default_factory=list)
-
-
-@dataclass
 class MLXConfig:
     """MLX."""
 
@@ -65,15 +54,16 @@ class MLXConfig:
 
 def _groups() -> type:
     """A dataclass with the settings of each declared backend, the default one for CPUs first."""
-    order = sorted(settings_of_backends().items(), key=lambda each: not registry.backends()[each[0]].default_on_cpu)
+    first = {declared.identifier for declared in registry.backends().values() if declared.default_on_cpu}
+    order = sorted(settings_of_backends().items(), key=lambda each: each[0] not in first)
     return make_dataclass("BackendGroups", [(name, kind, field(default_factory=kind)) for name, kind in order])
 
 
 @cache
 def settings_of_backends() -> dict[str, type]:
-    """The dataclass of the settings of each backend that has some, by the backend's name."""
+    """The dataclass of the settings of each backend that has some, by the backend's identifier."""
     return {
-        declared.name: declared.imported(declared.language_models.settings, "language_models")
+        declared.identifier: declared.imported(declared.language_models.settings, "language_models")
         for declared in registry.backends().values()
         if declared.language_models is not None
     }
@@ -92,7 +82,6 @@ class BackendConfig(_groups()):  # type: ignore[misc]
     qnn: QNNConfig = field(default_factory=QNNConfig)
     torchao: TorchAOKernelsConfig = field(default_factory=TorchAOKernelsConfig)
     tosa: TosaConfig = field(default_factory=TosaConfig)
-    ethosu: EthosUConfig = field(default_factory=EthosUConfig)
     mlx: MLXConfig = field(default_factory=MLXConfig)
 
 

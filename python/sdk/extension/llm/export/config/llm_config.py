@@ -16,7 +16,6 @@ from typing import Any, ClassVar, List, Optional
 from sdk.backends import registry
 from sdk.extension.llm.export.config.backend_config import (
     BackendConfig,
-    EthosUConfig,
     MLXConfig,
     QNNConfig,
     TorchAOKernelsConfig,
@@ -34,7 +33,6 @@ __all__ = [
     "BaseConfig",
     "DebugConfig",
     "DtypeOverride",
-    "EthosUConfig",
     "ExportConfig",
     "LlmConfig",
     "LoraConfig",
@@ -98,7 +96,7 @@ class DtypeOverride(str, Enum):
     bf16 = "bf16"
 
 
-_QUANTIZERS_OF_OTHERS = ("qnn_8a8w", "qnn_16a16w", "qnn_16a4w", "tosa_8a8w", "ethosu_8a8w", "ethosu_16a8w")
+_QUANTIZERS_OF_OTHERS = ("qnn_8a8w", "qnn_16a16w", "qnn_16a4w", "tosa_8a8w")
 """Quantizers of backends that only ExecuTorch has."""
 
 
@@ -350,7 +348,7 @@ class LlmConfig:
         low_bit = self.quantization.uses_low_bit_kernels
         for declared in registry.backends().values():
             part = declared.language_models
-            if part is not None and part.check is not None and getattr(self.backend, declared.name).enabled:
+            if part is not None and part.check is not None and getattr(self.backend, declared.identifier).enabled:
                 declared.imported(part.check, "language_models")(self)
         if self.model.use_shared_embedding and not low_bit:
             raise ValueError("Can only use shared embeddings with low-bit ops (with qmode=torchao:...).")

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Builds firmware and runs it on boards that QEMU emulates."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+TIMEOUT_S = 60
+
+
+def tool(name: str, package: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        pytest.fail(f"{name} is missing; on Debian: apt-get install {package}")
+    return found
+
+
+def run(*command: str | Path, timeout: float | None = None, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(part) for part in command], cwd=folder, capture_output=True, text=True, timeout=timeout, check=False
+    )
+
+
+def succeed(*command: str | Path) -> str:
+    done = run(*command)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def emulate(board: str, image: Path, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Runs an image; `folder` is where it writes files."""
+    qemu = tool("qemu-system-arm", "qemu-system-arm")
+    options = ["-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native"]
+    done = run(qemu, "-M", board, *options, "-kernel", image, timeout=TIMEOUT_S, folder=folder)
+    # Semihosting writes to the standard error.
+    done.stdout = done.stderr + done.stdout
+    return done
