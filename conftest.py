@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Settings of all tests.
 
-SDK_TEST_SHARE=K/N runs share K, from 0 to N - 1, of the tests marked `sampled`, and those of them that the change
-concerns: see tests/changes.py. scripts/test.sh sets it, to another share each day; without it, all of them run.
+SDK_TEST_SHARE=K/N runs share K, from 0 to N - 1, of the tests that are marked `sampled` or expensive (tests/costs.py),
+and those of them that the change concerns (tests/changes.py). scripts/test.sh sets it, to another share each day, so
+that each test runs once in N days; without it, all run. SDK_TEST_COSTS names a file to which costs of tests are added.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from changes import SINCE, concerned, since
+from changes import SINCE, changed_files, concerned, since
+from costs import Recorder, cost_of, expensive, function_of
 from sampling import share
 
 # Read when PyTorch is imported. By default, its threads keep a core busy while they wait, and other processes need it.
@@ -41,14 +43,15 @@ def pytest_report_header(config: pytest.Config) -> str | None:
         return None
     commit = since(config.rootpath)
     changes = f"and those that changes since {commit[:10]} concern" if commit else f"and no others ({SINCE})"
-    return f"SDK_TEST_SHARE={which}/{count}: this share of the tests marked `sampled`, {changes}"
+    return f"SDK_TEST_SHARE={which}/{count}: this share of the sampled and the expensive tests, {changes}"
 
 
 ADDED = pytest.StashKey[int]()
 """How many sampled tests run because of changes."""
 
 MOST_ADDED = 30
-"""A change that concerns more tests than these, such as one of a whole backend, adds another part of them each day."""
+"""CPU seconds on the server of the budgets. A change that concerns tests that take longer, such as one of a whole
+backend, adds another part of them each day."""
 
 
 def _hash(item: pytest.Item) -> int:
@@ -58,14 +61,25 @@ def _hash(item: pytest.Item) -> int:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     which, count = share()
-    left = [item for item in items if item.get_closest_marker("sampled") and _hash(item) % count != which]
+    if count == 1:
+        return
+    in_shares = expensive(item.nodeid for item in items)
+    left = [
+        item
+        for item in items
+        if (item.get_closest_marker("sampled") or function_of(item.nodeid) in in_shares)
+        and _hash(item) % count != which
+    ]
     if left:
         is_concerned = concerned(config.rootpath, [(item.path, _paths(item)) for item in left])
-        parts = max(1, -(-sum(is_concerned) // MOST_ADDED))
+        concerned_items = [item for item, is_one in zip(left, is_concerned, strict=True) if is_one]
+        parts = max(1, -(-int(sum(cost_of(item.nodeid) for item in concerned_items)) // MOST_ADDED))
+        changed = changed_files(config.rootpath)
         added = [
             item
-            for item, is_one in zip(left, is_concerned, strict=True)
-            if is_one and _hash(item) // count % parts == which % parts
+            for item in concerned_items
+            if _hash(item) // count % parts == which % parts
+            or (item.path in changed and not item.get_closest_marker("sampled"))
         ]
         config.stash[ADDED] = len(added)
         left = list(set(left) - set(added))
@@ -105,6 +119,8 @@ class Processes:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Processes())
+    if file := os.environ.get("SDK_TEST_COSTS"):
+        config.pluginmanager.register(Recorder(Path(file)))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -2,6 +2,7 @@
 # Runs the steps of scripts/test.sh, which sources this file, and counts their tests.
 
 results="${root}/.cache/results"
+costs="${root}/.cache/costs"
 
 # run_gate NAME...: runs the steps of the gate in two lanes, then the long steps.
 run_gate() {
@@ -61,6 +62,8 @@ run_step() {
     return
   fi
   [[ -n "${lane[${name}]:-}" ]] || local -x SDK_TEST_SHARE=0/1 # long steps run all
+  mkdir -p "${costs}" && rm -f "${costs}/${name}"
+  local -x SDK_TEST_COSTS="${costs}/${name}" # see tests/costs.py
   measured "${name}" step "${name}" "step_${name}" || status=$?
   local p f s
   # pytest: "3 failed, 412 passed, 2 skipped in 9.1s"; ctest: "98% tests passed, 2 tests failed out of 120".

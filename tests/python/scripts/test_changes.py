@@ -77,7 +77,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     shutil.copy(ROOT / "conftest.py", tmp_path)
-    for name in ("changes.py", "sampling.py", "seeds.py"):
+    for name in ("changes.py", "costs.py", "sampling.py", "seeds.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
     markers = "markers =\n  sampled: x\npythonpath = tests python\n"
     (tmp_path / "pytest.ini").write_text(f"[pytest]\n{markers}")
@@ -152,9 +152,8 @@ def test_the_log_says_what_ran_and_why(tree: Path, monkeypatch: pytest.MonkeyPat
     (tree / "tests/test_cut.py").write_text(FILES["tests/test_cut.py"] + "# changed\n")
     for processes in ([], ["-n", "1"]):
         said = collected(tree, monkeypatch, "-v", *processes, since="HEAD")
-        assert (
-            f"SDK_TEST_SHARE=5/10: this share of the tests marked `sampled`, and those that changes since {first[:10]}"
-        )
+        kinds = "the sampled and the expensive tests"
+        assert f"SDK_TEST_SHARE=5/10: this share of {kinds}, and those that changes since {first[:10]} concern" in said
         assert "19 sampled tests of other shares ran because the change concerns them" in said
 
 

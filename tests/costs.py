@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tests cost, so that the gate runs only a share of the expensive ones: see conftest.py.
+
+costs.txt has a line for each test function: the CPU seconds of one of its tests on the server of the budgets, and the
+function. Every step of the gate records its tests in .cache/costs; `scripts/gate/costs` brings costs.txt up to date.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import statistics
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+FILE = Path(__file__).with_name("costs.txt")
+
+EXPENSIVE = 1.5
+"""CPU seconds on the server of the budgets: the tests of a function that takes longer, all together, run in shares."""
+
+LEAST = 0.1
+"""Functions whose tests take less each are not in the file."""
+
+
+def function_of(test: str) -> str:
+    """The function of a test, from the test's id."""
+    return test.partition("[")[0]
+
+
+def parse(text: str) -> dict[str, float]:
+    return {name: float(cost) for cost, name in (line.split(maxsplit=1) for line in text.splitlines())}
+
+
+@functools.cache
+def known() -> Mapping[str, float]:
+    return parse(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {}
+
+
+def cost_of(test: str) -> float:
+    """The CPU seconds of a test; 1 if they are not known."""
+    return known().get(function_of(test), 1)
+
+
+def expensive(tests: Iterable[str]) -> set[str]:
+    """The functions of these tests that together take longer than EXPENSIVE."""
+    counts = Counter(map(function_of, tests))
+    return {name for name, count in counts.items() if count * known().get(name, 0) > EXPENSIVE}
+
+
+def used() -> float:
+    """The CPU time in seconds of this process and of its children, also of those that still run."""
+    hertz, total = os.sysconf("SC_CLK_TCK"), sum(os.times()[:4])
+    for children in Path("/proc/self/task").glob("*/children"):
+        for child in children.read_text().split():
+            try:
+                fields = Path("/proc", child, "stat").read_text().rpartition(") ")[2].split()
+            except OSError:
+                continue  # it has ended
+            total += sum(map(int, fields[11:15])) / hertz
+    return total
+
+
+class Recorder:
+    """Appends a line for each test to a file: its CPU time in seconds, and its id."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        before = used()
+        result = yield
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(f"{used() - before:.2f} {item.nodeid}\n")
+        return result
+
+
+def merged(before: Mapping[str, float], records: Iterable[tuple[float, str]], root: Path) -> dict[str, float]:
+    """The costs with the median of each function's records in place of what was known. A function that is no more is
+    left out."""
+    found = defaultdict(list)
+    for cost, test in records:
+        found[function_of(test)].append(cost)
+    costs = {**before, **{name: statistics.median(all_of_one) for name, all_of_one in found.items()}}
+    return {name: cost for name, cost in costs.items() if cost >= LEAST and _exists(name, root)}
+
+
+def _exists(function: str, root: Path) -> bool:
+    file, _, name = function.partition("::")
+    path = root / file
+    return path.is_file() and f"def {name.rpartition('::')[2]}(" in path.read_text(encoding="utf-8")
+
+
+def main(slowness: str, *files: str) -> None:
+    """`slowness` is that of this machine, in percent: see scripts/gate/run.sh."""
+    records = [
+        (float(cost) * 100 / int(slowness), test)
+        for file in files
+        for cost, test in (line.split(maxsplit=1) for line in Path(file).read_text(encoding="utf-8").splitlines())
+    ]
+    costs = merged(known(), records, FILE.parents[1])
+    FILE.write_text("".join(f"{costs[name]:.1f} {name}\n" for name in sorted(costs)), encoding="utf-8")
+    print(f"{FILE.name}: {len(costs)} functions, {len(records)} tests were recorded")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Shares of the tests that are expensive, and the file of costs that says which ones are."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import costs
+from costs import FILE, merged, parse, used
+from forked import server_of
+
+ROOT = Path(__file__).resolve().parents[3]
+TESTS = """
+import pytest
+
+def test_quick():
+    '''RT-01'''
+
+def test_slow():
+    '''RT-02'''
+
+@pytest.mark.parametrize("row", [f"OP-{n:02}" for n in range(40)])
+def test_rows(row):
+    pass
+
+class TestOthers:
+    @pytest.mark.parametrize("n", range(3))
+    def test_few(self, n):
+        pass
+
+    def test_slow_one(self):
+        pass
+"""
+COSTS = """\
+0.2 tests/test_a.py::TestOthers::test_few
+7.5 tests/test_a.py::TestOthers::test_slow_one
+0.1 tests/test_a.py::test_quick
+0.1 tests/test_a.py::test_rows
+3.0 tests/test_a.py::test_slow
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "tests").mkdir()
+    shutil.copy(ROOT / "conftest.py", tmp_path)
+    for name in ("changes.py", "costs.py", "sampling.py", "seeds.py"):
+        shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
+    (tmp_path / "tests/test_a.py").write_text(TESTS)
+    (tmp_path / "tests/costs.txt").write_text(COSTS)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  sampled: x\npythonpath = tests\n")
+    monkeypatch.setenv("SDK_CHANGED_SINCE", "none")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    return tmp_path
+
+
+def output_of(tree: Path, *arguments: str) -> str:
+    server = server_of(sys.executable, ("pytest", "hypothesis", "xdist.plugin"))
+    done = server.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", *arguments, cwd=tree)
+    return done.stdout + done.stderr
+
+
+def share(tree: Path, monkeypatch: pytest.MonkeyPatch, which: str) -> set[str]:
+    monkeypatch.setenv("SDK_TEST_SHARE", which)
+    return set(re.findall(r"test_a\.py::\S+", output_of(tree, "--collect-only")))
+
+
+def test_each_test_runs_once_in_ten_days_and_cheap_ones_each_day(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = share(tree, monkeypatch, "0/1")
+    shares = [share(tree, monkeypatch, f"{which}/10") for which in range(10)]
+    assert len(everything) == 46 and set.union(*shares) == everything
+    cheap = {name for name in everything if "quick" in name or "few" in name}
+    for name in everything:
+        assert sum(name in one for one in shares) == (10 if name in cheap else 1), name
+    # The same each time, on whatever machine.
+    assert share(tree, monkeypatch, "3/10") == shares[3]
+
+
+def test_the_tests_of_a_changed_file_all_run(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tree / "tests/test_b.py").write_text(TESTS)
+    (tree / "tests/costs.txt").write_text(COSTS + COSTS.replace("test_a", "test_b").replace("0.1", "9.9"))
+    for arguments in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"],
+    ):
+        subprocess.run(["git", *arguments], cwd=tree, check=True)
+    with (tree / "tests/test_b.py").open("a") as file:
+        file.write("# changed\n")
+    monkeypatch.setenv("SDK_CHANGED_SINCE", "HEAD")
+    monkeypatch.setenv("SDK_TEST_SHARE", "3/10")
+    said = output_of(tree, "--collect-only")
+    assert said.count("test_b.py::") == 46 and said.count("test_a.py::") < 20
+
+
+def test_costs_are_recorded_and_merged(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that a test waits for counts, too."""
+    (tree / "tests/test_a.py").write_text(
+        "import subprocess, sys\n"
+        "def test_it():\n"
+        "    subprocess.run([sys.executable, '-c', 'while __import__(\"time\").process_time() < 0.6: pass'])\n"
+        "def test_quick():\n    pass\n"
+    )
+    record = tree / "record"
+    monkeypatch.setenv("SDK_TEST_COSTS", str(record))
+    assert "2 passed" in output_of(tree)
+    found = {name: float(cost) for cost, name in map(str.split, record.read_text().splitlines())}
+    assert found["tests/test_a.py::test_it"] >= 0.5 > found["tests/test_a.py::test_quick"]
+    before = {"tests/test_a.py::test_it": 9.0, "tests/test_a.py::test_gone": 9.0, "tests/no_file.py::test_it": 9.0}
+    records = [(cost, name) for name, cost in found.items()] + [(2.0, "tests/test_a.py::test_it[a]")] * 2
+    assert merged(before, records, tree) == {"tests/test_a.py::test_it": 2.0}
+
+
+def test_the_command_writes_the_file_for_the_server_of_the_budgets(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tree / "record").write_text("6.00 tests/test_a.py::test_slow\n3.00 tests/test_a.py::test_rows[OP-01]\n")
+    monkeypatch.setattr(costs, "FILE", tree / "tests/costs.txt")
+    costs.known.cache_clear()
+    costs.main("200", str(tree / "record"))
+    costs.known.cache_clear()
+    assert "5 functions, 2 tests" in capsys.readouterr().out
+    assert parse((tree / "tests/costs.txt").read_text()) == {
+        **parse(COSTS),
+        "tests/test_a.py::test_rows": 1.5,
+    }
+
+
+def test_the_time_of_children_that_still_run_counts() -> None:
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as child:
+        while sum(os.times()[:4]) + 0.3 > used():
+            time.sleep(0.05)
+        child.kill()
+
+
+def test_the_file_is_in_order() -> None:
+    names = [line.split(maxsplit=1)[1] for line in FILE.read_text(encoding="utf-8").splitlines()]
+    assert names == sorted(set(names))
