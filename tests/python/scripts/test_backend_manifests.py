@@ -301,6 +301,7 @@ def test_only_its_own_folders_name_a_backend(script: ModuleType) -> None:
         # The extra with the backend's packages, and notes at rows of the specification.
         known = (
             *("NOTICE", "pyproject.toml", "tests/data/rows.yaml"),
+            "tests/costs.txt",  # of all tests, by their names
             "tests/python/backends/test_quantizer_configuration.py",  # compares those of all backends
         )
         allowed = (NAMES_THE_ORIGINALS, MEASURES_ENGINES, PUBLISHES)
