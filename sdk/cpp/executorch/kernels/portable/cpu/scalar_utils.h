@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * @file
+ * Numbers among the arguments of kernels of one's own: their dtypes, and their values.
+ */
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <executorch/runtime/kernel/kernel_includes.h>
+
+/// Writes a number to a variable. Aborts if it is of another kind or out of range.
+#define ET_EXTRACT_SCALAR(scalar, out_val)                                           \
+  ET_CHECK_MSG(::torch::executor::native::utils::extract_scalar(scalar, &(out_val)), \
+               #scalar " is of another type, or out of range")
+
+namespace torch {
+namespace executor {
+namespace native {
+namespace utils {
+
+/// Bool, Long or Double.
+inline ::executorch::aten::ScalarType get_scalar_dtype(const ::executorch::aten::Scalar& scalar) {
+  if (scalar.isBoolean()) {
+    return ::executorch::aten::ScalarType::Bool;
+  }
+  return scalar.isIntegral(/*includeBool=*/false) ? ::executorch::aten::ScalarType::Long
+                                                  : ::executorch::aten::ScalarType::Double;
+}
+
+/**
+ * The dtype of what is computed of a tensor and a number: that of the tensor, unless the number is of a higher kind,
+ * bool, integer, floating point. Then it is Long or Float.
+ *
+ * @param half_to_float Whether a tensor of Half counts as one of Float.
+ */
+inline ::executorch::aten::ScalarType promote_type_with_scalar(::executorch::aten::ScalarType t,
+                                                               const ::executorch::aten::Scalar& scalar,
+                                                               bool half_to_float = false) {
+  using ::executorch::aten::ScalarType;
+  if (half_to_float && t == ScalarType::Half) {
+    t = ScalarType::Float;
+  }
+  if (::executorch::runtime::isComplexType(t) || ::executorch::runtime::isFloatingType(t) || scalar.isBoolean()) {
+    return t;
+  }
+  if (scalar.isFloatingPoint()) {
+    return ScalarType::Float;
+  }
+  return t == ScalarType::Bool ? ScalarType::Long : t;
+}
+
+/// The number as a type of C++.
+template <typename T>
+T scalar_to(const ::executorch::aten::Scalar& scalar) {
+  if (scalar.isBoolean()) {
+    return static_cast<T>(scalar.to<bool>());
+  }
+  return scalar.isFloatingPoint() ? static_cast<T>(scalar.to<double>()) : static_cast<T>(scalar.to<int64_t>());
+}
+
+/// An integer that fits. Returns whether the number is one.
+template <typename INT_T, typename std::enable_if<std::is_integral<INT_T>::value && !std::is_same<INT_T, bool>::value,
+                                                  bool>::type = true>
+bool extract_scalar(const ::executorch::aten::Scalar& scalar, INT_T* out_val) {
+  if (!scalar.isIntegral(/*includeBool=*/false)) {
+    return false;
+  }
+  const auto value = scalar.to<int64_t>();
+  *out_val = static_cast<INT_T>(value);
+  return static_cast<int64_t>(*out_val) == value && (std::is_signed<INT_T>::value || value >= 0);
+}
+
+/// An integer or a floating point number that is not beyond the type; infinities and NaN are not.
+template <typename FLOAT_T, typename std::enable_if<std::is_floating_point<FLOAT_T>::value, bool>::type = true>
+bool extract_scalar(const ::executorch::aten::Scalar& scalar, FLOAT_T* out_val) {
+  if (scalar.isBoolean()) {
+    return false;
+  }
+  const double value = scalar_to<double>(scalar);
+  if (std::isfinite(value) && std::abs(value) > static_cast<double>(std::numeric_limits<FLOAT_T>::max())) {
+    return false;
+  }
+  *out_val = static_cast<FLOAT_T>(value);
+  return true;
+}
+
+/// A bool, or an integer, which is true unless it is 0.
+template <typename BOOL_T, typename std::enable_if<std::is_same<BOOL_T, bool>::value, bool>::type = true>
+bool extract_scalar(const ::executorch::aten::Scalar& scalar, BOOL_T* out_val) {
+  if (scalar.isFloatingPoint()) {
+    return false;
+  }
+  *out_val = scalar_to<int64_t>(scalar) != 0;
+  return true;
+}
+
+}  // namespace utils
+}  // namespace native
+}  // namespace executor
+}  // namespace torch
