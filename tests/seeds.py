@@ -22,7 +22,8 @@ def _seed(name: str) -> None:
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(seed)
     if torch := sys.modules.get("torch"):
-        torch.manual_seed(seed)
+        # torch.manual_seed() also keeps the seed for each kind of GPU that is not there, with the stack of its caller.
+        torch.default_generator.manual_seed(seed)
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
