@@ -217,5 +217,5 @@ def test_wrong_commands_are_named(change: Callable[[bytes], bytes], message: str
     inputs = [values(edge.shape, torch.int8, 1) for edge in stream.inputs]
     with pytest.raises(RuntimeError, match=message.replace("(", r"\(").replace(")", r"\)")):
         run_stream(replace(stream, commands=change(stream.commands)), inputs)
-    with pytest.raises(RuntimeError, match="of region 1, which has 64 bytes"):
+    with pytest.raises(RuntimeError, match="region 1, which has 64 bytes"):
         run_stream(replace(stream, scratch_size=64, inputs=()), [])
