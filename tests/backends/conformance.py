@@ -20,10 +20,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
 from backends.cases import Calls, call_of, calls_of, overload_of
+from backends.runners import Run, runner, tensors_in
 from backends.targets import Target
 from sdk.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 from sdk.exir.backend.utils import get_delegates, get_non_lowered_nodes, get_refusals
@@ -97,10 +99,10 @@ def examine_calls(
         return Cell(Outcome.FAILED, (f"lowering: {type(error).__name__}: {_first_line(error)}",))
     with tempfile.TemporaryDirectory() as folder:
         try:
-            run = runner(executable.buffer, target, Path(folder))
-        except RuntimeError as error:
+            run = runner(executable.buffer, target, Path(folder), _outputs_of(program))
+        except (RuntimeError, ValueError) as error:
             return Cell(Outcome.FAILED, (f"loading: {_first_line(error)}",))
-        if differs := _run_and_compare(run, reference.eval(), calls, keeps_nan=not target.nan_note):
+        if differs := _run_and_compare(run, reference.eval(), calls, target):
             return Cell(Outcome.FAILED, (differs,))
     return Cell(Outcome.RIGHT) if target.is_kernels else _where_computed(edge.exported_program().graph_module, model)
 
@@ -154,29 +156,16 @@ def joined(reasons: set[str]) -> tuple[str, ...]:
     )
 
 
-Run = Callable[[tuple[Any, ...]], list[Tensor]]
+def _outputs_of(program: ExportedProgram) -> list[Tensor]:
+    """Fake tensors of a program's outputs."""
+    return tensors_in([getattr(node, "meta", {}).get("val") for node in program.graph.output_node().args[0]])
 
 
-def runner(buffer: bytes, target: Target, folder: Path) -> Run:
-    """Loads a program from a file in `folder`: with the runtime under test, or with the runner of the backend's
-    declaration.
-    """
-    if target.backend is not None and target.backend.runner is not None:
-        file = folder / "program.pte"
-        file.write_bytes(buffer)
-        program = target.backend.find("runner")(file, None)
-        return lambda inputs: _tensors(program.run_method("forward", inputs))
-    loaded = portable_lib._load_for_executorch_from_buffer(buffer)
-    return lambda inputs: _tensors(loaded.forward(pytree.tree_leaves(inputs)))
-
-
-def _run_and_compare(
-    run: Run, model: nn.Module, calls: Sequence[tuple[Any, ...]], *, keeps_nan: bool = True
-) -> str | None:
+def _run_and_compare(run: Run, model: nn.Module, calls: Sequence[tuple[Any, ...]], target: Target) -> str | None:
     for inputs in calls:
         expected, exact, names = _results(model, inputs)
         right: list[Tensor] = []
-        for threads in THREADS:
+        for threads in THREADS if target.has_our_threads else THREADS[:1]:
             try:
                 with _threads(threads):
                     found = _watched(run, inputs)
@@ -184,7 +173,7 @@ def _run_and_compare(
                 return f"on {threads} threads: no results after {HANG_SECONDS} s of {', '.join(dict.fromkeys(names))}"
             except RuntimeError as error:
                 return f"running on {threads} threads: {_first_line(error)}"
-            if not keeps_nan:
+            if target.nan_note:
                 found = _with_nan_of(expected, found)
             if _are_same(found, right):
                 continue
@@ -256,10 +245,6 @@ def _threads(count: int) -> Iterator[None]:
     portable_lib._unsafe_reset_threadpool(before)
 
 
-def _tensors(results: Any) -> list[Tensor]:
-    return [leaf for leaf in pytree.tree_leaves(results) if isinstance(leaf, Tensor)]
-
-
 Results = tuple[list[Tensor], list["Tensor | None"], list[str]]
 """Eager's results; those from float64 copies of weights and inputs, None where these are not taken; what each is."""
 
@@ -277,7 +262,7 @@ def _results(model: nn.Module, inputs: tuple[Any, ...]) -> Results:
             with torch.no_grad():
                 if isinstance(module, Calls):
                     return module.results_of(number, values)
-                return _tensors(module(*copy.deepcopy(values)))
+                return tensors_in(module(*copy.deepcopy(values)))
 
         found = results(model, inputs)
         try:

@@ -10,21 +10,23 @@ from pathlib import Path
 
 from backends.conformance import Cell, Outcome
 from backends.targets import Target
+from sdk.backends import registry
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "conformance.md"
 
 HEAD = """# Conformance of the backends
 
 Each operator of Core ATen, at sizes that models have (`tests/backends/cases`), lowered for each backend and run on 1,
-2, 3 and 8 threads. All results are those of PyTorch eager; the table says where they were computed:
+2, 3 and 8 threads, or in the interpreter or emulator that stands for the device. All results are those of PyTorch
+eager; the table says where they were computed:
 
 - `yes`: the backend computes every call;
 - `partly`: the backend computes some calls, and kernels compute the others, for the reasons below;
 - `no`: kernels compute every call, for the reasons below;
 - `nothing to compute`: the compiler removes every call.
 
-The tests in `tests/backends` compare this page with what they find; `scripts/pages conformance` writes the
-columns of the backends that it can run.
+The tests in `tests/backends`, which the steps of the backends run too, compare this page with what they find;
+`scripts/pages conformance` writes the columns that it can run.
 
 """
 SEPARATOR = "; "
@@ -42,13 +44,22 @@ def render(cells: Cells) -> str:
         found = (cells.get((name, column)) for column in columns)
         lines.append(f"| `{name}` | " + " | ".join(cell.outcome.value if cell else "" for cell in found) + " |")
     for column in columns:
-        note = Target(column).nan_note
-        lines += [f"\n{column}: {note}"] if note else []
+        lines += [f"\n{column}: {note}" for note in _notes(column)]
     for column in columns:
         reasons = [(name, cells[name, column].reasons) for name in names if (name, column) in cells]
         lines += ["", f"{_REASONS}{column}", ""]
         lines += [f"- `{name}`: {SEPARATOR.join(texts)}" for name, texts in reasons if texts]
     return HEAD + "\n".join(lines) + "\n"
+
+
+def _notes(column: str) -> list[str]:
+    """How the programs of a column ran where that is not the device, and what the backend does with NaN."""
+    backend = registry.backends().get(column)
+    how = [f"programs ran in {backend.runner_note}."] if backend is not None and backend.runner_note else []
+    _, _, processor = column.partition(" on ")
+    how += [f"programs ran in an emulator of {processor}."] if processor else []
+    nan_note = Target(column).nan_note
+    return [*how, nan_note] if nan_note else how
 
 
 _REASONS = "## Reasons of "

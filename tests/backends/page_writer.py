@@ -17,20 +17,26 @@ from backends.conformance import Outcome, examine_operator  # noqa: E402
 from backends.targets import targets  # noqa: E402
 
 
-def text(names: Sequence[str]) -> str:
-    """The page with new cells for these operators, or for all, on every backend that this machine can run. The columns
-    of other backends stay. Raises ValueError for an operator without calls, and for one whose result is wrong."""
+def text(chosen_names: Sequence[str]) -> str:
+    """The page with new cells for the chosen operators, or for all, in the chosen columns, or in all that this machine
+    can run. Other cells stay. Raises ValueError for a name that is neither an operator with calls nor a column, and for
+    an operator whose result is wrong."""
     warnings.simplefilter("ignore")
-    columns = [target for target in targets() if not target.is_kernels]
+    columns = {target.name: target for target in targets() if not target.is_kernels}
+    names = [name for name in chosen_names if name not in columns]
     if unknown := set(names) - set(OPERATORS):
-        raise ValueError(f"there are no calls of {', '.join(sorted(unknown))} in tests/backends/cases")
+        raise ValueError(
+            f"{', '.join(sorted(unknown))}: expected operators that tests/backends/cases calls, or columns of "
+            f"{', '.join(columns)}"
+        )
+    chosen_columns = [columns[name] for name in chosen_names if name in columns] or list(columns.values())
     cells = dict(page.read())
     if not names:  # operators that are no longer there
         cells = {key: cell for key, cell in cells.items() if key[0] in OPERATORS}
     chosen = list(names) or list(OPERATORS)
     for number, name in enumerate(chosen, 1):
         _show(f"\r{number} of {len(chosen)}: {name}\033[K")
-        for target in columns:
+        for target in chosen_columns:
             cells[name, target.name] = examine_operator(name, target)
     _show("\r\033[K")
     failed = [

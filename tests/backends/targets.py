@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from sdk.backends import registry
@@ -19,20 +20,43 @@ if TYPE_CHECKING:
 REFERENCE = "SDK_REFERENCE_KERNELS"
 """Set where the runtime under test has the portable kernels alone (runtime_under_test.py)."""
 
+INTERPRETED = "SDK_INTERPRETED"
+"""`BACKEND=MODULE:FUNCTION`, which the step of a backend sets: its programs run in the interpreter of its declaration,
+although that has not the arithmetic of the device. The function returns a partitioner that lowers float32 as float32,
+because results in float16 differ from eager's."""
+
+OTHER_PROCESSOR = "SDK_OTHER_PROCESSOR"
+"""`NAME=COMMAND`: the command is an executor_runner for another processor, such as one in an emulator, and runs the
+programs of the backend that is the default on CPUs."""
+
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
 class Target:
-    """A column of the suite: kernels, or a backend by its name."""
+    """A column of the suite: kernels, or a backend.
+
+    Attributes:
+        name: The column: `kernels`, the backend's name, or that with the name of another processor.
+        backend: None for kernels.
+        command: The executor_runner that runs the programs; empty for this process.
+        partitioner: `MODULE:FUNCTION` that makes the partitioner; empty for that of the backend's declaration.
+    """
 
     name: str
     backend: registry.Backend | None = None
+    command: str = ""
+    partitioner: str = ""
 
     @property
     def is_kernels(self) -> bool:
         return self.backend is None
+
+    @property
+    def has_our_threads(self) -> bool:
+        """Whether programs run on the thread pool of this process."""
+        return not self.command and (self.backend is None or self.backend.runner is None)
 
     @property
     def nan_note(self) -> str:
@@ -42,7 +66,9 @@ class Target:
         return next((file.read_text().strip() for file in files), "")
 
     def partitioners(self) -> list[Partitioner]:
-        return [] if self.backend is None else [self.backend.make("partitioner")]
+        if self.backend is None:
+            return []
+        return [resolve_name(self.partitioner)() if self.partitioner else self.backend.make("partitioner")]
 
 
 def _missing(backend: registry.Backend) -> list[str]:
@@ -53,17 +79,42 @@ def _missing(backend: registry.Backend) -> list[str]:
 
 @cache
 def targets() -> tuple[Target, ...]:
-    """The kernels, and the backends that the runtime under test has and this machine can run, or whose declarations say
-    how to run their programs without the device. Interpreters whose arithmetic is not the device's, which a
-    `runner_note` says, are compared with eager by the tests of their backends, as are backends whose recipes all
-    quantise."""
+    """The kernels; the backends that the runtime under test has and this machine can run, or whose declarations say how
+    to run their programs without the device; and another processor. An interpreter whose arithmetic is not the
+    device's, which a `runner_note` says, runs where INTERPRETED names its backend. Backends whose recipes all quantise
+    are compared with eager by their own tests."""
     if os.environ.get(REFERENCE):
         return (Target("portable"),)
     here = {name for name in portable_lib._get_registered_backend_names() if portable_lib._is_available(name)}
-    backends = (
+    backends = [
         b
         for b in registry.backends().values()
         if (b.id in here or (b.runner and not b.runner_note and not _missing(b)))
         and (b.recipes is None or b.float_recipe is not None)
-    )
-    return (Target("kernels"), *(Target(backend.name, backend) for backend in backends))
+    ]
+    others = [*_interpreted(), *_on_another_processor()]
+    return (Target("kernels"), *(Target(backend.name, backend) for backend in backends), *others)
+
+
+def _interpreted() -> list[Target]:
+    return [Target(name, registry.backend(name), partitioner=place) for name, place in _pair(INTERPRETED)]
+
+
+def _on_another_processor() -> list[Target]:
+    defaults = [backend for backend in registry.backends().values() if backend.default_on_cpu]
+    return [
+        Target(f"{backend.name} on {name}", backend, command)
+        for name, command in _pair(OTHER_PROCESSOR)
+        for backend in defaults
+    ]
+
+
+def _pair(variable: str) -> list[tuple[str, str]]:
+    """The two parts of an environment variable `NAME=VALUE`, if it is set."""
+    text = os.environ.get(variable)
+    if not text:
+        return []
+    name, _, value = text.partition("=")
+    if not (name and value):
+        raise ValueError(f"the environment variable {variable} is {text!r}; expected NAME=VALUE")
+    return [(name, value)]

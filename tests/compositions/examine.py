@@ -15,7 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.export import ExportedProgram
 
-from backends.conformance import compare, runner
+from backends.conformance import compare
+from backends.runners import runner
 from backends.targets import Target
 from compositions.draw import BATCH, LEAST, MOST
 from compositions.program import Program

@@ -5,5 +5,7 @@ gate_step mps 2 35 "clang-19=clang-19" "/usr/lib/llvm-19/lib/clang/*/lib/linux/l
 
 step_mps() {
   backends/apple/mps/test/check_runtime || return
-  "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/apple/mps/test
+  PYTHONPATH="${root}/backends/apple/mps/test" SDK_INTERPRETED=mps=mps_lowering:in_float32 \
+    "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/apple/mps/test \
+    tests/backends/test_operators.py -k "not test_operator or mps"
 }

@@ -27,6 +27,11 @@ def specs(use_fp16: bool) -> list[CompileSpec]:
     return [CompileSpec("use_fp16", bytes([use_fp16]))]
 
 
+def in_float32() -> MPSPartitioner:
+    """The partitioner for the conformance suite, which compares with eager."""
+    return MPSPartitioner(specs(use_fp16=False))
+
+
 _programs: dict[int, tuple[Call, Any]] = {}
 _payloads: dict[tuple[int, bool], bytes] = {}
 

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The columns of the suite that environment variables add, and programs that run in another process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from backends import targets
+from backends.conformance import Outcome, examine_operator
+from backends.page_writer import text
+from backends.targets import Target
+from declared import default
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_cached() -> Iterator[None]:
+    targets.targets.cache_clear()
+    yield
+    targets.targets.cache_clear()
+
+
+def test_an_executor_runner_adds_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(targets.OTHER_PROCESSOR, "arm=emulator -cpu max runner")
+    column = targets.targets()[-1]
+    assert column.name == f"{default().name} on arm" and column.command == "emulator -cpu max runner"
+    assert not column.has_our_threads
+
+
+@pytest.mark.parametrize("variable", [targets.OTHER_PROCESSOR, targets.INTERPRETED])
+def test_a_variable_of_another_form_is_an_error(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "arm")
+    with pytest.raises(ValueError, match=f"{variable} is 'arm'; expected NAME=VALUE"):
+        targets.targets()
+
+
+def test_the_page_names_what_it_can_write() -> None:
+    with pytest.raises(ValueError, match=r"^reluu.default: expected operators .*, or columns of .*"):
+        text(["reluu.default"])
+
+
+RUNNER = os.environ.get("SDK_EXECUTOR_RUNNER", "")
+
+
+@pytest.mark.skipif(not RUNNER, reason="executor_runner is not built (set SDK_EXECUTOR_RUNNER)")
+@pytest.mark.parametrize("name", ["add.Tensor", "topk.default"])  # operands in other layouts; results of two dtypes
+def test_programs_run_in_another_process(name: str) -> None:
+    cell = examine_operator(name, Target("here", default(), RUNNER))
+    assert cell.outcome in (Outcome.PARTLY, Outcome.REFUSED), cell.reasons
