@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.export import export
 
-from sdk.backends.openvino.operators import OPERATORS, WHOLE, refusal
+from sdk.backends.openvino.operators import OPERATORS, WHOLE
 from sdk.backends.openvino.partitioner import OpenvinoPartitioner
 from sdk.backends.openvino.recipes import OpenvinoRecipeProvider, OpenvinoRecipeType
 from sdk.backends.registry import backends
@@ -73,7 +73,9 @@ def test_refusals_are_in_words() -> None:
     inputs = (torch.ones(2), torch.ones(2, dtype=torch.int64), torch.ones(2, dtype=torch.float64), torch.ones(40000))
     program = to_edge(export(Refused(), inputs)).exported_program()
     reasons = {
-        node.target.__name__: refusal(node, program) for node in program.graph.nodes if node.op == "call_function"
+        node.target.__name__: OPERATORS.refusal(node, program)
+        for node in program.graph.nodes
+        if node.op == "call_function"
     }
     assert reasons["aten.add.Tensor"] == "it computes with int64: OpenVINO's integers have other limits"
     assert reasons["aten.sin.default"] == "a tensor is float64"

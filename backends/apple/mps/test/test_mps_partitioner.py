@@ -191,20 +191,18 @@ def test_whole_programs_without_the_partitioner() -> None:
         to_backend("MPSBackend", edge.exported_program(), specs(False))
 
 
-def test_a_visitor_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["lower", "define_node"])  # the second is the original's
+def test_a_visitor_of_the_user(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from sdk.backends.apple.mps.operators import node_visitor
     from sdk.backends.apple.mps.serialization.mps_graph_schema import MPSGraph, MPSMul
 
     monkeypatch.setattr(node_visitor, "_visitors", dict(node_visitor._visitors))
 
-    @register_node_visitor
-    class Square(NodeVisitor):
-        target = "aten.trunc.default"
+    def square(self: NodeVisitor, node: torch.fx.Node, mps_graph: MPSGraph) -> None:
+        value = self.define_tensor(node.args[0], mps_graph)  # type: ignore[arg-type]
+        self.add(MPSMul(value, value, self.define_tensor(node, mps_graph)), mps_graph)
 
-        def define_node(self, node: torch.fx.Node, mps_graph: MPSGraph) -> None:
-            value = self.define_tensor(node.args[0], mps_graph)  # type: ignore[arg-type]
-            self.add(MPSMul(value, value, self.define_tensor(node, mps_graph)), mps_graph)
-
+    register_node_visitor(type("Square", (NodeVisitor,), {"target": "aten.trunc.default", name: square}))
     program = reference(lower(Model(torch.trunc), (X,)), tmp_path)
     assert torch.equal(program.run_method("forward", (X,))[0], X * X)
 

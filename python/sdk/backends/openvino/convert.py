@@ -12,42 +12,15 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Graph, GraphModule, Node
 
+from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import is_any_dequantize, is_any_quantize
+from sdk.backends.openvino.dialect import TYPES, in_aten
+from sdk.backends.openvino.operators import OPERATORS
 from sdk.backends.openvino.quantized import rewrite_quantized
-from sdk.backends.openvino.rewrites import rewrite
 from sdk.backends.openvino.toolkit import openvino
 from sdk.backends.transforms.constants import get_constant, settled
 from sdk.exir.backend._messages import source_of
 from sdk.exir.tensor import dim_order_of
-
-_TYPES = {
-    torch.float32: "f32",
-    torch.float16: "f16",
-    torch.bfloat16: "bf16",
-    torch.int64: "i64",
-    torch.int32: "i32",
-    torch.int8: "i8",
-    torch.uint8: "u8",
-    torch.bool: "boolean",
-}
-"""OpenVINO's names of the dtypes that a partition may have."""
-
-_PLAIN = {
-    "alias_copy": "alias",
-    "expand_copy": "expand",
-    "permute_copy": "permute",
-    "select_copy": "select",
-    "slice_copy": "slice",
-    "split_copy": "split",
-    "split_with_sizes_copy": "split_with_sizes",
-    "squeeze_copy": "squeeze",
-    "t_copy": "t",
-    "transpose_copy": "transpose",
-    "unbind_copy": "unbind",
-    "unsqueeze_copy": "unsqueeze",
-    "view_copy": "view",
-}
-"""Operators of the edge dialect as ATen has them, which the frontend knows best."""
 
 
 def way_around(program: ExportedProgram) -> str:
@@ -57,11 +30,6 @@ def way_around(program: ExportedProgram) -> str:
         f"Its operators are {', '.join(names)}; the partitioner leaves those in op_types_to_skip, and the nodes in "
         "op_names_to_skip, to the kernels"
     )
-
-
-def is_dtype_known(dtype: torch.dtype) -> bool:
-    """Whether tensors of this dtype can be inputs and outputs of a partition."""
-    return dtype in _TYPES
 
 
 def to_model(program: ExportedProgram) -> Any:
@@ -167,7 +135,7 @@ def _convert(plain: _Plain) -> Any:
         parameter = port.get_node()
         value = node.meta["val"]
         if isinstance(value, torch.Tensor):
-            parameter.set_element_type(getattr(ov.Type, _TYPES[value.dtype]))
+            parameter.set_element_type(getattr(ov.Type, TYPES[value.dtype]))
             parameter.set_partial_shape(_partial_shape(ov, value.shape))
         else:
             parameter.set_element_type(ov.Type.i64)
@@ -207,8 +175,11 @@ def _plain(
         if node.op != "call_function":
             raise RuntimeError(f"OpenVINO cannot convert {node.op} {node.target}{source_of(node)}")
         args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda argument: made[argument])
-        call = rewrite(graph, node, args, kwargs)
-        made[node] = graph.call_function(*_in_aten(node, args, kwargs)) if call is None else call
+        entry = OPERATORS.get(name_of(node))
+        if entry is not None:
+            made[node] = entry.lower(node, graph, args, kwargs)
+        else:  # getitem
+            made[node] = graph.call_function(*in_aten(node, args, kwargs))
     for node, new in made.items():
         if "val" in node.meta:
             new.meta["val"] = node.meta["val"]
@@ -226,23 +197,6 @@ def _described(value: Any) -> str:
     if not isinstance(value, torch.Tensor):
         return str(value)
     return f"{value.dtype} {list(value.shape)} {dim_order_of(value)}"
-
-
-def _in_aten(node: Node, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
-    """The call as ATen has it. Layouts in memory do not exist in OpenVINO's models."""
-    target = getattr(node.target, "_op", node.target)
-    if not isinstance(target, torch._ops.OpOverload):
-        return target, args, kwargs
-    namespace, name = target.namespace, target._schema.name.partition("::")[2]
-    if namespace == "dim_order_ops":
-        kwargs = {key: value for key, value in kwargs.items() if key == "dtype" and value is not None}
-        if name == "_to_dim_order_copy" and kwargs:
-            return torch.ops.aten._to_copy.default, args, kwargs
-        if name in ("_to_dim_order_copy", "_clone_dim_order"):
-            return torch.ops.aten.clone.default, args, {}
-    if namespace == "aten" and name in _PLAIN:
-        return getattr(getattr(torch.ops.aten, _PLAIN[name]), target._overloadname), args, kwargs
-    return target, args, kwargs
 
 
 def _partial_shape(ov: Any, sizes: Any) -> Any:
@@ -290,7 +244,7 @@ def _finish_outputs(ov: Any, model: Any, outputs: Sequence[Node]) -> None:
     int64."""
     for result, node in zip(model.get_results(), outputs, strict=True):
         value = node.meta["val"]
-        wanted = getattr(ov.Type, _TYPES[value.dtype])
+        wanted = getattr(ov.Type, TYPES[value.dtype])
         source = result.input_value(0)
         shape = source.get_partial_shape()
         if shape.rank.is_static and len(shape) != value.dim():

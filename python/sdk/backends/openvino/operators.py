@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Node
+from torch.fx import Graph, Node
 from torch.utils import _pytree as pytree
 
 from sdk.backends.graph.names import name_of
@@ -20,8 +22,10 @@ from sdk.backends.graph.quantized import (
     is_any_dequantize,
     is_any_quantize,
 )
-from sdk.backends.openvino.convert import is_dtype_known
+from sdk.backends.openvino.dialect import in_aten, is_dtype_known
 from sdk.backends.openvino.quantized import parameters_of
+from sdk.backends.openvino.rewrites import REWRITES, Rewrite
+from sdk.backends.operators import Operators
 from sdk.backends.transforms.constants import is_constant
 from sdk.exir.sym_util import lower_bound
 
@@ -34,13 +38,26 @@ _MOST_ADDED = 1 << 15
 _MOST_ADDED_IN_SEQUENCE = 1024
 
 
-def refusal(node: Node, program: ExportedProgram) -> Reason:
-    """Why OpenVINO does not get a call; None if it does."""
-    name = name_of(node)
-    check = OPERATORS.get(name)
-    if check is None:
-        return "OpenVINO has no such operator"
-    return _refusal_of_values(node) or check(node, program)
+@dataclass(frozen=True)
+class OpenvinoOperator:
+    """An operator that OpenVINO's frontend converts.
+
+    Attributes:
+        check: Why a call is refused, for reasons that the operator has.
+        rewrite: The calls of ATen that stand for one in a graph, or None where the call itself does.
+    """
+
+    check: Check
+    rewrite: Rewrite | None = None
+
+    def refusal(self, node: Node, program: ExportedProgram) -> Reason:
+        """Why OpenVINO does not get a call; None if it does."""
+        return _refusal_of_values(node) or self.check(node, program)
+
+    def lower(self, node: Node, graph: Graph, args: Any, kwargs: Any) -> Node:
+        """Adds what computes a call to a graph of ATen, of the arguments there. Returns the result."""
+        call = None if self.rewrite is None else self.rewrite(graph, node, args, kwargs)
+        return graph.call_function(*in_aten(node, args, kwargs)) if call is None else call
 
 
 def _refusal_of_values(node: Node) -> Reason:
@@ -190,7 +207,7 @@ def _table(check: Check, names: str) -> dict[str, Check]:
     return {(name if name.count(".") == 2 else f"aten.{name}"): check for name in names.split()}
 
 
-OPERATORS: dict[str, Check] = {
+_CHECKS: dict[str, Check] = {
     **_table(
         _floats,
         """
@@ -250,7 +267,10 @@ OPERATORS: dict[str, Check] = {
     **dict.fromkeys((QUANTIZE, QUANTIZE_CHANNELS), _quantize),
     **dict.fromkeys((DEQUANTIZE, DEQUANTIZE_CHANNELS), _dequantize),
 }
-"""By the names of the edge dialect: what says why a call is refused, or None."""
+
+OPERATORS = Operators[OpenvinoOperator]("OpenVINO")
+for _name, _check in _CHECKS.items():
+    OPERATORS.add([_name], OpenvinoOperator(_check, REWRITES.get(_name.removeprefix("aten."))))
 
 WHOLE = (
     "rms_norm.default",
@@ -262,7 +282,7 @@ WHOLE = (
 """Operators that the compiler would decompose and OpenVINO has whole."""
 
 _MOVES = frozenset(
-    name for name, check in OPERATORS.items() if check in (_any, _conversion) and not name.endswith("where.self")
+    name for name, check in _CHECKS.items() if check in (_any, _conversion) and not name.endswith("where.self")
 )
 
 

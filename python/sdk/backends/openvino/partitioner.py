@@ -16,7 +16,7 @@ from torch.fx import Node
 from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import is_any_dequantize, is_any_quantize
 from sdk.backends.openvino.convert import refusals
-from sdk.backends.openvino.operators import WHOLE, computes, refusal
+from sdk.backends.openvino.operators import OPERATORS, WHOLE, computes
 from sdk.backends.openvino.preprocess import (
     DEVICE,
     INCLUDE_IR,
@@ -118,7 +118,7 @@ class OpenvinoSupport(Support):
             return "op_types_to_skip has its operator"
         if node.name in self._names_to_skip:
             return "op_names_to_skip has its name"
-        reason = refusal(node, self._program)
+        reason = OPERATORS.refusal(node, self._program)
         # Arithmetic on sizes stays with the program.
         return reason if reason is None or isinstance(node.meta.get("val"), torch.Tensor | tuple | list) else ""
 

@@ -12,16 +12,10 @@ from typing import Any
 import torch
 from torch.fx import Graph, Node
 
-from sdk.backends.graph.names import name_of
-
 _aten = torch.ops.aten
 
 
-def rewrite(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
-    """The calls that compute `node`, an edge operator, of the arguments in `graph`; None if there is no such rule."""
-    name = name_of(node).removeprefix("aten.")
-    rule = REWRITES.get(name)
-    return None if rule is None else rule(graph, node, args, kwargs)
+Rewrite = Callable[..., Node | None]
 
 
 def _greater(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
@@ -106,7 +100,7 @@ def _over_all(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
     return graph.call_function(node.target._op, (args[0], dims, *args[2:]), kwargs)
 
 
-REWRITES: dict[str, Callable[..., Node | None]] = {
+REWRITES: dict[str, Rewrite] = {
     "gt.Tensor": _greater,
     "ge.Tensor": _greater_equal,
     "gt.Scalar": _scalar(_aten.lt.Tensor),

@@ -20,7 +20,7 @@ from sdk.backends.xnnpack.operators.image import BatchNormConfig, fused_convolut
 from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats
 from sdk.backends.xnnpack.operators.recurrent import fused_cell
 from sdk.backends.xnnpack.operators.steps import IndexPutConfig, fused_rms_norm, write_norm
-from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
+from sdk.backends.xnnpack.partition.config import OPERATORS
 from sdk.backends.xnnpack.quantization import integer_call
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import StepKind
 from sdk.backends.xnnpack.serialization.xnnpack_graph_serialize import serialize_xnnpack_binary
@@ -30,8 +30,6 @@ from sdk.exir.backend._messages import source_of
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.backend.declarations import declare_note
-
-_OPERATORS = {name: cls() for cls in ALL_PARTITIONER_CONFIGS for name in cls.target_names}
 
 
 @final
@@ -66,17 +64,17 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec], fi
     for node in calls:
         if is_foldable(edge_program, node):
             continue
-        operator = _OPERATORS.get(node.target.__name__)
-        reason: str | None = "XNNPACK has no such operator"
-        if operator is not None:
-            # Float linear layers may have weights that are arguments, if the partitioner was asked for that.
-            ask = operator.refusal_of_call if is_linear_in_floats(node) else operator.refusal
-            reason = ask(node, edge_program)
-            if reason is None and compat is not None and operator.constants_read(node, edge_program):
-                reason = (
-                    "XNNPACK reads a constant of it when the model runs, and the original may free that before; "
-                    "XnnpackPartitioner(compat=...) makes such constants arguments"
-                )
+        operator = OPERATORS.get(node.target.__name__)
+        # Float linear layers may have weights that are arguments, if the partitioner was asked for that.
+        if operator is not None and is_linear_in_floats(node):
+            reason = operator.refusal_of_call(node, edge_program)
+        else:
+            reason = OPERATORS.refusal(node, edge_program)
+        if operator is not None and reason is None and compat and operator.constants_read(node, edge_program):
+            reason = (
+                "XNNPACK reads a constant of it when the model runs, and the original may free that before; "
+                "XnnpackPartitioner(compat=...) makes such constants arguments"
+            )
         if operator is None or reason is not None:
             raise RuntimeError(f"{node.target} cannot be compiled for XNNPACK: {reason}{source_of(node)}")
         if node in fused or writer.is_written(node):
@@ -88,7 +86,7 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec], fi
         call = integer_call(node, edge_program, operator)
         if call is not None:
             with writer.integers_for(call):
-                operator.write(writer, node)
+                operator.lower(node, writer)
             continue
         cell = fused_cell(node) if compat is None else None
         if cell is not None:
@@ -100,7 +98,7 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec], fi
         converts = is_half(node) and (norm is not None or operator.is_in_floats(node))
         with writer.in_floats() if converts else nullcontext():
             if norm is None:
-                operator.write(writer, node)
+                operator.lower(node, writer)
             else:
                 x, eps, weight = norm
                 write_norm(writer, node, StepKind.RMS_NORM, x, 1, eps, weight, None)

@@ -15,6 +15,7 @@ from sdk.backends.apple.mps.serialization.graph import MPSGraph
 from sdk.backends.apple.mps.serialization.mps_data_type import edge_dtype_to_mps_dtype
 from sdk.backends.apple.mps.serialization.mps_graph_serialize import serialize_mps_graph
 from sdk.backends.graph.names import name_of
+from sdk.backends.operators import Operators
 from sdk.backends.transforms.constants import is_foldable, settled
 from sdk.exir.backend.backend_details import BackendDetails, PreprocessResult
 from sdk.exir.backend.compile_spec_schema import CompileSpec
@@ -61,7 +62,7 @@ class MPSBackend(BackendDetails):
                     if node not in needed:
                         continue
                     before = len(graph.mps_nodes)
-                    _visitor_of(node, visitors).define_node(node, graph)
+                    _visitor_of(node, visitors).lower(node, graph)
                     handle = node.meta.get("debug_handle")
                     if handle is not None:
                         handles.update(dict.fromkeys(range(before, len(graph.mps_nodes)), (handle,)))
@@ -75,15 +76,7 @@ class MPSBackend(BackendDetails):
         return PreprocessResult(serialize_mps_graph(graph), debug_handle_map=handles)
 
 
-def refusal_of(node: Node, visitors: dict[str, NodeVisitor]) -> str | None:
-    """Why MPS does not take a call; None if it does."""
-    visitor = visitors.get(name_of(node)) if node.op == "call_function" else None
-    if visitor is None or name_of(node) in ("placeholder", "output"):
-        return "MPS has no such operator"
-    return visitor.refusal(node)
-
-
-def fold(program: ExportedProgram, node: Node, visitors: dict[str, NodeVisitor]) -> bool:
+def fold(program: ExportedProgram, node: Node, visitors: Operators[NodeVisitor]) -> bool:
     """Makes a call that MPS does not take a constant, if it computes one tensor from constants alone. Quantised weights
     stay as small as they are.
 
@@ -96,10 +89,10 @@ def fold(program: ExportedProgram, node: Node, visitors: dict[str, NodeVisitor])
     return True
 
 
-def _needed(program: ExportedProgram, visitors: dict[str, NodeVisitor]) -> set[Node]:
+def _needed(program: ExportedProgram, visitors: Operators[NodeVisitor]) -> set[Node]:
     """The calls that the payload computes: those that are not constants, nor read by constants alone."""
     calls = [node for node in program.graph.nodes if node.op == "call_function"]
-    folded = {node for node in calls if refusal_of(node, visitors) is not None and fold(program, node, visitors)}
+    folded = {node for node in calls if visitors.refusal(node) is not None and fold(program, node, visitors)}
     needed: set[Node] = set(program.graph.output_node().all_input_nodes)
     for node in reversed(calls):
         if node in needed and node not in folded:
@@ -107,8 +100,8 @@ def _needed(program: ExportedProgram, visitors: dict[str, NodeVisitor]) -> set[N
     return needed - folded
 
 
-def _visitor_of(node: Node, visitors: dict[str, NodeVisitor]) -> NodeVisitor:
-    reason = refusal_of(node, visitors)
+def _visitor_of(node: Node, visitors: Operators[NodeVisitor]) -> NodeVisitor:
+    reason = visitors.refusal(node)
     if reason is not None:
         raise RuntimeError(f"MPS does not take {node.name} ({name_of(node)}): {reason}")
     return visitors[name_of(node)]

@@ -51,7 +51,7 @@ class AttentionConfig(XNNPartitionerConfig):
             return "its width is known only when the model runs"
         return f"dropout_p is {argument(node, 4)}" if argument(node, 4) else None
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         q, k, v = (operand for operand in node.args[:3] if isinstance(operand, Node))
         mask, scale = argument(node, 3), argument(node, 6)
         while name_of(mask) == "aten.expand_copy.default":

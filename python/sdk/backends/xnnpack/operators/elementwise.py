@@ -50,7 +50,7 @@ class UnaryConfig(XNNPartitionerConfig):
     ) -> str | None:
         return None  # the kernel is a table of all 256 results
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         operand = node.args[0]
         nhwc = wants_nhwc(writer, [operand])
         self.add(writer, node, writer.read(operand, nhwc), writer.result(node, nhwc))
@@ -195,7 +195,7 @@ class BinaryConfig(XNNPartitionerConfig):
         # PyTorch uses a number as float32; it may be outside the normal range of half precision.
         return any(isinstance(number, (int, float)) and not _is_normal_half(number) for number in node.args[:2])
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         operands = list(node.args[:2])
         nhwc = _fit_as_images(operands) and wants_nhwc(writer, operands)
         first, second = (writer.read(o, nhwc and rank_of(o) > 0, rank_of(node)) for o in operands)
@@ -266,7 +266,7 @@ class PreluConfig(XNNPartitionerConfig):
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         return None if rank_of(node) == 4 else f"its input has {rank_of(node)} dimensions, and XNNPACK takes 4"
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         slope = get_constant(writer.program, node.args[1])
         channels = node.args[0].meta["val"].shape[1]
         slopes = writer.read(node.args[1]) if slope is None else writer.constant(slope.expand(channels))
@@ -280,5 +280,5 @@ class SoftmaxConfig(XNNPartitionerConfig):
         dim, rank = argument(node, 1), rank_of(node)
         return None if rank > 0 and dim in (-1, rank - 1) else f"dim is {dim}, and XNNPACK takes the last one"
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         writer.add(NODES["Softmax"](writer.read(node.args[0]), writer.result(node)))

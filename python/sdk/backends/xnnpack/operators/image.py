@@ -83,7 +83,7 @@ class ConvolutionConfig(WeightedConfig):
         reason = self.refusal_of_call(node, program)
         return super().refusal_in_integers(node, program, operands, result) if reason is None else reason
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         if rank_of(node) != 4:
             weight, bias = get_constant(writer.program, node.args[1]), get_constant(writer.program, argument(node, 2))
             assert weight is not None  # refusal() has checked it
@@ -281,7 +281,7 @@ class BatchNormConfig(XNNPartitionerConfig):
             return reason
         return "its second or third result is used" if reads_more_than_first(node) else None
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         scale, shift = self.factors(writer.program, node)
         convolution = fused_convolution(writer.program, node)
         if convolution is not None:
@@ -371,7 +371,7 @@ class GetItemConfig(XNNPartitionerConfig):
     def needs_step(self, node: Node) -> bool:
         return False
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         source, part = node.args
         if name_of(source) in DYNAMIC_NAMES:
             return

@@ -134,7 +134,7 @@ class LinearConfig(WeightedConfig):
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         return None if rank_of(node.args[1]) == 2 else "its weight does not have two dimensions"
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         source, weight = node.args[:2]
         assert isinstance(source, Node)
         if _is_lent(writer, source, weight):
@@ -176,7 +176,7 @@ class AddmmConfig(WeightedConfig):
             return "its summand is not a bias"
         return super().refusal_in_integers(node, program, operands, result)
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         added, source, weight = node.args[:3]
         assert isinstance(source, Node) and isinstance(weight, Node)
         if _is_bias(writer.program, added) and not _is_lent(writer, source, weight):
@@ -220,7 +220,7 @@ class MatmulConfig(WeightedConfig):
             return super().refusal_in_integers(node, program, operands[:1], result)
         return "it does not multiply by weights"
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         first, second = node.args[:2]
         if rank_of(second) == 2 and is_constant(writer.program, second):
             assert isinstance(first, Node)

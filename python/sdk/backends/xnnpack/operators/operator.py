@@ -132,9 +132,9 @@ class XNNPartitionerConfig:
         """Why XNNPACK does not support a call, for the reasons that are specific to the operator; None if it does."""
         return None
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         """Adds the call to a payload."""
-        raise NotImplementedError(f"{type(self).__name__} must define write()")
+        raise NotImplementedError(f"{type(self).__name__} must define lower()")
 
 
 def refusal_of_tensor(

@@ -78,7 +78,7 @@ class MaxPoolConfig(PoolConfig):
         after = tuple(max(end - size - before, before) for end, size, before in zip(ends, image, padding, strict=True))
         return after[0], after[1]
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         self.write_pool(writer, node, "MaxPooling2d", pair(argument(node, 4)))
 
 
@@ -103,7 +103,7 @@ class MaxDimConfig(XNNPartitionerConfig):
             return DYNAMIC_CHANNELS
         return "its indices are used" if reads_more_than_first(node) else None
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         dim, image = argument(node, 1) % 4, node.args[0]
         assert isinstance(image, Node)
         window = [image.meta["val"].shape[i] if i == dim else 1 for i in (2, 3)]
@@ -156,7 +156,7 @@ class AvgPoolConfig(PoolConfig):
 
     paddings_after = paddings_before
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         if not writer.in_integers:
             self.write_pool(writer, node, "AvgPooling2d", (1, 1))
             return
@@ -205,7 +205,7 @@ class MeanConfig(XNNPartitionerConfig):
     ) -> str | None:
         return MeanConfig.refusal_of_call(self, node, program)
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         source = writer.read(node.args[0], True)
         if rank_of(node) == 4:
             writer.add(NODES["GlobalAvgPooling2d"](source, writer.result(node, True), KEEP_DIMS))
@@ -248,10 +248,10 @@ class AdaptivePoolConfig(MeanConfig):
     ) -> str | None:
         return None if self._is_mean(node) else "its output is not (1, 1)"
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         window = self._window(node)
         if self._is_mean(node) or window is None:
-            super().write(writer, node)
+            super().lower(node, writer)
         elif window == (1, 1):
             assert isinstance(node.args[0], Node)
             writer.alias(node, node.args[0])
@@ -279,7 +279,7 @@ class ResizeConfig(XNNPartitionerConfig):
             )
         return None
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         height, width = node.meta["val"].shape[2:]
         flags = ALIGN_CORNERS if argument(node, 2) else 0
         source, result = writer.read(node.args[0], True), writer.result(node, True)

@@ -42,7 +42,7 @@ class QuantizeConfig(_ConversionConfig):
         assert isinstance(source, Node)
         return refusal_of_tensor(source.meta.get("val"), source) or refusal_of_scale(node, may_be_narrow=True)
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         source = node.args[0]
         if is_narrow(node):
             assert isinstance(source, Node)
@@ -79,7 +79,7 @@ class DequantizeConfig(_ConversionConfig):
         reason = refusal_of_scale(node) or refusal_of_tensor(source.meta.get("val"), source, (torch.int8,))
         return reason or refusal_of_tensor(node.meta.get("val"), node)
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         pass
 
 
@@ -116,5 +116,5 @@ class DynamicQuantConfig(_ConversionConfig):
                 readers += reader.users
         return "no layer reads it"
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         pass

@@ -50,7 +50,7 @@ class ReshapeConfig(XNNPartitionerConfig):
             None if len(unknown) < 2 else f"{unknown} are known only when the model runs, and XNNPACK takes one of them"
         )
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         assert isinstance(node.args[0], Node)
         if node.args[0] in writer.integers:
             # A node that reads integers takes the shape of its result from its own metadata.
@@ -65,7 +65,7 @@ class PermuteConfig(XNNPartitionerConfig):
     takes_truth = True
     target_names = ("aten.permute_copy.default", "aten.transpose_copy.int")
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         order = list(range(rank_of(node)))
         if node.target.__name__ == "aten.transpose_copy.int":
             first, second = argument(node, 1), argument(node, 2)
@@ -96,7 +96,7 @@ class SliceConfig(XNNPartitionerConfig):
             return "where it starts and ends is known only when the model runs"
         return None
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         assert isinstance(node.args[0], Node)
         if write_joined(writer, node):
             return
@@ -176,7 +176,7 @@ class SelectConfig(XNNPartitionerConfig):
             return "its sizes are known only when the model runs"
         return None
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         source, dim, index = node.args[:3]
         assert isinstance(source, Node) and isinstance(dim, int) and isinstance(index, int)
         if write_joined(writer, node):
@@ -202,7 +202,7 @@ class SplitConfig(XNNPartitionerConfig):
         dim = argument(node, 2)
         return None if is_static([source.meta["val"].shape[dim]]) else "its sizes are known only when the model runs"
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         pass
 
 
@@ -232,7 +232,7 @@ class ExpandConfig(XNNPartitionerConfig):
             return None
         return None if is_static([*before, *after]) else "its sizes are known only when the model runs"
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         source = node.args[0]
         assert isinstance(source, Node)
         before, after = tuple(source.meta["val"].shape), tuple(node.meta["val"].shape)
@@ -261,7 +261,7 @@ class CatConfig(XNNPartitionerConfig):
             return "its tensors have different numbers of dimensions"
         return None
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         tensors, dim = list(node.args[0]), argument(node, 1) % rank_of(node)
         nhwc = rank_of(node) == 4 and wants_nhwc(writer, tensors)
         ids = [writer.read(tensor, nhwc) for tensor in tensors]
@@ -304,7 +304,7 @@ class PadConfig(XNNPartitionerConfig):
             else f"pad is {pads}, and XNNPACK takes sizes of 0 or more"
         )
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         pads, rank = list(argument(node, 1)), rank_of(node)
         # The flat list begins with the last dimension.
         before, after = [0] * rank, [0] * rank
@@ -337,6 +337,6 @@ class CopyConfig(XNNPartitionerConfig):
         order = [TensorSpec.from_tensor(n.meta["val"]).dim_order for n in (source, node)]
         return None if list(order[0]) == list(order[1]) else "it changes the order of the elements"
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         assert isinstance(node.args[0], Node)
         writer.alias(node, node.args[0])

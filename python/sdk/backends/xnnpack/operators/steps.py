@@ -44,7 +44,7 @@ class NormConfig(XNNPartitionerConfig):
             return f"normalized_shape is {sizes}, and its sizes have to be known"
         return "its second or third result is used" if reads_more_than_first(node) and _is_layer_norm(node) else None
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         if _is_layer_norm(node):
             source, sizes, weight, bias, eps = (argument(node, i) for i in range(5))
             write_norm(writer, node, StepKind.LAYER_NORM, source, len(sizes), eps, weight, bias)
@@ -82,9 +82,9 @@ class ReduceConfig(MeanConfig):
     ) -> str | None:
         return "it is not the mean over height and width of an image" if self.needs_step(node) else None
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         if not self.needs_step(node):
-            super().write(writer, node)
+            super().lower(node, writer)
             return
         source, rank = node.args[0], rank_of(node.args[0])
         dims = sorted(dim % rank for dim in argument(node, 1) or range(rank))
@@ -117,7 +117,7 @@ class EmbeddingConfig(XNNPartitionerConfig):
             return "its indices are constant and differ"
         return None
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         table, indices = node.args[:2]
         if _is_reshape(writer.program, node):
             shape = list(node.meta["val"].shape)
@@ -216,7 +216,7 @@ class IndexPutConfig(XNNPartitionerConfig):
         ones = [1] * (len(slices) - len(written))
         return None if ones + written == slices else f"its values have the shape {tuple(written)}, not {tuple(slices)}"
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         target, indices, values = node.args[:3]
         dim = next(i for i, index in enumerate(indices) if index is not None)
         inputs = [writer.read(target), writer.read_integers(indices[dim]), writer.read(values)]
@@ -233,7 +233,7 @@ class WhereConfig(XNNPartitionerConfig):
     def is_in_floats(self, node: Node) -> bool:
         return True
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         writer.add_step(StepKind.WHERE, [writer.read(operand) for operand in node.args[:3]], writer.result(node))
 
 
@@ -251,7 +251,7 @@ class ConvertConfig(XNNPartitionerConfig):
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         return "its result has an integer dtype" if node.meta["val"].dtype == torch.int64 else None
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         source = node.args[0]
         assert isinstance(source, Node)
         before, after = source.meta["val"].dtype, node.meta["val"].dtype
@@ -296,7 +296,7 @@ class TruthConfig(XNNPartitionerConfig):
         others = [n for n in (node, *node.all_input_nodes) if n.meta["val"].dtype != torch.bool]
         return f"{others[0]} does not hold truth values" if others else None
 
-    def write(self, writer: SubgraphWriter, node: Node) -> None:
+    def lower(self, node: Node, writer: SubgraphWriter) -> None:
         kind = node.target.__name__.split(".")[1].split("_")[1]
         operands: list[Any] = [1.0, node.args[0]] if kind == "not" else list(node.args[:2])
         first, second = (writer.read(operand, rank=rank_of(node)) for operand in operands)

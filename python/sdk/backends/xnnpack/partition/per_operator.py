@@ -12,7 +12,8 @@ from sdk.backends.graph.quantized import is_dequantize, is_quantize
 from sdk.backends.partition import Refused, Support, taken_calls
 from sdk.backends.transforms.constants import is_constant
 from sdk.backends.xnnpack.operators.shape import SplitConfig
-from sdk.backends.xnnpack.partition.support import ALL_CONFIGS, XnnpackSupport, quantizes_dynamically, read_elsewhere
+from sdk.backends.xnnpack.partition.config import OPERATORS
+from sdk.backends.xnnpack.partition.support import XnnpackSupport, quantizes_dynamically, read_elsewhere
 from sdk.backends.xnnpack.quantization import integer_call
 
 
@@ -81,7 +82,7 @@ def _belonging(node: Node, support: XnnpackSupport) -> Iterable[Node]:
         if operand.op == "call_function" and (support.reads_constants(operand) or quantizes_dynamically(operand)):
             yield operand
             yield from _belonging(operand, support)
-    config = ALL_CONFIGS.get(name_of(node))
+    config = OPERATORS.get(name_of(node))
     call = None if config is None else integer_call(node, support.program, config)
     if call is not None:
         yield from filter(is_dequantize, node.all_input_nodes)

@@ -12,14 +12,13 @@ from torch.fx import Graph, Node
 
 from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import dynamic_source, is_dequantize, is_quantize
+from sdk.backends.operators import Operators
 from sdk.backends.partition import Support, calls_of, is_owned
 from sdk.backends.transforms.constants import is_constant, is_foldable, unknown
 from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats
 from sdk.backends.xnnpack.operators.shape import ReshapeConfig, SplitConfig
-from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, ConfigPrecisionType, XNNPartitionerConfig
+from sdk.backends.xnnpack.partition.config import OPERATORS, ConfigPrecisionType, XNNPartitionerConfig
 from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, integer_call, is_dynamic
-
-ALL_CONFIGS = {name: cls() for cls in ALL_PARTITIONER_CONFIGS for name in cls.target_names}
 
 # A part that only reshapes runs on a kernel.
 _MOVES = frozenset(name for cls in (ReshapeConfig, SplitConfig) for name in cls.target_names)
@@ -43,7 +42,7 @@ class XnnpackSupport(Support):
     def __init__(
         self,
         program: ExportedProgram,
-        configs: Mapping[str, XNNPartitionerConfig],
+        configs: Operators[XNNPartitionerConfig],
         precisions: Collection[ConfigPrecisionType] | None = None,
         compat: str | None = None,
         folds: bool = True,
@@ -61,15 +60,15 @@ class XnnpackSupport(Support):
             precision = self._precisions_of(node.graph).get(node, ConfigPrecisionType.FP32)
             if precision not in self._precisions:
                 return f"its precision is {precision.name}, which the partitioner was told not to delegate"
-        config = self._configs.get(name_of(node))
-        if config is None:
-            return "XNNPACK has no such operator"
-        reason = config.refusal(node, self.program)
-        if reason is None and self._compat and config.needs_step(node):
+        reason = self._configs.refusal(node, self.program)
+        if reason is not None or not self._compat:
+            return reason
+        config = self._configs[name_of(node)]
+        if config.needs_step(node):
             return f"the original has no node for it in version {self._compat}"
-        if reason is None and self._compat and config.constants_read(node, self.program):
+        if config.constants_read(node, self.program):
             return "XNNPACK reads a constant of it when the model runs, and the original may free that before"
-        return reason
+        return None
 
     def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
         yield from self.without_own_weights(nodes, part_of)
@@ -102,7 +101,7 @@ class XnnpackSupport(Support):
         for node in graph.nodes:
             if node.op != "call_function":
                 continue
-            config = ALL_CONFIGS.get(name_of(node))
+            config = OPERATORS.get(name_of(node))
             if is_dynamic(node):
                 found[node] = ConfigPrecisionType.DYNAMIC_QUANT
             elif is_quantize(node) or is_dequantize(node):

@@ -18,7 +18,12 @@ from sdk.backends.partition import Divide, calls_of, delegate, divide
 from sdk.backends.transforms.constants import is_shared, settled, unknown
 from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats, weights_of_linear
 from sdk.backends.xnnpack.partition.arguments import arguments_of, pass_constants
-from sdk.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS, ConfigPrecisionType, XNNPartitionerConfig
+from sdk.backends.xnnpack.partition.config import (
+    ALL_PARTITIONER_CONFIGS,
+    ConfigPrecisionType,
+    XNNPartitionerConfig,
+    table_of,
+)
 from sdk.backends.xnnpack.partition.flattened_inputs import quantize_flattened
 from sdk.backends.xnnpack.partition.parameters import check_parameters
 from sdk.backends.xnnpack.partition.per_operator import divide_by_operator
@@ -77,11 +82,12 @@ class XnnpackPartitioner(Partitioner):
         self._precisions = None if config_precisions is None else set(config_precisions)
         self._folds = configs is None
         self._lends_weights = force_non_static_weights_for_f32_linear
-        self._configs: dict[str, XNNPartitionerConfig] = {}
-        for cls in ALL_PARTITIONER_CONFIGS if configs is None else configs:
-            if config_precisions is None or set(cls.supported_precision_types) & set(config_precisions):
-                config = cls()
-                self._configs.update((name, config) for name in config.target_names)
+        chosen = [
+            cls
+            for cls in (ALL_PARTITIONER_CONFIGS if configs is None else configs)
+            if config_precisions is None or set(cls.supported_precision_types) & set(config_precisions)
+        ]
+        self._configs = table_of(chosen, replaces=True)
         self._compat = compat
         specs = [] if compat is None else [CompileSpec("compat", compat.encode())]
         self.delegation_spec = DelegationSpec(XnnpackBackend.__name__, specs)

@@ -25,7 +25,7 @@ class ActivationVisitor(NodeVisitor):
     def refusal(self, node: Node) -> str | None:
         return None if dtype_of(node) in FLOATS else _NOT_A_FLOAT
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         name = name_of(node)
         value = self.define_tensor(given["self"], mps_graph)
@@ -75,7 +75,7 @@ class SoftmaxVisitor(NodeVisitor):
             return "MPS does not convert float16 to float32 in a softmax"
         return None
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         kind = n.MPSSoftmax if name_of(node) == "aten._softmax.default" else n.MPSLogSoftmax
         dim = wrapped(given["dim"], max(len(shape_of(node)), 1))

@@ -72,7 +72,7 @@ class BinaryOpVisitor(NodeVisitor):
         alpha = arguments_of(node).get("alpha", 1)
         return None if is_exact(alpha) else f"alpha {alpha} is not a number of float32"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         name = name_of(node)
         dtype = self.stored(dtype_of(node))
         left, right = (self.operand(operand, dtype, mps_graph) for operand in node.args[:2])
@@ -94,7 +94,7 @@ class DivisionVisitor(NodeVisitor):
             return "MPS divides floats, which would round large integers"
         return None
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         name = name_of(node)
         mode = "floor" if name == "aten.floor_divide.default" else arguments_of(node).get("rounding_mode")
         kind = _DIVISION[name]
@@ -116,7 +116,7 @@ class ComparisonVisitor(NodeVisitor):
 
     target = tuple(_COMPARISONS)
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         name = name_of(node)
         dtype = self._common(node.args[0], node.args[1], name)
         left, right = (self.operand(operand, dtype, mps_graph) for operand in node.args[:2])

@@ -32,7 +32,7 @@ class ClampVisitor(NodeVisitor):
             return "a bound is not a number of float32"
         return None
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         low = -math.inf if given["min"] is None else float(given["min"])
         high = math.inf if given["max"] is None else float(given["max"])
@@ -51,7 +51,7 @@ class WhereVisitor(NodeVisitor):
         assert isinstance(condition, Node)
         return None if dtype_of(condition) == torch.bool else "MPS has conditions of bool"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         dtype = self.stored(dtype_of(node))
         condition = self.define_tensor(node.args[0], mps_graph)
         chosen, other = (self.operand(operand, dtype, mps_graph) for operand in node.args[1:3])

@@ -32,7 +32,7 @@ class ConstantOpVisitor(NodeVisitor):
             return f"{value} is not a number of float32"
         return None
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         value = float(self._number(node))
         dtype = self.stored(dtype_of(node))
         if dtype in (torch.float16, torch.float32) and math.isfinite(value):

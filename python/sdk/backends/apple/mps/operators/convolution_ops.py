@@ -27,7 +27,7 @@ class Conv2D(NodeVisitor):
             return f"MPS has convolutions of one and two spatial dimensions; this one has {ranks[1] - 2}"
         return None if dtype_of(node) in FLOATS else "MPS has convolutions of floats"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         weights, groups = shape_of(given["weight"]), given["groups"]
         # With more outputs than inputs, the runtime's weights for a depthwise convolution have another layout.

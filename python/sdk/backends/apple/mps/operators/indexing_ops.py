@@ -43,7 +43,7 @@ class IndexSelectVisitor(NodeVisitor):
 
     target = "aten.index_select.default"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         value = self.define_tensor(given["self"], mps_graph)
         index = self.define_tensor(given["index"], mps_graph)
@@ -60,7 +60,7 @@ class EmbeddingVisitor(NodeVisitor):
     def refusal(self, node: Node) -> str | None:
         return None if shape_of(arguments_of(node)["indices"]) else "MPS has indices of rank 1 at least"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         weight, indices = (self.define_tensor(given[name], mps_graph) for name in ("weight", "indices"))
         self.add(MPSEmbedding(weight, indices, self.define_tensor(node, mps_graph), -1), mps_graph)
@@ -145,7 +145,7 @@ class IndexTensorVisitor(_Advanced):
 
     target = "aten.index.Tensor"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         value, indices = self._operand(node, mps_graph)
         self.add(MPSIndexTensor(value, self.define_tensor(node, mps_graph), indices), mps_graph)
 
@@ -166,7 +166,7 @@ class IndexPutVisitor(_Advanced):
         ranks = [len(shape_of(index)) for index in given["indices"] if index is not None]
         return None if max(ranks) == 1 else "MPS writes at lists of indices"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         dims, sizes, dtype = _indexed(given["indices"]), shape_of(node), dtype_of(node)
         value, indices = self._operand(node, mps_graph)
@@ -188,7 +188,7 @@ class SliceScatterVisitor(NodeVisitor):
 
     target = "aten.slice_scatter.default"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         shape, source = shape_of(node), shape_of(given["src"])
         dim = wrapped(given["dim"], len(shape))

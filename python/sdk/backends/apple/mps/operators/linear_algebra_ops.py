@@ -24,7 +24,7 @@ class MatMulVisitor(_OfFloats):
 
     target = ("aten.mm.default", "aten.bmm.default")
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         left, right = (self.define_tensor(operand, mps_graph) for operand in node.args[:2])
         self.add(MPSMatMul(left, right, self.define_tensor(node, mps_graph)), mps_graph)
 
@@ -35,7 +35,7 @@ class AddmmVisitor(_OfFloats):
 
     target = "aten.addmm.default"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         bias, left, right = (self.define_tensor(given[name], mps_graph) for name in ("self", "mat1", "mat2"))
         result = self.define_tensor(node, mps_graph)

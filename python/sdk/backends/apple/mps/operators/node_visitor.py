@@ -15,6 +15,7 @@ from sdk.backends.apple.mps.serialization.graph import Buffer, MPSGraph, MPSNode
 from sdk.backends.apple.mps.serialization.mps_data_type import edge_dtype_to_mps_dtype
 from sdk.backends.apple.mps.serialization.nodes import ABSENT, MPSMinMax
 from sdk.backends.apple.mps.serialization.shape_nodes import MPSCast, MPSExpand, MPSView
+from sdk.backends.operators import Operators
 from sdk.backends.transforms.constants import get_constant
 from sdk.exir._serialize._named_data_store import tensor_bytes
 
@@ -42,9 +43,13 @@ class NodeVisitor:
         """Why a node cannot be part of a payload; None if it can."""
         return None
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         """Appends what computes a node."""
-        raise NotImplementedError(f"{type(self).__name__} does not define nodes")
+        self.define_node(node, mps_graph)
+
+    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+        """What visitors that were written for the original define instead of `lower`."""
+        raise NotImplementedError(f"{type(self).__name__} does not define lower()")
 
     def stored(self, dtype: torch.dtype) -> torch.dtype:
         """The dtype in which values of a dtype of the model are computed."""
@@ -164,13 +169,13 @@ _visitors: dict[str, type[NodeVisitor]] = {}
 
 
 def register_node_visitor(visitor: _Visitor) -> _Visitor:
-    """Makes the class responsible for the operators of its `target`."""
+    """Makes the class responsible for the operators of its `target`, in place of another one."""
     names = [visitor.target] if isinstance(visitor.target, str) else visitor.target
     _visitors.update(dict.fromkeys(names, visitor))
     return visitor
 
 
-def get_node_visitors(exported_program: ExportedProgram, convert_model_to_fp16: bool = True) -> dict[str, NodeVisitor]:
+def get_node_visitors(exported_program: ExportedProgram, convert_model_to_fp16: bool = True) -> Operators[NodeVisitor]:
     """Visitors for one payload by the names of operators, and one for its inputs (`placeholder`) and outputs
     (`output`)."""
     made: dict[type[NodeVisitor], NodeVisitor] = {}
@@ -180,8 +185,11 @@ def get_node_visitors(exported_program: ExportedProgram, convert_model_to_fp16: 
     for cls in dict.fromkeys(classes):
         made[cls] = cls(exported_program, convert_model_to_fp16)
         made[cls].tensor_to_id, made[cls].folded = ids, folded
-    visitors = {name: made[cls] for name, cls in _visitors.items()}
-    return {**visitors, "placeholder": made[NodeVisitor], "output": made[NodeVisitor]}
+    visitors = Operators[NodeVisitor]("MPS")
+    for name, cls in _visitors.items():
+        visitors.add([name], made[cls])
+    visitors.add(["placeholder", "output"], made[NodeVisitor])
+    return visitors
 
 
 def shape_of(node: Node) -> list[int]:

@@ -37,7 +37,7 @@ class BatchNorm(_Normalization):
 
     target = "aten._native_batch_norm_legit_no_training.default"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         dtype, channels = dtype_of(given["input"]), [shape_of(given["input"])[1]]
         value = self.define_tensor(given["input"], mps_graph)
@@ -57,7 +57,7 @@ class LayerNorm(_Normalization):
 
     target = "aten.native_layer_norm.default"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         dtype, shape = dtype_of(given["input"]), [int(size) for size in given["normalized_shape"]]
         value = self.define_tensor(given["input"], mps_graph)

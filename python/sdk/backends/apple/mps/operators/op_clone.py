@@ -25,7 +25,7 @@ class CloneVisitor(NodeVisitor):
         "dim_order_ops._to_dim_order_copy.default",
     )
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         operand = node.args[0]
         assert isinstance(operand, Node)
         before, after = self.stored(dtype_of(operand)), self.stored(dtype_of(node))

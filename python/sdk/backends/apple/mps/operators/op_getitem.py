@@ -15,5 +15,5 @@ class GetItemVisitor(NodeVisitor):
 
     target = "getitem"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         self.tensor_to_id[node] = self.tensor_to_id[node.args[0]][node.args[1]]

@@ -44,7 +44,7 @@ class OpDequantizePerChannelGroupDefault(NodeVisitor):
             return "MPS has weights whose zero points are zero"
         return None if self.constant(given["scales"]) is not None else "MPS has scales that are constants"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         result = self.define_tensor(node, mps_graph)
         key = ("int4", given["input"])
@@ -98,7 +98,7 @@ class TokenQuantizationVisitor(NodeVisitor):
         assert isinstance(operand, Node)
         return self.refusal(operand) if _are((operand,), (_QUANTIZE,)) else _NOT_DYNAMIC
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         value = self.define_tensor(node.args[0], mps_graph)
         self.tensor_to_id[node] = [value, value] if name_of(node) == _CHOOSE else value
         declare_note("activations of int4 linear layers, which the model quantises for each token, stay floats")

@@ -32,7 +32,7 @@ class ConstantPadNDVisitor(NodeVisitor):
         value = given["value"]
         return None if isinstance(value, float) or is_exact(value) else f"{value} is not a number of float32"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         value = self.define_tensor(given["self"], mps_graph)
         pad = [int(size) for size in given["pad"]]
@@ -51,7 +51,7 @@ class EdgePadVisitor(NodeVisitor):
             return "MPS pads by sizes that are known"
         return "MPS does not pad bool" if dtype_of(node) == torch.bool else None
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         value, sizes = self.define_tensor(given["self"], mps_graph), shape_of(given["self"])
         padding = [int(size) for size in given["padding"]]  # of the last dimension first: before and after it

@@ -71,7 +71,7 @@ class MaxPool2DWithIndicesVisitor(NodeVisitor):
     def refusal(self, node: Node) -> str | None:
         return _Window(node).refusal()
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         value = self.define_tensor(arguments_of(node)["self"], mps_graph)
         first, second = self.define_tensor_list(node, mps_graph)
         fields = _Window(node).fields()
@@ -99,7 +99,7 @@ class AvgPool2DVisitor(NodeVisitor):
             return "MPS cannot count the padding of the model and not what ceil_mode adds to it"
         return None
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         window, given = _Window(node), arguments_of(node)
         divisor = given["divisor_override"]
         value = self.define_tensor(given["self"], mps_graph)

@@ -32,7 +32,7 @@ class ArangeVisitor(NodeVisitor):
             return "the number of elements depends on the rounding of a division"
         return None
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         dtype = dtype_of(node)
         start, end, step = _numbers(node)
         made = self.define_tensor(node, mps_graph)

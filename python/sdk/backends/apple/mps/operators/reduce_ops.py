@@ -29,7 +29,7 @@ class MeanVisitor(NodeVisitor):
             return _NO_DIMENSIONS
         return None if dtype_of(node) in FLOATS else "MPS reduces floats"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         self.mean(node, dtype_of(node), mps_graph, result=self.define_tensor)
 
     def mean(
@@ -59,7 +59,7 @@ class SumVisitor(MeanVisitor):
 
     target = "aten.sum.dim_IntList"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         mean, count = self.mean(node, dtype_of(node), mps_graph)
         factor = self.define_scalar(count, dtype_of(node), mps_graph)
         self.add(MPSMul(mean, factor, self.define_tensor(node, mps_graph)), mps_graph)
@@ -75,7 +75,7 @@ class AnyVisitor(MeanVisitor):
     def refusal(self, node: Node) -> str | None:
         return None if shape_of(arguments_of(node)["self"]) else _NO_DIMENSIONS
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         operand = arguments_of(node)["self"]
         value, dtype = self.define_tensor(operand, mps_graph), self.stored(dtype_of(operand))
         if dtype != torch.bool:

@@ -18,7 +18,7 @@ class PermuteVisitor(NodeVisitor):
 
     target = "aten.permute_copy.default"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         rank = len(shape_of(node))
         order = [wrapped(dim, rank) for dim in given["dims"]]
@@ -40,7 +40,7 @@ class ViewVisitor(_Reshaping):
 
     target = "aten.view_copy.default"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         self.reshape(node, mps_graph)
 
 
@@ -50,7 +50,7 @@ class ExpandVisitor(NodeVisitor):
 
     target = "aten.expand_copy.default"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         operand, shape = arguments_of(node)["self"], shape_of(node)
         value = self.define_tensor(operand, mps_graph)
         own = [1] * (len(shape) - len(shape_of(operand))) + shape_of(operand)
@@ -64,7 +64,7 @@ class CatVisitor(NodeVisitor):
 
     target = "aten.cat.default"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         dtype = self.stored(dtype_of(node))
         values = [self.operand(operand, dtype, mps_graph) for operand in given["tensors"]]
@@ -78,7 +78,7 @@ class SqueezeUnsqueezeVisitor(_Reshaping):
 
     target = ("aten.unsqueeze_copy.default", "aten.squeeze_copy.dims")
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         sizes = shape_of(given["self"])
         if not sizes:  # the runtime has a size of 1 for tensors of rank 0
@@ -102,7 +102,7 @@ class SelectVisitor(NodeVisitor):
     def refusal(self, node: Node) -> str | None:
         return "the index is computed when the program runs" if isinstance(node.args[2], Node) else None
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         sizes = shape_of(given["self"])
         dim = wrapped(given["dim"], len(sizes))
@@ -121,7 +121,7 @@ class SliceVisitor(NodeVisitor):
         bounds = [arguments_of(node)[name] for name in ("start", "end")]
         return "a bound is computed when the program runs" if any(isinstance(b, Node) for b in bounds) else None
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         sizes = shape_of(given["self"])
         dim = wrapped(given["dim"], len(sizes))
@@ -136,7 +136,7 @@ class PixelShuffleVisitor(NodeVisitor):
 
     target = "aten.pixel_shuffle.default"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         value = self.define_tensor(given["self"], mps_graph)
         factor = int(given["upscale_factor"])
@@ -149,7 +149,7 @@ class SplitWithSizesVisitor(NodeVisitor):
 
     target = "aten.split_with_sizes_copy.default"
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         value = self.define_tensor(given["self"], mps_graph)
         results = self.define_tensor_list(node, mps_graph)

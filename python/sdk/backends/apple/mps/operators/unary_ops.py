@@ -35,7 +35,7 @@ class UnaryOpVisitor(NodeVisitor):
             return "MPS has no arithmetic of bool"
         return None
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         name, operand = _name(node), node.args[0]
         assert isinstance(operand, Node)
         if name in _ROUNDING and dtype_of(node) not in FLOATS:
@@ -56,7 +56,7 @@ class NotVisitor(NodeVisitor):
 
     target = ("aten.bitwise_not.default", "aten.logical_not.default")
 
-    def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
+    def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         operand = node.args[0]
         assert isinstance(operand, Node)
         dtype = self.stored(dtype_of(operand))

@@ -12,7 +12,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
-from sdk.backends.apple.mps.mps_preprocess import fold, refusal_of
+from sdk.backends.apple.mps.mps_preprocess import fold
 from sdk.backends.apple.mps.operators.node_visitor import get_node_visitors
 from sdk.backends.graph.names import name_of
 from sdk.backends.partition import Support
@@ -49,14 +49,12 @@ class MPSSupport(Support):
         return None if fold(self._program, node, self._visitors) else reason
 
     def _call_refusal(self, node: Node) -> str | None:
-        if name_of(node) not in self._visitors:
-            return "MPS has no such operator"
-        if not name_of(node).startswith(_TOGETHER):
+        if name_of(node) in self._visitors and not name_of(node).startswith(_TOGETHER):
             for each in (node, *node.all_input_nodes):
                 reason = self._tensor_refusal(each)
                 if reason is not None:
                     return reason
-        return refusal_of(node, self._visitors)
+        return self._visitors.refusal(node)
 
     def _tensor_refusal(self, node: Node) -> str | None:
         value = node.meta.get("val")

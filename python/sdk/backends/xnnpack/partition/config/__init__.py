@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`ALL_PARTITIONER_CONFIGS`: all operators that XNNPACK supports."""
+"""`ALL_PARTITIONER_CONFIGS`: all operators that XNNPACK supports, and `OPERATORS`, their table."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from sdk.backends.operators import Operators
 from sdk.backends.xnnpack.operators import attention, elementwise, image, matrix, pools, quantize, shape, steps
 from sdk.backends.xnnpack.operators.operator import ConfigPrecisionType, XNNPartitionerConfig
 
@@ -52,4 +55,15 @@ ALL_PARTITIONER_CONFIGS: list[type[XNNPartitionerConfig]] = [
     steps.WhereConfig,
 ]
 
-__all__ = ["ALL_PARTITIONER_CONFIGS", "ConfigPrecisionType", "XNNPartitionerConfig"]
+
+def table_of(configs: Iterable[type[XNNPartitionerConfig]], replaces: bool = False) -> Operators[XNNPartitionerConfig]:
+    """The table of some operators. With `replaces`, the last config of several that name an operator has it."""
+    table = Operators[XNNPartitionerConfig]("XNNPACK")
+    for cls in configs:
+        table.add(cls.target_names, cls(), replaces)
+    return table
+
+
+OPERATORS = table_of(ALL_PARTITIONER_CONFIGS)
+
+__all__ = ["ALL_PARTITIONER_CONFIGS", "OPERATORS", "ConfigPrecisionType", "XNNPartitionerConfig", "table_of"]
