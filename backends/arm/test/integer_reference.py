@@ -63,7 +63,7 @@ def _rescale(operator: TosaOperator, operands: list[Any], dtype: DType) -> np.nd
     if operator.attribute.scale32:
         assert (np.abs(value - zero_point) < np.int64(1) << (np.asarray(shift) - 1)).all(), "beyond RESCALE's operands"
     scaled = apply_scale(value - zero_point, multiplier, shift) + result_zero_point
-    return np.clip(scaled, *_LIMITS[dtype])
+    return np.clip(scaled, *_LIMITS[dtype]).reshape(value.shape)
 
 
 def _windows(value: np.ndarray, attribute: Any, kernel: Sequence[int], fill: int, dilation: Sequence[int]) -> Any:

@@ -176,6 +176,7 @@ COMPOSED: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "aten.unfold_copy.default": (lambda x: (x * x).unfold(1, 3, 2), (ROWS,)),
     "aten.as_strided_copy.default": (lambda x: (x * x).as_strided((4, 3), (7, 2), 5), (ROWS,)),
     "aten.argmax.default": (lambda x, y: torch.gather(y * y, 1, (x * x).argmax(1, keepdim=True)), (ROWS, ROWS)),
+    "aten.argmin.default": (lambda x, y: torch.gather(y * y, 1, x.tanh().argmin(1, keepdim=True)), (ROWS, ROWS)),
     "aten.linalg_vector_norm.default": (lambda x: x.norm(dim=(0, 2)), (ROWS,)),
 }
 """Calls that need several TOSA operators or a table of two variables, or have other operands than activations."""

@@ -99,17 +99,22 @@ def annotate_part(node: Node, config: QuantizationConfig, accepts: Filter) -> bo
 def propagate(model: GraphModule, operators: Collection[Any] = SHARING) -> None:
     """Gives the results of operators that only move or average elements the scale of their input."""
     for node in model.graph.nodes:
-        if node.target not in operators or is_annotated(node) or not isinstance(node.args[0], Node):
-            continue
-        source = node.args[0]
-        before = source.meta.get(ANNOTATION)
-        if before is None or before.output_qspec is None:
-            continue
-        node.meta[ANNOTATION] = QuantizationAnnotation(
-            input_qspec_map={source: SharedQuantizationSpec(source)},
-            output_qspec=SharedQuantizationSpec((source, node)),
-            _annotated=True,
-        )
+        if node.target in operators and not is_annotated(node):
+            share_scale(node)
+
+
+def share_scale(node: Node) -> bool:
+    """Gives the result of a node the scale of its first operand, if that has one. Returns whether it has."""
+    source = node.args[0]
+    before = source.meta.get(ANNOTATION) if isinstance(source, Node) else None
+    if before is None or before.output_qspec is None:
+        return False
+    node.meta[ANNOTATION] = QuantizationAnnotation(
+        input_qspec_map={source: SharedQuantizationSpec(source)},
+        output_qspec=SharedQuantizationSpec((source, node)),
+        _annotated=True,
+    )
+    return True
 
 
 def is_annotated(node: Node) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -15,8 +16,21 @@ from torchao.quantization.pt2e.quantizer import (
     get_output_act_qspec,
 )
 
-from sdk.backends.arm.quantizer.masks import SOFTMAXES, scores_of, takes_out
-from sdk.backends.quantizer.patterns import ANNOTATION, SHARING, annotate_part, is_annotated
+from sdk.backends.arm.quantizer.masks import SOFTMAXES, constant_of, scores_of, takes_out
+from sdk.backends.quantizer.patterns import (
+    ADDITIONS,
+    ANNOTATION,
+    CONVOLUTIONS,
+    JOINTS,
+    LINEAR,
+    POOLS,
+    PRODUCTS,
+    SHARING,
+    TRANSPOSED,
+    annotate_part,
+    is_annotated,
+    share_scale,
+)
 
 _aten = torch.ops.aten
 
@@ -67,6 +81,20 @@ MOVES = SHARING | frozenset(
     )
 )
 """What moves or selects elements, whose result has the scale of the operand."""
+POSITIONS = frozenset((_aten.argmax.default, _aten.argmin.default))
+_VECTOR_NORM = _aten.linalg_vector_norm.default
+_ANNOTATED = frozenset(
+    (
+        *(*CONVOLUTIONS, *TRANSPOSED, *LINEAR, *ADDITIONS, *PRODUCTS, *POOLS, *JOINTS, *UNARY, *NORMS, *LOG_SOFTMAXES),
+        *(*SOFTMAXES, *TABLES, *WRITES, *BINARY, *MATRICES, *POSITIONS, *COMPARISONS, *SUMS, *MOVES),
+        *(_aten.embedding.default, _aten.where.self),
+    )
+)
+
+
+def is_annotated_here(target: Any, *args: Any) -> bool:
+    """Whether `annotate` or `annotate_moves` knows an operator that is called with some arguments."""
+    return target in _ANNOTATED or (target is _VECTOR_NORM and args[1:2] in ((), (2,)))
 
 
 def annotate(node: Node, config: QuantizationConfig) -> bool:
@@ -80,8 +108,8 @@ def annotate(node: Node, config: QuantizationConfig) -> bool:
         return False
     if node.target in UNARY or node.target in NORMS or node.target in LOG_SOFTMAXES:
         return _annotate(node, node.args[:1], config)
-    if node.target is _aten.linalg_vector_norm.default:
-        return node.args[1:2] in ((), (2,)) and _annotate(node, node.args[:1], config)
+    if node.target is _VECTOR_NORM:
+        return is_annotated_here(node.target, *node.args) and _annotate(node, node.args[:1], config)
     if node.target in SOFTMAXES:
         return _annotate(node, [each for each in node.args[:1] if not takes_out(each)], config)
     if node.target in TABLES:
@@ -92,7 +120,7 @@ def annotate(node: Node, config: QuantizationConfig) -> bool:
         return _annotate_embedding(node, config)
     if node.target in BINARY or node.target in MATRICES:
         return _annotate(node, node.args[:2], config)
-    if node.target is _aten.argmax.default:
+    if node.target in POSITIONS:
         return _annotate_bare(node, node.args[:1], config)
     if masked:
         return _annotate_bare(node, scores_of(node), config)
@@ -143,21 +171,39 @@ def _is_float(node: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype == torch.float32
 
 
-def annotate_before(node: Node, config: QuantizationConfig) -> None:
-    """Annotates what moves the elements of floats before something that is quantised reads them, so that integers are
-    moved. Called for the last nodes first."""
-    wanted = config.input_activation
-    if node.target not in MOVES or is_annotated(node) or wanted is None or wanted.is_dynamic or not _is_float(node):
+def annotate_moves(model: torch.fx.GraphModule, config_of: Callable[[Node], QuantizationConfig | None]) -> None:
+    """Annotates what moves the elements of floats: with the scale of its operand, where that has one, and else with a
+    scale for both, if it has a configuration and nothing reads it as floats."""
+    for node in model.graph.nodes:
+        if node.target in MOVES and not is_annotated(node) and not share_scale(node):
+            config = config_of(node)
+            if config is not None:
+                _annotate_move(node, config)
+
+
+def _annotate_move(node: Node, config: QuantizationConfig) -> None:
+    wanted, source = config.input_activation, node.args[0]
+    if wanted is None or wanted.is_dynamic or not (_is_float(node) and _is_float(source)):
         return
-    source = node.args[0]
-    readers = [user.meta.get(ANNOTATION) for user in node.users]
-    if not _is_float(source) or not all(each is not None and node in each.input_qspec_map for each in readers):
+    readers = [(read, reader.meta.get(ANNOTATION)) for read, reader in _readers(node)]
+    if any(known is not None and read not in known.input_qspec_map for read, known in readers):
+        return  # such as the mask of a softmax
+    if constant_of(source) is not None and any(known is None for _, known in readers):
         return
     node.meta[ANNOTATION] = QuantizationAnnotation(
         input_qspec_map={source: get_input_act_qspec(config)},
         output_qspec=SharedQuantizationSpec((source, node)),
         _annotated=True,
     )
+
+
+def _readers(node: Node) -> Iterator[tuple[Node, Node]]:
+    """What reads the elements of a node, after any further moves, and which node it reads."""
+    for user in node.users:
+        if user.target in MOVES and not is_annotated(user):
+            yield from _readers(user)
+        else:
+            yield node, user
 
 
 def annotate_edges(model: torch.fx.GraphModule, config: QuantizationConfig) -> None:

@@ -19,15 +19,16 @@ from torchao.quantization.pt2e.quantizer import QuantizationConfig, Quantizer, g
 
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.backends.arm.ethosu.compile_spec import EthosUCompileSpec
-from sdk.backends.arm.quantizer.annotation import MOVES, annotate, annotate_before, annotate_edges
+from sdk.backends.arm.quantizer.annotation import annotate, annotate_edges, annotate_moves
 from sdk.backends.arm.quantizer.configuration import (
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
 )
-from sdk.backends.arm.quantizer.rewriting import rewrite
+from sdk.backends.arm.quantizer.decomposition import decompose
+from sdk.backends.arm.quantizer.rewriting import make_functional, rewrite
 from sdk.backends.arm.tosa.specification import TosaSpecification
 from sdk.backends.arm.vgf.compile_spec import VgfCompileSpec
-from sdk.backends.quantizer.patterns import propagate, turn_numbers_into_tensors
+from sdk.backends.quantizer.patterns import turn_numbers_into_tensors
 from sdk.exir.graph_module import get_control_flow_submodules
 
 __all__ = [
@@ -83,8 +84,12 @@ class TOSAQuantizer(Quantizer):
         return self
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Turns numbers among the operands into tensors, and attention, splits and products of many matrices into what
-        is quantised. Changes and returns `model`."""
+        """Turns numbers among the operands into tensors, attention, splits and products of many matrices into what is
+        quantised, and other operators of the parts that are quantised into what they are computed with. Changes and
+        returns `model`."""
+        settings = self._settings()
+        make_functional(model)
+        decompose(model, lambda node: _quantizes_activations(self._config_of(node, settings)))
         rewrite(model)
         turn_numbers_into_tensors(model)
         return model
@@ -98,11 +103,7 @@ class TOSAQuantizer(Quantizer):
             config = self._config_of(node, settings) if node.op == "call_function" else None
             if config is not None:
                 annotate(node, config)
-        propagate(model, MOVES)
-        for node in reversed(model.graph.nodes):
-            config = self._config_of(node, settings) if node.op == "call_function" else None
-            if config is not None:
-                annotate_before(node, config)
+        annotate_moves(model, lambda node: self._config_of(node, settings))
         return model
 
     def validate(self, model: GraphModule) -> None:
@@ -178,6 +179,10 @@ class EthosUQuantizer(TOSAQuantizer):
 
     def __init__(self, compile_spec: EthosUCompileSpec) -> None:
         super().__init__(compile_spec)
+
+
+def _quantizes_activations(config: QuantizationConfig | None) -> bool:
+    return config is not None and config.input_activation is not None and not config.input_activation.is_dynamic
 
 
 def _type_filter(kind: Callable[..., Any]) -> Callable[[Node], bool]:

@@ -107,20 +107,93 @@ def _gated(place: Place) -> Node | None:
     return place.call(_aten.mul.Tensor, value, place.call(_aten.sigmoid.default, gate))
 
 
-def _extremes(target: Any) -> Callable[[Place], None]:
-    """The largest or smallest elements along a dimension, if nothing reads where they are."""
+def _extremes(values: Any, positions: Any) -> Callable[[Place], None]:
+    """The largest or smallest elements along a dimension, and where they are."""
 
     def write(place: Place) -> None:
-        # A captured graph takes both results, also where one is not read.
-        users, given = [user for user in place.node.users if user.users], place.arguments
-        if not is_float(given["self"]) or any(user.args[1] != 0 for user in users):
+        given = place.arguments
+        if not is_float(given["self"]):
             return
-        values = place.call(target, given["self"], [given["dim"]], given["keepdim"])
-        for user in users:
-            user.replace_all_uses_with(values)
+        # A captured graph takes both results, also where one is not read.
+        for user in [user for user in place.node.users if user.users]:
+            source, dim, keepdim = (given[name] for name in ("self", "dim", "keepdim"))
+            if user.args[1] == 0:
+                result = place.call(values, source, [dim], keepdim)
+            else:
+                result = place.call(positions, source, dim, keepdim)
+            user.replace_all_uses_with(result)
             user.graph.erase_node(user)
 
     return write
+
+
+def _over_all(target: Any) -> Callable[[Place], Node | None]:
+    """A reduction over the dimensions that it names."""
+
+    def write(place: Place) -> Node | None:
+        source = place.arguments["self"]
+        dims = list(range(source.meta["val"].dim()))
+        return place.call(target, source, dims) if dims and is_float(source) and is_float(place.node) else None
+
+    return write
+
+
+def _deviation(*finish: Any) -> Callable[[Place], Node | None]:
+    """The mean of the squares of what elements are away from their mean, times n / (n - correction)."""
+
+    def write(place: Place) -> Node | None:
+        given, source = place.arguments, place.arguments["self"]
+        sizes = source.meta["val"].shape
+        dims = [dim % len(sizes) for dim in given.get("dim") or range(len(sizes))]
+        if not dims or not is_static(source) or not is_float(source):
+            return None
+        count = math.prod(sizes[dim] for dim in dims)
+        correction = given["correction"] if "correction" in given else int(given["unbiased"])
+        degrees = count - (1 if correction is None else correction)
+        if degrees <= 0:
+            return None
+        away = place.call(_aten.sub.Tensor, source, place.call(_aten.mean.dim, source, dims, True))
+        result = place.call(_aten.mean.dim, place.call(_aten.mul.Tensor, away, away), dims, given["keepdim"])
+        if degrees != count:
+            result = place.call(_aten.mul.Tensor, result, place.constant(torch.tensor(count / degrees)))
+        for function in finish:
+            result = place.call(function, result)
+        return result
+
+    return write
+
+
+def _expanded(place: Place) -> Node | None:
+    """A tensor of which only the sizes count is not read."""
+    if not is_static(place.node):
+        return None
+    return place.call(_aten.expand.default, place.arguments["self"], list(shape_of(place.node)))
+
+
+def _stack(place: Place) -> Node:
+    given = place.arguments
+    dim = given["dim"] % place.node.meta["val"].dim()
+    return place.call(
+        _aten.cat.default, [place.call(_aten.unsqueeze.default, each, dim) for each in given["tensors"]], dim
+    )
+
+
+def _scaled(place: Place) -> Node | None:
+    """A sum or a difference with a multiple of the second operand."""
+    given = place.arguments
+    if given["alpha"] == 1 or not isinstance(given["other"], Node) or not is_float(place.node):
+        return None
+    number = place.constant(torch.tensor(float(given["alpha"])))
+    return place.call(place.node.target, given["self"], place.call(_aten.mul.Tensor, given["other"], number))
+
+
+def _instance_norm(place: Place) -> Node | None:
+    """The norm of groups of one channel."""
+    given = place.arguments
+    if not given["use_input_stats"] or not is_static(given["input"]) or not is_float(given["input"]):
+        return None
+    channels = shape_of(given["input"])[1]
+    return place.call(_aten.group_norm.default, given["input"], channels, given["weight"], given["bias"], given["eps"])
 
 
 def _fill(place: Place) -> Node | None:
@@ -190,21 +263,31 @@ def _copied(place: Place) -> Node | None:
     return source if shape_of(source) == shape else place.call(_aten.expand.default, source, list(shape))
 
 
-def _functional(target: Any) -> Callable[[Place], Node | None]:
-    """What writes its result to an operand that nothing else reads."""
+def make_functional(model: GraphModule) -> None:
+    """Replaces what writes its result to an operand that nothing else reads."""
+    for node in list(model.graph.nodes):
+        target = _without_writing(node.target) if node.op == "call_function" else None
+        if target is not None and _is_read_once(node.args[0]):
+            with node.graph.inserting_before(node):
+                made = node.graph.call_function(target, node.args, node.kwargs)
+            made.meta = dict(node.meta)
+            node.replace_all_uses_with(made)
+            node.graph.erase_node(node)
 
-    def write(place: Place) -> Node | None:
-        base = place.node.args[0]
-        while isinstance(base, Node) and len(base.users) == 1 and is_view(base):
-            base = base.args[0]
-        if not isinstance(base, Node) or len(base.users) != 1 or base.op != "call_function":
-            return None
-        made = place.call(target, *place.node.args)
-        made.kwargs = place.node.kwargs
-        rewrite = _REWRITES.get(target)
-        return made if rewrite is None else (rewrite(place) or made)
 
-    return write
+def _without_writing(target: Any) -> Any:
+    """The operator that makes a new tensor of what this one writes to its operand; None if there is none."""
+    if not isinstance(target, torch._ops.OpOverload) or target.namespace != "aten" or not target._schema.is_mutable:
+        return None
+    packet = getattr(_aten, target._opname.removesuffix("_"), None) if target._opname.endswith("_") else None
+    return getattr(packet, target._overloadname, None)
+
+
+def _is_read_once(base: Any) -> bool:
+    """Whether a call computes a tensor for one reader, views between them aside."""
+    while isinstance(base, Node) and len(base.users) == 1 and is_view(base):
+        base = base.args[0]
+    return isinstance(base, Node) and len(base.users) == 1 and base.op == "call_function"
 
 
 def _nothing(place: Place) -> Node | None:
@@ -239,15 +322,26 @@ _REWRITES: dict[Any, Callable[[Place], Node | None]] = {
     _aten.div.Tensor: _quotient,
     **dict.fromkeys((_aten.rsub.Scalar, _aten.rsub.Tensor), _reversed),
     _aten.glu.default: _gated,
-    _aten.max.dim: _extremes(_aten.amax.default),
-    _aten.min.dim: _extremes(_aten.amin.default),
+    _aten.max.dim: _extremes(_aten.amax.default, _aten.argmax.default),
+    _aten.min.dim: _extremes(_aten.amin.default, _aten.argmin.default),
+    _aten.max.default: _over_all(_aten.amax.default),
+    _aten.min.default: _over_all(_aten.amin.default),
+    _aten.mean.default: _over_all(_aten.mean.dim),
+    _aten.sum.default: _over_all(_aten.sum.dim_IntList),
+    **dict.fromkeys((_aten.var.correction, _aten.var.dim), _deviation()),
+    **dict.fromkeys((_aten.std.correction, _aten.std.dim), _deviation(_aten.sqrt.default)),
+    _aten.stack.default: _stack,
+    _aten.expand_as.default: _expanded,
+    **dict.fromkeys((_aten.add.Tensor, _aten.sub.Tensor), _scaled),
+    _aten.instance_norm.default: _instance_norm,
     _aten.masked_fill.Scalar: _fill,
     **dict.fromkeys((_aten.where.Scalar, _aten.where.ScalarSelf, _aten.where.ScalarOther), _choice),
     _aten.batch_norm.default: _batch_norm,
     _aten.clamp.Tensor: _limits,
     _aten.full_like.default: _filled,
     _aten.copy.default: _copied,
-    _aten.masked_fill_.Scalar: _functional(_aten.masked_fill.Scalar),
-    _aten.add_.Tensor: _functional(_aten.add.Tensor),
-    **dict.fromkeys((_aten.contiguous.default, _aten.clone.default, _aten.dropout.default), _nothing),
+    **dict.fromkeys(
+        (_aten.contiguous.default, _aten.clone.default, _aten.dropout.default, _aten.alias.default), _nothing
+    ),
 }
+REWRITTEN = frozenset(_REWRITES)

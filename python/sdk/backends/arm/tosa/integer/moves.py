@@ -66,11 +66,11 @@ def _with_scale(call: IntegerCall, value: Value, given: Parameters) -> Value:
 lowers_integers(*_MOVES)(move)
 
 
-@lowers_integers("aten.argmax.default", result=DType.INT32)
-def argmax(call: IntegerCall) -> Placed:
+@lowers_integers("aten.argmax.default", "aten.argmin.default", result=DType.INT32)
+def position(call: IntegerCall) -> Placed:
     """The lowering of floats: the order of integers is that of floats."""
     call.activation("self")
-    return LOWERINGS["aten.argmax.default"].function(call)
+    return LOWERINGS[name_of(call.node)].function(call)
 
 
 @lowers_integers("aten.constant_pad_nd.default")

@@ -96,9 +96,14 @@ def _position(call: Call, sign: int) -> Placed:
         raise UnsupportedError("its operand is no float")
     if call["dim"] is None:
         value = call.b.reshape(call.value("self"), (placed.value.size,))
-        position = call.b.argmax(value if sign > 0 else call.b.negate(value), 0)
+        position = call.b.argmax(value if sign > 0 else _in_reverse(call, value), 0)
         return Placed.plain(call.b.reshape(position, call.shape))
     return _position_along(call, placed, sign)
+
+
+def _in_reverse(call: Call, value: Value) -> Value:
+    """Numbers in the opposite order. NEGATE of integers would make the two smallest alike."""
+    return call.b.negate(value) if value.dtype in FLOATS else call.b.unary("BITWISE_NOT", value)
 
 
 def _position_along(call: Call, placed: Placed, sign: int) -> Placed:
@@ -106,7 +111,7 @@ def _position_along(call: Call, placed: Placed, sign: int) -> Placed:
         return Placed.plain(call.b.constant(np.zeros((), dtype=numpy_type(DType.INT32)), DType.INT32))
     dim = call["dim"] % len(placed.order)
     axis = placed.axis(dim)
-    found = call.b.argmax(placed.value if sign > 0 else call.b.negate(placed.value), axis)
+    found = call.b.argmax(placed.value if sign > 0 else _in_reverse(call, placed.value), axis)
     shape = [1 if each == axis else size for each, size in enumerate(placed.value.shape)]
     return _reduced(call, call.b.reshape(found, shape), placed.order, [dim])
 

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A global configuration quantises operators that are alone in a model, and those that need others to be computed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from arm_lowering import INT, Call, assert_close, lower
+from lone_operators import ALONE, DEVIATIONS, INT16, ROWS, floats_of, summaries
+from test_tosa_integers import quantized, steps, uses_floats
+from torch import Tensor
+
+from sdk.backends.arm.quantizer import (
+    TOSAQuantizer,
+    get_symmetric_a16w8_quantization_config,
+    get_symmetric_quantization_config,
+)
+
+CONFIGURATIONS = {INT: get_symmetric_quantization_config, INT16: get_symmetric_a16w8_quantization_config}
+
+POSITIONS: dict[str, Any] = {
+    "largest": lambda x, y: torch.gather(y, 2, x.argmax(-1, keepdim=True)),
+    "smallest": lambda x, y: torch.gather(y, 2, x.argmin(-1, keepdim=True)),
+    "largest and where": lambda x, y: _at_extreme(y, *x.max(-1, keepdim=True)),
+    "smallest and where": lambda x, y: _at_extreme(y, *x.min(-1, keepdim=True)),
+}
+"""What reads positions: TOSA does not have int64, which is what they are outside of it."""
+
+
+def _at_extreme(y: Tensor, values: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+    return values, torch.gather(y, 2, positions)
+
+
+def _check(function: Any, shapes: tuple[Any, ...], most: int, spec: str) -> None:
+    torch.manual_seed(0)
+    inputs = tuple(torch.randn(shape) for shape in shapes)
+    converted = quantized(Call(function), inputs, CONFIGURATIONS[spec](), spec)
+    assert floats_of(converted) == []
+    lowered = lower(converted, inputs, spec)
+    assert len(lowered.payloads) == 1 and not uses_floats(lowered), lowered.left()
+    assert steps(lowered, converted, inputs) <= most
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", ALONE)
+def test_operators_alone(name: str) -> None:
+    """VGF-04, VGF-05: nothing is left in floats."""
+    _check(*ALONE[name], 1, INT)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", ALONE)
+def test_operators_alone_of_sixteen_bits(name: str) -> None:
+    """VGF-04: also with int16 activations; a step is 1/256 of int8's."""
+    _check(*ALONE[name], 8, INT16)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", DEVIATIONS)
+def test_deviations(name: str) -> None:
+    """VGF-05: of several quantised results, each may be a step away."""
+    _check(*DEVIATIONS[name], 3, INT)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("name", POSITIONS)
+def test_positions(name: str, wide: bool) -> None:
+    """VGF-05: those of the integers, of which the smallest is smaller than the next one."""
+    torch.manual_seed(0)
+    x, y = torch.randn(ROWS), torch.randn(ROWS)
+    x.view(-1)[:2] = torch.tensor([-4.95, -5.0])
+    spec = INT16 if wide else INT
+    converted = quantized(Call(POSITIONS[name]), (x, y), CONFIGURATIONS[spec](), spec)
+    lowered = lower(converted, (x, y), spec)
+    assert len(lowered.payloads) == 1 and lowered.operators["ARGMAX"] == 1, lowered.left()
+    assert_close(lowered.run(x, y), converted(x, y), 0)
+
+
+@pytest.mark.slow
+@pytest.mark.oracle
+def test_the_original_leaves_no_less_in_floats(tmp_path: Path, in_original: Callable[..., str]) -> None:
+    """VGF-04: inputs are quantised as the original does it, and results with a scale that is not coarser."""
+    in_original(str(Path(__file__).with_name("lone_operators.py")), str(tmp_path / "original.json"))
+    theirs = json.loads((tmp_path / "original.json").read_text())
+    ours = summaries(lambda spec: TOSAQuantizer(spec).set_global(CONFIGURATIONS[spec]()))
+    for spec, models in ours.items():
+        for name, found in models.items():
+            assert found["floats"] == [], (spec, name)
+            if "error" not in theirs[spec][name]:
+                assert found["inputs"] == theirs[spec][name]["inputs"], (spec, name)
