@@ -3,6 +3,12 @@
 
     import sdk.compat  # before the code that says `import executorch`
 
+or, for a command of an installed package, a file or a module, with its arguments:
+
+    python -m sdk.compat optimum-cli export executorch --model ...
+    python -m sdk.compat export.py ...
+    python -m sdk.compat -m package.module ...
+
 Then `executorch.NAME` is the module `sdk.NAME`, the same object under both names, and the distribution `executorch` has
 the version of ExecuTorch whose interface this SDK implements. Nothing else is imported. Raises ImportError if
 ExecuTorch itself is installed: one process cannot have both.
@@ -11,17 +17,18 @@ ExecuTorch itself is installed: one process cannot have both.
 from __future__ import annotations
 
 import importlib
+import runpy
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.metadata import Distribution, DistributionFinder
+from importlib.metadata import Distribution, DistributionFinder, entry_points
 from importlib.util import find_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["IMPLEMENTED", "install"]
+__all__ = ["IMPLEMENTED", "install", "main"]
 
 IMPLEMENTED = "1.4.1"
 """The version of ExecuTorch whose interface this SDK implements."""
@@ -101,5 +108,33 @@ def _installations() -> Iterator[str]:
         if (Path(folder) / "exir").is_dir():
             yield f"in {folder}"
 
+
+def main(argv: Sequence[str]) -> Any:
+    """Runs a command of an installed package, a Python file, or `-m` and a module, as `__main__` with its arguments.
+
+    Returns the exit status, 2 after one line on stderr for a command that is not installed.
+    """
+    if argv[:1] == ["-m"] and len(argv) > 1:
+        sys.argv = [argv[1], *argv[2:]]
+        runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
+        return 0
+    if not argv or argv[0].startswith("-"):
+        print("usage: python -m sdk.compat COMMAND|FILE.py|-m MODULE [ARGUMENT...]", file=sys.stderr)
+        return 2
+    name, sys.argv = argv[0], list(argv)
+    if name.endswith(".py"):
+        sys.path.insert(0, str(Path(name).resolve().parent))
+        runpy.run_path(name, run_name="__main__")
+        return 0
+    for command in entry_points(group="console_scripts", name=name):
+        return command.load()()
+    print(f"error: no installed package has a command {name!r}", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    from sdk import compat  # the module under its own name: here it would be another one
+
+    sys.exit(compat.main(sys.argv[1:]))
 
 install()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from sdk.examples.models.llama.export_llama import _SWITCHES, _VALUES, build_args_parser, main, settings_of
+from sdk.examples.models.llama.export_llama import SWITCHES, VALUES, build_args_parser, main, settings_of
 from sdk.exir._serialize._program import deserialize_pte_binary
 from sdk.extension.llm.export.config.llm_config import LlmConfig, ModelType
 from sdk.extension.llm.export.settings import read_settings
@@ -42,7 +42,7 @@ def test_the_command_of_the_tutorial():
 def test_every_flag_is_a_setting():
     """Spelled with either character, and with the default that the setting has where the flag is left out."""
     assert config_of() == LlmConfig()
-    for setting, flags in {**_VALUES, **_SWITCHES}.items():
+    for setting, flags in {**VALUES, **SWITCHES}.items():
         group, _, name = setting.partition(".")
         owner = getattr(LlmConfig(), group)
         for part in name.split("."):
@@ -50,7 +50,7 @@ def test_every_flag_is_a_setting():
             owner = getattr(owner, part)
         for flag in flags:
             if flag.startswith("--"):
-                value = [] if setting in _SWITCHES else ["1"]
+                value = [] if setting in SWITCHES else ["1"]
                 for spelled in (flag, "--" + flag[2:].replace("_", "-"), "--" + flag[2:].replace("-", "_")):
                     found = vars(build_args_parser().parse_args([spelled, *value]))
                     assert found[setting] == (value[0] if value else "true")

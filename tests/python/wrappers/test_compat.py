@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -114,3 +115,31 @@ def test_refuses_beside_the_original(tmp_path: Path) -> None:
         last = done.stderr.strip().splitlines()[-1]
         assert last.startswith("ImportError: ExecuTorch is installed") and said in last and "Uninstall it" in last
     assert run("import sdk.compat, executorch.version", other).returncode == 0
+
+
+SCRIPT = "import sys, executorch.exir, sdk.exir\nassert executorch.exir is sdk.exir\nprint(__name__, *sys.argv[1:])\n"
+
+
+def command(*arguments: str, path: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(path), os.environ.get("PYTHONPATH", "")])}
+    return subprocess.run(
+        [sys.executable, "-m", "sdk.compat", *arguments], capture_output=True, text=True, env=environment
+    )
+
+
+def test_commands_files_and_modules(tmp_path: Path) -> None:
+    """LO-02: each runs unchanged with its arguments, and its exit status is the command's."""
+    (tmp_path / "client.py").write_text(f"{SCRIPT}\ndef main(): print('main', sys.argv); return 3\n")
+    metadata = tmp_path / "client-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: client\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[console_scripts]\nclient-cli = client:main\n")
+    file = command(str(tmp_path / "client.py"), "-x", path=tmp_path)
+    assert (file.returncode, file.stdout) == (0, "__main__ -x\n"), file.stderr
+    module = command("-m", "client", "a", "-b", path=tmp_path)
+    assert (module.returncode, module.stdout) == (0, "__main__ a -b\n"), module.stderr
+    installed = command("client-cli", "--flag", path=tmp_path)
+    assert installed.returncode == 3 and "main ['client-cli', '--flag']" in installed.stdout, installed.stderr
+    for arguments in (["no-such-command"], []):
+        wrong = command(*arguments, path=tmp_path)
+        assert wrong.returncode == 2 and len(wrong.stderr.splitlines()) == 1

@@ -1,2 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Language models under ExecuTorch's names: `sdk.extension.llm.model` defines them."""
+"""Language models under ExecuTorch's names; `sdk.extension.llm` defines them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sdk.examples.models.llama.model import Llama2Model
+
+__all__ = ["Llama2Model"]
+
+
+def __getattr__(name: str) -> Any:
+    """`Llama2Model`, which the modules of this package do without."""
+    if name != "Llama2Model":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sdk.examples.models.llama.model import Llama2Model
+
+    return Llama2Model

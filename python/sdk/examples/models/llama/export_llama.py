@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-_VALUES: dict[str, tuple[str, ...]] = {
+VALUES: dict[str, tuple[str, ...]] = {
     "base.model_class": ("--model",),
     "base.checkpoint": ("-c", "--checkpoint"),
     "base.params": ("-p", "--params"),
@@ -51,7 +51,7 @@ _VALUES: dict[str, tuple[str, ...]] = {
 }
 """Flags with a value, by the setting that they are."""
 
-_SWITCHES: dict[str, tuple[str, ...]] = {
+SWITCHES: dict[str, tuple[str, ...]] = {
     "model.use_kv_cache": ("-kv", "--use_kv_cache"),
     "model.use_sdpa_with_kv_cache": ("--use_sdpa_with_kv_cache",),
     "model.quantize_kv_cache": ("--quantize_kv_cache",),
@@ -84,10 +84,10 @@ def build_args_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="export_llama", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for setting, flags in _VALUES.items():
-        parser.add_argument(*_spellings(flags), dest=setting, metavar="VALUE", help=setting)
-    for setting, flags in _SWITCHES.items():
-        parser.add_argument(*_spellings(flags), dest=setting, action="store_const", const="true", help=setting)
+    for setting, flags in VALUES.items():
+        parser.add_argument(*spellings(flags), dest=setting, metavar="VALUE", help=setting)
+    for setting, flags in SWITCHES.items():
+        parser.add_argument(*spellings(flags), dest=setting, action="store_const", const="true", help=setting)
     parser.add_argument(
         "--disable_dynamic_shape",
         "--disable-dynamic-shape",
@@ -102,8 +102,8 @@ def build_args_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _spellings(flags: Sequence[str]) -> list[str]:
-    """The flags, and long ones with the other character between words."""
+def spellings(flags: Sequence[str]) -> list[str]:
+    """Flags, and long ones with the other character between words."""
     long = [flag[2:] for flag in flags if flag.startswith("--")]
     others = [f"--{word.replace(old, new)}" for word in long for old, new in ("-_", "_-")]
     return list(dict.fromkeys([*flags, *others]))
@@ -113,7 +113,7 @@ def settings_of(arguments: argparse.Namespace) -> list[str]:
     """The same as `group.key=value`, for `export_llm`."""
     given: dict[str, Any] = {name: value for name, value in vars(arguments).items() if value is not None}
     adapter = {name: given.pop(name) for name in ("adapter_checkpoint", "adapter_config") if name in given}
-    settings = [f"{name}={_quoted(value) if name in _VALUES else value}" for name, value in given.items()]
+    settings = [f"{name}={_quoted(value) if name in VALUES else value}" for name, value in given.items()]
     return [*settings, *(f"base.lora_config.{name}={_quoted(value)}" for name, value in adapter.items())]
 
 

@@ -5,5 +5,23 @@
 - quantise: `quantize` replaces layers, `quantize.pt2e` a captured graph; `dtypes` halves floats;
 - write: `exporter` captures and lowers for the backends of the settings, and adds metadata and the `tokenizer`.
 
-`export_llm` is the command.
+`export_llm` is the command, and `LLMEdgeManager` does the steps with any model.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sdk.extension.llm.export.builder import LLMEdgeManager
+
+__all__ = ["LLMEdgeManager"]
+
+
+def __getattr__(name: str) -> Any:
+    """`LLMEdgeManager`, which most modules of this package do without."""
+    if name != "LLMEdgeManager":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sdk.extension.llm.export.builder import LLMEdgeManager
+
+    return LLMEdgeManager

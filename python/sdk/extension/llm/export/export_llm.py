@@ -60,7 +60,11 @@ def export(path: str | None, overrides: list[str]) -> Path:
 
     Returns the file that it wrote.
     """
-    config = read_settings(path, overrides)
+    return export_config(read_settings(path, overrides))
+
+
+def export_config(config: LlmConfig) -> Path:
+    """Exports by settings. Returns the file that it wrote."""
     folder = Path(config.export.output_dir)
     if not folder.is_dir():
         raise SettingsError(f"export.output_dir: {folder} is not a folder")

@@ -108,7 +108,19 @@ def make_model(config: LlmConfig) -> Transformer:
     Raises SettingsError, `CheckpointError` or `GGUFError` for what cannot be used, OSError for files that cannot be
     read.
     """
-    overrides: dict[str, Any] = {
+    model = load(config, overrides_of(config)).eval()
+    change_caches(model, config)
+    if config.quantization.use_spin_quant is not None:
+        _rotate(model, config.quantization.use_spin_quant)
+    quantize(model, config)
+    if config.model.dtype_override is not DtypeOverride.fp32:
+        change_dtype(model, DTYPES[config.model.dtype_override])
+    return model
+
+
+def overrides_of(config: LlmConfig) -> dict[str, Any]:
+    """The fields of `ModelArgs` that settings have."""
+    return {
         "max_seq_len": config.export.max_seq_length,
         "max_context_len": config.export.max_context_length,
         "use_kv_cache": config.model.use_kv_cache,
@@ -118,14 +130,6 @@ def make_model(config: LlmConfig) -> Transformer:
         "input_prune_map": prune_map(config.model.input_prune_map),
         "output_prune_map": prune_map(config.model.output_prune_map),
     }
-    model = load(config, overrides).eval()
-    _change_caches(model, config)
-    if config.quantization.use_spin_quant is not None:
-        _rotate(model, config.quantization.use_spin_quant)
-    quantize(model, config)
-    if config.model.dtype_override is not DtypeOverride.fp32:
-        change_dtype(model, DTYPES[config.model.dtype_override])
-    return model
 
 
 def _rotate(model: Transformer, where: SpinQuant) -> None:
@@ -137,7 +141,8 @@ def _rotate(model: Transformer, where: SpinQuant) -> None:
         raise SettingsError(f"quantization.use_spin_quant: {error}") from None
 
 
-def _change_caches(model: Transformer, config: LlmConfig) -> None:
+def change_caches(model: Transformer, config: LlmConfig) -> None:
+    """Gives a model the caches of the settings. Raises SettingsError for settings that do not go together."""
     sink, sizes = config.model.use_attention_sink, config.model.local_global_attention
     if sink and sizes:
         raise SettingsError("model.use_attention_sink and model.local_global_attention exclude each other")

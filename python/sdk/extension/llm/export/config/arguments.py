@@ -67,6 +67,16 @@ def _groups() -> dict[str, dict[str, str | tuple[str, Callable[[str], Any]]]]:
     return groups
 
 
+def arguments_of_settings() -> dict[str, str]:
+    """The name of the argument of each setting, which is written with its groups."""
+    found: dict[str, str] = {}
+    for group, names in _groups().items():
+        for argument, setting in names.items():
+            name = setting if isinstance(setting, str) else setting[0]
+            found.setdefault(f"{group}.{name or argument}", argument)
+    return found
+
+
 def _is_enum(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Enum)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -26,16 +27,28 @@ def quantize_captured(
     `config`: settings with `quantization.pt2e_quantize`. `inputs`: the example inputs. `texts`: the inputs of the
     calibration calls; if empty, the example inputs. Caches are restored afterwards.
     """
-    module: Any = captured.module()
-    before = {name: value.clone() for name, value in module.named_buffers()}
     kind = config.quantization.pt2e_quantize
     assert kind is not None
-    logger.info("prepare_pt2e with the quantizer of %s", kind.value)
-    prepared = prepare_pt2e(module, quantizer(kind, config.quantization.group_size))
-    with torch.no_grad():
+
+    def calibrate(prepared: GraphModule) -> None:
         for call in texts or [inputs]:
             prepared(*call)
-    logger.info("convert_pt2e after %d calls", len(texts or [inputs]))
+        logger.info("calibrated with %d calls", len(texts or [inputs]))
+
+    return quantize_graph(captured.module(), quantizer(kind, config.quantization.group_size), calibrate)
+
+
+def quantize_graph(module: Any, quantizer: Any, calibrate: Callable[[GraphModule], None]) -> GraphModule:
+    """The module of a captured program with quantise and dequantise operators.
+
+    `calibrate` calls the module that it is given, which notes the ranges of values. Caches are restored afterwards.
+    """
+    before = {name: value.clone() for name, value in module.named_buffers()}
+    logger.info("prepare_pt2e with %s", type(quantizer).__name__)
+    prepared = prepare_pt2e(module, quantizer)
+    with torch.no_grad():
+        calibrate(prepared)
+    logger.info("convert_pt2e")
     converted = convert_pt2e(prepared)
     for name, value in converted.named_buffers():
         if name in before:
