@@ -146,7 +146,7 @@ def test_capped_scores_are_those_of_gemma_2():
     [
         ({"moe_score_func": "sigmoid", "use_q_gate": True}, "not supported: moe_score_func, use_q_gate"),
         ({"n_heads": 4, "n_kv_heads": 3}, "n_heads=4 is not a multiple of n_kv_heads=3"),
-        ({"attention_type": "static"}, "the attention type 'static' is not known; known are mha"),
+        ({"attention_type": "sparse"}, "the attention type 'sparse' is not known; known are mha"),
         ({"layer_types": ["conv"], "n_layers": 2}, "for each of 2 layers"),
         ({"layer_types": ["mamba"]}, "must name one of full_attention, sliding_attention, conv"),
         ({"layer_types": ["sliding_attention"]}, "need sliding_window"),

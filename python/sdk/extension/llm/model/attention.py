@@ -137,6 +137,7 @@ class AttentionMHA(Attention):
             raise ValueError(f"n_heads={args.n_heads} is not a multiple of n_kv_heads={args.n_kv_heads}")
         self.layer_id, self.rope = layer_id, rope
         self.n_heads, self.n_kv_heads, self.head_dim = args.n_heads, args.n_kv_heads, args.head_dim
+        self.max_context_len = args.max_context_len
         self.use_kv_cache, self.qk_norm_before_rope = args.use_kv_cache, args.qk_norm_before_rope
         sliding = args.layer_types is not None and args.layer_types[layer_id] == "sliding_attention"
         self.sliding_window = args.sliding_window if sliding else None
@@ -192,7 +193,10 @@ class AttentionMHA(Attention):
         return RMSNorm(width, args.norm_eps, args.rms_norm_add_unit_offset)
 
     def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, **options: Any) -> tuple[Tensor, None]:
-        """`options`: those of the layer's window, as `Transformer` makes them."""
+        """`options`: those of the layer's window, as `Transformer` makes them; or `input_pos`, as in `ForwardOptions`,
+        for tokens that follow each other, which is not needed without a cache."""
+        if "positions" not in options:
+            options = self._options(x.shape[1], options.get("input_pos"))
         q, k, v = self._project(x)
         if self.use_qk_norm and self.qk_norm_whole:
             q, k = self.q_norm_fn(q), self.k_norm_fn(k)
@@ -213,6 +217,16 @@ class AttentionMHA(Attention):
             if hasattr(self.kv_cache, "create_causal_mask_for_ring_buffer"):
                 mask = self.kv_cache.create_causal_mask_for_ring_buffer(positions[:1], q.shape[2])
         return self.wo(self.SDPA(positions, q, k, v, x.shape[0], x.shape[1], mask)), None
+
+    def _options(self, tokens: int, input_pos: Tensor | None) -> dict[str, Any]:
+        positions = torch.arange(tokens)
+        if input_pos is not None:
+            positions = positions + input_pos[:1]
+        return {
+            **self.window.options(positions, self.max_context_len if self.use_kv_cache else None),
+            "start": None if input_pos is None or self.window.ring else input_pos[0].item(),
+            "sink_freqs": self.rope.shift_freqs(self.window.sink_shift(positions)) if self.window.sinks else None,
+        }
 
     def _project(self, x: Tensor) -> tuple[Tensor, ...]:
         """Queries, keys and values, [batch, tokens, heads * head_dim] each."""

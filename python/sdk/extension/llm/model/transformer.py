@@ -61,11 +61,14 @@ class TransformerBlock(nn.Module):
         """Whether this layer has a sliding window, and the RoPE frequencies of such layers."""
         self.scale = 1.0 if args.residual_multiplier is None else args.residual_multiplier
 
-    def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, **options: Any) -> Tensor:
-        """`options`: those of its window, as `Transformer` makes them."""
-        y, _ = getattr(self, self.mixer)(self.attention_norm(x), freqs_cos, freqs_sin, **options)
+    def forward(
+        self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, attn_options: dict[str, Any] | None = None
+    ) -> tuple[Tensor, dict[str, Any] | None]:
+        """`attn_options`: those of its attention, as `Transformer` makes them. Returns the new x, and what attention
+        changes of the options for the next layer."""
+        y, update = getattr(self, self.mixer)(self.attention_norm(x), freqs_cos, freqs_sin, **(attn_options or {}))
         x = x + self._scaled(self.post_attention_norm(y))
-        return x + self._scaled(self.post_ffn_norm(self.feed_forward(self.ffn_norm(x))))
+        return x + self._scaled(self.post_ffn_norm(self.feed_forward(self.ffn_norm(x)))), update
 
     @property
     def window(self) -> Window:
@@ -95,11 +98,12 @@ class Transformer(nn.Module):
 
     def forward(
         self, tokens: Tensor | None = None, attn_options: ForwardOptions | None = None, h: Tensor | None = None
-    ) -> Tensor:
+    ) -> Tensor | tuple[Tensor, dict[str, Any]]:
         """Logits [batch, vocab_size] of the last token, or [batch, tokens, vocab_size] with `generate_full_logits`.
 
         Takes either int64 [batch, tokens] or embeddings `h` [batch, tokens, dim]. Without `apply_output` the result has
-        `dim` numbers in place of logits. Raises ValueError unless one of the two is given.
+        `dim` numbers in place of logits. Attention that changes options (`StaticAttention`) adds these to the result.
+        Raises ValueError unless one of the two is given.
         """
         if (tokens is None) == (h is None):
             raise ValueError(
@@ -116,32 +120,33 @@ class Transformer(nn.Module):
         if self.local_rope is not None:
             local_cos, local_sin = self.local_rope.get_freqs_using_indices(positions)
         shared = self._options_of_windows(positions)
+        given = {name: value for name, value in options.items() if name not in ("input_pos", "last_valid_token_pos")}
+        updates: dict[str, Any] | None = None
         for layer in self.layers:
             freqs = (local_cos, local_sin) if layer.sliding else (cos, sin)
-            x = layer(x, *freqs, **shared[layer.window])
+            x, update = layer(x, *freqs, {**given, **shared[layer.window], **(updates or {})})
+            if update is not None:
+                updates = {**(updates or {}), **update}
         if not self.params.generate_full_logits:
             x = x[:, options.get("last_valid_token_pos", -1)]
         x = self.norm(x)
-        return self._logits(x) if self.params.apply_output else x
+        y = self._logits(x) if self.params.apply_output else x
+        return y if updates is None else (y, updates)
 
     def _options_of_windows(self, positions: Tensor) -> dict[Window, dict[str, Any]]:
         """The options for the layers of each window.
 
-        "positions", int64 [tokens]; "slots", their places in the cache; "mask", bool [tokens, places], what a token
-        sees; "start", the first position, for the operator for attention; "sink_freqs", by which attention sinks move.
+        Those of `Window.options`; "start", the first position, for the operator for attention; "sink_freqs", by which
+        attention sinks move.
         """
         windows = list(dict.fromkeys(layer.window for layer in self.layers))
         start = None
         if self.params.use_sdpa_with_kv_cache_op and not all(window.ring for window in windows):
             start = self._start(positions)
-        everywhere = torch.arange(self.max_context_len) if self.params.use_kv_cache else positions
         found = {}
         for window in windows:
-            seen = window.held(positions) if window.ring else everywhere
             found[window] = {
-                "positions": positions,
-                "slots": window.slots(positions),
-                "mask": window.mask(positions, seen),
+                **window.options(positions, self.max_context_len if self.params.use_kv_cache else None),
                 "start": start,
                 "sink_freqs": self.rope.shift_freqs(window.sink_shift(positions)) if window.sinks else None,
             }
@@ -212,7 +217,10 @@ def construct_transformer(model_args: ModelArgs) -> Transformer:
     experts = (model_args.moe_layers or [1] * model_args.n_layers) if model_args.moe else [0] * model_args.n_layers
     if "sliding_attention" in types and model_args.sliding_window is None:
         raise ValueError("layers with sliding_attention need sliding_window")
-    if (kind := model_args.attention_type.lower()) not in ATTENTION_REGISTRY:
+    kind = model_args.attention_type.lower()
+    if kind.startswith("static"):
+        import sdk.extension.llm.model.static_attention  # noqa: F401, registers them
+    if kind not in ATTENTION_REGISTRY:
         raise ValueError(f"the attention type {kind!r} is not known; known are {', '.join(ATTENTION_REGISTRY)}")
     rope = Rope(model_args)
     local_rope = Rope(model_args, model_args.local_rope_theta) if model_args.local_rope_theta is not None else None

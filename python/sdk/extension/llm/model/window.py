@@ -46,6 +46,13 @@ class Window:
             mask = mask | (sinks & (torch.arange(seen.shape[0]) <= queries))
         return mask
 
+    def options(self, positions: Tensor, max_context_len: int | None) -> dict[str, Tensor]:
+        """For the attention of tokens at int64 [tokens] `positions`: "positions"; "slots", their places in the cache;
+        "mask", bool [tokens, places], what they see. `max_context_len`: None without a cache."""
+        everywhere = positions if max_context_len is None else torch.arange(max_context_len)
+        seen = self.held(positions) if self.ring else everywhere
+        return {"positions": positions, "slots": self.slots(positions), "mask": self.mask(positions, seen)}
+
     def held(self, positions: Tensor) -> Tensor:
         """The positions of the tokens in a ring, int64 [places], once those at `positions` are written."""
         last, places = positions[-1], torch.arange(self.sinks + self.ring)
