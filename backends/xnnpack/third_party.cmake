@@ -21,11 +21,6 @@ function(executorch_add_xnnpack)
   set(CMAKE_UNITY_BUILD OFF)
   set(CCACHE_BINARY OFF)  # else it sets the compiler launchers of the whole build
   set(CMAKE_BUILD_TYPE Release)
-  if(CMAKE_HOST_UNIX)
-    find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
-    set(ENV{EXECUTORCH_PYTHON} "${Python3_EXECUTABLE}")
-    set(Python_EXECUTABLE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/microkernel_lists")
-  endif()
   add_subdirectory("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack" "${CMAKE_BINARY_DIR}/third_party/xnnpack" EXCLUDE_FROM_ALL SYSTEM)
   # Ours takes the place of its plan for the memory between operators, see there.
   set_source_files_properties("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/runtime.c" TARGET_DIRECTORY XNNPACK
