@@ -23,8 +23,6 @@ from tokenizers import Tokenizer as Reference
 from sdk.extension.llm import tokenizers as sdk_tokenizers
 from sdk.extension.llm.export.gguf import GGUFError, GGUFFile
 from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
-from sdk.extension.llm.export.tokenizer.data import tokenizer_data
-from sdk.extension.llm.export.tokenizer.end_of_turn import end_of_turn
 from sdk.extension.llm.tokenizers.compiled import compile_tokenizer
 
 LLAMA3 = (
@@ -99,6 +97,9 @@ FAMILIES: dict[str, dict[str, Any]] = {
             ]
         )
     },
+    "dbrx": {"pre_tokenizer": split(LLAMA3)},
+    "minerva-7b": {"pre_tokenizer": DIGIT_BY_DIGIT},
+    "smaug-bpe": {"pre_tokenizer": split(LLAMA3)},
     "mpt": {"normalizer": normalizers.NFC(), "pre_tokenizer": GPT2},
     "qwen35": {"normalizer": normalizers.NFC(), "pre_tokenizer": split(QWEN35)},
     "refact": {"pre_tokenizer": DIGIT_BY_DIGIT},
@@ -228,7 +229,7 @@ ENTRIES = {"model": "gpt2", "pre": "gpt-2", "tokens": ["a", "b", "ab"], "merges"
     ("change", "message"),
     [
         ({"model": "t5"}, "tokenizer.ggml.model is 't5'; supported are 'gpt2'"),
-        ({"pre": "unheard-of"}, "tokenizer.ggml.pre is 'unheard-of'; supported are command-r, deepseek-coder"),
+        ({"pre": "unheard-of"}, "tokenizer.ggml.pre is 'unheard-of'; supported are command-r, dbrx, deepseek-coder"),
         ({"pre": ["gpt-2"]}, "tokenizer.ggml.pre is ['gpt-2']; supported are command-r"),
         ({"tokens": [1, 2]}, "tokenizer.ggml.tokens must be strings"),
         ({"tokens": ["a", "a", "ab"]}, "tokenizer.ggml.tokens has a token twice"),
@@ -244,73 +245,20 @@ def test_what_is_wrong_with_a_gguf_tokenizer_is_named(change: dict[str, Any], me
     assert gguf_tokenizer(written(tmp_path / "right.gguf", **ENTRIES)).eos_ids == ()
 
 
-ENDINGS = [
-    (("<|end|>",), ("<|end|>",)),
-    (("<|eot_id|>", "<|eom_id|>"), ("<|eot_id|>", "<|eom_id|>")),
-    (("<|im_end|>", "<|fim_pad|>", "<|file_sep|>"), ("<|im_end|>", "<|fim_pad|>", "<|file_sep|>")),
-    (("<end_of_turn>", "<|other|>"), ("<end_of_turn>",)),
-    (("<|end|>", "<|return|>", "<|call|>"), ("<|return|>", "<|call|>")),
-    (("<|user|>", "<s>"), ()),
-]
+def test_a_file_must_say_how_text_is_split(tmp_path: Path) -> None:
+    entries = {name: value for name, value in ENTRIES.items() if name != "pre"}
+    with pytest.raises(GGUFError, match=r"tokenizer\.ggml\.pre is missing, which says how text is split into words"):
+        gguf_tokenizer(written(tmp_path / "model.gguf", **entries))
 
 
-@pytest.mark.parametrize(("names", "expected"), ENDINGS)
-@pytest.mark.parametrize("kind", [1, 3, 4])
-def test_tokens_that_end_a_turn_are_found_by_their_text(
-    names: tuple[str, ...], expected: tuple[str, ...], kind: int, tmp_path: Path
-) -> None:
-    """As in llama.cpp, they may have any type. They are tokens in a text too."""
-    tokens = ["a", "b", "ab", "</s>", *names]
-    entries = {"tokens": tokens, "token_type": [1, 1, 1, 3, *[kind] * len(names)], "eos_token_id": 3}
-    found = gguf_tokenizer(written(tmp_path / "model.gguf", **{**ENTRIES, **entries}))
-    assert found.eos_ids == (3, *(tokens.index(name) for name in expected))
-    tokenizer = sdk_tokenizers.CppHFTokenizer()
-    tokenizer.load_from_buffer(found.tokenizer_json, found.config_json)
-    for name in expected:
-        assert tokenizer.encode(f"ab{name}a") == [2, tokens.index(name), 0]
-
-
-TEMPLATES = [
-    ("{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}", "<|im_end|>"),
-    ("{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}<|end|>\n{% endfor %}<|endoftext|>", "<|end|>"),
-    (
-        "{% for m in messages %}{{ m.content }}{% if m.role == 'assistant' %} {{ eos_token }}{% endif %}{% endfor %}",
-        "</s>",
-    ),
-    # The next turn ends the answer.
-    ("{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% endfor %}", "<|user|>"),
-    # The last answer ends with another token than those before.
-    (
-        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}"
-        "{% if loop.last %}<|return|>{% else %}<|end|>{% endif %}{% endfor %}",
-        "<|return|>",
-    ),
-    ("{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}", None),
-    ("{% for m in messages %}{{ m.content }} ### <|end|>{% endfor %}", None),
-    ("{{ raise_exception('no') }}", None),
-    ("{% if %}", None),
-]
-
-
-@pytest.mark.parametrize(("template", "expected"), TEMPLATES)
-def test_the_token_that_ends_a_turn_is_that_of_the_template(template: str, expected: str | None) -> None:
-    names = ["</s>", "<|im_start|>", "<|im_end|>", "<|end|>", "<|endoftext|>", "<|user|>", "<|return|>", "<|en"]
-    added = [{"id": 10 + i, "content": name} for i, name in enumerate(names)]
-    found = end_of_turn(template, added, "</s>")
-    assert found == (None if expected is None else 10 + names.index(expected))
-
-
-def test_the_template_names_an_end_that_the_file_does_not(tmp_path: Path) -> None:
-    template = "{% for m in messages %}{{ m.content }}<|fertig|>{% endfor %}"
-    tokens = ["a", "b", "ab", "</s>", "<|fertig|>"]
-    entries = {**ENTRIES, "tokens": tokens, "token_type": [1, 1, 1, 3, 3], "eos_token_id": 3}
-    written(tmp_path / "model.gguf", template=template, **entries)
-    assert tokenizer_data(str(tmp_path / "model.gguf"), None).metadata["get_eos_ids"] == [3, 4]
-    # The same in Hugging Face's form.
-    found = gguf_tokenizer(GGUFFile(tmp_path / "model.gguf"))
-    (tmp_path / "tokenizer.json").write_bytes(found.tokenizer_json)
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": "</s>", "chat_template": template}))
-    assert tokenizer_data(str(tmp_path), None).metadata["get_eos_ids"] == [3, 4]
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [("falcon3", "llama-bpe"), ("pixtral", "llama-bpe"), ("llama4", "gpt-4o"), ("olmo", "gpt-2"), ("exaone4", "gpt-2")],
+)
+def test_other_names_of_a_pre_tokenizer(name: str, same: str, tmp_path: Path) -> None:
+    files = [written(tmp_path / f"{pre}.gguf", **{**ENTRIES, "pre": pre}) for pre in (name, same)]
+    first, second = (gguf_tokenizer(file).tokenizer_json for file in files)
+    assert first == second
 
 
 @pytest.mark.parametrize(("architecture", "name"), [("phi3", "x"), ("llama", "Phi-3 mini"), ("llama", "x")])

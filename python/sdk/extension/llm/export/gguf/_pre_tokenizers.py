@@ -6,7 +6,7 @@ The names are llama.cpp's, the expressions those of the models' own `tokenizer.j
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 _CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -73,11 +73,13 @@ _DEEPSEEK3 = (
 
 _GPT2 = Family((byte_level(True),))
 _DIGIT_BY_DIGIT = (_digits(True), byte_level(True))
-_LLAMA3 = Family((*_split(_words(r"\p{N}{1,3}")), byte_level(False)), ignore_merges=True, adds_bos=True)
+_CL100K = Family((*_split(_words(r"\p{N}{1,3}")), byte_level(False)))
+_LLAMA3 = replace(_CL100K, ignore_merges=True, adds_bos=True)
 _QWEN2 = Family((*_split(_words(r"\p{N}")), byte_level(False)), nfc=True)
 _O200K = Family((*_split(_cased_words(f"{_CONTRACTIONS}?", r"\p{N}{1,3}")), byte_level(False)))
 FAMILIES = {
     "command-r": Family(_DIGIT_BY_DIGIT, nfc=True),
+    "dbrx": _CL100K,
     "deepseek-coder": Family(
         (*_split("[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", _DEEPSEEK_CJK), _digits(True), byte_level(False))
     ),
@@ -90,6 +92,7 @@ FAMILIES = {
     ),
     "deepseek-r1-qwen": _QWEN2,
     "deepseek-v3": Family((*_split(r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", _DEEPSEEK3), byte_level(False))),
+    "exaone4": _GPT2,
     "falcon": Family(
         (
             {"type": "Punctuation", "behavior": "Contiguous"},
@@ -98,17 +101,24 @@ FAMILIES = {
             *_split("[0-9][0-9][0-9]"),
         )
     ),
+    "falcon3": _LLAMA3,
     "gpt-2": _GPT2,
     "gpt-4o": _O200K,
+    "granite-docling": _GPT2,
     "lfm2": _LLAMA3,
     "llama-bpe": _LLAMA3,
     "llama-v3": _LLAMA3,
     "llama3": _LLAMA3,
+    "llama4": _O200K,
+    "minerva-7b": Family(_DIGIT_BY_DIGIT),
     "mpt": Family((byte_level(True),), nfc=True),
+    "olmo": _GPT2,
     "phi-2": _GPT2,
+    "pixtral": _LLAMA3,
     "qwen2": _QWEN2,
     "qwen35": Family((*_split(_words(r"\p{N}", r"\p{M}")), byte_level(False)), nfc=True),
     "refact": Family(_DIGIT_BY_DIGIT),
+    "smaug-bpe": _CL100K,
     "smollm": Family(_DIGIT_BY_DIGIT),
     "starcoder": Family(_DIGIT_BY_DIGIT),
     "tekken": Family((*_split(_cased_words("", r"\p{N}")), byte_level(False)), ignore_merges=True, adds_bos=True),

@@ -10,7 +10,7 @@ behind them, is found as llama.cpp finds it: by the tokens' texts and the model'
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,17 +41,25 @@ _ENDS_OF_TURN = frozenset(
         "_<EOT>",
         "[EOT]",
         "[EOS]",
+        "</s>",
+        "<eos>",
         "[e~[",
         "<|fim_pad|>",
         "<fim-pad>",
         "<fim_pad>",
+        "<PAD>",
+        "[PAD]",
         "<|fim_repo|>",
         "<|repo_name|>",
         "<fim-repo>",
+        "<REPO>",
+        "<reponame>",
         "<|file_sep|>",
     ]
 )
 """Tokens that end an answer by their text, whatever their type."""
+_HAVE_ANOTHER_END = frozenset(["<|tool_response>", "<|plamo:eos|>"])
+"""Tokens of models whose </s> is text like any other."""
 _SPACE = "▁"
 """What SentencePiece writes for a space."""
 
@@ -85,7 +93,8 @@ def gguf_tokenizer(file: GGUFFile) -> GGUFTokenizer:
         settings, adds_bos = _sentencepiece(metadata, tokens, kinds)
     else:
         raise metadata.error("model", f"is {kind!r}; supported are 'gpt2' (byte-level BPE) and 'llama' (SentencePiece)")
-    kinds = [_CONTROL if token in _ENDS_OF_TURN else kind for token, kind in zip(tokens, kinds, strict=True)]
+    ends_of_turn = _ENDS_OF_TURN - ({"</s>"} if _HAVE_ANOTHER_END.intersection(tokens) else set())
+    kinds = [_CONTROL if token in ends_of_turn else kind for token, kind in zip(tokens, kinds, strict=True)]
     bos, eos = metadata.token("bos_token_id", len(tokens)), metadata.token("eos_token_id", len(tokens))
     adds_bos, adds_eos = metadata.get("add_bos_token", adds_bos), metadata.get("add_eos_token", False)
     around = (bos if adds_bos else None, eos if adds_eos else None)
@@ -99,7 +108,7 @@ def gguf_tokenizer(file: GGUFFile) -> GGUFTokenizer:
     named = (
         metadata.token(f"{name}_token_id", len(tokens)) for name in ("eot", "eom", "fim_pad", "fim_rep", "fim_sep")
     )
-    ends = [eos, *named, *_ends_of_turn(tokens)]
+    ends = [eos, *named, *_ends_of_turn(tokens, ends_of_turn)]
     names = {"bos_token": bos, "eos_token": eos}
     template = file.metadata.get("tokenizer.chat_template")
     return GGUFTokenizer(
@@ -147,7 +156,13 @@ class _Metadata:
 
 
 def _bpe(metadata: _Metadata, tokens: Sequence[str]) -> tuple[dict[str, Any], bool]:
-    name = metadata.get("pre", "gpt-2")
+    name = metadata.get("pre")
+    if name is None:
+        raise metadata.error(
+            "pre",
+            "is missing, which says how text is split into words: convert the model again, with a llama.cpp of "
+            "May 2024 or later",
+        )
     family = FAMILIES.get(name) if isinstance(name, str) else None
     if family is None:
         raise metadata.error("pre", f"is {name!r}; supported are {', '.join(sorted(FAMILIES))}")
@@ -206,9 +221,9 @@ def _sequence(name: str, steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return steps[0] if len(steps) == 1 else {"type": "Sequence", name: list(steps)}
 
 
-def _ends_of_turn(tokens: Sequence[str]) -> list[int]:
+def _ends_of_turn(tokens: Sequence[str], texts: Set[str]) -> list[int]:
     """Tokens that end an answer by their text."""
-    found = {token: i for i, token in enumerate(tokens) if token in _ENDS_OF_TURN}
+    found = {token: i for i, token in enumerate(tokens) if token in texts}
     # There <|end|> is behind each of the messages that one answer has.
     if {"<|return|>", "<|call|>"} <= found.keys() or {"<|flush|>", "<|calls|>"} <= found.keys():
         found.pop("<|end|>", None)

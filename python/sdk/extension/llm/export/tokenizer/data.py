@@ -68,7 +68,9 @@ def _of_folder(folder: Path, tokenizer_json: Path) -> TokenizerData:
     config_json = json.dumps(config).encode() if config else b""
     tokenizer = CppHFTokenizer()
     tokenizer.load_from_buffer(content, config_json)
-    ends = _json(folder / "generation_config.json").get("eos_token_id", tokenizer.eos_id())
+    # As transformers reads them: config.json has them for a model without settings of generation.
+    named = (_json(folder / name).get("eos_token_id") for name in ("generation_config.json", "config.json"))
+    ends = next((ids for ids in named if ids is not None), tokenizer.eos_id())
     ends = ends if isinstance(ends, list) else [] if ends is None else [ends]
     template_file = folder / "chat_template.jinja"
     template = template_file.read_text() if template_file.exists() else _default_template(config.get("chat_template"))

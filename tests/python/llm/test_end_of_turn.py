@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which tokens end an answer: by a GGUF file's tokens, by the settings of a folder, by the chat template."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from test_gguf_tokenizers import ENTRIES, written
+
+from sdk.extension.llm import tokenizers as sdk_tokenizers
+from sdk.extension.llm.export.gguf import GGUFFile
+from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
+from sdk.extension.llm.export.tokenizer.data import tokenizer_data
+from sdk.extension.llm.export.tokenizer.end_of_turn import end_of_turn
+
+ENDINGS = [
+    (("<|end|>",), ("<|end|>",)),
+    (("<|eot_id|>", "<|eom_id|>"), ("<|eot_id|>", "<|eom_id|>")),
+    (("<|im_end|>", "<|fim_pad|>", "<|file_sep|>"), ("<|im_end|>", "<|fim_pad|>", "<|file_sep|>")),
+    (("<end_of_turn>", "<|other|>"), ("<end_of_turn>",)),
+    (("<|end|>", "<|return|>", "<|call|>"), ("<|return|>", "<|call|>")),
+    (("<|user|>", "<s>"), ()),
+    (("<|im_end|>", "<eos>", "<PAD>", "<reponame>"), ("<|im_end|>", "<eos>", "<PAD>", "<reponame>")),
+]
+
+
+@pytest.mark.parametrize(("names", "expected"), ENDINGS)
+@pytest.mark.parametrize("kind", [1, 3, 4])
+def test_tokens_that_end_a_turn_are_found_by_their_text(
+    names: tuple[str, ...], expected: tuple[str, ...], kind: int, tmp_path: Path
+) -> None:
+    """As in llama.cpp, they may have any type. They are tokens in a text too."""
+    tokens = ["a", "b", "ab", "</s>", *names]
+    entries = {"tokens": tokens, "token_type": [1, 1, 1, 3, *[kind] * len(names)], "eos_token_id": 3}
+    found = gguf_tokenizer(written(tmp_path / "model.gguf", **{**ENTRIES, **entries}))
+    assert found.eos_ids == (3, *(tokens.index(name) for name in expected))
+    tokenizer = sdk_tokenizers.CppHFTokenizer()
+    tokenizer.load_from_buffer(found.tokenizer_json, found.config_json)
+    for name in expected:
+        assert tokenizer.encode(f"ab{name}a") == [2, tokens.index(name), 0]
+
+
+@pytest.mark.parametrize(
+    ("other", "ends"), [("<|im_end|>", True), ("<|tool_response>", False), ("<|plamo:eos|>", False)]
+)
+def test_the_end_of_a_text_ends_an_answer_too(other: str, ends: bool, tmp_path: Path) -> None:
+    """Of a model whose turns end with another token; some models have </s> as text."""
+    entries = {"tokens": ["a", "b", "ab", "</s>", other], "token_type": [1, 1, 1, 1, 3], "eos_token_id": 4}
+    found = gguf_tokenizer(written(tmp_path / "model.gguf", **{**ENTRIES, **entries}))
+    assert found.eos_ids == ((4, 3) if ends else (4,))
+    added = {token["content"] for token in json.loads(found.tokenizer_json)["added_tokens"]}
+    assert added == ({other, "</s>"} if ends else {other})
+
+
+TEMPLATES = [
+    ("{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}", "<|im_end|>"),
+    ("{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}<|end|>\n{% endfor %}<|endoftext|>", "<|end|>"),
+    (
+        "{% for m in messages %}{{ m.content }}{% if m.role == 'assistant' %} {{ eos_token }}{% endif %}{% endfor %}",
+        "</s>",
+    ),
+    # The next turn ends the answer.
+    ("{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% endfor %}", "<|user|>"),
+    # The last answer ends with another token than those before.
+    (
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}"
+        "{% if loop.last %}<|return|>{% else %}<|end|>{% endif %}{% endfor %}",
+        "<|return|>",
+    ),
+    ("{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}", None),
+    ("{% for m in messages %}{{ m.content }} ### <|end|>{% endfor %}", None),
+    ("{{ raise_exception('no') }}", None),
+    ("{% if %}", None),
+]
+
+
+@pytest.mark.parametrize(("template", "expected"), TEMPLATES)
+def test_the_token_that_ends_a_turn_is_that_of_the_template(template: str, expected: str | None) -> None:
+    names = ["</s>", "<|im_start|>", "<|im_end|>", "<|end|>", "<|endoftext|>", "<|user|>", "<|return|>", "<|en"]
+    added = [{"id": 10 + i, "content": name} for i, name in enumerate(names)]
+    found = end_of_turn(template, added, "</s>")
+    assert found == (None if expected is None else 10 + names.index(expected))
+
+
+def test_the_template_names_an_end_that_the_file_does_not(tmp_path: Path) -> None:
+    template = "{% for m in messages %}{{ m.content }}<|fertig|>{% endfor %}"
+    tokens = ["a", "b", "ab", "</s>", "<|fertig|>"]
+    entries = {**ENTRIES, "tokens": tokens, "token_type": [1, 1, 1, 3, 3], "eos_token_id": 3}
+    written(tmp_path / "model.gguf", template=template, **entries)
+    assert tokenizer_data(str(tmp_path / "model.gguf"), None).metadata["get_eos_ids"] == [3, 4]
+    # The same in Hugging Face's form.
+    found = gguf_tokenizer(GGUFFile(tmp_path / "model.gguf"))
+    (tmp_path / "tokenizer.json").write_bytes(found.tokenizer_json)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": "</s>", "chat_template": template}))
+    assert tokenizer_data(str(tmp_path), None).metadata["get_eos_ids"] == [3, 4]
+    (tmp_path / "config.json").write_text(json.dumps({"eos_token_id": [2, 3]}))
+    assert tokenizer_data(str(tmp_path), None).metadata["get_eos_ids"] == [2, 3, 4]
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": 3}))
+    assert tokenizer_data(str(tmp_path), None).metadata["get_eos_ids"] == [3, 4]
