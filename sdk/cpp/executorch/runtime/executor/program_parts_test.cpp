@@ -6,6 +6,7 @@
 
 #include <executorch/runtime/executor/program_validation.h>
 #include <executorch/runtime/executor/test/backend_fixture.h>
+#include <executorch/schema/extended_header.h>
 
 using executorch::aten::Tensor;
 using executorch::extension::BufferDataLoader;
