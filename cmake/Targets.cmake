@@ -101,6 +101,10 @@ function(executorch_kernel_options target)
   endif()
 endfunction()
 
+# share.h, for tests that are sweeps.
+add_library(executorch_test_share INTERFACE)
+target_include_directories(executorch_test_share INTERFACE "${PROJECT_SOURCE_DIR}/tests")
+
 # The checks of undefined behaviour are for the libraries: in the assertions of tests they take a third of the time.
 set(executorch_test_options "")
 if(EXECUTORCH_SANITIZE MATCHES "undefined")

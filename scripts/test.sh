@@ -53,8 +53,8 @@ declare_steps() {
   gate_step swift 1 100 "${swift[@]}"
   gate_step consume 1 70 "pkg-config=pkg-config"
   gate_step wheel 1 40 "npm=npm"
-  gate_step asan 1 190
-  gate_step aarch64 1 95 "${aarch64[@]}"
+  gate_step asan 1 145
+  gate_step aarch64 1 60 "${aarch64[@]}"
   gate_step baremetal 1 30 "arm-none-eabi-g++=gcc-arm-none-eabi" "/usr/lib/arm-none-eabi/newlib/libc.a=libnewlib-arm-none-eabi" \
     "/usr/lib/arm-none-eabi/newlib/libstdc++.a=libstdc++-arm-none-eabi-newlib" "qemu-system-arm=qemu-system-arm"
   gate_step lint 2 25

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <random>
 
+#include "share.h"
+
 namespace executorch {
 namespace fuzz {
 
@@ -38,10 +40,15 @@ void run_mutations(const std::vector<uint8_t>& original, Run run, Counts& counts
   constexpr size_t kMaxMutatedBytes = 8192;
   const size_t limit = std::min(original.size(), kMaxMutatedBytes);
   for (size_t length = 0; length < limit; ++length) {
-    counts.add(run(original.data(), length));
+    if (tests::in_share(length)) {
+      counts.add(run(original.data(), length));
+    }
   }
   std::vector<uint8_t> bytes = original;
   for (size_t i = 0; i < limit; ++i) {
+    if (!tests::in_share(i)) {
+      continue;
+    }
     for (int bit = 0; bit < 8; ++bit) {
       bytes[i] = static_cast<uint8_t>(original[i] ^ (1 << bit));
       counts.add(run(bytes.data(), bytes.size()));
@@ -62,7 +69,9 @@ int run_random(size_t count, size_t size, Run run) {
     for (uint8_t& byte : bytes) {
       byte = static_cast<uint8_t>(random());
     }
-    counts.add(run(bytes.data(), bytes.size()));
+    if (tests::in_share(i)) {
+      counts.add(run(bytes.data(), bytes.size()));
+    }
   }
   std::printf("%zu executed, %zu loaded only, %zu refused\n", counts.executed, counts.loaded, counts.refused);
   return counts.executed > 0 && counts.refused > 0 ? 0 : 1;

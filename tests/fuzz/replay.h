@@ -36,7 +36,8 @@ std::vector<std::filesystem::path> find_files(const std::vector<std::string>& ar
                                               const std::vector<std::string>& extensions);
 
 /// Every truncation, every flipped bit and some values of every byte of the first kilobytes: there a program says where
-/// its flatbuffer ends; the rest is weights, which have no structure to break.
+/// its flatbuffer ends; the rest is weights, which have no structure to break. With a sanitizer only today's share of
+/// the lengths and of the bytes (share.h); of random inputs, too.
 void run_mutations(const std::vector<uint8_t>& original, Run run, Counts& counts);
 
 /// `count` inputs of random bytes, the same ones every time. Fails, with 1, unless some execute to their end and some

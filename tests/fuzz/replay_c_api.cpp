@@ -13,6 +13,7 @@
 #include <executorch/extension/c_api/executorch.h>
 
 #include "c_api_driver.h"
+#include "share.h"
 
 int main(int argc, char** argv) {
   const et_log_sink drop = [](et_log_level, const char*, size_t, const char*, void*) {};
@@ -26,7 +27,9 @@ int main(int argc, char** argv) {
       for (uint8_t& byte : bytes) {
         byte = static_cast<uint8_t>(random());
       }
-      runs += executorch::fuzz::run_c_api(bytes.data(), bytes.size());
+      if (executorch::tests::in_share(series)) {
+        runs += executorch::fuzz::run_c_api(bytes.data(), bytes.size());
+      }
     }
   } else {
     for (int i = 1; i < argc; ++i, ++series) {

@@ -6,6 +6,7 @@
 #define convolution_out opt_convolution_out
 #define ConvolutionTest OptimizedConvolutionTest
 #include "kernels/portable/test/op_convolution_test.cpp"
+#include "share.h"
 
 namespace torch::executor::native {
 namespace {
@@ -30,8 +31,12 @@ const Case kVectorCases[] = {
 };
 
 TEST_F(ConvolutionTest, ShapesAroundVectorsPanelsAndBands) {
+  size_t index = 0;
   for (const Case& c : kVectorCases) {
     for (int layout : {0, 1, 5, 7}) {
+      if (!::executorch::tests::in_share(index++)) {
+        continue;
+      }
       SCOPED_TRACE(::testing::Message() << "case " << (&c - kVectorCases) << " layout " << layout);
       check<ScalarType::Float>(c, layout % 2 == 0, (layout & 1) != 0, (layout & 2) != 0, (layout & 4) != 0);
     }
