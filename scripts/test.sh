@@ -84,13 +84,14 @@ declare_steps() {
   long_step conformance-all
   long_step processors
   long_step operators-asan
+  long_step planted-faults "${java[@]}"
   long_step android-asan "${java[@]}"
   long_step swift-asan "${swift[@]}"
   long_step apple-all "${apple[@]}"
   needs "environment test" lint
   needs "environment compiler build" cpp cpp-all asan asan-backends aten debug tsan aarch64 aarch64-all
   needs "environment compiler package" fuzz fuzz-long
-  needs_network android android-asan interop page release release-all swift swift-asan apple apple-all wheel zoo zoo-few
+  needs_network android android-asan interop page planted-faults release release-all swift swift-asan apple apple-all wheel zoo zoo-few
   local file
   for file in backends/*/gate.sh backends/*/*/gate.sh; do
     [[ ! -f "${file}" ]] || source "${file}"

@@ -3,12 +3,14 @@
 
 step_lint() { scripts/lint.sh; }
 
-# build_and_test DIRECTORY CMAKE-ARGUMENTS...
+# build_and_test DIRECTORY CMAKE-ARGUMENTS...: TARGETS in the environment are what is built, not everything; TESTS is the pattern of
+# those that run.
 build_and_test() {
   local directory="build/$1"
   shift
-  cmake -S . -B "${directory}" -G Ninja "$@" && cmake --build "${directory}" --parallel "${jobs}" &&
-    ctest --test-dir "${directory}" --output-on-failure --no-tests=error --parallel "${jobs}"
+  # shellcheck disable=SC2086 # a list of words
+  cmake -S . -B "${directory}" -G Ninja "$@" && cmake --build "${directory}" --parallel "${jobs}" ${TARGETS:+--target ${TARGETS}} &&
+    ctest --test-dir "${directory}" --output-on-failure --no-tests=error --parallel "${jobs}" ${TESTS:+-R "${TESTS}"}
 }
 
 # With the conversion to PyTorch's tensors, because the environment has PyTorch.
@@ -182,6 +184,9 @@ step_raspberry-pi() {
       SDK_LLAMA_MAIN="qemu-aarch64 -cpu cortex-a76 -L /usr/aarch64-linux-gnu ${build}/examples/models/llama/llama_main" \
       "${python}" -m pytest -q tests/python/llm/test_llama_main.py tests/python/llm/test_raspberry_pi.py
 }
+
+# Faults that are planted in a clone are found.
+step_planted-faults() { scripts/gate/planted_faults; }
 
 # ctest (in cpp and asan) replays the corpus and earlier findings; this step searches for new inputs.
 step_fuzz() { fuzz "${FUZZ_SECONDS:-60}"; }
