@@ -38,7 +38,7 @@ GROUP = "sdk.backends"
 PORTABLE = "portable"
 """The command line's name for running everything on kernels, without a backend. No backend may have this name."""
 
-_PLACES = ("partitioner", "recipes", "runner", "models")
+_PLACES = ("partitioner", "recipes", "runner", "models", "operators")
 
 
 class BackendError(ValueError):
@@ -134,6 +134,8 @@ class Backend:
         models: How `sdk inspect` lists and writes the models in payloads: a callable of the bytes of a `.pte` and of a
             new folder, or None to write nothing, that returns objects with `name`, `methods`, `bytes` and `operations`
             (how often each is called). None where payloads hold nothing that other tools read.
+        operators: The table of the backend's operators, a mapping by their names in the edge dialect, for the
+            documentation (`sdk.backends.operators`). None where a compiler decides what is taken.
         language_models: The backend's part in the export of language models; None if it has none.
         packages: The packages to install with pip for the partitioner, the recipes and the runner, for messages.
     """
@@ -153,6 +155,7 @@ class Backend:
     runner_note: str = ""
     tolerance: float | None = None
     models: str | None = None
+    operators: str | None = None
     language_models: LanguageModels | None = None
     packages: tuple[str, ...] = ()
     place: str = field(default="", compare=False, repr=False)  # set by the registry: the file, for messages

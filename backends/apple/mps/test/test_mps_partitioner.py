@@ -196,7 +196,7 @@ def test_a_visitor_of_the_user(name: str, monkeypatch: pytest.MonkeyPatch, tmp_p
     from sdk.backends.apple.mps.operators import node_visitor
     from sdk.backends.apple.mps.serialization.mps_graph_schema import MPSGraph, MPSMul
 
-    monkeypatch.setattr(node_visitor, "_visitors", dict(node_visitor._visitors))
+    monkeypatch.setattr(node_visitor, "VISITORS", dict(node_visitor.VISITORS))
 
     def square(self: NodeVisitor, node: torch.fx.Node, mps_graph: MPSGraph) -> None:
         value = self.define_tensor(node.args[0], mps_graph)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
 
-from operator_page import PAGE, page, reasons_of, row
+from xnnpack_operators import PAGE, page, reasons_of, row
 
 from sdk.backends.xnnpack.operators.elementwise import SumConfig
 from sdk.backends.xnnpack.operators.pools import MaxPoolConfig

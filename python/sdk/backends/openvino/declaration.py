@@ -21,6 +21,7 @@ BACKEND = Backend(
         ),
         int4_weights=("openvino_int4wo_sym", "int4 weights of linear layers in groups of 32; floats compute"),
     ),
+    operators="sdk.backends.openvino.operators:OPERATORS",
     language_models=LanguageModels(
         settings="sdk.backends.openvino.llm:OpenvinoConfig",
         acted_on=("device",),

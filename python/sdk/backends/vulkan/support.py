@@ -18,7 +18,15 @@ from sdk.backends.vulkan.graph.fusions import attention_refusal
 from sdk.backends.vulkan.graph.layouts import allowed_storage
 from sdk.backends.vulkan.graph.scalars import scalar_refusal
 from sdk.backends.vulkan.op_features import BOOL, STORED, OpFeatures, tensors_in
-from sdk.backends.vulkan.op_registry import NOT_DELEGATED, SYMBOLIC, VIEWS, called_operator, get_op_features, has_impl
+from sdk.backends.vulkan.op_registry import (
+    NOT_DELEGATED,
+    SYMBOLIC,
+    VIEWS,
+    called_operator,
+    get_op_features,
+    has_impl,
+    vulkan_supported_ops,
+)
 from sdk.backends.vulkan.options import Options
 from sdk.backends.vulkan.representations import Reprs, valid_reprs
 from sdk.exir.sym_util import upper_bound
@@ -32,6 +40,9 @@ WRITTEN_AS = {
     "aten._local_scalar_dense.default": "et_vk.select_as_symint.default",
     "aten.scaled_dot_product_attention.default": "aten.bmm.default",
 }
+
+OPERATORS = {**vulkan_supported_ops, **{name: get_op_features(written) for name, written in WRITTEN_AS.items()}}
+"""The operators that the partitioner takes, with their conditions, and those that it does not delegate."""
 
 _REDUCTIONS = ("mean.dim", "sum.dim_IntList", "amax.default", "amin.default", "argmax.default", "argmin.default")
 _REDUCTION_NAMES = frozenset(f"aten.{name}" for name in _REDUCTIONS)

@@ -27,6 +27,7 @@ BACKEND = Backend(
     float16=True,
     memory_padding=64,  # its kernels load whole vectors
     default_on_cpu=True,
+    operators="sdk.backends.xnnpack.partition.config:OPERATORS",
     language_models=LanguageModels(
         settings="sdk.backends.xnnpack.llm:XNNPackConfig",
         acted_on=("extended_ops",),

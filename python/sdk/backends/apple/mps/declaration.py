@@ -13,6 +13,7 @@ BACKEND = Backend(
     partitioner="sdk.backends.apple.mps.partition:MPSPartitioner",
     runner="sdk.backends.apple.mps.verify.program:ReferenceProgram",
     runner_note="an interpreter in PyTorch, which is not Apple's arithmetic: run it on a device too",
+    operators="sdk.backends.apple.mps.operators:VISITORS",
     language_models=LanguageModels(settings="sdk.backends.apple.mps.llm:MPSConfig"),
     tolerance=5e-3,  # float16 with rounding after each operation
 )

@@ -22,8 +22,10 @@ from sdk.backends.apple.mps.operators import (
     shape_ops,
     unary_ops,
 )
+from sdk.backends.apple.mps.operators.node_visitor import VISITORS
 
 __all__ = [
+    "VISITORS",
     "activation_ops",
     "binary_ops",
     "clamp_ops",

@@ -165,13 +165,13 @@ class NodeVisitor:
 
 
 _Visitor = TypeVar("_Visitor", bound=type[NodeVisitor])
-_visitors: dict[str, type[NodeVisitor]] = {}
+VISITORS: dict[str, type[NodeVisitor]] = {}
 
 
 def register_node_visitor(visitor: _Visitor) -> _Visitor:
     """Makes the class responsible for the operators of its `target`, in place of another one."""
     names = [visitor.target] if isinstance(visitor.target, str) else visitor.target
-    _visitors.update(dict.fromkeys(names, visitor))
+    VISITORS.update(dict.fromkeys(names, visitor))
     return visitor
 
 
@@ -181,12 +181,12 @@ def get_node_visitors(exported_program: ExportedProgram, convert_model_to_fp16: 
     made: dict[type[NodeVisitor], NodeVisitor] = {}
     ids: dict[Any, Any] = {}
     folded: set[Node] = set()
-    classes: list[type[NodeVisitor]] = [NodeVisitor, *_visitors.values()]
+    classes: list[type[NodeVisitor]] = [NodeVisitor, *VISITORS.values()]
     for cls in dict.fromkeys(classes):
         made[cls] = cls(exported_program, convert_model_to_fp16)
         made[cls].tensor_to_id, made[cls].folded = ids, folded
     visitors = Operators[NodeVisitor]("MPS")
-    for name, cls in _visitors.items():
+    for name, cls in VISITORS.items():
         visitors.add([name], made[cls])
     visitors.add(["placeholder", "output"], made[NodeVisitor])
     return visitors

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the list of operators of docs/backends-vulkan.md from the registry: ``python operator_list.py``."""
+"""The list of operators of docs/backends-vulkan.md, from the registry."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sdk.backends.vulkan.op_registry import NOT_DELEGATED, vulkan_supported_ops
 
-PAGE = Path(__file__).resolve().parents[4] / "docs/backends-vulkan.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs/backends-vulkan.md"
 BEGIN, END = "<!-- operators: begin -->\n", "<!-- operators: end -->\n"
 
 
@@ -31,7 +31,3 @@ def page() -> str:
     text = PAGE.read_text()
     before, rest = text.split(BEGIN)
     return before + BEGIN + table() + END + rest.split(END)[1]
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page())
