@@ -28,6 +28,16 @@ check scripts/undocumented
 mapfile -t scripts < <(git ls-files -co --exclude-standard | grep -v '\.[a-z]*$' ; git ls-files -co --exclude-standard '*.sh')
 echo "== no early end of a pipe (${#scripts[@]} files)"
 ! grep -nE '\| *grep -[A-Za-z]*q' "${scripts[@]}" || { echo "write: | grep ... >/dev/null" >&2; status=1; }
+# pytest imports a test file by its name alone, unless it is in a package: two of one name cannot be collected in one process.
+# Each line of `collected` names the folders that a step collects together.
+collected=("tests backends/*/test/python backends/*/*/test/python" backends/*/test backends/*/*/test)
+echo "== names of test files (${#collected[@]} groups)"
+for folders in "${collected[@]}"; do
+  # shellcheck disable=SC2086 # a pattern of several folders
+  twice="$(git ls-files -co --exclude-standard -- ${folders} | sed -n '/\/test_[^/]*\.py$/p' |
+    while read -r file; do [[ -e "${file%/*}/__init__.py" || ! -e "${file}" ]] || echo "${file##*/}"; done | LC_ALL=C sort | uniq -d)"
+  [[ -z "${twice}" ]] || { echo "${folders}: several files are named ${twice//$'\n'/, }: rename all but one" >&2; status=1; }
+done
 if ((${#sources[@]})); then
   echo "== clang-format (${#sources[@]} files)"
   clang-format --style=file $([[ -n "${fix}" ]] && echo -i || echo --dry-run --Werror) "${sources[@]}" || status=1

@@ -22,7 +22,7 @@ Run = Callable[[tuple[Any, ...]], list[Tensor]]
 
 def runner(buffer: bytes, target: Target, folder: Path, outputs: Sequence[Tensor] = ()) -> Run:
     """Loads a program. `folder` is for files. An executor_runner writes bytes alone: `outputs` have the dtypes and the
-    shapes, which are fixed, of the program's outputs."""
+    shapes of the program's outputs, of each of which one size may depend on data."""
     file = folder / "program.pte"
     if target.command:
         file.write_bytes(buffer)
@@ -61,8 +61,9 @@ def _bytes_of(value: Tensor) -> bytes:
 
 def _tensor_of(file: Path, like: Tensor) -> Tensor:
     data = bytearray(file.read_bytes())
+    sizes = [size if isinstance(size, int) else -1 for size in like.shape]  # -1: it depends on data
     if not data:
-        return torch.empty(like.shape, dtype=like.dtype)
-    order = like.dim_order()
-    ordered = torch.frombuffer(data, dtype=like.dtype).reshape([like.shape[dim] for dim in order])
+        return torch.empty([max(size, 0) for size in sizes], dtype=like.dtype)
+    order = like.dim_order() if -1 not in sizes else tuple(range(like.dim()))
+    ordered = torch.frombuffer(data, dtype=like.dtype).reshape([sizes[dim] for dim in order])
     return ordered.permute([order.index(dim) for dim in range(like.dim())])
