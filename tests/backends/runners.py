@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from backends.targets import Target
+from sdk.exir.tensor import dim_order_of
 from sdk.extension.pybindings import portable_lib
 
 Run = Callable[[tuple[Any, ...]], list[Tensor]]
@@ -55,7 +56,7 @@ def _run_command(command: str, program: Path, inputs: list[Tensor], outputs: Seq
 
 def _bytes_of(value: Tensor) -> bytes:
     """The elements in the order of the tensor's dimensions in memory, as executor_runner reads and writes them."""
-    ordered = value.detach().permute(value.dim_order()).contiguous()
+    ordered = value.detach().permute(dim_order_of(value)).contiguous()
     return ordered.reshape(-1).view(torch.uint8).numpy().tobytes() if value.numel() else b""
 
 
@@ -64,6 +65,6 @@ def _tensor_of(file: Path, like: Tensor) -> Tensor:
     sizes = [size if isinstance(size, int) else -1 for size in like.shape]  # -1: it depends on data
     if not data:
         return torch.empty([max(size, 0) for size in sizes], dtype=like.dtype)
-    order = like.dim_order() if -1 not in sizes else tuple(range(like.dim()))
+    order = dim_order_of(like)
     ordered = torch.frombuffer(data, dtype=like.dtype).reshape([sizes[dim] for dim in order])
     return ordered.permute([order.index(dim) for dim in range(like.dim())])

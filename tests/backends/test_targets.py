@@ -45,7 +45,7 @@ RUNNER = os.environ.get("SDK_EXECUTOR_RUNNER", "")
 
 
 @pytest.mark.skipif(not RUNNER, reason="executor_runner is not built (set SDK_EXECUTOR_RUNNER)")
-@pytest.mark.parametrize("name", ["add.Tensor", "topk.default"])  # operands in other layouts; results of two dtypes
+@pytest.mark.parametrize("name", ["add.Tensor", "topk.default", "nonzero.default"])  # layouts, dtypes, a size from data
 def test_programs_run_in_another_process(name: str) -> None:
     cell = examine_operator(name, Target("here", default(), RUNNER))
     assert cell.outcome in (Outcome.PARTLY, Outcome.REFUSED), cell.reasons
