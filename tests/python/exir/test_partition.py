@@ -17,6 +17,7 @@ from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionR
 from sdk.exir.backend.utils import DelegateMappingBuilder, get_delegates, get_non_lowered_nodes, tag_constant_data
 from sdk.exir.delegate import executorch_call_delegate
 from sdk.exir.dialects._ops import ops as exir_ops
+from sdk.exir.lowered_backend_module import get_lowered_submodules
 
 
 class NamesBackend(BackendDetails):
@@ -147,6 +148,17 @@ def test_undecomposed_operators_reach_the_partitioner_and_leftovers_are_decompos
     left = to_edge_transform_and_lower(program, partitioner=[RunsPartitioner([], keep=keep)]).exported_program()
     names = [n.name for n in left.graph.nodes if n.op == "call_function"]
     assert names == ["aten_permute_copy_default", "aten_addmm_default", "aten_relu_default"]
+
+
+def test_operators_that_others_become_reach_the_partitioner_whole():
+    """The linear layers of a recurrent layer appear when it is decomposed. EDGE-07"""
+    linear = exir_ops.edge.aten.linear.default
+    program = export(torch.nn.LSTM(4, 5), (torch.randn(2, 1, 4),))
+    partitioner = RunsPartitioner([linear], keep=[torch.ops.aten.linear.default])
+    lowered = to_edge_transform_and_lower(program, partitioner=[partitioner]).exported_program()
+    payloads = [module.processed_bytes for _, module, _ in get_lowered_submodules(lowered.graph_module)]
+    assert sum(payload.count(b"aten_linear_default") for payload in payloads) == 3  # of all inputs, and of two states
+    assert exir_ops.edge.aten.addmm.default not in [node.target for node in lowered.graph.nodes]
 
 
 def test_first_partitioner_wins():
