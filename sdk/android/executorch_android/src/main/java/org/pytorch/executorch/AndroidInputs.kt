@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inputs from Android's framework. No other file refers to this one, so the library also runs where the framework is not.
+// Inputs from Android's framework. Only the image processor of ExecuTorch's place refers to this file, so the library also runs
+// where the framework is not.
 @file:JvmName("AndroidInputs")
 
 package org.pytorch.executorch
