@@ -138,6 +138,17 @@ function(executorch_test name)
   gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60)
 endfunction()
 
+# executorch_inject_faults(name): a test that has the sources of tests/faults lets its n-th allocation or read fail. The linker
+# redirects the C functions: GNU ld, lld and gold can.
+function(executorch_inject_faults name)
+  if(TARGET ${name})
+    target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests/faults")
+    foreach(function malloc calloc realloc posix_memalign free strdup pread mmap)
+      target_link_options(${name} PRIVATE "LINKER:--wrap=${function}")
+    endforeach()
+  endif()
+endfunction()
+
 # Parsing GoogleTest's headers takes longer than compiling most tests: one target precompiles them for all tests with
 # the same options.
 function(executorch_precompile_gtest name)

@@ -64,6 +64,8 @@ extern "C" {
 
 void* __real_malloc(size_t size);
 void* __real_calloc(size_t count, size_t size);
+void* __real_realloc(void* block, size_t size);
+int __real_posix_memalign(void** block, size_t alignment, size_t size);
 void __real_free(void* block);
 ssize_t __real_pread(int fd, void* buffer, size_t size, off_t offset);
 void* __real_mmap(void* address, size_t size, int protection, int flags, int fd, off_t offset);
@@ -79,6 +81,20 @@ void* __wrap_calloc(size_t count, size_t size) {
 void __wrap_free(void* block) {
   faults::live -= block != nullptr;
   __real_free(block);
+}
+
+void* __wrap_realloc(void* block, size_t size) {
+  if (faults::due(Kind::kAllocation)) {
+    return nullptr;
+  }
+  void* moved = __real_realloc(block, size);
+  return block == nullptr ? faults::counted(moved) : moved;
+}
+
+int __wrap_posix_memalign(void** block, size_t alignment, size_t size) {
+  const int status = faults::due(Kind::kAllocation) ? ENOMEM : __real_posix_memalign(block, alignment, size);
+  faults::counted(status == 0 ? *block : nullptr);
+  return status;
 }
 
 char* __wrap_strdup(const char* text) {
@@ -117,7 +133,7 @@ void* take(size_t size, std::align_val_t alignment = std::align_val_t(alignof(st
   }
   const auto bytes = static_cast<size_t>(alignment);
   void* block = nullptr;
-  return posix_memalign(&block, std::max(bytes, sizeof(void*)), size) == 0 ? faults::counted(block) : nullptr;
+  return __real_posix_memalign(&block, std::max(bytes, sizeof(void*)), size) == 0 ? faults::counted(block) : nullptr;
 }
 
 void* take_or_throw(size_t size, std::align_val_t alignment = std::align_val_t(alignof(std::max_align_t))) {

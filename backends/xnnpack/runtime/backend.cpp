@@ -16,6 +16,7 @@
 #include "kernels/exact_functions.h"
 #include "kernels/exact_windows.h"
 #include "kernels/products.h"
+#include "private/memory_plan.h"
 
 namespace executorch {
 namespace backends {
@@ -79,7 +80,7 @@ class XnnpackBackend final : public DelegateBackendWithOptions<Delegate, Options
  private:
   static bool is_initialized() {
     static const bool initialized = [] {
-      const bool succeeded = xnn_initialize(nullptr) == xnn_status_success;
+      const bool succeeded = xnn_initialize(&allocator()) == xnn_status_success;
       if (succeeded) {
         use_tall_products();
         use_integer_products();

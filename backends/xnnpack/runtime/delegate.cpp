@@ -15,6 +15,7 @@
 
 #include "kernels/products.h"
 #include "private/internals.h"
+#include "private/memory_plan.h"
 #include "steps/empty_nodes.h"
 
 namespace executorch {
@@ -99,9 +100,12 @@ Error Delegate::load(const void* data, size_t size, const runtime::NamedDataMap*
   ET_CHECK_OR_RETURN_ERROR(workspace_ != nullptr, MemoryAllocationFailed, "XNNPACK: no memory for a workspace");
   // execute() sets the threads.
   const uint32_t flags = builder.may_fuse() ? 0 : no_fusion_flag();
-  const xnn_status status =
+  xnn_status status =
       xnn_create_runtime_v4(builder.subgraph(), weights_->provider(), workspace_->get(), nullptr, flags, &runtime_);
   ET_CHECK_OK_OR_RETURN_ERROR(weights_->finish());
+  if (status == xnn_status_success && !has_all_operators(builder.subgraph(), runtime_)) {
+    status = xnn_status_out_of_memory;
+  }
   if (status != xnn_status_success) {
     ET_LOG(Error, "XNNPACK cannot run the graph of the payload on this machine: %s", status_text(status));
     return status_error(status);
@@ -255,8 +259,9 @@ Error Delegate::reshape_inputs() {
 
 Error Delegate::reshape() {
   plan_memory_anew(runtime_);
-  xnn_status status = xnn_status_success;
-  {
+  const PlanningMemory planning(runtime_);
+  xnn_status status = planning.has_records() ? xnn_status_success : xnn_status_out_of_memory;
+  if (status == xnn_status_success) {
     const std::lock_guard<std::mutex> lock(workspaces_->mutex());
     status = xnn_reshape_runtime(runtime_);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "graph/cascades.h"
 
+#include "private/callbacks.h"
 #include "private/xnnpack_kernels.h"
 #include "private/xnnpack_runtime.h"
 
@@ -80,19 +81,25 @@ bool is_depthwise(xnn_subgraph_t subgraph, const xnn_node& node) {
          });
 }
 
+xnn_status create_stage(CascadeStep::Stage stage, const xnn_node* node, const xnn_value* values, size_t num_values,
+                        xnn_code_cache* code, xnn_weights_cache_t weights) {
+  return without_exceptions(xnn_status_out_of_memory, [&] {
+    return static_cast<CascadeStep&>(step_of(*node)).create(stage, values, num_values, code, weights);
+  });
+}
+
 /// Creates the operator of an inner node for the cascade. In the runtime, the node has no operator.
 template <CascadeStep::Stage Stage>
 xnn_status create_inner(const xnn_node* node, const xnn_value* values, size_t num_values, xnn_operator_data*,
                         xnn_code_cache* code, xnn_weights_cache_t weights) {
   const_cast<xnn_value&>(values[node->outputs[0]]).size = 0;  // so that no memory is planned for the value
-  return static_cast<CascadeStep&>(step_of(*node)).create(Stage, values, num_values, code, weights);
+  return create_stage(Stage, node, values, num_values, code, weights);
 }
 
 /// Creates the operator of the last node for the cascade, and the operator that runs the cascade.
 xnn_status create_last(const xnn_node* node, const xnn_value* values, size_t num_values, xnn_operator_data* data,
                        xnn_code_cache* code, xnn_weights_cache_t weights) {
-  const xnn_status status =
-      static_cast<CascadeStep&>(step_of(*node)).create(CascadeStep::kProject, values, num_values, code, weights);
+  const xnn_status status = create_stage(CascadeStep::kProject, node, values, num_values, code, weights);
   return status == xnn_status_success ? create_step(node, values, num_values, data, code, weights) : status;
 }
 

@@ -128,7 +128,7 @@ Error status_error(xnn_status status) {
     case xnn_status_unsupported_hardware:
       return Error::NotSupported;
     case xnn_status_out_of_memory:
-      return Error::DelegateMemoryAllocationFailed;
+      return Error::MemoryAllocationFailed;
     default:
       return Error::InvalidProgram;
   }
@@ -145,8 +145,10 @@ Error GraphBuilder::build() {
                            graph.num_externs(), values->size());
   xnn_subgraph_t subgraph = nullptr;
   const xnn_status status = xnn_create_subgraph(graph.num_externs(), 0, &subgraph);
-  ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, DelegateMemoryAllocationFailed,
-                           "XNNPACK: no graph could be made: %s", status_text(status));
+  if (status != xnn_status_success) {
+    ET_LOG(Error, "XNNPACK: no graph could be made: %s", status_text(status));
+    return status_error(status);
+  }
   subgraph_.reset(subgraph);
   ET_CHECK_OK_OR_RETURN_ERROR(find_packed_constants());
   for (uint32_t i = 0; i < values->size(); ++i) {
@@ -263,8 +265,10 @@ Error GraphBuilder::define_value(const fb_xnnpack::XValue& entry, uint32_t index
   } else {
     const xnn_status status = xnn_define_tensor_value(subgraph_.get(), value.datatype, rank, value.dims.data(),
                                                       value.data, value.external_id, flags, &value.id);
-    ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, InvalidProgram, "XNNPACK refuses value %" PRIu32 ": %s",
-                             index, status_text(status));
+    if (status != xnn_status_success) {
+      ET_LOG(Error, "XNNPACK refuses value %" PRIu32 ": %s", index, status_text(status));
+      return status_error(status);
+    }
   }
   value.index = shapes_.size();
   shapes_.push_back(value.dims);
@@ -394,9 +398,10 @@ Error GraphBuilder::define_quantized(const fb_xnnpack::XNNQuantizedTensorValue& 
     default:
       break;
   }
-  ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, InvalidProgram,
-                           "XNNPACK refuses a quantised value of the payload: %s", status_text(status));
-  return Error::Ok;
+  if (status != xnn_status_success) {
+    ET_LOG(Error, "XNNPACK refuses a quantised value of the payload: %s", status_text(status));
+  }
+  return status_error(status);
 }
 
 }  // namespace xnnpack

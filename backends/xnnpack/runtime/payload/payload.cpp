@@ -155,6 +155,8 @@ Result<Span<const uint8_t>> Payload::find_constant(uint32_t index, Entry& found)
                            "XNNPACK: the weights '%s' are in another file: load the program together with its .ptd",
                            name->c_str());
   Result<FreeableBuffer> data = named_data_->get_data(std::string_view(name->c_str(), name->size()));
+  ET_CHECK_OR_RETURN_ERROR(data.error() != Error::MemoryAllocationFailed, MemoryAllocationFailed,
+                           "XNNPACK: there is no memory for the weights '%s'", name->c_str());
   ET_CHECK_OR_RETURN_ERROR(data.ok(), NotFound,
                            "XNNPACK: the weights '%s' are neither in the program nor in the external data that was "
                            "given (error 0x%x): load the program together with its .ptd",

@@ -31,6 +31,14 @@ size_t packed_linear_size(const xnn_operator_data* data) {
   return round_up(channels * op->weights_stride, XNN_ALLOCATION_ALIGNMENT);
 }
 
+bool has_all_operators(xnn_subgraph_t subgraph, xnn_runtime_t runtime) {
+  return std::all_of(subgraph->nodes, subgraph->nodes + runtime->num_ops, [&](const xnn_node& node) {
+    // Nodes that were fused into another have no function. Those of our steps check what they create.
+    return node.create == nullptr || node.type == xnn_node_type_static_expand_dims ||
+           runtime->opdata[node.id].operator_objects[0] != nullptr;
+  });
+}
+
 size_t constants_size(xnn_runtime_t runtime) {
   size_t size = 0;
   for (uint32_t i = 0; i < runtime->num_values; ++i) {

@@ -32,6 +32,10 @@ size_t packed_linear_size(const xnn_operator_data* data);
 /// The flag for xnn_create_runtime_v4() that disables fusion of nodes.
 uint32_t no_fusion_flag();
 
+/// Whether every node that computes something has an operator. Where memory for the padding of a convolution runs out,
+/// XNNPACK deletes the operator and reports success.
+bool has_all_operators(xnn_subgraph_t subgraph, xnn_runtime_t runtime);
+
 /// Bytes of the constants, before they are packed.
 size_t constants_size(xnn_runtime_t runtime);
 

@@ -1,14 +1,66 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Plans the workspace. XNNPACK's own planner does not use gaps before the first value that is in use, so that ResNet50
 // takes 44 MB instead of 10. third_party.cmake makes XNNPACK call this function instead.
-#include <xnnpack.h>
+#include "private/memory_plan.h"
 
 #include <algorithm>
-#include <vector>
+#include <utility>
 
 #include "private/xnnpack_runtime.h"
 
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+
 namespace {
+
+thread_local PlanningMemory* of_this_thread = nullptr;
+
+void* allocate(void* context, size_t size) {
+  void* const memory = xnn_default_allocator.allocate(context, size);
+  return memory != nullptr || of_this_thread == nullptr ? memory : of_this_thread->take_records(size);
+}
+
+}  // namespace
+
+PlanningMemory::PlanningMemory(xnn_runtime_t runtime) {
+  const size_t count = runtime->num_values + runtime->num_ops;
+  by_size.reserve(count);
+  placed.reserve(count);
+  size_ = count * sizeof(xnn_usage_record);
+  records_ = xnn_default_allocator.allocate(nullptr, size_);
+  of_this_thread = this;
+}
+
+PlanningMemory::~PlanningMemory() {
+  of_this_thread = nullptr;
+  xnn_default_allocator.deallocate(nullptr, records_);
+}
+
+PlanningMemory* PlanningMemory::of_thread() {
+  return of_this_thread;
+}
+
+void* PlanningMemory::take_records(size_t size) {
+  return size == size_ ? std::exchange(records_, nullptr) : nullptr;
+}
+
+const xnn_allocator& allocator() {
+  static const xnn_allocator made = [] {
+    xnn_allocator changed = xnn_default_allocator;
+    changed.allocate = allocate;
+    return changed;
+  }();
+  return made;
+}
+
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
+
+namespace {
+
+using executorch::backends::xnnpack::PlanningMemory;
 
 bool live_together(const xnn_usage_record& a, const xnn_usage_record& b) {
   return a.first_node <= b.last_node && b.first_node <= a.last_node;
@@ -44,7 +96,12 @@ extern "C" void executorch_xnnpack_plan_values(xnn_value_allocation_tracker* tra
   }
   xnn_usage_record* const first = tracker->usage + tracker->min_value_id;
   xnn_usage_record* const end = tracker->usage + tracker->max_value_id + 1;
-  std::vector<xnn_usage_record*> by_size;
+  PlanningMemory* const reserved = PlanningMemory::of_thread();
+  std::vector<xnn_usage_record*> own_by_size, own_placed;
+  auto& by_size = reserved == nullptr ? own_by_size : reserved->by_size;
+  auto& placed = reserved == nullptr ? own_placed : reserved->placed;  // sorted by offset
+  by_size.clear();
+  placed.clear();
   for (xnn_usage_record* record = first; record < end; ++record) {
     if (record->tensor_size > 0) {
       by_size.push_back(record);
@@ -53,8 +110,6 @@ extern "C" void executorch_xnnpack_plan_values(xnn_value_allocation_tracker* tra
   std::stable_sort(by_size.begin(), by_size.end(), [](const xnn_usage_record* a, const xnn_usage_record* b) {
     return a->tensor_size > b->tensor_size;
   });
-  std::vector<xnn_usage_record*> placed;  // sorted by offset
-  placed.reserve(by_size.size());
   for (xnn_usage_record* record : by_size) {
     record->alloc_offset = find_place(*record, placed);
     tracker->mem_arena_size = std::max(tracker->mem_arena_size, record->alloc_offset + record->tensor_size);

@@ -71,7 +71,10 @@ xnn_status CascadeStep::create(Stage stage, const xnn_value* values, size_t num_
   // reshape() numbers the values in this way.
   made_[stage].inputs[0] = static_cast<uint32_t>(stage);
   made_[stage].outputs[0] = static_cast<uint32_t>(stage) + 1;
-  return nodes_[stage].create(&nodes_[stage], values, num_values, &made_[stage], code, weights);
+  const xnn_status status = nodes_[stage].create(&nodes_[stage], values, num_values, &made_[stage], code, weights);
+  // See has_all_operators().
+  return status == xnn_status_success && made_[stage].operator_objects[0] == nullptr ? xnn_status_out_of_memory
+                                                                                     : status;
 }
 
 Window CascadeStep::window() const {

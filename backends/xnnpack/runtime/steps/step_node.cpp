@@ -2,6 +2,7 @@
 // Makes steps nodes of XNNPACK's graph. XNNPACK has no interface for custom nodes, but a node has pointers to the
 // functions that create, reshape and set up its operator, and an operator has a pointer to the function that its
 // threads call. This file sets these pointers. It depends on private headers of the pinned version.
+#include "private/callbacks.h"
 #include "private/xnnpack_runtime.h"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ void run_unit(void* context, size_t thread, size_t unit) {
   step.step->run(step.data, unit, step.scratch == nullptr ? nullptr : step.scratch + thread * step.scratch_size);
 }
 
-xnn_status reshape_operator(xnn_operator_data* data, xnn_value* values, size_t, pthreadpool_t pool) {
+xnn_status reshape_step(xnn_operator_data* data, xnn_value* values, pthreadpool_t pool) {
   StepContext& context = context_of(*data);
   std::vector<Shape> in;
   for (uint32_t i = 0; i < data->num_inputs; ++i) {
@@ -73,6 +74,10 @@ xnn_status reshape_operator(xnn_operator_data* data, xnn_value* values, size_t, 
     out.size = std::max(out.size, size);
   }
   return grows ? xnn_status_reallocation_required : xnn_status_success;
+}
+
+xnn_status reshape_operator(xnn_operator_data* data, xnn_value* values, size_t, pthreadpool_t pool) {
+  return without_exceptions(xnn_status_out_of_memory, [&] { return reshape_step(data, values, pool); });
 }
 
 xnn_status setup_operator(const xnn_operator_data* data, const xnn_value* values, size_t, pthreadpool_t) {
@@ -122,7 +127,7 @@ xnn_status create_step(const xnn_node* node, const xnn_value* values, size_t, xn
   for (uint32_t i = 0; i < node->num_inputs; ++i) {
     constants.in[i] = values[node->inputs[i]].data;
   }
-  const xnn_status status = step.pack(constants, weights);
+  const xnn_status status = without_exceptions(xnn_status_out_of_memory, [&] { return step.pack(constants, weights); });
   if (status != xnn_status_success) {
     return status;
   }

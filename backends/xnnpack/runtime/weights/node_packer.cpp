@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "weights/node_packer.h"
 
+#include "private/callbacks.h"
 #include "private/xnnpack_runtime.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ Error NodePacker::finish() {
   if (error_ == Error::Ok && store() != nullptr) {
     store()->commit();
   }
-  return error_;
+  return error_ == Error::Ok && lacks_weights() ? Error::MemoryAllocationFailed : error_;
 }
 
 OriginalWeights NodePacker::describe(const PackedConstant& constant) {
@@ -98,39 +99,46 @@ bool NodePacker::has_right_size(xnn_operator_data* data) {
 xnn_status NodePacker::create_operator(const xnn_node* node, const xnn_value* values, size_t num_values,
                                        xnn_operator_data* data, xnn_code_cache* code, xnn_weights_cache_t cache) {
   auto& self = *static_cast<NodePacker*>(static_cast<DelegateWeights*>(cache->context));
-  const Node& found = self.nodes_.at(node->id);
+  const xnn_status status = without_exceptions(
+      xnn_status_out_of_memory, [&] { return self.create(node, values, num_values, data, code, cache); });
+  self.end();
+  return status;
+}
+
+xnn_status NodePacker::create(const xnn_node* node, const xnn_value* values, size_t num_values, xnn_operator_data* data,
+                              xnn_code_cache* code, xnn_weights_cache_t cache) {
+  const Node& found = nodes_.at(node->id);
   const PackedNode& packed = found.packed;
   auto* changed = const_cast<xnn_value*>(values);  // they belong to the runtime that is being created
-  OriginalWeights filter = self.describe(packed.filter);
-  OriginalWeights bias_if_any = packed.bias ? self.describe(*packed.bias) : OriginalWeights{};
+  OriginalWeights filter = describe(packed.filter);
+  OriginalWeights bias_if_any = packed.bias ? describe(*packed.bias) : OriginalWeights{};
   OriginalWeights* const bias = packed.bias ? &bias_if_any : nullptr;
   xnn_status status = xnn_status_invalid_parameter;
   // Returns false if the operator has to be created again, because packed weights of the wrong size were found.
-  const auto create = [&] {
+  const auto attempt = [&] {
     status = found.create(node, values, num_values, data, code, cache);
-    return status != xnn_status_success || self.has_right_size(data);
+    return status != xnn_status_success || has_right_size(data);
   };
-  self.begin(&filter, bias);
-  bool has_to_read = !self.may_be_packed(filter, bias);
+  begin(&filter, bias);
+  bool has_to_read = !may_be_packed(filter, bias);
   if (!has_to_read) {
-    has_to_read = !create() || self.are_missing();
+    has_to_read = !attempt() || are_missing();
   }
   if (has_to_read) {
     const bool is_read =
-        self.read(packed.filter, filter, changed) && (bias == nullptr || self.read(*packed.bias, *bias, changed));
-    if (!self.names()) {
-      self.begin(&filter, bias);  // weights without a digest can be named now that they are in memory
+        read(packed.filter, filter, changed) && (bias == nullptr || read(*packed.bias, *bias, changed));
+    if (!names()) {
+      begin(&filter, bias);  // weights without a digest can be named now that they are in memory
     }
     status = xnn_status_invalid_parameter;
-    if (is_read && !create()) {
-      (void)create();
+    if (is_read && !attempt()) {
+      (void)attempt();
     }
-    self.release(packed.filter, changed);
+    release(packed.filter, changed);
     if (bias != nullptr) {
-      self.release(*packed.bias, changed);
+      release(*packed.bias, changed);
     }
   }
-  self.end();
   return status;
 }
 

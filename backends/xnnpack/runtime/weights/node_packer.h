@@ -62,6 +62,9 @@ class NodePacker final : public DelegateWeights {
   static xnn_status create_operator(const xnn_node* node, const xnn_value* values, size_t num_values,
                                     xnn_operator_data* data, xnn_code_cache* code, xnn_weights_cache_t cache);
 
+  xnn_status create(const xnn_node* node, const xnn_value* values, size_t num_values, xnn_operator_data* data,
+                    xnn_code_cache* code, xnn_weights_cache_t cache);
+
   /// Describes a constant without reading all of it.
   OriginalWeights describe(const PackedConstant& constant);
   /// Whether the file may hold these weights, so that XNNPACK should look for them before they are read.

@@ -6,6 +6,8 @@
 
 #include <executorch/runtime/platform/log.h>
 
+#include "private/callbacks.h"
+
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -180,25 +182,31 @@ size_t DelegateWeights::use(std::shared_ptr<PackedWeights> weights) {
 }
 
 size_t DelegateWeights::look_up(void* context, const xnn_weights_cache_look_up_key* key) {
-  auto& self = *static_cast<DelegateWeights*>(context);
-  self.is_asked_for_ = true;
-  const auto named = self.ignores_found_ ? std::nullopt : self.key_of(*key);
-  std::shared_ptr<PackedWeights> found = named ? self.store_->find(*named) : nullptr;
-  if (found == nullptr) {
-    return kNotFound;
-  }
-  self.found_size_ = found->size;
-  return self.use(std::move(found));
+  return without_exceptions(kNotFound, [&] {
+    auto& self = *static_cast<DelegateWeights*>(context);
+    self.is_asked_for_ = true;
+    const auto named = self.ignores_found_ ? std::nullopt : self.key_of(*key);
+    std::shared_ptr<PackedWeights> found = named ? self.store_->find(*named) : nullptr;
+    if (found == nullptr) {
+      return kNotFound;
+    }
+    const size_t size = found->size, offset = self.use(std::move(found));
+    self.found_size_ = size;
+    return offset;
+  });
 }
 
 void* DelegateWeights::reserve(void* context, size_t size) {
-  auto& self = *static_cast<DelegateWeights*>(context);
-  if (!self.is_in_memory()) {
-    self.are_missing_ = true;
-    return nullptr;
-  }
-  self.reserved_ = std::make_shared<PackedWeights>(size);
-  return self.reserved_->memory == nullptr ? nullptr : self.reserved_->data();
+  return without_exceptions(nullptr, [&]() -> void* {
+    auto& self = *static_cast<DelegateWeights*>(context);
+    if (!self.is_in_memory()) {
+      self.are_missing_ = true;
+      return nullptr;
+    }
+    self.used_.reserve(self.used_.size() + 1);  // for look_up_or_insert(), which XNNPACK does not expect to fail
+    self.reserved_ = std::make_shared<PackedWeights>(size);
+    return self.reserved_->memory == nullptr ? nullptr : self.reserved_->data();
+  });
 }
 
 std::shared_ptr<PackedWeights> DelegateWeights::share(const xnn_weights_cache_look_up_key& key,
@@ -221,9 +229,13 @@ size_t DelegateWeights::look_up_or_insert(void* context, const xnn_weights_cache
   auto& self = *static_cast<DelegateWeights*>(context);
   if (self.reserved_ == nullptr || self.reserved_->data() != data) {
     self.needed_size_ = size;
-    return look_up(context, key);  // convolutions look up again what they have found
+    const size_t found = look_up(context, key);  // convolutions look up again what they have found
+    // XNNPACK does not expect a failure here, and would run with weights at a null pointer.
+    self.lacks_weights_ = self.lacks_weights_ || found == kNotFound;
+    return found;
   }
-  return self.use(self.share(*key, std::move(self.reserved_)));
+  const std::shared_ptr<PackedWeights> packed = std::move(self.reserved_);
+  return self.use(without_exceptions(packed, [&] { return self.share(*key, packed); }));
 }
 
 void* DelegateWeights::address(void* context, size_t offset) {

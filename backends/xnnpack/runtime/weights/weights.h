@@ -117,6 +117,9 @@ class DelegateWeights {
     found_size_ = needed_size_ = 0;
   }
 
+  /// Whether memory ran out where XNNPACK does not check it: the runtime must not run.
+  bool lacks_weights() const { return lacks_weights_; }
+
   xnn_weights_cache_t provider() { return &provider_; }
 
  protected:
@@ -150,6 +153,7 @@ class DelegateWeights {
   bool is_asked_for_ = false;
   bool are_missing_ = false;
   bool ignores_found_ = false;
+  bool lacks_weights_ = false;
   size_t found_size_ = 0;
   size_t needed_size_ = 0;
   std::shared_ptr<PackedWeights> reserved_;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whatever allocation fails while a program with delegates loads or runs: it is MemoryAllocationFailed, and the same
+// Module gives the right results afterwards.
+#include <executorch/extension/module/module.h>
+#include <executorch/extension/tensor/tensor.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "faults.h"
+
+using executorch::extension::make_tensor_ptr;
+using executorch::extension::Module;
+using executorch::extension::TensorPtr;
+using executorch::runtime::Error;
+using executorch::runtime::EValue;
+using executorch::runtime::Result;
+
+namespace {
+
+/// Inputs of the program's largest shapes.
+std::vector<TensorPtr> make_inputs(Module& module) {
+  std::vector<TensorPtr> inputs;
+  const auto meta = module.method_meta("forward");
+  EXPECT_TRUE(meta.ok());
+  for (size_t i = 0; meta.ok() && i < meta->num_inputs(); ++i) {
+    const auto input = meta->input_tensor_meta(i);
+    const std::vector<int32_t> sizes(input->sizes().begin(), input->sizes().end());
+    std::vector<float> values(input->nbytes() / sizeof(float));
+    for (size_t k = 0; k < values.size(); ++k) {
+      values[k] = static_cast<float>(k % 7) / 8.0f - 0.25f;
+    }
+    inputs.push_back(make_tensor_ptr(sizes, std::move(values)));
+  }
+  return inputs;
+}
+
+std::vector<float> values_of(const Result<std::vector<EValue>>& outputs) {
+  std::vector<float> values;
+  if (outputs.ok()) {
+    for (const EValue& output : *outputs) {
+      const auto& tensor = output.toTensor();
+      const float* data = tensor.const_data_ptr<float>();
+      values.insert(values.end(), data, data + tensor.numel());
+    }
+  }
+  return values;
+}
+
+class XnnpackFaultsTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  std::unique_ptr<Module> make() const {
+    return std::make_unique<Module>(std::string(CORPUS_FOLDER "/") + GetParam() + "/model.pte");
+  }
+
+  /// Makes each allocation of `body` fail in turn, on a Module that `prepare` has been called with.
+  void each_fails(const std::function<Error(Module&)>& prepare, const std::function<Error(Module&)>& body) {
+    const auto first = make();
+    const std::vector<TensorPtr> tensors = make_inputs(*first);
+    inputs_.assign(tensors.begin(), tensors.end());
+    const std::vector<float> expected = values_of(first->forward(inputs_));
+    ASSERT_FALSE(expected.empty());
+    size_t n = 0;
+    for (bool met = true; met; ++n) {
+      const long before = faults::live_blocks();
+      {
+        const auto module = make();
+        ASSERT_EQ(prepare(*module), Error::Ok);
+        faults::arm(faults::Kind::kAllocation, n);
+        Error error = Error::Internal;
+        EXPECT_NO_THROW(error = body(*module)) << "allocation " << n;
+        met = faults::disarm();
+        if (error != Error::Ok) {
+          EXPECT_EQ(error, Error::MemoryAllocationFailed) << "allocation " << n;
+        }
+        EXPECT_EQ(values_of(module->forward(inputs_)), expected) << "after allocation " << n << " failed";
+      }
+      // XNNPACK itself leaks a block or two where its own allocations fail.
+      EXPECT_LE(faults::live_blocks(), before + 2) << "allocation " << n << " leaks";
+    }
+    EXPECT_GT(n, 2u) << "nothing failed";
+  }
+
+  std::vector<EValue> inputs_;
+};
+
+TEST_P(XnnpackFaultsTest, WhileItLoads) {
+  each_fails([](Module&) { return Error::Ok; }, [](Module& module) { return module.load_method("forward"); });
+}
+
+TEST_P(XnnpackFaultsTest, InTheFirstRun) {
+  each_fails([](Module& module) { return module.load_method("forward"); },
+             [this](Module& module) { return module.forward(inputs_).error(); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, XnnpackFaultsTest,
+                         ::testing::Values("linear_xnn", "dyn_batch_xnn", "q8_static_pertensor_xnn",
+                                           "xnn_many_partitions_ok"));
+
+}  // namespace
