@@ -4,6 +4,7 @@ memory stays within a bound."""
 
 from __future__ import annotations
 
+import os
 import struct
 import zipfile
 import zlib
@@ -14,7 +15,9 @@ from etrecord_mutations import READ, whole, written
 from etrecord_mutations import read as outcome
 
 import forked
+from sdk import exir
 from sdk.devtools import parse_etrecord
+from sdk.exir.error import ExportError
 
 MEMORY = 256 << 20
 _TESTS = Path(__file__).parents[2]
@@ -98,6 +101,17 @@ def test_a_directory_that_lies_about_sizes(tmp_path: Path, claimed: int) -> None
     if Path("/proc/self/status").exists():
         run = forked.run("-c", _BOMB, _TESTS, path, check=True)
         assert int(run.stdout.splitlines()[-1]) < 64 << 20
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    """Opening one waits for its writer."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(RuntimeError, match="found a device or a pipe"):
+        parse_etrecord(pipe)
+    with pytest.raises(ExportError, match="found a device or a pipe"):
+        exir.load(pipe)
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])

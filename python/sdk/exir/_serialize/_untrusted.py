@@ -33,7 +33,10 @@ def read_members(file: str | os.PathLike[str] | BinaryIO, *, stored: bool = Fals
     for a path that cannot be opened.
     """
     if isinstance(file, (str, os.PathLike)):
-        with Path(file).open("rb") as opened:
+        path = Path(file)
+        if path.exists() and not path.is_file() and not path.is_dir():  # opening a pipe would wait for its writer
+            raise ArchiveError("expected a file, found a device or a pipe: write what it gives to a file first")
+        with path.open("rb") as opened:
             return read_members(opened, stored=stored)
     try:
         with ZipFile(file) as archive:

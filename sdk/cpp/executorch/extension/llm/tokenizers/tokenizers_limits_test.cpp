@@ -5,6 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#if !defined(_WIN32)
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
 namespace {
 
 using tokenizers::Error;
@@ -131,5 +136,20 @@ TEST(TokenizersLimitsTest, Expressions) {
   EXPECT_EQ(encode(split("(?:a+)+?c|a"), std::string(10, 'a') + std::string(2000, 'b')), Error::Ok);
   EXPECT_NE(encode(split("(?:a+)+c|a"), std::string(200, 'a')), Error::Ok);
 }
+
+#if !defined(_WIN32)
+TEST(TokenizersLimitsTest, PipesAndDevicesAreNotRead) {
+  const std::string pipe = testing::TempDir() + "tokenizer_" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/dev/zero")}) {
+    HFTokenizer huggingface;
+    EXPECT_EQ(huggingface.load(path), Error::LoadFailure) << path;
+    EXPECT_NE(std::string(tokenizers::last_error_message()).find("found a device or a pipe"), std::string::npos);
+    tokenizers::Tiktoken tiktoken;
+    EXPECT_EQ(tiktoken.load(path), Error::LoadFailure) << path;
+  }
+  unlink(pipe.c_str());
+}
+#endif
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "failure.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -68,6 +70,14 @@ Error read_file(const std::string& path, std::string& bytes) {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
+#if !defined(_WIN32)
+  // Opening a pipe would wait for its writer, and a device may never end.
+  struct stat found{};
+  if (::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) {
+    return fail(Error::LoadFailure,
+                "%s: expected a file, found a device or a pipe; write what it gives to a file first", path.c_str());
+  }
+#endif
   const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
   if (!file) {
     return fail(Error::LoadFailure, "%s cannot be opened: %s", path.c_str(), std::strerror(errno));
