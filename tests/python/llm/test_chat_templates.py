@@ -159,6 +159,8 @@ end {{- ' a ' -}} b {{ {'a': {'b': 1}}.a.b }} {{ (1, 2) | length }} {{ (1) }} {{
 {{ 'a\\nb\\n\\nc' | indent(2, true) }}|{{ 'a\\n' | indent(2, blank=true) }}|{{ 0x1F + 0b11 + 0o7 }} {{ 1_0.5e1 }} {{ l.index(2) }} {{ l.count(2) }}
 {% set ns = namespace({'a': 1}, b=2) %}{{ ns.a }}{{ ns['b'] }}{{ ns }}{% set ns.c, ns.d = 3, 4 %}{{ ns.d }} {% print 1, 2 %} {% block x %}in{% endblock %}
 {{ 7.5 // 2 }} {{ -7.5 % 2 }} {{ 2 ** -1 }} {{ 1e400 }} {{ -0.0 }} {{ 1 == true }} {{ 2 * 'ab' }} {{ (1, 2) + (3,) }} {{ l[::-2] }} {{ 'é€a'[::-1] }}
+{{ '٣' | int }} {{ '１２_٣' | int }} {{ ' -１.５e２ ' | float }} {{ '²' | int(7) }} {{ '１f' | int(base=16) }} {{ '１__２' | int(7) }} {{ '٣' | int(7, 2) }} {{ '_1' | int(7) }} {{ '1_' | int(7) }} {{ '-_1' | int(7) }} {{ '1_.5' | float(7) }} {{ '𝟗𝟘' | int }}
+{% set i = 7 %}{{ i.real }}{{ i.imag }}{{ i.numerator }}{{ i.denominator }} {{ true.real }} {% set f = 2.5 %}{{ f.real }} {{ f.imag }} {{ f.numerator }} {{ '{0.real}'.format(1) }} {% set r = range(1, 9, 2) %}{{ r.start }}{{ r.stop }}{{ r.step }}
 {{ u is sequence }} {{ u is iterable }} {{ u == v }} {{ u | list }} {{ u ~ 'x' }} {{ [u] }} {{ 'a' in u }}
 """.strip().splitlines()  # noqa: E501
 

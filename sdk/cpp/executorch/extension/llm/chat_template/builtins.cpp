@@ -38,6 +38,11 @@ Parameters read(std::string_view all) {
   return made;
 }
 
+template <size_t kSize>
+bool is_one_of(std::string_view name, const std::string_view (&names)[kSize]) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 }  // namespace
 
 bool bind(Work& work, const char* kind, std::string_view name, std::string_view parameters, const Arguments& arguments,
@@ -105,10 +110,32 @@ bool changes(const Value& self, std::string_view name) {
   static constexpr std::string_view kOfLists[] = {"append", "clear", "pop",    "reverse",
                                                   "insert", "sort",  "extend", "remove"};
   static constexpr std::string_view kOfDicts[] = {"clear", "pop", "popitem", "setdefault", "update"};
-  const auto has = [name](const auto& names) {
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
-  };
-  return self.is(Value::Type::kList) ? has(kOfLists) : self.is_dict() && has(kOfDicts);
+  return self.is(Value::Type::kList) ? is_one_of(name, kOfLists) : self.is_dict() && is_one_of(name, kOfDicts);
+}
+
+bool is_missing(const Value& self, std::string_view name) {
+  static constexpr std::string_view kOfStrings[] = {"encode", "maketrans", "translate"};
+  static constexpr std::string_view kOfIntegers[] = {"as_integer_ratio", "bit_count",  "bit_length",
+                                                     "conjugate",        "from_bytes", "to_bytes"};
+  static constexpr std::string_view kOfFloats[] = {"as_integer_ratio", "conjugate", "fromhex", "hex"};
+  static constexpr std::string_view kOfViews[] = {"isdisjoint", "mapping"};
+  static constexpr std::string_view kOfGenerators[] = {"close", "gi_code", "gi_frame",     "gi_running",
+                                                       "send",  "throw",   "gi_suspended", "gi_yieldfrom"};
+  switch (self.type()) {
+    case Value::Type::kString:
+      return is_one_of(name, kOfStrings);
+    case Value::Type::kBool:
+    case Value::Type::kInt:
+      return is_one_of(name, kOfIntegers);
+    case Value::Type::kFloat:
+      return is_one_of(name, kOfFloats);
+    case Value::Type::kView:
+      return is_one_of(name, kOfViews);
+    case Value::Type::kIterator:
+      return is_one_of(name, kOfGenerators);
+    default:
+      return false;
+  }
 }
 
 }  // namespace jinja

@@ -99,6 +99,8 @@ bool applies(const Value& self, std::string_view method);
 const Method* find_method(const Value& self, std::string_view name);
 /// Whether Python's lists or dictionaries have a method of that name that changes them: templates may not call it.
 bool changes(const Value& self, std::string_view name);
+/// Whether Python's value has an attribute of that name that is missing here, so that it is not merely undefined.
+bool is_missing(const Value& self, std::string_view name);
 
 }  // namespace jinja
 }  // namespace llm

@@ -43,6 +43,18 @@ bool macro_attribute(Work& work, const Node& node, std::string_view name, Value&
   return true;
 }
 
+/// The attributes of a number.
+Value number_attribute(const Value& number, std::string_view name) {
+  const bool is_float = number.is(Type::kFloat);
+  if (name == "real" || (name == "numerator" && !is_float)) {
+    return is_float ? number : Value::integer(number.as_int());
+  }
+  if (name == "imag") {
+    return is_float ? Value::real(0) : Value::integer(0);
+  }
+  return name == "denominator" && !is_float ? Value::integer(1) : Value();
+}
+
 }  // namespace
 
 void write_namespace(Work& work, TextBuilder& out, const Value& value) {
@@ -99,8 +111,23 @@ Value Interpreter::object_attribute(const Value& object, const std::string& name
   if (name.size() > 4 && name.compare(0, 2, "__") == 0 && name.compare(name.size() - 2, 2, "__") == 0) {
     return undefined("'" + name.substr(0, 40) + "', which is not safe,");
   }
+  if (is_missing(object, name)) {
+    return fail("'" + name + "' of a " + object.type_name() + " is not available in chat templates");
+  }
   Value value;
   switch (object.type()) {
+    case Type::kBool:
+    case Type::kInt:
+    case Type::kFloat:
+      value = number_attribute(object, name);
+      break;
+    case Type::kRange: {
+      const auto& range = object.as<RangeStorage>();
+      if (name == "start" || name == "stop" || name == "step") {
+        return Value::integer(name == "start" ? range.start : name == "stop" ? range.stop : range.step);
+      }
+      break;
+    }
     case Type::kTuple: {
       const auto& tuple = object.as<ListStorage>();
       if (tuple.is_group && (name == "grouper" || name == "list")) {

@@ -136,6 +136,18 @@ bool is_decimal(uint32_t c) {
   return category(c) == UTF8PROC_CATEGORY_ND;
 }
 
+int decimal_digit(uint32_t c) {
+  if (!is_decimal(c)) {
+    return -1;
+  }
+  // The ten digits of a script follow each other, and some sets of ten follow another one.
+  uint32_t first = c;
+  while (first > 0 && is_decimal(first - 1)) {
+    first--;
+  }
+  return static_cast<int>((c - first) % 10);
+}
+
 bool is_digit(uint32_t c) {
   // Numeric_Type=Digit besides the decimal ones: superscripts, subscripts, circled and bracketed digits.
   return is_decimal(c) || in(c, 0xB2, 0xB3) || c == 0xB9 || in(c, 0x1369, 0x1371) || c == 0x19DA || c == 0x2070 ||

@@ -27,6 +27,8 @@ void append_utf8(std::string& text, uint32_t character);
 bool is_space(uint32_t character);
 bool is_alpha(uint32_t character);
 bool is_decimal(uint32_t character);
+/// The value of a decimal digit of any script; -1 for other characters.
+int decimal_digit(uint32_t character);
 bool is_digit(uint32_t character);
 bool is_numeric(uint32_t character);
 bool is_alnum(uint32_t character);

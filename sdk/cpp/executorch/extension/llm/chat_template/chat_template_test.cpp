@@ -108,6 +108,8 @@ TEST_F(ChatTemplateTest, ErrorsSayWhere) {
   EXPECT_EQ(run("{{ 9223372036854775807 + 1 }}"), "1:24 the result of '+' does not fit into 64 bits");
   EXPECT_EQ(run("{{ raise_exception('no tools') }}"), "1:19 the template refuses this conversation: no tools");
   EXPECT_EQ(run("{% break %}"), "1:10 'break' outside of a loop");
+  EXPECT_EQ(run("{{ 'a'.encode is defined }}"), "1:7 'encode' of a string is not available in chat templates");
+  EXPECT_EQ(run("{% block a %}{% endblock %}{% block a %}{% endblock %}"), "1:37 there is another block 'a'");
   EXPECT_EQ(run("{{ x.append(1) }}", R"({"x": []})"),
             "1:12 'append', which would change a list (templates may not), is undefined, and cannot be called");
 }

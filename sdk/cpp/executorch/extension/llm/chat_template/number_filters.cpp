@@ -23,24 +23,32 @@ Value absolute(Interpreter& in, const Value& input, const Bound&) {
                                 : Value::integer(input.as_int());
 }
 
-/// The digits of a number as int() and float() of Python read them: with underscores between digits, and white space
-/// around. Empty if the text is not a number.
+/// A number as int() and float() of Python read it, in ASCII: without white space around and underscores between
+/// digits, and with the digits of other scripts as 0 to 9. Empty if the text is not a number.
 std::string plain_digits(std::string_view text) {
   std::string digits;
   const std::string_view inside = stripped(text, nullptr, true, true);
-  for (size_t i = 0; i < inside.size(); i++) {
-    const auto is_digit_at = [&](size_t at) {
-      return at < inside.size() && std::isalnum(static_cast<unsigned char>(inside[at])) != 0;
-    };
-    if (inside[i] == '_') {
-      if (i == 0 || !is_digit_at(i - 1) || !is_digit_at(i + 1)) {
-        return {};
-      }
-    } else {
-      digits += inside[i];
+  bool is_behind_digit = false, is_behind_underscore = false;
+  for (size_t at = 0; at < inside.size();) {
+    const uint32_t character = next_character(inside, at);
+    if (character == '_' && !is_behind_digit) {
+      return {};
+    }
+    const int digit = decimal_digit(character);
+    if (character > 0x7F && digit < 0) {
+      return {};
+    }
+    const bool is_digit = digit >= 0 || is_alpha(character);
+    if (is_behind_underscore && !is_digit) {
+      return {};
+    }
+    is_behind_underscore = character == '_';
+    is_behind_digit = is_digit;
+    if (!is_behind_underscore) {
+      digits += digit >= 0 ? static_cast<char>('0' + digit) : static_cast<char>(character);
     }
   }
-  return digits;
+  return is_behind_underscore ? std::string() : digits;
 }
 
 /// False for a text that is not an integer of the base, for bases that int() of Python refuses, and beyond 64 bits.

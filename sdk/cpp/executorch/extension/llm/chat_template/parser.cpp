@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <initializer_list>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "builtins.h"
@@ -226,7 +228,11 @@ class Parser final : public ExpressionParser {
   /// Where nothing inherits from the template, a block is its content.
   NodePtr block(NodePtr node) {
     node->kind = Kind::kScope;
+    const Position at = now().at;
     const std::string name = expect_name("the name of a block");
+    if (!failed() && !blocks_.insert(name).second) {
+      fail(at, "there is another block '" + name + "'");
+    }
     if (take_word("scoped"); take_word("required")) {
       fail("required blocks are for templates that others inherit from, which chat templates are not");
     }
@@ -301,6 +307,7 @@ class Parser final : public ExpressionParser {
     return node;
   }
 
+  std::set<std::string> blocks_;  // names of all blocks
   int loops_ = 0;
 };
 
