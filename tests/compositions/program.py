@@ -41,7 +41,7 @@ class Family:
     Attributes:
         makers: The makers of steps, by name (`steps.MAKERS`).
         inputs: Shapes of inputs.
-        most_elements: Of a value.
+        most_elements: The most elements of a value.
     """
 
     makers: Mapping[str, tuple[str, steps.Maker]]
@@ -178,7 +178,7 @@ def make(seed: int, family: Family = FLOATS) -> Program:
 
 
 def _operand(generator: random.Random, values: list[Tensor], kind: str) -> int | None:
-    """The number of a value of a kind, more often one of the last."""
+    """The number of a value of a kind. The last values are drawn more often."""
     numbers = [number for number, value in enumerate(values) if kind_of(value) == kind]
     if not numbers:
         return None
@@ -189,8 +189,8 @@ def _operand(generator: random.Random, values: list[Tensor], kind: str) -> int |
 def _attempt(
     draw: Draw, maker: steps.Maker, operands: list[Tensor], most_elements: int
 ) -> tuple[nn.Module | None, list[Tensor]]:
-    """The step as a module with its results on the example; None where it does not apply or its results are of no
-    use."""
+    """The step as a module with its results on the example; None where it does not apply or its results are
+    unusable."""
     try:
         made = maker(draw, *operands)
         if made is None:

@@ -83,7 +83,7 @@ def _run(options: argparse.Namespace) -> int:
         from sdk.inspect._kinds import kind_of
 
         if options.etdump is None and kind_of(existing(options.file)) == "etdump":
-            options.etdump = options.file  # options that describe a dump apply to this file
+            options.etdump = options.file  # so that the options of --etdump apply to it
         else:
             shown = facts(options.file, options.models)
     run = None if options.etdump is None else _dump(options)

@@ -26,8 +26,8 @@ class Model {
   /**
    * Runs the function. Inputs whose dtype Core ML has are read in place, whatever their strides are; others are
    * converted first. Outputs are copied, and resized to what Core ML returns. Allocates nothing itself while the
-   * inputs stay in the same memory and keep their sizes. Not for several threads at the same time: calls share the
-   * state.
+   * inputs stay in the same memory and keep their sizes. One thread at a time may call it, because
+   * calls share the state.
    *
    * @param args Tensors, in the order of the names: the inputs, then the outputs.
    * @returns InvalidArgument (logged) for a shape that the model does not allow; the message lists the allowed ones.

@@ -9,7 +9,7 @@ namespace backends {
 namespace ethosu {
 
 enum class Rounding : uint8_t {
-  /// As TOSA's RESCALE with double rounding: twice, away from zero and then to the nearest.
+  /// Twice, as TOSA's RESCALE with double rounding does: away from zero, then to the nearest.
   Double = 0,
   /// Towards zero.
   Truncate = 1,

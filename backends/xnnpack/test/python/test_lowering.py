@@ -206,7 +206,7 @@ def test_adaptive_pools_with_windows_of_several_sizes_are_refused() -> None:
 )
 @pytest.mark.parametrize("both", [False, True], ids=["channels", "batch and channels"])
 def test_images_with_a_dynamic_number_of_channels(function: Callable[..., torch.Tensor], both: bool) -> None:
-    """XNNPACK's max pooling and resizing read the pixels of the previous call where height and width are the same."""
+    """XNNPACK's max pooling and resizing read the previous call's pixels if height and width stay the same."""
     channels, batch = Dim("c", min=2, max=40), Dim("n", min=1, max=9)
     calls = [(torch.randn(batch if both else 2, c, 6, 7),) for batch, c in ((2, 15), (9, 27), (1, 3), (2, 40), (5, 2))]
     shapes = {0: batch, 1: channels} if both else {1: channels}
@@ -223,14 +223,14 @@ def test_clamps_become_limits_of_the_layer_before_them() -> None:
     (graph,) = graphs(lowered)
     assert "Clamp" not in kinds(graph)
     used = {index for node in graph.xnodes for index in (*inputs_of(node.xnode_union), *outputs_of(node.xnode_union))}
-    assert {value.xvalue_union.id_out for value in graph.xvalues} <= used  # none that only a clamp would read
+    assert {value.xvalue_union.id_out for value in graph.xvalues} <= used  # and none for a clamp alone
     check(joined, IMAGE, lowered=lowered)
 
     linear = nn.Linear(8, 8)
     for function in (
         lambda x: (y := linear(x)).relu() + y,
         lambda x: (y := linear(x), y.relu()),
-        lambda x: linear(x).relu().clamp(0.1, 0.2),  # the second of them
+        lambda x: linear(x).relu().clamp(0.1, 0.2),  # the second clamp stays
     ):
         lowered = lower(Call(function), ROWS)
         assert kinds(graphs(lowered)[0]).count("Clamp") == 1
@@ -253,7 +253,7 @@ def test_dynamic_shapes() -> None:
 
 
 def test_sizes_that_shrink_where_others_grow() -> None:
-    """Rows are filled up to 16: for their largest number there are no more, and the largest filling is for one row."""
+    """Rows are filled up to 16: the more rows there are, the smaller is the filling."""
 
     def fill(x: torch.Tensor) -> torch.Tensor:
         filling = torch.ones(16 - x.shape[0], 8)
@@ -265,7 +265,7 @@ def test_sizes_that_shrink_where_others_grow() -> None:
 
 
 def test_sizes_that_depend_on_data() -> None:
-    """Two sizes that depend on data are equal where an assertion says so, which their upper bounds need not be."""
+    """An assertion makes two sizes that depend on data equal, although their upper bounds differ."""
 
     def masked(x: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
         m, n = first.item(), second.item()

@@ -61,7 +61,7 @@ def name(node: Any) -> str:
 
 
 def in_integers(module: GraphModule) -> list[str]:
-    """Operators all of whose operands were quantised, but for biases."""
+    """Operators whose operands, except biases, were all quantised."""
     found = []
     for node in module.graph.nodes:
         if node.op == "call_function" and name(node).startswith("aten"):
@@ -125,8 +125,8 @@ RECURRENT: dict[str, Callable[[], nn.RNNBase]] = {
 
 @pytest.mark.parametrize("kind", RECURRENT)
 def test_products_of_a_recurrent_layer_are_quantised_when_it_runs(kind: str) -> None:
-    """All inputs at once, then a state for each of three steps: the first has only zeros. Gates and states stay floats;
-    the head is quantised as it is told."""
+    """One product takes the inputs of all steps, and one a step takes its state, which is zero first. Gates and states
+    stay floats, and the head is quantised statically, as the quantizer says."""
     model, module = quantized(XNNPACKQuantizer().set_global(STATIC), Sequence(RECURRENT[kind]()), STEPS)
     assert in_integers(module) == ["linear"] * 5
     chosen = [node for node in module.graph.nodes if "choose_qparams" in name(node)]
@@ -152,7 +152,7 @@ class Cell(nn.Module):
 
 @pytest.mark.parametrize("cell", [nn.LSTMCell(5, 6), nn.GRUCell(5, 6), nn.RNNCell(5, 6)], ids=["lstm", "gru", "rnn"])
 def test_products_of_a_cell_are_quantised_when_it_runs(cell: nn.RNNCellBase) -> None:
-    """Two products a step, but for the zeros that the first one begins with."""
+    """Two products a step, and one in the first step, whose state is zero."""
     model, module = quantized(XNNPACKQuantizer().set_global(STATIC), Cell(cell), STEPS)
     assert in_integers(module) == ["linear"] * 3
     assert sum("choose_qparams" in name(node) for node in module.graph.nodes) == 3

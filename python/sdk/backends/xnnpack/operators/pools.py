@@ -137,7 +137,7 @@ class AvgPoolConfig(PoolConfig):
 
     @staticmethod
     def _counted_padding(node: Node) -> tuple[int, int]:
-        """The rows and columns of zeros before the image, and as many after it, that are part of the mean."""
+        """How many rows and columns of zeros on each side of the image are part of the mean."""
         return pair(argument(node, 3)) if argument(node, 5) else (0, 0)
 
     def read_image(self, writer: SubgraphWriter, node: Node) -> int:
@@ -219,7 +219,7 @@ class MeanConfig(XNNPartitionerConfig):
 
 
 class AdaptivePoolConfig(MeanConfig):
-    """Means over windows of one size: over the whole image, or where the result divides it."""
+    """Means over the whole image, or over windows of one size, where the result's size divides the image's."""
 
     target_names = ("aten._adaptive_avg_pool2d.default",)
 

@@ -44,8 +44,8 @@ class TrainingModule:
         return [value.clone() if isinstance(value, Tensor) else value for value in outputs[:first]]
 
     def named_gradients(self, method_name: str | None = None) -> dict[str, Tensor]:
-        """Copies of the gradients of the last run of a method, of the one that ran last by default, by the names of
-        their parameters. Raises RuntimeError if it has not run."""
+        """Copies of the gradients of the last run of a method, by the names of their parameters. Without a name, the
+        method is the one that ran last. Raises RuntimeError if it has not run."""
         name = method_name or self._last
         if name not in self._gradients:
             raise RuntimeError(f"method {name!r} has not run: call forward_backward({name!r}, ...) first")
@@ -84,7 +84,7 @@ class TrainingModule:
 
 
 def _as_tensor(value: Any) -> Tensor:
-    """Outputs before the first run are arrays; the memory is the same."""
+    """An output as a tensor of the same memory. Before the first run, outputs are arrays."""
     return value if isinstance(value, Tensor) else torch.from_numpy(value)
 
 

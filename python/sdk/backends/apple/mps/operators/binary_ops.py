@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Arithmetic, comparisons and operations on bits of two operands, of which the second may be a number. Operands of
-different dtypes are converted to the common one first, as MPSGraph does not convert."""
+different dtypes are converted to the common one first, because MPSGraph does not convert them."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ class BinaryOpVisitor(NodeVisitor):
 
 @register_node_visitor
 class DivisionVisitor(NodeVisitor):
-    """Divisions and remainders of floats. What is rounded is computed in float32, because a quotient in float16 may
-    already be another integer."""
+    """Divisions and remainders of floats. A quotient that is rounded to an integer is computed in float32, because in
+    float16 it may already be another integer."""
 
     target = tuple(_DIVISION)
 
@@ -127,6 +127,6 @@ class ComparisonVisitor(NodeVisitor):
         common = torch.result_type(*operands)
         if common == torch.bool and name.split(".")[1] not in ("eq", "ne"):
             return torch.int32
-        # Integers are not rounded to float16 where they are compared.
+        # Integers that are compared are not rounded to float16.
         floats = all(not isinstance(value, torch.Tensor) or value.dtype in FLOATS for value in operands)
         return self.stored(common) if floats else common
