@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The steps of XNNPACK, for scripts/test.sh.
 xnnpack_tools=("aarch64-linux-gnu-g++=g++-aarch64-linux-gnu" "qemu-aarch64=qemu-user")
-gate_step aarch64-xnnpack 1 85 "${xnnpack_tools[@]}"
+gate_step aarch64-xnnpack 1 110 "${xnnpack_tools[@]}"
 long_step aarch64-xnnpack-all "${xnnpack_tools[@]}"
 long_step xnnpack-sweep "${xnnpack_tools[@]}"
 
@@ -24,7 +24,13 @@ xnnpack_on_aarch64() {
   return "${status}"
 }
 # With all extensions of the emulator, and with none; a long step runs all tests, with dot products only.
-step_aarch64-xnnpack() { xnnpack_on_aarch64 max cortex-a53; }
+step_aarch64-xnnpack() {
+  xnnpack_on_aarch64 max cortex-a53 && build_for_aarch64 executor_runner || return
+  # The conformance suite on this processor.
+  local runner="qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu build/linux-aarch64/examples/portable/executor_runner/executor_runner"
+  SDK_OTHER_PROCESSOR="aarch64=${runner}" \
+    "${python}" -m pytest -q -m "not slow" -n "${jobs}" --dist worksteal tests/backends/test_operators.py -k aarch64
+}
 step_aarch64-xnnpack-all() { xnnpack_on_aarch64 cortex-a76; }
 
 # All sizes of the sweeps over XNNPACK's kernels and ours. The steps cpp and aarch64-xnnpack run a part of them.

@@ -99,7 +99,7 @@ def examine_calls(
         return Cell(Outcome.FAILED, (f"lowering: {type(error).__name__}: {_first_line(error)}",))
     with tempfile.TemporaryDirectory() as folder:
         try:
-            run = runner(executable.buffer, target, Path(folder), _outputs_of(program))
+            run = runner(executable.buffer, target, Path(folder), _outputs_of(edge.exported_program()))
         except (RuntimeError, ValueError) as error:
             return Cell(Outcome.FAILED, (f"loading: {_first_line(error)}",))
         if differs := _run_and_compare(run, reference.eval(), calls, target):
@@ -157,7 +157,7 @@ def joined(reasons: set[str]) -> tuple[str, ...]:
 
 
 def _outputs_of(program: ExportedProgram) -> list[Tensor]:
-    """Fake tensors of a program's outputs."""
+    """Fake tensors of a lowered program's outputs."""
     return tensors_in([getattr(node, "meta", {}).get("val") for node in program.graph.output_node().args[0]])
 
 
