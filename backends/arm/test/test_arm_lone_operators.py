@@ -83,13 +83,13 @@ def test_positions(name: str, wide: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.oracle
-def test_the_original_leaves_no_less_in_floats(tmp_path: Path, in_original: Callable[..., str]) -> None:
-    """VGF-04: inputs are quantised as the original does it, and results with a scale that is not coarser."""
+def test_inputs_are_quantised_as_the_original_does_it(tmp_path: Path, in_original: Callable[..., str]) -> None:
+    """VGF-04: the same scales and zero points; nothing is left in floats. Passes of the original fail for some models."""
     in_original(str(Path(__file__).with_name("lone_operators.py")), str(tmp_path / "original.json"))
     theirs = json.loads((tmp_path / "original.json").read_text())
     ours = summaries(lambda spec: TOSAQuantizer(spec).set_global(CONFIGURATIONS[spec]()))
     for spec, models in ours.items():
         for name, found in models.items():
-            assert found["floats"] == [], (spec, name)
+            assert not found.get("error") and found["floats"] == [], (spec, name)
             if "error" not in theirs[spec][name]:
                 assert found["inputs"] == theirs[spec][name]["inputs"], (spec, name)
