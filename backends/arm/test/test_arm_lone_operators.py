@@ -84,7 +84,7 @@ def test_positions(name: str, wide: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.oracle
 def test_inputs_are_quantised_as_the_original_does_it(tmp_path: Path, in_original: Callable[..., str]) -> None:
-    """VGF-04: the same scales and zero points; nothing is left in floats. Passes of the original fail for some models."""
+    """VGF-04: the same scales and zero points, and nothing in floats. Passes of the original fail for some models."""
     in_original(str(Path(__file__).with_name("lone_operators.py")), str(tmp_path / "original.json"))
     theirs = json.loads((tmp_path / "original.json").read_text())
     ours = summaries(lambda spec: TOSAQuantizer(spec).set_global(CONFIGURATIONS[spec]()))
