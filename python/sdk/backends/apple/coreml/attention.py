@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Attention and caches of language models in the operators that Core ML has."""
+"""Attention, caches and norms of language models in the operators that Core ML has."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
+from sdk.extension.llm.model.norm import RMSNorm, ScalelessRMSNorm
 from sdk.extension.llm.model.replace import replace_float_cache, replace_sdpa
 from sdk.extension.llm.model.sdpa import SDPASimple, repeat_kv
 
 __all__ = [
     "KVCacheCoreML",
+    "RMSNormCoreML",
     "SDPACoreML",
     "replace_kv_cache_with_coreml_kv_cache",
+    "replace_rms_norm_for_coreml_",
     "replace_sdpa_with_coreml_sdpa",
     "sdpa",
 ]
@@ -74,3 +77,38 @@ def replace_sdpa_with_coreml_sdpa(module: nn.Module) -> nn.Module:
 def replace_kv_cache_with_coreml_kv_cache(module: nn.Module) -> nn.Module:
     """Caches that one `index_put_` writes. Returns the module."""
     return replace_float_cache(module, KVCacheCoreML)
+
+
+class RMSNormCoreML(nn.Module):
+    """sqrt(dim) x / max(|x|, sqrt(dim eps)) * weight: the length of x is one operator, which does not overflow in
+    float16."""
+
+    def __init__(self, dim: int, eps: float = 1e-6) -> None:
+        """Raises ValueError unless `eps` is positive: x may be 0."""
+        super().__init__()
+        if eps <= 0:
+            raise ValueError(f"eps={eps}: expected a positive number")
+        self.dim, self.eps = dim, eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        length = torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp(min=(self.dim * self.eps) ** 0.5)
+        return x * (self.dim**0.5 / length) * self.weight
+
+
+def replace_rms_norm_for_coreml_(model: nn.Module) -> nn.Module:
+    """Each RMS norm becomes `RMSNormCoreML`, with the same weight. Returns the model."""
+    for parent in list(model.modules()):
+        for name, child in list(parent.named_children()):
+            if isinstance(child, RMSNorm | ScalelessRMSNorm | nn.RMSNorm):
+                setattr(parent, name, _norm(child))
+    return model
+
+
+def _norm(theirs: RMSNorm | ScalelessRMSNorm | nn.RMSNorm) -> RMSNormCoreML:
+    width = theirs.normalized_shape[-1] if isinstance(theirs, nn.RMSNorm) else theirs.dim
+    made = RMSNormCoreML(width, theirs.eps or torch.finfo(torch.float32).eps)
+    weight = getattr(theirs, "weight", None)
+    if weight is not None:
+        made.weight = nn.Parameter(weight.detach() + 1) if getattr(theirs, "add_unit_offset", False) else weight
+    return made

@@ -29,3 +29,40 @@ class ScalelessRMSNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return nn.functional.rms_norm(x.float(), (self.dim,), None, self.eps).type_as(x)
+
+
+class RMSNormWithInputScale(nn.Module):
+    """The norm of weight * x."""
+
+    def __init__(self, dim: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.dim, self.eps = dim, eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.rms_norm(self.weight * x, (self.dim,), None, self.eps)
+
+
+class RMSNormGated(nn.Module):
+    """RMSNorm(x) * silu(gate), the product in float32."""
+
+    def __init__(self, hidden_size: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+        self.variance_epsilon = eps
+
+    def forward(self, hidden_states: Tensor, gate: Tensor) -> Tensor:
+        normal = nn.functional.rms_norm(hidden_states.float(), self.weight.shape, None, self.variance_epsilon)
+        scaled = self.weight * normal.type_as(hidden_states)
+        return (scaled * nn.functional.silu(gate.float())).type_as(hidden_states)
+
+
+def replace_rms_norm_with_native_rms_norm(module: nn.Module) -> nn.Module:
+    """Each `RMSNorm` becomes PyTorch's, with the same weight. Returns the module."""
+    for parent in list(module.modules()):
+        for name, child in list(parent.named_children()):
+            if isinstance(child, RMSNorm):
+                made = nn.RMSNorm(child.dim, child.eps)
+                made.weight = nn.Parameter(child.weight.detach() + 1) if child.add_unit_offset else child.weight
+                setattr(parent, name, made)
+    return module

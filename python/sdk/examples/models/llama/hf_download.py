@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checkpoints of the Hugging Face hub in another form, kept in a cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sdk.extension.llm.export.checkpoint import downloaded
+
+
+def download_and_convert_hf_checkpoint(repo_id: str, convert_weights: Callable[[str, str], None]) -> str:
+    """The file that `convert_weights(folder, file)` made of a model of the hub, now or in an earlier call.
+
+    `export_llama` reads the models of the hub as they are, and needs no file. Raises `CheckpointError` for a model that
+    cannot be downloaded.
+    """
+    target = Path.home() / ".cache" / "meta_checkpoints" / f"{repo_id.replace('/', '_')}.pth"
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = target.with_suffix(".unfinished")
+        convert_weights(str(downloaded(repo_id)), str(unfinished))
+        unfinished.replace(target)
+    return str(target)

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From the parts of a GGUF file to a program."""
+
+from __future__ import annotations
+
+from sdk.extension.gguf_util.converters.llama_converter import convert_to_pte as _of_decoder
+from sdk.extension.gguf_util.load_gguf import GGUFModelArgs, GGUFWeights
+
+
+def convert_to_pte(model_args: GGUFModelArgs, weights: GGUFWeights) -> bytes:
+    """The program of what `load_file` gives, of any architecture that it reads."""
+    return _of_decoder(model_args, weights)
