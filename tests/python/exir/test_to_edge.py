@@ -136,6 +136,35 @@ def test_linear_becomes_permute_and_addmm():
     assert [n.name for n in _calls(program)] == ["aten_permute_copy_default", "aten_addmm_default"]
 
 
+@pytest.mark.parametrize("batch", [1, 2])
+def test_a_pool_to_one_pixel_is_a_mean_in_every_layout(batch: int) -> None:
+    """PyTorch gives the mean of a channels-last image other strides, which are no operator; other views by strides
+    are."""
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.AdaptiveAvgPool2d(1), torch.nn.ReLU()).eval()
+    image = torch.randn(batch, 3, 6, 5)
+    for layout in (torch.contiguous_format, torch.channels_last):
+        given = image.to(memory_format=layout)
+        program = to_edge(export(model.to(memory_format=layout), (given,))).exported_program()
+        names = [target.name() for target in _targets(program)]
+        assert "aten::mean.dim" in names and "aten::as_strided_copy" not in names
+        torch.testing.assert_close(program.module()(given), model(given))
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "offset"), [((3, 2), (1, 3), 0), ((2, 3), (3, 1), 1), ((2, 3, 1), (3, 1, 1), 0)]
+)
+def test_views_by_strides_stay(size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> None:
+    class View(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.as_strided(size, stride, offset) + 1
+
+    x = torch.arange(12.0).reshape(4, 3)[:3]
+    given = x.clone()[:2] if offset == 0 else x.clone()
+    program = to_edge(export(View(), (given,))).exported_program()
+    assert "aten::as_strided_copy" in [target.name() for target in _targets(program)]
+    torch.testing.assert_close(program.module()(given), View()(given))
+
+
 def test_numbers_become_constants_of_the_promoted_dtype():
     """EDGE-02: a number where the operator takes a tensor is lifted; equal numbers share one constant."""
     program = to_edge(export(edge_cases.Function(lambda x: (x + 1) * 1), (torch.randn(2),))).exported_program()

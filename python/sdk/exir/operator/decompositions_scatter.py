@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Operators that write elements at indices, decomposed into index_put, scatter_reduce and slice_scatter."""
+"""Operators that write elements at indices, decomposed into index_put, scatter_reduce and slice_scatter; and views by
+strides."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 aten = torch.ops.aten
 
@@ -35,6 +37,18 @@ def fill_diagonal(x: Tensor, value: Any, wrap: bool = False) -> Tensor:
     end = x.numel() if wrap or x.dim() > 2 else x.shape[1] ** 2
     places = torch.arange(x.numel()).reshape(x.shape)
     return torch.where((places % step == 0) & (places < end), torch.tensor(value, dtype=x.dtype), x)
+
+
+def _as_strided(x: Tensor, size: Sequence[Any], stride: Sequence[Any], storage_offset: Any = None) -> Any:
+    """The tensor itself if only strides of dimensions with one element change: a mean over the pixels of a
+    channels-last image (`adaptive_avg_pool2d`) ends so."""
+    if len(size) != x.dim() or (storage_offset is not None and storage_offset != x.storage_offset()):
+        return NotImplemented
+    for count, step, old_count, old_step in zip(size, stride, x.shape, x.stride(), strict=True):
+        moves = not statically_known_true(count == 1) and not statically_known_true(step == old_step)
+        if moves or not statically_known_true(count == old_count):
+            return NotImplemented
+    return x
 
 
 def _as_strided_scatter(
@@ -138,6 +152,7 @@ def _segment_reduce(
 
 
 SCATTER: dict[torch._ops.OperatorBase, Callable] = {
+    aten.as_strided.default: _as_strided,
     aten.as_strided_scatter.default: _as_strided_scatter,
     aten.diagonal_scatter.default: _diagonal_scatter,
     aten.index_reduce.default: _index_reduce,
