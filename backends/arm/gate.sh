@@ -24,10 +24,12 @@ step_arm() (
     -DEXECUTORCH_BUILD_EXECUTOR_RUNNER=ON -DEXECUTORCH_VULKAN_INCLUDE_DIR="${vulkan_root}/usr/include" || return
   cmake --build "${build}" --parallel "${jobs}" --target _portable_lib executor_runner || return
   ethos_u_with_sanitizers || return
+  local other="${root}/.cache/arm-vela-5.2.0"
+  [[ -e "${other}/ethosu" ]] || "${python}" -m pip install --quiet --no-deps --target "${other}" ethos-u-vela==5.2.0 || return
   "${python}" tests/interop/make_oracle.py || return
   # lavapipe compiles shaders without LLVM's optimisations: compiling takes longer than running them.
   export GALLIVM_PERF=nopt
-  SDK_PORTABLE_LIB="$(find "${build}" -name '_portable_lib*.so')" \
+  SDK_OTHER_VELA="${other}" SDK_PORTABLE_LIB="$(find "${build}" -name '_portable_lib*.so')" \
     SDK_EXECUTOR_RUNNER="${build}/examples/portable/executor_runner/executor_runner" PYTHONPATH="${folder}" \
     "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/arm
 )

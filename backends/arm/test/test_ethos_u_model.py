@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +21,7 @@ from torch import Tensor, nn
 
 from sdk.backends.arm.ethosu import EthosUCompileSpec
 from sdk.backends.arm.ethosu.stream import VelaStream
-from sdk.backends.arm.ethosu.vela import compile_graph
+from sdk.backends.arm.ethosu.vela import PACKAGES, compile_graph
 
 U55 = EthosUCompileSpec("ethos-u55-128")
 Model = tuple[nn.Module, tuple[Tensor, ...]]
@@ -162,6 +164,18 @@ MODELS: dict[str, Callable[[], Model]] = {
 def test_models(name: str) -> None:
     model, inputs = MODELS[name]()
     assert_equals_reference(compiled(model, inputs, U55), U55, range(2))
+
+
+def test_the_other_release_of_vela(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vela runs in a process, whose path has the release that the step `arm` installs beside the first."""
+    path = os.pathsep.join((os.environ["SDK_OTHER_VELA"], os.environ["PYTHONPATH"]))
+    monkeypatch.setenv("PYTHONPATH", path)
+    program = "from importlib.metadata import version; print(version('ethos-u-vela'))"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert f"ethos-u-vela=={done.stdout.strip()}" in PACKAGES and f"ethos-u-vela=={done.stdout.strip()}" != PACKAGES[0]
+    for name in ("mobile", "keywords"):
+        model, inputs = MODELS[name]()
+        assert_equals_reference(compiled(model, inputs, U55), U55, range(2))
 
 
 def _convolution() -> VelaStream:

@@ -91,15 +91,16 @@ def test_targets_and_memory_modes(target: str, mode: str, bits: int) -> None:
     _check(*OPERATORS["max_pool"](), EthosUCompileSpec(target, memory_mode=mode), bits)
 
 
-CONVOLUTION = nn.Conv2d(8, 16, 3, padding=1), torch.randn(1, 8, 16, 16)
-BLOCK = InvertedResidual(16), torch.randn(1, 16, 16, 16)
-
-
-@pytest.mark.parametrize(("model", "image"), [CONVOLUTION, BLOCK], ids=["convolution", "block"])
-def test_channels_last_needs_no_transpose(model: nn.Module, image: Tensor) -> None:
+@pytest.mark.parametrize(("name", "last", "first"), [("convolution", 0, 49), ("block", 0, 49), ("network", 19, 52)])
+def test_channels_last_needs_no_transpose(name: str, last: int, first: int) -> None:
     """ETU-16: inputs and outputs of a program with the channels last go through; with the channels first, Vela computes
-    the two transposes by pools."""
-    for layout, most in ((torch.channels_last, 0), (torch.contiguous_format, 49)):
+    the transposes by pools. The others are those of a mean."""
+    model, (image,) = {
+        "convolution": lambda: (nn.Conv2d(8, 16, 3, padding=1), (torch.randn(1, 8, 16, 16),)),
+        "block": lambda: (InvertedResidual(16), (torch.randn(1, 16, 16, 16),)),
+        "network": MODELS["mobile"],
+    }[name]()
+    for layout, most in ((torch.channels_last, last), (torch.contiguous_format, first)):
         lowered = _check(model.to(memory_format=layout), (image.to(memory_format=layout),))
         stream = VelaStream.from_bytes(lowered.payloads[0])
         found = run_stream(stream, [values(edge.shape, torch.int8, 1) for edge in stream.inputs])

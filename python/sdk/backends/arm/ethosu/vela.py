@@ -20,7 +20,8 @@ import numpy as np
 
 from sdk.backends.arm.ethosu.stream import Edge, VelaStream
 
-PACKAGES = ("ethos-u-vela==5.1.0",)
+PACKAGES = ("ethos-u-vela==5.1.0", "ethos-u-vela==5.2.0")
+"""The releases that the tests run, the preferred one first."""
 _MOST_LINES = 8  # of a message of Vela
 _SHAPE = 6  # the dimensions that Vela gives inputs and outputs; the first ones are 1
 
@@ -52,7 +53,7 @@ def compile_graph(graph: bytes, flags: Sequence[str]) -> Compiled:
     Raises RuntimeError if Vela is not installed, or with its message if it refuses the file.
     """
     if importlib.util.find_spec("ethosu") is None:
-        raise RuntimeError(f"programs for an Ethos-U need Arm's compiler Vela: pip install {' '.join(PACKAGES)}")
+        raise RuntimeError(f"programs for an Ethos-U need Arm's compiler Vela: pip install {PACKAGES[0]}")
     with tempfile.TemporaryDirectory() as folder:
         given = Path(folder, "graph.tosa")
         given.write_bytes(graph)
