@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 PROJECT = """
 cmake_minimum_required(VERSION 3.24)
 project(parent LANGUAGES NONE)
