@@ -111,15 +111,16 @@ if(EXECUTORCH_SANITIZE MATCHES "undefined")
   set(executorch_test_options -fno-sanitize=undefined)
 endif()
 
-# executorch_test(name [OPTIMIZED | PYTORCH] [RELEASE] [PREFIX p.] SOURCES a_test.cpp ... [LIBS x ...] [DEFINES d ...]): a GoogleTest
-# program whose cases ctest lists one by one, with the prefix before their names. OPTIMIZED: its own code computes much, or is inlined
+# executorch_test(name [OPTIMIZED | PYTORCH] [RELEASE] [PREFIX p.] SOURCES a_test.cpp ... [LIBS x ...] [DEFINES d ...]
+#                 [PATHS d ...]): a GoogleTest program whose cases ctest lists one by one, with the prefix before their names. OPTIMIZED: its own code computes much, or is inlined
 # from headers that are to be tested as users compile them. The others are compiled without optimisation, from one
 # precompiled header: half the time, and the libraries that they test are what they are in any build. PYTORCH: its headers
 # need C++20, which that header is not compiled for. RELEASE: optimisation of the libraries, or the lack of an event tracer,
 # may change its results, so that it runs in a release build too (EXECUTORCH_RELEASE_TESTS_ONLY); so do those of the first two.
+# PATHS are definitions for those of the sources that name them, because ccache compares them, and they differ from clone to clone.
 # Does nothing unless EXECUTORCH_BUILD_TESTS is on.
 function(executorch_test name)
-  cmake_parse_arguments(ARG "OPTIMIZED;PYTORCH;RELEASE" "PREFIX" "SOURCES;LIBS;DEFINES" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED;PYTORCH;RELEASE" "PREFIX" "SOURCES;LIBS;DEFINES;PATHS" ${ARGN})
   if(NOT EXECUTORCH_BUILD_TESTS OR
      (EXECUTORCH_RELEASE_TESTS_ONLY AND NOT (ARG_OPTIMIZED OR ARG_PYTORCH OR ARG_RELEASE)))
     return()
@@ -128,6 +129,15 @@ function(executorch_test name)
   executorch_compile_options(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE ${ARG_DEFINES})
+  foreach(definition IN LISTS ARG_PATHS)
+    string(REGEX MATCH "^[A-Z_]+" macro "${definition}")
+    foreach(source IN LISTS ARG_SOURCES)
+      file(STRINGS "${source}" uses REGEX "${macro}" LIMIT_COUNT 1)
+      if(uses)
+        set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_DEFINITIONS "${definition}")
+      endif()
+    endforeach()
+  endforeach()
   target_compile_options(${name} PRIVATE ${executorch_test_options})
   if(NOT ARG_OPTIMIZED)
     target_compile_options(${name} PRIVATE -O0)
