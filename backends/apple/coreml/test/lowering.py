@@ -103,11 +103,6 @@ class _Run(Interpreter):
         ]
 
 
-def in_float32() -> CoreMLPartitioner:
-    """The partitioner for the conformance suite, which compares with eager."""
-    return CoreMLPartitioner(compile_specs=CoreMLBackend.generate_compile_specs(compute_precision=FP32))
-
-
 def lower(
     model: torch.nn.Module,
     inputs: Sequence[Any],

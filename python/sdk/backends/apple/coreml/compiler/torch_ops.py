@@ -18,7 +18,7 @@ def register() -> None:
     coremltools()
     import numpy as np
     from coremltools import target
-    from coremltools.converters.mil.frontend.torch.ops import _get_inputs
+    from coremltools.converters.mil.frontend.torch.ops import _get_inputs, _get_kwinputs, promote_input_dtypes
     from coremltools.converters.mil.frontend.torch.torch_op_registry import _TORCH_OPS_REGISTRY, register_torch_op
     from coremltools.converters.mil.mil import Builder as mb  # noqa: N813 -- the name in coremltools' documents
     from coremltools.converters.mil.mil import types
@@ -53,6 +53,30 @@ def register() -> None:
     def reciprocal(context: Any, node: Any) -> None:
         # coremltools takes the operation `inverse`, which adds 0.0001 to x.
         context.add(mb.real_div(x=1.0, y=floats(context, node), name=node.name))
+
+    def scaling(kind: str) -> Any:
+        plain = _TORCH_OPS_REGISTRY.get_func(kind)
+
+        def convert(context: Any, node: Any) -> None:
+            # coremltools refuses another alpha than 1 as an argument by position, and ignores it as a keyword.
+            inputs = _get_inputs(context, node)
+            alpha = inputs[2] if len(inputs) > 2 else _get_kwinputs(context, node, "alpha", default=[1])[0]
+            alpha = getattr(alpha, "val", alpha)
+            names = list(node.inputs[:2])
+            if alpha != 1:
+                scaled = 0 if node.kind == "rsub" else 1
+                x, factor = promote_input_dtypes([inputs[scaled], alpha])
+                product = mb.mul(x=x, y=factor, name=f"{node.name}_scaled")
+                context.add(product)
+                names[scaled] = product.name
+            node.inputs = names
+            plain(context, node)
+
+        convert.__name__ = kind  # coremltools registers functions by their names
+        return convert
+
+    register_torch_op(scaling("add"), override=True)
+    register_torch_op(scaling("sub"), torch_alias=["rsub"], override=True)
 
     pool = _TORCH_OPS_REGISTRY.get_func("max_pool2d_with_indices")
 
