@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from sdk.extension.llm.export.quantize.module import quantize_model_
 from sdk.extension.llm.export.settings import SettingsError
 from sdk.extension.llm.model.transformer import Transformer
 
-__all__ = ["UNSUPPORTED_QMODES", "quantize", "quantize_model_"]
+__all__ = ["UNSUPPORTED_QMODES", "quantize", "quantize_embeddings", "quantize_linear", "quantize_model_"]
 
 _GROUP_SIZE = 32
 UNSUPPORTED_QMODES = {
@@ -56,11 +56,12 @@ def quantize(model: Transformer, config: LlmConfig) -> None:
     if config.model.use_shared_embedding:
         _check_shared(model, embedding)
     if embedding is not None:
-        _quantize_embedding(model, embedding, config.model.use_shared_embedding)
+        quantize_embeddings(model, embedding, config.model.use_shared_embedding)
     kernels = embedding is not None and embedding.startswith("torchao:")
     kernels = kernels or config.backend.torchao.use_torchao_kernels_tied_embedding
     if qmode is not None:
-        _quantize_linear(model, qmode, config)
+        shared = [model.output] if config.model.use_shared_embedding else []
+        quantize_linear(model, qmode, config.quantization.group_size, config.quantization.use_hqq, shared)
     if linear or kernels:
         _pack(model, kernels, linear and qmode is not None, not re.fullmatch(r"8da4w|torchao:8da\d+w", qmode or ""))
 
@@ -83,7 +84,11 @@ def _whole_groups(kind: type[nn.Module], group: int, *without: nn.Module) -> Cal
     )
 
 
-def _quantize_embedding(model: Transformer, embedding: str, shared: bool) -> None:
+def quantize_embeddings(model: Transformer, embedding: str, shared: bool = False) -> None:
+    """Quantises the embedding as `quantization.embedding_quantize` says; the output layer gets its weight if `shared`.
+
+    Raises SettingsError for rows that are not whole groups.
+    """
     from torchao.quantization.granularity import PerAxis, PerGroup
     from torchao.quantization.quant_api import IntxWeightOnlyConfig, MappingType, quantize_
 
@@ -115,7 +120,13 @@ def _check_shared(model: Transformer, embedding: str | None) -> None:
         )
 
 
-def _quantize_linear(model: Transformer, qmode: str, config: LlmConfig) -> None:
+def quantize_linear(
+    model: nn.Module, qmode: str, group_size: int | None = None, use_hqq: bool = True, without: Sequence[nn.Module] = ()
+) -> None:
+    """Quantises the linear layers as `quantization.qmode` says, or in 8da8w, where their rows are whole groups.
+
+    `group_size`: 32 when None. `use_hqq`: scales by half-quadratic optimisation, where the mode has a choice.
+    """
     from torchao.quantization.granularity import PerAxis, PerGroup
     from torchao.quantization.quant_api import (
         Int8DynamicActivationIntxWeightConfig,
@@ -124,12 +135,12 @@ def _quantize_linear(model: Transformer, qmode: str, config: LlmConfig) -> None:
         quantize_,
     )
 
-    group = _GROUP_SIZE if config.quantization.group_size is None else config.quantization.group_size
+    group = _GROUP_SIZE if group_size is None else group_size
     bits = int(re.sub(r"^(torchao:)?(8da|fpa|int)?|w$", "", qmode))
     if qmode == "int8":
         group = 0
     dtype, granularity = getattr(torch, f"int{bits}"), PerGroup(group) if group else PerAxis(0)
-    hqq: Any = "hqq_scale_only" if config.quantization.use_hqq else "affine"
+    hqq: Any = "hqq_scale_only" if use_hqq else "affine"
     if qmode == "int8":
         how: Any = IntxWeightOnlyConfig(weight_dtype=dtype, granularity=granularity)
     elif "8da" in qmode:
@@ -140,5 +151,4 @@ def _quantize_linear(model: Transformer, qmode: str, config: LlmConfig) -> None:
         how = IntxWeightOnlyConfig(weight_dtype=dtype, granularity=granularity, mapping_type=MappingType.ASYMMETRIC)
     else:
         how = IntxWeightOnlyConfig(weight_dtype=dtype, granularity=granularity, intx_choose_qparams_algorithm=hqq)
-    shared = [model.output] if config.model.use_shared_embedding else []
-    quantize_(model, how, _whole_groups(nn.Linear, group, *shared))
+    quantize_(model, how, _whole_groups(nn.Linear, group, *without))
