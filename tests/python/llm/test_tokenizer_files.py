@@ -72,6 +72,7 @@ def test_sentencepiece(tmp_path: pathlib.Path, kind: str, rule: str) -> None:
         hard_vocab_limit=False,
         character_coverage=0.98,
         remove_extra_whitespaces=rule != "identity",
+        treat_whitespace_as_suffix=rule == "nmt_nfkc_cf",
         minloglevel=2,
     )
     reference = sentencepiece.SentencePieceProcessor(model_file=prefix + ".model")
@@ -85,7 +86,8 @@ def test_sentencepiece(tmp_path: pathlib.Path, kind: str, rule: str) -> None:
     for text in [*TEXTS, "a<user>b <user>"]:
         ids = reference.encode(text)
         assert tokenizer.encode(text) == ids, text
-    assert sdk_tokenizers.Llama2cTokenizer(prefix + ".model").decode(reference.encode("the of and")) == "the of and"
+    if rule != "nmt_nfkc_cf":  # there, marks of spaces are behind words
+        assert sdk_tokenizers.Llama2cTokenizer(prefix + ".model").decode(reference.encode("the of and")) == "the of and"
 
 
 def field(number: int, content: bytes) -> bytes:

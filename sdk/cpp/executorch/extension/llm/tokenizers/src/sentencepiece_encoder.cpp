@@ -243,10 +243,8 @@ Error SentencePieceEncoder::encode_normalized(std::string_view text, Work& work,
     size_t steps = 1;
     if (algorithm_ == SentencePieceModel::kChar) {
       end = begin + symbol_length(text.substr(begin), user_defined, steps);
-    } else if (algorithm_ == SentencePieceModel::kWord && space_is_suffix_) {
-      const size_t mark = text.find(kSpaceMark, begin);
-      end = mark == std::string_view::npos ? text.size() : mark + kSpaceMark.size();
     } else if (algorithm_ == SentencePieceModel::kWord) {
+      // Words begin with the mark of a space, also where sentencepiece writes the mark behind them.
       end = std::min(text.find(kSpaceMark, begin + 1), text.size());
     } else if (ends_before_marks_ && user_defined_.empty()) {
       size_t at = begin;
