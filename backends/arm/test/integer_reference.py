@@ -223,6 +223,7 @@ _OPERATORS: dict[str, Any] = {
     "ABS": lambda operator, given, dtype: np.abs(given[0]),
     "ARGMAX": _argmax,
     "ARITHMETIC_RIGHT_SHIFT": lambda operator, given, dtype: given[0] >> given[1],
+    "BITWISE_NOT": lambda operator, given, dtype: ~given[0],
     "CAST": lambda operator, given, dtype: given[0],  # to a wider type
     "CLZ": _clz,
     "LOGICAL_LEFT_SHIFT": _shift_left,
