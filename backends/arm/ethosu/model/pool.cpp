@@ -29,6 +29,10 @@ Error run_sum(Machine& machine, const FeatureMap& in, const Activation& activati
               Tensor& output) {
   ET_CHECK_OR_RETURN_ERROR(output.channels == 1, InvalidProgram, "a sum over channels makes %d channels; expected 1",
                            static_cast<int>(output.channels));
+  ET_CHECK_OR_RETURN_ERROR(input.height == output.height && input.width == output.width, InvalidProgram,
+                           "a sum over channels makes %d x %d sums of %d x %d pixels; expected one for each",
+                           static_cast<int>(output.height), static_cast<int>(output.width),
+                           static_cast<int>(input.height), static_cast<int>(input.width));
   const OutputScale scale(machine.registers);
   for (int32_t y = 0; y < output.height; ++y) {
     for (int32_t x = 0; x < output.width; ++x) {
