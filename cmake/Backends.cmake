@@ -117,7 +117,7 @@ function(executorch_backend_problems variable)
     executorch_backend_needs(needs "${name}")
     foreach(need IN LISTS needs)
       if(NOT need IN_LIST options)
-        string(APPEND problems "\n  backends/${name}/backend.json: \"needs\" has \"${need}\", which is no option and no backend. "
+        string(APPEND problems "\n  backends/${name}/backend.json: \"needs\" has \"${need}\", which is neither an option nor a backend. "
           "Write one that cmake/Options.cmake or a manifest has, or remove it.")
       endif()
     endforeach()

@@ -64,7 +64,9 @@ def read_all(root: pathlib.Path = ROOT, platform: str | None = None) -> list[Man
         except ValueError as error:
             manifest = error
         if not isinstance(manifest, dict):
-            problems.append(f"{file}: this is no JSON object. Write one, as docs/backends.md describes ({manifest}).")
+            problems.append(
+                f"{file}: this is not a JSON object. Write one, as docs/backends.md describes ({manifest})."
+            )
             continue
         problems += _check(file, manifest, fields, path.parent, seen)
         manifests.append(manifest)
@@ -190,7 +192,7 @@ def _missing_needs(manifests: list[Manifest], root: pathlib.Path) -> Iterator[st
         for need in manifest.get("needs", ()):
             if need not in options:
                 yield (
-                    f'backends/{manifest["name"]}/backend.json: "needs" has "{need}", which is no option and no '
+                    f'backends/{manifest["name"]}/backend.json: "needs" has "{need}", which is neither an option nor a '
                     "backend. Write one that cmake/Options.cmake or a manifest has, or remove it."
                 )
 

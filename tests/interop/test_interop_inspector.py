@@ -83,7 +83,7 @@ def compare(in_original: InOriginal, folder: Path, inspector: Inspector) -> None
     for row, ours in zip(theirs["rows"], frame.to_dict("records"), strict=True):
         for name, value in row.items():
             if name == "op_types" and row["event_name"] in whole:
-                assert ours[name] == [], "a whole method is no operator"
+                assert ours[name] == [], "a whole method is not an operator"
             elif value is None or value != value:  # pandas writes None as NaN in some columns
                 assert ours[name] is None or ours[name] != ours[name], (name, row)
             elif isinstance(value, float):

@@ -82,7 +82,7 @@ def test_the_compiler_of_the_examples(tmp_path: Path, capsys: pytest.CaptureFixt
     assert b"EthosUBackend" in npu.read_bytes() and b"vela_bin_stream" in npu.read_bytes()
     assert {path.suffix for path in (tmp_path / "npu").iterdir()} == {".tosa", ".npz", ".txt"}
     assert main(["--model_name=add", "--delegate", "--target=ethos-u55-1"]) == 1
-    assert "'ethos-u55-1' is no Ethos-U; there are ethos-u55-32" in capsys.readouterr().err
+    assert "'ethos-u55-1' is not an Ethos-U; there are ethos-u55-32" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

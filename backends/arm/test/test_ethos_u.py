@@ -70,9 +70,9 @@ def test_the_methods_of_the_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("ethos-u55",), "'ethos-u55' is no Ethos-U; there are ethos-u55-32, ethos-u55-64"),
-        (("ethos-u55-512",), "is no Ethos-U"),
-        (("cortex-m55",), "is no Ethos-U"),
+        (("ethos-u55",), "'ethos-u55' is not an Ethos-U; there are ethos-u55-32, ethos-u55-64"),
+        (("ethos-u55-512",), "is not an Ethos-U"),
+        (("cortex-m55",), "is not an Ethos-U"),
         (("ethos-u55-128", None, "Dedicated_Sram"), "an Ethos-U55 has Sram_Only and Shared_Sram"),
         (("ethos-u55-128", None, None, "--flag"), "pass a list with one flag an element"),
     ],

@@ -37,7 +37,7 @@ def test_a_specification_is_read(text: str, floats: bool, integers: bool, extens
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("TOSA", "is no TOSA specification; write one like"),
+        ("TOSA", "is not a TOSA specification; write one like"),
         ("TOSA-0.80+BI", "has the version 0.80; TOSA 1.0 is supported"),
         ("TOSA-1.0+int16", "has no profile; add [+]FP, [+]INT or both"),
         ("TOSA-1.0+FP+int16", "has the extension 'int16'; FP has bf16, cf, fft, fp8e4m3, fp8e5m2, var"),

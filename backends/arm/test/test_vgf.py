@@ -39,7 +39,7 @@ def test_the_compile_spec(tmp_path: Path) -> None:
     read = VgfCompileSpec.from_compile_specs(chosen.to_compile_specs())
     assert (str(read.tosa_spec), read.compiler_flags) == (FP, ["--require-static-shape", "--emit-debug-info"])
     assert (read.get_intermediate_path(), read.get_debug_mode()) == (str(tmp_path), ArmCompileSpec.DebugMode.TOSA)
-    with pytest.raises(ValueError, match="is no TOSA specification"):
+    with pytest.raises(ValueError, match="is not a TOSA specification"):
         VgfCompileSpec("FP")
     with pytest.raises(ValueError, match="pass a list with one flag an element"):
         VgfCompileSpec(compiler_flags="--emit-debug-info")  # type: ignore[arg-type]
@@ -88,7 +88,7 @@ def test_extraction(tmp_path: Path, capsys: Any) -> None:
     assert "the program has no delegate of VgfBackend" in capsys.readouterr().err
     assert not (tmp_path / "more").exists()
     damaged = lowered.edge.to_executorch().buffer.replace(model_converter.MAGIC, b"VGF9")
-    with pytest.raises(ValueError, match=r"delegate 0 of forward is no VGF file: it begins with b'VGF9'"):
+    with pytest.raises(ValueError, match=r"delegate 0 of forward is not a VGF file: it begins with b'VGF9'"):
         files_of(damaged)
 
 
@@ -99,7 +99,7 @@ def test_a_missing_converter_is_named(monkeypatch: Any, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"pip install ai_ml_sdk_model_converter==0\.9\.0, or set MODEL_CONVERTER_"):
         model_converter.find_converter()
     monkeypatch.setenv(model_converter.VARIABLE, str(tmp_path))
-    with pytest.raises(RuntimeError, match="which is no program: set it to the path of model-converter"):
+    with pytest.raises(RuntimeError, match="which is not a program: set it to the path of model-converter"):
         model_converter.find_converter()
     program = tmp_path / "model-converter"
     program.write_text("#!/bin/sh\nexit 0\n")

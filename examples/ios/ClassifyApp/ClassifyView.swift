@@ -22,7 +22,7 @@ struct ClassifyView: View {
   private func classify(_ item: PhotosPickerItem) async {
     do {
       guard let data = try await item.loadTransferable(type: Data.self), let image = UIImage(data: data)?.cgImage else {
-        text = "This is no image."
+        text = "This is not an image."
         return
       }
       let result = try await classifier.classify(image)

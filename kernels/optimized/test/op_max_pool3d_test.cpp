@@ -17,7 +17,7 @@ struct PoolCase {
 };
 
 const PoolCase kCases[] = {
-    {{1, 3, 5, 12, 41}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, false},  // usual; rows are no multiple of vectors
+    {{1, 3, 5, 12, 41}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, false},  // usual; rows are not multiples of vectors
     {{2, 3, 4, 9, 10}, {1, 3, 3}, {1, 2, 2}, {0, 1, 1}, {1, 1, 1}, false},   // pictures alone
     {{1, 2, 7, 3, 600}, {2, 2, 2}, {2, 1, 1}, {0, 0, 0}, {1, 1, 1}, false},  // a row of several runs
     {{1, 2, 9, 20, 21}, {3, 3, 2}, {3, 3, 3}, {1, 1, 1}, {2, 2, 3}, true},   // dilation, and rounding up

@@ -18,7 +18,7 @@ struct PoolCase {
 };
 
 const PoolCase kCases[] = {
-    {{1, 3, 12, 41}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, false},     // usual; rows are no multiple of vectors
+    {{1, 3, 12, 41}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, false},     // usual; rows are not multiples of vectors
     {{2, 2, 9, 600}, {2, 2}, {1, 1}, {0, 0}, {1, 1}, false},     // a row of several runs
     {{1, 300, 5, 6}, {2, 3}, {1, 1}, {1, 0}, {1, 1}, false},     // channels of several runs
     {{1, 5, 20, 21}, {3, 2}, {3, 3}, {1, 1}, {2, 3}, true},      // strides without a fast path

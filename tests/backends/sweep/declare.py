@@ -112,7 +112,7 @@ def _dynamic_dims(
         if low == middle == high:
             continue
         factor = middle // sizes[1]
-        assert [low, middle, high] == [factor * size for size in sizes], "a dimension is no multiple of what varies"
+        assert [low, middle, high] == [factor * size for size in sizes], "a dimension is not a multiple of what varies"
         found[axis] = dim if factor == 1 else factor * dim
     return found
 

@@ -71,7 +71,7 @@ class _Kept:
 
 
 def disassemble(words: list[str]) -> dict[str, str]:
-    """The assembly of each word of code; without those that are no instructions."""
+    """The assembly of each word of code; without those that are not instructions."""
     unique = list(dict.fromkeys(words))
     lines = [" ".join(f"0x{word[i : i + 2]}" for i in (6, 4, 2, 0)) for word in unique]
     command = [tool("llvm-mc"), "--disassemble", f"--triple={TRIPLE}", "--mattr=+all"]

@@ -44,7 +44,7 @@ def _loop(m: Any, x: Tensor) -> Tensor:
 
 
 def _loop_from_a_weight(m: Any, x: Tensor) -> Tensor:
-    """The loop begins with a buffer, which has the buffer's name in the body, too, and is no constant there."""
+    """The loop begins with a buffer, which has the buffer's name in the body, too, and is not a constant there."""
 
     def body(i: Tensor, w: Tensor, y: Tensor) -> tuple[Tensor, ...]:
         return i + 1, (w + 1.0) * 0.5, nn.functional.linear(y, w).relu()

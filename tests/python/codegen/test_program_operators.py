@@ -28,7 +28,7 @@ def test_operators_and_backends_are_those_that_the_exporter_reads(path: Path) ->
     try:
         plans = _deserialize_pte_binary(data).program.execution_plan
     except ValueError:
-        with pytest.raises(ProgramError):  # a bundled program is no program
+        with pytest.raises(ProgramError):  # a bundled program is not a program
             program_operators.program_operators(data)
         with pytest.raises(ProgramError):
             program_operators.program_backends(data)

@@ -138,7 +138,7 @@ def test_linear_becomes_permute_and_addmm():
 
 @pytest.mark.parametrize("batch", [1, 2])
 def test_a_pool_to_one_pixel_is_a_mean_in_every_layout(batch: int) -> None:
-    """PyTorch gives the mean of a channels-last image other strides, which are no operator; other views by strides
+    """PyTorch gives the mean of a channels-last image other strides, which are not operator; other views by strides
     are."""
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.AdaptiveAvgPool2d(1), torch.nn.ReLU()).eval()
     image = torch.randn(batch, 3, 6, 5)

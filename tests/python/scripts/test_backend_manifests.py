@@ -139,9 +139,9 @@ PIN = {"url": "https://host/a.tar.gz", "suite": "sid", "package": "a", "archive"
         ({"sdk": {"variable": "DEMO_SDK"}}, 'the field "sdk.text" is missing'),
         (
             {"needs": ["EXECUTORCH_BUILD_MAGIC"]},
-            '"needs" has "EXECUTORCH_BUILD_MAGIC", which is no option and no backend',
+            '"needs" has "EXECUTORCH_BUILD_MAGIC", which is neither an option nor a backend',
         ),
-        ({"needs": ["arm/tosa"]}, '"needs" has "arm/tosa", which is no option and no backend'),
+        ({"needs": ["arm/tosa"]}, '"needs" has "arm/tosa", which is neither an option nor a backend'),
     ],
 )
 def test_cmake_and_scripts_say_the_same_of_a_wrong_manifest(
@@ -194,9 +194,9 @@ def test_what_is_no_json_object_is_an_error(script: ModuleType, tree: Path, text
     path.parent.mkdir(parents=True)
     path.write_text(text)
     (problem,) = python_problems(script, tree)
-    assert "backends/demo/backend.json: this is no JSON object" in problem
+    assert "backends/demo/backend.json: this is not a JSON object" in problem
     status, said = options(tree)
-    assert status == 1 and "backends/demo/backend.json: this is no JSON object" in said
+    assert status == 1 and "backends/demo/backend.json: this is not a JSON object" in said
 
 
 _SHOW = 'executorch_enabled_backends(names)\nmessage(STATUS "enabled: ${names}.")'

@@ -127,7 +127,7 @@ def test_the_gate_names_no_backend() -> None:
     files = [ROOT / "scripts/test.sh", *(ROOT / "scripts/gate").glob("*.sh")]
     text = "".join(file.read_text(encoding="utf-8") for file in files).lower()
     for manifest in [*ROOT.glob("backends/*/backend.json"), *ROOT.glob("backends/*/*/backend.json")]:
-        assert not re.search(rf"(^|[^a-z]){manifest.parent.name}", text), manifest  # "dumps" is no backend
+        assert not re.search(rf"(^|[^a-z]){manifest.parent.name}", text), manifest  # "dumps" is not a backend
 
 
 def test_the_names_of_all_tests(tree: Path) -> None:

@@ -41,7 +41,7 @@ using apple::text_of;  // the functions here have the same name
 
 constexpr char kTitle[] = "Core ML";
 
-/// Empty for a text that is no UTF-8.
+/// Empty for a text that is not UTF-8.
 NSString* text_of(const std::string& text) {
   NSString* const made = [NSString stringWithUTF8String:text.c_str()];
   return made == nil ? @"" : made;

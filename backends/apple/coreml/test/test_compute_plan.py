@@ -138,7 +138,7 @@ def test_a_system_without_it(
     assert "MLComputePlan needs macOS 14.4" in error and "sdk inspect" in error
     (tmp_path / "model.txt").write_text("")
     (tmp_path / "bad.pte").write_text("no program")
-    for name, words in (("model.txt", "is no .pte"), ("none.pte", "there is no file"), ("bad.pte", "error: ")):
+    for name, words in (("model.txt", "is not a .pte"), ("none.pte", "there is no file"), ("bad.pte", "error: ")):
         assert _command(monkeypatch, "--model_path", tmp_path / name) == 1
         assert words in capsys.readouterr().err
     with pytest.raises(ValueError, match="'gpu' is none of all, cpu_and_ne"):

@@ -70,8 +70,8 @@ def test_the_recipes_for_phones() -> None:
         ("CODEBOOK_WEIGHT_ONLY", {"bits": 3}, "need the parameters 'bits'.*'block_size'"),
         ("CODEBOOK_WEIGHT_ONLY", {"bits": 9, "block_size": [1, -1]}, "bits is 9"),
         ("CODEBOOK_WEIGHT_ONLY", {"bits": 3, "block_size": 16}, "block_size is 16; expected a list"),
-        ("FP32", {"compute_unit": "CPU"}, "is no coremltools.ComputeUnit"),
-        ("FP32", {"minimum_deployment_target": 17}, "is no coremltools.target"),
+        ("FP32", {"compute_unit": "CPU"}, "is not a coremltools.ComputeUnit"),
+        ("FP32", {"minimum_deployment_target": 17}, "is not a coremltools.target"),
     ],
 )
 def test_wrong_options(kind: str, options: dict[str, Any], words: str) -> None:

@@ -101,7 +101,7 @@ def test_compile_specs_are_read_back() -> None:
 def test_wrong_compile_specs(key: str, value: bytes, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         CoreMLPartitioner(compile_specs=[CompileSpec(key, value)])
-    with pytest.raises(ValueError, match="is no coremltools"):
+    with pytest.raises(ValueError, match="is not a coremltools"):
         CoreMLBackend.generate_compile_specs(compute_unit="all")
 
 

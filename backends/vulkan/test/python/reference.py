@@ -141,7 +141,7 @@ class ReferenceRunner:
     def _check_storage(self, call: schema.OperatorCall) -> None:
         features = vulkan_supported_ops.get(call.name) or vulkan_supported_ops.get(f"llama.{call.name}")
         if features is None:
-            raise PayloadError("is no registered operator")
+            raise PayloadError("is not a registered operator")
 
     def _tensors(self, index: int) -> list[int]:
         value = self.graph.values[index].value

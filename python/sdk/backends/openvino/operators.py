@@ -200,7 +200,7 @@ def _dequantize(node: Node, program: ExportedProgram) -> Reason:
     source = node.args[0]
     if is_any_quantize(source) or is_constant(program, source):
         return None
-    return "it dequantises what is no weight and nothing that is quantised before"
+    return "it dequantises what is not a weight and nothing that is quantised before"
 
 
 def _table(check: Check, names: str) -> dict[str, Check]:

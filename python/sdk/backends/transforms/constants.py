@@ -24,15 +24,15 @@ class _Known:
     weights: dict[str, torch.Tensor]
     """By the names of their placeholders."""
     inner: dict[Node, torch.Tensor | None] = field(default_factory=dict)
-    """For each placeholder and attribute of branches and loop bodies its tensor, or None if it is no constant. Names do
-    not say it: where a loop begins with a weight, an input of the body that changes has the name of the weight."""
+    """For each placeholder and attribute of branches and loop bodies its tensor, or None if it is not a constant. Names
+    do not say it: where a loop begins with a weight, an input of the body that changes has the name of the weight."""
     shared: frozenset[Node] = frozenset()
     """The placeholders of branches and loop bodies whose constants other graphs read, too."""
     folds: dict[Node, bool] = field(default_factory=dict)
     computed: dict[Node, torch.Tensor] = field(default_factory=dict)
 
     def given(self, node: Node) -> torch.Tensor | None:
-        """The tensor of a placeholder or of an attribute; None if it is no constant."""
+        """The tensor of a placeholder or of an attribute; None if it is not a constant."""
         if node in self.inner:
             return self.inner[node]
         return self.weights.get(node.name) if node.op == "placeholder" else None

@@ -95,7 +95,7 @@ def pick_convolution(node: Node) -> Storages:
 
 
 def check_pool(node: Node) -> str | None:
-    return None if tensor_of(node.args[0]).dim() in (3, 4) else "its input is no image"
+    return None if tensor_of(node.args[0]).dim() in (3, 4) else "its input is not an image"
 
 
 def check_adaptive_pool(node: Node) -> str | None:
@@ -111,7 +111,7 @@ def check_index(node: Node) -> str | None:
     indices = node.args[1]
     assert isinstance(indices, list | tuple)
     used = [dim for dim, index in enumerate(indices) if index is not None]
-    return None if used[-1] - used[0] + 1 == len(used) else "the dimensions that it indexes are no neighbours"
+    return None if used[-1] - used[0] + 1 == len(used) else "the dimensions that it indexes are not neighbours"
 
 
 def widened_index(node: Node) -> str | None:
@@ -157,7 +157,7 @@ def check_embedding_4bit(node: Node) -> str | None:
     if zero_points is not None:
         return "its table has zero points"
     groups = tensor_of(scales).numel() // tensor_of(table).shape[0]
-    return None if 2 * tensor_of(table).shape[1] % groups == 0 else "its rows are no whole groups"
+    return None if 2 * tensor_of(table).shape[1] % groups == 0 else "its rows are not whole groups"
 
 
 def check_custom_sdpa(node: Node) -> str | None:
@@ -187,7 +187,7 @@ def _check_caches(node: Node) -> str | None:
         if not isinstance(cache, Node) or list(cache.users) != [node]:
             return f"its cache {cache} is read elsewhere, too"
         if cache.op != "placeholder" and not _is_changed_cache(cache):
-            return f"its cache {cache} is no buffer of the program"
+            return f"its cache {cache} is not a buffer of the program"
     return None if "_all_bases" in node.kwargs else "it changes an operand in place"
 
 

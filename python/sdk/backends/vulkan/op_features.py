@@ -34,7 +34,7 @@ class OpFeatures:
 
     Attributes:
         inputs_storage: Either one set, from which all tensors of a call have the same representation, or a set for each
-            argument, None where the argument is no tensor or a constant that the operator packs itself.
+            argument, None where the argument is not a tensor or a constant that the operator packs itself.
         outputs_storage: Likewise for results; None if they have the representation of the first operand.
         inputs_dtypes: One set for all operands, or one for each argument.
         outputs_dtypes: Likewise for results; None if they are those of the first operand.

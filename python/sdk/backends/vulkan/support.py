@@ -182,7 +182,7 @@ class VulkanSupport(Support):
         for cache in node.kwargs.get("_all_bases") or ():
             buffers = self.program.graph_signature.inputs_to_buffers if cache.graph is self.program.graph else {}
             if cache.op == "placeholder" and cache.name not in buffers:
-                return f"its cache {cache} is no buffer of the program"
+                return f"its cache {cache} is not a buffer of the program"
         return (
             self._dtypes(name, features, node)
             or (features.check(node) if features.check is not None else None)
@@ -202,7 +202,7 @@ class VulkanSupport(Support):
         for position, argument in enumerate(node.args):
             packs = position != features.first if features.constants is None else position in features.constants
             if packs and _is_tensor(argument) and not is_constant(self.program, argument):
-                return f"{argument} is no constant"
+                return f"{argument} is not a constant"
         return None
 
     def _shapes(self, name: str, features: OpFeatures, node: Node) -> str | None:

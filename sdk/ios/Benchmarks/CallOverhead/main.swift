@@ -24,7 +24,7 @@ struct Calls {
     module = Module(filePath: path)
     let metadata = try module.methodMetadata("forward")
     inputs = metadata.inputValueTags.indices.map { index in
-      guard let input = metadata.inputTensorMetadata[index] else { fatalError("input \(index) of \(path) is no tensor") }
+      guard let input = metadata.inputTensorMetadata[index] else { fatalError("input \(index) of \(path) is not a tensor") }
       let isReal = [DataType.float, .double, .half].contains(input.dataType)
       return isReal ? .rand(shape: input.shape, dataType: input.dataType) : .zeros(shape: input.shape, dataType: input.dataType)
     }

@@ -43,7 +43,7 @@ final class ErrorTableTests: XCTestCase {
       }
       do {
         _ = try Module(data: program).execute(mistake.method ?? "forward", inputs)
-        XCTFail("\(mistake.case) is no error")
+        XCTFail("\(mistake.case) is not an error")
       } catch let error as ExecuTorchError {
         XCTAssertEqual(error.code.rawValue, table.codes[mistake.error], "\(mistake.case): \(error)")
         for words in mistake.words {

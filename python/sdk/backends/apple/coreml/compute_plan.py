@@ -43,7 +43,7 @@ def analyze(model: Path, compute_units: str = "cpu_and_ne") -> dict[str, list[Pl
         compute_units: The processors that Core ML may choose, a key of COMPUTE_UNITS.
 
     Raises:
-        ValueError: the file is damaged or of another kind, has no model of Core ML, or its model is no ML program.
+        ValueError: the file is damaged or of another kind, has no model of Core ML, or its model is not an ML program.
         RuntimeError: this system has no `MLComputePlan`.
     """
     if not model.exists():
@@ -51,7 +51,7 @@ def analyze(model: Path, compute_units: str = "cpu_and_ne") -> dict[str, list[Pl
     if model.suffix in (".mlpackage", ".mlmodelc"):
         return {model.name: analyze_one(model, compute_units)}
     if model.suffix != ".pte":
-        raise ValueError(f"{model} is no .pte, .mlpackage or .mlmodelc")
+        raise ValueError(f"{model} is not a .pte, .mlpackage or .mlmodelc")
     with tempfile.TemporaryDirectory() as folder:
         models = extract(model.read_bytes(), Path(folder) / "models")
         if not models:
@@ -119,7 +119,7 @@ def _planned(model: Path, compute_units: str) -> Iterator[PlannedOperation]:
             ) from error
         program = plan.model_structure.program
         if program is None:
-            raise ValueError(f"{model.name} is no ML program, whose operations Core ML plans")
+            raise ValueError(f"{model.name} is not an ML program, whose operations Core ML plans")
         for name, function in program.functions.items():
             for operation in _operations(function.block):
                 usage = plan.get_compute_device_usage_for_mlprogram_operation(operation)

@@ -197,7 +197,7 @@ def _json(text: bytes, what: str) -> dict[str, Any]:
 def _check_name(name: Any) -> None:
     bad = not isinstance(name, str) or name in ("", ".", "..") or any(c in name for c in "/\\\0")
     if bad or any(0xD800 <= ord(c) < 0xE000 for c in name):
-        raise PayloadError(f"{name!r} is no name of a file or folder: it would lead out of the folder")
+        raise PayloadError(f"{name!r} is not a name of a file or folder: it would lead out of the folder")
 
 
 def read_folder(path: str | os.PathLike[str]) -> Tree:

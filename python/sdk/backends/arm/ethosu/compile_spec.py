@@ -50,7 +50,7 @@ class EthosUCompileSpec(ArmCompileSpec):
         extra_flags: Further options of Vela, one an element.
         config_ini: Vela's configuration; None is "Arm/vela.ini".
 
-    Raises ValueError for a target that is no Ethos-U, and for a memory mode that it does not have.
+    Raises ValueError for a target that is not an Ethos-U, and for a memory mode that it does not have.
     """
 
     output_format = "vela"
@@ -67,7 +67,7 @@ class EthosUCompileSpec(ArmCompileSpec):
         family = _FAMILIES.get(name)
         if family is None or macs not in map(str, family.macs):
             known = (f"{each}-{count}" for each, about in _FAMILIES.items() for count in about.macs)
-            raise ValueError(f"{target!r} is no Ethos-U; there are {', '.join(known)}")
+            raise ValueError(f"{target!r} is not an Ethos-U; there are {', '.join(known)}")
         mode = memory_mode or family.memory_mode
         if mode.startswith("Dedicated_Sram") and name == "ethos-u55":
             raise ValueError(f"the memory mode of {target} is {mode}; an Ethos-U55 has Sram_Only and Shared_Sram")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Masks of softmaxes: numbers that take elements out, in place of them or added to them.
 
-Such numbers are no activations. With a scale that reaches them, the scores beside them would all be one integer.
+Such numbers are not activations. With a scale that reaches them, the scores beside them would all be one integer.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def takes_out(node: Any) -> bool:
 
 
 def scores_of(node: Node) -> list[Any]:
-    """The operands of what `takes_out` that are no mask."""
+    """The operands of what `takes_out` that are not masks."""
     if node.target is _aten.where.self:
         return [each for each in node.args[1:] if not is_masked(each)]
     return [each for each in node.args[:2] if not _is_added(each)]

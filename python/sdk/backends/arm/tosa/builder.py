@@ -115,7 +115,7 @@ class Builder(Graph):
         return self.unary("RECIPROCAL", self.unary("RSQRT", value))
 
     def clamp(self, value: Value, low: float | None, high: float | None) -> Value:
-        """Limits floats, int8 or int16; None is no limit."""
+        """Limits floats, int8 or int16; None is not a limit."""
         numpy = numpy_type(value.dtype)
         lowest, highest = (-math.inf, math.inf) if value.dtype in FLOATS else _limits(numpy)
         bounds = [lowest if low is None else low, highest if high is None else high]

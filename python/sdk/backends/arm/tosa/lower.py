@@ -186,7 +186,7 @@ def examine(
 
 
 def _check_floats(node: Node, specification: TosaSpecification) -> None:
-    """A move of floats is no operator of TOSA if only the layout changes, and yet no integer."""
+    """A move of floats is not an operator of TOSA if only the layout changes, but not an integer one."""
     value = node.meta.get("val")
     if isinstance(value, torch.Tensor) and value.is_floating_point() and not specification.support_float():
         raise UnsupportedError(f"it moves {str(value.dtype)[6:]}, and {specification} has no floats (+FP)")

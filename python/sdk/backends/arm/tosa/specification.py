@@ -12,7 +12,7 @@ from dataclasses import dataclass
 PROFILES = ("FP", "INT")
 LEVEL_8K = "8k"
 U55 = "u55"
-# The extensions of each profile. `u55` is no extension of TOSA: it names the operators that an Ethos-U55 has.
+# The extensions of each profile. `u55` is not an extension of TOSA: it names the operators that an Ethos-U55 has.
 _EXTENSIONS = {"FP": ("bf16", "cf", "fft", "fp8e4m3", "fp8e5m2", "var"), "INT": ("cf", "int16", "int4", U55, "var")}
 _FORM = re.compile(r"TOSA-(\d+)\.(\d+)(?:\.\d+)?\+(.+)")
 
@@ -38,7 +38,9 @@ class TosaSpecification:
         """Raises ValueError if the text is not of the form `TOSA-1.0+PROFILE[+EXTENSION...]`."""
         match = _FORM.fullmatch(repr)
         if match is None:
-            raise ValueError(f"{repr!r} is no TOSA specification; write one like 'TOSA-1.0+FP' or 'TOSA-1.0+INT+int16'")
+            raise ValueError(
+                f"{repr!r} is not a TOSA specification; write one like 'TOSA-1.0+FP' or 'TOSA-1.0+INT+int16'"
+            )
         version = (int(match[1]), int(match[2]))
         if version != (1, 0):
             raise ValueError(f"{repr!r} has the version {version[0]}.{version[1]}; TOSA 1.0 is supported")

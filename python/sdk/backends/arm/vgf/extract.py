@@ -19,7 +19,7 @@ BACKEND_ID = "VgfBackend"
 def files_of(program: bytes) -> dict[str, bytes]:
     """The VGF files of a program, by the names `<method>_<number of the delegate>.vgf`.
 
-    Raises ValueError if the program is damaged or a payload is no VGF file.
+    Raises ValueError if the program is damaged or a payload is not a VGF file.
     """
     file = deserialize_pte_binary(program)
     found = {}
@@ -29,7 +29,7 @@ def files_of(program: bytes) -> dict[str, bytes]:
                 continue
             payload = bytes(file.program.backend_delegate_data[delegate.processed.index].data)
             if not payload.startswith(MAGIC):
-                raise ValueError(f"delegate {number} of {plan.name} is no VGF file: it begins with {payload[:4]!r}")
+                raise ValueError(f"delegate {number} of {plan.name} is not a VGF file: it begins with {payload[:4]!r}")
             found[f"{plan.name}_{number}.vgf"] = payload
     return found
 

@@ -28,7 +28,7 @@ def find_converter() -> Path:
     given = os.environ.get(VARIABLE)
     if given:
         if not os.access(given, os.X_OK) or Path(given).is_dir():
-            raise RuntimeError(f"{VARIABLE} is {given!r}, which is no program: set it to the path of {_NAME}")
+            raise RuntimeError(f"{VARIABLE} is {given!r}, which is not a program: set it to the path of {_NAME}")
         return Path(given)
     on_path = shutil.which(_NAME)
     if on_path is not None:

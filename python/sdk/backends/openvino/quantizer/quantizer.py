@@ -42,7 +42,7 @@ class OpenVINOQuantizer(Quantizer):
     Args:
         mode: The scheme.
         group_size: In the modes with int4, the inputs that share a scale; -1 for all inputs of an output channel.
-            Layers whose number of inputs is no multiple get int8 weights.
+            Layers whose number of inputs is not a multiple get int8 weights.
         all_layers: In the modes with int4, whether embeddings, and the last linear layer, have int4 too; otherwise they
             get int8, because they lose most.
         overflow_fix: In the modes with int8 activations, "enable" for weights of 7 bits, with which sums do not

@@ -65,7 +65,7 @@ class Call:
         args: Values, numbers, text, None, and lists of those, in the order of the operator's schema.
         result: The result; a list for operators with several.
         nodes: The nodes of the exported program that the call computes.
-        inputs: For each argument, the representations that it may have; None where it is no tensor of the GPU. The
+        inputs: For each argument, the representations that it may have; None where it is not a tensor of the GPU. The
             first argument that is one decides the representation of others where `joint`.
         outputs: Likewise for results.
         joint: Whether all operands and the first result have the same representation.

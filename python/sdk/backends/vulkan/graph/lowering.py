@@ -204,7 +204,7 @@ class Lowering:
 
     def changed_in_place(self, state: Node, reader: Node) -> Tensor | None:
         """The tensor of a buffer that `reader` may change in place, because nothing else reads what it was before. None
-        if there is another reader, or if `state` is no buffer of the delegate."""
+        if there is another reader, or if `state` is not a buffer of the delegate."""
         value = self.value(state)
         alone = list(state.users) == [reader]
         return value if isinstance(value, Tensor) and value.is_state and alone else None

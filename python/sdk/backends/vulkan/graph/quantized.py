@@ -86,7 +86,7 @@ def _nibbles(values: torch.Tensor, first_is_high: bool) -> torch.Tensor:
 
 
 def quantized_linear(lowering: Lowering, node: Node, x: Any, weight: Any, bias: Any) -> Value | None:
-    """A linear layer whose weights a node dequantises; None if they are no int8 or 4-bit ones in rows."""
+    """A linear layer whose weights a node dequantises; None if they are not int8 or 4-bit ones in rows."""
     program, compat = lowering.program, lowering.options.compat
     found = _weights_of(program, weight)
     biases = get_constant(program, bias)

@@ -95,7 +95,7 @@ class PowerConfig(UnaryConfig):
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
         exponent = argument(node, 1)
         if exponent in (0.5, -0.5) and is_half(node) and not _is_sum_of_squares(node.args[0]):
-            return f"the power {exponent} of -inf is no NaN in float16, and XNNPACK's root of it is one"
+            return f"the power {exponent} of -inf is not a NaN in float16, and XNNPACK's root of it is one"
         if exponent in self.POWERS or exponent == 3:
             return None
         return f"the exponent is {exponent}, and XNNPACK takes 2, 3, 0.5 and -0.5"

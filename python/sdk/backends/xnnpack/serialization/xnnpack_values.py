@@ -50,7 +50,7 @@ class ConstantDataOffset:
 @dataclass
 class XNNTensorValue:
     """A tensor. `constant_buffer_idx` is the number, from 1 on, of an entry of `XNNGraph.constant_data`; 0 if the
-    tensor is no constant."""
+    tensor is not a constant."""
 
     datatype: int
     num_dims: int

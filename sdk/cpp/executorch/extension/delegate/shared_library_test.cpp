@@ -51,7 +51,7 @@ class SharedLibraryTest : public testing::Test {
     return (folder_ / name).string();
   }
 
-  /// A file that is no library.
+  /// A file that is not a library.
   std::string text_file(const std::string& name) const {
     std::ofstream(folder_ / name) << "this is text";
     return (folder_ / name).string();

@@ -24,7 +24,7 @@ namespace pytree {
 /// Throws std::out_of_range unless `must_be_true`: for invalid texts, and for unknown indices and keys.
 inline void pytree_check(bool must_be_true) {
   if (!must_be_true) {
-    throw std::out_of_range("pytree: the text is no tree, or there is no such entry");
+    throw std::out_of_range("pytree: the text is not a tree, or there is no such entry");
   }
 }
 

@@ -319,5 +319,7 @@ def _declare(program: ExportedProgram, settings: Settings) -> None:
 def _checked(value: Any, kind: str) -> Any:
     expected = getattr(coremltools(), kind)
     if not isinstance(value, expected):
-        raise ValueError(f"{value!r} is no coremltools.{kind}; expected one of {', '.join(m.name for m in expected)}")
+        raise ValueError(
+            f"{value!r} is not a coremltools.{kind}; expected one of {', '.join(m.name for m in expected)}"
+        )
     return value

@@ -95,7 +95,7 @@ def register() -> None:
             [_constant(each) for each in _get_inputs(context, node)] + [None] * 7
         )[:7]
         if data is None or scale is None or (np.ndim(scale) == 0 and data.ndim == 0):
-            raise ValueError("it dequantises what is no constant")
+            raise ValueError("it dequantises what is not a constant")
         sizes = [int(size) for size in np.asarray(block).reshape(-1)]
         blocks = [data.shape[i] // size for i, size in enumerate(sizes)]
         bits = 4 if low is not None and int(low) >= -8 and int(high) <= 7 else 8
@@ -126,7 +126,7 @@ def register() -> None:
         inputs = _get_inputs(context, node)
         table, scale, zero = (_constant(each) for each in inputs[:3])
         if table is None or scale is None:
-            raise ValueError("its table is no constant")
+            raise ValueError("its table is not a constant")
         if bits < 8:
             shifts = (4, 0) if bits == 4 else (0, 2, 4, 6)
             parts = [(table.astype(np.int16) >> shift) & ((1 << bits) - 1) for shift in shifts]
@@ -152,7 +152,7 @@ def register() -> None:
         """Constants as indices into tables (torchao's codebooks), which Core ML keeps as they are."""
         codes, tables, bits = (_constant(each) for each in _get_inputs(context, node)[:3])
         if codes is None or tables is None:
-            raise ValueError("it looks up what is no constant")
+            raise ValueError("it looks up what is not a constant")
         if not is_current_opset_version_compatible_with(target.iOS18):
             raise ValueError("codebooks need the deployment target iOS18")
         width = min(each for each in _INDEX_BITS if each >= int(bits))

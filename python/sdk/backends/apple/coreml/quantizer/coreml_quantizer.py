@@ -70,7 +70,7 @@ class CoreMLQuantizer(Quantizer):
             that are never negative get a zero point in symmetric schemes, too.
 
     Raises:
-        TypeError: `config` is no LinearQuantizerConfig.
+        TypeError: `config` is not a LinearQuantizerConfig.
         ValueError: it asks for less than 8 bits, or for observers or algorithms that PT2E does not have.
     """
 

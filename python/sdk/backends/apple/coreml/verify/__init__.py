@@ -126,7 +126,7 @@ def _names(metadata: bytes | memoryview, model: Model) -> dict[str, tuple[Sequen
         raise PayloadError(f"metadata.json is damaged: {error!r}") from error
     texts = [text for given, returned in names.values() for text in (*given, *returned)]
     if not all(isinstance(text, str) for text in texts):
-        raise PayloadError("metadata.json is damaged: the names of inputs and outputs are no texts")
+        raise PayloadError("metadata.json is damaged: the names of inputs and outputs are not texts")
     return names
 
 

@@ -59,7 +59,7 @@ def read_package(tree: Tree) -> Model:
     """The model in the files of a `.mlpackage`.
 
     Raises:
-        PayloadError: a file is missing or damaged, or the model is no ML program.
+        PayloadError: a file is missing or damaged, or the model is not an ML program.
     """
     ct = coremltools()
     from google.protobuf.message import DecodeError
@@ -68,7 +68,7 @@ def read_package(tree: Tree) -> Model:
     try:
         spec.ParseFromString(bytes(file_at(tree, "Data", "com.apple.CoreML", "model.mlmodel")))
     except DecodeError as error:
-        raise PayloadError(f"model.mlmodel is no model of Core ML: {error}") from error
+        raise PayloadError(f"model.mlmodel is not a model of Core ML: {error}") from error
     kind = spec.WhichOneof("Type")
     if kind != "mlProgram":
         raise PayloadError(f"the model is of the type {kind}; only ML programs are read")

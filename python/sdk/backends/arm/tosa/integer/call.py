@@ -98,7 +98,7 @@ class IntegerCall(Call):
         if self["bias"] is not None:
             tensor = get_constant(self.program, self["bias"])
             if tensor is None:
-                raise UnsupportedError("its bias is no constant")
+                raise UnsupportedError("its bias is not a constant")
             values = tensor.detach().cpu().numpy().astype(np.float64)
         dtype = self.sums[0]
         limit = 2**31 if dtype == DType.INT32 else 2**47

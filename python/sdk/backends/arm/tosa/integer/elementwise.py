@@ -139,7 +139,7 @@ def _all_of(given: Parameters) -> torch.Tensor:
 
 
 def _results(call: IntegerCall, *operands: torch.Tensor) -> np.ndarray:
-    """What PyTorch computes of operands, as integers, with numbers beside them. What is no number is 0."""
+    """What PyTorch computes of operands, as integers, with numbers beside them. What is not a number is 0."""
     given = iter(operands)
     arguments = [next(given) if is_any_dequantize(argument) else _number(call, argument) for argument in call.node.args]
     function = getattr(call.node.target, "_op", call.node.target)

@@ -50,8 +50,8 @@ def angle(call: IntegerCall, nodes: list[Node], first: Parameters, second: Param
 
 
 def power(call: IntegerCall, nodes: list[Node], first: Parameters, second: Parameters) -> Value:
-    """2^(b log2 |a|), negative for odd powers of negative numbers. What is no number is 0, and a negative power of 0 is
-    the largest number.
+    """2^(b log2 |a|), negative for odd powers of negative numbers. What is not a number is 0, and a negative power of 0
+    is the largest number.
 
     GATHER takes log2 |a| from a table. -b log2 |a| is `whole + rest / 2^16`: the result is 2^-whole times the power of
     the rest, divided by its scale.

@@ -164,7 +164,7 @@ lowers_integers("aten.sum.dim_IntList")(_reduction(divide=False))
 
 @lowers_integers("aten._adaptive_avg_pool2d.default", "aten.avg_pool2d.default")
 def average_pool(call: IntegerCall) -> Any:
-    """Over all of the image as a mean; else TOSA's pool, whose padding is no part of the mean."""
+    """Over all of the image as a mean; else TOSA's pool, whose padding is not a part of the mean."""
     sizes = call.shape_of("self")
     if name_of(call.node) == "aten._adaptive_avg_pool2d.default" and tuple(call["output_size"]) == (1, 1):
         return _mean(call, [len(sizes) - 2, len(sizes) - 1], True, True)

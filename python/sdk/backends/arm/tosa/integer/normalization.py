@@ -171,7 +171,7 @@ def _weights(call: IntegerCall, name: str, shape: tuple[int, ...]) -> Any:
         return None
     array = call.constant(name)
     if array is None:
-        raise UnsupportedError(f"its {name} is no constant")
+        raise UnsupportedError(f"its {name} is not a constant")
     return array.astype(np.float64).reshape(shape)
 
 

@@ -61,7 +61,7 @@ def parameters_of(node: Node, program: ExportedProgram | None = None) -> Paramet
         assert program is not None
         scales, zeros = get_constant(program, scale_node), get_constant(program, zero_node)
         if scales is None or (zero_node is not None and zeros is None):
-            raise UnsupportedError("the scales of its weight are no constants")
+            raise UnsupportedError("the scales of its weight are not constants")
         if zeros is not None and bool(zeros.any()):
             raise UnsupportedError("its weight has zero points")
         return Parameters(_array(scales), 0, int(low), int(high), _type(kind), int(axis))

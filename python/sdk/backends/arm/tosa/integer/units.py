@@ -167,11 +167,11 @@ def dequantized(builder: Builder, source: Placed, given: Parameters, dtype: DTyp
 def lower_conversion(
     builder: Builder, node: Node, resolve: Callable[[Node], Placed], program: ExportedProgram
 ) -> Placed:
-    """A node that quantises or dequantises and is no part of a unit, in floats."""
+    """A node that quantises or dequantises and is not a part of a unit, in floats."""
     parameters = parameters_of(node, program)
     source = resolve(node.args[0])
     if is_quantize(node):
         if source.value.dtype not in FLOATS:
-            raise UnsupportedError("it quantises what is no float")
+            raise UnsupportedError("it quantises what is not a float")
         return Placed(quantized_floats(builder, source.value, parameters), source.order)
     return Placed(dequantized(builder, source, parameters, to_tosa(node.meta["val"].dtype)), source.order)

@@ -61,7 +61,7 @@ def elu(call: Call) -> Value:
 def gelu(call: Call) -> Value:
     (value,) = call.operands(call["self"], dtype=call.working)
     if call.dtype not in FLOATS:
-        raise UnsupportedError("its operand is no float")
+        raise UnsupportedError("its operand is not a float")
     b = call.b
     if call["approximate"] == "tanh":
         cube = b.mul(b.mul(value, value), value)

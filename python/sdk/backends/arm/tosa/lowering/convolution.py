@@ -123,7 +123,7 @@ def _dilated(call: Call, weight: Value, dilation: Sequence[int]) -> Value:
     if all(each == 1 for each in dilation):
         return weight
     if weight.constant is None:
-        raise UnsupportedError("it has a dilation, and its weight is no constant")
+        raise UnsupportedError("it has a dilation, and its weight is not a constant")
     outputs, height, width, inputs = weight.shape
     sizes = [(size - 1) * each + 1 for size, each in zip((height, width), dilation, strict=True)]
     spread = np.zeros((outputs, *sizes, inputs), dtype=weight.constant.dtype)

@@ -230,7 +230,7 @@ def _shift(name: str) -> Callable[[Call], Value]:
         value, count = call.operands(call["self"], call["other"])
         limit = 8 * numpy_type(value.dtype).itemsize
         if count.constant is None or count.constant.min() < 0 or count.constant.max() >= limit:
-            raise UnsupportedError(f"it shifts by what is no constant from 0 to {limit - 1}")
+            raise UnsupportedError(f"it shifts by what is not a constant from 0 to {limit - 1}")
         return call.b.binary(name, value, count)
 
     return lower

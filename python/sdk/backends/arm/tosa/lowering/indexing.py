@@ -27,7 +27,7 @@ def _rows(call: Call, values: Value, indices: Value) -> Value:
 def _indices(call: Call, value: Value, size: int) -> Value:
     """Indices without negative ones, which count from the end. Computed ones are corrected as int32."""
     if value.dtype != DType.INT32:
-        raise UnsupportedError("its indices are no integers")
+        raise UnsupportedError("its indices are not integers")
     if value.constant is not None:
         wrapped = np.where(value.constant < 0, value.constant + size, value.constant)
         if wrapped.size and (wrapped.min() < 0 or wrapped.max() >= size):
@@ -77,11 +77,11 @@ def _indexed(call: Call) -> _Indexed:
     values = {dim: call.value(node) for dim, node in given.items()}
     sizes = call.shape_of("self")
     if dims != list(range(dims[0], dims[-1] + 1)):
-        raise UnsupportedError("it has indices for dimensions that are no neighbours")
+        raise UnsupportedError("it has indices for dimensions that are not neighbours")
     found = [_indices(call, values[dim], sizes[dim]) for dim in dims]
     if len(dims) > 1:
         if any(value.constant is None for value in found):
-            raise UnsupportedError("it has several tensors of indices that are no constants")
+            raise UnsupportedError("it has several tensors of indices that are not constants")
         together = np.asarray(
             np.ravel_multi_index(
                 np.broadcast_arrays(*(value.constant for value in found)),  # type: ignore[arg-type]
@@ -112,7 +112,7 @@ def index_put(call: Call) -> Value:
     where = _indexed(call)
     b, positions = call.b, where.indices.constant
     if positions is None or np.unique(positions).size != positions.size:
-        raise UnsupportedError("its indices are no constants, or one occurs twice, which TOSA's SCATTER does not have")
+        raise UnsupportedError("its indices are not constants, or one occurs twice, which TOSA's SCATTER does not have")
     placed = b.with_rank(call.value("values"), len(where.shape))
     wanted = [where.shape[axis] for axis in where.order]
     placed = b.tile(placed, [to // size for to, size in zip(wanted, placed.shape, strict=True)])
@@ -137,7 +137,7 @@ def scatter(call: Call) -> Value:
     if not sizes:
         raise UnsupportedError("its operand has no dimensions")
     if indices is None:
-        raise UnsupportedError("its indices are no constants, and TOSA's SCATTER must not get one twice")
+        raise UnsupportedError("its indices are not constants, and TOSA's SCATTER must not get one twice")
     dim, b = call["dim"] % len(sizes), call.b
     if indices.min() < 0 or indices.max() >= sizes[dim]:
         raise UnsupportedError(f"an index is beyond the size {sizes[dim]}")

@@ -49,7 +49,7 @@ def _two(found: list[Window], results: Sequence[int]) -> tuple[list[Window], lis
 
 
 def average(call: Call, value: Value, found: Sequence[Window], pads: Sequence[tuple[int, int]]) -> Value:
-    """Means over windows of [batch, height, width, channels], of which the padding is no part."""
+    """Means over windows of [batch, height, width, channels], of which the padding is not a part."""
     b = call.b
     sizes = [
         (size + sum(pair) - window.kernel) // window.stride + 1

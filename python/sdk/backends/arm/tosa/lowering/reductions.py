@@ -93,7 +93,7 @@ def _position(call: Call, sign: int) -> Placed:
     """The position of an extreme; without a dimension, that in the flattened tensor."""
     placed = call.placed("self")
     if placed.value.dtype not in (*FLOATS, DType.INT8, DType.INT16):  # integers are quantised floats
-        raise UnsupportedError("its operand is no float")
+        raise UnsupportedError("its operand is not a float")
     if call["dim"] is None:
         value = call.b.reshape(call.value("self"), (placed.value.size,))
         position = call.b.argmax(value if sign > 0 else _in_reverse(call, value), 0)
@@ -129,7 +129,7 @@ def argmin(call: Call) -> Placed:
 def _extreme(call: Call, name: str, sign: int) -> list[Placed]:
     placed = call.placed("self")
     if placed.value.dtype not in FLOATS:
-        raise UnsupportedError("its operand is no float")
+        raise UnsupportedError("its operand is not a float")
     position = _position_along(call, placed, sign)
     if not placed.order:
         return [placed, position]

@@ -120,7 +120,7 @@ Result<std::string> ChatTemplate::render(const std::string& variables_json) cons
     Value variables;
     std::string message;
     const bool is_json = jinja::parse_json(work, variables_json, variables, message);
-    ET_CHECK_OR_RETURN_ERROR(is_json, InvalidArgument, "the variables of the chat template are no JSON: %s",
+    ET_CHECK_OR_RETURN_ERROR(is_json, InvalidArgument, "the variables of the chat template are not JSON: %s",
                              message.c_str());
     ET_CHECK_OR_RETURN_ERROR(variables.is_dict(), InvalidArgument,
                              "the variables of a chat template are a JSON object, found a %s", variables.type_name());
