@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hugging Face's exporter, unchanged, on this SDK: all of its modules are imported, and its command exports a model."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from interop.conftest import ROOT
+
+pytestmark = [pytest.mark.network, pytest.mark.slow]
+
+NAMES = """
+import importlib, pkgutil, sys
+import sdk.compat
+import optimum.executorch, optimum.exporters.executorch, optimum.commands.export.executorch
+packages = [optimum.executorch, optimum.exporters.executorch]
+found = [each.name for package in packages for each in pkgutil.walk_packages(package.__path__, package.__name__ + ".")]
+assert len(found) > 20, found
+# A recipe for a backend that this SDK does not have, in a file whose name is not one of a module.
+for name in set(found) - {"optimum.exporters.executorch.recipes.cuda-windows"}:
+    importlib.import_module(name)
+assert not any(name == "executorch" and module is not sys.modules["sdk"] for name, module in sys.modules.items())
+"""
+MODEL = """
+import sys, torch, transformers
+torch.manual_seed(0)
+config = transformers.LlamaConfig(
+    vocab_size=96, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
+    num_key_value_heads=2, max_position_embeddings=128, bos_token_id=1, eos_token_id=2)
+transformers.LlamaForCausalLM(config).save_pretrained(sys.argv[1])
+"""
+GREEDY = """
+import sys, torch, transformers
+from sdk.runtime import Runtime
+model = transformers.AutoModelForCausalLM.from_pretrained(sys.argv[1]).eval()
+method = Runtime.get().load_program(sys.argv[2]).load_method("forward")
+expected = [5, 17, 33, 60, 8]
+found, unread = list(expected), list(expected)
+for _ in range(30):
+    with torch.no_grad():
+        expected.append(int(model(torch.tensor([expected])).logits[0, -1].argmax()))
+    places = torch.arange(len(found) - len(unread), len(found))
+    logits = torch.as_tensor(method.execute([torch.tensor([unread]), places])[0])
+    unread = [int(logits[0, -1].argmax())]
+    found += unread
+assert found == expected, (found, expected)
+"""
+
+
+@pytest.fixture(scope="module")
+def packages() -> Path:
+    """The folder of the packages."""
+    script = [sys.executable, ROOT / "tests/interop/make_oracle.py", "--into", "optimum"]
+    requirements = ROOT / "tests/interop/optimum-requirements.txt"
+    made = subprocess.run([*script, requirements], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr[-2000:]
+    (folder,) = Path(made.stdout.strip()).parents[1].glob("lib/python*/site-packages")
+    return folder
+
+
+def run(packages: Path, *arguments: str | Path) -> None:
+    """Runs our Python with the packages before its own."""
+    paths = os.pathsep.join([str(packages), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", *arguments], capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": paths, "HF_HUB_OFFLINE": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_all_modules_are_imported(packages: Path) -> None:
+    """LO-09: no stub, and none of its imports fails."""
+    run(packages, "-c", NAMES)
+
+
+def test_its_command_exports_llama(packages: Path, tmp_path: Path) -> None:
+    """LO-02, LO-03: the program continues a text as eager does, greedily."""
+    model, output = tmp_path / "model", tmp_path / "output"
+    run(packages, "-c", MODEL, model)
+    command = ["optimum-cli", "export", "executorch", "--model", str(model), "--task", "text-generation"]
+    command += ["--recipe", "xnnpack", "--use_custom_sdpa", "--use_custom_kv_cache"]
+    command += ["--max_seq_len", "64", "--output_dir", str(output)]
+    run(packages, "-m", "sdk.compat", *command)
+    run(packages, "-c", GREEDY, model, output / "model.pte")
