@@ -8,8 +8,8 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// A number of bytes or elements from a file, whose sums and products never wrap around. good() holds while the exact
-/// result fits the address space of the machine that reads the file; after a result that did not fit, it never does.
+/// A number of bytes or elements out of a file: sums and products of it never wrap. It is good for as long as the exact
+/// result fits the address space of the machine that reads the file, and stays bad once it did not.
 class CheckedSize final {
  public:
   constexpr CheckedSize(uint64_t value) : value_(static_cast<size_t>(value)), good_(value <= kLimit) {}
@@ -36,7 +36,7 @@ class CheckedSize final {
   /// Whether the value is known and not above `limit`.
   constexpr bool at_most(uint64_t limit) const { return good_ && value_ <= limit; }
 
-  /// The number; meaningless unless good().
+  /// The number; of no meaning unless good().
   constexpr uint64_t value() const { return value_; }
 
  private:

@@ -5,9 +5,9 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// Whether two NUL-terminated texts are equal; a null pointer equals nothing, not even null. Names are short and are
-/// compared while programs load. strcmp() of C libraries for small processors is a kilobyte of code that is optimised
-/// for long texts.
+/// Whether two NUL-terminated texts are equal; a null pointer is no text, and equals none. Names are short and compared
+/// while programs load. strcmp() of C libraries for small processors is a kilobyte of code that is optimised for long
+/// texts.
 inline bool same_text(const char* a, const char* b) {
   for (; a != nullptr && b != nullptr && *a == *b; ++a, ++b) {
     if (*a == '\0') {

@@ -63,8 +63,8 @@ class Method final {
   Method& operator=(Method&&) = delete;
   ~Method();
 
-  /// Sets an input. A tensor with planned memory is copied there. If its data is null, the memory keeps what it already
-  /// holds. Without planned memory, its data is used in place and must stay alive until the method was executed. Dtype,
+  /// Sets an input. A tensor that has planned memory is copied, unless its data is null: then the memory keeps what it
+  /// holds. The data of another one is used in place and must stay alive until the method was executed. Its dtype,
   /// rank, sizes and memory order must be those of MethodMeta::input_tensor_meta; for a dynamic shape the sizes may be
   /// smaller. A scalar must have the value of the export, unless the export left it variable. Errors: InvalidArgument,
   /// after a log line that gives the index, what was expected and what was found.
@@ -74,7 +74,7 @@ class Method final {
   ET_NODISCARD Error set_inputs(const executorch::aten::ArrayRef<EValue>& input_evalues);
 
   /// Makes output tensor `output_idx` use the caller's memory, for as long as the Method executes.
-  /// Errors: InvalidArgument when it is not a tensor or the buffer is too small or misaligned; InvalidState when the
+  /// Errors: InvalidArgument when it is no tensor or the buffer is too small or misaligned; InvalidState when the
   /// output has planned memory or shares that of another value.
   ET_NODISCARD Error set_output_data_ptr(void* buffer, size_t size, size_t output_idx);
 

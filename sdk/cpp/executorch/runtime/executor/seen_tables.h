@@ -7,11 +7,11 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// Remembers some of the tables that passed a check, because programs refer to equal instructions and values many
-/// times. A build for size remembers nothing.
+/// Some of the tables that were found right: programs refer to equal instructions and values many times. Remembers none
+/// where code is to be small.
 class SeenTables final {
  public:
-  /// Whether the table was marked. May be false for a marked one: later tables take its place.
+  /// Whether the table was marked; it need not be remembered for ever.
   bool has(const void* table) const {
     if constexpr (kRemembers) {
       return tables_[slot(table)] == table;

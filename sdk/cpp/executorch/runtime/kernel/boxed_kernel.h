@@ -120,8 +120,8 @@ struct OutputCount<void, First, Arguments...> {
   static constexpr size_t value = std::is_same<Last, aten::ArrayRef<aten::Tensor>>::value ? kOutputList : 0;
 };
 
-/// Whether the value after the arguments is the kernel's return value: it must refer to all outputs. (Loading the
-/// method has checked that what it refers to may be written.)
+/// Whether the value after the arguments is the kernel's return value. Loading the method has checked that what it
+/// names may be written, so it must name all outputs.
 inline ET_NOINLINE bool returns_outputs(Span<EValue*> stack, size_t count, size_t outputs) {
   if (stack.size() == count || outputs == 0) {
     // A single output that is not repeated is the last argument.
@@ -178,7 +178,7 @@ using InvokeKernel = void (*)(KernelRuntimeContext& context, Span<EValue*> stack
 inline ET_NOINLINE void call_checked(KernelRuntimeContext& context, Span<EValue*> stack, const ArgumentSpec* specs,
                                      size_t count, size_t output, InvokeKernel invoke) {
 #ifdef USE_ATEN_LIB
-  (void)specs, (void)count, (void)output;  // PyTorch's kernels check it themselves
+  (void)specs, (void)count, (void)output;  // PyTorch's kernels see to it themselves
 #else
   for (; output < count; ++output) {
     if (!specs[output].written) {

@@ -71,7 +71,7 @@ inline void dim_order_to_stride_nocheck(const SizesType* sizes, const DimOrderTy
   for (size_t i = dims; i > 0; --i) {
     const size_t d = static_cast<size_t>(dim_order[i - 1]);
     strides[d] = stride;
-    // No stride has the outermost size as a factor; multiplying by it could overflow for nothing.
+    // The outermost size is no factor of any stride; multiplying by it could overflow for nothing.
     if (i > 1 && sizes[d] != 0) {
       stride = static_cast<StridesType>(stride * sizes[d]);
     }
@@ -81,7 +81,7 @@ inline void dim_order_to_stride_nocheck(const SizesType* sizes, const DimOrderTy
 /**
  * Checked dim_order_to_stride_nocheck(); writes nothing on failure.
  *
- * @retval Error::InvalidArgument dim_order does not permute 0..dims-1, dims is above kTensorDimensionLimit, a size
+ * @retval Error::InvalidArgument dim_order is no permutation of 0..dims-1, dims is above kTensorDimensionLimit, a size
  * is negative or a stride does not fit StridesType.
  */
 template <typename SizesType, typename DimOrderType, typename StridesType>
