@@ -42,7 +42,7 @@ from compositions.int8 import capture_int8, make_int8  # noqa: E402
 from compositions.original import Original  # noqa: E402
 from compositions.program import Program, make  # noqa: E402
 from interop import original_lowering  # noqa: E402
-from interop.conftest import FIRST, NEWER, make_oracle  # noqa: E402
+from interop.originals import FIRST, NEWER, make_oracle  # noqa: E402
 from sdk.devtools.report._operators import _executorch_operators, program_operators  # noqa: E402
 from sdk.exir._serialize import _deserialize_pte_binary  # noqa: E402
 

@@ -19,7 +19,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 import zoo
-from interop.conftest import in_both_releases
+from interop.originals import in_both_releases
 from sampling import values_in_tests
 from sdk.exir import ExecutorchProgramManager, to_edge
 from sdk.exir._serialize import _deserialize_pte_binary

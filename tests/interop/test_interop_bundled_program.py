@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interop.conftest import InOriginal, in_both_releases
+from interop.originals import InOriginal, in_both_releases
 from sdk.devtools import BundledProgram
 from sdk.devtools.bundled_program.serialize import (
     deserialize_from_flatbuffer_to_bundled_program,

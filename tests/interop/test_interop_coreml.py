@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from exchange_apple import MODELS
 
-from interop.conftest import InOriginal
+from interop.originals import InOriginal
 from sdk.backends.apple.coreml.container import pack, read_folder, unpack
 
 pytestmark = [pytest.mark.oracle, pytest.mark.network]

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.export import export
 
-from interop.conftest import in_both_releases
+from interop.originals import in_both_releases
 from sdk.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 from sdk.exir.backend.canonical_partitioners.all_node_partitioner import AllNodePartitioner
 from sdk.exir.backend.test.backend_with_named_data_map import BackendWithNDMPartitioner

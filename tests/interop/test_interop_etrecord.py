@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from interop.conftest import InOriginal, in_both_releases
+from interop.originals import InOriginal, in_both_releases
 from sdk.devtools import parse_etrecord
 from sdk.exir import to_edge_transform_and_lower
 from sdk.exir.backend.test.op_partitioner_demo import AddMulPartitionerDemo

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from interop.conftest import in_both_releases
+from interop.originals import in_both_releases
 from sdk.exir import ExecutorchBackendConfig, to_edge
 from sdk.runtime import Runtime
 

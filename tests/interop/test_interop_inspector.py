@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from interop.conftest import InOriginal, in_both_releases
+from interop.originals import InOriginal, in_both_releases
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.devtools import Inspector
 from sdk.exir import to_edge_transform_and_lower

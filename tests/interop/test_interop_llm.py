@@ -14,7 +14,7 @@ import pytest
 import torch
 from torchao.quantization import Int8DynamicActivationIntxWeightConfig, PerGroup, quantize_
 
-from interop.conftest import InOriginal, in_both_releases
+from interop.originals import InOriginal, in_both_releases
 from sampling import values_in_tests
 from sdk.extension.llm.export.export_llm import export
 from sdk.extension.llm.model.model_args import ModelArgs

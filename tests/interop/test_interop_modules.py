@@ -9,7 +9,7 @@ import pytest
 import torch
 from module_numbers import numbers
 
-from interop.conftest import ROOT, InOriginal
+from interop.originals import ROOT, InOriginal
 
 pytestmark = [pytest.mark.oracle, pytest.mark.network]
 

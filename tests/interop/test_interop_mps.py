@@ -26,7 +26,7 @@ from mps_programs import expected_of, tensors_of  # noqa: E402
 from oracle_mps import FEW, chosen  # noqa: E402
 
 import sdk.backends.apple.mps.operators  # noqa: E402, F401 - registers the visitors
-from interop.conftest import InOriginal  # noqa: E402
+from interop.originals import InOriginal  # noqa: E402
 from sdk.backends.apple.mps.operators.node_visitor import get_node_visitors  # noqa: E402
 from sdk.backends.apple.mps.partition import MPSPartitioner  # noqa: E402
 from sdk.backends.apple.mps.serialization.mps_graph_serialize import read_mps_graph  # noqa: E402

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from interop.conftest import ROOT
+from interop.originals import ROOT
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from interop.conftest import ROOT
+from interop.originals import ROOT
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.exir import to_edge_transform_and_lower
 

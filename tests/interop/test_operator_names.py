@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from interop.conftest import InOriginal
+from interop.originals import InOriginal
 from sdk.devtools.report._operators import _executorch_operators
 
 pytestmark = [pytest.mark.network, pytest.mark.oracle]

@@ -13,7 +13,7 @@ from backends.targets import targets
 from compositions.exchange import Exchange, Exchanged
 from compositions.program import make
 from interop import original_lowering
-from interop.conftest import FIRST, NEWER
+from interop.originals import FIRST, NEWER
 
 pytestmark = [pytest.mark.oracle, pytest.mark.network]
 

@@ -12,9 +12,9 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))  # the suites that backends share
 
 import runtime_under_test
-from interop.conftest import in_original as in_original
-from interop.conftest import oracle as oracle
-from interop.conftest import oracle_python as oracle_python
+from interop.originals import in_original as in_original
+from interop.originals import oracle as oracle
+from interop.originals import oracle_python as oracle_python
 
 runtime_under_test.load()  # before anything of `sdk` is imported
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.export import export
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
 
-from interop.conftest import InOriginal
+from interop.originals import InOriginal
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.backends.arm.ethosu import EthosUBackend, EthosUCompileSpec, EthosUPartitioner, vela
 from sdk.backends.arm.ethosu.stream import Edge, VelaStream

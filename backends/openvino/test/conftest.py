@@ -16,9 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))  # the su
 
 from openvino_lowering import Lowered, lower
 
-from interop.conftest import in_original as in_original
-from interop.conftest import oracle as oracle
-from interop.conftest import oracle_python as oracle_python
+from interop.originals import in_original as in_original
+from interop.originals import oracle as oracle
+from interop.originals import oracle_python as oracle_python
 
 torch.set_num_threads(1)  # tensors are small, and several workers run at once
 

@@ -19,7 +19,7 @@ import lowered
 from reference import payloads
 from test_operators import CALLS, Calls
 
-from interop.conftest import InOriginal
+from interop.originals import InOriginal
 from sdk.backends.vulkan.op_registry import vulkan_supported_ops
 from sdk.backends.vulkan.serialization.vulkan_graph_serialize import read_vulkan_graph
 

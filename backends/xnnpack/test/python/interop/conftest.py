@@ -3,6 +3,6 @@
 
 from __future__ import annotations
 
-from interop.conftest import in_original as in_original
-from interop.conftest import oracle as oracle
-from interop.conftest import oracle_python as oracle_python
+from interop.originals import in_original as in_original
+from interop.originals import oracle as oracle
+from interop.originals import oracle_python as oracle_python

@@ -10,7 +10,7 @@ import torch
 from torch.export import export
 
 from constants_kinds import models
-from interop.conftest import in_both_releases
+from interop.originals import in_both_releases
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.exir import to_edge_transform_and_lower
 

@@ -17,7 +17,7 @@ from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig
 from torchao.quantization.utils import compute_error
 from torchao.utils import unwrap_tensor_subclass
 
-from interop.conftest import in_both_releases
+from interop.originals import in_both_releases
 from sdk.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from sdk.exir import to_edge
 

@@ -12,7 +12,7 @@ from both_ways import LOWER, exchange
 from torch import nn
 from torch.export import export, save
 
-from interop.conftest import in_both_releases
+from interop.originals import in_both_releases
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.exir import to_edge_transform_and_lower
 from sdk.runtime import Runtime
