@@ -38,7 +38,7 @@ step_asan() {
   local linker
   linker="$(fast_linker)"
   ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-    build_and_test asan "${sanitized[@]}" "-DEXECUTORCH_BUILD_BACKENDS=${1:-none}" \
+    build_and_test "asan${1:+-backends}" "${sanitized[@]}" "-DEXECUTORCH_BUILD_BACKENDS=${1:-none}" \
     "-DCMAKE_EXE_LINKER_FLAGS=${linker:+-fuse-ld=${linker}}"
 }
 # Of the linkers that are there the fastest one; nothing if it is the compiler's own. A sanitized test links in half the time.
@@ -142,7 +142,7 @@ step_interop() {
 # The Java and Kotlin library, on this machine's JVM.
 step_android() { EXECUTORCH_BUILD="${root}/build/release" sdk/android/test; }
 # With the libraries of the step asan-backends, which have event tracers: here Java and Kotlin write ETDumps.
-step_android-asan() { EXECUTORCH_BUILD="${root}/build/asan" sdk/android/test --asan; }
+step_android-asan() { EXECUTORCH_BUILD="${root}/build/asan-backends" sdk/android/test --asan; }
 
 # Firmware for three boards, in an emulator.
 step_baremetal() {
