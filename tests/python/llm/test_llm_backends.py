@@ -60,7 +60,10 @@ def test_quantizers_of_backends_quantise_the_graph(kind: str, model: list[str], 
     with caplog.at_level(logging.INFO, "sdk.extension.llm.export"), torch.no_grad():
         captured = capture(eager, config)
     lines = [record.getMessage() for record in caplog.records]
-    assert f"prepare_pt2e with the quantizer of {kind}" in lines and "convert_pt2e after 1 calls" in lines
+    backend = {"xnnpack": "XNNPACK", "vulkan": "Vulkan", "openvino": "OpenVINO", "coreml": "CoreML"}[
+        kind.partition("_")[0]
+    ]
+    assert f"prepare_pt2e with {backend}Quantizer" in lines and "calibrated with 1 calls" in lines
     tensors = [*captured.state_dict.values(), *captured.constants.values()]
     assert sum(isinstance(value, torch.Tensor) and value.dtype == torch.int8 for value in tensors) >= 8
     # Calibration has left nothing in the caches, and the text is nearly that of floats.
@@ -82,7 +85,7 @@ def test_calibration_uses_the_tokenizer(model: list[str], tmp_path: Path, caplog
     with caplog.at_level(logging.INFO, "sdk.extension.llm.export"), torch.no_grad():
         capture(make_model(config), config)
     # 16 positions in calls of 8 tokens.
-    assert "convert_pt2e after 2 calls" in [record.getMessage() for record in caplog.records]
+    assert "calibrated with 2 calls" in [record.getMessage() for record in caplog.records]
 
 
 @pytest.mark.parametrize(
