@@ -59,7 +59,7 @@ def test_a_backend_has_its_folders(name: str) -> None:
     folder, python = ROOT / "backends" / name, ROOT / "python" / "sdk" / "backends" / name
     assert (folder / "runtime").is_dir()
     assert any((python / name).exists() for name in ("partition", "partitioner", "partitioner.py"))
-    assert list(folder.rglob("*_test.cpp")) and list((ROOT / "tests" / "python" / name).glob("test_*.py"))
+    assert list(folder.rglob("*_test.cpp")) and list((folder / "test").rglob("test_*.py"))
     readme = (folder / "README.md").read_text(encoding="utf-8")
     sections = ["Structure", "Features", "Known issues", "Dependencies"]
     assert [name for name in re.findall(r"^## (.+)", readme, re.M) if name in sections] == sections
