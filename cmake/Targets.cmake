@@ -112,8 +112,9 @@ if(EXECUTORCH_SANITIZE MATCHES "undefined")
 endif()
 
 # executorch_test(name [OPTIMIZED | PYTORCH] [RELEASE] [PREFIX p.] SOURCES a_test.cpp ... [LIBS x ...] [DEFINES d ...]
-#                 [PATHS d ...]): a GoogleTest program whose cases ctest lists one by one, with the prefix before their names. OPTIMIZED: its own code computes much, or is inlined
-# from headers that are to be tested as users compile them. The others are compiled without optimisation, from one
+#                 [PATHS d ...]): a GoogleTest program whose cases ctest lists one by one, with the prefix before their names.
+# OPTIMIZED: its own code computes much, or is inlined from headers that are to be tested as users compile them. The others
+# are compiled without optimisation, from one
 # precompiled header: half the time, and the libraries that they test are what they are in any build. PYTORCH: its headers
 # need C++20, which that header is not compiled for. RELEASE: optimisation of the libraries, or the lack of an event tracer,
 # may change its results, so that it runs in a release build too (EXECUTORCH_RELEASE_TESTS_ONLY); so do those of the first two.
