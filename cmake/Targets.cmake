@@ -118,7 +118,7 @@ endif()
 # precompiled header: half the time, and the libraries that they test are what they are in any build. PYTORCH: its headers
 # need C++20, which that header is not compiled for. RELEASE: optimisation of the libraries, or the lack of an event tracer,
 # may change its results, so that it runs in a release build too (EXECUTORCH_RELEASE_TESTS_ONLY); so do those of the first two.
-# PATHS are definitions for those of the sources that name them, because ccache compares them, and they differ from clone to clone.
+# PATHS are constants of tests/paths.h: NAME=path.
 # Does nothing unless EXECUTORCH_BUILD_TESTS is on.
 function(executorch_test name)
   cmake_parse_arguments(ARG "OPTIMIZED;PYTORCH;RELEASE" "PREFIX" "SOURCES;LIBS;DEFINES;PATHS" ${ARGN})
@@ -130,15 +130,9 @@ function(executorch_test name)
   executorch_compile_options(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE ${ARG_DEFINES})
-  foreach(definition IN LISTS ARG_PATHS)
-    string(REGEX MATCH "^[A-Z_]+" macro "${definition}")
-    foreach(source IN LISTS ARG_SOURCES)
-      file(STRINGS "${source}" uses REGEX "${macro}" LIMIT_COUNT 1)
-      if(uses)
-        set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_DEFINITIONS "${definition}")
-      endif()
-    endforeach()
-  endforeach()
+  if(ARG_PATHS)
+    executorch_test_paths(${name} ${ARG_PATHS})
+  endif()
   target_compile_options(${name} PRIVATE ${executorch_test_options})
   if(NOT ARG_OPTIMIZED)
     target_compile_options(${name} PRIVATE -O0)
@@ -147,6 +141,20 @@ function(executorch_test name)
     executorch_precompile_gtest(${name})
   endif()
   gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60)
+endfunction()
+
+# executorch_test_paths(name CONSTANT=path ...): the target defines these constants of tests/paths.h, in a source of its build folder.
+function(executorch_test_paths name)
+  set(source "${CMAKE_CURRENT_BINARY_DIR}/${name}_paths.cpp")
+  set(content "#include \"paths.h\"\n")
+  foreach(path IN LISTS ARGN)
+    string(REGEX REPLACE "^([A-Za-z]+)=\"?([^\"]*)\"?$" "const char* const executorch::tests::\\1 = \"\\2\";\n" definition "${path}")
+    string(APPEND content "${definition}")
+  endforeach()
+  file(GENERATE OUTPUT "${source}" CONTENT "${content}" TARGET ${name})
+  target_sources(${name} PRIVATE "${source}")
+  set_source_files_properties("${source}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+  target_link_libraries(${name} PRIVATE executorch_test_share)
 endfunction()
 
 # executorch_inject_faults(name): a test that has the sources of tests/faults lets its n-th allocation or read fail. The linker

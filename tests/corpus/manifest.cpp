@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "error_table.h"
+#include "paths.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -17,11 +18,12 @@ namespace corpus {
 
 namespace fs = std::filesystem;
 using executorch::aten::ScalarType;
+using executorch::tests::kCorpusFolder;
 
 namespace {
 
 fs::path folder(const std::string& name) {
-  return fs::path(CORPUS_FOLDER) / name;
+  return fs::path(kCorpusFolder) / name;
 }
 
 template <typename Bytes>
@@ -145,7 +147,7 @@ Mistake read_mistake(const flexbuffers::Map& entry) {
 }  // namespace
 
 ErrorTable read_error_table() {
-  const std::vector<uint8_t> json = read_json(fs::path(CORPUS_FOLDER).parent_path() / "errors.json");
+  const std::vector<uint8_t> json = read_json(fs::path(kCorpusFolder).parent_path() / "errors.json");
   const auto root = flexbuffers::GetRoot(json).AsMap();
   ErrorTable table;
   const auto codes = root["codes"].AsMap();
@@ -161,7 +163,7 @@ ErrorTable read_error_table() {
 
 std::vector<std::string> program_names() {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(CORPUS_FOLDER)) {
+  for (const auto& entry : fs::directory_iterator(kCorpusFolder)) {
     if (entry.is_directory()) {
       names.push_back(entry.path().filename().string());
     }

@@ -13,9 +13,12 @@
 
 #include "choices.h"
 #include "exact_buffer.h"
+#include "paths.h"
 
 namespace executorch {
 namespace fuzz {
+
+using executorch::tests::kCorpusFolder;
 
 namespace {
 
@@ -27,7 +30,7 @@ constexpr size_t kMaxCalls = 256;
 constexpr size_t kMaxTensorBytes = 1 << 16;
 
 std::vector<uint8_t> read(const std::string& name) {
-  std::ifstream file(std::string(CORPUS_FOLDER) + "/" + name, std::ios::binary);
+  std::ifstream file(std::string(kCorpusFolder) + "/" + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 

@@ -17,9 +17,12 @@
 #include <kernels/testing/kernel_call.h>
 
 #include "kernel_arguments.h"
+#include "paths.h"
 
 namespace executorch {
 namespace fuzz {
+using executorch::tests::kEagerCasesFolder;
+
 namespace {
 
 using runtime::Error;
@@ -139,8 +142,8 @@ const Cases& cases() {
   static const auto* const kCases = [] {
     auto* const result = new Cases;
     for (const char* name : {"eager_cases.txt", "eager_nn_cases.txt"}) {
-      if (!kernel_testing::read_cases(std::string(EAGER_CASES_FOLDER "/") + name, result)) {
-        std::fprintf(stderr, "%s: %s cannot be read\n", EAGER_CASES_FOLDER, name);
+      if (!kernel_testing::read_cases(std::string(kEagerCasesFolder) + "/" + name, result)) {
+        std::fprintf(stderr, "%s: %s cannot be read\n", kEagerCasesFolder, name);
         std::abort();
       }
     }

@@ -11,14 +11,16 @@
 #include "DynBatch.h"
 #include "MultiMethod.h"
 #include "ScalarInputs.h"
+#include "paths.h"
 
 using executorch::extension::make_tensor_ptr;
 using executorch::runtime::Error;
+using executorch::tests::kCorpusFolder;
 
 namespace {
 
 std::string path(const std::string& program, const std::string& file = "model.pte") {
-  return std::string(CORPUS_FOLDER) + "/" + program + "/" + file;
+  return std::string(kCorpusFolder) + "/" + program + "/" + file;
 }
 
 std::vector<float> floats(const std::string& program, const std::string& file) {

@@ -17,11 +17,14 @@
 #include <executorch/runtime/platform/platform.h>
 #include <executorch/runtime/platform/runtime.h>
 
+#include "paths.h"
 #include "threads/sharing.h"
 
 namespace executorch {
 namespace backends {
 namespace xnnpack {
+using executorch::tests::kCorpusFolder;
+
 namespace {
 
 using runtime::EventTracerEntry;
@@ -193,7 +196,8 @@ TEST(Profile, ValuesAreLoggedAsTheyAreComputed) {
 TEST(Profile, AProgramLogsWhatRunsInItsDelegates) {
   auto owned = std::make_unique<RecordingTracer>();
   const auto& tracer = *owned;
-  extension::Module module(CORPUS_FOLDER "/linear_xnn/model.pte", extension::Module::LoadMode::File, std::move(owned));
+  extension::Module module(std::string(kCorpusFolder) + "/linear_xnn/model.pte", extension::Module::LoadMode::File,
+                           std::move(owned));
   const auto meta = module.method_meta("forward");
   ASSERT_TRUE(meta.ok());
   const auto sizes = meta->input_tensor_meta(0)->sizes();

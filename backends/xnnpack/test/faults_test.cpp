@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "faults.h"
+#include "paths.h"
 
 using executorch::extension::make_tensor_ptr;
 using executorch::extension::Module;
@@ -18,6 +19,7 @@ using executorch::extension::TensorPtr;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
 using executorch::runtime::Result;
+using executorch::tests::kCorpusFolder;
 
 namespace {
 
@@ -53,7 +55,7 @@ std::vector<float> values_of(const Result<std::vector<EValue>>& outputs) {
 class XnnpackFaultsTest : public ::testing::TestWithParam<const char*> {
  protected:
   std::unique_ptr<Module> make() const {
-    return std::make_unique<Module>(std::string(CORPUS_FOLDER "/") + GetParam() + "/model.pte");
+    return std::make_unique<Module>(std::string(kCorpusFolder) + "/" + GetParam() + "/model.pte");
   }
 
   /// Makes each allocation of `body` fail in turn, on a Module that `prepare` has been called with.

@@ -13,11 +13,14 @@
 #include <thread>
 #include <vector>
 
+#include "paths.h"
+
 using executorch::extension::make_tensor_ptr;
 using executorch::extension::Module;
 using executorch::extension::TensorPtr;
 using executorch::extension::threadpool::get_threadpool;
 using executorch::runtime::Error;
+using executorch::tests::kDataFolder;
 
 namespace {
 
@@ -28,7 +31,7 @@ constexpr size_t kClasses = 10;
 constexpr int kRounds = 3;
 
 std::string file(const std::string& name) {
-  return AT_ONCE_FOLDER "/" + name;
+  return std::string(kDataFolder) + "/at_once/" + name;
 }
 
 std::vector<float> expected_results() {

@@ -28,6 +28,8 @@
 #include <executorch/extension/runner_util/inputs.h>
 #include <executorch/extension/tensor/tensor.h>
 
+#include "paths.h"
+
 using executorch::extension::Module;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
@@ -42,6 +44,8 @@ static_assert(std::is_same_v<executorch::extension::TensorPtr, std::shared_ptr<a
 static_assert(std::is_same_v<executorch::runtime::aten::Kernel, executorch::ET_RUNTIME_NAMESPACE::Kernel>);
 static_assert(std::is_same_v<executorch::runtime::Program, executorch::ET_RUNTIME_NAMESPACE::Program>);
 static_assert(std::is_same_v<Module, executorch::extension::module::aten::Module>);
+
+using executorch::tests::kCorpusFolder;
 
 namespace {
 
@@ -82,7 +86,7 @@ class AtenProgramsTest : public ::testing::TestWithParam<Case> {};
 
 // RTC-13: ATen mode.
 TEST_P(AtenProgramsTest, ComputeWhatEagerDoes) {
-  const std::string folder = std::string(CORPUS_FOLDER) + "/" + GetParam().name + "/";
+  const std::string folder = std::string(kCorpusFolder) + "/" + GetParam().name + "/";
   Module module(folder + "model.pte");
   ASSERT_EQ(module.load_forward(), Error::Ok);
   const auto meta = module.method_meta("forward");
@@ -126,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(Corpus, AtenProgramsTest,
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(AtenProgramTest, InputsArePreparedAndOutputsPrinted) {
-  Module module(CORPUS_FOLDER "/add/model.pte");
+  Module module(std::string(kCorpusFolder) + "/add/model.pte");
   const auto method = module.method("forward");
   ASSERT_TRUE(method.ok());
   const auto inputs = executorch::extension::prepare_input_tensors(**method);

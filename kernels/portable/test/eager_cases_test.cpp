@@ -10,6 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "paths.h"
+
+using executorch::tests::kEagerCasesFolder;
+
 namespace {
 
 using executorch::runtime::Error;
@@ -22,7 +26,7 @@ const std::map<std::string, std::vector<Case>>& all_cases() {
   static const auto* cases = [] {
     auto* result = new std::map<std::string, std::vector<Case>>();
     for (const char* name : {"eager_cases.txt", "eager_nn_cases.txt"}) {
-      EXPECT_TRUE(kernel_testing::read_cases(std::string(EAGER_CASES_FOLDER "/") + name, result));
+      EXPECT_TRUE(kernel_testing::read_cases(std::string(kEagerCasesFolder) + "/" + name, result));
     }
     return result;
   }();

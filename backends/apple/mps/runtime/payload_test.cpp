@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "payload.h"
+#include "paths.h"
 
 #include <cstring>
 #include <filesystem>
@@ -12,6 +13,7 @@
 
 using namespace executorch::backends::mps;
 using executorch::runtime::Error;
+using executorch::tests::kFoundFolder;
 using ::flatbuffers::FlatBufferBuilder;
 using ::flatbuffers::Offset;
 using ::flatbuffers::Table;
@@ -191,7 +193,7 @@ TEST(PayloadTest, EveryFlippedBitIsReadOrRefused) {
 
 TEST(PayloadTest, RefusesWhatFuzzingFound) {
   size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(FOUND_FOLDER)) {
+  for (const auto& entry : std::filesystem::directory_iterator(kFoundFolder)) {
     std::ifstream file(entry.path(), std::ios::binary);
     EXPECT_EQ(error_of({std::istreambuf_iterator<char>(file), {}}), Error::InvalidProgram) << entry.path();
     ++files;

@@ -2,6 +2,7 @@
 // Later processes use the file of packed weights. A damaged, truncated or foreign file costs time but never gives wrong
 // weights.
 #include "weights/weights_file.h"
+#include "paths.h"
 
 #include <gtest/gtest.h>
 #include <xnnpack.h>
@@ -30,6 +31,8 @@
 namespace executorch {
 namespace backends {
 namespace xnnpack {
+using executorch::tests::kCorpusFolder;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -336,10 +339,10 @@ class UsesFile {
   }
 };
 
-const char kLinear[] = CORPUS_FOLDER "/linear_xnn/model.pte";
-const char kHalves[] = CORPUS_FOLDER "/xnn_fp16/model.pte";
-const char kConvolutions[] = CORPUS_FOLDER "/xnn_per_op/model.pte";
-const char kIntegers[] = CORPUS_FOLDER "/q8_static_pertensor_xnn/model.pte";
+const std::string kLinear = std::string(kCorpusFolder) + "/linear_xnn/model.pte";
+const std::string kHalves = std::string(kCorpusFolder) + "/xnn_fp16/model.pte";
+const std::string kConvolutions = std::string(kCorpusFolder) + "/xnn_per_op/model.pte";
+const std::string kIntegers = std::string(kCorpusFolder) + "/q8_static_pertensor_xnn/model.pte";
 
 Bytes run(const std::string& program) {
   extension::Module module(program);
@@ -358,7 +361,7 @@ Bytes run(const std::string& program) {
 }
 
 TEST_F(PackedWeightsFile, ProgramsPackOnceForAllStarts) {
-  for (const char* program : {kLinear, kHalves, kIntegers}) {
+  for (const std::string& program : {kLinear, kHalves, kIntegers}) {
     if (extension::Module(program).load_method("forward") == runtime::Error::NotSupported) {
       ASSERT_EQ(program, kHalves);  // the processor may lack float16 instructions
       continue;
@@ -413,7 +416,7 @@ TEST_F(PackedWeightsFile, ARecordOfAnotherSizeThanTheLayerNeedsIsNotUsed) {
   // The backend keeps files open, so each variant needs another path.
   size_t files = 0;
   const auto name_another_file = [&] { path_ = (folder_ / ("sizes" + std::to_string(files++))).string(); };
-  for (const char* program : {kLinear, kHalves, kIntegers, kConvolutions}) {
+  for (const std::string& program : {kLinear, kHalves, kIntegers, kConvolutions}) {
     if (extension::Module(program).load_method("forward") == runtime::Error::NotSupported) {
       continue;  // the processor may lack float16 instructions
     }

@@ -18,6 +18,7 @@
 
 #include "choices.h"
 #include "exact_buffer.h"
+#include "paths.h"
 #include "weights/weights.h"
 #include "weights/weights_file.h"
 #include "xnnpack_driver.h"
@@ -31,6 +32,7 @@ using backends::xnnpack::open_weights_file;
 using backends::xnnpack::PackedKey;
 using backends::xnnpack::WeightsFile;
 using backends::xnnpack::WeightsStore;
+using executorch::tests::kSeedsFolder;
 
 namespace {
 
@@ -51,9 +53,8 @@ struct Layers {
 const std::vector<Layers>& all_layers() {
   static const std::vector<Layers> layers = [] {
     std::vector<Layers> loaded;
-    for (const char* path :
-         {SEEDS_FOLDER "/fp32.payload", SEEDS_FOLDER "/int8.payload", SEEDS_FOLDER "/qb4w.payload"}) {
-      std::ifstream file(path, std::ios::binary);
+    for (const char* name : {"/fp32.payload", "/int8.payload", "/qb4w.payload"}) {
+      std::ifstream file(std::string(kSeedsFolder) + name, std::ios::binary);
       loaded.push_back({{std::istreambuf_iterator<char>(file), {}}, {}});
       loaded.back().outputs = outputs_of(loaded.back().payload, nullptr);
     }

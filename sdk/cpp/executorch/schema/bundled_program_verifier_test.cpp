@@ -14,12 +14,15 @@
 #include <executorch/schema/bundled_program_generated.h>
 #include <executorch/schema/bundled_program_tables.h>
 
+#include "paths.h"
+
 namespace format = bundled_program_flatbuffer;
 
 using executorch::runtime::Error;
 using executorch::runtime::internal::kTablesPerByte;
 using executorch::runtime::internal::verify_bundled_program;
 using executorch::runtime::internal::verify_tables;
+using executorch::tests::kCorpusFolder;
 using executorch_flatbuffer::ScalarType;
 
 namespace {
@@ -47,7 +50,7 @@ Error verify(const Bytes& bytes) {
 }
 
 Bytes corpus_file() {
-  std::ifstream file(std::string(CORPUS_FOLDER) + "/bundled/model.bpte", std::ios::binary);
+  std::ifstream file(std::string(kCorpusFolder) + "/bundled/model.bpte", std::ios::binary);
   return Bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 }
 

@@ -15,12 +15,14 @@
 #include <executorch/schema/flat_tensor_tables.h>
 #include <executorch/schema/program_tables.h>
 
+#include "paths.h"
 #include "share.h"
 
 using executorch::runtime::ExtendedHeader;
 using executorch::runtime::internal::kTablesPerByte;
 using executorch::runtime::internal::verify_tables;
 using executorch::tests::in_share;
+using executorch::tests::kCorpusFolder;
 
 namespace {
 
@@ -29,7 +31,7 @@ using Bytes = std::vector<uint8_t>;
 /// The flatbuffers of all programs of the corpus, without their segments.
 std::vector<Bytes> corpus_programs() {
   std::vector<Bytes> programs;
-  for (const auto& folder : std::filesystem::directory_iterator(CORPUS_FOLDER)) {
+  for (const auto& folder : std::filesystem::directory_iterator(kCorpusFolder)) {
     std::ifstream file(folder.path() / "model.pte", std::ios::binary);
     Bytes bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     if (bytes.size() < ExtendedHeader::kNumHeadBytes) {

@@ -24,6 +24,8 @@
 #include <executorch/runtime/platform/runtime.h>
 #include <executorch/schema/bundled_program_generated.h>
 
+#include "paths.h"
+
 namespace format = bundled_program_flatbuffer;
 
 using executorch::aten::ScalarType;
@@ -41,6 +43,7 @@ using executorch::runtime::Result;
 using executorch::runtime::internal::first_difference;
 using executorch::runtime::testing::ManagedMemoryManager;
 using executorch::runtime::testing::TensorFactory;
+using executorch::tests::kCorpusFolder;
 
 namespace {
 
@@ -51,7 +54,7 @@ class File {
     std::memcpy(memory_.data(), bytes.data(), size_);
   }
   static File read(const std::string& name) {
-    std::ifstream file(std::string(CORPUS_FOLDER) + "/" + name, std::ios::binary);
+    std::ifstream file(std::string(kCorpusFolder) + "/" + name, std::ios::binary);
     EXPECT_TRUE(file.is_open()) << name;
     return File(std::vector<uint8_t>(std::istreambuf_iterator<char>(file), {}));
   }

@@ -13,6 +13,8 @@
 #include <executorch/extension/module/module.h>
 #include <executorch/runtime/platform/runtime.h>
 
+#include "paths.h"
+
 namespace aten = executorch::aten;
 using executorch::aten::ScalarType;
 using executorch::aten::Tensor;
@@ -36,6 +38,8 @@ static_assert(
 static_assert(std::is_same_v<decltype(&torch::util::alias_etensor_to_attensor), void (*)(at::Tensor&, Tensor&)>);
 static_assert(
     std::is_same_v<decltype(&torch::executor::util::alias_attensor_to_etensor), at::Tensor (*)(const Tensor&)>);
+
+using executorch::tests::kCorpusFolder;
 
 namespace {
 
@@ -150,7 +154,7 @@ TEST_F(AtenUtilTest, KernelsRefuseWhatTheyCannotRead) {
 
 // RTC-13: a program whose inputs and outputs are at::Tensor, and whose kernel computes with PyTorch.
 TEST_F(AtenUtilTest, ProgramsRunOnAtTensors) {
-  Module module(std::string(CORPUS_FOLDER) + "/add/model.pte");
+  Module module(std::string(kCorpusFolder) + "/add/model.pte");
   const auto meta = module.method_meta("forward");
   ASSERT_TRUE(meta.ok());
   std::vector<at::Tensor> inputs;

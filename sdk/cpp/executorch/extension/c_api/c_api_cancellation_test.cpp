@@ -4,8 +4,10 @@
 #include <thread>
 
 #include "c_api_test_support.h"
+#include "paths.h"
 
 using namespace c_api_test;
+using executorch::tests::kDataFolder;
 
 namespace {
 
@@ -53,7 +55,8 @@ TEST_F(CancellationTest, StopsRunsThatBeginLater) {
 }
 
 TEST_F(CancellationTest, StopsALoopThatNeverEnds) {
-  const Module module = C_API_MAKE(Module, et_module_load_file, DATA_FOLDER "/endless.pte", nullptr);
+  const Module module =
+      C_API_MAKE(Module, et_module_load_file, (std::string(kDataFolder) + "/endless.pte").c_str(), nullptr);
   for (int round = 0; round < 2; ++round) {  // the module can be used again
     const Cancellation cancellation = make_cancellation();
     std::thread other([&] {

@@ -5,15 +5,17 @@
 #include <iterator>
 
 #include "c_api_test_support.h"
+#include "paths.h"
 
 using namespace c_api_test;
+using executorch::tests::kCorpusFolder;
 
 namespace {
 
 using Bytes = std::unique_ptr<et_bytes, FreeWith<et_bytes_free>>;
 
 const std::string& bundle_path() {
-  static const std::string path = std::string(CORPUS_FOLDER) + "/bundled/model.bpte";
+  static const std::string path = std::string(kCorpusFolder) + "/bundled/model.bpte";
   return path;
 }
 

@@ -9,15 +9,17 @@
 #include <thread>
 
 #include "c_api_test_support.h"
+#include "paths.h"
 
 using namespace c_api_test;
+using executorch::tests::kDataFolder;
 
 namespace {
 
 using Runner = std::unique_ptr<et_llm, FreeWith<et_llm_free>>;
 using Config = std::unique_ptr<et_llm_config, FreeWith<et_llm_config_free>>;
 
-constexpr const char* kModel = DATA_FOLDER "/language_model.pte";
+const std::string kModel = std::string(kDataFolder) + "/language_model.pte";
 constexpr const char* kPrompt = "Once upon a time";
 constexpr const char* kEager = "pDl*!Vn8{l9W{l9W{l9W";
 
@@ -46,7 +48,7 @@ class LlmTest : public ::testing::Test {
     if (!et_has_llm()) {
       GTEST_SKIP() << "built without EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER";
     }
-    runner_ = C_API_MAKE(Runner, et_llm_load_file, kModel, nullptr, nullptr);
+    runner_ = C_API_MAKE(Runner, et_llm_load_file, kModel.c_str(), nullptr, nullptr);
     et_llm_config* config = nullptr;
     ASSERT_EQ(et_llm_config_create(&config, nullptr), et_status{ET_STATUS_OK});
     config_.reset(config);
@@ -81,8 +83,8 @@ TEST(LlmWithoutRunner, SaysWhatIsMissing) {
     GTEST_SKIP() << "built with language models";
   }
   et_llm* llm = nullptr;
-  C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON", et_llm_load_file, kModel,
-                     nullptr, nullptr, &llm);
+  C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON", et_llm_load_file,
+                     kModel.c_str(), nullptr, nullptr, &llm);
   EXPECT_EQ(llm, nullptr);
 }
 
@@ -184,8 +186,8 @@ TEST_F(LlmTest, ErrorsSayWhatToDoAndLeaveItUsable) {
 TEST_F(LlmTest, FilesThatCannotBeUsedAreNamed) {
   et_llm* llm = nullptr;
   C_API_EXPECT_ERROR(ET_STATUS_ACCESS_FAILED, "/none.pte", et_llm_load_file, "/none.pte", nullptr, nullptr, &llm);
-  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "the tokenizer /none.json cannot be loaded", et_llm_load_file, kModel,
-                     "/none.json", nullptr, &llm);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "the tokenizer /none.json cannot be loaded", et_llm_load_file,
+                     kModel.c_str(), "/none.json", nullptr, &llm);
   C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "contains no tokenizer: name its file", et_llm_load_file,
                      program("add").c_str(), nullptr, nullptr, &llm);
   EXPECT_EQ(llm, nullptr);
@@ -203,19 +205,19 @@ TEST_F(LlmTest, TiktokenTakesSpecialTokens) {
   file.close();
   const char* const tokens[] = {"<a>", "<b>"};
   et_llm* llm = nullptr;
-  ASSERT_EQ(et_llm_load_file_with_special_tokens(kModel, path.c_str(), tokens, 2, nullptr, &llm, nullptr),
+  ASSERT_EQ(et_llm_load_file_with_special_tokens(kModel.c_str(), path.c_str(), tokens, 2, nullptr, &llm, nullptr),
             et_status{ET_STATUS_OK});
   const Runner runner(llm);
   ASSERT_EQ(et_llm_prefill(runner.get(), "<a>x<b>", nullptr), et_status{ET_STATUS_OK});
   EXPECT_EQ(et_llm_position(runner.get()), 3);
   // With the 256 of Llama 3 it is the tokenizer of another model.
   C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "it has 349 tokens, the program has 95",
-                     et_llm_load_file_with_special_tokens, kModel, path.c_str(), tokens, 0, nullptr, &llm);
-  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "`special_tokens`", et_llm_load_file_with_special_tokens, kModel,
-                     path.c_str(), nullptr, 2, nullptr, &llm);
+                     et_llm_load_file_with_special_tokens, kModel.c_str(), path.c_str(), tokens, 0, nullptr, &llm);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "`special_tokens`", et_llm_load_file_with_special_tokens,
+                     kModel.c_str(), path.c_str(), nullptr, 2, nullptr, &llm);
   const char* const missing[] = {"<a>", nullptr};
-  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "`special_tokens[i]`", et_llm_load_file_with_special_tokens, kModel,
-                     path.c_str(), missing, 2, nullptr, &llm);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "`special_tokens[i]`", et_llm_load_file_with_special_tokens,
+                     kModel.c_str(), path.c_str(), missing, 2, nullptr, &llm);
   std::remove(path.c_str());
 }
 

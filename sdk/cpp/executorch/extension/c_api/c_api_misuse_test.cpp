@@ -6,8 +6,10 @@
 #include <thread>
 
 #include "c_api_test_support.h"
+#include "paths.h"
 
 using namespace c_api_test;
+using executorch::tests::kCorpusFolder;
 
 namespace {
 
@@ -124,7 +126,7 @@ TEST(CApiMisuseTest, FilesAndDescriptorsThatAreNoPrograms) {
   et_module* m = nullptr;
   C_API_EXPECT_ERROR(ET_STATUS_ACCESS_FAILED, "/nowhere/x.pte", et_module_load_file, "/nowhere/x.pte", nullptr, &m);
   C_API_EXPECT_ERROR(ET_STATUS_INVALID_PROGRAM, "manifest.json", et_module_load_file,
-                     (std::string(CORPUS_FOLDER) + "/add/manifest.json").c_str(), nullptr, &m);
+                     (std::string(kCorpusFolder) + "/add/manifest.json").c_str(), nullptr, &m);
   C_API_EXPECT_ERROR(ET_STATUS_ACCESS_FAILED, "descriptor -1", et_module_load_fd, -1, 0, 0, nullptr, &m);
   std::FILE* const file = std::tmpfile();
   C_API_EXPECT_ERROR(kInvalid, "inside the file", et_module_load_fd, fileno(file), 0, 100, nullptr, &m);

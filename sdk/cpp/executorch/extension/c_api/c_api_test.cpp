@@ -11,8 +11,11 @@
 #include <unistd.h>
 
 #include "c_api_test_support.h"
+#include "paths.h"
 
 using namespace c_api_test;
+using executorch::tests::kCorpusFolder;
+using executorch::tests::kDataFolder;
 
 namespace {
 
@@ -138,7 +141,7 @@ TEST(CApiTest, UsesADataFile) {
   et_options* made = nullptr;
   ASSERT_EQ(et_options_create(&made, nullptr), et_status{ET_STATUS_OK});
   const Options options(made);
-  const std::string data = std::string(CORPUS_FOLDER) + "/ptd_portable/_default_external_constant.ptd";
+  const std::string data = std::string(kCorpusFolder) + "/ptd_portable/_default_external_constant.ptd";
   ASSERT_EQ(et_options_add_data_file(options.get(), data.c_str(), nullptr), et_status{ET_STATUS_OK});
   const Module module = load("ptd_portable", options.get());
   std::vector<float> x(32, 0.5f);
@@ -181,7 +184,8 @@ TEST(CApiTest, SaysWhatMethodsTakeAndGive) {
 }
 
 TEST(CApiTest, SharesStateBetweenMethods) {
-  const Module module = C_API_MAKE(Module, et_module_load_file, DATA_FOLDER "/shared_state.pte", nullptr);
+  const Module module =
+      C_API_MAKE(Module, et_module_load_file, (std::string(kDataFolder) + "/shared_state.pte").c_str(), nullptr);
   const std::pair<const char*, float> calls[] = {{"add", 2}, {"mul", 5}, {"add", 1}, {"mul", 3}};
   float count = 1;
   for (const auto& [method, number] : calls) {
@@ -265,7 +269,8 @@ TEST(CApiTest, WritesAnOutputIntoTheCallersMemory) {
 
 // Outputs that are trained parameters: the next run reads what was written to them.
 TEST(CApiTest, GivesOutputsWithoutARun) {
-  const Module module = C_API_MAKE(Module, et_module_load_file, DATA_FOLDER "/training/xor.pte", nullptr);
+  const Module module =
+      C_API_MAKE(Module, et_module_load_file, (std::string(kDataFolder) + "/training/xor.pte").c_str(), nullptr);
   const auto parameters = C_API_MAKE(ExecutionResult, et_module_outputs, module.get(), "forward");
   ASSERT_EQ(et_result_size(parameters.get()), 10u);  // loss, prediction, four gradients, four parameters
   const et_tensor* const weight = value_at(parameters, 6).payload.as_tensor;

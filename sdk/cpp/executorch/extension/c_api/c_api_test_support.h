@@ -10,7 +10,11 @@
 
 #include <executorch/extension/c_api/executorch.h>
 
+#include "paths.h"
+
 namespace c_api_test {
+
+using executorch::tests::kCorpusFolder;
 
 template <auto Function>
 struct FreeWith {
@@ -25,7 +29,7 @@ using Module = std::unique_ptr<et_module, FreeWith<et_module_free>>;
 using ExecutionResult = std::unique_ptr<et_result, FreeWith<et_result_free>>;
 
 inline std::string program(const std::string& name) {
-  return std::string(CORPUS_FOLDER) + "/" + name + "/model.pte";
+  return std::string(kCorpusFolder) + "/" + name + "/model.pte";
 }
 
 /// The text of an error, which this frees.

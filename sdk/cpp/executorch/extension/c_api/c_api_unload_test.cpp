@@ -9,12 +9,17 @@
 #include <executorch/extension/c_api/executorch.h>
 #include <executorch/extension/threadpool/test/unloading.h>
 
+#include "paths.h"
+
+using executorch::tests::kDataFolder;
+using executorch::tests::kLibrary;
+
 namespace {
 
 constexpr int32_t kHeight = 64;  // of the image whose results are the first ones in results.bin
 
 std::vector<float> expected_results() {
-  std::ifstream file(AT_ONCE_FOLDER "/results.bin", std::ios::binary | std::ios::ate);
+  std::ifstream file(std::string(kDataFolder) + "/at_once/results.bin", std::ios::binary | std::ios::ate);
   std::vector<float> results(static_cast<size_t>(file.tellg()) / sizeof(float) / 4);
   file.seekg(0).read(reinterpret_cast<char*>(results.data()),
                      static_cast<std::streamsize>(results.size() * sizeof(float)));
@@ -45,7 +50,8 @@ bool use(void* library) {
   et_tensor* tensor = nullptr;
   et_result* result = nullptr;
   if (et_set_thread_count_of(3, nullptr) != ET_STATUS_OK ||
-      et_module_load_file_of(AT_ONCE_FOLDER "/portable.pte", nullptr, &module, nullptr) != ET_STATUS_OK ||
+      et_module_load_file_of((std::string(kDataFolder) + "/at_once/portable.pte").c_str(), nullptr, &module, nullptr) !=
+          ET_STATUS_OK ||
       et_tensor_wrap_of(ET_DTYPE_FLOAT32, sizes, 4, nullptr, image.data(), image.size() * sizeof(float), nullptr,
                         nullptr, &tensor, nullptr) != ET_STATUS_OK) {
     return false;
@@ -71,12 +77,12 @@ bool use(void* library) {
 
 // Each in a process of its own, whose crash fails the test.
 TEST(CApiUnloadTest, ThreadsEndWithTheLibrary) {
-  EXPECT_TRUE(holds_in_child([] { return unloads(C_API_LIBRARY, use); }));
+  EXPECT_TRUE(holds_in_child([] { return unloads(kLibrary, use); }));
 }
 
 TEST(CApiUnloadTest, ThreadsEndWithTheLibraryAfterAFork) {
   for (const bool is_used_in_child : {true, false}) {
-    EXPECT_TRUE(holds_in_child([=] { return unloads_after_fork(C_API_LIBRARY, use, is_used_in_child); }));
+    EXPECT_TRUE(holds_in_child([=] { return unloads_after_fork(kLibrary, use, is_used_in_child); }));
   }
 }
 

@@ -13,10 +13,13 @@
 
 #ifndef _WIN32
 #include <dlfcn.h>
+
+#include "paths.h"
 #endif
 
 namespace executorch::extension::delegate {
 
+using executorch::tests::kLibrary;
 using runtime::Error;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -47,7 +50,7 @@ class SharedLibraryTest : public testing::Test {
 
   /// A copy of the stand-in under another name in an own folder.
   std::string copy(const std::string& name) const {
-    fs::copy_file(STAND_IN_LIBRARY, folder_ / name);
+    fs::copy_file(kLibrary, folder_ / name);
     return (folder_ / name).string();
   }
 
@@ -68,7 +71,7 @@ class SharedLibraryTest : public testing::Test {
 };
 
 TEST_F(SharedLibraryTest, SetsThePointersOfItsSymbols) {
-  const SharedLibrary library = open({STAND_IN_LIBRARY});
+  const SharedLibrary library = open({kLibrary});
   ASSERT_EQ(library.error(), Error::Ok) << library.problem();
   EXPECT_EQ(library.problem(), "");
   EXPECT_EQ(sum_(2, 40), 42);
@@ -77,7 +80,7 @@ TEST_F(SharedLibraryTest, SetsThePointersOfItsSymbols) {
 
 TEST_F(SharedLibraryTest, TakesTheFirstNameThatCanBeOpened) {
   const std::string text = text_file("libtext.so");
-  EXPECT_EQ(open({"libnot_on_this_machine.so", text, STAND_IN_LIBRARY}).error(), Error::Ok);
+  EXPECT_EQ(open({"libnot_on_this_machine.so", text, kLibrary}).error(), Error::Ok);
   EXPECT_NE(sum_, nullptr);
 }
 
@@ -103,9 +106,9 @@ TEST_F(SharedLibraryTest, AFileThatIsNoLibraryIsNamedWithTheLoadersReason) {
 
 TEST_F(SharedLibraryTest, AMissingSymbolIsNamedAndNoPointerIsSet) {
   symbols_.emplace_back("stand_in_other", &other_);
-  const SharedLibrary library = open({STAND_IN_LIBRARY});
+  const SharedLibrary library = open({kLibrary});
   EXPECT_EQ(library.error(), Error::NotSupported);
-  EXPECT_THAT(library.problem(), HasSubstr(std::string(STAND_IN_LIBRARY) + " (it lacks stand_in_other); install"));
+  EXPECT_THAT(library.problem(), HasSubstr(std::string(kLibrary) + " (it lacks stand_in_other); install"));
   EXPECT_EQ(sum_, nullptr);
   EXPECT_EQ(version_, nullptr);
 }
@@ -114,27 +117,26 @@ TEST_F(SharedLibraryTest, OfManyMissingSymbolsTheRestIsCounted) {
   for (const char* name : {"a1", "a2", "a3", "a4", "a5", "a6"}) {
     symbols_.emplace_back(name, &other_);
   }
-  EXPECT_THAT(open({STAND_IN_LIBRARY}).problem(), HasSubstr("(it lacks a1, a2, a3, a4 and 2 more functions)"));
+  EXPECT_THAT(open({kLibrary}).problem(), HasSubstr("(it lacks a1, a2, a3, a4 and 2 more functions)"));
 }
 
 TEST_F(SharedLibraryTest, AnotherLibraryDoesNotHideTheRightOne) {
   // This machine's C library has none of the symbols.
   symbols_.emplace_back("stand_in_sum", &other_);
-  const SharedLibrary library = open({"libc.so.6", STAND_IN_LIBRARY});
+  const SharedLibrary library = open({"libc.so.6", kLibrary});
   ASSERT_EQ(library.error(), Error::Ok) << library.problem();
   EXPECT_EQ(reinterpret_cast<int (*)(int, int)>(other_)(1, 2), 3);
 }
 
 TEST_F(SharedLibraryTest, TheVariableNamesTheOnlyFileThatIsTried) {
   setenv(kVariable, "/nowhere/libof_variable.so", 1);
-  const SharedLibrary missing = open({STAND_IN_LIBRARY});
+  const SharedLibrary missing = open({kLibrary});
   EXPECT_EQ(missing.error(), Error::NotFound);
-  EXPECT_THAT(missing.problem(),
-              AllOf(HasSubstr("tried /nowhere/libof_variable.so ("), Not(HasSubstr(STAND_IN_LIBRARY))));
-  setenv(kVariable, STAND_IN_LIBRARY, 1);
+  EXPECT_THAT(missing.problem(), AllOf(HasSubstr("tried /nowhere/libof_variable.so ("), Not(HasSubstr(kLibrary))));
+  setenv(kVariable, kLibrary, 1);
   EXPECT_EQ(open({"libnot_on_this_machine.so"}).error(), Error::Ok);
   setenv(kVariable, "", 1);  // as if it were not set
-  EXPECT_EQ(open({STAND_IN_LIBRARY}).error(), Error::Ok);
+  EXPECT_EQ(open({kLibrary}).error(), Error::Ok);
 }
 
 TEST_F(SharedLibraryTest, InTheFolderOfTheVariableTheHighestVersionIsTaken) {
@@ -152,8 +154,8 @@ TEST_F(SharedLibraryTest, InTheFolderOfTheVariableTheHighestVersionIsTaken) {
 }
 
 TEST_F(SharedLibraryTest, FindsTheFileThatContainsAFunction) {
-  const SharedLibrary library = open({STAND_IN_LIBRARY});
-  EXPECT_TRUE(fs::equivalent(file_of_code(reinterpret_cast<const void*>(sum_)), STAND_IN_LIBRARY));
+  const SharedLibrary library = open({kLibrary});
+  EXPECT_TRUE(fs::equivalent(file_of_code(reinterpret_cast<const void*>(sum_)), kLibrary));
   int local = 0;
   EXPECT_EQ(file_of_code(&local), "");
 }

@@ -13,14 +13,17 @@
 
 #include <executorch/extension/tensor/tensor.h>
 
+#include "paths.h"
+
 using executorch::extension::Module;
 using executorch::extension::ET_BUNDLED_MODULE_NAMESPACE::BundledModule;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
+using executorch::tests::kCorpusFolder;
 
 namespace {
 
-const std::string kFolder = std::string(CORPUS_FOLDER) + "/bundled";
+const std::string kFolder = std::string(kCorpusFolder) + "/bundled";
 
 std::vector<char> read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -19,6 +19,10 @@
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/platform/runtime.h>
 
+#include "paths.h"
+
+using executorch::tests::kCorpusFolder;
+
 namespace {
 std::atomic<size_t> allocations{0};
 }  // namespace
@@ -76,7 +80,7 @@ using executorch::runtime::MemoryManager;
 using executorch::runtime::Program;
 using executorch::runtime::Span;
 
-const std::string kPath = std::string(CORPUS_FOLDER) + "/add/model.pte";
+const std::string kPath = std::string(kCorpusFolder) + "/add/model.pte";
 
 // GS-16, PCPP-04: the application passes all memory; loading, running and reading the result allocate nothing.
 TEST(ModuleAllocationsTest, TheLowLevelApiAllocatesNothing) {

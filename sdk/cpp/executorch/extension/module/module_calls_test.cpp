@@ -13,19 +13,22 @@
 #include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/tensor/tensor.h>
 
+#include "paths.h"
+
 using namespace executorch::extension;  // NOLINT: as the documents' samples do
 using executorch::runtime::DataLoader;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
 using executorch::runtime::FreeableBuffer;
 using executorch::runtime::Result;
+using executorch::tests::kCorpusFolder;
 using testing::Each;
 using testing::ElementsAre;
 
 namespace {
 
 std::string corpus(const std::string& name) {
-  return std::string(CORPUS_FOLDER) + "/" + name;
+  return std::string(kCorpusFolder) + "/" + name;
 }
 
 std::vector<float> values(const EValue& value) {

@@ -13,15 +13,18 @@
 #include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/schema/etdump_generated.h>
 
+#include "paths.h"
+
 using executorch::etdump::ETDumpGen;
 using executorch::etdump::ETDumpResult;
 using executorch::extension::Module;
 using executorch::runtime::EventTracer;
 using executorch::runtime::EventTracerDebugLogLevel;
+using executorch::tests::kCorpusFolder;
 
 namespace {
 
-const std::string kFolder = CORPUS_FOLDER;
+const std::string kFolder = kCorpusFolder;
 constexpr bool kTraced = executorch::runtime::internal::kEventTracerEnabled;
 
 using Guard = std::unique_ptr<void, decltype(&std::free)>;

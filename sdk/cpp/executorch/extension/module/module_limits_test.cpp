@@ -10,16 +10,19 @@
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
 
+#include "paths.h"
+
 using executorch::extension::full;
 using executorch::extension::Module;
 using executorch::extension::ones;
 using executorch::runtime::Error;
 using executorch::runtime::ResourceLimits;
+using executorch::tests::kCorpusFolder;
 
 namespace {
 
 std::string corpus(const std::string& name) {
-  return std::string(CORPUS_FOLDER) + "/" + name;
+  return std::string(kCorpusFolder) + "/" + name;
 }
 
 /// The error of running the program within the limits.

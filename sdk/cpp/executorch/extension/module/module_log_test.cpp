@@ -12,6 +12,10 @@
 #include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/tensor/tensor.h>
 
+#include "paths.h"
+
+using executorch::tests::kCorpusFolder;
+
 namespace {
 
 using executorch::extension::FileDataLoader;
@@ -38,7 +42,7 @@ class ModuleLogTest : public testing::Test {
     lines().clear();
   }
 
-  const std::string program_ = CORPUS_FOLDER "/add/model.pte";
+  const std::string program_ = std::string(kCorpusFolder) + "/add/model.pte";
 };
 
 // IOS-22

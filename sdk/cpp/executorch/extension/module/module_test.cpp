@@ -16,10 +16,13 @@
 #include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/tensor/tensor.h>
 
+#include "paths.h"
+
 using namespace executorch::extension;  // NOLINT: as the documents' samples do
 using executorch::aten::ScalarType;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
+using executorch::tests::kCorpusFolder;
 using testing::ElementsAre;
 using testing::FloatNear;
 using testing::Pointwise;
@@ -27,7 +30,7 @@ using testing::Pointwise;
 namespace {
 
 std::string corpus(const std::string& name) {
-  return std::string(CORPUS_FOLDER) + "/" + name;
+  return std::string(kCorpusFolder) + "/" + name;
 }
 
 std::vector<char> read_bytes(const std::string& name) {

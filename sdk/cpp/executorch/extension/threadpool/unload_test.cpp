@@ -9,6 +9,10 @@
 
 #include <executorch/extension/threadpool/test/unloading.h>
 
+#include "paths.h"
+
+using executorch::tests::kLibrary;
+
 namespace {
 
 bool use(void* library) {
@@ -18,23 +22,23 @@ bool use(void* library) {
 
 // Each in a process of its own, whose crash fails the test.
 TEST(ThreadPoolUnloadTest, ThreadsEndWithTheirLibrary) {
-  EXPECT_TRUE(holds_in_child([] { return unloads(UNLOAD_LIBRARY, use); }));
+  EXPECT_TRUE(holds_in_child([] { return unloads(kLibrary, use); }));
 }
 
 TEST(ThreadPoolUnloadTest, ThreadsEndWithTheirLibraryAfterAFork) {
-  EXPECT_TRUE(holds_in_child([] { return unloads_after_fork(UNLOAD_LIBRARY, use, /*is_used_in_child=*/true); }));
-  EXPECT_TRUE(holds_in_child([] { return unloads_after_fork(UNLOAD_LIBRARY, use, /*is_used_in_child=*/false); }));
+  EXPECT_TRUE(holds_in_child([] { return unloads_after_fork(kLibrary, use, /*is_used_in_child=*/true); }));
+  EXPECT_TRUE(holds_in_child([] { return unloads_after_fork(kLibrary, use, /*is_used_in_child=*/false); }));
 }
 
 TEST(ThreadPoolUnloadTest, ALibraryThatWasNotUsedIsUnloaded) {
   EXPECT_TRUE(holds_in_child([] {
-    void* library = open_library(UNLOAD_LIBRARY);
-    return library != nullptr && closes(library, UNLOAD_LIBRARY, count_threads());
+    void* library = open_library(kLibrary);
+    return library != nullptr && closes(library, kLibrary, count_threads());
   }));
 }
 
 TEST(ThreadPoolUnloadTest, ALibraryExportsNoFunctionOfPthreadpool) {
-  void* library = open_library(UNLOAD_LIBRARY);
+  void* library = open_library(kLibrary);
   ASSERT_NE(library, nullptr);
   for (const char* name : {"pthreadpool_create", "pthreadpool_destroy", "pthreadpool_parallelize_1d"}) {
     EXPECT_EQ(dlsym(library, name), nullptr) << name;
@@ -46,7 +50,7 @@ TEST(ThreadPoolUnloadTest, ALibraryExportsNoFunctionOfPthreadpool) {
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 TEST(ThreadPoolUnloadTest, TheProcessExitsWhileATaskRuns) {
   EXPECT_TRUE(holds_in_child([]() -> bool {
-    void* library = open_library(UNLOAD_LIBRARY);
+    void* library = open_library(kLibrary);
     auto* const run_endlessly = reinterpret_cast<void (*)(std::atomic<int>*)>(dlsym(library, "run_endlessly"));
     static std::atomic<int> begun{0};
     std::thread(run_endlessly, &begun).detach();

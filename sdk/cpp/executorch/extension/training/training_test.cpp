@@ -20,6 +20,8 @@
 #include <executorch/extension/training/optimizer/sgd.h>
 #include <executorch/runtime/platform/runtime.h>
 
+#include "paths.h"
+
 using executorch::aten::ScalarType;
 using executorch::aten::Tensor;
 using executorch::extension::FileDataLoader;
@@ -34,12 +36,13 @@ using executorch::extension::training::optimizer::SGDParamGroup;
 using executorch::runtime::DataLoader;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
+using executorch::tests::kDataFolder;
 
 namespace {
 
 using NamedTensors = std::map<std::string_view, Tensor>;
 
-const std::string kFolder = TRAINING_FOLDER;
+const std::string kFolder = std::string(kDataFolder) + "/training";
 constexpr size_t kSteps = 40;
 
 std::unique_ptr<DataLoader> open(const std::string& name) {
