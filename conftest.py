@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Settings of all tests.
 
-SDK_TEST_SHARE=K/N runs share K, from 0 to N - 1, of the tests that are marked `sampled` or expensive (tests/costs.py),
+SDK_TEST_SHARE=K/N runs share K, from 0 to N - 1, of the tests that are marked `sampled` or expensive (tests/costs.py) and not `always`,
 and those of them that the change concerns (tests/changes.py). scripts/test.sh sets it, to another share each day, so
 that each test runs once in N days; without it, all run. SDK_TEST_COSTS names a file to which costs of tests are added.
 """
@@ -68,6 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item
         for item in items
         if (item.get_closest_marker("sampled") or function_of(item.nodeid) in in_shares)
+        and not item.get_closest_marker("always")
         and _hash(item) % count != which
     ]
     if left:

@@ -55,6 +55,7 @@ def test_the_changelog_has_the_usual_sections() -> None:
     assert sections <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
+@pytest.mark.always
 def test_the_generated_pages_are_current() -> None:
     """Tables of the status and the manifests, coverage, kernels and the operators of backends."""
     command = [sys.executable, ROOT / "scripts" / "pages", "--check"]

@@ -27,6 +27,10 @@ def test_quick():
 def test_slow():
     '''RT-02'''
 
+@pytest.mark.always
+def test_needed():
+    pass
+
 @pytest.mark.parametrize("row", [f"OP-{n:02}" for n in range(40)])
 def test_rows(row):
     pass
@@ -42,6 +46,7 @@ class TestOthers:
 COSTS = """\
 0.2 tests/test_a.py::TestOthers::test_few
 7.5 tests/test_a.py::TestOthers::test_slow_one
+5.0 tests/test_a.py::test_needed
 0.1 tests/test_a.py::test_quick
 0.1 tests/test_a.py::test_rows
 3.0 tests/test_a.py::test_slow
@@ -56,7 +61,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
     (tmp_path / "tests/test_a.py").write_text(TESTS)
     (tmp_path / "tests/costs.txt").write_text(COSTS)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  sampled: x\npythonpath = tests\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  always: x\npythonpath = tests\n")
     monkeypatch.setenv("SDK_CHANGED_SINCE", "none")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     return tmp_path
@@ -76,8 +81,8 @@ def share(tree: Path, monkeypatch: pytest.MonkeyPatch, which: str) -> set[str]:
 def test_each_test_runs_once_in_ten_days_and_cheap_ones_each_day(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     everything = share(tree, monkeypatch, "0/1")
     shares = [share(tree, monkeypatch, f"{which}/10") for which in range(10)]
-    assert len(everything) == 46 and set.union(*shares) == everything
-    cheap = {name for name in everything if "quick" in name or "few" in name}
+    assert len(everything) == 47 and set.union(*shares) == everything
+    cheap = {name for name in everything if "quick" in name or "few" in name or "needed" in name}
     for name in everything:
         assert sum(name in one for one in shares) == (10 if name in cheap else 1), name
     # The same each time, on whatever machine.
@@ -98,7 +103,7 @@ def test_the_tests_of_a_changed_file_all_run(tree: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("SDK_CHANGED_SINCE", "HEAD")
     monkeypatch.setenv("SDK_TEST_SHARE", "3/10")
     said = output_of(tree, "--collect-only")
-    assert said.count("test_b.py::") == 46 and said.count("test_a.py::") < 20
+    assert said.count("test_b.py::") == 47 and said.count("test_a.py::") < 20
 
 
 def test_costs_are_recorded_and_merged(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +132,7 @@ def test_the_command_writes_the_file_for_the_server_of_the_budgets(
     costs.known.cache_clear()
     costs.main("200", str(tree / "record"))
     costs.known.cache_clear()
-    assert "5 functions, 2 tests" in capsys.readouterr().out
+    assert "6 functions, 2 tests" in capsys.readouterr().out
     assert parse((tree / "tests/costs.txt").read_text()) == {
         **parse(COSTS),
         "tests/test_a.py::test_rows": 1.5,

@@ -73,6 +73,7 @@ def test_a_model_that_magnifies_rounding_has_a_larger_limit_and_no_other() -> No
                     compare(found, wanted[0], Cell(), lambda error=error: error)
 
 
+@pytest.mark.always
 def test_models_of_the_gate(tmp_path: Path) -> None:
     """A few small models of each library: the whole takes hours."""
     check(results(tmp_path, "--few"))
