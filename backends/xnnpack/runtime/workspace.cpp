@@ -8,11 +8,15 @@ namespace backends {
 namespace xnnpack {
 
 std::shared_ptr<Workspace> Workspace::make() {
-  xnn_workspace_t workspace = nullptr;
-  if (xnn_create_workspace(&workspace) != xnn_status_success) {
-    return nullptr;
+  // The owner first: it may throw std::bad_alloc.
+  std::shared_ptr<Workspace> made(new Workspace());
+  return xnn_create_workspace(&made->workspace_) == xnn_status_success ? made : nullptr;
+}
+
+Workspace::~Workspace() {
+  if (workspace_ != nullptr) {
+    xnn_release_workspace(workspace_);
   }
-  return std::shared_ptr<Workspace>(new Workspace(workspace));
 }
 
 WorkspaceGroup::Use WorkspaceGroup::use(const std::shared_ptr<Workspace>& preferred) {

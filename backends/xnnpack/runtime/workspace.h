@@ -19,7 +19,7 @@ class Workspace final {
  public:
   /// Null if memory runs out.
   static std::shared_ptr<Workspace> make();
-  ~Workspace() { xnn_release_workspace(workspace_); }
+  ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
@@ -27,9 +27,9 @@ class Workspace final {
 
  private:
   friend class WorkspaceGroup;
-  explicit Workspace(xnn_workspace_t workspace) : workspace_(workspace) {}
+  Workspace() = default;
 
-  const xnn_workspace_t workspace_;
+  xnn_workspace_t workspace_ = nullptr;
   /// Whether a delegate runs in it; guarded by the group's mutex.
   bool is_busy_ = false;
 };

@@ -80,8 +80,7 @@ class XnnpackFaultsTest : public ::testing::TestWithParam<const char*> {
         }
         EXPECT_EQ(values_of(module->forward(inputs_)), expected) << "after allocation " << n << " failed";
       }
-      // XNNPACK itself leaks a block or two where its own allocations fail.
-      EXPECT_LE(faults::live_blocks(), before + 2) << "allocation " << n << " leaks";
+      EXPECT_LE(faults::live_blocks(), before) << "allocation " << n << " leaks";
     }
     EXPECT_GT(n, 2u) << "nothing failed";
   }
