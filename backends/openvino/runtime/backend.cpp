@@ -67,8 +67,8 @@ class OpenvinoBackend final : public DelegateBackendWithOptions<Delegate, Option
       return found->second;
     }
     OvCore* made = nullptr;
-    ET_CHECK_OR_RETURN_ERROR(openvino.core_create(&made) == 0, DelegateInvalidCompatibility,
-                             "OpenVINO does not start: %s", last_error(openvino).c_str());
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        answer(openvino, openvino.core_create(&made), Error::DelegateInvalidCompatibility, " does not start"));
     OwnedCore core(made, {&openvino});
     const std::string threads = options.num_threads > 0 ? std::to_string(options.num_threads) : "";
     const std::pair<const char*, const std::string*> properties[] = {
@@ -78,16 +78,18 @@ class OpenvinoBackend final : public DelegateBackendWithOptions<Delegate, Option
         {"DYNAMIC_QUANTIZATION_GROUP_SIZE", &options.dynamic_group_size},
     };
     for (const auto& [key, value] : properties) {
-      ET_CHECK_OR_RETURN_ERROR(
-          value->empty() || openvino.core_set_property(made, options.device.c_str(), key, value->c_str()) == 0,
-          InvalidArgument, "OpenVINO cannot set %s to %s for the device %s: %s", key, value->c_str(),
-          options.device.c_str(), last_error(openvino).c_str());
+      if (!value->empty()) {
+        const OvStatus set = openvino.core_set_property(made, options.device.c_str(), key, value->c_str());
+        ET_CHECK_OK_OR_RETURN_ERROR(
+            answer(openvino, set, Error::InvalidArgument,
+                   std::string(" cannot set ") + key + " to " + *value + " for the device " + options.device));
+      }
     }
-    // The cache is the core's, not a device's.
-    ET_CHECK_OR_RETURN_ERROR(
-        options.cache_dir.empty() || openvino.core_set_property(made, "", "CACHE_DIR", options.cache_dir.c_str()) == 0,
-        InvalidArgument, "OpenVINO cannot use the cache folder %s: %s", options.cache_dir.c_str(),
-        last_error(openvino).c_str());
+    if (!options.cache_dir.empty()) {  // the cache is the core's, not a device's
+      const OvStatus set = openvino.core_set_property(made, "", "CACHE_DIR", options.cache_dir.c_str());
+      ET_CHECK_OK_OR_RETURN_ERROR(
+          answer(openvino, set, Error::InvalidArgument, " cannot use the cache folder " + options.cache_dir));
+    }
     cores_[options] = core.get();
     return static_cast<const OvCore*>(core.release());
   }

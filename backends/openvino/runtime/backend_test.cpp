@@ -67,5 +67,26 @@ TEST_F(OpenvinoBackendTest, AnotherLibraryIsRefused) {
 #endif
 }
 
+/// A library whose last call failed, for this reason.
+template <const char* kReason>
+Library failed() {
+  Library fake{};
+  fake.get_last_err_msg = [] { return kReason; };
+  fake.free = [](const char*) {};
+  return fake;
+}
+
+constexpr char kBadAlloc[] = "Exception from src/inference/src/cpp/core.cpp:124:\nstd::bad_alloc\n";
+constexpr char kDevice[] = "[GPU] clCreateBuffer, error code: -4 CL_MEM_OBJECT_ALLOCATION_FAILURE";
+constexpr char kOther[] = "Check 'version' failed at src/core.cpp:12:\nthe blob is of another version";
+
+TEST_F(OpenvinoBackendTest, ALackOfMemoryHasAnErrorOfItsKind) {
+  constexpr Error refusal = Error::DelegateInvalidCompatibility;
+  EXPECT_EQ(answer(failed<kBadAlloc>(), -17, refusal, " cannot compile"), Error::MemoryAllocationFailed);
+  EXPECT_EQ(answer(failed<kDevice>(), -1, refusal, " cannot compile"), Error::MemoryAllocationFailed);
+  EXPECT_EQ(answer(failed<kOther>(), -1, refusal, " cannot compile"), refusal);
+  EXPECT_EQ(answer(failed<kBadAlloc>(), 0, refusal, " cannot compile"), Error::Ok);
+}
+
 }  // namespace
 }  // namespace executorch::backends::openvino

@@ -99,6 +99,8 @@ Error Delegate::load(const void* payload, size_t size, const NamedDataMap* data)
     model_.reset(model);
   } else {
     const std::string refusal = last_error(library_);
+    ET_CHECK_OR_RETURN_ERROR(!is_lack_of_memory(refusal), MemoryAllocationFailed,
+                             "OpenVINO cannot import the payload for %s: %s", options_.device.c_str(), refusal.c_str());
     const std::string key = name_of_ir(payload, size);
     const bool has_ir = data != nullptr && data->get_data(key + ".xml").ok();
     ET_CHECK_OR_RETURN_ERROR(has_ir, DelegateInvalidCompatibility,
@@ -132,20 +134,19 @@ Error Delegate::compile_ir(const std::string& refusal, const std::string& key, c
     OvTensor* made = nullptr;
     const OvStatus status =
         library_.tensor_create_from_host_ptr(OvType::U8, {1, &bytes}, const_cast<void*>(weights_->data()), &made);
-    ET_CHECK_OR_RETURN_ERROR(status == 0, DelegateMemoryAllocationFailed, "OpenVINO: %s", last_error(library_).c_str());
+    ET_CHECK_OK_OR_RETURN_ERROR(answer(library_, status, Error::DelegateMemoryAllocationFailed, ""));
     tensor.reset(made);
   }
   OvModel* read = nullptr;
   OvStatus status = library_.core_read_model_from_memory_buffer(core_, static_cast<const char*>(xml->data()),
                                                                 xml->size(), tensor.get(), &read);
-  ET_CHECK_OR_RETURN_ERROR(status == 0, DelegateInvalidCompatibility, "OpenVINO cannot read the program's IR: %s",
-                           last_error(library_).c_str());
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      answer(library_, status, Error::DelegateInvalidCompatibility, " cannot read the program's IR"));
   const OwnedModel model(read, {&library_});
   OvCompiledModel* compiled = nullptr;
   status = library_.core_compile_model(core_, model.get(), options_.device.c_str(), 0, &compiled);
-  ET_CHECK_OR_RETURN_ERROR(status == 0, DelegateInvalidCompatibility,
-                           "OpenVINO cannot compile the program's IR for %s: %s", options_.device.c_str(),
-                           last_error(library_).c_str());
+  ET_CHECK_OK_OR_RETURN_ERROR(answer(library_, status, Error::DelegateInvalidCompatibility,
+                                     " cannot compile the program's IR for " + options_.device));
   model_.reset(compiled);
   return Error::Ok;
 }
@@ -155,12 +156,12 @@ Error Delegate::read_ports() {
     size_t count = 0;
     const OvStatus status = is_input ? library_.compiled_model_inputs_size(model_.get(), &count)
                                      : library_.compiled_model_outputs_size(model_.get(), &count);
-    ET_CHECK_OR_RETURN_ERROR(status == 0, DelegateInvalidCompatibility, "OpenVINO: %s", last_error(library_).c_str());
+    ET_CHECK_OK_OR_RETURN_ERROR(answer(library_, status, Error::DelegateInvalidCompatibility, ""));
     for (size_t i = 0; i < count; ++i) {
       OvConstPort* port = nullptr;
       const OvStatus found = is_input ? library_.compiled_model_input_by_index(model_.get(), i, &port)
                                       : library_.compiled_model_output_by_index(model_.get(), i, &port);
-      ET_CHECK_OR_RETURN_ERROR(found == 0, DelegateInvalidCompatibility, "OpenVINO: %s", last_error(library_).c_str());
+      ET_CHECK_OK_OR_RETURN_ERROR(answer(library_, found, Error::DelegateInvalidCompatibility, ""));
       auto read = read_port(port, is_input ? "input" : "output", i);
       ET_CHECK_OK_OR_RETURN_ERROR(read.error());
       (is_input ? inputs_ : outputs_).push_back(std::move(*read));
@@ -172,8 +173,8 @@ Error Delegate::read_ports() {
 Result<Port> Delegate::read_port(OvConstPort* port, const char* what, size_t index) const {
   const OwnedPort owner(port, {&library_});
   Port read{};
-  ET_CHECK_OR_RETURN_ERROR(library_.port_get_element_type(port, &read.type) == 0, DelegateInvalidCompatibility,
-                           "OpenVINO: %s", last_error(library_).c_str());
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      answer(library_, library_.port_get_element_type(port, &read.type), Error::DelegateInvalidCompatibility, ""));
   const auto* const pair = std::find_if(std::begin(kTypes), std::end(kTypes),
                                         [&](const TypePair& known) { return known.theirs == read.type; });
   ET_CHECK_OR_RETURN_ERROR(pair != std::end(kTypes), DelegateInvalidCompatibility,
@@ -181,8 +182,8 @@ Result<Port> Delegate::read_port(OvConstPort* port, const char* what, size_t ind
                            static_cast<int>(read.type));
   read.scalar_type = pair->ours;
   OvPartialShape shape{};
-  ET_CHECK_OR_RETURN_ERROR(library_.port_get_partial_shape(port, &shape) == 0, DelegateInvalidCompatibility,
-                           "OpenVINO: %s", last_error(library_).c_str());
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      answer(library_, library_.port_get_partial_shape(port, &shape), Error::DelegateInvalidCompatibility, ""));
   read.has_rank = shape.rank.min == shape.rank.max;
   const bool fits = !read.has_rank || (shape.rank.min >= 0 && shape.rank.min <= static_cast<int64_t>(kMaxRank));
   if (read.has_rank && fits && shape.dims != nullptr) {
@@ -196,9 +197,8 @@ Result<Port> Delegate::read_port(OvConstPort* port, const char* what, size_t ind
 
 Result<std::unique_ptr<Delegate::Request>> Delegate::make_request() const {
   OvInferRequest* made = nullptr;
-  ET_CHECK_OR_RETURN_ERROR(library_.compiled_model_create_infer_request(model_.get(), &made) == 0,
-                           DelegateMemoryAllocationFailed, "OpenVINO cannot create an infer request: %s",
-                           last_error(library_).c_str());
+  ET_CHECK_OK_OR_RETURN_ERROR(answer(library_, library_.compiled_model_create_infer_request(model_.get(), &made),
+                                     Error::DelegateMemoryAllocationFailed, " cannot create an infer request"));
   auto request = std::make_unique<Request>();
   request->request = OwnedRequest(made, {&library_});
   request->inputs.resize(inputs_.size());
@@ -237,8 +237,8 @@ Error Delegate::run(Request& request, Span<EValue*> args) {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(bind_output(request, i, *args[inputs_.size() + i]));
   }
-  ET_CHECK_OR_RETURN_ERROR(library_.infer_request_infer(request.request.get()) == 0, Internal, "OpenVINO: %s",
-                           last_error(library_).c_str());
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      answer(library_, library_.infer_request_infer(request.request.get()), Error::Internal, ""));
   for (size_t i = 0; i < outputs_.size(); ++i) {
     if (!outputs_[i].is_static()) {
       ET_CHECK_OK_OR_RETURN_ERROR(fetch_output(request, i, *args[inputs_.size() + i]));
@@ -311,15 +311,17 @@ Error Delegate::bind(Request& request, bool is_input, size_t index, const void* 
   OvTensor* made = nullptr;
   // A tensor without elements may have no memory.
   void* const memory = data != nullptr ? const_cast<void*>(data) : &binding.number;
-  ET_CHECK_OR_RETURN_ERROR(library_.tensor_create_from_host_ptr(
-                               port.type, {static_cast<int64_t>(shape.rank), shape.sizes.data()}, memory, &made) == 0,
-                           Internal, "OpenVINO: %s", last_error(library_).c_str());
+  const OvStatus wrapped = library_.tensor_create_from_host_ptr(
+      port.type, {static_cast<int64_t>(shape.rank), shape.sizes.data()}, memory, &made);
+  ET_CHECK_OK_OR_RETURN_ERROR(answer(library_, wrapped, Error::Internal, ""));
   const OwnedTensor tensor(made, {&library_});
   const OvStatus status = is_input
                               ? library_.infer_request_set_input_tensor_by_index(request.request.get(), index, made)
                               : library_.infer_request_set_output_tensor_by_index(request.request.get(), index, made);
-  ET_CHECK_OR_RETURN_ERROR(status == 0, Internal, "OpenVINO refuses %s %zu: %s", is_input ? "input" : "output", index,
-                           last_error(library_).c_str());
+  if (status != 0) {
+    const char* const what = is_input ? " refuses input " : " refuses output ";
+    return answer(library_, status, Error::Internal, what + std::to_string(index));
+  }
   binding.data = data;
   binding.shape.assign(shape.sizes.begin(), shape.sizes.begin() + static_cast<ptrdiff_t>(shape.rank));
   return Error::Ok;
@@ -327,13 +329,13 @@ Error Delegate::bind(Request& request, bool is_input, size_t index, const void* 
 
 Error Delegate::fetch_output(Request& request, size_t index, const EValue& value) {
   OvTensor* found = nullptr;
-  ET_CHECK_OR_RETURN_ERROR(library_.infer_request_get_output_tensor_by_index(request.request.get(), index, &found) == 0,
-                           Internal, "OpenVINO: %s", last_error(library_).c_str());
+  const OvStatus got = library_.infer_request_get_output_tensor_by_index(request.request.get(), index, &found);
+  ET_CHECK_OK_OR_RETURN_ERROR(answer(library_, got, Error::Internal, ""));
   const OwnedTensor owner(found, {&library_});
   OvShape theirs{};
   void* data = nullptr;
-  ET_CHECK_OR_RETURN_ERROR(library_.tensor_get_shape(found, &theirs) == 0 && library_.tensor_data(found, &data) == 0,
-                           Internal, "OpenVINO: %s", last_error(library_).c_str());
+  ET_CHECK_OK_OR_RETURN_ERROR(answer(library_, library_.tensor_data(found, &data), Error::Internal, ""));
+  ET_CHECK_OK_OR_RETURN_ERROR(answer(library_, library_.tensor_get_shape(found, &theirs), Error::Internal, ""));
   Shape shape{{}, 0};
   const bool fits = theirs.rank >= 0 && theirs.rank <= static_cast<int64_t>(kMaxRank);
   if (fits) {

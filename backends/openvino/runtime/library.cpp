@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "library.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -160,6 +162,22 @@ std::string last_error(const Library& library) {
   const size_t end = line.rfind('\n');
   line.erase(0, end == std::string::npos ? 0 : end + 1);
   return line.empty() ? "OpenVINO gives no reason" : line;
+}
+
+bool is_lack_of_memory(const std::string& reason) {
+  // std::bad_alloc, CL_OUT_OF_HOST_MEMORY, CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES and oneDNN's words.
+  const char* const words[] = {"bad_alloc", "OUT_OF_", "ALLOCATION_FAILURE", "out of memory", "out_of_memory"};
+  return std::any_of(std::begin(words), std::end(words),
+                     [&](const char* word) { return reason.find(word) != std::string::npos; });
+}
+
+Error answer(const Library& library, OvStatus status, Error refusal, const std::string& what) {
+  if (status == 0) {
+    return Error::Ok;
+  }
+  const std::string reason = last_error(library);
+  ET_LOG(Error, "OpenVINO%s: %s", what.c_str(), reason.c_str());
+  return is_lack_of_memory(reason) ? Error::MemoryAllocationFailed : refusal;
 }
 
 }  // namespace openvino
