@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 import torch
 
 from sdk.exir._serialize._program import PTEFile, deserialize_pte_binary
+from sdk.exir._serialize._regular_file import read_file
 from sdk.exir.schema import (
     Bool,
     BoolList,
@@ -71,7 +72,7 @@ class ReferenceProgram:
             raise ValueError(
                 f"the interpreter of {self.TITLE} programs reads no .ptd files; export without external constants"
             )
-        self._file = deserialize_pte_binary(Path(program).read_bytes())
+        self._file = deserialize_pte_binary(read_file(program))
         self.shared_arenas: dict[int, torch.UntypedStorage] = {}
         self._methods = {plan.name: _Method(self, self._file, plan) for plan in self._file.program.execution_plan}
 

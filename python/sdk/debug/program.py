@@ -16,6 +16,7 @@ from sdk.devtools.bundled_program.serialize import (
     deserialize_from_flatbuffer_to_bundled_program,
 )
 from sdk.exir._serialize._program import deserialize_pte_binary
+from sdk.exir._serialize._regular_file import read_file
 from sdk.exir.schema import DelegateCall, ExecutionPlan, KernelCall
 from sdk.exir.tensor import get_scalar_type
 
@@ -42,7 +43,7 @@ def read_program(path: Path) -> tuple[DebuggedProgram, dict[str, list[list[Any]]
 
     Raises ValueError, which names the file, for any other file, and OSError if it cannot be read.
     """
-    data = path.read_bytes()
+    data = read_file(path)
     cases: dict[str, list[list[Any]]] = {}
     try:
         if data[4:8] == BUNDLED_PROGRAM_IDENTIFIER:

@@ -20,6 +20,7 @@ from sdk.devtools.inspector._matching import KERNEL_EVENT, Sources
 from sdk.devtools.inspector._numeric_gap import copies
 from sdk.devtools.inspector._signatures import instruction_of
 from sdk.devtools.inspector._values import DebugBuffer
+from sdk.exir._serialize._regular_file import read_file
 from sdk.exir.record import ETRecord
 
 _FIRST_BUFFER = 64 << 20
@@ -57,7 +58,7 @@ def _record(
         program.data,
         enable_etdump=True,
         debug_buffer_size=size,
-        data_map=None if weights is None else weights.read_bytes(),
+        data_map=None if weights is None else read_file(weights),
     )
     loaded.load_method(method).execute(copies(inputs))
     with warnings.catch_warnings(record=True) as caught:
@@ -76,7 +77,7 @@ def read_run(
         ValueError: A file is damaged, or of another program; it says which, and what to do.
     """
     try:
-        runs = read_etdump(etdump.read_bytes()).run_data
+        runs = read_etdump(read_file(etdump)).run_data
     except ValueError as error:
         raise ValueError(f"'{etdump}' cannot be read as an ETDump: {error}") from error
     problem = _other_program(runs, program.calls(method))
@@ -89,7 +90,7 @@ def read_run(
         raise ValueError(
             f"'{etdump}' has no tensors without the debug buffer that was written with it: pass --debug-buffer"
         )
-    return runs, DebugBuffer(buffer.read_bytes(), f"the debug buffer '{buffer}'")
+    return runs, DebugBuffer(read_file(buffer), f"the debug buffer '{buffer}'")
 
 
 def _other_program(runs: Sequence[RunData], calls: Sequence[str]) -> str | None:

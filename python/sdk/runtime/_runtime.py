@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
+from sdk.exir._serialize._regular_file import read_file
 from sdk.extension.pybindings import portable_lib
 from sdk.extension.pybindings.portable_lib import Verification
 from sdk.runtime._program import Program
@@ -150,4 +151,4 @@ def _as_source(data: bytes | bytearray | BinaryIO | Path | str, name: str) -> st
 
 
 def _as_bytes(source: str | bytes) -> bytes:
-    return Path(source).read_bytes() if isinstance(source, str) else source
+    return read_file(source) if isinstance(source, str) else source

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,6 +13,7 @@ from sdk.devtools.bundled_program.config import ConfigValue, MethodTestSuite
 from sdk.devtools.bundled_program.schema import bundled_program_schema as bundle_schema
 from sdk.devtools.bundled_program.version import BUNDLED_PROGRAM_SCHEMA_VERSION
 from sdk.exir import schema
+from sdk.exir._serialize._regular_file import read_file
 from sdk.exir._serialize._tensor_data import TensorData
 from sdk.exir.tensor import scalar_type_enum
 
@@ -61,7 +61,7 @@ class BundledProgram:
             from sdk.exir._serialize._flatbuffer_program import _flatbuffer_to_program
 
             assert self._pte_file_path is not None
-            data = Path(self._pte_file_path).read_bytes()
+            data = read_file(self._pte_file_path)
             return _flatbuffer_to_program(data), data
         # The attribute is `executorch_program` in managers, and `program` in the older `ExecutorchProgram`.
         program = getattr(self.executorch_program, "executorch_program", None) or self.executorch_program.program

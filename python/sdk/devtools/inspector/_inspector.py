@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from torch.export import ExportedProgram
@@ -44,6 +43,7 @@ from sdk.devtools.inspector.numerical_comparator import (
 )
 from sdk.devtools.inspector.time_table import markdown, method_time
 from sdk.devtools.inspector.trace_events import trace_events
+from sdk.exir._serialize._regular_file import read_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,7 +141,7 @@ class Inspector:
             target_time_scale,
             DebugBuffer(None)
             if buffer_path is None
-            else DebugBuffer(Path(buffer_path).read_bytes(), f"the debug buffer {str(buffer_path)!r}"),
+            else DebugBuffer(read_file(buffer_path), f"the debug buffer {str(buffer_path)!r}"),
             delegate_metadata_parser,
             delegate_time_scale_converter,
         )
@@ -351,7 +351,7 @@ def _read(path: str | None, data: bytes | None) -> flatcc.ETDumpFlatCC:
         assert data is not None
         return read_etdump(data)
     try:
-        return read_etdump(Path(path).read_bytes())
+        return read_etdump(read_file(path))
     except ValueError as error:
         raise ValueError(f"{str(path)!r} cannot be read as an ETDump: {error}") from error
 

@@ -14,6 +14,7 @@ from sdk.devtools.report.facts import MethodFacts
 from sdk.devtools.report.page import bars, table
 from sdk.devtools.report.plan_picture import plan_picture
 from sdk.devtools.report.summary import memory, operators, signature
+from sdk.exir._serialize._regular_file import read_file
 from sdk.util.words import counted, readable_bytes
 
 _LARGEST = 30
@@ -117,7 +118,7 @@ def _export(report: dict[str, Any]) -> list[str]:
 def read_report(path: Path) -> dict[str, Any]:
     """Reads the report of an export as JSON. Raises ValueError if the file is not one."""
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
+        report = json.loads(read_file(path))
         found = report["report_format"]
         _export(report)
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -27,6 +26,7 @@ from sdk.devtools.pte_tool.differences import (
 )
 from sdk.devtools.pte_tool.text import format_diff_result
 from sdk.exir._serialize._program import PTEFile, deserialize_pte_binary
+from sdk.exir._serialize._regular_file import read_file
 from sdk.exir.scalar_type import ScalarType
 from sdk.exir.schema import DelegateCall, ExecutionPlan, KernelCall, Tensor
 
@@ -244,7 +244,7 @@ def _main() -> None:
     parser.add_argument("-v", "--verbose", action="store_true", help="show sizes and calls of B, too")
     parser.add_argument("--max-samples", type=int, default=10, help="elements to show of each tensor that differs")
     options = parser.parse_args()
-    data_a, data_b = (Path(file).read_bytes() for file in (options.file_a, options.file_b))
+    data_a, data_b = (read_file(file) for file in (options.file_a, options.file_b))
     result = diff_pte(data_a, data_b, options.file_a, options.file_b, options.max_samples)
     print(format_diff_result(result, verbose=options.verbose))
 

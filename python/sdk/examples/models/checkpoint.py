@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sdk.exir._serialize._regular_file import read_file, regular
+
 
 def get_default_model_resource_dir(model_file_path: str) -> Path:
     """The folder `params` beside the module of a model."""
@@ -32,7 +34,7 @@ def load_checkpoint_from_pytorch_model(input_dir: str) -> dict[str, Tensor]:
     folder = Path(input_dir)
     index = folder / "pytorch_model.bin.index.json"
     if index.exists():
-        places: dict[str, str] = json.loads(index.read_text())["weight_map"]
+        places: dict[str, str] = json.loads(read_file(index))["weight_map"]
         files = {name: _read(folder / name) for name in sorted(set(places.values()))}
         return {weight: files[file][weight] for weight, file in places.items()}
     if not (folder / "pytorch_model.bin").exists():
@@ -41,7 +43,7 @@ def load_checkpoint_from_pytorch_model(input_dir: str) -> dict[str, Tensor]:
 
 
 def _read(path: Path) -> dict[str, Tensor]:
-    weights: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
+    weights: dict[str, Tensor] = torch.load(regular(path), map_location="cpu", weights_only=True)
     return weights
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+from sdk.exir._serialize._regular_file import regular
 
 _SPARE = 16 << 20
 _RATIO = 8
@@ -33,9 +34,10 @@ def read_members(file: str | os.PathLike[str] | BinaryIO, *, stored: bool = Fals
     for a path that cannot be opened.
     """
     if isinstance(file, (str, os.PathLike)):
-        path = Path(file)
-        if path.exists() and not path.is_file() and not path.is_dir():  # opening a pipe would wait for its writer
-            raise ArchiveError("expected a file, found a device or a pipe: write what it gives to a file first")
+        try:
+            path = regular(file)
+        except OSError as error:
+            raise ArchiveError(error.strerror) from None
         with path.open("rb") as opened:
             return read_members(opened, stored=stored)
     try:

@@ -12,6 +12,7 @@ from pathlib import Path
 from sdk.codegen.literals import comment
 from sdk.devtools.element_types import BYTES, type_name
 from sdk.exir import schema
+from sdk.exir._serialize._regular_file import read_file
 from sdk.exir.scalar_type import ScalarType
 from sdk.export.wrappers.names import PORTABLE, Scope, snake
 
@@ -99,7 +100,7 @@ def describe_program(
         ValueError: the program is damaged, or has methods that the runtime cannot tell apart by name.
     """
     _check_names([plan.name for plan in program.execution_plan])
-    content = file.read_bytes()
+    content = read_file(file)
     methods = []
     for plan in program.execution_plan:
         names = list((input_names or {}).get(plan.name, ()))

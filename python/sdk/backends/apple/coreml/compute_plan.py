@@ -15,6 +15,7 @@ from typing import Any
 
 from sdk.backends.apple.coreml._coremltools import coremltools
 from sdk.backends.apple.coreml.extract import extract
+from sdk.exir._serialize._regular_file import read_file
 
 COMPUTE_UNITS = {"all": "ALL", "cpu_and_ne": "CPU_AND_NE", "cpu_and_gpu": "CPU_AND_GPU", "cpu_only": "CPU_ONLY"}
 """The names of options, and of `coremltools.ComputeUnit`."""
@@ -53,7 +54,7 @@ def analyze(model: Path, compute_units: str = "cpu_and_ne") -> dict[str, list[Pl
     if model.suffix != ".pte":
         raise ValueError(f"{model} is not a .pte, .mlpackage or .mlmodelc")
     with tempfile.TemporaryDirectory() as folder:
-        models = extract(model.read_bytes(), Path(folder) / "models")
+        models = extract(read_file(model), Path(folder) / "models")
         if not models:
             raise ValueError(f"{model} has no delegate of Core ML")
         return {each.name: analyze_one(_only(Path(folder) / "models" / each.name), compute_units) for each in models}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sdk.backends.arm.vgf.model_converter import MAGIC
 from sdk.exir._serialize._program import deserialize_pte_binary
+from sdk.exir._serialize._regular_file import read_file
 
 BACKEND_ID = "VgfBackend"
 
@@ -41,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, help="where the VGF files are written")
     options = parser.parse_args(arguments)
     try:
-        files = files_of(options.program.read_bytes())
+        files = files_of(read_file(options.program))
         if not files:
             raise ValueError(f"the program has no delegate of {BACKEND_ID}: export it with the VgfPartitioner")
         options.folder.mkdir(parents=True, exist_ok=True)

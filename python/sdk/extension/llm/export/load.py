@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from sdk.exir._serialize._regular_file import read_file, regular
 from sdk.extension.llm.export.checkpoint import (
     HUB_IDS,
     CheckpointError,
@@ -138,7 +139,7 @@ def _check_same(params: dict[str, Any], found: ModelArgs, path: str) -> None:
 def _read_weights(checkpoint: str) -> dict[str, torch.Tensor]:
     """The tensors of a .pth file. Raises CheckpointError for a file that holds something else."""
     try:
-        read = torch.load(checkpoint, map_location="cpu", mmap=True, weights_only=True)
+        read = torch.load(regular(checkpoint), map_location="cpu", mmap=True, weights_only=True)
     except (RuntimeError, EOFError, UnpicklingError) as error:
         raise CheckpointError(f"{checkpoint} is not a checkpoint of PyTorch: {str(error).splitlines()[0]}") from error
     if not isinstance(read, dict) or not all(isinstance(value, torch.Tensor) for value in read.values()):
@@ -174,7 +175,7 @@ def prune_map(path: str | None) -> dict[int, int] | None:
 
 def _read_json(path: Path, what: str) -> dict[str, Any]:
     try:
-        read = json.loads(path.read_text())
+        read = json.loads(read_file(path))
     except json.JSONDecodeError as error:
         raise SettingsError(f"{path}, line {error.lineno}, column {error.colno}: {error.msg}") from None
     if not isinstance(read, dict):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from sdk.exir._serialize._regular_file import regular
 from sdk.extension.llm.export.config.llm_config import LlmConfig
 
 
@@ -36,7 +37,7 @@ def read_settings(path: str | Path | None, overrides: Sequence[str] = ()) -> Llm
     source = str(path)
     try:
         if path is not None:
-            config = OmegaConf.merge(config, OmegaConf.load(shipped(path)))
+            config = OmegaConf.merge(config, OmegaConf.load(regular(shipped(path))))
         for source in overrides:
             if "=" not in source:
                 raise SettingsError(

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import pathlib
-
+from sdk.exir._serialize._regular_file import read_file
 from sdk.extension.llm.tokenizers import _tokenizers
 
 
@@ -16,9 +15,9 @@ class HuggingFaceTokenizer:
     """
 
     def __init__(self, model_path: str, config_path: str | None = None) -> None:
-        config = pathlib.Path(config_path).read_bytes() if config_path else b""
+        config = read_file(config_path) if config_path else b""
         self.model = _tokenizers.HFTokenizer()
-        self.model.load_from_buffer(pathlib.Path(model_path).read_bytes(), config)
+        self.model.load_from_buffer(read_file(model_path), config)
         self.n_words: int = self.model.vocab_size()
         self.bos_id: int | None = self.model.bos_id()
         self.eos_id: int | None = self.model.eos_id()

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 
 from torch import Tensor
 
 from sdk.examples.models.llama.export_llama_lib import EXECUTORCH_DEFINED_MODELS, TORCHTUNE_DEFINED_MODELS
 from sdk.examples.models.llama.runner.generation import LlamaRunner
+from sdk.exir._serialize._regular_file import read_file
 from sdk.extension.pybindings.portable_lib import _load_for_executorch
 
 
@@ -29,7 +29,7 @@ class NativeLlamaRunner(LlamaRunner):
             max_seq_len=args.max_len,
             max_batch_size=1,
             use_kv_cache=args.kv_cache,
-            vocab_size=json.loads(Path(args.params).read_text())["vocab_size"],
+            vocab_size=json.loads(read_file(args.params))["vocab_size"],
         )
         self.model = _load_for_executorch(args.pte)
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from sdk.exir._serialize._regular_file import read_file, regular
 from sdk.extension.llm.export.checkpoint._fields import Fields
 from sdk.extension.llm.export.checkpoint._names import CheckpointError, Weights
 from sdk.extension.llm.model.lora import LoRALinear
@@ -80,7 +81,7 @@ def adapter_args(path: str | Path) -> dict[str, Any]:
     in a way that this version does not know.
     """
     try:
-        read = json.loads(Path(path).read_text())
+        read = json.loads(read_file(path))
     except json.JSONDecodeError as error:
         raise CheckpointError(f"{path}, line {error.lineno}, column {error.colno}: {error.msg}") from None
     if not isinstance(read, dict):
@@ -125,8 +126,8 @@ def read_adapter(path: str | Path) -> Weights:
 
     try:
         if Path(path).suffix == ".safetensors":
-            return load_file(path)
-        read: Any = torch.load(path, map_location="cpu", weights_only=True)
+            return load_file(regular(path))
+        read: Any = torch.load(regular(path), map_location="cpu", weights_only=True)
         return dict(read.items())
     except (SafetensorError, RuntimeError, EOFError, UnpicklingError, AttributeError) as error:
         raise CheckpointError(f"{path} is not an adapter: {str(error).splitlines()[0]}") from None

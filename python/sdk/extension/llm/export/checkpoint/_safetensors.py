@@ -11,6 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
+from sdk.exir._serialize._regular_file import read_file, regular
 from sdk.extension.llm.export.checkpoint._names import CheckpointError
 
 
@@ -28,7 +29,7 @@ def read_safetensors(path: Path) -> Iterator[tuple[str, Tensor]]:
         quantized: dict[str, None] = {}
         for file in files:
             try:
-                opened = stack.enter_context(safe_open(file, framework="pt"))
+                opened = stack.enter_context(safe_open(regular(file), framework="pt"))
                 where.update(dict.fromkeys(opened.keys(), opened))
                 found = opened.metadata() or {}
                 about.update(found)
@@ -69,7 +70,7 @@ def _weight_files(folder: Path) -> list[Path]:
             raise CheckpointError(f"{folder} has no .safetensors files")
         return files
     try:
-        names = set(json.loads(index.read_text())["weight_map"].values())
+        names = set(json.loads(read_file(index))["weight_map"].values())
     except (ValueError, KeyError, TypeError, AttributeError):
         names = {""}
     if not all(isinstance(name, str) and Path(name).name == name != "" for name in names):

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sdk.exir._serialize._regular_file import regular
 from sdk.extension.llm.export.gguf._blocks import FORMATS, BlockFormat
 
 _MAGIC = b"GGUF"
@@ -114,7 +115,7 @@ class GGUFPart:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        with self.path.open("rb") as file:
+        with regular(self.path).open("rb") as file:
             try:
                 # PyTorch shares writable memory only. A private mapping is writable, and the file stays as it is.
                 self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sdk.exir._serialize._regular_file import read_file
 from sdk.extension.llm.export.gguf import GGUFError, GGUFFile
 from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
 from sdk.extension.llm.export.settings import SettingsError
@@ -43,7 +44,7 @@ def tokenizer_data(checkpoint: str | None, tokenizer_path: str | None) -> Tokeni
     if source.is_file() and source.suffix == ".json":
         return _of_folder(source.parent, source)
     if tokenizer_path is not None:
-        content = source.read_bytes()
+        content = read_file(source)
         tokenizer = load_tokenizer_from_buffer(content)
         ends = {"get_bos_id": tokenizer.bos_tok(), "get_eos_ids": [tokenizer.eos_tok()]}
         return TokenizerData({TOKENIZER_KEY: content}, ends)
@@ -63,7 +64,7 @@ def _of_gguf(path: Path) -> TokenizerData:
 
 
 def _of_folder(folder: Path, tokenizer_json: Path) -> TokenizerData:
-    content = tokenizer_json.read_bytes()
+    content = read_file(tokenizer_json)
     config = _json(folder / "tokenizer_config.json")
     config_json = json.dumps(config).encode() if config else b""
     tokenizer = CppHFTokenizer()
@@ -73,7 +74,8 @@ def _of_folder(folder: Path, tokenizer_json: Path) -> TokenizerData:
     ends = next((ids for ids in named if ids is not None), tokenizer.eos_id())
     ends = ends if isinstance(ends, list) else [] if ends is None else [ends]
     template_file = folder / "chat_template.jinja"
-    template = template_file.read_text() if template_file.exists() else _default_template(config.get("chat_template"))
+    has_file = template_file.exists()
+    template = read_file(template_file).decode() if has_file else _default_template(config.get("chat_template"))
     data = {TOKENIZER_KEY: compile_tokenizer(content, config_json)}
     return _with_template(data, content, template, tokenizer.bos_id(), ends)
 
@@ -105,7 +107,7 @@ def _json(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        read = json.loads(path.read_text())
+        read = json.loads(read_file(path))
     except json.JSONDecodeError as error:
         raise SettingsError(f"{path}, line {error.lineno}, column {error.colno}: {error.msg}") from None
     return read if isinstance(read, dict) else {}
