@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -35,19 +36,58 @@ def register() -> None:
             x = mb.mul(x=mb.sign(x=x), y=mb.floor(x=mb.abs(x=x)))
         context.add(mb.identity(x=x, name=node.name))
 
+    def log_of(x: Any, **options: Any) -> Any:
+        # By default MIL adds 1e-45 to float32 operands, which makes log(0) -103.3.
+        return mb.log(x=x, epsilon=0.0, **options)
+
+    @register_torch_op(override=True)
+    def log(context: Any, node: Any) -> None:
+        context.add(log_of(floats(context, node), name=node.name))
+
+    def logarithm(name: str, base: float) -> Any:
+        def convert(context: Any, node: Any) -> None:
+            context.add(mb.mul(x=log_of(floats(context, node)), y=1 / math.log(base), name=node.name))
+
+        convert.__name__ = name  # coremltools registers functions by their names
+        return convert
+
+    register_torch_op(logarithm("log2", 2.0), override=True)
+    register_torch_op(logarithm("log10", 10.0), override=True)
+
+    @register_torch_op(override=True)
+    def rsqrt(context: Any, node: Any) -> None:
+        # By default MIL adds 1e-12 to float32 operands.
+        context.add(mb.rsqrt(x=floats(context, node), epsilon=0.0, name=node.name))
+
+    @register_torch_op(torch_alias=["_log_softmax"], override=True)
+    def log_softmax(context: Any, node: Any) -> None:
+        # coremltools takes the logarithm of a softmax, which rounds probabilities to 0: in float16 those below e^-17.
+        x, axis = _get_inputs(context, node, min_expected=2)[:2]
+        axes = [int(axis.val)]
+        shifted = mb.sub(x=x, y=mb.reduce_max(x=x, axes=axes, keep_dims=True))
+        total = mb.reduce_sum(x=mb.exp(x=shifted), axes=axes, keep_dims=True)
+        context.add(mb.sub(x=shifted, y=log_of(total), name=node.name))
+
+    # The squares of large x would be infinite: in float16 those of x above 255.
+
     @register_torch_op(override=True)
     def asinh(context: Any, node: Any) -> None:
-        # sign(x) log(|x| + sqrt(x^2 + 1)) keeps the digits of small and of negative x.
+        # With size = |x| and m = max(size, 1), log(size + sqrt(size^2 + 1)) = log(m) + log(s + sqrt(s^2 + (1 / m)^2)),
+        # where s = size / m = min(size, 1). The sign is that of x.
         x = floats(context, node)
         size = mb.abs(x=x)
-        root = mb.sqrt(x=mb.add(x=mb.square(x=x), y=1.0))
-        context.add(mb.mul(x=mb.sign(x=x), y=mb.log(x=mb.add(x=size, y=root)), name=node.name))
+        large, small = mb.maximum(x=size, y=1.0), mb.minimum(x=size, y=1.0)
+        squares = mb.add(x=mb.square(x=small), y=mb.square(x=mb.real_div(x=1.0, y=large)))
+        logs = mb.add(x=log_of(large), y=log_of(mb.add(x=small, y=mb.sqrt(x=squares))))
+        context.add(mb.mul(x=mb.sign(x=x), y=logs, name=node.name))
 
     @register_torch_op(override=True)
     def acosh(context: Any, node: Any) -> None:
+        # log(x + sqrt(x - 1) sqrt(x + 1)), of half the sum, which is finite, plus log(2).
         x = floats(context, node)
-        root = mb.sqrt(x=mb.sub(x=mb.square(x=x), y=1.0))
-        context.add(mb.log(x=mb.add(x=x, y=root), name=node.name))
+        root = mb.mul(x=mb.sqrt(x=mb.sub(x=x, y=1.0)), y=mb.sqrt(x=mb.add(x=x, y=1.0)))
+        half = mb.add(x=mb.mul(x=x, y=0.5), y=mb.mul(x=root, y=0.5))
+        context.add(mb.add(x=log_of(half), y=math.log(2), name=node.name))
 
     @register_torch_op(override=True)
     def reciprocal(context: Any, node: Any) -> None:

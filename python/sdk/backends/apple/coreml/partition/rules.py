@@ -7,6 +7,7 @@ from torch.fx import Node
 
 _WRONG = {
     "aten.clamp.Tensor": "where the lower bound is above the upper one, coremltools' program gives the lower one",
+    "aten.logcumsumexp.default": "coremltools' program adds exponentials, which are infinite for large elements",
     "aten.rms_norm.default": "coremltools' program adds epsilon to a scaled sum",
     "aten.diagonal_copy.default": "coremltools' program returns the whole matrix",
     "aten.diagonal.default": "coremltools' program returns the whole matrix",
