@@ -67,6 +67,14 @@ def test_operators_in_floats(family: str) -> None:
     _check_floats(model, model.inputs)
 
 
+@pytest.mark.parametrize("shape", [(2, 3, 5, 7), (2, 1, 5, 7), (2, 3, 3, 3)], ids=str)
+def test_inputs_and_outputs_in_channels_last_order(shape: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(shape).to(memory_format=torch.channels_last)
+    _check_floats(Call(lambda x, y: (x.relu() + y, x.sum(1), y * 2)), (x, torch.randn(shape)))
+    _check_floats(nn.Conv2d(shape[1], 4, 3, padding=1).to(memory_format=torch.channels_last).eval(), (x,))
+
+
 def _check_integers(model: nn.Module, inputs: tuple[Any, ...]) -> None:
     """The program's results are those of the TOSA file in the reference model, bit for bit."""
     converted = quantized(model, inputs, get_symmetric_quantization_config(), BOTH)

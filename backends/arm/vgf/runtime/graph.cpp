@@ -2,6 +2,7 @@
 #include "graph.h"
 
 #include <algorithm>
+#include <array>
 #include <cinttypes>
 #include <cstring>
 
@@ -15,8 +16,11 @@ namespace backends {
 namespace vgf {
 
 using executorch::aten::SizesType;
+using extension::delegate::Argument;
 using extension::delegate::check_count;
-using extension::delegate::check_tensor;
+using extension::delegate::check_dtype;
+using extension::delegate::check_is_tensor;
+using extension::delegate::check_shape;
 using runtime::Error;
 using runtime::EValue;
 using runtime::Result;
@@ -40,6 +44,18 @@ const void* aligned(const Constant& constant, size_t bytes, std::vector<uint64_t
   copy.resize((bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
   std::memcpy(copy.data(), constant.data, bytes);
   return copy.data();
+}
+
+/// Whether the tensor has the shape, whose dimensions are in the order in which they lie in memory. A tensor without
+/// dimensions has the shape {1}.
+bool has_shape(const aten::Tensor& tensor, const std::vector<SizesType>& shape) {
+  const auto rank = static_cast<size_t>(tensor.dim());
+  std::array<aten::DimOrderType, runtime::kTensorDimensionLimit> order;
+  if (rank != shape.size() || runtime::get_dim_order(tensor, order.data(), rank) != Error::Ok) {
+    return rank == 0 && shape.size() == 1 && shape[0] == 1;
+  }
+  size_t i = 0;
+  return std::all_of(shape.begin(), shape.end(), [&](SizesType size) { return tensor.sizes()[order[i++]] == size; });
 }
 
 }  // namespace
@@ -358,9 +374,14 @@ Error Graph::record() {
 
 Error Graph::execute(Span<EValue*> args) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_count("VGF", args, inputs_.size(), outputs_.size()));
-  const auto check = [&](const End& end, const EValue& value, const char* kind, size_t index) {
-    return check_tensor({"VGF", kind, index}, value, end.scalar_type,
-                        aten::ArrayRef<SizesType>(end.shape.data(), end.shape.size()));
+  const auto check = [](const End& end, const EValue& value, const char* kind, size_t index) {
+    const Argument argument{"VGF", kind, index};
+    ET_CHECK_OK_OR_RETURN_ERROR(check_is_tensor(argument, value));
+    const aten::Tensor& tensor = value.toTensor();
+    ET_CHECK_OK_OR_RETURN_ERROR(check_dtype(argument, tensor, end.scalar_type));
+    return check_shape(argument, tensor, has_shape(tensor, end.shape), [&end] {
+      return runtime::tensor_shape_to_c_string(Span<const SizesType>(end.shape.data(), end.shape.size()));
+    });
   };
   for (size_t i = 0; i < inputs_.size(); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(check(inputs_[i], *args[i], "input", i));
