@@ -32,11 +32,13 @@ class Operators(dict[str, Entry]):
 
     Attributes:
         title: The name of the backend, for reasons.
+        name_of: The name of the operator that a node calls.
     """
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, name_of: Callable[[Node], str] = name_of) -> None:
         super().__init__()
         self.title = title
+        self.name_of = name_of
 
     def add(self, names: Iterable[str], entry: Entry, replaces: bool = False) -> None:
         """Registers operators. With `replaces`, names may be registered already.
@@ -61,7 +63,7 @@ class Operators(dict[str, Entry]):
 
     def refusal(self, node: Node, *context: Any) -> str | None:
         """Why the backend does not take a call; None if it does."""
-        entry = self.get(name_of(node))
+        entry = self.get(self.name_of(node))
         return f"{self.title} has no such operator" if entry is None else entry.refusal(node, *context)
 
 

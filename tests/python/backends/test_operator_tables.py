@@ -39,6 +39,12 @@ def test_a_table_says_why_calls_are_refused() -> None:
     assert reasons == [None, "it has 2 operands", "Demo has no such operator"]
 
 
+def test_a_backend_says_which_operator_a_node_calls() -> None:
+    table = Operators[Doubled]("Demo", lambda node: f"demo.{node.name}")
+    table.add(["demo.relu"], Doubled())
+    assert [table.refusal(node) for node in calls()] == [None, *["Demo has no such operator"] * 2]
+
+
 @pytest.mark.parametrize("missing", ["refusal", "lower"])
 def test_an_operator_without_a_function_is_refused(missing: str) -> None:
     functions: dict[str, Any] = {"refusal": Doubled.refusal, "lower": Doubled.lower}

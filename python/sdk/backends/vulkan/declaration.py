@@ -25,7 +25,7 @@ BACKEND = Backend(
             "int4 weights of linear layers in groups of 32; activations as with int8-dynamic",
         ),
     ),
-    operators="sdk.backends.vulkan.support:OPERATORS",
+    operators="sdk.backends.vulkan.operators:OPERATORS",
     language_models=LanguageModels(
         settings="sdk.backends.vulkan.llm:VulkanConfig",
         acted_on=("force_fp16",),

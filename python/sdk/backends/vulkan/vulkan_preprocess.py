@@ -9,10 +9,10 @@ from torch.export import ExportedProgram
 
 from sdk.backends.transforms.constants import settled
 from sdk.backends.transforms.weight_files import WeightFiles
-from sdk.backends.vulkan.graph import fusions, rules, scalars, state  # noqa: F401 - register the rules
 from sdk.backends.vulkan.graph.layouts import choose
 from sdk.backends.vulkan.graph.lowering import lower
 from sdk.backends.vulkan.graph.memory import plan
+from sdk.backends.vulkan.operators import OPERATORS
 from sdk.backends.vulkan.options import Options, options_of, parse_compile_spec
 from sdk.backends.vulkan.serialization.vulkan_graph_builder import VkGraphBuilder
 from sdk.backends.vulkan.serialization.vulkan_graph_serialize import serialize_vulkan_graph
@@ -35,7 +35,7 @@ class VulkanBackend(BackendDetails):
         _declare_losses(options)
         with WeightFiles(edge_program) as files:
             with settled(edge_program):
-                graph = lower(edge_program, options)
+                graph = lower(edge_program, options, OPERATORS)
             if not options.skip_tag_memory_metadata:
                 moves = choose(graph, options)
                 declare_note(f"{len(graph.calls)} calls, of which {moves} copy a tensor to another storage or layout")

@@ -287,7 +287,7 @@ def _cached_attention(lowering: Lowering, node: Node) -> Value | None:
     return lowering.call("llama.custom_sdpa.default", arguments, node)
 
 
-def attention_refusal(node: Node) -> str | None:
+def attention_refusal(node: Node, program: ExportedProgram) -> str | None:
     """Why attention is not written as matrix multiplications."""
     query, key, value, mask, dropout, is_causal, _, grouped = bound_arguments(node)
     shapes = [shape_of(operand) for operand in (query, key, value)]

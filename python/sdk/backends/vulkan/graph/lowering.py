@@ -8,7 +8,7 @@ Rules make other calls: of fusions, and of what the operator's conditions exclud
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -16,6 +16,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
 
+from sdk.backends.operators import Operator
 from sdk.backends.transforms.constants import get_constant, is_constant
 from sdk.backends.vulkan.graph.ir import CHANGES_STATE, Call, GpuGraph, Symbol, Tensor, Value, tensors_of
 from sdk.backends.vulkan.op_features import OpFeatures, Storages
@@ -27,7 +28,9 @@ from sdk.exir.sym_util import upper_bound
 Rule = Callable[["Lowering", Node], Value | None]
 """Writes a node and returns its value; None if it does not apply."""
 
-_RULES: dict[str, list[Rule]] = {}
+RULES: dict[str, list[Rule]] = {}
+"""By the names of the operators; the first that applies makes the calls."""
+
 EXACT = {
     **{
         f"quantized_decomposed.{verb}_per_{kind}.default": (1,)
@@ -51,24 +54,20 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
     def decorate(found: Rule) -> Rule:
         for name in names:
-            _RULES.setdefault(name, []).insert(0, found)
+            RULES.setdefault(name, []).insert(0, found)
         return found
 
     return decorate
-
-
-def has_rule(name: str) -> bool:
-    """Whether a rule makes calls for an operator, which may then be one that the runtime lacks."""
-    return name in _RULES
 
 
 class Lowering:
     """The graph that is being written. Calls that nothing reads are removed at the end, so that a rule that reads
     through a node fuses it."""
 
-    def __init__(self, program: ExportedProgram, options: Options) -> None:
+    def __init__(self, program: ExportedProgram, options: Options, operators: Mapping[str, Operator]) -> None:
         self.program = program
         self.options = options
+        self._operators = operators
         self.graph = GpuGraph()
         self._values: dict[Node, Value] = {}
         self._packed: dict[Tensor, Tensor] = {}
@@ -191,11 +190,7 @@ class Lowering:
             return values[node.args[1]]
         self._writing.append(node)
         try:
-            for apply in _RULES.get(called_operator(node), ()):
-                value = apply(self, node)
-                if value is not None:
-                    return value
-            return self.default(node)
+            return self._operators[called_operator(node)].lower(node, self)
         finally:
             self._writing.pop()
 
@@ -285,9 +280,9 @@ class Lowering:
         return Symbol(bound if bound is not None and abs(bound) < 2**31 else 0)
 
 
-def lower(program: ExportedProgram, options: Options) -> GpuGraph:
-    """The calls of a program."""
-    return Lowering(program, options).run()
+def lower(program: ExportedProgram, options: Options, operators: Mapping[str, Operator]) -> GpuGraph:
+    """The calls of a program, which the entries of a table of operators make."""
+    return Lowering(program, options, operators).run()
 
 
 def sizes(shape: Sequence[int | torch.SymInt]) -> tuple[int, ...]:

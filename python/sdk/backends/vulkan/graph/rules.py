@@ -142,7 +142,7 @@ def _cat(lowering: Lowering, node: Node) -> Value | None:
     return lowering.call("aten.cat.default", [tensors, argument_of(node, 1, "dim", 0)], node)
 
 
-@rule("aten.squeeze_copy.dims", "aten.squeeze_copy.dim", "aten.squeeze_copy.default", "aten.unsqueeze_copy.default")
+@rule("aten.squeeze_copy.dims", "aten.unsqueeze_copy.default")
 def _squeeze(lowering: Lowering, node: Node) -> Value | None:
     source = node.args[0]
     assert isinstance(source, Node)

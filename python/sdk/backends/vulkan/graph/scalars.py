@@ -55,7 +55,7 @@ class _Computed:
     right: Any
 
 
-def scalar_refusal(program: ExportedProgram, node: Node) -> str | None:
+def scalar_refusal(node: Node, program: ExportedProgram) -> str | None:
     """Why the integer that `aten._local_scalar_dense` reads is not known before the GPU runs; None if it is."""
     if _element(program, node.args[0], ()) is None:
         return "it reads an integer that the GPU computes"

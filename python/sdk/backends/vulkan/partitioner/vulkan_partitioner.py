@@ -88,7 +88,7 @@ class VulkanPartitioner(Partitioner):
             if name in self.operator_blocklist:
                 return True  # else its parts would be delegated
             if name == "aten.scaled_dot_product_attention.default":
-                return attention_refusal(node) is None
+                return attention_refusal(node, ep) is None
             return get_op_features(name).check_dtypes(node) is None
 
         return whole, is_taken
