@@ -135,7 +135,7 @@ class Backend:
             new folder, or None to write nothing, that returns objects with `name`, `methods`, `bytes` and `operations`
             (how often each is called). None where payloads hold nothing that other tools read.
         operators: The table of the backend's operators, a mapping by their names in the edge dialect, for the
-            documentation (`sdk.backends.operators`). None where a compiler decides what is taken.
+            documentation (`sdk.backends.operators`).
         language_models: The backend's part in the export of language models; None if it has none.
         packages: The packages to install with pip for the partitioner, the recipes and the runner, for messages.
     """

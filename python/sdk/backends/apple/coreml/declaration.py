@@ -32,6 +32,7 @@ BACKEND = Backend(
     runner_note="an interpreter in PyTorch, which is not Apple's arithmetic: run it on a device too",
     tolerance=5e-3,  # float16 with rounding after each operation
     models="sdk.backends.apple.coreml.extract:extract",
+    operators="sdk.backends.apple.coreml.compiler.operators:OPERATORS",
     language_models=LanguageModels(
         settings="sdk.backends.apple.coreml.llm:CoreMLConfig",
         acted_on=("enable_state", "quantize", "ios", "compute_units"),

@@ -8,8 +8,9 @@ from typing import Any
 from torch.export import ExportedProgram
 
 from sdk.backends.apple.coreml._coremltools import coremltools
+from sdk.backends.apple.coreml.compiler.operators import operator_of
 from sdk.backends.apple.coreml.compiler.settings import Settings
-from sdk.backends.apple.coreml.compiler.trial import Trials, least
+from sdk.backends.apple.coreml.compiler.trial import Trials
 
 
 def candidates(settings: Settings) -> list[Any]:
@@ -38,9 +39,7 @@ def least_target(program: ExportedProgram, settings: Settings) -> tuple[Any, str
     trials = Trials(program)
     for node in program.graph.nodes:
         if node.op == "call_function":
-            needed, reason = least(trials, node, candidates(settings))
-            if needed is None:
-                raise RuntimeError(f"{node.name} ({node.target}) cannot be compiled for Core ML: {reason}")
+            needed = operator_of(node).lower(node, trials, candidates(settings))
             if needed > found:
                 found, why = needed, f"{node.target} needs it"
     return found, why

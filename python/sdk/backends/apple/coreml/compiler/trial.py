@@ -65,6 +65,16 @@ class Trials:
             self._answers[key] = self._try(nodes, target)
         return self._answers[key]
 
+    def first(self, node: Node, targets: Iterable[Any]) -> tuple[Any, str | None]:
+        """The first of the deployment targets for which a node converts; if there is none, None and the reason for the
+        last one."""
+        reason: str | None = "there is no deployment target to convert it for"
+        for target in targets:
+            reason = self.error(node, target)
+            if reason is None:
+                return target, None
+        return None, reason
+
     def _try(self, nodes: list[Node], target: Any) -> str | None:
         coremltools()
         from coremltools.converters.mil.frontend.torch.converter import TorchConverter
@@ -182,13 +192,3 @@ def _words(error: BaseException) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
     text = re.sub(r"^Unsupported fx node .*, kind (\S+)$", r"Core ML has no operator \1", text)
     return text if len(text) <= _LENGTH else text[:_LENGTH] + "..."
-
-
-def least(trials: Trials, node: Node, targets: Iterable[Any]) -> tuple[Any, str | None]:
-    """The first of the targets for which a node converts; if there is none, None and the reason for the last one."""
-    reason: str | None = "there is no deployment target to convert it for"
-    for target in targets:
-        reason = trials.error(node, target)
-        if reason is None:
-            return target, None
-    return None, reason

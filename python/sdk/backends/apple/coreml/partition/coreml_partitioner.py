@@ -12,8 +12,8 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
 from sdk.backends.apple.coreml.compiler.coreml_preprocess import CoreMLBackend
+from sdk.backends.apple.coreml.compiler.operators import is_refused_whole
 from sdk.backends.apple.coreml.compiler.settings import settings_of
-from sdk.backends.apple.coreml.partition.rules import is_refused_whole
 from sdk.backends.apple.coreml.partition.support import CoreMLSupport
 from sdk.backends.graph.names import name_of
 from sdk.backends.partition import delegate

@@ -5,27 +5,20 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
-from torch.utils import _pytree as pytree
 
 from sdk.backends.apple.coreml._coremltools import coremltools
+from sdk.backends.apple.coreml.compiler.operators import operator_of
 from sdk.backends.apple.coreml.compiler.settings import Settings
 from sdk.backends.apple.coreml.compiler.targets import candidates
-from sdk.backends.apple.coreml.compiler.trial import Trials, least
-from sdk.backends.apple.coreml.partition.rules import refusal_by_rule
+from sdk.backends.apple.coreml.compiler.trial import Trials
 from sdk.backends.graph.names import name_of
 from sdk.backends.graph.shapes import is_tensor
 from sdk.backends.partition import Support
-
-_MOST_RANK = 5
-_DTYPES = (
-    torch.float32, torch.float16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool,
-)  # fmt: skip
 
 
 class CoreMLSupport(Support):
@@ -53,18 +46,7 @@ class CoreMLSupport(Support):
             return "it is in skip_ops_for_coreml_delegation"
         if node.target is operator.getitem and isinstance(node.args[0], Node) and is_call(node.args[0]):
             return self.refusal(node.args[0])
-        reason = refusal_by_rule(name_of(node), node)
-        if reason is not None:
-            return reason
-        # A codebook is float64, which becomes the dtype of the weights.
-        operands = [] if name_of(node) == "quant.dequantize_codebook.default" else node.all_input_nodes
-        values = pytree.tree_leaves([n.meta.get("val") for n in (*operands, node)])
-        for value in values:
-            reason = _tensor_reason(value)
-            if reason is not None:
-                return reason
-        target, reason = least(self._trials, node, self._targets)
-        return None if target is not None else f"coremltools does not convert it: {reason}"
+        return operator_of(node).refusal(node, self._trials, self._targets)
 
     def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
         members = set(nodes)
@@ -117,15 +99,3 @@ def is_call(node: Node) -> bool:
 
 def _is_arithmetic(node: Node) -> bool:
     return node.target is operator.getitem or getattr(node.target, "__module__", "") in ("_operator", "math")
-
-
-def _tensor_reason(value: Any) -> str | None:
-    if not isinstance(value, torch.Tensor):
-        return None
-    if value.dtype not in _DTYPES:
-        return f"Core ML has no {str(value.dtype).removeprefix('torch.')}"
-    if value.dim() > _MOST_RANK:
-        return f"Core ML's tensors have rank {_MOST_RANK} at most; this one has {value.dim()}"
-    if any(isinstance(size, int) and size == 0 for size in value.shape):
-        return "Core ML has no empty tensors"
-    return None
