@@ -72,7 +72,7 @@ def _plans(data: bytes) -> list[Table]:
 
 @contextmanager
 def _damage_named() -> Iterator[None]:
-    """Reading beyond the file, or text that is none, is a ProgramError."""
+    """Reading beyond the file, or text that is not UTF-8, is a ProgramError."""
     try:
         yield
     except (struct.error, UnicodeDecodeError, IndexError) as error:

@@ -27,7 +27,7 @@ SYSTEMS = {
 """The systems of manifests, as people write them."""
 
 FRONT = ("linux", "macos", "android", "ios")
-"""Those that have a column on the front page."""
+"""The systems that have a column on the front page."""
 
 NEEDS = {
     "publication": "a publication: nothing is on Maven Central, PyPI or under a public tag",

@@ -73,7 +73,7 @@ run_step() {
   local total
   total="$(sed -n 's/.*tests failed out of \([0-9]\+\).*/\1/p' "${log}" | tail -n 1)"
   [[ -z "${total}" ]] || p=$((total - ${f:-0}))
-  # A step without tests of its own counts as one.
+  # A step without tests counts as one test.
   [[ -n "${p}${f}" ]] || { [[ ${status} -eq 0 ]] && p=1 || f=1; }
   # A step may also fail outside its tests, for example in the build.
   [[ ${status} -eq 0 || ${f:-0} -gt 0 ]] || f=1

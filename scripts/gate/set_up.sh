@@ -48,7 +48,7 @@ newest_log() {
 # explained LOG: what went wrong in a part of the set-up, and how to go on.
 explained() { printf '%s failed; %s' "${1#"${root}"/}" "$(advice "$1" || echo "its end is above")"; }
 
-# advice LOG: what a log says was missing, and how to go on. Returns 1 if it is none of what is known.
+# advice LOG: what a log says was missing, and how to go on. Returns 1 if nothing that is known was missing.
 advice() {
   local log="$1"
   local unreachable='name resolution|Could not resolve|Failed to establish a new connection|Network is unreachable'

@@ -48,8 +48,7 @@ TOLERANCES: dict[torch.dtype, Tolerance] = {
 NO_REASON = "no reason given"
 
 ROUNDING = 4
-"""How many times as far from the exact result as the worst element of eager's an element of ours may be: sums may be
-taken in another order."""
+"""The error of an element may be this many times the largest error of eager: sums may be computed in another order."""
 
 
 class Outcome(enum.Enum):
@@ -64,7 +63,7 @@ class Outcome(enum.Enum):
 
 @dataclass(frozen=True)
 class Cell:
-    """The outcome, and the reasons: of the partitioner for what is left to kernels, or what failed."""
+    """The outcome, and why the partitioner left calls to kernels, or what failed."""
 
     outcome: Outcome
     reasons: tuple[str, ...] = ()
@@ -125,7 +124,7 @@ def _where_computed(module: GraphModule, model: nn.Module) -> Cell:
     return Cell(Outcome.PARTLY if delegated else Outcome.REFUSED, joined(reasons or {NO_REASON}))
 
 
-# Hundreds of results are all live at the end, for which other algorithms are very slow.
+# Hundreds of results are live until the end; the other algorithms are very slow for so many.
 _CONFIG = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(memory_planning_algo=naive))
 
 
@@ -246,7 +245,8 @@ def _threads(count: int) -> Iterator[None]:
 
 
 Results = tuple[list[Tensor], list["Tensor | None"], list[str]]
-"""Eager's results; those from float64 copies of weights and inputs, None where these are not taken; what each is."""
+"""Eager's results; the results with weights and inputs in float64, None where the operator does not take float64; and
+a description of each."""
 
 
 def _results(model: nn.Module, inputs: tuple[Any, ...]) -> Results:

@@ -22,8 +22,8 @@ Run = Callable[[tuple[Any, ...]], list[Tensor]]
 
 
 def runner(buffer: bytes, target: Target, folder: Path, outputs: Sequence[Tensor] = ()) -> Run:
-    """Loads a program. `folder` is for files. An executor_runner writes bytes alone: `outputs` have the dtypes and the
-    shapes of the program's outputs, of each of which one size may depend on data."""
+    """Loads a program. `folder` is for files. An executor_runner writes the bytes of outputs only, so `outputs` gives
+    their dtypes and shapes. One size of each shape may depend on data."""
     file = folder / "program.pte"
     if target.command:
         file.write_bytes(buffer)

@@ -35,7 +35,7 @@ using executorch::runtime::Error;
 using executorch::runtime::EValue;
 using executorch::runtime::TensorInfo;
 
-// The vocabulary is PyTorch's, and what differs from the portable build has a namespace of its own.
+// The vocabulary is PyTorch's, and what differs from the portable build has a separate namespace.
 static_assert(std::is_same_v<executorch::aten::Tensor, at::Tensor>);
 static_assert(std::is_same_v<executorch::aten::ScalarType, at::ScalarType>);
 static_assert(std::is_same_v<executorch::aten::ArrayRef<int>, at::ArrayRef<int>>);

@@ -9,7 +9,8 @@ from torch import Tensor
 from backends.cases.call import Call, call, operator
 from backends.cases.values import AROUND_VECTORS, LARGE, image, integers, normal, truths
 
-# Shape, and the dimensions to reduce: rows of each vector length, columns, planes of images, several at once, all.
+# Shapes, and the dimensions to reduce: rows around each vector length, columns, planes of images, several dimensions,
+# and all.
 REDUCTIONS: tuple[tuple[tuple[int, ...], list[int]], ...] = (
     *(((3, size), [1]) for size in AROUND_VECTORS),
     *(((size, 3), [0]) for size in (1, 17, 65)),

@@ -73,8 +73,8 @@ def sample_of(name: str, count: int) -> list[Case]:
 
 
 def programs_of(cases: Iterable[tuple[str, Case]]) -> list[Program]:
-    """Programs with the cases of overloads, CALLS_OF_PROGRAM in each. Those with dynamic shapes are apart, and of them
-    those that may be empty: some delegates give results that are all empty, or none of them."""
+    """Programs with the cases of overloads, CALLS_OF_PROGRAM in each. Cases with dynamic shapes have separate programs,
+    and so have cases that may be empty: in some delegates either all results are empty or none is."""
     listed = list(cases)
     programs = []
     calls = [(overload_of(name), case) for name, case in listed if isinstance(case, Call)]

@@ -68,7 +68,7 @@ def _() -> list[Case]:
 
 @sweep("native_dropout.default")
 def _() -> list[Case]:
-    """Without elements, eager's mask has another dtype than its meta kernel returns."""
+    """For an empty tensor, the dtype of eager's mask differs from that of its meta kernel."""
     calls: list[Case] = [one for one in unary(normal, 0.5, False) if isinstance(one, Call) and _has_elements(one)]
     return [*calls, Dynamic(lambda n: call(normal(n, 5), 0.5, False))]
 

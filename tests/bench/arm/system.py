@@ -50,7 +50,7 @@ def system_of(processor: Processor) -> Path:
 
 
 def _debian() -> Path:
-    """Debian's packages for arm64, downloaded by an apt of its own, which leaves the machine's as it is."""
+    """Debian's packages for arm64, downloaded by a separate apt, so that the machine's is not changed."""
     folder = CACHE / "debian"
     if folder.exists():
         return folder

@@ -18,7 +18,7 @@ from typing import Any, Literal
 PRECISIONS = {"float32": "", "int8": "-int8"}
 """The precisions that are measured, each with the suffix of the engines' names for it."""
 ON_REQUEST = {"float16": "-half"}
-"""Those that `scripts/bench --peers` measures only if `--precisions` names them."""
+"""The precisions that `scripts/bench --peers` measures only if `--precisions` names them."""
 PEER_PYTHON = "BENCH_PEER_PYTHON"  # where a worker that writes programs finds the engine's own converter
 CONVERSION_SECONDS = 900
 

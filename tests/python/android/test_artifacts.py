@@ -68,7 +68,7 @@ def test_an_artifact_that_is_not_there_is_said() -> None:
 
 
 def test_an_aar_carries_the_libraries_of_vendors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of the manifest, below the folder that its sdk's variable names; none where that is not set."""
+    """The manifest's libraries, below the folder that its sdk's variable names; none where that is not set."""
     monkeypatch.syspath_prepend(ANDROID)
     import artifacts
     import check_aar

@@ -250,7 +250,7 @@ def test_copied_constants(tags):
 
 
 def test_constants_of_several_users():
-    """DEL-15: each user of a duplicated constant can have a delegate of its own."""
+    """DEL-15: each user of a duplicated constant can be in a separate delegate."""
     program = edge_of(Shared(), X)
     expected = program.module()(X)
     added = duplicate_constant_node(program, "p_p")
@@ -268,7 +268,7 @@ def test_constants_of_several_users():
 
 
 def test_dequantize_of_several_users():
-    """Each user gets a dequantize node of its own."""
+    """Each user gets its own dequantize node."""
     import torch.ao.quantization.fx._decomposed
 
     dequantize = torch.ops.quantized_decomposed.dequantize_per_tensor.default

@@ -37,7 +37,7 @@ bool is_key(const std::string& key) {
   return !key.empty() && key.size() <= 128 && key.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-/// Writes a new file, and to the disk before it returns.
+/// Writes a new file, and flushes it to the disk.
 Error write_file(const std::string& path, const void* data, size_t size) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   ET_CHECK_OR_RETURN_ERROR(file >= 0, AccessFailed, "%s cannot be made: %s", path.c_str(), std::strerror(errno));
@@ -67,7 +67,7 @@ Error make_folder(const std::string& path) {
   return Error::Ok;
 }
 
-/// The bytes of all files in a folder; what cannot be read counts as nothing.
+/// The size of all files in a folder, in bytes, without files that cannot be read.
 uint64_t bytes_in(const fs::path& folder) {
   uint64_t total = 0;
   std::error_code error;
@@ -177,7 +177,7 @@ Result<std::string> ModelCache::add(const std::string& key, const Folder& payloa
   fs::rename(entry, fs::path(folder_) / key, error);
   std::string found = find(key);  // another process may have been faster
   if (found.empty() && error) {
-    remove(key);  // what stands there is no complete model
+    remove(key);  // the entry is not a complete model
     error.clear();
     fs::rename(entry, fs::path(folder_) / key, error);
     found = find(key);

@@ -21,7 +21,7 @@ from sdk.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 from sdk.exir.passes import MemoryPlanningPass
 
 IN_PLACE = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(alloc_graph_input=False))
-"""The delegate gets the caller's memory."""
+"""Memory of inputs is not planned: the delegate reads the caller's."""
 
 
 def lowered(

@@ -32,7 +32,7 @@ WHOLE = (
     "half_precision", "size_from_data", "selected", "named_tuples", "optional_indices", "literals",
     "resnet", "mobilenet", "unet", "convs_1d_2d_3d", "autoencoder", "vit", "encode_and_decode",
 )  # fmt: skip
-"""Models of which no operator stays outside."""
+"""Models that are delegated as a whole."""
 
 
 def _tensors(values: Any) -> list[torch.Tensor]:

@@ -33,8 +33,8 @@ def _model(dtype: torch.dtype, granularity: Any) -> torch.nn.Module:
 
 @pytest.mark.parametrize("name", CASES)
 def test_linear_layers(name: str) -> None:
-    """CML-17: int4, and int8 in groups, need iOS 18, int8 for each channel iOS 16; without a target the least is
-    chosen."""
+    """CML-17: int4 and int8 in groups need iOS 18, int8 for each channel needs iOS 16. Without a deployment target,
+    the oldest that suffices is chosen."""
     dtype, granularity, target = CASES[name]
     model, x = _model(dtype, granularity), torch.randn(3, 256)
     lowered = lower(model, (x,), FP32)

@@ -35,7 +35,7 @@ void normalise(OpContext& c, Tensor& out, Tensor& in, Tensor* weight, Tensor* bi
   }
   gpu::Buffer* any = c.memory(in);
   const Split split = split_of(c, rows.rows, rows.length, 1, 64, 3);
-  // Threads that share a row are a workgroup of their own.
+  // The threads that share a row are a workgroup.
   const uint32_t local = split.parts == 1 ? 64 : 1;
   c.run("norm" + kinds({in.kind}),
         {c.memory(out), any, weight_memory == nullptr ? any : weight_memory, bias_memory == nullptr ? any : bias_memory,

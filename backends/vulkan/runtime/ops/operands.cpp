@@ -96,7 +96,7 @@ void run_softmax(OpContext& c, Tensor& out, Tensor& in, int64_t length, int64_t 
   }
   const int64_t rows = in.count() / length;
   const Split split = split_of(c, rows, length, 1, 64, 3);
-  // Threads that share a row are a workgroup of their own.
+  // The threads that share a row are a workgroup.
   const uint32_t local = split.parts == 1 ? 64 : 1;
   c.run("softmax" + kinds({in.kind}), {c.memory(out), c.memory(in)}, Parameters().i(rows).i(length).i(inner), rows,
         {static_cast<int32_t>(mode), split.parts, split.shared}, {local, 1, static_cast<uint32_t>(split.parts)});

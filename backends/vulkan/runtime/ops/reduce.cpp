@@ -49,7 +49,7 @@ void reduce_to(OpContext& c, int32_t op, Tensor& out, Tensor& in, std::vector<in
   // The loop over dimensions counts, even where it is not entered.
   const int64_t repeats = 2 + (reduced.size() > 1 ? static_cast<int64_t>(reduced.size()) : 0);
   const Split split = split_of(c, out.count(), length, 1, 64, repeats);
-  // Threads that share a result are a workgroup of their own.
+  // The threads that share a result are a workgroup.
   const uint32_t local = split.parts == 1 ? 64 : 1;
   c.run("reduce" + kinds({out.kind, in.kind}), {c.memory(out), c.memory(in)},
         Parameters()

@@ -102,7 +102,7 @@ struct Argument {
   std::vector<int32_t> dims;
 };
 
-/// Finds the arguments. Returns false if the payload is none, or no program could pass them.
+/// Finds the arguments. Returns false if the payload is invalid, or no program could pass them.
 bool find_arguments(const ExactBuffer& bytes, const Decisions& decisions, std::vector<Argument>& arguments) {
   Payload payload;
   if (payload.open(bytes.data.get(), bytes.bytes, nullptr) != Error::Ok) {

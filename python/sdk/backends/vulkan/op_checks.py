@@ -40,7 +40,7 @@ def keeps_dims(node: Node) -> bool:
 
 
 def reduction_storages(rank: int, dims: list[int], keepdim: bool) -> Storages:
-    """Those of a reduction of one or two dimensions: rows of a buffer, or textures that pack another dimension."""
+    """The storages of a reduction of one or two dimensions: rows of a buffer, or textures that pack another one."""
     if dims == [rank - 1]:
         reprs: Reprs = CONTIGUOUS_BUFFER | (ANY_TEXTURE if keepdim else frozenset())
     elif len(dims) == 1:

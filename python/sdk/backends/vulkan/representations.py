@@ -74,7 +74,7 @@ def texture_extents(shape: Sequence[int], layout: VkMemoryLayout) -> Extents:
 
 
 def valid_reprs(shape: Sequence[int], candidates: Reprs, limits: Extents) -> Reprs:
-    """Those of `candidates` that a tensor can have: textures hold four dimensions, and no side exceeds its limit."""
+    """The `candidates` that a tensor can have: textures hold four dimensions, and no side exceeds its limit."""
     return frozenset(
         candidate
         for candidate in candidates

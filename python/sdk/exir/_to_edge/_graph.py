@@ -56,7 +56,7 @@ class EdgeGraph:
 
 
 def _origin_of(node: Node) -> dict[str, Any]:
-    """The metadata for nodes that are made for `node`: a part of its own, and their origin in the form of torch's
+    """The metadata for nodes that are made for `node`: a separate part, and their origin in the form of torch's
     tracer, by which tools find the ATen node of an edge node.
     """
     meta = {k: v for k, v in node.meta.items() if k not in ("val", "tensor_meta", "spec")}

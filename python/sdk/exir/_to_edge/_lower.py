@@ -106,7 +106,7 @@ def _lower(program: ExportedProgram, options: EdgeOptions, verifier: type) -> Ex
 
 
 def _dense(tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Expanded tensors have a copy of their own: a file holds each element."""
+    """Expanded tensors are copied: a file holds each element."""
     found = dict(tensors)
     for name, value in tensors.items():
         if has_repeated_elements(value):

@@ -172,7 +172,7 @@ def _program_of(
     attributes = {node: getattr(module, str(node.target)) for node in [*borrowed, *nodes] if node.op == "get_attr"}
     for node, value in attributes.items():
         if isinstance(value, torch.Tensor):
-            # Branches hold constants as attributes; in a program of their own they are inputs like all data.
+            # Branches hold constants as attributes; in a separate program they are inputs like all data.
             mapping[node] = _constant(graph, node, value, constants)
             specs.append(InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(mapping[node].name), str(node.target)))
         else:

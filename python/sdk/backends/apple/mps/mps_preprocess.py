@@ -124,7 +124,7 @@ def _add_output(node: Node, visitor: NodeVisitor, graph: MPSGraph) -> None:
     made = visitor.define_tensor(node, graph)
     declared = graph.mps_values[made].datatype == edge_dtype_to_mps_dtype(value.dtype)
     if not declared or made in (*graph.input_ids, *graph.constant_ids, *graph.output_ids):
-        # A result of its own: MPSGraph does not return inputs, nor one tensor twice.
+        # A copy: MPSGraph returns neither inputs nor one tensor twice.
         made = visitor.cast(made, value.dtype, list(value.shape), graph)
     elif visitor.stored(value.dtype) != value.dtype:
         visitor.cast_in_place(made, value.dtype, graph)

@@ -24,7 +24,7 @@ class EthosUConfig:
 
 
 def partitioner_arguments(settings: EthosUConfig, config: Any) -> dict[str, Any]:
-    """Those of `sdk.backends.arm.ethosu.partitioner.make_partitioner`."""
+    """The arguments of `sdk.backends.arm.ethosu.partitioner.make_partitioner`."""
     chosen = {"memory_mode": settings.memory_mode, "system_config": settings.system_config}
     options = {name: value for name, value in chosen.items() if value != "default"}
     return {"target": settings.target, "extra_flags": list(settings.extra_flags), **options}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Calls Vela, Arm's compiler for the Ethos-U, which makes a command stream of a TOSA file.
 
-Vela runs in a process of its own: its messages stay out of the exporter's, and a file on which it fails ends that
+Vela runs in a separate process: its messages stay out of the exporter's, and a file on which it fails ends that
 process only.
 """
 

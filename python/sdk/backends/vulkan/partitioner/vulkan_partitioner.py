@@ -112,7 +112,7 @@ class VulkanPartitioner(Partitioner):
 
 
 def _operators_of_torchao() -> list[torch._ops.OpOverload]:
-    """Those of the quantised layers; none where torchao is not imported, because then no program calls them."""
+    """torchao's operators of quantised layers. Empty if torchao is not imported: then no program calls them."""
     packets = [getattr(torch.ops.torchao, name, None) for name in _TORCHAO]
     return [packet.default for packet in packets if packet is not None]
 

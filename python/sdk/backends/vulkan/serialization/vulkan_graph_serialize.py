@@ -40,7 +40,7 @@ class VulkanDelegateHeader(PartsHeader):
 
     @staticmethod
     def from_bytes(data: bytes) -> VulkanDelegateHeader:
-        """The header that `data` is. Raises ValueError if it is none."""
+        """The header that `data` holds. Raises ValueError if it holds none."""
         form, magic = VulkanDelegateHeader.FORM, VulkanDelegateHeader.EXPECTED_MAGIC
         if len(data) != form.size:
             raise ValueError(f"Expected header to be {form.size} bytes, but got {len(data)} bytes.")

@@ -51,7 +51,7 @@ def _conflicts(partitions: Sequence[Sequence[Node]], support: XnnpackSupport) ->
 
 
 def _computes(node: Node, support: XnnpackSupport) -> bool:
-    """Whether a call is an operator that makes a part of its own, and not a node that only belongs to another call."""
+    """Whether a call makes a part: it is neither free nor taken with its readers only."""
     return not support.is_free(node) and not support.is_only_with_readers(node)
 
 

@@ -120,7 +120,7 @@ _WHOLE_EDGE_OPS = (_edge.linear.default, _edge.scaled_dot_product_attention.defa
 @final
 class NonDecompTestPartitioner(Partitioner):
     """Asks for operators that are otherwise decomposed, and for a linear only if it has a bias. Each becomes a
-    partition of its own, which owns the weights that it reads alone."""
+    separate partition, which owns the weights that nothing else reads."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ def enabled_backends(config: LlmConfig) -> list[str]:
 
 
 def partitioners(config: LlmConfig) -> list[Partitioner]:
-    """Those of the enabled backends, with the options of the settings.
+    """The partitioners of the enabled backends, with the options of the settings.
 
     Raises SettingsError or `BackendError` for a backend that is not there or lacks a package.
     """

@@ -75,7 +75,7 @@ bool use(void* library) {
   return is_right;
 }
 
-// Each in a process of its own, whose crash fails the test.
+// Each runs in a separate process, whose crash fails the test.
 TEST(CApiUnloadTest, ThreadsEndWithTheLibrary) {
   EXPECT_TRUE(holds_in_child([] { return unloads(kLibrary, use); }));
 }

@@ -27,7 +27,7 @@ namespace {
 std::atomic<size_t> allocations{0};
 }  // namespace
 
-// Sanitizers have a malloc() of their own, and other C libraries no other name for theirs.
+// Sanitizers replace malloc(), and other C libraries have no second name for theirs.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define COUNTS 0

@@ -20,7 +20,7 @@ bool use(void* library) {
   return run_items != nullptr && run_items() == 1000;
 }
 
-// Each in a process of its own, whose crash fails the test.
+// Each runs in a separate process, whose crash fails the test.
 TEST(ThreadPoolUnloadTest, ThreadsEndWithTheirLibrary) {
   EXPECT_TRUE(holds_in_child([] { return unloads(kLibrary, use); }));
 }

@@ -56,7 +56,7 @@ class MPSIndexSelect(MPSNode1x1):
 
 @dataclass
 class MPSEmbedding(MPSNode2x1):
-    """Rows of input1 at the indices input2. On devices the rows of `padding_idx` are zeros; -1 is none."""
+    """Rows of input1 at the indices input2. On devices the rows of `padding_idx` are zeros; -1 stands for no index."""
 
     padding_idx: int = -1
     scale_grad_by_freq: bool = False

@@ -48,7 +48,7 @@ class MPSProgram:
         return dict(sorted(counts.items()))
 
     def run(self, method_name: str, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """The outputs, each a tensor of its own. The method makes no difference: a payload has one function.
+        """The outputs, as separate tensors. The method makes no difference: a payload has one function.
 
         Raises:
             ValueError: there are too few or too many inputs, or one has another shape or dtype.
