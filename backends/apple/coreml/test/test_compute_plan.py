@@ -141,5 +141,5 @@ def test_a_system_without_it(
     for name, words in (("model.txt", "is not a .pte"), ("none.pte", "there is no file"), ("bad.pte", "error: ")):
         assert _command(monkeypatch, "--model_path", tmp_path / name) == 1
         assert words in capsys.readouterr().err
-    with pytest.raises(ValueError, match="'gpu' is none of all, cpu_and_ne"):
+    with pytest.raises(ValueError, match="compute_units is 'gpu'; expected one of all, cpu_and_ne"):
         analyze_one(program, "gpu")

@@ -105,7 +105,7 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec], fi
     results = edge_program.graph.output_node().args[0]
     for result in results:
         if not isinstance(result, Node):
-            raise RuntimeError(f"a delegate of XNNPACK returns tensors; {result!r} is none")
+            raise RuntimeError(f"a delegate of XNNPACK returns tensors; {result!r} is not a tensor")
         writer.add_output(result)
     graph = writer.graph()
     _note_dequantized_weights(edge_program)

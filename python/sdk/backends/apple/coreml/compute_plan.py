@@ -63,7 +63,7 @@ def analyze(model: Path, compute_units: str = "cpu_and_ne") -> dict[str, list[Pl
 def analyze_one(model: Path, compute_units: str = "cpu_and_ne") -> list[PlannedOperation]:
     """The plan of one `.mlpackage` or `.mlmodelc`, in the order of its operations. Raises as `analyze` does."""
     if compute_units not in COMPUTE_UNITS:
-        raise ValueError(f"{compute_units!r} is none of {', '.join(COMPUTE_UNITS)}")
+        raise ValueError(f"compute_units is {compute_units!r}; expected one of {', '.join(COMPUTE_UNITS)}")
     functions = _functions(model)
     if len(functions) < 2:
         return list(_planned(model, compute_units))

@@ -89,7 +89,7 @@ class Lowering:
                 self._values[node] = self._write(node)
         for spec, result in zip(signature.output_specs, graph.output_node().args[0], strict=True):
             if not isinstance(result, Node):
-                raise RuntimeError(f"a delegate of Vulkan returns tensors; {result!r} is none")
+                raise RuntimeError(f"a delegate of Vulkan returns tensors; {result!r} is not a tensor")
             if spec.kind != OutputKind.BUFFER_MUTATION:
                 self.graph.outputs.append(self._output(result))
         for spec, result in zip(signature.output_specs, graph.output_node().args[0], strict=True):
