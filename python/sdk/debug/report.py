@@ -140,7 +140,7 @@ def _element(value: torch.Tensor, position: Sequence[int]) -> Any:
 
 
 def as_text(result: Result) -> str:
-    """As text: the first operator that departs, one line for each of the others, and the ranking of layers."""
+    """The report as text: the first operator that departs, a line for each of the others, and the ranking of layers."""
     lines = [f"{result.program}, method {result.method}, {_ran(result.ran)}: {_counted(len(result.compared))} compared"]
     departing = result.departing
     if departing:

@@ -22,10 +22,10 @@ class _Known:
     """A cache of answers about a program whose graph does not change."""
 
     weights: dict[str, torch.Tensor]
-    """By the names of their placeholders."""
+    """Weights by the names of their placeholders."""
     inner: dict[Node, torch.Tensor | None] = field(default_factory=dict)
-    """For each placeholder and attribute of branches and loop bodies its tensor, or None if it is not a constant. Names
-    do not say it: where a loop begins with a weight, an input of the body that changes has the name of the weight."""
+    """The tensor of each placeholder and attribute of branches and loop bodies; None if it is not a constant. Names do
+    not tell constants apart: where a loop starts with a weight, the changing input of its body has the weight's name."""
     shared: frozenset[Node] = frozenset()
     """The placeholders of branches and loop bodies whose constants other graphs read, too."""
     folds: dict[Node, bool] = field(default_factory=dict)

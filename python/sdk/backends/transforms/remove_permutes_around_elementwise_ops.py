@@ -22,8 +22,8 @@ _ALONG = (*_REDUCTIONS, aten.cat.default, aten.slice_copy.Tensor)
 
 @dataclass
 class _Call:
-    """Of a call in a region, the permutations of its operands and of its result: each dimension of a tensor is this
-    one of the tensor without permutations."""
+    """The permutations of the operands and the result of a call in a region. A permutation lists, for each dimension,
+    the dimension that it is in the tensor without permutations."""
 
     operands: list[int]
     result: list[int]

@@ -121,7 +121,7 @@ class VulkanOperator:
         return None if self.name in _REDUCTION_NAMES else self._unfit(node, tensors, options)
 
     def _unfit(self, node: Node, tensors: list[torch.Tensor], options: Options) -> Reason:
-        """For the original, which has textures: they have limits."""
+        """Why tensors do not fit the textures of the original, whose sizes are limited."""
         inputs, outputs = self.features.storages(node)
         for position, argument in enumerate(node.args):
             reprs = inputs if isinstance(inputs, frozenset) else inputs[position] if position < len(inputs) else None

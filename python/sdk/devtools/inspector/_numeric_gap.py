@@ -195,7 +195,7 @@ def results(block: EventBlock, reference: Reference, sources: Sources) -> dict[O
 
 
 def _kind(event: Event, value: Any, handle: DebugHandle, reference: Reference) -> Kind | None:
-    """Which of the operators with a handle has computed a value; None where eager mode has no such one."""
+    """Which of the operators with a handle has computed a value; None where eager mode has no such operator."""
     name = event.name.removeprefix(KERNEL_EVENT) if event.name.startswith(KERNEL_EVENT) else event._recorded_operator
     if name is not None:
         kind = Kind.of(name)

@@ -93,7 +93,7 @@ def _with_eager_aliases(program: ExportedProgram) -> ExportedProgram:
 
 
 def _nodes(module: GraphModule) -> list[Node]:
-    """Of the graph and of those in it."""
+    """The nodes of a graph and of all graphs in it."""
     return [node for part in module.modules() if isinstance(part, GraphModule) for node in part.graph.nodes]
 
 

@@ -158,7 +158,7 @@ def _torch_reader() -> torch_serde.GraphModuleDeserializer:
 
 
 class _EmittedVerifier(Verifier):
-    """Of emitted programs, whose operators write into memory."""
+    """The verifier of emitted programs, whose operators write into memory."""
 
     dialect = "EMITTED"
 

@@ -63,7 +63,7 @@ class MethodSpec:
 
     @property
     def signature(self) -> str:
-        """As text for a comment."""
+        """The method's inputs and outputs as text for a comment."""
         inputs = ", ".join(f"{value.name}: {value.type}" for value in self.inputs)
         return f"{comment(self.name)}({inputs}) -> {', '.join(value.type for value in self.outputs) or 'nothing'}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From the parts of a GGUF file to a program."""
+"""Makes a program of the parts of a GGUF file."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from sdk.extension.llm.export.gguf import ExportableGGUFTensor, GGUFFile, iter_g
 
 @dataclass
 class AttentionArgs:
-    """Of attention."""
+    """Metadata of attention."""
 
     head_count: int
     head_count_kv: int
@@ -22,7 +22,7 @@ class AttentionArgs:
 
 @dataclass
 class RopeArgs:
-    """Of rotary positions."""
+    """Metadata of rotary position embeddings."""
 
     freq_base: float
 

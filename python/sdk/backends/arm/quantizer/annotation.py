@@ -154,7 +154,8 @@ def _annotate_bare(node: Node, operands: Any, config: QuantizationConfig) -> boo
 
 
 def _annotate_embedding(node: Node, config: QuantizationConfig) -> bool:
-    """Of int32 only: TOSA has no int64, and a kernel would dequantise all of the table for each call."""
+    """Annotates embeddings with int32 indices. With int64, which TOSA lacks, a kernel would dequantise the whole
+    table in each call."""
     weight, indices = node.args[:2]
     if not _is_float(weight) or indices.meta["val"].dtype != torch.int32:
         return False

@@ -29,7 +29,7 @@ Rule = Callable[["Lowering", Node], Value | None]
 """Writes a node and returns its value; None if it does not apply."""
 
 RULES: dict[str, list[Rule]] = {}
-"""By the names of the operators; the first that applies makes the calls."""
+"""Rules by the names of the operators. The first that applies makes the calls."""
 
 EXACT = {
     **{

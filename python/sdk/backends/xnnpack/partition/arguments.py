@@ -104,7 +104,7 @@ class _Read:
     source: Node
     """The operand; or the integers that it dequantises, if the call computes in int8."""
     tensor: torch.Tensor
-    """That of `source`."""
+    """The tensor of `source`."""
 
 
 def _constants_read(program: ExportedProgram, configs: Mapping[str, XNNPartitionerConfig]) -> list[_Read]:

@@ -14,7 +14,7 @@ def get_transform_passes(additional_passes: list[Any] | None = None) -> list[Any
 
 
 def get_xnnpack_edge_compile_config(skip_dim_order: bool = False) -> EdgeCompileConfig:
-    """For graphs that may contain quantisation operators. `skip_dim_order` keeps `aten._to_copy`."""
+    """The configuration for graphs that may contain quantisation operators. `skip_dim_order` keeps `aten._to_copy`."""
     return EdgeCompileConfig(_check_ir_validity=False, _skip_dim_order=skip_dim_order)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 IntermediateOutputMapping: TypeAlias = dict[tuple[DebugHandle, Any], tuple[DebugHandle, Any]]
-"""From what eager mode computed to what the runtime did, both with their debug handles."""
+"""Maps values of eager mode to values of the runtime, each with its debug handles."""
 
 
 _COLUMNS = (

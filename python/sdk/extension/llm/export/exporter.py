@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From settings to the program of a language model."""
+"""Makes the program of a language model from settings."""
 
 from __future__ import annotations
 

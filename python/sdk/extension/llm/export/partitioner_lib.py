@@ -16,7 +16,7 @@ from sdk.extension.llm.export.settings import read_settings
 
 
 def _partitioner(backend: str, *settings: str, **fields: Any) -> Partitioner:
-    """That of a backend with other settings and fields of its group."""
+    """The partitioner of a backend, with fields of its group and other settings."""
     group = [f"backend.{backend}.{name}={_written(value)}" for name, value in fields.items() if value is not None]
     config: LlmConfig = read_settings(None, [f"backend.{backend}.enabled=true", *group, *settings])
     (found,) = partitioners(config)

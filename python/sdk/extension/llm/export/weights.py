@@ -15,9 +15,9 @@ from sdk.extension.llm.export.quant.convert import Convert, maybe_cast, to_defau
 
 Pair = tuple[str, Tensor]
 KeyMap = Callable[[str], str | None]
-"""From the name in the checkpoint to that in the module; None leaves the weight out."""
+"""Maps a name in the checkpoint to the name in the module; None leaves the weight out."""
 TieMap = dict[str, tuple[str, bool]]
-"""By the name of a weight, that of another one with the same value, and whether it is a copy."""
+"""Maps the name of a weight to the name of another one with the same value, and to whether it is a copy."""
 RawIter = Callable[[str], Iterable[Pair]]
 """Reads the names and values of a file."""
 

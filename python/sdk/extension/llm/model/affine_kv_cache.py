@@ -140,7 +140,7 @@ class QuantizedRingKVCache(InRing, QuantizedKVCache):
         self._use_ring(max_context_length)
 
     def update(self, input_pos: Tensor, k_val: Tensor, v_val: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
-        """As that of `QuantizedKVCache`."""
+        """See `QuantizedKVCache.update`."""
         return super().update(input_pos, k_val, v_val, self._places(input_pos, k_val.shape[2])[None])
 
     @classmethod

@@ -152,7 +152,7 @@ class AttentionMHA(Attention):
             args, self.n_heads * self.head_dim, args.dim, "o_proj", "output_proj", bias=args.attention_output_bias
         )
         self.wqkv: nn.Module | None = None
-        """In place of wq, wk and wv: one layer with the rows of all three."""
+        """One layer with the rows of wq, wk and wv, which replaces them."""
         self.use_qk_norm, self.qk_norm_whole = args.use_qk_norm, args.qk_norm_whole
         if args.use_qk_norm:
             self.q_norm_fn, self.k_norm_fn = (self._head_norm(args, n) for n in (self.n_heads, self.n_kv_heads))

@@ -24,12 +24,12 @@ class LoRALinear(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        """That of the layer without the adapter."""
+        """The weight of the layer without the adapter."""
         return self.linear.weight
 
     @property
     def bias(self) -> Tensor | None:
-        """That of the layer without the adapter."""
+        """The bias of the layer without the adapter."""
         return self.linear.bias
 
     def forward(self, x: Tensor, lora_a: Tensor | None = None, lora_b: Tensor | None = None) -> Tensor:

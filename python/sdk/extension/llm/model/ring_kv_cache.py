@@ -151,7 +151,7 @@ class KVCacheWithAttentionSink(RingKVCache):
         self._use_ring(window_size, sink_size)
 
     def evict_tokens(self, input_pos: Tensor, seq_len: int) -> int:
-        """By how many positions tokens move to make room: 0, as new ones replace the oldest."""
+        """The number of positions by which tokens move to make room: 0, because new tokens replace the oldest."""
         return 0
 
 

@@ -63,7 +63,7 @@ class QuantizedSDPA(nn.Module):
         seqlen: int,
         mask: Tensor | None,
     ) -> Tensor:
-        """As that of `SDPACustom`, with int8 keys and values."""
+        """See `SDPACustom.forward`; keys and values are int8."""
         cache = self.kv_cache
         keys, values = k_quantized.transpose(1, 2), v_quantized.transpose(1, 2)
         queries, q_scales, q_zeros = quantize_tokens(q.transpose(1, 2).float())

@@ -83,8 +83,8 @@ class StaticAttention(Attention):
     def from_attention_mha(
         cls, other: AttentionMHA, split_mha: bool = True, rms_norm_class: Any = nn.RMSNorm, **kwargs: Any
     ) -> StaticAttention:
-        """With the weights of another attention. Raises ValueError for one with norms of all heads together, with soft
-        caps, or with one layer for queries, keys and values."""
+        """A static attention with the weights of another attention. Raises ValueError for one with norms of all heads
+        together, with soft caps, or with one layer for queries, keys and values."""
         why = {
             "norms of all heads together": other.use_qk_norm and other.qk_norm_whole,
             "a soft cap": other.SDPA.softcap is not None,

@@ -29,7 +29,7 @@ class StaticKVCache(nn.Module, ABC):
     """The keys or the values of a head, or of all heads of a layer."""
 
     part: int
-    """Which of the two maps of a state has it."""
+    """The index of the map with this cache in a state, which is a pair of maps."""
 
     def __init__(self, layer_id: int, head_id: int) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From coremltools' `ModuleLinearQuantizerConfig` to the configuration of torchao's PT2E."""
+"""Converts coremltools' `ModuleLinearQuantizerConfig` to the configuration of torchao's PT2E."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class NodeVisitor:
         return made
 
     def cast_in_place(self, value: int, dtype: torch.dtype, mps_graph: MPSGraph) -> None:
-        """From here on the value has another dtype."""
+        """Converts a value to a dtype. Operations that are added later read the converted value."""
         self.add(MPSCast(value, value, edge_dtype_to_mps_dtype(dtype)), mps_graph)
 
     def broadcast(self, value: int, own: list[int], dtype: torch.dtype, shape: list[int], mps_graph: MPSGraph) -> int:

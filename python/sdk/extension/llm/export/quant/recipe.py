@@ -16,7 +16,7 @@ class QuantConfig:
     bits: int
     group_size: int
     symmetric: bool
-    """Without zero points."""
+    """Whether weights have no zero points."""
     method: str
     """"min_max": scales from the largest and smallest weight; "hqq": scales with the least error (half-quadratic)."""
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class Net(nn.Module):
-    """From two numbers to the scores of the answers 0 and 1."""
+    """Computes the scores of the answers 0 and 1 from two numbers."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -44,7 +44,7 @@ def expand_dims(x: torch.Tensor, axes: Any) -> torch.Tensor:
 
 @operation("squeeze")
 def squeeze(x: torch.Tensor, axes: Any = None) -> torch.Tensor:
-    """Without dimensions of size 1."""
+    """x without the dimensions of size 1, or without those of `axes`."""
     return x.squeeze() if axes is None else x.squeeze(tuple(ints(axes)))
 
 
@@ -221,6 +221,6 @@ def batch_to_space(x: torch.Tensor, block_shape: Any, crops: Any) -> torch.Tenso
 
 @operation("crop")
 def crop(x: torch.Tensor, crop_height: Any, crop_width: Any) -> torch.Tensor:
-    """Without the rows and columns at the borders."""
+    """x without the given numbers of rows and columns at its borders."""
     (top, bottom), (left, right) = ints(crop_height), ints(crop_width)
     return x[..., top : x.shape[-2] - bottom, left : x.shape[-1] - right]
