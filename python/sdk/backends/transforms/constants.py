@@ -25,7 +25,7 @@ class _Known:
     """Weights by the names of their placeholders."""
     inner: dict[Node, torch.Tensor | None] = field(default_factory=dict)
     """The tensor of each placeholder and attribute of branches and loop bodies; None if it is not a constant. Names do
-    not tell constants apart: where a loop starts with a weight, the changing input of its body has the weight's name."""
+    not tell constants apart: where a loop starts with a weight, the changing input of its body has that name."""
     shared: frozenset[Node] = frozenset()
     """The placeholders of branches and loop bodies whose constants other graphs read, too."""
     folds: dict[Node, bool] = field(default_factory=dict)

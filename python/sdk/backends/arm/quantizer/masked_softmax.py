@@ -75,8 +75,8 @@ def _masked(place: Place, operands: Sequence[Any], dim: int) -> Node | None:
 
 
 def _known_mask(place: Place, scores: Node, mask: Node, dim: int) -> Node | None:
-    """With a mask that is a constant, or that is computed and has a few known numbers: for one number, a choice between
-    the scores and the number."""
+    """The scores with a mask that is constant, or computed with a few known numbers; a mask of one number is a choice
+    between the scores and that number."""
     known = constant_of(mask)
     if known is not None:
         if is_mask(known.unique()):
