@@ -73,6 +73,8 @@ ALONE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "between": (lambda x, y: torch.lerp(x, y, 0.3), PAIR),
     "product by letters": (lambda x, y: torch.einsum("ij,jk->ik", x, y), ((3, 4), (4, 5))),
     "instance norm": (lambda x: F.instance_norm(x), (IMAGE,)),
+    "distances by sums": (lambda x, y: torch.cdist(x, y, 1.0), ((3, 16), (4, 16))),
+    "distances by extremes": (lambda x, y: torch.cdist(x, y, float("inf")), ((2, 3, 16), (2, 4, 16))),
 }
 """Functions that PyTorch may write with several operators, and the shapes of their operands."""
 
@@ -82,6 +84,7 @@ DEVIATIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "variance of all": (lambda x: torch.var(x), (ROWS,)),
     "variance of a population": (lambda x: x.var(-1, unbiased=False), (ROWS,)),
     "deviation": (lambda x: x.std(-1), (ROWS,)),
+    "distances": (lambda x, y: torch.cdist(x, y), ((3, 16), (4, 16))),
 }
 
 INT, INT16 = "TOSA-1.0+INT", "TOSA-1.0+INT+int16"

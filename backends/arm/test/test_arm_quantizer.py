@@ -47,6 +47,19 @@ def _counts(converted: Any) -> Counter[str]:
     return Counter(name.partition(".default")[0].rpartition(".")[2] for name in names)
 
 
+def test_weights_of_fifteen_numbers() -> None:
+    """VGF-04: `get_symmetric_a8w4_quantization_config`, which is for training by default; both forms of a quantizer."""
+    config = arm_quantizer.get_symmetric_a8w4_quantization_config(is_qat=False)
+    quantizer = VgfQuantizer(VgfCompileSpec(), use_composable_quantizer=False).set_global(config)
+    converted = _quantized(quantizer, Model(), X)
+    weights = [each for each in converted.buffers() if each.dtype == torch.int8]
+    assert len(weights) == 2 and all(int(each.abs().max()) == 7 for each in weights)
+    prepared = prepare_qat_pt2e(
+        export(Model(), (X,)).module(), _quantizer().set_global(arm_quantizer.get_symmetric_a8w4_quantization_config())
+    )
+    assert any("FakeQuant" in type(module).__name__ for module in prepared.modules())
+
+
 def _quantizer() -> VgfQuantizer:
     return VgfQuantizer(VgfCompileSpec())
 

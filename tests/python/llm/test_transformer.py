@@ -144,7 +144,8 @@ def test_capped_scores_are_those_of_gemma_2():
 @pytest.mark.parametrize(
     "fields, message",
     [
-        ({"moe_score_func": "sigmoid", "use_q_gate": True}, "not supported: moe_score_func, use_q_gate"),
+        ({"kv_io_bit_width": 8, "use_q_gate": True}, "not supported: use_q_gate, kv_io_bit_width"),
+        ({"moe": True, "moe_score_func": "tanh"}, "moe_score_func='tanh' must be one of softmax, softmax_all, sigmoid"),
         ({"n_heads": 4, "n_kv_heads": 3}, "n_heads=4 is not a multiple of n_kv_heads=3"),
         ({"attention_type": "sparse"}, "the attention type 'sparse' is not known; known are mha"),
         ({"layer_types": ["conv"], "n_layers": 2}, "for each of 2 layers"),

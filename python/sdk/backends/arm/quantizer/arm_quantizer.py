@@ -21,6 +21,7 @@ from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.backends.arm.ethosu.compile_spec import EthosUCompileSpec
 from sdk.backends.arm.quantizer.annotation import annotate, annotate_edges, annotate_moves
 from sdk.backends.arm.quantizer.configuration import (
+    get_symmetric_a8w4_quantization_config,
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "QuantizationConfig",
     "TOSAQuantizer",
     "VgfQuantizer",
+    "get_symmetric_a8w4_quantization_config",
     "get_symmetric_a16w8_quantization_config",
     "get_symmetric_quantization_config",
 ]
@@ -48,8 +50,13 @@ class TOSAQuantizer(Quantizer):
     its module's type, then the global one. None leaves a module in floats. Every setter returns the quantizer.
     """
 
-    def __init__(self, compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification | str) -> None:
-        """Raises ValueError if the specification has no integers."""
+    def __init__(
+        self, compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification | str, use_composable_quantizer: bool = True
+    ) -> None:
+        """Raises ValueError if the specification has no integers.
+
+        `use_composable_quantizer` chooses between two implementations of ExecuTorch; this one does what both do.
+        """
         super().__init__()
         given = compile_spec_or_tosa_spec
         spec = TosaSpecification.create_from_string(given) if isinstance(given, str) else given
@@ -170,15 +177,15 @@ class _Calibration(Interpreter):
 class VgfQuantizer(TOSAQuantizer):
     """The quantizer of VGF. Parts of a model may stay in floats."""
 
-    def __init__(self, compile_spec: VgfCompileSpec) -> None:
-        super().__init__(compile_spec)
+    def __init__(self, compile_spec: VgfCompileSpec, use_composable_quantizer: bool = True) -> None:
+        super().__init__(compile_spec, use_composable_quantizer)
 
 
 class EthosUQuantizer(TOSAQuantizer):
     """The quantizer of an Ethos-U, which has integers only: what a setting leaves in floats is computed by kernels."""
 
-    def __init__(self, compile_spec: EthosUCompileSpec) -> None:
-        super().__init__(compile_spec)
+    def __init__(self, compile_spec: EthosUCompileSpec, use_composable_quantizer: bool = True) -> None:
+        super().__init__(compile_spec, use_composable_quantizer)
 
 
 def _quantizes_activations(config: QuantizationConfig | None) -> bool:

@@ -38,6 +38,13 @@ def get_symmetric_quantization_config(
     )
 
 
+def get_symmetric_a8w4_quantization_config(
+    is_per_channel: bool = True, is_qat: bool = True, is_dynamic: bool = False
+) -> QuantizationConfig:
+    """Weights from -7 to 7, for training unless `is_qat` is False; otherwise as `get_symmetric_quantization_config`."""
+    return get_symmetric_quantization_config(is_per_channel, is_qat, is_dynamic, weight_qmin=-7, weight_qmax=7)
+
+
 def get_symmetric_a16w8_quantization_config(
     is_per_channel: bool = True,
     is_qat: bool = False,

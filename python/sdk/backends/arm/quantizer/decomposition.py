@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,11 +19,23 @@ from sdk.backends.arm.quantizer.rewriting import REWRITTEN
 
 _aten = torch.ops.aten
 
+
+def _distances(x1: torch.Tensor, x2: torch.Tensor, p: float, compute_mode: int | None) -> Any:
+    """torch.cdist: of all rows of a matrix from all rows of another. Only the usual norms do without powers."""
+    difference = (x1.unsqueeze(-2) - x2.unsqueeze(-3)).abs()
+    if p == 1:
+        return difference.sum(-1)
+    if p == 2:
+        return (difference * difference).sum(-1).sqrt()
+    return difference.amax(-1) if math.isinf(p) else NotImplemented
+
+
 _DECOMPOSITIONS = {
     target: function
     for target, function in torch._decomp.decomposition_table.items()
     if target not in REWRITTEN and not is_annotated_here(target)
 }
+_DECOMPOSITIONS[_aten._cdist_forward.default] = _distances
 
 
 def decompose(model: GraphModule, is_wanted: Callable[[Node], bool]) -> None:

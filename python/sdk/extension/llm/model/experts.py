@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, get_args
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sdk.extension.llm.model.feed_forward import FeedForward
-from sdk.extension.llm.model.model_args import ModelArgs
+from sdk.extension.llm.model.model_args import ModelArgs, MoEScoreFunc
 
 
 class Router(nn.Module):
@@ -22,21 +23,33 @@ class Router(nn.Module):
 
     def __init__(self, args: ModelArgs) -> None:
         super().__init__()
-        self.activated, self.normalised = args.num_activated_experts, args.moe_norm_topk
+        if args.moe_score_func not in (known := get_args(MoEScoreFunc)):
+            raise ValueError(f"moe_score_func={args.moe_score_func!r} must be one of {', '.join(known)}")
+        self.activated, self.scale = args.num_activated_experts, args.moe_route_scale
+        self.is_sigmoid = args.moe_score_func == "sigmoid"
+        self.normalised = args.moe_norm_topk
+        if self.normalised is None:
+            self.normalised = args.moe_score_func != "softmax_all"
         self.weight = nn.Parameter(torch.empty(args.num_experts, args.dim))
         nn.init.normal_(self.weight, std=args.dim**-0.5)
+        bias = torch.zeros(args.num_experts) if args.moe_use_expert_bias else None
+        self.bias: Tensor | None
+        self.register_buffer("bias", bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """From [batch, tokens, dim] to [batch, tokens, experts] of the same dtype."""
-        scores = torch.softmax(F.linear(x, self.weight).float(), dim=-1)
-        shares, chosen = torch.topk(scores, self.activated, dim=-1)
+        scores = F.linear(x, self.weight).float()
+        scores = scores.sigmoid() if self.is_sigmoid else scores.softmax(dim=-1)
+        # The bias balances how often experts are chosen, not how much they count.
+        chosen = torch.topk(scores if self.bias is None else scores + self.bias, self.activated, dim=-1)[1]
+        shares = scores.gather(-1, chosen)
         if self.normalised:
-            shares = shares / shares.sum(dim=-1, keepdim=True)
-        return torch.zeros_like(scores).scatter(-1, chosen, shares).type_as(x)
+            shares = shares / shares.sum(dim=-1, keepdim=True).clamp_min(torch.finfo(shares.dtype).tiny)
+        return torch.zeros_like(scores).scatter(-1, chosen, shares * self.scale).type_as(x)
 
 
 class MixtureOfExperts(nn.Module):
-    """The sum of the experts' results, weighted by the router.
+    """The sum of the experts' results, weighted by the router, and of a shared expert's, if there is one.
 
     A program skips the experts that no token of a call has chosen, and computes the others for all of its tokens.
     """
@@ -49,17 +62,34 @@ class MixtureOfExperts(nn.Module):
             )
         self.router = Router(args)
         self.experts = nn.ModuleList(FeedForward(args, args.moe_hidden_dim) for _ in range(args.num_experts))
+        shared = args.moe_shared_expert_hidden_dim
+        self.shared_expert = None if shared is None else FeedForward(args, shared)
 
     def forward(self, x: Tensor) -> Tensor:
         """[batch, tokens, dim], as its input."""
         shares = self.router(x)
-        y = torch.zeros_like(x)
+        y = torch.zeros_like(x) if self.shared_expert is None else self.shared_expert(x)
         for share, expert in zip(shares.split(1, dim=-1), self.experts, strict=True):
             if torch.compiler.is_exporting():
                 y = y + torch.cond(share.any(), _branch(expert), _nothing, (x, share))
             elif bool(share.any()):
                 y = y + expert(x) * share
         return y
+
+
+def take_names_of_executorch(block: nn.Module, state: dict[str, Any], prefix: str, *_: Any) -> None:
+    """Before a state is loaded into a block of a transformer: renames the weights of `block_sparse_moe`, where
+    ExecuTorch has one tensor for all experts."""
+    theirs, ours = f"{prefix}block_sparse_moe.", f"{prefix}feed_forward."
+    for name in [name for name in state if name.startswith(theirs)]:
+        weight, own = state.pop(name), name.removeprefix(theirs)
+        part = own.removeprefix("cond_ffn.")
+        if part != own:
+            for i, each in enumerate(weight):
+                state[f"{ours}experts.{i}.{part}.weight"] = each.T if part == "w2" else each
+        else:
+            own = {"gate.weight": "router.weight", "expert_bias": "router.bias"}.get(own, own)
+            state[ours + own] = weight
 
 
 def _branch(expert: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -37,12 +37,17 @@ class ActFn(Enum):
         return partial(F.gelu, approximate="tanh" if self is ActFn.GELU_APPROX else "none")
 
 
+MoEScoreFunc = Literal["softmax", "softmax_all", "sigmoid"]
+"""How scores become weights of experts: `softmax` is over the chosen experts, `softmax_all` over all of them; `sigmoid`
+is of each by itself, with the sum of the chosen ones as the divisor."""
+
+
 @dataclass
 class ModelArgs:
     """The hyperparameters of a decoder. The names are ExecuTorch's, so that its JSON files are read as they are.
 
-    `construct_transformer` raises ValueError for fields that it does not support (shared experts and their bias, the
-    linear attention of Qwen 3.5, the gates and norms of `use_attn_o_gate` to `output_linear_intermediate_dim`).
+    `construct_transformer` raises ValueError for fields that it does not support (the linear attention of Qwen 3.5,
+    the gates and norms of `use_attn_o_gate` to `output_linear_intermediate_dim`).
     """
 
     dim: int = 4096
@@ -89,14 +94,17 @@ class ModelArgs:
     """The number of experts that the router chooses for a token."""
     moe_hidden_dim: int | None = None
     """Width of an expert; that of a feed-forward block when None."""
-    moe_norm_topk: bool = False
-    """Normalise the weights of the chosen experts to the sum 1."""
+    moe_norm_topk: bool | None = None
+    """Normalise the weights of the chosen experts to the sum 1; None: as `moe_score_func` says."""
     moe_layers: list[int] | None = None
     """For each layer, 1 if its feed-forward block is a mixture of experts, else 0; None: all are."""
     moe_shared_expert_hidden_dim: int | None = None
+    """Width of an expert that all tokens have."""
     moe_use_expert_bias: bool = False
-    moe_score_func: str = "softmax"
+    """Experts are chosen by their probabilities plus a bias."""
+    moe_score_func: MoEScoreFunc = "softmax"
     moe_route_scale: float = 1.0
+    """Scale of the chosen experts' weights."""
     attention_type: str = "mha"
     """A key of `attention.ATTENTION_REGISTRY`."""
     use_q_gate: bool = False

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from sdk.extension.llm.model.attention import ATTENTION_REGISTRY, Attention, ForwardOptions
-from sdk.extension.llm.model.experts import MixtureOfExperts
+from sdk.extension.llm.model.experts import MixtureOfExperts, take_names_of_executorch
 from sdk.extension.llm.model.feed_forward import FeedForward
 from sdk.extension.llm.model.model_args import ModelArgs
 from sdk.extension.llm.model.norm import RMSNorm
@@ -18,10 +18,6 @@ from sdk.extension.llm.model.short_conv import ShortConv
 from sdk.extension.llm.model.window import Window
 
 _UNSUPPORTED = (
-    "moe_shared_expert_hidden_dim",
-    "moe_use_expert_bias",
-    "moe_score_func",
-    "moe_route_scale",
     "norm_type",
     "use_q_gate",
     "mlp_type",
@@ -53,6 +49,8 @@ class TransformerBlock(nn.Module):
         self.mixer = "conv" if isinstance(attention, ShortConv) else "attention"
         self.add_module(self.mixer, attention)
         self.feed_forward: nn.Module = MixtureOfExperts(args) if experts else FeedForward(args)
+        if experts:
+            self.register_load_state_dict_pre_hook(take_names_of_executorch)
         self.attention_norm = _norm(args) if args.use_attention_norm else nn.Identity()
         self.ffn_norm = _norm(args) if args.use_ffn_norm else nn.Identity()
         self.post_attention_norm = _norm(args) if args.post_attention_norm else nn.Identity()
