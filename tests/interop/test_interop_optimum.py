@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from interop.originals import ROOT
+from interop.clients import environment_of, run
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
@@ -55,22 +52,7 @@ assert found == expected, (found, expected)
 @pytest.fixture(scope="module")
 def packages() -> Path:
     """The folder of the packages."""
-    script = [sys.executable, ROOT / "tests/interop/make_oracle.py", "--into", "optimum"]
-    requirements = ROOT / "tests/interop/optimum-requirements.txt"
-    made = subprocess.run([*script, requirements], capture_output=True, text=True)
-    assert made.returncode == 0, made.stderr[-2000:]
-    (folder,) = Path(made.stdout.strip()).parents[1].glob("lib/python*/site-packages")
-    return folder
-
-
-def run(packages: Path, *arguments: str | Path) -> None:
-    """Runs our Python with the packages before its own."""
-    paths = os.pathsep.join([str(packages), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", *arguments], capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": paths, "HF_HUB_OFFLINE": "1"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
+    return environment_of("optimum")
 
 
 def test_all_modules_are_imported(packages: Path) -> None:
