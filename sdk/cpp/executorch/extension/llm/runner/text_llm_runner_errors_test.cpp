@@ -38,8 +38,28 @@ TEST_F(TextLLMRunnerTest, LimitsAreErrors) {
   config.num_bos = -1;
   EXPECT_EQ(generate("a", config), Error::InvalidArgument);
   config = greedy(5);
-  config.temperature = -1;
-  EXPECT_EQ(generate("a", config), Error::InvalidArgument);
+  for (const float temperature : {-0.1f, -1.0f, std::numeric_limits<float>::quiet_NaN()}) {
+    config = greedy(5);
+    config.temperature = temperature;
+    EXPECT_EQ(generate("a", config), Error::InvalidArgument) << temperature;
+  }
+  config.temperature = 1.1f;
+  EXPECT_EQ(generate("a", config), Error::Ok);
+}
+
+/// The parts of a runner, which applications also use by themselves.
+TEST_F(TextLLMRunnerTest, NegativeTemperaturesAreErrorsBeforeTheProgramRuns) {
+  make(successor);
+  TextPrefiller prefiller(decoder_, true, true, 8);
+  Ids tokens{'a', 'b'};
+  int64_t position = 0;
+  EXPECT_EQ(prefiller.prefill(tokens, position, -0.1f).error(), Error::InvalidArgument);
+  EXPECT_EQ(prefiller.prefill_chunk(tokens, position, -0.1f).error(), Error::InvalidArgument);
+  EXPECT_EQ(runner_->token_generator().generate(tokens, position, 3, -0.1f).error(), Error::InvalidArgument);
+  EXPECT_EQ(position, 0);
+  EXPECT_TRUE(decoder_->calls.empty());
+  EXPECT_TRUE(prefiller.prefill(tokens, position, 1.1f).ok());
+  EXPECT_EQ(*runner_->token_generator().generate(tokens, position, 3, 1.1f), 3);
 }
 
 TEST_F(TextLLMRunnerTest, VocabulariesMustFit) {

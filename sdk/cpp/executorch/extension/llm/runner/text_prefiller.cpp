@@ -45,6 +45,7 @@ Result<Tensor> TextPrefiller::run(const uint64_t* tokens, size_t count, int64_t&
 Result<uint64_t> TextPrefiller::run_and_sample(const std::vector<uint64_t>& tokens, int64_t& start_pos,
                                                float temperature) {
   ET_CHECK_OR_RETURN_ERROR(!tokens.empty(), InvalidArgument, "the prompt has no tokens");
+  ET_CHECK_OK_OR_RETURN_ERROR(check_temperature(temperature));
   if (!is_loaded()) {
     ET_CHECK_OK_OR_RETURN_ERROR(load());
   }

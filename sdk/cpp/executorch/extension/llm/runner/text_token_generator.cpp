@@ -15,6 +15,7 @@ using runtime::Result;
 
 Result<int64_t> TextTokenGenerator::generate(std::vector<uint64_t>& tokens, int64_t start_pos, int32_t max_new_tokens,
                                              float temperature, internal::TextStream& text) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_temperature(temperature));
   int64_t generated = 0;
   bool has_ended = false;
   // The input of the program: the last token, or all tokens if it has no cache.

@@ -42,6 +42,9 @@ int32_t Sampler::sample(T* logits) {
   if (best < 0 || temperature_ == 0) {
     return best;
   }
+  if (!(temperature_ > 0)) {  // NaN is refused, too
+    return -1;
+  }
   candidates_.resize(static_cast<size_t>(vocab_size_));
   for (int32_t i = 0; i < vocab_size_; i++) {
     candidates_[static_cast<size_t>(i)] = {static_cast<float>(logits[i]), i};

@@ -45,8 +45,8 @@ class Sampler {
   void set_seed(unsigned long long rng_seed) { random_.seed(rng_seed); }
   int32_t vocab_size() const { return vocab_size_; }
 
-  /// The index of a token among the `vocab_size` logits, which stay as they are. -1 if a logit is NaN or all are -inf:
-  /// then there is no distribution. A logit of +inf takes all probability.
+  /// The index of a token among the `vocab_size` logits, which stay as they are. -1 if a logit is NaN, all are -inf or
+  /// the temperature is negative: then there is no distribution. A logit of +inf takes all probability.
   template <typename T>
   int32_t sample(T* logits);
 

@@ -65,6 +65,26 @@ TEST_F(SamplerTest, RefusesWhatIsNoDistribution) {
   }
 }
 
+TEST_F(SamplerTest, TemperaturesAreZeroOrMore) {
+  const auto logits = make_tensor_ptr({1, 3}, std::vector<float>{0, 0.5f, 1});
+  TokenSampler tokens;
+  for (const float temperature : {-0.1f, -1.0f, -kInf, kNaN}) {
+    EXPECT_EQ(logits_to_token(*logits, temperature), -1) << temperature;
+    tokens.set_temperature(temperature);
+    EXPECT_EQ(tokens.sample(*logits).error(), Error::InvalidArgument) << temperature;
+  }
+  // Above 1 too: the probabilities are softmax([0, 1, 2] / 1.1), of which that of the last is 0.62.
+  for (const float temperature : {0.0f, 1.1f}) {
+    Sampler sampler(3, temperature, 1.0f, 5);
+    int last = 0;
+    for (int i = 0; i < 4000; i++) {
+      last += sampler.sample(std::vector<float>{0, 1, 2}.data()) == 2;
+    }
+    const double expected = temperature == 0 ? 1 : 1 / (1 + std::exp(-1 / 1.1) + std::exp(-2 / 1.1));
+    EXPECT_NEAR(last / 4000.0, expected, temperature == 0 ? 0 : 0.04);  // five standard deviations
+  }
+}
+
 TEST_F(SamplerTest, LogitsStayAsTheyAre) {
   Sampler sampler(3, 0.7f, 0.5f, 1);
   std::vector<float> logits{1, 2, 3};

@@ -21,6 +21,8 @@ using runtime::Result;
 
 namespace {
 
+constexpr double kLarge = 1e30;
+
 /// Logs what is wrong with a field of SamplingOptions.
 bool is_in(const char* name, double value, double least, double most) {
   if (value >= least && value <= most) {  // false for NaN
@@ -32,10 +34,13 @@ bool is_in(const char* name, double value, double least, double most) {
 
 }  // namespace
 
+Error check_temperature(float temperature) {
+  return is_in("temperature", static_cast<double>(temperature), 0, kLarge) ? Error::Ok : Error::InvalidArgument;
+}
+
 Error SamplingOptions::validate() const {
-  constexpr double kLarge = 1e30;
-  const bool valid = is_in("temperature", static_cast<double>(temperature), 0, kLarge) &&
-                     is_in("top_k", top_k, 0, INT32_MAX) && is_in("top_p", static_cast<double>(top_p), 0, 1) &&
+  ET_CHECK_OK_OR_RETURN_ERROR(check_temperature(temperature));
+  const bool valid = is_in("top_k", top_k, 0, INT32_MAX) && is_in("top_p", static_cast<double>(top_p), 0, 1) &&
                      is_in("min_p", static_cast<double>(min_p), 0, 1) &&
                      is_in("repetition_penalty", static_cast<double>(repetition_penalty), 1e-6, kLarge) &&
                      is_in("presence_penalty", static_cast<double>(presence_penalty), -kLarge, kLarge) &&
@@ -159,6 +164,7 @@ Result<uint64_t> TokenSampler::sample(const Tensor& logits) {
   ET_CHECK_OR_RETURN_ERROR(count > 0 && count <= INT32_MAX && logits.numel() > 0, InvalidArgument,
                            "the program's logits are empty: expected a tensor [1, tokens, vocabulary] or "
                            "[1, vocabulary]");
+  ET_CHECK_OK_OR_RETURN_ERROR(check_temperature(options_.temperature));
   const auto last = static_cast<int64_t>(logits.numel()) - count;
   switch (logits.scalar_type()) {
     case ScalarType::Float:

@@ -40,6 +40,9 @@ struct SamplingOptions {
   runtime::Error validate() const;
 };
 
+/// InvalidArgument, after a log line, for a temperature that is negative or not a number.
+runtime::Error check_temperature(float temperature);
+
 /// Samples tokens from a program's logits: the logits of the last position, penalties that depend on the text so far,
 /// processors, Sampler. For one sequence; not thread safe.
 class TokenSampler {
@@ -62,8 +65,8 @@ class TokenSampler {
   runtime::Error apply_processors(executorch::aten::Tensor& logits);
 
   /// The token that follows the last position of `logits`: float32, float16 or bfloat16 with sizes [..., vocabulary].
-  /// Errors: InvalidArgument for another dtype or an empty tensor; InvalidState if there is no distribution because a
-  /// logit is NaN or all tokens are ruled out; those of processors.
+  /// Errors: InvalidArgument for another dtype, an empty tensor or a negative temperature; InvalidState if there is no
+  /// distribution because a logit is NaN or all tokens are ruled out; those of processors.
   runtime::Result<uint64_t> sample(const executorch::aten::Tensor& logits);
 
   /// Position of the first NaN among the last logits that sample() refused; -1 when that was not the reason.
