@@ -11,3 +11,5 @@ executorch_preset(EXECUTORCH_ENABLE_WERROR OFF)
 executorch_preset(EXECUTORCH_BUILD_EXTENSION_LLM ON)
 executorch_preset(EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER ON)
 executorch_preset(EXECUTORCH_BUILD_KERNELS_LLM ON)
+# Programs for microcontrollers run in Python, too.
+executorch_preset(EXECUTORCH_BUILD_CORTEX_M ON)

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// cortex_m::quantized_conv2d, quantized_depthwise_conv2d, quantized_transpose_conv2d. Weights are symmetric. `scratch`
+// is memory for kernels of CMSIS-NN; these kernels need none.
+#include "kernels/cortex_m/cpu/window.h"
+
+namespace torch::executor::native {
+namespace {
+
+using namespace cortex_m;
+
+// The operands that all convolutions have.
+struct Convolution {
+  const char* op;
+  const Tensor& in;
+  const Tensor& weight;
+  const std::optional<Tensor>& bias;
+  Int8Output output;
+  Channels channels;
+  int32_t input_offset;
+  Window window;
+
+  int64_t bias_of(int64_t channel) const { return bias.has_value() ? bias->const_data_ptr<int32_t>()[channel] : 0; }
+  const int8_t* pixels(int64_t batch) const {
+    return in.const_data_ptr<int8_t>() + batch * in.size(1) * in.size(2) * in.size(3);
+  }
+};
+
+// Checks everything but the sizes of channels. `outputs` is the number of output channels.
+bool check_convolution(KernelRuntimeContext& ctx, Convolution& conv, IntArrayRef stride, IntArrayRef padding,
+                       IntArrayRef dilation, int64_t input_offset, int64_t output_offset, const Tensor& multipliers,
+                       const Tensor& shifts, int64_t min, int64_t max, size_t outputs_dim) {
+  const char* op = conv.op;
+  if (!check_image(ctx, op, "an input", conv.in)) {
+    return false;
+  }
+  ET_KERNEL_CHECK_MSG(ctx, conv.weight.dim() == 4 && executorch::runtime::tensor_is_default_dim_order(conv.weight),
+                      InvalidArgument, false,
+                      "%s: expected weights of 4 dimensions in the default dim order, found %zd", op,
+                      static_cast<ssize_t>(conv.weight.dim()));
+  conv.input_offset = static_cast<int32_t>(input_offset);
+  const int64_t outputs = conv.weight.size(static_cast<ssize_t>(outputs_dim));
+  return check_dtype(ctx, op, "weights", conv.weight, ScalarType::Char) &&
+         check_int32s(ctx, op, "the bias", conv.bias, outputs) &&
+         conv.channels.read(ctx, op, multipliers, shifts, outputs) &&
+         check_offset(ctx, op, "an input offset", input_offset) &&
+         check_output(ctx, op, output_offset, min, max, &conv.output) &&
+         check_window(ctx, op, conv.in, {conv.weight.size(1), conv.weight.size(2)}, stride, padding, dilation,
+                      &conv.window);
+}
+
+}  // namespace
+
+/// Weights (outputs, height, width, inputs of a group).
+Tensor& cortex_m_quantized_conv2d_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
+                                      const std::optional<Tensor>& bias, IntArrayRef stride, IntArrayRef padding,
+                                      IntArrayRef dilation, int64_t input_offset, int64_t output_offset,
+                                      const Tensor& requantize_multipliers, const Tensor& requantize_shifts,
+                                      int64_t activation_min, int64_t activation_max, const Tensor& /*scratch*/,
+                                      Tensor& out) {
+  Convolution conv{"cortex_m::quantized_conv2d", input, weight, bias, {}, {}, 0, {}};
+  if (!check_convolution(ctx, conv, stride, padding, dilation, input_offset, output_offset, requantize_multipliers,
+                         requantize_shifts, activation_min, activation_max, 0)) {
+    return out;
+  }
+  const int64_t inputs = input.size(1);
+  const int64_t outputs = weight.size(0);
+  const int64_t depth = weight.size(3);
+  const bool fits = depth > 0 && inputs % depth == 0 && inputs > 0 && outputs % (inputs / depth) == 0;
+  ET_KERNEL_CHECK_MSG(
+      ctx, fits, InvalidArgument, out,
+      "%s: expected weights of groups that divide %lld inputs and %lld outputs, found %lld inputs of a group", conv.op,
+      static_cast<long long>(inputs), static_cast<long long>(outputs), static_cast<long long>(depth));
+  if (!check_resize_image(ctx, conv.op, out, input.size(0), outputs, conv.window.height.windows(),
+                          conv.window.width.windows())) {
+    return out;
+  }
+  const int64_t outputs_of_group = outputs / (inputs / depth);
+  int8_t* const results = out.mutable_data_ptr<int8_t>();
+  const int8_t* const weights = weight.const_data_ptr<int8_t>();
+  const int64_t kernel_width = weight.size(2);
+  const int64_t kernel_size = weight.size(1) * kernel_width * depth;
+  for_each_pixel(out, [&](int64_t n, int64_t y, int64_t x, int64_t pixel) {
+    const int8_t* const image = conv.pixels(n);
+    for (int64_t channel = 0; channel < outputs; ++channel) {
+      const int8_t* const group = image + channel / outputs_of_group * depth;
+      const int8_t* const kernel = weights + channel * kernel_size;
+      int32_t sum = static_cast<int32_t>(conv.bias_of(channel));
+      conv.window.for_each(y, x, [&](int64_t ky, int64_t kx, int64_t at) {
+        sum = wrapping_sum(sum, dot_product(group + at * inputs, conv.input_offset,
+                                            kernel + (ky * kernel_width + kx) * depth, 0, static_cast<size_t>(depth)));
+      });
+      results[pixel * outputs + channel] =
+          conv.output(sum, conv.channels.multipliers[channel], conv.channels.shifts[channel]);
+    }
+  });
+  return out;
+}
+
+/// Weights (1, height, width, outputs); output c is of input c / depth_multiplier.
+Tensor& cortex_m_quantized_depthwise_conv2d_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
+                                                const std::optional<Tensor>& bias, IntArrayRef stride,
+                                                IntArrayRef padding, IntArrayRef dilation, int64_t depth_multiplier,
+                                                int64_t input_offset, int64_t output_offset,
+                                                const Tensor& requantize_multipliers, const Tensor& requantize_shifts,
+                                                int64_t activation_min, int64_t activation_max,
+                                                const Tensor& /*scratch*/, Tensor& out) {
+  Convolution conv{"cortex_m::quantized_depthwise_conv2d", input, weight, bias, {}, {}, 0, {}};
+  if (!check_convolution(ctx, conv, stride, padding, dilation, input_offset, output_offset, requantize_multipliers,
+                         requantize_shifts, activation_min, activation_max, 3)) {
+    return out;
+  }
+  const int64_t inputs = input.size(1);
+  const int64_t outputs = weight.size(3);
+  const bool fits = weight.size(0) == 1 && depth_multiplier > 0 && depth_multiplier <= outputs &&
+                    inputs * depth_multiplier == outputs;
+  ET_KERNEL_CHECK_MSG(ctx, fits, InvalidArgument, out,
+                      "%s: expected weights (1, height, width, %lld inputs * %lld), found %zd kernels of %lld outputs",
+                      conv.op, static_cast<long long>(inputs), static_cast<long long>(depth_multiplier),
+                      static_cast<ssize_t>(weight.size(0)), static_cast<long long>(outputs));
+  if (!check_resize_image(ctx, conv.op, out, input.size(0), outputs, conv.window.height.windows(),
+                          conv.window.width.windows())) {
+    return out;
+  }
+  int8_t* const results = out.mutable_data_ptr<int8_t>();
+  const int8_t* const weights = weight.const_data_ptr<int8_t>();
+  const int64_t kernel_width = weight.size(2);
+  for_each_pixel(out, [&](int64_t n, int64_t y, int64_t x, int64_t pixel) {
+    const int8_t* const image = conv.pixels(n);
+    for (int64_t channel = 0; channel < outputs; ++channel) {
+      const int8_t* const of_channel = image + channel / depth_multiplier;
+      uint32_t sum = static_cast<uint32_t>(conv.bias_of(channel));
+      conv.window.for_each(y, x, [&](int64_t ky, int64_t kx, int64_t at) {
+        const int32_t factor = weights[(ky * kernel_width + kx) * outputs + channel];
+        sum += static_cast<uint32_t>((of_channel[at * inputs] + conv.input_offset) * factor);
+      });
+      results[pixel * outputs + channel] =
+          conv.output(static_cast<int32_t>(sum), conv.channels.multipliers[channel], conv.channels.shifts[channel]);
+    }
+  });
+  return out;
+}
+
+/// Weights (outputs, height, width, inputs).
+Tensor& cortex_m_quantized_transpose_conv2d_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
+                                                const std::optional<Tensor>& bias, IntArrayRef stride,
+                                                IntArrayRef padding, IntArrayRef output_padding, IntArrayRef dilation,
+                                                int64_t input_offset, int64_t output_offset,
+                                                const Tensor& requantize_multipliers, const Tensor& requantize_shifts,
+                                                int64_t activation_min, int64_t activation_max,
+                                                const Tensor& /*scratch*/, const Tensor& /*output_scratch*/,
+                                                Tensor& out) {
+  Convolution conv{"cortex_m::quantized_transpose_conv2d", input, weight, bias, {}, {}, 0, {}};
+  int64_t extra[2];
+  if (!check_convolution(ctx, conv, stride, padding, dilation, input_offset, output_offset, requantize_multipliers,
+                         requantize_shifts, activation_min, activation_max, 0) ||
+      !check_pair(ctx, conv.op, "output padding", output_padding, 0, extra)) {
+    return out;
+  }
+  const int64_t inputs = input.size(1);
+  const int64_t outputs = weight.size(0);
+  ET_KERNEL_CHECK_MSG(ctx, weight.size(3) == inputs, InvalidArgument, out,
+                      "%s: expected weights of %lld inputs, found %zd (groups are not supported)", conv.op,
+                      static_cast<long long>(inputs), static_cast<ssize_t>(weight.size(3)));
+  const Axis& height = conv.window.height;
+  const Axis& width = conv.window.width;
+  const auto grown = [](const Axis& axis, int64_t more) {
+    return (axis.in - 1) * axis.stride - 2 * axis.padding + axis.spread() + more;
+  };
+  if (!check_resize_image(ctx, conv.op, out, input.size(0), outputs, grown(height, extra[0]), grown(width, extra[1]))) {
+    return out;
+  }
+  // The element of the input that kernel element `k` takes to position `to`; -1 if there is none.
+  const auto source = [](const Axis& axis, int64_t to, int64_t k) {
+    const int64_t steps = to + axis.padding - k * axis.dilation;
+    return steps >= 0 && steps % axis.stride == 0 && steps / axis.stride < axis.in ? steps / axis.stride : -1;
+  };
+  int8_t* const results = out.mutable_data_ptr<int8_t>();
+  const int8_t* const weights = weight.const_data_ptr<int8_t>();
+  for_each_pixel(out, [&](int64_t n, int64_t y, int64_t x, int64_t pixel) {
+    const int8_t* const image = conv.pixels(n);
+    for (int64_t channel = 0; channel < outputs; ++channel) {
+      const int8_t* const kernel = weights + channel * height.kernel * width.kernel * inputs;
+      int32_t sum = static_cast<int32_t>(conv.bias_of(channel));
+      for (int64_t ky = 0; ky < height.kernel; ++ky) {
+        const int64_t row = source(height, y, ky);
+        for (int64_t kx = 0; row >= 0 && kx < width.kernel; ++kx) {
+          const int64_t column = source(width, x, kx);
+          if (column >= 0) {
+            sum = wrapping_sum(sum,
+                               dot_product(image + (row * width.in + column) * inputs, conv.input_offset,
+                                           kernel + (ky * width.kernel + kx) * inputs, 0, static_cast<size_t>(inputs)));
+          }
+        }
+      }
+      results[pixel * outputs + channel] =
+          conv.output(sum, conv.channels.multipliers[channel], conv.channels.shifts[channel]);
+    }
+  });
+  return out;
+}
+
+}  // namespace torch::executor::native

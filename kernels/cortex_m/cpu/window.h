@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The windows of convolutions and pools over images, which are in memory as batch, height, width, channels.
+#pragma once
+
+#include "kernels/cortex_m/cpu/arguments.h"
+
+namespace torch::executor::native::cortex_m {
+
+/// One of the two dimensions of an image, and the windows along it.
+struct Axis {
+  int64_t in;
+  int64_t kernel;
+  int64_t stride;
+  int64_t padding;
+  int64_t dilation;
+
+  int64_t spread() const { return dilation * (kernel - 1) + 1; }
+  /// How many windows there are; below 1 if the image is smaller than a window.
+  int64_t windows() const { return in + 2 * padding < spread() ? 0 : (in + 2 * padding - spread()) / stride + 1; }
+  /// The same with windows that only begin in the image or in the padding before it.
+  int64_t windows_rounded_up() const {
+    const int64_t most = in + 2 * padding < spread() ? 0 : (in + 2 * padding - spread() + stride - 1) / stride + 1;
+    return most > 0 && (most - 1) * stride >= in + padding ? most - 1 : most;
+  }
+  /// Where element `k` of window `w` is in the image; outside of it in the padding.
+  int64_t position(int64_t w, int64_t k) const { return w * stride - padding + k * dilation; }
+  bool has(int64_t position) const { return position >= 0 && position < in; }
+};
+
+struct Window {
+  Axis height;
+  Axis width;
+
+  /// Calls body(kernel row, kernel column, pixel), with the index of the pixel in its image, for the elements of the
+  /// window of output (y, x) that are in the image.
+  template <typename Body>
+  void for_each(int64_t y, int64_t x, const Body& body) const {
+    for (int64_t ky = 0; ky < height.kernel; ++ky) {
+      const int64_t row = height.position(y, ky);
+      for (int64_t kx = 0; height.has(row) && kx < width.kernel; ++kx) {
+        const int64_t column = width.position(x, kx);
+        if (width.has(column)) {
+          body(ky, kx, row * width.in + column);
+        }
+      }
+    }
+  }
+};
+
+/// Checks the arguments of a window, and that the image has a pixel.
+inline bool check_window(KernelRuntimeContext& ctx, const char* op, const Tensor& in, const int64_t (&kernel)[2],
+                         IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, Window* window) {
+  int64_t strides[2];
+  int64_t paddings[2];
+  int64_t dilations[2];
+  if (!check_pair(ctx, op, "stride", stride, 1, strides) || !check_pair(ctx, op, "padding", padding, 0, paddings) ||
+      !check_pair(ctx, op, "dilation", dilation, 1, dilations)) {
+    return false;
+  }
+  ET_KERNEL_CHECK_MSG(ctx, in.size(2) > 0 && in.size(3) > 0 && kernel[0] > 0 && kernel[1] > 0, InvalidArgument, false,
+                      "%s: expected an image and a kernel of at least one pixel, found %zd x %zd and %lld x %lld", op,
+                      static_cast<ssize_t>(in.size(2)), static_cast<ssize_t>(in.size(3)),
+                      static_cast<long long>(kernel[0]), static_cast<long long>(kernel[1]));
+  window->height = {in.size(2), kernel[0], strides[0], paddings[0], dilations[0]};
+  window->width = {in.size(3), kernel[1], strides[1], paddings[1], dilations[1]};
+  return true;
+}
+
+/// Resizes `out` to an image, and checks that it is one.
+inline bool check_resize_image(KernelRuntimeContext& ctx, const char* op, Tensor& out, int64_t batch, int64_t channels,
+                               int64_t height, int64_t width) {
+  ET_KERNEL_CHECK_MSG(ctx, height > 0 && width > 0, InvalidArgument, false,
+                      "%s: the image with its padding is smaller than the kernel", op);
+  const int64_t sizes[] = {batch, channels, height, width};
+  return check_resize(ctx, op, out, sizes, 4) && check_image(ctx, op, "an output", out);
+}
+
+/// Calls body(batch, y, x, output pixel) for each pixel of `out`.
+template <typename Body>
+void for_each_pixel(const Tensor& out, const Body& body) {
+  int64_t pixel = 0;
+  for (int64_t n = 0; n < out.size(0); ++n) {
+    for (int64_t y = 0; y < out.size(2); ++y) {
+      for (int64_t x = 0; x < out.size(3); ++x) {
+        body(n, y, x, pixel++);
+      }
+    }
+  }
+}
+
+}  // namespace torch::executor::native::cortex_m
