@@ -16,7 +16,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.backends.arm.tosa import TosaCompileSpec, TOSAPartitioner
-from sdk.backends.arm.tosa.lower import CUSTOM_DOMAIN
+from sdk.backends.arm.tosa.operators import CUSTOM_DOMAIN
 from sdk.backends.arm.tosa.schema import DType, Op
 from sdk.exir.dialects._ops import ops
 

@@ -15,6 +15,7 @@ BACKEND = Backend(
     quantization=schemes(
         int8=("arm_ethos_u55_int8", "int8 weights and activations"),
     ),
+    operators="sdk.backends.arm.tosa.integer:INTEGER",
     language_models=LanguageModels(
         settings="sdk.backends.arm.ethosu.llm:EthosUConfig",
         acted_on=("target", "memory_mode", "system_config", "extra_flags"),

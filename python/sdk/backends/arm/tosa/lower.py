@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import operator
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -15,57 +14,67 @@ from torch.fx import Node
 
 from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
-from sdk.backends.arm.tosa.integer.units import Unit, find_units, lower_conversion, lower_unit
-from sdk.backends.arm.tosa.lowering import LOWERINGS
-from sdk.backends.arm.tosa.lowering.call import Call, Placed, static_shape
-from sdk.backends.arm.tosa.schema import DType, Op
+from sdk.backends.arm.tosa.integer import INTEGER
+from sdk.backends.arm.tosa.integer.units import Unit, find_units
+from sdk.backends.arm.tosa.lowering.call import Placed, static_shape
+from sdk.backends.arm.tosa.lowering.registry import Tried
+from sdk.backends.arm.tosa.operators import operators_with
 from sdk.backends.arm.tosa.specification import TosaSpecification
 from sdk.backends.arm.tosa.types import to_array, to_tosa
 from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import is_any_dequantize, is_quantize
-from sdk.backends.graph.shapes import is_tensor
+from sdk.backends.operators import Operators
 from sdk.backends.transforms.constants import get_constant, is_constant, settled
 from sdk.exir.tensor import dim_order_of
 
-CUSTOM_DOMAIN = "sdk"
-"""The domain of operators that a user registers with a partitioner."""
 
+class Partition:
+    """The calls of a program while they are lowered. Constants and dequantised integers are made when they are read.
 
-class _Partition:
-    """The calls of a program while they are lowered. Constants and dequantised integers are made when they are read."""
+    Attributes:
+        program: The program.
+        builder: Where operators of TOSA are added.
+        operators: The table of operators.
+        units: The units of the program, by their members.
+        results: The result of each lowered call, or the list of several.
+    """
 
     def __init__(
         self,
         program: ExportedProgram,
         builder: Builder,
-        custom: Collection[str],
+        operators: Operators[Tried],
         units: Mapping[Node, Unit],
         known: Callable[[Node], bool],
         in_memory_order: bool = False,
     ) -> None:
         self.program = program
         self.builder = builder
-        self.custom = custom
+        self.operators = operators
         self.units = units
-        self.known = known
-        self.in_memory_order = in_memory_order
         self.results: dict[Node, Any] = {}
+        self._known = known
+        self._in_memory_order = in_memory_order
 
     def resolve(self, node: Node) -> Placed:
         """The tensor of an operand."""
         if node not in self.results:
-            if self.known(node):
-                self.results[node] = _constant(self.builder, self.program, node)
+            if self._known(node):
+                tensor = get_constant(self.program, node)
+                assert tensor is not None, node
+                constant = self.builder.constant(to_array(tensor), to_tosa(tensor.dtype))
+                self.results[node] = Placed.plain(constant)
             elif is_any_dequantize(node):
-                self.results[node] = lower_conversion(self.builder, node, self.resolve, self.program)
+                self.operators[name_of(node)].lower(node, self)
             else:
                 self.results[node] = self.input(node)
-        return self.results[node]
+        found: Placed = self.results[node]
+        return found
 
     def order_of(self, node: Node) -> tuple[int, ...]:
         """The dimensions of an input or output, in the order in which the graph has them."""
         value = node.meta["val"]
-        return dim_order_of(value) if self.in_memory_order else tuple(range(value.dim()))
+        return dim_order_of(value) if self._in_memory_order else tuple(range(value.dim()))
 
     def input(self, node: Node) -> Placed:
         """A new input of the graph."""
@@ -78,25 +87,23 @@ class _Partition:
         unit = self.units.get(node)
         if unit is None:
             if not is_any_dequantize(node):
-                self.results[node] = self.result(node)
+                self._lower_alone(node)
         elif node is unit.last:
             try:
-                self.results[node] = lower_unit(self.builder, unit, self.resolve, self.program)
+                INTEGER[name_of(unit.call)].lower(unit.call, self)
             except UnsupportedError:
                 if not self.builder.specification.support_float():
                     raise
                 for member in unit.members:
-                    self.results[member] = self.result(member)
+                    self._lower_alone(member)
 
-    def result(self, node: Node) -> Any:
-        """The result of a call in floats, or a list of several."""
+    def _lower_alone(self, node: Node) -> None:
         if node.target is operator.getitem:
-            return self.results[node.args[0]][node.args[1]]
-        if is_quantize(node) or is_any_dequantize(node):
-            return lower_conversion(self.builder, node, self.resolve, self.program)
-        if name_of(node) not in LOWERINGS and name_of(node) not in self.custom:
-            raise UnsupportedError("it has no lowering to TOSA")
-        return _result(Call(self.builder, node, self.resolve), self.custom)
+            self.results[node] = self.results[node.args[0]][node.args[1]]
+        elif name_of(node) in self.operators:
+            self.operators[name_of(node)].lower(node, self)
+        else:
+            raise UnsupportedError("TOSA has no such operator")
 
 
 def lower(
@@ -115,7 +122,8 @@ def lower(
     nodes = list(program.graph.nodes)
     with settled(program):
         constants = {node for node in nodes if is_constant(program, node)}
-        partition = _Partition(program, builder, custom, find_units(nodes), constants.__contains__, in_memory_order)
+        operators, units = operators_with(custom), find_units(nodes)
+        partition = Partition(program, builder, operators, units, constants.__contains__, in_memory_order)
         for node in nodes:
             if node.op == "placeholder" and node not in constants:
                 partition.resolve(node)
@@ -144,7 +152,7 @@ def examine(
     node: Node,
     program: ExportedProgram,
     specification: TosaSpecification,
-    custom: Collection[str],
+    operators: Operators[Tried],
     units: Mapping[Node, Unit],
     known: Callable[[Node], bool],
 ) -> Examined:
@@ -154,28 +162,23 @@ def examine(
         node: The call.
         program: Its program.
         specification: What of TOSA may be used.
-        custom: Names of operators that become CUSTOM.
+        operators: The table of operators.
         units: Those of the program, by their members.
         known: Which operands are constants.
     """
     unit = units.get(node)
     if unit is not None:
-        try:
-            alone = _Partition(program, Builder(specification), custom, {}, known)
-            lower_unit(alone.builder, unit, alone.resolve, program)
-            return Examined(None)
-        except UnsupportedError as error:
-            if not specification.support_float():
-                return Examined(str(error))
+        refusal = INTEGER.refusal(unit.call, Partition(program, Builder(specification), operators, units, known))
+        if refusal is None or not specification.support_float():
+            return Examined(refusal)
     elif is_any_dequantize(node) and not specification.support_float():
         within = all(user in units and node in units[user].operands for user in node.users)
         return Examined(None if within else "what reads it is not quantised", True)
-    partition = _Partition(program, Builder(specification), custom, {}, known)
-    try:
-        results = partition.result(node)
-        _check_floats(node, specification)
-    except UnsupportedError as error:
-        return Examined(str(error))
+    partition = Partition(program, Builder(specification), operators, units, known)
+    refusal = operators.refusal(node, partition) or _refusal_of_floats(node, specification)
+    if refusal is not None:
+        return Examined(refusal)
+    results = partition.results.pop(node)
     if not isinstance(results, list):
         converts = unit is None and (is_quantize(node) or is_any_dequantize(node))
         return Examined(None, converts or results in partition.results.values())
@@ -185,83 +188,9 @@ def examine(
     return Examined(None)
 
 
-def _check_floats(node: Node, specification: TosaSpecification) -> None:
-    """A move of floats is not an operator of TOSA if only the layout changes, but not an integer one."""
+def _refusal_of_floats(node: Node, specification: TosaSpecification) -> str | None:
+    """Without floats in the specification, TOSA moves no floats either, even where the move adds no operator."""
     value = node.meta.get("val")
     if isinstance(value, torch.Tensor) and value.is_floating_point() and not specification.support_float():
-        raise UnsupportedError(f"it moves {str(value.dtype)[6:]}, and {specification} has no floats (+FP)")
-
-
-def _constant(builder: Builder, program: ExportedProgram, node: Node) -> Placed:
-    tensor = get_constant(program, node)
-    assert tensor is not None, node
-    return Placed.plain(builder.constant(to_array(tensor), to_tosa(tensor.dtype)))
-
-
-def _result(call: Call, custom: Collection[str]) -> Any:
-    """The result of a call in floats, or a list of several, with the shapes and types of the model."""
-    node = call.node
-    name = name_of(node)
-    if name in custom:
-        return _custom(call, name)
-    lowering = LOWERINGS[name]
-    if not lowering.indices:
-        _refuse_int64(node)
-    for operand in node.all_input_nodes:
-        if is_tensor(operand) and 0 in static_shape(operand):
-            raise UnsupportedError("a tensor has no elements, which TOSA does not have")
-    result = lowering.function(call)
-    return (
-        [_checked(call, each, position) for position, each in enumerate(result)]
-        if isinstance(result, list)
-        else (_checked(call, result, None))
-    )
-
-
-def _refuse_int64(node: Node) -> None:
-    values = [each.meta.get("val") for each in (node, *node.all_input_nodes)]
-    if any(isinstance(value, torch.Tensor) and value.dtype == torch.int64 for value in values):
-        raise UnsupportedError("it computes with int64, which TOSA 1.0 does not have")
-
-
-def _checked(call: Call, result: Any, position: int | None) -> Placed:
-    """A result with its layout, whose shape and type are those of the model."""
-    if not isinstance(result, Placed):
-        order = call.order if call.order is not None and len(call.order) == result.rank else None
-        result = Placed.plain(result) if order is None else Placed(result, order)
-    value = call.node.meta["val"] if position is None else call.node.meta["val"][position]
-    if value.dtype == torch.float16:
-        result = Placed(call.b.cast(result.value, DType.FP16), result.order)
-    shape = tuple(value.shape[dim] for dim in result.order)
-    if result.value.shape != shape or result.value.dtype != to_tosa(value.dtype):
-        raise AssertionError(
-            f"{name_of(call.node)} was lowered to {result.value.shape} {result.value.dtype.name} in the layout "
-            f"{result.order}; expected {shape} {value.dtype}"
-        )
-    return result
-
-
-def _custom(call: Call, name: str) -> Placed:
-    """CUSTOM with the name of the operator. Its numbers, by argument, are JSON in the attributes."""
-    nodes = [each for each in call.node.all_input_nodes if is_tensor(each)]
-    numbers = {
-        argument.name: call[argument.name]
-        for argument in call.node.target._schema.arguments
-        if not any(isinstance(each, Node) for each in _flat(call[argument.name]))
-    }
-    if not is_tensor(call.node):
-        raise UnsupportedError("it has several results")
-    result = call.b.emit(
-        Op["CUSTOM"],
-        [call.value(node) for node in nodes],
-        call.shape,
-        call.dtype,
-        operator_name=name,
-        domain_name=CUSTOM_DOMAIN,
-        implementation_attrs=json.dumps(numbers, default=str).encode(),
-    )
-    return Placed.plain(result)
-
-
-def _flat(argument: Any) -> list[Any]:
-    return list(argument) if isinstance(argument, (list, tuple)) else [argument]
+        return f"it moves {str(value.dtype)[6:]}, and {specification} has no floats (+FP)"
+    return None

@@ -26,7 +26,7 @@ logger = logging.getLogger("sdk.backends.arm")
 
 _aten = torch.ops.aten
 _WHOLE = [_aten.linear.default, _aten.upsample_bilinear2d.vec, _aten.upsample_nearest2d.vec]
-# Whole where they are quantised.
+# Not decomposed where they are quantised.
 _WHOLE_AS_INTEGERS = [
     getattr(_aten, name).default
     for name in (
@@ -62,8 +62,8 @@ class TOSAPartitioner(Partitioner):
     def ops_to_not_decompose(
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
-        """Operators that are lowered better whole than decomposed, and a filter that says which calls of them are:
-        activation functions are whole between nodes that quantise."""
+        """Operators that are better not decomposed, and a filter for their calls: activation functions are kept where
+        their operands and results are quantised."""
         support = TosaSupport(ep, self._options, self._checks)
         return [*_WHOLE, *_WHOLE_AS_INTEGERS], lambda node: support.examine(node).refusal is None
 

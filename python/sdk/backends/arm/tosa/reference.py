@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs TOSA files with the TOSA reference model, of the package `tosa-tools`, in a process of its own: it ends the
+"""Runs TOSA files with the TOSA reference model, of the package `tosa-tools`, in a separate process: it ends the
 process on a file that is not valid.
 """
 

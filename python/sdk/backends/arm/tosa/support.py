@@ -14,6 +14,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.backends.arm.tosa.integer.units import find_units
 from sdk.backends.arm.tosa.lower import Examined, examine
+from sdk.backends.arm.tosa.operators import operators_with
 from sdk.backends.graph.quantized import is_any_dequantize, is_quantize
 from sdk.backends.partition import Support, graphs_of
 from sdk.backends.transforms.constants import is_constant, is_shared
@@ -34,14 +35,15 @@ class TosaSupport(Support):
         self._program = program
         self._options = options
         self._checks = checks
+        self._operators = operators_with(options.custom_operators)
         self._changes_nothing: dict[Node, bool] = {}
         self._units = find_units(node for module in graphs_of(program) for node in module.graph.nodes)
 
     def examine(self, node: Node, known: Callable[[Node], bool] | None = None) -> Examined:
         """What TOSA makes of a call. `known` says which operands are constants of its partition; by default all that
         are constants of the program."""
-        specification, custom = self._options.tosa_spec, self._options.custom_operators
-        examined = examine(node, self._program, specification, custom, self._units, known or self._is_constant)
+        specification, known = self._options.tosa_spec, known or self._is_constant
+        examined = examine(node, self._program, specification, self._operators, self._units, known)
         if examined.refusal is None and self._checks:
             modules = dict(self._program.graph_module.named_modules())
             for check in self._checks:
@@ -100,7 +102,8 @@ class TosaSupport(Support):
         return wrong
 
     def _quantization_at_the_edge(self, node: Node, inside: set[Node], known: set[Node]) -> Refusals:
-        """What only converts inputs or results stays outside: the delegate gets and gives integers. Units are whole."""
+        """Conversions of inputs and results stay outside: the delegate takes and returns integers. A unit is delegated
+        as a whole or not at all."""
         unit = self._units.get(node)
         if unit is not None:
             whole = all(each in inside or each in known for each in (*unit.members, *unit.operands))
@@ -114,7 +117,7 @@ class TosaSupport(Support):
         return []
 
     def _shared_constants(self, node: Node, inside: set[Node], known: set[Node]) -> Refusals:
-        """A constant that is read outside too is an input of the partition."""
+        """A constant that the rest of the program also reads is an input of the partition."""
         if not any(
             self._is_constant(each) and each not in known and each not in inside for each in node.all_input_nodes
         ):
@@ -142,7 +145,7 @@ class TosaSupport(Support):
 
 
 def is_copied(constant: Node) -> bool:
-    """Whether a constant is small enough that each partition gets one of its own."""
+    """Whether a constant is small enough that each partition gets its own copy."""
     value = constant.meta.get("val")
     return isinstance(value, torch.Tensor) and value.numel() <= _MOST_COPIED
 

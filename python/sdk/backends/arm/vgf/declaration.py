@@ -16,7 +16,7 @@ BACKEND = Backend(
     quantization=schemes(
         int8=("vgf_int8", "int8 weights and activations"),
     ),
-    operators="sdk.backends.arm.tosa.lowering:LOWERINGS",
+    operators="sdk.backends.arm.tosa.operators:OPERATORS",
     language_models=LanguageModels(
         settings="sdk.backends.arm.vgf.llm:VgfConfig",
         quantizers={"vgf_8a8w": Quantizer(make=None), "vgf_16a8w": Quantizer(make=None)},

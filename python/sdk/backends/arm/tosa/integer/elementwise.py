@@ -62,8 +62,8 @@ lowers_integers("aten.minimum.default")(_binary("MINIMUM"))
 
 
 def _comparison(compare: Callable[[Any, Any, Any], Value]) -> Callable[[IntegerCall], Value]:
-    """In int32 of one scale. A number is compared as PyTorch does it: it is one of the operand's numbers, or between
-    two of them."""
+    """Compares operands in int32 with one scale. A Python number is compared exactly: it equals one of the numbers that
+    the operand can have, or lies between two of them."""
 
     def lower(call: IntegerCall) -> Value:
         first, second = call["self"], call["other"]
@@ -88,7 +88,7 @@ COMPARISONS: dict[str, Callable[[Any, Any, Any], Value]] = {
     "lt": lambda b, x, y: b.greater(y, x),
     "le": lambda b, x, y: b.greater_equal(y, x),
 }
-"""By the names of PyTorch. Their results are bool, which is not quantised."""
+"""Comparisons by PyTorch's names. Their results are bool, which is not quantised."""
 for _name, _compare in COMPARISONS.items():
     lowers_integers(f"aten.{_name}.Tensor", f"aten.{_name}.Scalar", result=DType.BOOL)(_comparison(_compare))
 

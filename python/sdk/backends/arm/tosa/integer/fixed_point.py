@@ -52,7 +52,7 @@ def _placed(b: Builder, digit: Value, place: int) -> Value:
 
 
 def gathered(b: Builder, positions: Value, entries: np.ndarray, dtype: DType) -> Value:
-    """GATHER: results of any number, by int32 positions."""
+    """GATHER: elements of a table of any length, at int32 positions."""
     rows = b.constant(np.asarray(entries).reshape(1, -1, 1).astype(numpy_type(dtype)), dtype)
     return b.reshape(b.gather(rows, b.reshape(positions, (1, positions.size))), positions.shape)
 
@@ -112,8 +112,8 @@ def powers(b: Builder, steps: Value, scale: float) -> Value:
 
 
 def scaled(b: Builder, value: Value, less: Value) -> Value:
-    """value / 2^less, rounded and limited to what is just beyond int16. Where `less` is negative, the value has at
-    least twelve bits, or is 0."""
+    """value / 2^less, rounded, and clamped to a range that is a little wider than int16. Where `less` is negative, the
+    value has at least twelve bits, or is 0."""
     half = b.shift_left(1, b.minimum(b.maximum(b.sub(less, 1), 0), 30))
     small = b.shift_right(b.add(value, b.select(b.greater(less, 0), half, 0)), b.minimum(b.maximum(less, 0), 31))
     # Where `less` is negative, four more bits take the value beyond int16.
@@ -122,7 +122,7 @@ def scaled(b: Builder, value: Value, less: Value) -> Value:
 
 
 def limited(b: Builder, value: Value) -> Value:
-    """Within numbers that are just beyond int16."""
+    """Clamps to a range that is a little wider than int16."""
     return b.minimum(b.maximum(value, -_LARGE), _LARGE)
 
 
@@ -142,7 +142,7 @@ class Total:
 
 
 def total(b: Builder, values: Value, axis: int, empty: bool) -> Total:
-    """The sum of numbers that are not negative along an axis, which int32 holds; 1, if it can be `empty`, and is."""
+    """The sum of non-negative numbers along an axis, which fits int32. Where `empty` is set, a sum of 0 becomes 1."""
     found = b.reduce("REDUCE_SUM", values, [axis])
     found = b.maximum(found, 1) if empty else found
     room = headroom(b, found)
@@ -161,7 +161,7 @@ def split_sums(b: Builder, values: Value, axis: int, spare: int) -> tuple[Value,
 
 def wide_total(b: Builder, values: Value, axis: int, spare: int, empty: bool) -> Total:
     """The sum of numbers from 0 to 2^30 along an axis of up to 2^spare of them, whose lowest `spare` bits are added
-    apart. It is at least 2^30, or, if it can be `empty`, made so."""
+    apart. It is at least 2^30; where `empty` is set, a smaller sum becomes 2^30."""
     high, low = split_sums(b, values, axis, spare)
     high = b.maximum(high, 1 << 30 - spare) if empty else high
     room = headroom(b, high)

@@ -2,7 +2,7 @@
 """Which elements a softmax of integers counts.
 
 A choice between scores and a number, or a sum of scores and a constant mask, takes elements out: their exponentials are
-0. A row of which nothing is left has the shares of its numbers, as in floats: equal ones, if they are one number.
+0. A row without any element left has the probabilities that float32 gives its numbers: equal ones for equal numbers.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def _shares(numbers: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _of_sum(call: IntegerCall, total: Node) -> Counted:
-    """Of each row, the scores count to which its largest number is added. In floats, a row to which large numbers are
-    added everywhere loses digits of its scores, or all of them: its shares are equal then."""
+    """In each row, only the scores count to which the largest number of the row is added. In floats, a row to which
+    large numbers are added everywhere loses digits of its scores, or all of them: its probabilities are equal then."""
     first, second = total.args[:2]
     operand, other = (first, second) if is_any_dequantize(first) else (second, first)
     numbers = None if is_any_dequantize(other) else call.placed(other).value.constant

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Norms, in int32: of int8 at most a step from what floats give, of int16 a few.
+"""Norms in int32. Results differ from those of floats by at most one step in int8, and by a few in int16.
 
 Sums over a row are exact. What depends on a row alone, its reciprocal or its root, is computed with a mantissa and an
 exponent of its own (`fixed_point`), so that rows of any size lose nothing.
@@ -110,7 +110,7 @@ class _Squares:
 
 
 def _wide_squares(b: Builder, values: Value, centred: bool, most: int) -> _Squares:
-    """Of values with up to 17 bits. Their mean has 13 bits more. `2 r + k` is at most `most`."""
+    """The sums of the squares of values with up to 17 bits, whose mean has 13 more. `2 r + k` is at most `most`."""
     size = values.shape[1]
     more = b.shift_left(values, 13)
     if centred:

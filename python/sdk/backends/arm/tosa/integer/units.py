@@ -10,30 +10,18 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.arm.tosa.builder import Builder
-from sdk.backends.arm.tosa.errors import UnsupportedError
-from sdk.backends.arm.tosa.graph import Value
-from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.integer.masking import CHOICE, SUM
-from sdk.backends.arm.tosa.integer.parameters import Parameters, parameters_of
-from sdk.backends.arm.tosa.integer.registry import INTEGER, UNQUANTIZED
-from sdk.backends.arm.tosa.lowering.call import Placed
-from sdk.backends.arm.tosa.schema import DType
-from sdk.backends.arm.tosa.types import FLOATS, numpy_type, to_tosa
+from sdk.backends.arm.tosa.integer.registry import INTEGER
 from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import is_any_dequantize, is_quantize
 
 _SOFTMAXES = ("aten._softmax.default", "aten._safe_softmax.default")
 _LIMITS = ("aten.relu.default", "aten.hardtanh.default", "aten.clamp.default")
-_RANGES = {DType.INT8: (-128, 127), DType.INT16: (-32768, 32767)}
 
 
 @dataclass(frozen=True)
@@ -73,7 +61,8 @@ def find_units(nodes: Iterable[Node]) -> dict[Node, Unit]:
 
 
 def _unquantized(node: Node) -> Unit | None:
-    if node.op != "call_function" or name_of(node) not in UNQUANTIZED:
+    entry = INTEGER.get(name_of(node)) if node.op == "call_function" else None
+    if entry is None or entry.result is None:
         return None
     unit = Unit(node, None, None, None, node, (node,))
     return unit if unit.operands == node.all_input_nodes else None
@@ -101,77 +90,3 @@ def _unit_of(quantize: Node) -> Unit | None:
         return None
     unit = Unit(source, mask, index, limit, quantize, tuple(members))
     return unit if unit.operands else None
-
-
-def lower_unit(builder: Builder, unit: Unit, resolve: Callable[[Node], Placed], program: ExportedProgram) -> Placed:
-    """The integers of a unit. Raises UnsupportedError for what has no lowering to integers."""
-    bare = UNQUANTIZED.get(name_of(unit.call))
-    out = parameters_of(unit.operands[0] if bare is not None else unit.last, program)
-    if out.dtype not in _RANGES:
-        raise UnsupportedError(f"its result is {out.dtype.name.lower()}; int8 and int16 are lowered")
-    call = IntegerCall(builder, unit.call, resolve, program, out)
-    result = INTEGER[name_of(unit.call)](call)
-    if isinstance(result, list):
-        if unit.index is None or unit.index >= len(result):
-            raise UnsupportedError("another than its first result is read")
-        result = result[unit.index]
-    if not isinstance(result, Placed):
-        order = call.order if call.order is not None and len(call.order) == result.rank else None
-        result = Placed.plain(result) if order is None else Placed(result, order)
-    if result.value.dtype != (out.dtype if bare is None else bare):
-        raise UnsupportedError(f"its result would be {result.value.dtype.name.lower()}")
-    shape = tuple(unit.last.meta["val"].shape[dim] for dim in result.order)
-    assert result.value.shape == shape, (name_of(unit.call), result.value.shape, shape)
-    if bare is not None:
-        return result
-    return Placed(_limited(builder, result.value, unit.limit, out), result.order)
-
-
-def _limited(builder: Builder, value: Any, limit: Node | None, out: Parameters) -> Any:
-    """Integers within the range of the quantisation, and within that of an activation function."""
-    low, high = out.low, out.high
-    if limit is not None:
-        bounds = (0.0, None) if name_of(limit) == "aten.relu.default" else _bounds(limit)
-        low = low if bounds[0] is None else max(low, int(out.quantized(np.float32(bounds[0]))))
-        high = high if bounds[1] is None else min(high, int(out.quantized(np.float32(bounds[1]))))
-    lowest, highest = _RANGES[out.dtype]
-    return value if (low, high) == (lowest, highest) else builder.clamp(value, low, high)
-
-
-def _bounds(limit: Node) -> tuple[float | None, float | None]:
-    named = dict(zip(("self", "low", "high"), limit.args, strict=False))
-    defaults = (-1.0, 1.0) if name_of(limit) == "aten.hardtanh.default" else (None, None)
-    low = named.get("low", limit.kwargs.get("min_val", limit.kwargs.get("min", defaults[0])))
-    high = named.get("high", limit.kwargs.get("max_val", limit.kwargs.get("max", defaults[1])))
-    return low, high
-
-
-def quantized_floats(builder: Builder, value: Any, out: Parameters) -> Any:
-    """Floats as integers: the sequence of operators that PyTorch computes."""
-    inverse = float(np.float32(1.0) / np.float32(out.scale))
-    shifted = builder.add(builder.round(builder.mul(value, inverse)), float(out.zero_point))
-    return builder.convert(builder.clamp(shifted, out.low, out.high), out.dtype)
-
-
-def dequantized(builder: Builder, source: Placed, given: Parameters, dtype: DType) -> Value:
-    """Integers as floats, in the layout that they have."""
-    floats = builder.cast(source.value, dtype)
-    if given.zero_point:
-        floats = builder.sub(floats, float(given.zero_point))
-    if given.axis is None:
-        return builder.mul(floats, given.scale)
-    shape = [given.scales.size if dim == given.axis else 1 for dim in source.order]
-    return builder.mul(floats, builder.constant(given.scales.astype(numpy_type(dtype)).reshape(shape), dtype))
-
-
-def lower_conversion(
-    builder: Builder, node: Node, resolve: Callable[[Node], Placed], program: ExportedProgram
-) -> Placed:
-    """A node that quantises or dequantises and is not a part of a unit, in floats."""
-    parameters = parameters_of(node, program)
-    source = resolve(node.args[0])
-    if is_quantize(node):
-        if source.value.dtype not in FLOATS:
-            raise UnsupportedError("it quantises what is not a float")
-        return Placed(quantized_floats(builder, source.value, parameters), source.order)
-    return Placed(dequantized(builder, source, parameters, to_tosa(node.meta["val"].dtype)), source.order)

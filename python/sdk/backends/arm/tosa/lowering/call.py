@@ -19,6 +19,7 @@ from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.schema import DType
 from sdk.backends.arm.tosa.types import to_tosa
+from sdk.backends.graph.names import arguments_of
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Call:
         self.node = node
         self.order: tuple[int, ...] | None = None
         self._resolve = resolve
-        self._arguments = _bound(node)
+        self._arguments = arguments_of(node)
 
     def __getitem__(self, name: str) -> Any:
         """An argument by its name in the operator's schema."""
@@ -138,6 +139,14 @@ class Call:
             for each, wanted in zip(placed, dtypes, strict=True)
         ]
 
+    def with_layout(self, result: Any) -> Placed:
+        """What a lowering returned, in the layout `order` if it returned it without one."""
+        if isinstance(result, Placed):
+            return result
+        if self.order is None or len(self.order) != result.rank:
+            return Placed.plain(result)
+        return Placed(result, self.order)
+
     def _arranged(self, placed: Placed, dtype: DType) -> Value:
         assert self.order is not None
         value = self.b.transpose(placed.value, [placed.order.index(dim) for dim in self.order])
@@ -166,14 +175,3 @@ def without_axes(b: Builder, placed: Placed, dims: Sequence[int]) -> Placed:
     shape = [size for size, dim in zip(placed.value.shape, placed.order, strict=True) if dim not in removed]
     numbers = {dim: number for number, dim in enumerate(sorted(kept))}
     return Placed(b.reshape(placed.value, shape), tuple(numbers[dim] for dim in kept))
-
-
-def _bound(node: Node) -> dict[str, Any]:
-    """The arguments by the names of the schema, with its defaults."""
-    schema = node.target._schema
-    given = dict(zip((argument.name for argument in schema.arguments), node.args, strict=False))
-    given.update(node.kwargs)
-    for argument in schema.arguments:
-        if argument.name not in given:
-            given[argument.name] = argument.default_value
-    return given

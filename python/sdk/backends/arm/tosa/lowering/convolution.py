@@ -28,7 +28,7 @@ def convolution(call: Call) -> Placed:
 
 
 def convolved(call: Call) -> Placed:
-    """The sums of a convolution, of floats or of what a subclass of `Call` says of integers."""
+    """The sums of a convolution: of floats, or of integers as a subclass of `Call` defines them."""
     rank = len(call.shape)
     order = channels_last(rank)
     value = call.value("input", order)
@@ -54,7 +54,7 @@ def _direct(call: Call, value: Value) -> Value:
     groups, channels = call["groups"], call.shape[1]
     shape = (value.shape[0], *results, channels)
     if groups > 1 and groups == value.shape[-1] and len(found) == 2:
-        # [outputs, 1, height, width], of which those of one input are neighbours, as [height, width, input, output]
+        # [outputs, 1, height, width] as [height, width, input, output]: outputs of one input are adjacent
         weight = _weight(call, (2, 3, 0, 1), len(found))
         weight = call.b.reshape(weight, (*weight.shape[:2], groups, channels // groups))
         return _emit(call, "DEPTHWISE_CONV2D", value, weight, call.bias(channels), shape, attributes)
@@ -69,8 +69,8 @@ def _direct(call: Call, value: Value) -> Value:
 
 
 def scaled(b: Builder, sums: Value, factor: np.ndarray, summand: np.ndarray) -> Value | None:
-    """The sums of a convolution of float32 times a factor plus a summand for each of its channels, as a convolution
-    with other weights, computed in float64; None for what is no such convolution, or whose weights are not known."""
+    """`sums` times a factor plus a summand for each channel, as one convolution with other weights, which are computed
+    in float64. None if `sums` is not the result of a float32 convolution with constant weights."""
     found = b.producer(sums)
     if found is None or found[0].name not in _CONVOLUTIONS or sums.dtype != DType.FP32:
         return None
@@ -132,7 +132,7 @@ def _dilated(call: Call, weight: Value, dilation: Sequence[int]) -> Value:
 
 
 def _in_groups(call: Call, value: Value, weight: Value, convolve: Any) -> Value:
-    """One convolution for each group, whose inputs and outputs are neighbours."""
+    """One convolution for each group. The channels of a group are adjacent."""
     groups = call["groups"]
     bias = call.bias(weight.shape[0])
     inputs, outputs = value.shape[-1] // groups, weight.shape[0] // groups
@@ -149,7 +149,7 @@ def _in_groups(call: Call, value: Value, weight: Value, convolve: Any) -> Value:
 
 
 def _weight(call: Call, order: Sequence[int], dims: int) -> Value:
-    """The weight in an order of its dimensions, that of one dimension with a width of 1."""
+    """The weight with its dimensions in an order. That of a 1D convolution gets a width of 1."""
     weight = call.value("weight")
     if weight.rank - 2 < dims:
         weight = call.b.reshape(weight, (*weight.shape, 1))

@@ -113,7 +113,7 @@ def pow_by_number(call: Call) -> Value:
     (value,) = call.operands(call["self"], dtype=call.working)
     exponent = call["exponent"]
     if call.dtype not in FLOATS and not (isinstance(exponent, int) and exponent >= 0):
-        raise UnsupportedError("it raises integers to a power that is none")
+        raise UnsupportedError("it raises integers to a power that is not an integer, or negative")
     roots = {0.5: call.b.sqrt, -0.5: lambda x: call.b.unary("RSQRT", x)}
     if exponent in roots:
         return roots[exponent](value)

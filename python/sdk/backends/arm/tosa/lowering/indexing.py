@@ -108,7 +108,7 @@ def index(call: Call) -> Value:
 
 @lowers("aten.index_put.default", indices=True)
 def index_put(call: Call) -> Value:
-    """With constant indices: TOSA's SCATTER must not get one twice."""
+    """Lowers calls with constant indices: TOSA's SCATTER forbids the same index twice, which constants can exclude."""
     where = _indexed(call)
     b, positions = call.b, where.indices.constant
     if positions is None or np.unique(positions).size != positions.size:
@@ -132,7 +132,7 @@ def index_put(call: Call) -> Value:
 
 @lowers("aten.scatter.src", "aten.scatter.value", indices=True)
 def scatter(call: Call) -> Value:
-    """With constant indices, as those of `index_put`."""
+    """Lowers calls with constant indices, for the reason of `index_put`."""
     sizes, wanted, indices = call.shape, call.shape_of("index"), call.constant("index")
     if not sizes:
         raise UnsupportedError("its operand has no dimensions")
@@ -157,7 +157,7 @@ def scatter(call: Call) -> Value:
     return b.reshape(b.scatter(rows, where, written), sizes)
 
 
-@lowers("aten.unfold_copy.default", moves=True)
+@lowers("aten.unfold_copy.default", indices=True)
 def unfold(call: Call) -> Placed:
     """Each window's elements, which lie in a new last dimension."""
     rank = len(call.shape_of("self"))
@@ -172,7 +172,7 @@ def unfold(call: Call) -> Placed:
     return Placed(call.b.reshape(found, (count, size, *value.shape[1:])), (dim, rank, *others))
 
 
-@lowers("aten.as_strided_copy.default", moves=True)
+@lowers("aten.as_strided_copy.default", indices=True)
 def as_strided(call: Call) -> Value:
     """Elements of a tensor that lies in memory as its dimensions say, at constant positions."""
     given = call["self"].meta["val"]

@@ -1,43 +1,107 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of lowerings: a function for each operator of the edge dialect."""
+"""The table of operators: a lowering for each operator of the edge dialect."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.fx import Node
+
+from sdk.backends.arm.tosa.errors import UnsupportedError
+from sdk.backends.arm.tosa.lowering.call import Call, Placed, static_shape
+from sdk.backends.arm.tosa.schema import DType
+from sdk.backends.arm.tosa.types import to_tosa
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.shapes import is_tensor
+from sdk.backends.operators import Operators
+
+if TYPE_CHECKING:
+    from sdk.backends.arm.tosa.lower import Partition
 
 Function = Callable[..., Any]
 
 
+class Tried:
+    """An operator whose lowering says which calls TOSA expresses."""
+
+    def refusal(self, node: Node, partition: Partition) -> str | None:
+        """Why a call cannot be lowered. If it can, it is in the partition afterwards."""
+        try:
+            self.lower(node, partition)
+        except UnsupportedError as error:
+            return str(error)
+        return None
+
+    def lower(self, node: Node, partition: Partition) -> None:
+        """Adds a call to a partition, and its result, or the list of its results, to the partition's results.
+
+        Raises:
+            UnsupportedError: TOSA cannot express the call; partitioners show the text.
+        """
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Lowering:
-    """How calls of an operator are lowered.
+class Lowering(Tried):
+    """How calls of an operator are lowered in floats.
 
     Attributes:
         function: Gets a `Call`, and returns its result: a `Value`, a `Placed`, or a list of them. It raises
-            UnsupportedError for calls that TOSA cannot express; partitioners show the text.
+            UnsupportedError for calls that TOSA cannot express.
         indices: Whether operands and results may be int64. They are kept as int32: the operator chooses, moves or
             produces indices, and does not compute with them.
-        moves: Whether the operator only moves elements: it computes nothing.
     """
 
     function: Function
     indices: bool = False
-    moves: bool = False
+
+    def lower(self, node: Node, partition: Partition) -> None:
+        if not self.indices:
+            _refuse_int64(node)
+        for operand in node.all_input_nodes:
+            if is_tensor(operand) and 0 in static_shape(operand):
+                raise UnsupportedError("a tensor has no elements, which TOSA does not have")
+        call = Call(partition.builder, node, partition.resolve)
+        result = self.function(call)
+        partition.results[node] = (
+            [_checked(call, each, position) for position, each in enumerate(result)]
+            if isinstance(result, list)
+            else _checked(call, result, None)
+        )
 
 
-LOWERINGS: dict[str, Lowering] = {}
-"""By names like `aten.add.Tensor`."""
+LOWERINGS = Operators[Lowering]("TOSA")
 
 
-def lowers(*names: str, indices: bool = False, moves: bool = False) -> Callable[[Function], Function]:
+def lowers(*names: str, indices: bool = False) -> Callable[[Function], Function]:
     """Puts a function into the table."""
 
     def put(function: Function) -> Function:
-        for name in names:
-            assert name not in LOWERINGS, name
-            LOWERINGS[name] = Lowering(function, indices or moves, moves)
+        LOWERINGS.add(names, Lowering(function, indices))
         return function
 
     return put
+
+
+def _refuse_int64(node: Node) -> None:
+    values = [each.meta.get("val") for each in (node, *node.all_input_nodes)]
+    if any(isinstance(value, torch.Tensor) and value.dtype == torch.int64 for value in values):
+        raise UnsupportedError("it computes with int64, which TOSA 1.0 does not have")
+
+
+def _checked(call: Call, result: Any, position: int | None) -> Placed:
+    """A result with its layout, whose shape and type are those of the model."""
+    result = call.with_layout(result)
+    value = call.node.meta["val"] if position is None else call.node.meta["val"][position]
+    if value.dtype == torch.float16:
+        result = Placed(call.b.cast(result.value, DType.FP16), result.order)
+    shape = tuple(value.shape[dim] for dim in result.order)
+    if result.value.shape != shape or result.value.dtype != to_tosa(value.dtype):
+        raise AssertionError(
+            f"{name_of(call.node)} was lowered to {result.value.shape} {result.value.dtype.name} in the layout "
+            f"{result.order}; expected {shape} {value.dtype}"
+        )
+    return result

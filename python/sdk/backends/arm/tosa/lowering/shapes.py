@@ -13,12 +13,12 @@ from sdk.backends.arm.tosa.lowering.call import Call, Placed, without_axes
 from sdk.backends.arm.tosa.lowering.registry import lowers
 
 
-@lowers("aten.view_copy.default", "aten.view.default", "aten.reshape.default", moves=True)
+@lowers("aten.view_copy.default", "aten.view.default", "aten.reshape.default", indices=True)
 def view(call: Call) -> Value:
     return call.b.reshape(call.value("self"), call.shape)
 
 
-@lowers("aten.permute_copy.default", moves=True)
+@lowers("aten.permute_copy.default", indices=True)
 def permute(call: Call) -> Placed:
     return _permuted(call, [dim % len(call["dims"]) for dim in call["dims"]])
 
@@ -29,7 +29,7 @@ def _permuted(call: Call, dims: Sequence[int]) -> Placed:
     return Placed(source.value, tuple(dims.index(dim) for dim in source.order))
 
 
-@lowers("aten.squeeze_copy.dims", "aten.squeeze_copy.dim", "aten.squeeze_copy.default", moves=True)
+@lowers("aten.squeeze_copy.dims", "aten.squeeze_copy.dim", "aten.squeeze_copy.default", indices=True)
 def squeeze(call: Call) -> Placed:
     sizes = call.shape_of("self")
     given = call["dim"] if "dim" in call else range(len(sizes))
@@ -37,7 +37,7 @@ def squeeze(call: Call) -> Placed:
     return without_axes(call.b, call.placed("self"), [dim for dim in dims if sizes and sizes[dim] == 1])
 
 
-@lowers("aten.unsqueeze_copy.default", moves=True)
+@lowers("aten.unsqueeze_copy.default", indices=True)
 def unsqueeze(call: Call) -> Placed:
     source = call.placed("self")
     dim = call["dim"] % len(call.shape)
@@ -45,7 +45,7 @@ def unsqueeze(call: Call) -> Placed:
     return Placed(call.b.reshape(source.value, (1, *source.value.shape)), order)
 
 
-@lowers("aten.expand_copy.default", moves=True)
+@lowers("aten.expand_copy.default", indices=True)
 def expand(call: Call) -> Placed:
     (value,) = call.operands(call["self"])
     assert call.order is not None
@@ -53,21 +53,21 @@ def expand(call: Call) -> Placed:
     return Placed(call.b.tile(value, [to // size for to, size in zip(wanted, value.shape, strict=True)]), call.order)
 
 
-@lowers("aten.repeat.default", moves=True)
+@lowers("aten.repeat.default", indices=True)
 def repeat(call: Call) -> Placed:
     (value,) = call.operands(call["self"])
     assert call.order is not None
     return Placed(call.b.tile(value, [call["repeats"][dim] for dim in call.order]), call.order)
 
 
-@lowers("aten.cat.default", moves=True)
+@lowers("aten.cat.default", indices=True)
 def cat(call: Call) -> Value:
     values = call.operands(*call["tensors"])
     assert call.order is not None
     return call.b.concat(values, call.order.index(call["dim"] % len(call.order)))
 
 
-@lowers("aten.slice_copy.Tensor", moves=True)
+@lowers("aten.slice_copy.Tensor", indices=True)
 def slice_(call: Call) -> Placed:
     source = call.placed("self")
     size = call.shape_of("self")[call["dim"]]
@@ -88,7 +88,7 @@ def _strided(call: Call, value: Value, axis: int, start: int, count: int, step: 
     return call.b.reshape(call.b.cut(split, axis + 1, 0, 1), (*value.shape[:axis], count, *value.shape[axis + 1 :]))
 
 
-@lowers("aten.select_copy.int", moves=True)
+@lowers("aten.select_copy.int", indices=True)
 def select(call: Call) -> Placed:
     source = call.placed("self")
     dim = call["dim"] % len(source.order)
@@ -96,7 +96,7 @@ def select(call: Call) -> Placed:
     return without_axes(call.b, Placed(call.b.cut(source.value, source.axis(dim), index, 1), source.order), [dim])
 
 
-@lowers("aten.split_with_sizes_copy.default", moves=True)
+@lowers("aten.split_with_sizes_copy.default", indices=True)
 def split_with_sizes(call: Call) -> list[Placed]:
     return _split(call, call["split_sizes"])
 
@@ -111,7 +111,7 @@ def _split(call: Call, sizes: Sequence[int]) -> list[Placed]:
     ]
 
 
-@lowers("aten.flip.default", moves=True)
+@lowers("aten.flip.default", indices=True)
 def flip(call: Call) -> Placed:
     source = call.placed("self")
     value = source.value
@@ -120,7 +120,7 @@ def flip(call: Call) -> Placed:
     return Placed(value, source.order)
 
 
-@lowers("aten.constant_pad_nd.default", moves=True)
+@lowers("aten.constant_pad_nd.default", indices=True)
 def pad(call: Call) -> Placed:
     return padded(call, call["value"] or 0)
 
@@ -163,12 +163,12 @@ def _mirrored(call: Call, edges: bool) -> Placed:
     return Placed(value, source.order)
 
 
-@lowers(*(f"aten.reflection_pad{rank}d.default" for rank in (1, 2, 3)), moves=True)
+@lowers(*(f"aten.reflection_pad{rank}d.default" for rank in (1, 2, 3)), indices=True)
 def reflection_pad(call: Call) -> Placed:
     return _mirrored(call, edges=False)
 
 
-@lowers(*(f"aten.replication_pad{rank}d.default" for rank in (1, 2, 3)), moves=True)
+@lowers(*(f"aten.replication_pad{rank}d.default" for rank in (1, 2, 3)), indices=True)
 def replication_pad(call: Call) -> Placed:
     return _mirrored(call, edges=True)
 
@@ -176,7 +176,7 @@ def replication_pad(call: Call) -> Placed:
 @lowers(
     "aten.clone.default",
     "dim_order_ops._clone_dim_order.default",
-    moves=True,
+    indices=True,
 )
 def copy(call: Call) -> Placed:
     return call.placed("self")
@@ -196,13 +196,13 @@ def overwrite(call: Call) -> Placed:
     return Placed(call.b.tile(value, [to // size for to, size in zip(wanted, value.shape, strict=True)]), call.order)
 
 
-@lowers("aten.full.default", "aten.full_like.default", moves=True)
+@lowers("aten.full.default", "aten.full_like.default", indices=True)
 def full(call: Call) -> Value:
     """A constant with one element, repeated: the file stays small."""
     return call.b.tile(call.b.number(call["fill_value"], call.dtype, len(call.shape)), call.shape)
 
 
-@lowers("aten.slice_scatter.default", moves=True)
+@lowers("aten.slice_scatter.default", indices=True)
 def slice_scatter(call: Call) -> Value:
     value, update = call.operands(call["self"], call["src"])
     assert call.order is not None

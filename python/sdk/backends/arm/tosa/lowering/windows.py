@@ -17,7 +17,7 @@ from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 
 MOST = 8192
-"""Of the level 8K: the largest kernel, stride and padding."""
+"""The largest kernel, stride and padding of TOSA's level 8K."""
 
 
 @dataclass(frozen=True)

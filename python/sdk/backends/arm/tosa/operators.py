@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of the operators of TOSA: those with a lowering, those that quantise, and those of the user."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from torch.fx import Node
+
+from sdk.backends.arm.tosa.errors import UnsupportedError
+from sdk.backends.arm.tosa.integer.conversions import Dequantize, Quantize
+from sdk.backends.arm.tosa.lowering import LOWERINGS
+from sdk.backends.arm.tosa.lowering.call import Call, Placed
+from sdk.backends.arm.tosa.lowering.registry import Tried
+from sdk.backends.arm.tosa.schema import Op
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import DEQUANTIZE, DEQUANTIZE_CHANNELS, QUANTIZE
+from sdk.backends.graph.shapes import is_tensor
+from sdk.backends.operators import Operators
+
+if TYPE_CHECKING:
+    from sdk.backends.arm.tosa.lower import Partition
+
+CUSTOM_DOMAIN = "sdk"
+"""The domain of operators that a user registers with a partitioner."""
+
+
+class Custom(Tried):
+    """An operator that a user registers: it becomes CUSTOM with its name. Its numbers, by argument, are JSON in the
+    attributes."""
+
+    def lower(self, node: Node, partition: Partition) -> None:
+        call = Call(partition.builder, node, partition.resolve)
+        target: Any = node.target
+        numbers = {
+            argument.name: call[argument.name]
+            for argument in target._schema.arguments
+            if not any(isinstance(each, Node) for each in _flat(call[argument.name]))
+        }
+        if not is_tensor(node):
+            raise UnsupportedError("it has several results")
+        result = call.b.emit(
+            Op["CUSTOM"],
+            [call.value(operand) for operand in node.all_input_nodes if is_tensor(operand)],
+            call.shape,
+            call.dtype,
+            operator_name=name_of(node),
+            domain_name=CUSTOM_DOMAIN,
+            implementation_attrs=json.dumps(numbers, default=str).encode(),
+        )
+        partition.results[node] = Placed.plain(result)
+
+
+def operators_with(custom: Iterable[str] = ()) -> Operators[Tried]:
+    """The table, with operators of the user by their names."""
+    table = Operators[Tried]("TOSA")
+    table.update(LOWERINGS)
+    table.add([QUANTIZE], Quantize())
+    table.add([DEQUANTIZE, DEQUANTIZE_CHANNELS], Dequantize())
+    table.add(custom, Custom(), replaces=True)
+    return table
+
+
+OPERATORS = operators_with()
+
+
+def _flat(argument: Any) -> list[Any]:
+    return list(argument) if isinstance(argument, (list, tuple)) else [argument]
