@@ -5,6 +5,7 @@ model."""
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -131,18 +132,41 @@ def _message(payload: bytes, replaced: bytes, program: bytes, inputs: tuple[Tens
     return str(raised.value)
 
 
-def test_errors_of_programs_are_one_sentence() -> None:
-    """Another NPU, and a payload that is damaged."""
+def test_programs_for_another_npu_are_refused_when_they_are_loaded() -> None:
+    """One sentence for each that the model does not compute, before anything runs."""
+    model, inputs = OPERATORS["add"]()
+    lowered = _lowered(model, inputs)
+    (payload,) = lowered.payloads
+    program = lowered.edge.to_executorch().buffer
+    at = payload.index(b"COP1") + 8
+    (configuration,) = struct.unpack_from("<I", payload, at)
+    for product, name, known in ((0, 55, (32, 64, 128, 256)), (1, 65, (256, 512)), (2, 85, ())):
+        for exponent in range(4, 12):
+            word = configuration & 0x0FFFFFF0 | product << 28 | exponent
+            other = program.replace(payload, payload[:at] + struct.pack("<I", word) + payload[at + 4 :])
+            if 1 << exponent in known:
+                _load_for_executorch_from_buffer(other)
+                continue
+            with pytest.raises(RuntimeError) as raised:
+                _load_for_executorch_from_buffer(other)
+            assert f"the program is for an Ethos-U{name} with {1 << exponent} products a cycle" in str(raised.value)
+            assert "the driver runs the model of the NPU: Ethos-U55 with 32 to 256" in str(raised.value)
+
+
+def test_a_program_for_an_ethos_u85() -> None:
+    """What the exporter writes for it is refused too."""
+    spec = EthosUCompileSpec("ethos-u85-256")
+    model, inputs = OPERATORS["convolution"]()
+    with pytest.raises(RuntimeError, match="the program is for an Ethos-U85 with 256 products a cycle"):
+        _load_for_executorch_from_buffer(_lowered(model, inputs, spec).edge.to_executorch().buffer)
+
+
+def test_damaged_payloads_are_one_sentence() -> None:
     model, inputs = OPERATORS["add"]()
     lowered = _lowered(model, inputs)
     (payload,) = lowered.payloads
     program = lowered.edge.to_executorch().buffer
     assert program.count(payload) == 1
-    at = payload.index(b"COP1") + 8
-    (configuration,) = (int.from_bytes(payload[at : at + 4], "little"),)
-    u85 = payload[:at] + (configuration & 0xFFFFFFF | 2 << 28).to_bytes(4, "little") + payload[at + 4 :]
-    text = _message(payload, u85, program, inputs)
-    assert "the program is for an Ethos-U85 with 128 products a cycle: export it for the NPU that is there" in text
     text = _message(payload, payload.replace(b"vela_bin_stream", b"vela_bin_strean"), program, inputs)
     assert "it does not begin with the block vela_bin_stream" in text
     text = _message(payload, payload.replace(b"COP1", b"COP2"), program, inputs)

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include <executorch/extension/delegate/ticks.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/platform/platform.h>
 
@@ -93,17 +94,6 @@ std::string name_of(const xnn_operator& op, const char* step) {
   return name;
 }
 
-/// Converts nanoseconds to ticks; without a division where they are the same.
-class Ticks {
- public:
-  uint64_t of(uint64_t ns) const {
-    return ratio_.numerator == ratio_.denominator ? ns : ns * ratio_.denominator / ratio_.numerator;
-  }
-
- private:
-  const et_tick_ratio_t ratio_ = et_pal_ticks_to_ns_multiplier();
-};
-
 }  // namespace
 
 size_t node_count(xnn_subgraph_t subgraph) {
@@ -138,7 +128,7 @@ void OperatorLog::write(runtime::EventTracer& tracer, xnn_runtime_t runtime, et_
     find_operators(runtime, origins);
   }
   Durations durations(runtime, operators_.size());
-  const Ticks ticks;
+  const extension::delegate::Ticks ticks;
   uint64_t elapsed = 0;
   et_timestamp_t begin = start;
   for (const Operator& op : operators_) {

@@ -13,8 +13,10 @@
 #include "npu.h"
 
 using executorch::backends::ethosu::chooses_region;
+using executorch::backends::ethosu::CommandObserver;
 using executorch::backends::ethosu::CommandWord;
 using executorch::backends::ethosu::Configuration;
+using executorch::backends::ethosu::is_modelled;
 using executorch::backends::ethosu::kFastRegion;
 using executorch::backends::ethosu::kMostWork;
 using executorch::backends::ethosu::Regions;
@@ -38,7 +40,7 @@ uint64_t most_work() {
   return given > 0 ? given : kMostWork;
 }
 
-Error run(const uint8_t* commands, size_t size, Regions& regions) {
+Error run(const uint8_t* commands, size_t size, Regions& regions, executorch_ethos_u_observer* observer) {
   bool uses_fast = false;
   ET_CHECK_OK_OR_RETURN_ERROR(visit_commands(
       Words({commands, size}), [](const Configuration&) { return Error::Ok; },
@@ -51,8 +53,12 @@ Error run(const uint8_t* commands, size_t size, Regions& regions) {
     fast.resize(kFastMemory);
     regions[kFastRegion] = {fast.data(), fast.size(), false};
   }
+  CommandObserver report;
+  if (observer != nullptr) {
+    report = [observer](const char* name) { observer->after_command(observer, name); };
+  }
   const uint64_t most = most_work();
-  const Error error = run_command_stream({commands, size}, regions, most);
+  const Error error = run_command_stream({commands, size}, regions, most, report);
   if (error == Error::OutOfResources) {
     ET_LOG(Error, "set %s to more than %" PRIu64 " for a program that may run this long", kLimit, most);
   }
@@ -63,7 +69,9 @@ Error run(const uint8_t* commands, size_t size, Regions& regions) {
 
 extern "C" {
 
-const unsigned char executorch_ethos_u_driver_has_fast_scratch = 1;
+const executorch_ethos_u_driver_description executorch_ethos_u_driver = {
+    true, true, is_modelled,
+    "the model of the NPU: Ethos-U55 with 32 to 256 products a cycle, Ethos-U65 with 256 and 512"};
 
 ethosu_driver* ethosu_reserve_driver(void) {
   static ethosu_driver driver;
@@ -73,21 +81,22 @@ ethosu_driver* ethosu_reserve_driver(void) {
 void ethosu_release_driver(ethosu_driver*) {}
 
 int ethosu_invoke_v3(ethosu_driver*, const void* custom_data_ptr, int custom_data_size, uint64_t* const base_addr,
-                     const size_t* base_addr_size, int num_base_addr, void*) {
+                     const size_t* base_addr_size, int num_base_addr, void* user_arg) {
   Regions regions;
   for (size_t i = 0; i < regions.size() && i < static_cast<size_t>(num_base_addr); ++i) {
     regions[i] = {reinterpret_cast<uint8_t*>(static_cast<uintptr_t>(base_addr[i])), base_addr_size[i], i == 0};
   }
   const auto* const commands = static_cast<const uint8_t*>(custom_data_ptr);
   const auto size = static_cast<size_t>(custom_data_size);
+  auto* const observer = static_cast<executorch_ethos_u_observer*>(user_arg);
 #if defined(__cpp_exceptions)
   try {
-    return static_cast<int>(run(commands, size, regions));
+    return static_cast<int>(run(commands, size, regions, observer));
   } catch (const std::bad_alloc&) {
     return static_cast<int>(Error::MemoryAllocationFailed);
   }
 #else
-  return static_cast<int>(run(commands, size, regions));
+  return static_cast<int>(run(commands, size, regions, observer));
 #endif
 }
 

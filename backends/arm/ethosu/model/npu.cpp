@@ -18,14 +18,13 @@ using runtime::Result;
 
 namespace {
 
-constexpr uint32_t kU55 = 0, kU65 = 1;  // products
+constexpr uint32_t kU55 = 55, kU65 = 65;
 
 Error configure(Machine& machine, const Configuration& found) {
-  ET_CHECK_OR_RETURN_ERROR(found.product == kU55 || found.product == kU65, NotSupported,
+  ET_CHECK_OR_RETURN_ERROR(found.name() == kU55 || found.name() == kU65, NotSupported,
                            "the commands are for another NPU (product %u) than Ethos-U55 and Ethos-U65",
                            static_cast<unsigned>(found.product));
-  const uint32_t least = found.product == kU55 ? 32 : 256, most = found.product == kU55 ? 256 : 512;
-  ET_CHECK_OR_RETURN_ERROR(found.macs >= least && found.macs <= most && found.kilobytes >= 2, InvalidProgram,
+  ET_CHECK_OR_RETURN_ERROR(is_modelled(found.name(), found.macs) && found.kilobytes >= 2, InvalidProgram,
                            "the commands are for an Ethos-U%u with %u products a cycle and %u KB, which does not exist",
                            static_cast<unsigned>(found.name()), static_cast<unsigned>(found.macs),
                            static_cast<unsigned>(found.kilobytes));
@@ -95,6 +94,10 @@ Error run(const Words& words, const Regions& regions, uint64_t most_work, const 
 }
 
 }  // namespace
+
+bool is_modelled(uint32_t npu, uint32_t macs) {
+  return (npu == kU55 && macs >= 32 && macs <= 256) || (npu == kU65 && macs >= 256 && macs <= 512);
+}
 
 Error run_command_stream(runtime::Span<const uint8_t> commands, const Regions& regions, uint64_t most_work,
                          const CommandObserver& observer) {

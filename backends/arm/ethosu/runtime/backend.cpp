@@ -8,6 +8,7 @@
 #include <executorch/extension/delegate/payload.h>
 #include <executorch/runtime/platform/log.h>
 
+#include "command_log.h"
 #include "driver.h"
 #include "payload.h"
 
@@ -47,12 +48,20 @@ bool has_driver() {
 #endif
 }
 
-bool driver_has_fast_scratch() {
+/// What the driver says about itself: nothing, if it is Arm's.
+const executorch_ethos_u_driver_description& description() {
 #if defined(__ELF__)
-  return &executorch_ethos_u_driver_has_fast_scratch != nullptr;
+  static const executorch_ethos_u_driver_description nothing = {};
+  return &executorch_ethos_u_driver != nullptr ? executorch_ethos_u_driver : nothing;
 #else
-  return true;
+  return executorch_ethos_u_driver;
 #endif
+}
+
+/// Whether the driver runs commands for this NPU, as far as it says.
+bool runs(const Payload& payload) {
+  const auto runs_it = description().runs;
+  return runs_it == nullptr || runs_it(payload.npu, payload.macs);
 }
 
 /// Whether the tensor, in the order in which it lies in memory, has the shape of the edge. Vela joins dimensions and
@@ -123,7 +132,12 @@ class EthosUBackend final : public DelegateBackend<Payload> {
                              "one, and export with ExecutorchBackendConfig(delegate_alignment=%zu)",
                              kBackend, kAlignment, kAlignment);
     ET_CHECK_OR_RETURN_ERROR(
-        !payload.uses_fast_scratch || ethosu_fast_scratch != nullptr || driver_has_fast_scratch(),
+        runs(payload), DelegateInvalidCompatibility,
+        "%s: the program is for an Ethos-U%u with %u products a cycle, and the driver runs %s: export it for the NPU "
+        "that is there",
+        kBackend, static_cast<unsigned>(payload.npu), static_cast<unsigned>(payload.macs), description().what_runs);
+    ET_CHECK_OR_RETURN_ERROR(
+        !payload.uses_fast_scratch || ethosu_fast_scratch != nullptr || description().has_fast_scratch,
         DelegateInvalidCompatibility,
         "%s: the program was exported for a dedicated SRAM, which this application does not have: define "
         "ethosu_fast_scratch and ethosu_fast_scratch_size, or export with memory_mode=\"Shared_Sram\"",
@@ -149,7 +163,8 @@ class EthosUBackend final : public DelegateBackend<Payload> {
       const Tensor& tensor = args[i]->toTensor();
       copy(scratch + payload.inputs[i].offset, tensor.const_data_ptr(), tensor.nbytes());
     }
-    ET_CHECK_OK_OR_RETURN_ERROR(invoke(payload, scratch));
+    CommandLog log(context.event_tracer(), payload.cycles);
+    ET_CHECK_OK_OR_RETURN_ERROR(invoke(payload, scratch, log));
     for (size_t i = 0; i < outputs; ++i) {
       const Tensor& tensor = args[inputs + i]->toTensor();
       copy(tensor.mutable_data_ptr(), scratch + payload.outputs[i].offset, tensor.nbytes());
@@ -165,7 +180,7 @@ class EthosUBackend final : public DelegateBackend<Payload> {
     }
   }
 
-  static Error invoke(const Payload& payload, uint8_t* scratch) {
+  static Error invoke(const Payload& payload, uint8_t* scratch, CommandLog& log) {
     const Reserved npu;
     ET_CHECK_OR_RETURN_ERROR(npu.get() != nullptr, InvalidState,
                              "%s: the driver has no NPU: initialise it before the method runs", kBackend);
@@ -174,7 +189,7 @@ class EthosUBackend final : public DelegateBackend<Payload> {
                                      reinterpret_cast<uintptr_t>(ethosu_fast_scratch)};
     const std::array<size_t, 3> sizes = {payload.weights.size(), payload.scratch_size, ethosu_fast_scratch_size};
     const int result = ethosu_invoke_v3(npu.get(), payload.commands.data(), static_cast<int>(payload.commands.size()),
-                                        bases.data(), sizes.data(), static_cast<int>(bases.size()), nullptr);
+                                        bases.data(), sizes.data(), static_cast<int>(bases.size()), log.observer());
     ET_CHECK_OR_RETURN_ERROR(result == 0, InvalidProgram,
                              "%s: the NPU's driver failed with %d; the program is for an Ethos-U%u with %u products a "
                              "cycle: export it for the NPU that is there",

@@ -92,17 +92,22 @@ Edge Edges::operator[](size_t i) const {
   return edge;
 }
 
+uint32_t Cycles::clock() const {
+  return read_word(data_.data());
+}
+
+uint32_t Cycles::operator[](size_t command) const {
+  return command + 1 < data_.size() / 4 ? read_word(data_.data() + 4 * (command + 1)) : 0;
+}
+
 Error read_payload(Span<const uint8_t> data, Payload& payload) {
   struct Block {
     const char* name;
-    Span<const uint8_t> data;
-    bool is_found;
+    Span<const uint8_t> data = {};
+    bool is_optional = false;
+    bool is_found = false;
   };
-  Block blocks[] = {{"cmd_data", {}, false},
-                    {"weight_data", {}, false},
-                    {"scratch_size", {}, false},
-                    {"inputs", {}, false},
-                    {"outputs", {}, false}};
+  Block blocks[] = {{"cmd_data"}, {"weight_data"}, {"scratch_size"}, {"inputs"}, {"outputs"}, {"cycles", {}, true}};
   size_t at = 0;
   bool is_first = true, has_ended = false;
   while (!has_ended) {
@@ -129,7 +134,8 @@ Error read_payload(Span<const uint8_t> data, Payload& payload) {
     at = padded <= data.size() - at ? at + padded : data.size();
   }
   for (const Block& block : blocks) {
-    ET_CHECK_OR_RETURN_ERROR(block.is_found, InvalidProgram, "Ethos-U payload: the block %s is missing", block.name);
+    ET_CHECK_OR_RETURN_ERROR(block.is_found || block.is_optional, InvalidProgram,
+                             "Ethos-U payload: the block %s is missing", block.name);
   }
   ET_CHECK_OR_RETURN_ERROR(blocks[2].data.size() == 4, InvalidProgram,
                            "Ethos-U payload: the block scratch_size has %zu bytes, expected 4", blocks[2].data.size());
@@ -138,6 +144,13 @@ Error read_payload(Span<const uint8_t> data, Payload& payload) {
   payload.scratch_size = read_word(blocks[2].data.data());
   ET_CHECK_OK_OR_RETURN_ERROR(read_edges("inputs", blocks[3].data, payload.inputs));
   ET_CHECK_OK_OR_RETURN_ERROR(read_edges("outputs", blocks[4].data, payload.outputs));
+  payload.cycles = Cycles(blocks[5].data);
+  ET_CHECK_OR_RETURN_ERROR(
+      !blocks[5].is_found ||
+          (blocks[5].data.size() >= 4 && blocks[5].data.size() % 4 == 0 && payload.cycles.clock() > 0),
+      InvalidProgram,
+      "Ethos-U payload: the block cycles has %zu bytes or a clock of 0 Hz; expected integers of 4 bytes",
+      blocks[5].data.size());
   ET_CHECK_OK_OR_RETURN_ERROR(check_edges("input", payload.inputs, payload.scratch_size));
   ET_CHECK_OK_OR_RETURN_ERROR(check_edges("output", payload.outputs, payload.scratch_size));
   return check_commands(payload);

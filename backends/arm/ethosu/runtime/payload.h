@@ -35,6 +35,22 @@ class Edges final {
   size_t count_ = 0;
 };
 
+/// How long the commands take: a clock in Hz, and the cycles of each command that computes or copies. Read where they
+/// are used: integers of 32 bits each, little-endian.
+class Cycles final {
+ public:
+  Cycles() = default;
+  explicit Cycles(runtime::Span<const uint8_t> data) : data_(data) {}
+  /// False for a payload without the block.
+  bool are_known() const { return data_.size() > 0; }
+  uint32_t clock() const;
+  /// Of a command by its number; 0 behind the last one.
+  uint32_t operator[](size_t command) const;
+
+ private:
+  runtime::Span<const uint8_t> data_;
+};
+
 /// The payload of a delegate, whose blocks python/sdk/backends/arm/ethosu/stream.py describes. Points into it.
 struct Payload {
   runtime::Span<const uint8_t> commands;
@@ -42,6 +58,7 @@ struct Payload {
   size_t scratch_size = 0;
   Edges inputs;
   Edges outputs;
+  Cycles cycles;
   // What the commands are for: see Configuration in command_words.h.
   uint32_t npu = 0;  // 55, 65 or 85
   uint32_t macs = 0;

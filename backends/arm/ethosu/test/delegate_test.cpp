@@ -21,12 +21,19 @@ struct Recorded {
   std::vector<uint8_t> commands;
   std::vector<uint64_t> bases;
   std::vector<size_t> sizes;
+  void* user_arg = nullptr;
 };
 
 Recorded recorded;
 ethosu_driver driver;
 
+bool runs(uint32_t npu, uint32_t macs) {
+  return npu == 55 && macs == 128;
+}
+
 }  // namespace
+
+const executorch_ethos_u_driver_description executorch_ethos_u_driver = {false, true, runs, "an Ethos-U55-128"};
 
 unsigned char* ethosu_fast_scratch = nullptr;
 size_t ethosu_fast_scratch_size = 0;
@@ -43,8 +50,9 @@ void ethosu_release_driver(ethosu_driver* given) {
 
 /// Its output is the input's negative.
 int ethosu_invoke_v3(ethosu_driver*, const void* commands, int size, uint64_t* const bases, const size_t* sizes,
-                     int count, void*) {
+                     int count, void* user_arg) {
   ++recorded.invoked;
+  recorded.user_arg = user_arg;
   const auto* const data = static_cast<const uint8_t*>(commands);
   recorded.commands.assign(data, data + size);
   recorded.bases.assign(bases, bases + count);
@@ -109,6 +117,33 @@ TEST_F(EthosUDelegateTest, ADriverThatFailsIsAnError) {
   EXPECT_EQ(output_->const_data_ptr<int8_t>()[0], 1) << "an output must not change after an error";
   recorded.result = 0;
   EXPECT_EQ(run({input_, output_}), Error::Ok);
+}
+
+/// Products are the exponent in the low 4 bits of the configuration, the high ones say which NPU.
+TEST_F(EthosUDelegateTest, ProgramsForAnotherNpuAreRefusedWhenTheyAreLoaded) {
+  PayloadBuilder builder;
+  for (const uint32_t npu : {0U, 1U, 2U}) {
+    for (uint32_t exponent = 5; exponent <= 11; ++exponent) {
+      builder.commands = command_stream({}, npu << 28 | 0x3000 | exponent);
+      EXPECT_EQ(load(builder.build()), npu == 0 && exponent == 7 ? Error::Ok : Error::DelegateInvalidCompatibility);
+    }
+  }
+  EXPECT_EQ(recorded.reserved, 0);
+}
+
+TEST_F(EthosUDelegateTest, CyclesAreAClockAndIntegers) {
+  PayloadBuilder builder;
+  builder.has_cycles = true;
+  for (size_t size = 0; size <= 9; ++size) {
+    builder.cycles = Bytes(size, 1);
+    EXPECT_EQ(load(builder.build()), size == 4 || size == 8 ? Error::Ok : Error::InvalidProgram);
+  }
+  builder.cycles = Bytes(8, 0);
+  EXPECT_EQ(load(builder.build()), Error::InvalidProgram) << "a clock of 0 Hz";
+  builder.cycles[0] = 1;
+  ASSERT_EQ(load(builder.build()), Error::Ok);
+  EXPECT_EQ(run({input_, output_}), Error::Ok);
+  EXPECT_EQ(recorded.user_arg, nullptr) << "nothing traces the run";
 }
 
 TEST_F(EthosUDelegateTest, TooLittleScratchMemoryIsAnError) {

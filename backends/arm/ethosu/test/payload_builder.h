@@ -54,6 +54,8 @@ struct PayloadBuilder {
   uint32_t scratch_size = 64;
   Bytes input = edge({1, 2, 3, 4, 1, 0, 1});
   Bytes output = edge({1, 1, 1, 8, 1, 32, 1});
+  bool has_cycles = false;
+  Bytes cycles;
 
   Bytes build() const {
     Bytes bytes;
@@ -65,6 +67,9 @@ struct PayloadBuilder {
     add(bytes, "scratch_size", number);
     add(bytes, "inputs", counted(input));
     add(bytes, "outputs", counted(output));
+    if (has_cycles) {
+      add(bytes, "cycles", cycles);
+    }
     add(bytes, "vela_end_stream", {});
     return bytes;
   }

@@ -13,6 +13,7 @@ from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 
 _TARGET = "target"
+_CYCLES = "store_cycles"
 _TOSA = "TOSA-1.0+INT+int16+int4"
 
 
@@ -85,16 +86,25 @@ class EthosUCompileSpec(ArmCompileSpec):
             [*(extra_flags or ()), *(f"--{option}={value}" for option, value in flags.items())],
         )
         self.target = target
+        self.stores_cycles = False
+
+    def store_cycles(self, is_on: bool = True) -> EthosUCompileSpec:
+        """Stores Vela's cycles of each command in the program, four bytes each: the events of commands then have this
+        time. Runtimes other than this SDK's may refuse such programs."""
+        self.stores_cycles = is_on
+        return self
 
     def to_compile_specs(self) -> list[CompileSpec]:
-        return [*super().to_compile_specs(), CompileSpec(_TARGET, self.target.encode())]
+        own = [CompileSpec(_TARGET, self.target.encode())]
+        return [*super().to_compile_specs(), *own, *([CompileSpec(_CYCLES, b"1")] if self.stores_cycles else [])]
 
     @classmethod
     def from_compile_specs(cls, specs: Iterable[CompileSpec]) -> EthosUCompileSpec:
         given = list(specs)
-        made = super().from_compile_specs([each for each in given if each.key != _TARGET])
+        made = super().from_compile_specs([each for each in given if each.key not in (_TARGET, _CYCLES)])
         targets = [bytes(each.value).decode() for each in given if each.key == _TARGET]
         if len(targets) != 1:
             raise ValueError(f"the options name {len(targets)} targets; expected those of {cls.__name__}")
         made.target = targets[0]
+        made.stores_cycles = any(each.key == _CYCLES for each in given)
         return made

@@ -9,6 +9,9 @@
 The blocks are `vela_bin_stream`, which is empty, `cmd_data`, `weight_data`, `scratch_size`, `inputs`, `outputs`, and
 `vela_end_stream`, which is empty. `inputs` and `outputs` are a count and, for each, nine integers of 32 bits: the
 shape in six dimensions, the bytes of an element, the offset, and the region. The format is ExecuTorch's.
+
+With `EthosUCompileSpec.store_cycles`, the block `cycles` follows `outputs`: the clock in Hz and the cycles of each
+command, integers of 32 bits. ExecuTorch does not have it.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from dataclasses import dataclass
 _HEAD = struct.Struct("<16sI12x")
 _EDGE = struct.Struct("<9i")
 _FIRST, _LAST = b"vela_bin_stream", b"vela_end_stream"
+_CYCLES = b"cycles"
 _ALIGNMENT = 16
 
 
@@ -40,6 +44,24 @@ class Edge:
 
 
 @dataclass(frozen=True)
+class Timing:
+    """How long Vela expects the commands to take.
+
+    Attributes:
+        clock: Of the NPU, in Hz.
+        commands: The cycles of each command that computes or copies, in the order of the stream.
+    """
+
+    clock: int
+    commands: tuple[int, ...]
+
+    @property
+    def cycles(self) -> int:
+        """Of all commands."""
+        return sum(self.commands)
+
+
+@dataclass(frozen=True)
 class VelaStream:
     """A compiled partition.
 
@@ -48,6 +70,7 @@ class VelaStream:
         weights: Compressed weights and scales: region 0.
         scratch_size: The bytes of the scratch memory, in which inputs, outputs and intermediate results lie: region 1.
         inputs, outputs: In the order of the partition's arguments.
+        timing: How long the commands take, if the payload has it.
     """
 
     commands: bytes
@@ -55,6 +78,7 @@ class VelaStream:
     scratch_size: int
     inputs: tuple[Edge, ...]
     outputs: tuple[Edge, ...]
+    timing: Timing | None = None
 
     def to_bytes(self) -> bytes:
         """The payload."""
@@ -65,6 +89,7 @@ class VelaStream:
             b"scratch_size": struct.pack("<I", self.scratch_size),
             b"inputs": _edges_to_bytes(self.inputs),
             b"outputs": _edges_to_bytes(self.outputs),
+            **({} if self.timing is None else {_CYCLES: _timing_to_bytes(self.timing)}),
             _LAST: b"",
         }
         return b"".join(
@@ -103,6 +128,7 @@ class VelaStream:
             struct.unpack("<I", scratch)[0],
             _edges_from_bytes("inputs", inputs),
             _edges_from_bytes("outputs", outputs),
+            _timing_from_bytes(blocks[_CYCLES]) if _CYCLES in blocks else None,
         )
 
 
@@ -116,3 +142,14 @@ def _edges_from_bytes(name: str, data: bytes) -> tuple[Edge, ...]:
     if len(data) != 4 + count * _EDGE.size:
         raise ValueError(f"the block {name} has {len(data)} bytes and the count {count}")
     return tuple(Edge(values[:6], *values[6:]) for values in _EDGE.iter_unpack(data[4:]))
+
+
+def _timing_to_bytes(timing: Timing) -> bytes:
+    return struct.pack(f"<{1 + len(timing.commands)}I", timing.clock, *timing.commands)
+
+
+def _timing_from_bytes(data: bytes) -> Timing:
+    if len(data) < 4 or len(data) % 4:
+        raise ValueError(f"the block {_CYCLES.decode()} has {len(data)} bytes, expected integers of 4 bytes")
+    clock, *commands = struct.unpack(f"<{len(data) // 4}I", data)
+    return Timing(clock, tuple(commands))

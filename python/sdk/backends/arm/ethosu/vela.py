@@ -7,6 +7,7 @@ process only.
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import io
 import subprocess
@@ -18,11 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
-from sdk.backends.arm.ethosu.stream import Edge, VelaStream
+from sdk.backends.arm.ethosu.debug_database import read_commands
+from sdk.backends.arm.ethosu.stream import Edge, Timing, VelaStream
 
 PACKAGES = ("ethos-u-vela==5.1.0", "ethos-u-vela==5.2.0")
 """The releases that the tests run, the preferred one first."""
 _MOST_LINES = 8  # of a message of Vela
+_DEBUGGING = ("--enable-debug-db", "--verbose-performance")
 _SHAPE = 6  # the dimensions that Vela gives inputs and outputs; the first ones are 1
 
 
@@ -34,11 +37,16 @@ class Compiled:
         stream: The command stream with its weights, and where its inputs and outputs lie.
         archive: Vela's own file, an npz.
         report: Vela's summary: the memory that it uses, the operators, and bandwidths.
+        timing: The cycles of the commands.
+        sources: For each command, the number of the operator of the TOSA file from which it was made; None if it was
+            made from none.
     """
 
     stream: VelaStream
     archive: bytes
     report: str
+    timing: Timing
+    sources: tuple[int | None, ...]
 
     @property
     def memory(self) -> str:
@@ -57,15 +65,24 @@ def compile_graph(graph: bytes, flags: Sequence[str]) -> Compiled:
     with tempfile.TemporaryDirectory() as folder:
         given = Path(folder, "graph.tosa")
         given.write_bytes(graph)
-        command = [sys.executable, "-m", "ethosu.vela", *flags, f"--output-dir={folder}/made", str(given)]
+        made = Path(folder, "made")
+        command = [sys.executable, "-m", "ethosu.vela", *flags, *_DEBUGGING, f"--output-dir={made}", str(given)]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-        made = Path(folder, "made", "graph_vela.npz")
-        archive = made.read_bytes() if made.exists() else b""
+        archive = b"".join(path.read_bytes() for path in made.glob("graph_vela.npz"))
+        database = "".join(path.read_text(encoding="utf-8") for path in made.glob("graph_debug.xml"))
+        summary = "".join(path.read_text(encoding="utf-8") for path in made.glob("graph_summary_*.csv"))
     if done.returncode or not archive:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         message = "\n".join(lines[-_MOST_LINES:]) or "it wrote no file and no message"
         raise RuntimeError(f"Vela {' '.join(flags)} failed with the exit status {done.returncode}:\n{message}")
-    return Compiled(_stream_of(archive), archive, done.stdout)
+    stream = _stream_of(archive)
+    try:
+        made_from = read_commands(stream.commands, database)
+        (row,) = csv.DictReader(io.StringIO(summary))
+        timing = Timing(int(float(row["core_clock"])), tuple(each.cycles for each in made_from))
+    except (KeyError, ValueError) as error:
+        raise RuntimeError(f"Vela's debug database has another form, perhaps of another release: {error}") from error
+    return Compiled(stream, archive, done.stdout, timing, tuple(each.source for each in made_from))
 
 
 def _stream_of(archive: bytes) -> VelaStream:

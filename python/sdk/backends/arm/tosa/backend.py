@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
@@ -27,27 +28,38 @@ class TOSABackend(BackendDetails):
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
         """Raises RuntimeError for a partition that TOSA cannot express: the partitioner leaves such calls out."""
-        graph, _ = lower_to_file(edge_program, TosaCompileSpec.from_compile_specs(compile_specs))
-        return PreprocessResult(graph)
+        return PreprocessResult(lower_to_file(edge_program, TosaCompileSpec.from_compile_specs(compile_specs)).file)
 
 
-def lower_to_file(
-    program: ExportedProgram, spec: ArmCompileSpec, in_memory_order: bool = False
-) -> tuple[bytes, Path | None]:
-    """The TOSA file of a partition, and where it was written if the options name a folder for intermediate files.
-    `in_memory_order`: as in `lower`."""
+@dataclass(frozen=True)
+class LoweredFile:
+    """The TOSA file of a partition.
+
+    Attributes:
+        file: Its bytes.
+        origins: For each of its operators, the debug handles of the nodes from which it was made.
+        path: Where it was written, if the options name a folder for intermediate files.
+    """
+
+    file: bytes
+    origins: list[tuple[int, ...]]
+    path: Path | None
+
+
+def lower_to_file(program: ExportedProgram, spec: ArmCompileSpec, in_memory_order: bool = False) -> LoweredFile:
+    """The TOSA file of a partition. `in_memory_order`: as in `lower`."""
     builder = lower(program, spec.tosa_spec, spec.custom_operators, in_memory_order)
     graph = builder.serialize(with_locations=spec.get_debug_mode() is ArmCompileSpec.DebugMode.TOSA)
     counts = builder.count()
     logger.info("TOSA: %d operators, %d of them transposes", counts.total(), counts["TRANSPOSE"])
     folder = spec.get_intermediate_path()
     if folder is None:
-        return graph, None
+        return LoweredFile(graph, builder.origins(), None)
     path = _free(Path(folder), "partition", ".tosa")
     path.write_bytes(graph)
     if spec.get_debug_mode() is ArmCompileSpec.DebugMode.JSON:
         path.with_suffix(".json").write_text(json.dumps({"operators": builder.described()}, indent=1) + "\n")
-    return graph, path
+    return LoweredFile(graph, builder.origins(), path)
 
 
 def _free(folder: Path, name: str, suffix: str) -> Path:

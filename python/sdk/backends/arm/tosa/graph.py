@@ -62,7 +62,9 @@ class Graph:
         self.outputs: list[str] = []
         self.location = ""
         """Where the operators that are added next come from; part of the file with `dump_debug_info`."""
-        self._operators: list[tuple[Op, dict[str, Any], list[Value | Shape], list[Value], str]] = []
+        self.origin: tuple[int, ...] = ()
+        """The debug handles of the model's nodes from which the operators that are added next are made."""
+        self._operators: list[_Operator] = []
         self._names: Counter[str] = Counter()
         self._constants: dict[tuple[Any, ...], Value] = {}
         self._shapes: dict[tuple[int, ...], Shape] = {}
@@ -102,44 +104,37 @@ class Graph:
         """Adds an operator with one result. Raises UnsupportedError if the specification lacks it for the types."""
         check_types(self.specification, op, [each.dtype for each in inputs if isinstance(each, Value)], dtype)
         result = self._value(op.name.lower(), shape, dtype)
-        self._operators.append((op, attributes, list(inputs), [result], self.location))
+        self._operators.append(_Operator(op, attributes, list(inputs), [result], self.location, self.origin))
         return result
 
     def producer(self, value: Value) -> tuple[Op, dict[str, Any], list[Value | Shape]] | None:
         """The operator that computes a tensor, with its attributes and operands; None for inputs and constants."""
-        for op, attributes, inputs, outputs, _ in reversed(self._operators):
-            if any(output is value for output in outputs):
-                return op, attributes, inputs
+        for each in reversed(self._operators):
+            if any(output is value for output in each.outputs):
+                return each.op, each.attributes, each.inputs
         return None
 
     def count(self) -> Counter[str]:
         """How many operators the file has of each kind, without constants."""
-        return Counter(operator[0].name for operator in self._live_operators())
+        return Counter(operator.op.name for operator in self._live_operators())
 
     def described(self) -> list[dict[str, Any]]:
         """The operators with their operands, results and places in the model, for people."""
         return [
             {
-                "operator": op.name,
-                "inputs": [_described(each) for each in inputs],
-                "outputs": [_described(each) for each in outputs],
-                "attributes": {name: str(value) for name, value in attributes.items()},
-                "location": location,
+                "operator": made.op.name,
+                "inputs": [_described(each) for each in made.inputs],
+                "outputs": [_described(each) for each in made.outputs],
+                "attributes": {name: str(value) for name, value in made.attributes.items()},
+                "location": made.location,
             }
-            for op, attributes, inputs, outputs, location in self._live_operators()
+            for made in self._live_operators()
         ]
 
     def serialize(self, with_locations: bool = False) -> bytes:
         """The file. Operators whose results nothing reads are left out."""
         operators = self._live_operators()
-        used: dict[str, Value] = {value.name: value for value in self.inputs}
-        shapes: dict[str, Shape] = {}
-        for _, _, inputs, outputs, _ in operators:
-            for each in (*inputs, *outputs):
-                if isinstance(each, Shape):
-                    shapes[each.name] = each
-                else:
-                    used[each.name] = each
+        used, shapes = self._operands(operators)
         constants = [_constant(Op["CONST"], name) for name, value in used.items() if value.constant is not None]
         constants += [_constant(Op["CONST_SHAPE"], name) for name in shapes]
         block = TosaBlock(
@@ -148,13 +143,13 @@ class Graph:
                 *constants,
                 *(
                     TosaOperator(
-                        op,
-                        ATTRIBUTES[op.name](**attributes),
-                        [each.name for each in inputs],
-                        [each.name for each in outputs],
-                        OpLocation(location) if with_locations and location else None,
+                        made.op,
+                        ATTRIBUTES[made.op.name](**made.attributes),
+                        [each.name for each in made.inputs],
+                        [each.name for each in made.outputs],
+                        OpLocation(made.location) if with_locations and made.location else None,
                     )
-                    for op, attributes, inputs, outputs, location in operators
+                    for made in operators
                 ),
             ],
             [_tensor(value) for value in used.values()],
@@ -171,12 +166,32 @@ class Graph:
         except FlatbufferError as error:
             raise RuntimeError(f"the TOSA graph of a partition cannot be written: {error}") from error
 
-    def _live_operators(self) -> list[Any]:
+    def origins(self) -> list[tuple[int, ...]]:
+        """For each operator of the file, in its order, the debug handles of the nodes from which it was made. The
+        constants at its beginning have none."""
+        operators = self._live_operators()
+        used, shapes = self._operands(operators)
+        constants = sum(value.constant is not None for value in used.values()) + len(shapes)
+        return [()] * constants + [made.origin for made in operators]
+
+    def _operands(self, operators: Sequence[_Operator]) -> tuple[dict[str, Value], dict[str, Shape]]:
+        """The tensors and the shapes that the file has, by their names."""
+        used: dict[str, Value] = {value.name: value for value in self.inputs}
+        shapes: dict[str, Shape] = {}
+        for made in operators:
+            for each in (*made.inputs, *made.outputs):
+                if isinstance(each, Shape):
+                    shapes[each.name] = each
+                else:
+                    used[each.name] = each
+        return used, shapes
+
+    def _live_operators(self) -> list[_Operator]:
         needed = set(self.outputs)
         live = []
         for operator in reversed(self._operators):
-            if any(result.name in needed for result in operator[3]):
-                needed.update(each.name for each in operator[2])
+            if any(result.name in needed for result in operator.outputs):
+                needed.update(each.name for each in operator.inputs)
                 live.append(operator)
         return live[::-1]
 
@@ -199,6 +214,18 @@ class Shape:
 
     name: str
     numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Operator:
+    """An operator; `location` and `origin` are those of the graph when it was added."""
+
+    op: Op
+    attributes: dict[str, Any]
+    inputs: list[Value | Shape]
+    outputs: list[Value]
+    location: str
+    origin: tuple[int, ...]
 
 
 def _described(each: Value | Shape) -> str:

@@ -25,6 +25,7 @@ from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import is_any_dequantize, is_quantize
 from sdk.backends.operators import Operators
 from sdk.backends.transforms.constants import get_constant, is_constant, settled
+from sdk.exir.debug_handle_utils import DEBUG_HANDLE_KEY
 from sdk.exir.tensor import dim_order_of
 
 
@@ -128,6 +129,7 @@ def lower(
             if node.op == "placeholder" and node not in constants:
                 partition.resolve(node)
             elif node.op == "call_function" and node not in constants:
+                builder.origin = _handles(partition.units.get(node), node)
                 builder.location = str(node.meta.get("stack_trace") or node.name).strip().rpartition("\n")[2].strip()
                 try:
                     partition.lower(node)
@@ -186,6 +188,12 @@ def examine(
         if user.target is not operator.getitem or user.args[1] >= len(results):
             return Examined("another than its first result is read")
     return Examined(None)
+
+
+def _handles(unit: Unit | None, node: Node) -> tuple[int, ...]:
+    """The debug handles of a node, or of the unit that it is part of."""
+    members = (node,) if unit is None else unit.members
+    return tuple(dict.fromkeys(each.meta[DEBUG_HANDLE_KEY] for each in members if each.meta.get(DEBUG_HANDLE_KEY)))
 
 
 def _refusal_of_floats(node: Node, specification: TosaSpecification) -> str | None:

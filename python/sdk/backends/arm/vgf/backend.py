@@ -23,8 +23,8 @@ class VgfBackend(BackendDetails):
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
         """Raises RuntimeError if the model converter is missing or refuses the partition."""
         spec = VgfCompileSpec.from_compile_specs(compile_specs)
-        graph, written = lower_to_file(edge_program, spec, in_memory_order=True)
-        file = convert(graph, spec.compiler_flags)
-        if written is not None:
-            written.with_suffix(".vgf").write_bytes(file)
+        lowered = lower_to_file(edge_program, spec, in_memory_order=True)
+        file = convert(lowered.file, spec.compiler_flags)
+        if lowered.path is not None:
+            lowered.path.with_suffix(".vgf").write_bytes(file)
         return PreprocessResult(file)
