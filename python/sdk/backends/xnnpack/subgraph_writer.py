@@ -102,7 +102,7 @@ class SubgraphWriter(PayloadValues):
         self._handle = 0
         self._numbers = {NO_VALUE: NO_VALUE}  # ids -> those of the complete graph, without gaps
         # Nodes of the payload have their own identifiers, because several may come from one node of the graph.
-        self.handles: dict[int, tuple[int]] = {}  # identifier -> debug handle
+        self.handles: dict[int, tuple[int, ...]] = {}  # identifier -> debug handle
 
     def enter(self, node: Node) -> None:
         """Attributes the nodes that are added next to `node`."""

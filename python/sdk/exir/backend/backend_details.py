@@ -31,7 +31,7 @@ class PreprocessResult:
     """
 
     processed_bytes: bytes = b""
-    debug_handle_map: dict[int, tuple[int]] | dict[str, tuple[int]] | None = None
+    debug_handle_map: dict[int, tuple[int, ...]] | dict[str, tuple[int, ...]] | None = None
     data_store_output: NamedDataStoreOutput | None = None
     _delegate_info_meta: Any | None = None
     in_place_outputs: dict[int, int] = field(default_factory=dict)

@@ -60,7 +60,7 @@ class BackendWithCompilerDemo(BackendDetails):
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
         operands = _Operands(edge_program)
         instructions: list[str] = []
-        debug_handles: dict[int, tuple[int]] = {}
+        debug_handles: dict[int, tuple[int, ...]] = {}
         for node in edge_program.graph.nodes:
             if node.op != "call_function":
                 continue

@@ -286,8 +286,8 @@ def _identifier(package: Package) -> str:
     return f"executorch_{digest.hexdigest()[:32]}"
 
 
-def _handles(program: ExportedProgram) -> dict[str, tuple[int]]:
-    found = {}
+def _handles(program: ExportedProgram) -> dict[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = {}
     for node in program.graph.nodes:
         handle = node.meta.get("debug_handle")
         if node.op == "call_function" and handle is not None:
