@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -17,14 +18,21 @@ enum class Rounding : uint8_t {
   Natural = 2,
 };
 
-/// value * multiplier / 2^shift as an integer. `value` has at most 40 bits with its sign, `shift` is at most 63.
+/// value * multiplier / 2^shift as an integer. `shift` is at most 63. Products of more than 78 bits with their sign,
+/// which only damaged commands have, are limited.
 inline int64_t scaled(int64_t value, uint32_t multiplier, int shift, Rounding rounding) {
   const bool is_negative = value < 0;
   if (shift > 0 && rounding == Rounding::Truncate && is_negative) {
     return -scaled(-value, multiplier, shift, rounding);
   }
-  // The product has up to 72 bits. Its lowest 16 are kept apart.
-  const int64_t high = (value >> 16) * static_cast<int64_t>(multiplier);
+  // The lowest 16 bits of the product are kept apart.
+  int64_t part = value >> 16;
+  constexpr int64_t kAlwaysFits = int64_t{1} << 30, kMostHigh = int64_t{1} << 62;
+  if (part > kAlwaysFits || part < -kAlwaysFits) {
+    const int64_t most = kMostHigh / std::max<int64_t>(multiplier, 1);
+    part = std::clamp(part, -most, most);
+  }
+  const int64_t high = part * static_cast<int64_t>(multiplier);
   const int64_t low = (value & 0xFFFF) * static_cast<int64_t>(multiplier);
   const int64_t upper = high + (low >> 16);
   const int64_t lower = low & 0xFFFF;

@@ -111,6 +111,8 @@ Error run_convolution(Machine& machine, bool is_depthwise) {
   Computation computation;
   ET_CHECK_OK_OR_RETURN_ERROR(computation.begin(machine));
   auto& [in, out, activation, output] = computation;
+  ET_CHECK_OR_RETURN_ERROR(in.element_size <= 2, InvalidProgram,
+                           "a convolution has an input of 32 bits; expected 8 or 16");
   const Window window(registers);
   Tensor input;
   ET_CHECK_OK_OR_RETURN_ERROR(read_window_input(machine, window, in, registers.size(Parameter::IfmDepthM1), input));
