@@ -159,7 +159,7 @@ class Caller {
   et_status change_options(et_error** error) {
     et_options* const options = options_.pick(choices_);
     const char* const text = choices_.below(4) == 0 ? nullptr : "Backend";
-    switch (choices_.below(6)) {
+    switch (choices_.below(7)) {
       case 0:
         return et_options_set_load_mode(options, static_cast<et_load_mode>(choices_.below(6)) - 1, error);
       case 1:
@@ -170,6 +170,8 @@ class Caller {
         return et_options_set_backend_string(options, "Backend", text, text, error);
       case 4:
         return et_options_add_data_file(options, text, error);
+      case 5:
+        return et_options_add_data_buffer(options, text, choices_.below(8), nullptr, nullptr, error);
       default:
         return et_options_set_backend_bool(options, "", text, true, error);
     }

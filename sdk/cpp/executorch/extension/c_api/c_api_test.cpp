@@ -19,33 +19,6 @@ using executorch::tests::kDataFolder;
 
 namespace {
 
-std::vector<char> bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::vector<char>(std::istreambuf_iterator<char>(file), {});
-}
-
-/// Bytes of a program at a multiple of 16, or one byte after that.
-class PlacedBytes {
- public:
-  PlacedBytes(const std::vector<char>& bytes, size_t offset) : storage_(bytes.size() + 32), size_(bytes.size()) {
-    const auto address = reinterpret_cast<uintptr_t>(storage_.data());
-    start_ = storage_.data() + (16 - address % 16) + offset;
-    std::memcpy(start_, bytes.data(), bytes.size());
-  }
-  void* data() const { return start_; }
-  size_t size() const { return size_; }
-  void wipe() { std::memset(start_, 0xEE, size_); }
-
- private:
-  std::vector<char> storage_;
-  size_t size_;
-  char* start_;
-};
-
-void count_release(void*, void* context) {
-  ++*static_cast<int*>(context);
-}
-
 /// What `add` makes of 1..6 and tens.
 void expect_adds(const Module& module) {
   std::vector<float> x{1, 2, 3, 4, 5, 6};
@@ -135,25 +108,6 @@ TEST(CApiTest, LoadsFromARangeOfADescriptorThatIsThenClosed) {
     std::fclose(file);
     expect_adds(module);
   }
-}
-
-TEST(CApiTest, UsesADataFile) {
-  et_options* made = nullptr;
-  ASSERT_EQ(et_options_create(&made, nullptr), et_status{ET_STATUS_OK});
-  const Options options(made);
-  const std::string data = std::string(kCorpusFolder) + "/ptd_portable/_default_external_constant.ptd";
-  ASSERT_EQ(et_options_add_data_file(options.get(), data.c_str(), nullptr), et_status{ET_STATUS_OK});
-  const Module module = load("ptd_portable", options.get());
-  std::vector<float> x(32, 0.5f);
-  const Tensor input = wrap(x, {2, 16});
-  const auto first = execute(module, "forward", {value_of(input)});
-  // The same from memory, and shared.
-  PlacedBytes bytes(bytes_of(program("ptd_portable")), 0);
-  const Module from_memory =
-      C_API_MAKE(Module, et_module_load_buffer, bytes.data(), bytes.size(), nullptr, nullptr, options.get());
-  const Module shared = C_API_MAKE(Module, et_module_share, from_memory.get());
-  const auto second = execute(shared, "forward", {value_of(input)});
-  EXPECT_EQ(floats(value_at(first, 0).payload.as_tensor), floats(value_at(second, 0).payload.as_tensor));
 }
 
 TEST(CApiTest, SaysWhatMethodsTakeAndGive) {

@@ -2,6 +2,10 @@
 // Support for tests of the C interface. The tests use executorch.h only, as a binding would.
 #pragma once
 
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -92,6 +96,33 @@ inline std::vector<float> floats(const et_tensor* tensor) {
 inline const et_value& value_at(const ExecutionResult& result, size_t index) {
   EXPECT_LT(index, et_result_size(result.get()));
   return et_result_values(result.get())[index];
+}
+
+inline std::vector<char> bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::vector<char>(std::istreambuf_iterator<char>(file), {});
+}
+
+/// Bytes of a program at a multiple of 16, or one byte after that.
+class PlacedBytes {
+ public:
+  PlacedBytes(const std::vector<char>& bytes, size_t offset) : storage_(bytes.size() + 32), size_(bytes.size()) {
+    const auto address = reinterpret_cast<uintptr_t>(storage_.data());
+    start_ = storage_.data() + (16 - address % 16) + offset;
+    std::memcpy(start_, bytes.data(), bytes.size());
+  }
+  void* data() const { return start_; }
+  size_t size() const { return size_; }
+  void wipe() { std::memset(start_, 0xEE, size_); }
+
+ private:
+  std::vector<char> storage_;
+  size_t size_;
+  char* start_;
+};
+
+inline void count_release(void*, void* context) {
+  ++*static_cast<int*>(context);
 }
 
 }  // namespace c_api_test

@@ -53,7 +53,7 @@ extern "C" {
 /* ---- Version --------------------------------------------------------------------------------------------------- */
 
 #define ET_C_API_VERSION_MAJOR 1
-#define ET_C_API_VERSION_MINOR 5
+#define ET_C_API_VERSION_MINOR 6
 #define ET_C_API_VERSION ((uint32_t)ET_C_API_VERSION_MAJOR << 16 | ET_C_API_VERSION_MINOR)
 
 /** ET_C_API_VERSION of the library. It works for this header when the major numbers are equal and the library's minor
@@ -222,6 +222,10 @@ ET_API et_status et_options_set_load_mode(et_options* options, et_load_mode mode
 ET_API et_status et_options_set_verify(et_options* options, bool verify, et_error** error);
 /** Adds a `.ptd` file with weights; may be called several times. */
 ET_API et_status et_options_add_data_file(et_options* options, const char* path, et_error** error);
+/** Adds the `size` bytes of a `.ptd` file at `data`, used in place (copied if not aligned to 16 bytes). `release` (may
+ * be NULL) is called when the options and all modules that were loaded with them are freed. (1.6) */
+ET_API et_status et_options_add_data_buffer(et_options* options, const void* data, size_t size, et_release release,
+                                            void* context, et_error** error);
 /** All methods use one set of planned buffers: less memory, but each run overwrites the outputs of other methods. */
 ET_API et_status et_options_set_share_memory(et_options* options, bool share, et_error** error);
 ET_API et_status et_options_set_backend_int(et_options* options, const char* backend, const char* key, int32_t value,

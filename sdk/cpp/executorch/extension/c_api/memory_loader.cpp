@@ -31,33 +31,40 @@ bool is_aligned(const void* data) {
   return reinterpret_cast<uintptr_t>(data) % kProgramAlignment == 0;
 }
 
-std::unique_ptr<DataLoader> loader_of(std::shared_ptr<const void> memory, size_t size) {
-  return std::make_unique<MemoryLoader>(std::move(memory), size);
-}
-
 /// Aligned memory that `fill` writes.
 template <typename Fill>
-Result<std::unique_ptr<DataLoader>> loader_of_new_memory(size_t size, Fill&& fill) {
+Result<std::shared_ptr<const void>> new_memory(size_t size, Fill&& fill) {
   auto buffer = std::make_shared<internal::ZeroedBuffer>(size);
   ET_CHECK_OR_RETURN_ERROR(buffer->data() != nullptr || size == 0, MemoryAllocationFailed,
                            "%zu bytes for a program could not be allocated", size);
   ET_CHECK_OK_OR_RETURN_ERROR(fill(buffer->data()));
   const void* const data = buffer->data();
-  return loader_of(std::shared_ptr<const void>(std::move(buffer), data), size);
+  return std::shared_ptr<const void>(std::move(buffer), data);
+}
+
+Result<std::unique_ptr<DataLoader>> loader_of(Result<std::shared_ptr<const void>> memory, size_t size) {
+  if (!memory.ok()) {
+    return memory.error();
+  }
+  return std::unique_ptr<DataLoader>(std::make_unique<MemoryLoader>(std::move(memory.get()), size));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<DataLoader>> load_from_memory(Release borrowed, size_t size) {
+Result<std::shared_ptr<const void>> aligned_memory(Release borrowed, size_t size) {
   const void* const data = borrowed.data();
   if (!is_aligned(data)) {
-    return loader_of_new_memory(size, [&](uint8_t* to) {
+    return new_memory(size, [&](uint8_t* to) {
       std::memcpy(to, data, size);
       return Error::Ok;
     });
   }
   auto owner = std::make_shared<Release>(std::move(borrowed));
-  return loader_of(std::shared_ptr<const void>(std::move(owner), data), size);
+  return std::shared_ptr<const void>(std::move(owner), data);
+}
+
+Result<std::unique_ptr<DataLoader>> load_from_memory(Release borrowed, size_t size) {
+  return loader_of(aligned_memory(std::move(borrowed), size), size);
 }
 
 #if defined(_WIN32)
@@ -108,7 +115,8 @@ Result<std::unique_ptr<DataLoader>> load_from_descriptor(int fd, uint64_t offset
     const std::shared_ptr<void> mapping(start, [bytes = before + size](void* p) { ::munmap(p, bytes); });
     return loader_of(std::shared_ptr<const void>(mapping, static_cast<uint8_t*>(start) + before), size);
   }
-  return loader_of_new_memory(size, [&](uint8_t* to) { return read_all(fd, to, size, static_cast<off_t>(offset)); });
+  const auto fill = [&](uint8_t* to) { return read_all(fd, to, size, static_cast<off_t>(offset)); };
+  return loader_of(new_memory(size, fill), size);
 }
 
 #endif

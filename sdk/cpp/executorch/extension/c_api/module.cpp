@@ -81,6 +81,9 @@ Error finish(std::shared_ptr<ModuleState> state, et_module** out) {
     ET_CHECK_OK_OR_RETURN_ERROR(
         state->backend_options.set_options(backend.c_str(), Span<BackendOption>(options.data(), options.size())));
   }
+  for (const et_options::DataBuffer& buffer : state->options.data_buffers) {
+    ET_CHECK_OK_OR_RETURN_ERROR(state->module->add_data(std::make_unique<MemoryLoader>(buffer.memory, buffer.size)));
+  }
   ET_CHECK_OK_OR_RETURN_ERROR(
       state->module->load(state->backend_options, state->options.verify ? Program::Verification::InternalConsistency
                                                                         : Program::Verification::Minimal));

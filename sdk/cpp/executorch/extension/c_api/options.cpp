@@ -2,12 +2,16 @@
 #include <executorch/extension/c_api/options.h>
 
 #include <cstring>
+#include <utility>
 
 #include <executorch/extension/c_api/call.h>
+#include <executorch/extension/c_api/memory_loader.h>
 #include <executorch/runtime/core/event_tracer_hooks.h>
 
+using executorch::extension::c_api::aligned_memory;
 using executorch::extension::c_api::call;
 using executorch::extension::c_api::call_for;
+using executorch::extension::c_api::Release;
 using executorch::runtime::BackendOption;
 using executorch::runtime::Error;
 using executorch::runtime::kMaxOptionKeyLength;
@@ -78,6 +82,21 @@ et_status et_options_add_data_file(et_options* options, const char* path, et_err
     ET_CHECK_NOT_NULL(options);
     ET_CHECK_NOT_NULL(path);
     options->data_files.emplace_back(path);
+    return Error::Ok;
+  });
+}
+
+et_status et_options_add_data_buffer(et_options* options, const void* data, size_t size, et_release release,
+                                     void* context, et_error** error) {
+  Release borrowed(const_cast<void*>(data), release, context);
+  return call(error, [&]() -> Error {
+    ET_CHECK_NOT_NULL(options);
+    ET_CHECK_NOT_NULL(data);
+    auto memory = aligned_memory(std::move(borrowed), size);
+    if (!memory.ok()) {
+      return memory.error();
+    }
+    options->data_buffers.push_back({std::move(memory.get()), size});
     return Error::Ok;
   });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,16 @@
 
 /// Options of a load. Modules keep a copy.
 struct et_options {
+  struct DataBuffer {
+    std::shared_ptr<const void> memory;
+    size_t size;
+  };
+
   et_load_mode load_mode = ET_LOAD_MODE_MMAP;
   bool verify = true;
   bool share_memory = false;
   std::vector<std::string> data_files;
+  std::vector<DataBuffer> data_buffers;
   std::map<std::string, std::vector<executorch::runtime::BackendOption>> backend_options;
   et_event_sink event_sink = nullptr;
   void* event_context = nullptr;
