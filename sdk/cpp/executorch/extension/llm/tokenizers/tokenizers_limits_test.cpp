@@ -62,6 +62,17 @@ TEST(TokenizersLimitsTest, NormalizersThatMultiply) {
   }
 }
 
+TEST(TokenizersLimitsTest, NormalizersOneAfterAnother) {
+  // A literal whose beginning is everywhere, a match at every byte, and expressions that find nothing.
+  for (const char* pattern :
+       {R"({"String": "ab"})", R"({"String": "a"})", R"({"Regex": "a"})", R"({"Regex": "[cd]b"})"}) {
+    const std::string replace = R"({"type": "Replace", "pattern": )" + std::string(pattern) + R"(, "content": "a"})";
+    const std::string json =
+        file(R"("normalizer": {"type": "Sequence", "normalizers": [)" + joined(replace, 2000) + "]}");
+    EXPECT_EQ(encode(json, std::string(50'000, 'a')), Error::EncodeFailure) << pattern;
+  }
+}
+
 TEST(TokenizersLimitsTest, PreTokenizersThatMultiply) {
   // A mark is one character: otherwise each pass would make many of a space, or none of it for ever.
   for (const std::string& mark : {std::string(), std::string("  "), std::string(1000, ' ')}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "regex.h"
 
-#include <array>
+#include <algorithm>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -12,11 +12,22 @@
 namespace tokenizers::detail {
 namespace {
 
-/// PCRE2 does not tell how many steps a match took, only that they were more than a limit. So each match begins with
-/// the first of these limits, and goes on with the next one where that is not enough. The expressions of tokenizers
-/// need a few steps for a word, and one for each space of a run of spaces.
-constexpr uint32_t kStepLimits[] = {1'000, 64'000, 4'000'000};
-constexpr size_t kLimits = sizeof(kStepLimits) / sizeof(kStepLimits[0]);
+/// PCRE2 does not tell how many steps a match took, only that they were more than a limit, and counts no repeats of one
+/// character. So an expression first sees a window of the text, and each begin of a match has few steps. PCRE2 says
+/// when that was not enough to be sure: then this begin has a larger window, or the next limit, and both are charged.
+/// The expressions of tokenizers need a few steps for a word.
+constexpr size_t kWindow = 128;
+constexpr uint32_t kStepLimits[] = {64, 1'000, 64'000, 4'000'000};
+
+/// What it costs to try an expression of `size` characters, which may be that many alternatives: the machine code of a
+/// long one does not fit into caches.
+constexpr uint64_t steps_of_try(size_t size) {
+  return 1 + size / 32 + (size / 512) * (size / 512);
+}
+/// What a byte costs that a match reads, or several parts of the expression.
+constexpr uint64_t steps_of_byte(size_t size) {
+  return 1 + size / 128;
+}
 /// KiB of heap for one match without the just-in-time compiler.
 constexpr uint32_t kHeapLimit = 1U << 14;
 /// Parentheses inside of each other: PCRE2 compiles them recursively, also on the small stack of a thread.
@@ -33,39 +44,65 @@ std::string pcre2_message(int code) {
   return reinterpret_cast<const char*>(text);
 }
 
-/// The expression with \\s as both syntaxes define it: PCRE2's has U+180E, which has been no space since Unicode 6.3.
-std::string with_spaces_of_unicode(std::string_view pattern) {
-  std::string out;
+struct Translated {
+  std::string pattern;
+  bool has_line_start = false;    // ^ outside of a class
+  bool has_search_start = false;  // \G
+  bool has_set = false;           // a class in a class, or an intersection
+};
+
+/// The expression with \s as both syntaxes define it: PCRE2's has U+180E, which has been no space since Unicode 6.3.
+Translated translate(std::string_view pattern) {
+  Translated result;
+  std::string& out = result.pattern;
+  size_t depth = 0;  // of classes
   for (size_t i = 0; i < pattern.size(); i++) {
-    const char escaped = pattern[i] == '\\' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
-    if (escaped == 's' || escaped == 'S') {
-      out += escaped == 's' ? "\\p{White_Space}" : "\\P{White_Space}";
+    const std::string_view rest = pattern.substr(i);
+    size_t count = 1;  // bytes that are copied
+    if (rest.substr(0, 2) == "\\s" || rest.substr(0, 2) == "\\S") {
+      out += rest[1] == 's' ? "\\p{White_Space}" : "\\P{White_Space}";
       i++;
-    } else {
-      out += pattern[i];
-      if (escaped != '\0') {
-        out += pattern[++i];
-      }
+      continue;
     }
+    if (rest[0] == '\\') {
+      count = 2;
+      result.has_search_start |= rest.substr(0, 2) == "\\G";
+    } else if (depth > 0 && rest.substr(0, 2) == "[:") {
+      count = rest.find(":]") == std::string_view::npos ? 1 : rest.find(":]") + 2;
+    } else if (rest[0] == '[') {
+      result.has_set |= depth > 0;
+      depth++;
+      // A ] that comes first is a character.
+      count += rest.substr(count, 1) == "^" ? 1 : 0;
+      count += rest.substr(count, 1) == "]" ? 1 : 0;
+    } else if (depth > 0) {
+      depth -= rest[0] == ']' ? 1 : 0;
+      result.has_set |= rest.substr(0, 2) == "&&";
+    } else {
+      result.has_line_start |= rest[0] == '^';
+    }
+    out += rest.substr(0, count);
+    i += count - 1;
   }
-  return out;
+  return result;
 }
 
 }  // namespace
 
 struct Regex::Code {
   pcre2_code* code = nullptr;
-  std::array<pcre2_match_context*, kLimits> contexts{};  // with the limits of kStepLimits
+  pcre2_match_context* context = nullptr;  // with the first of kStepLimits
   bool compiled_to_machine_code = false;
+  bool has_line_start = false;
+  uint64_t steps_of_try = 1;
+  uint64_t steps_of_byte = 1;
   std::string pattern;
 
   Code() = default;
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
   ~Code() {
-    for (pcre2_match_context* context : contexts) {
-      pcre2_match_context_free(context);
-    }
+    pcre2_match_context_free(context);
     pcre2_code_free(code);
   }
 };
@@ -82,12 +119,19 @@ Error Regex::compile(std::string_view pattern, RegexSyntax syntax, Work& work) {
     return fail(Error::RegexFailure, "a regular expression has %zu bytes, at most %zu are supported", pattern.size(),
                 kLongestPattern);
   }
-  uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C;
+  uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT;
   options |= syntax == RegexSyntax::kOniguruma ? PCRE2_MULTILINE : PCRE2_DOLLAR_ENDONLY;
-  if (pattern.find("&&") != std::string_view::npos) {
-    options |= PCRE2_ALT_EXTENDED_CLASS;  // intersections of classes, which both syntaxes have
+  const Translated translated = translate(pattern);
+  if (translated.has_set) {
+    options |= PCRE2_ALT_EXTENDED_CLASS;  // both syntaxes have them
   }
-  const std::string translated = with_spaces_of_unicode(pattern);
+  if (translated.has_search_start) {
+    return fail(Error::RegexFailure, "the regular expression %.200s has \\G, which is not supported",
+                made->pattern.c_str());
+  }
+  made->has_line_start = translated.has_line_start;
+  made->steps_of_try = steps_of_try(pattern.size());
+  made->steps_of_byte = steps_of_byte(pattern.size());
   TK_CHECK_OK_OR_RETURN_ERROR(work.take(kLargestCode));
   const std::unique_ptr<pcre2_compile_context, decltype(&pcre2_compile_context_free)> limits(
       pcre2_compile_context_create(nullptr), &pcre2_compile_context_free);
@@ -97,22 +141,20 @@ Error Regex::compile(std::string_view pattern, RegexSyntax syntax, Work& work) {
   pcre2_set_parens_nest_limit(limits.get(), kDeepestNesting);
   int error = 0;
   PCRE2_SIZE offset = 0;
-  made->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(), options, &error,
-                             &offset, limits.get());
+  made->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.pattern.data()), translated.pattern.size(),
+                             options, &error, &offset, limits.get());
   if (made->code == nullptr) {
     return fail(Error::RegexFailure, "the regular expression %.200s is wrong at byte %zu: %s", made->pattern.c_str(),
                 static_cast<size_t>(offset), pcre2_message(error).c_str());
   }
-  for (size_t i = 0; i < kLimits; i++) {
-    made->contexts[i] = pcre2_match_context_create(nullptr);
-    if (made->contexts[i] == nullptr) {
-      return fail(Error::OutOfMemory, "no memory for a regular expression");
-    }
-    pcre2_set_match_limit(made->contexts[i], kStepLimits[i]);
-    pcre2_set_heap_limit(made->contexts[i], kHeapLimit);
+  made->context = pcre2_match_context_create(nullptr);
+  if (made->context == nullptr) {
+    return fail(Error::OutOfMemory, "no memory for a regular expression");
   }
+  pcre2_set_match_limit(made->context, kStepLimits[0]);
+  pcre2_set_heap_limit(made->context, kHeapLimit);
   // A system may forbid machine code that is made at run time: then the expression is interpreted.
-  made->compiled_to_machine_code = pcre2_jit_compile(made->code, PCRE2_JIT_COMPLETE) == 0;
+  made->compiled_to_machine_code = pcre2_jit_compile(made->code, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD) == 0;
   size_t size = 0, machine_code = 0;
   pcre2_pattern_info(made->code, PCRE2_INFO_SIZE, &size);
   pcre2_pattern_info(made->code, PCRE2_INFO_JITSIZE, &machine_code);
@@ -132,35 +174,121 @@ Regex::Matches::Matches(const Regex& regex, std::string_view text, Work& work)
 }
 
 Regex::Matches::~Matches() {
+  pcre2_match_context_free(static_cast<pcre2_match_context*>(one_));
   pcre2_match_data_free(static_cast<pcre2_match_data*>(data_));
 }
 
-int Regex::Matches::match() {
+bool Regex::Matches::charge(size_t tries, size_t bytes) {
+  error_ = work_.steps(tries * code_.steps_of_try + bytes * code_.steps_of_byte);
+  return error_ == Error::Ok;
+}
+
+size_t Regex::Matches::window_end(size_t from, size_t size) const {
+  if (size >= text_.size() - from) {
+    return text_.size();
+  }
+  size_t end = from + size;
+  // PCRE2 does not say that ^ depends on what follows: behind a line feed it matches, but not at the end of the text.
+  const auto is_inside = [&] {
+    return is_continuation(text_[end]) || (code_.has_line_start && text_[end - 1] == '\n');
+  };
+  while (end < text_.size() && is_inside()) {
+    end++;
+  }
+  return end;
+}
+
+int Regex::Matches::match_in(size_t from, size_t end, void* context) {
   auto* data = static_cast<pcre2_match_data*>(data_);
+  auto* limits = static_cast<pcre2_match_context*>(context);
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text_.data());
-  int status = PCRE2_ERROR_MATCHLIMIT;
-  for (size_t i = 0; i < kLimits && status == PCRE2_ERROR_MATCHLIMIT; i++) {
-    error_ = work_.steps(i == 0 ? 1 : kStepLimits[i]);
-    if (error_ != Error::Ok) {
-      break;
+  // Then a result does not depend on what follows the window; where it would, it is PCRE2_ERROR_PARTIAL.
+  const uint32_t options = end < text_.size() ? PCRE2_PARTIAL_HARD : 0;
+  int status = PCRE2_ERROR_JIT_STACKLIMIT;
+  if (code_.compiled_to_machine_code) {
+    status = pcre2_jit_match(code_.code, subject, end, from, options, data, limits);
+  }
+  if (status == PCRE2_ERROR_JIT_STACKLIMIT) {
+    status = pcre2_match(code_.code, subject, end, from, options | PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data, limits);
+  }
+  return status;
+}
+
+int Regex::Matches::match_at(size_t from) {
+  if (one_ == nullptr) {
+    one_ = pcre2_match_context_copy(code_.context);
+    if (one_ == nullptr) {
+      return PCRE2_ERROR_NOMEMORY;
     }
-    status = PCRE2_ERROR_JIT_STACKLIMIT;
-    if (code_.compiled_to_machine_code) {
-      status = pcre2_jit_match(code_.code, subject, text_.size(), at_, 0, data, code_.contexts[i]);
-    }
-    if (status == PCRE2_ERROR_JIT_STACKLIMIT) {
-      status = pcre2_match(code_.code, subject, text_.size(), at_, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data,
-                           code_.contexts[i]);
+  }
+  auto* limits = static_cast<pcre2_match_context*>(one_);
+  pcre2_set_offset_limit(limits, from);
+  int status = PCRE2_ERROR_PARTIAL;
+  for (size_t size = kWindow; status == PCRE2_ERROR_PARTIAL; size *= 2) {
+    const size_t end = window_end(from, size);
+    status = PCRE2_ERROR_MATCHLIMIT;
+    for (const uint32_t most : kStepLimits) {
+      if (status != PCRE2_ERROR_MATCHLIMIT) {
+        break;
+      }
+      // What a short window costs is in the steps.
+      if (!charge(1, end - from > kWindow ? end - from : 0)) {
+        return PCRE2_ERROR_MATCHLIMIT;
+      }
+      error_ = work_.steps(most);
+      if (error_ != Error::Ok) {
+        return PCRE2_ERROR_MATCHLIMIT;
+      }
+      pcre2_set_match_limit(limits, most);
+      status = match_in(from, end, limits);
     }
   }
   return status;
 }
 
+int Regex::Matches::match() {
+  const PCRE2_SIZE* found = pcre2_get_ovector_pointer(static_cast<pcre2_match_data*>(data_));
+  size_t from = at_;
+  size_t alone_until = from;  // where matches that begin before are looked for one by one
+  while (true) {
+    if (from < alone_until) {
+      const int status = match_at(from);
+      if (status != PCRE2_ERROR_NOMATCH || from == text_.size()) {
+        return status;
+      }
+      next_character(text_, from);
+      continue;
+    }
+    const size_t end = window_end(from, kWindow);
+    const int status = match_in(from, end, code_.context);
+    const bool last = end == text_.size();
+    size_t seen = end;  // no match begins before
+    if (status >= 0 && (found[0] < end || last)) {
+      const bool in_order = from <= found[0] && found[0] <= found[1];  // else next() refuses the match
+      return !in_order || charge(1 + found[0] - from, found[1] - found[0]) ? status : PCRE2_ERROR_MATCHLIMIT;
+    }
+    if (status == PCRE2_ERROR_PARTIAL) {
+      seen = std::max(from, found[0]);
+      alone_until = seen + 1;
+    } else if (status == PCRE2_ERROR_MATCHLIMIT) {
+      seen = from;
+      alone_until = end + 1;
+    } else if (status < 0 && (status != PCRE2_ERROR_NOMATCH || last)) {
+      return charge(1 + end - from, 0) ? status : PCRE2_ERROR_MATCHLIMIT;
+    }
+    if (!charge(1 + seen - from, 0)) {
+      return PCRE2_ERROR_MATCHLIMIT;
+    }
+    from = seen;
+  }
+}
+
 bool Regex::Matches::next(size_t& begin, size_t& end) {
   auto* data = static_cast<pcre2_match_data*>(data_);
   while (error_ == Error::Ok && at_ <= text_.size()) {
-    const int status = match();
-    if (status == PCRE2_ERROR_NOMATCH || error_ != Error::Ok) {
+    error_ = work_.steps(kStepsOfMatch);
+    const int status = error_ == Error::Ok ? match() : PCRE2_ERROR_NOMATCH;
+    if (error_ != Error::Ok || status == PCRE2_ERROR_NOMATCH) {
       return false;
     }
     if (status < 0) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,9 +17,13 @@ namespace tokenizers::detail {
 /// Whose syntax an expression is in, where they differ: Oniguruma's `^` and `$` are the ends of lines.
 enum class RegexSyntax { kOniguruma, kRust };
 
-/// A compiled expression, matched by PCRE2 with a limit on the steps of one match. Any number of threads may use it.
+/// A compiled expression, matched by PCRE2. Time is charged: a match reads no more of the text than it needs, and what
+/// it reads, again or for the first time, counts. Any number of threads may use it.
 class Regex {
  public:
+  /// What a match costs besides the bytes that are read.
+  static constexpr uint64_t kStepsOfMatch = 16;
+
   Regex();
   ~Regex();
   Regex(Regex&&) noexcept;
@@ -30,7 +35,7 @@ class Regex {
 
   /// Calls `found(begin, end)`, which returns an Error, for every match from left to right in a valid UTF-8 text, until
   /// one fails; an empty match counts too, but not directly behind the last match. Error::RegexFailure if a match takes
-  /// more steps than the limit.
+  /// more steps than the limit, and an error of `work` if all of them take more than the text may.
   template <typename Found>
   Error for_each(std::string_view text, Work& work, const Found& found) const {
     Matches matches(*this, text, work);
@@ -53,13 +58,21 @@ class Regex {
     Error error() const { return error_; }
 
    private:
-    /// PCRE2's result of the next match, which is charged.
+    /// PCRE2's result of the next match from at_ on.
     int match();
+    /// The same for a match that begins at `from`.
+    int match_at(size_t from);
+    /// The same for the text up to `end` and, unless `context` says otherwise, any begin from `from` on.
+    int match_in(size_t from, size_t end, void* context);
+    size_t window_end(size_t from, size_t size) const;
+    /// Charges that the expression is tried so often, and has read so many bytes.
+    bool charge(size_t tries, size_t bytes);
 
     const Code& code_;
     std::string_view text_;
     Work& work_;
     void* data_;
+    void* one_ = nullptr;  // the context of match_at(), made when it is needed
     size_t at_ = 0;
     size_t last_end_ = static_cast<size_t>(-1);
     Error error_ = Error::Ok;

@@ -18,6 +18,22 @@ Error Pattern::load(const JsonValue& json, Work& work) {
   return Error::Ok;
 }
 
+size_t Pattern::find(std::string_view text, size_t at) const {
+  if (literal_.size() == 1) {
+    return text.find(literal_[0], at);
+  }
+  for (; at + literal_.size() <= text.size(); at++) {
+    size_t same = 0;
+    while (same < literal_.size() && text[at + same] == literal_[same]) {
+      same++;
+    }
+    if (same == literal_.size()) {
+      return at;
+    }
+  }
+  return std::string_view::npos;
+}
+
 Error Pattern::replace(std::string& text, std::string_view content, Work& work) const {
   if (is_regex_ && find_invalid_utf8(text) != std::string_view::npos) {
     return Error::Ok;  // part of a character, in which no expression finds anything
