@@ -17,20 +17,30 @@ LARGEST = torch.finfo(torch.float32).max
 
 
 class Call(torch.nn.Module):
-    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
         super().__init__()
         self.function = function
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.function(x)
+    def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
+        return self.function(*tensors)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_float32(name: str) -> None:
-    x = torch.tensor([0.0, 1.0, -1.0, torch.inf, -torch.inf, torch.nan, 1e-30, 1e-6, 1.5, 3e38, -3e38, LARGEST])
+    x = torch.tensor([0.0, -0.0, 1.0, -1.0, torch.inf, -torch.inf, torch.nan, 1e-30, 1e-6, 1.5, 3e38, -3e38, LARGEST])
     lowered = lower(Call(FUNCTIONS[name]), (x,), FP32)
     assert not lowered.outside, lowered.refusals
     torch.testing.assert_close(lowered.run(x)[0], FUNCTIONS[name](x), rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+@pytest.mark.parametrize("precision", [FP32, FP16], ids=["float32", "float16"])
+def test_angles(precision: object) -> None:
+    """On the axes, at the origin and at infinity."""
+    numbers = torch.tensor([0.0, -0.0, 1.0, -1.0, torch.inf, -torch.inf, torch.nan, 2.5, -300.0])
+    y, x = numbers[:, None].clone(), numbers
+    lowered = lower(Call(torch.atan2), (y, x), precision)
+    assert not lowered.outside, lowered.refusals
+    torch.testing.assert_close(lowered.run(y, x)[0], torch.atan2(y, x), rtol=2e-3, atol=1e-3, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", ["log", "rsqrt", "asinh", "acosh"])

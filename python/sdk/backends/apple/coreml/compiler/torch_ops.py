@@ -56,8 +56,8 @@ def register() -> None:
 
     @register_torch_op(override=True)
     def rsqrt(context: Any, node: Any) -> None:
-        # By default MIL adds 1e-12 to float32 operands.
-        context.add(mb.rsqrt(x=floats(context, node), epsilon=0.0, name=node.name))
+        # MIL's operation of this name adds a number to x: by default 1e-12, and that of -0 loses its sign with 0 too.
+        context.add(mb.real_div(x=1.0, y=mb.sqrt(x=floats(context, node)), name=node.name))
 
     @register_torch_op(torch_alias=["_log_softmax"], override=True)
     def log_softmax(context: Any, node: Any) -> None:
@@ -88,6 +88,25 @@ def register() -> None:
         root = mb.mul(x=mb.sqrt(x=mb.sub(x=x, y=1.0)), y=mb.sqrt(x=mb.add(x=x, y=1.0)))
         half = mb.add(x=mb.mul(x=x, y=0.5), y=mb.mul(x=root, y=0.5))
         context.add(mb.add(x=log_of(half), y=math.log(2), name=node.name))
+
+    @register_torch_op(override=True)
+    def atan2(context: Any, node: Any) -> None:
+        # coremltools takes the arctangent of y / x, which is 0 for y = 0 and negative x, and NaN for infinite operands.
+        y, x = (
+            each if types.is_float(each.dtype) else mb.cast(x=each, dtype="fp32")
+            for each in promote_input_dtypes(_get_inputs(context, node, expected=2))
+        )
+
+        def is_negative(value: Any) -> Any:
+            return mb.logical_or(x=mb.less(x=value, y=0.0), y=mb.less(x=mb.real_div(x=1.0, y=value), y=0.0))
+
+        height, width = mb.abs(x=y), mb.abs(x=x)
+        most, least = mb.maximum(x=height, y=width), mb.minimum(x=height, y=width)
+        ratio = mb.select(cond=mb.equal(x=most, y=least), a=1.0, b=mb.real_div(x=least, y=most))
+        angle = mb.atan(x=mb.select(cond=mb.equal(x=most, y=0.0), a=0.0, b=ratio))
+        angle = mb.select(cond=mb.greater(x=height, y=width), a=mb.sub(x=math.pi / 2, y=angle), b=angle)
+        angle = mb.select(cond=is_negative(x), a=mb.sub(x=math.pi, y=angle), b=angle)
+        context.add(mb.select(cond=is_negative(y), a=mb.mul(x=angle, y=-1.0), b=angle, name=node.name))
 
     @register_torch_op(override=True)
     def reciprocal(context: Any, node: Any) -> None:
