@@ -34,14 +34,17 @@ MODELS = {
     "condition": "zoo:branch",
     "int4": "",
     "palettised": "",
+    "static": "",
 }
 """The models that docs/benchmarks.md measures, and others, as `bench.worker.load_model` takes them."""
 
 
 def make(name: str) -> tuple[nn.Module, tuple[Any, ...]]:
-    """A model of MODELS in evaluation mode, with the inputs of a call. int4 and palettised need torchao, and the second
-    one scikit-learn."""
-    return load_model(MODELS[name]) if MODELS[name] else _quantized(name)
+    """A model of MODELS in evaluation mode, with the inputs of a call. int4, palettised and static need torchao, the
+    second one scikit-learn, and the last one coremltools."""
+    if MODELS[name]:
+        return load_model(MODELS[name])
+    return _static() if name == "static" else _quantized(name)
 
 
 def _quantized(name: str) -> tuple[nn.Module, tuple[Any, ...]]:
@@ -58,6 +61,35 @@ def _quantized(name: str) -> tuple[nn.Module, tuple[Any, ...]]:
         config = CodebookWeightOnlyConfig(dtype=torch.uint4, block_size=[16, -1])
     quantize_(model, config, lambda module, _: isinstance(module, (nn.Linear, nn.Embedding)))
     return model, (torch.randint(0, 256, (2, 16)),)
+
+
+def _static() -> tuple[nn.Module, tuple[Any, ...]]:
+    """Convolutions and a linear layer whose weights and activations PT2E has quantised, with a batch norm and pools."""
+    from coremltools.optimize.torch.quantization import LinearQuantizerConfig, ModuleLinearQuantizerConfig
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+    from sdk.backends.apple.coreml.quantizer import CoreMLQuantizer
+
+    torch.manual_seed(0)
+    first, depthwise = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 3, groups=8)
+    features = [
+        first,
+        nn.BatchNorm2d(8),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        depthwise,
+        nn.ReLU(),
+        nn.Conv2d(8, 16, 1),
+        nn.ReLU(),
+    ]
+    model = nn.Sequential(*features, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 6)).eval()
+    options: Any = {"quantization_scheme": "affine", "activation_dtype": torch.quint8, "weight_dtype": torch.qint8}
+    config = LinearQuantizerConfig(global_config=ModuleLinearQuantizerConfig(**options, weight_per_channel=True))
+    images = torch.randn(4, 1, 3, 16, 16)
+    prepared = prepare_pt2e(torch.export.export(model, (images[0],)).module(), CoreMLQuantizer(config))
+    for image in images:
+        prepared(image)
+    return convert_pt2e(prepared), (images[0],)
 
 
 @dataclass

@@ -83,7 +83,11 @@ REFUSED = {"unet.fp16": "expected minimum 3 inputs", "condition.fp16": 'submod_n
     ("names", "precisions"),
     [
         (["mlp"], ["fp32", "fp16"]),
-        pytest.param([name for name in MODELS if name != "mlp"], ["fp16"], marks=pytest.mark.slow, id="all"),
+        # float16 would round some activations to the next of their 256 numbers.
+        pytest.param(["static"], ["fp32"], marks=pytest.mark.slow, id="static"),
+        pytest.param(
+            [name for name in MODELS if name not in ("mlp", "static")], ["fp16"], marks=pytest.mark.slow, id="all"
+        ),
     ],
 )
 def test_whole_programs(
