@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, 
 from interop.originals import InOriginal
 from sdk.backends.arm.common.arm_compile_spec import ArmCompileSpec
 from sdk.backends.arm.ethosu import EthosUBackend, EthosUCompileSpec, EthosUPartitioner, vela
-from sdk.backends.arm.ethosu.stream import Edge, VelaStream
+from sdk.backends.arm.ethosu.stream import Edge, Timing, VelaStream
 from sdk.backends.arm.quantizer import (
     EthosUQuantizer,
     get_symmetric_a16w8_quantization_config,
@@ -197,16 +198,20 @@ def test_without_vela_the_message_says_what_to_install(monkeypatch: pytest.Monke
 
 STREAM = VelaStream(b"COP1" + bytes(13), b"w" * 16, 99, (Edge((1, 1, 1, 2, 3, 4), 1, 0, 1),) * 2, ())
 
+TIMED = replace(STREAM, timing=Timing(500_000_000, (7, 0, 2**32 - 1)))
+
 
 def test_payloads_are_read_as_they_were_written() -> None:
     payload = STREAM.to_bytes()
     assert len(payload) % 16 == 0 and payload.startswith(b"vela_bin_stream\0" + bytes(16) + b"cmd_data" + bytes(8))
     assert VelaStream.from_bytes(payload) == STREAM
+    assert VelaStream.from_bytes(TIMED.to_bytes()) == TIMED != STREAM
 
 
-def test_damaged_payloads_are_errors() -> None:
+@pytest.mark.parametrize("stream", [STREAM, TIMED], ids=["plain", "timed"])
+def test_damaged_payloads_are_errors(stream: VelaStream) -> None:
     """Each shortening, and each byte changed, gives another stream or an error that names the block."""
-    payload = STREAM.to_bytes()
+    payload = stream.to_bytes()
     for length in range(len(payload)):
         with pytest.raises(ValueError, match=r"payload|block"):
             VelaStream.from_bytes(payload[:length])
@@ -256,3 +261,19 @@ def test_what_an_ethos_u55_lacks_is_left_out(name: str) -> None:
     assert any(f"an Ethos-U55 does not have TOSA's {name}" in reason for reason in lowered.left().values())
     assert lowered.operators[name] == 0
     assert lower(converted, inputs, str(EthosUCompileSpec("ethos-u85-256").tosa_spec)).operators[name] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "shapes", "reason"),
+    [
+        ("convolution", nn.ConvTranspose2d(4, 6, 3), ((1, 4, 5, 5),), "has transposed convolutions of int8 only"),
+        ("bmm", Call(torch.bmm), ((2, 3, 4), (2, 4, 5)), "multiplies matrices of int8 only"),
+    ],
+)
+def test_what_an_ethos_u55_has_for_int8_only(name: str, model: nn.Module, shapes: Any, reason: str) -> None:
+    """ETU-06: with int16 activations it runs on kernels; an Ethos-U85 has it."""
+    inputs = tuple(torch.randn(shape) for shape in shapes)
+    converted = _quantized(model, inputs, get_symmetric_a16w8_quantization_config())
+    left = lower(converted, inputs, TOSA_U55).left()
+    assert any(each.endswith(f"an Ethos-U55 {reason}") for node, each in left.items() if name in node), left
+    assert len(lower(converted, inputs, str(EthosUCompileSpec("ethos-u85-256").tosa_spec)).payloads) == 1

@@ -39,6 +39,9 @@ OPERATORS: dict[str, Callable[[], Model]] = {
     "dilated": _of(nn.Conv2d(4, 8, 3, dilation=2), (1, 4, 11, 9)),
     "wide": _of(nn.Conv2d(33, 17, (1, 9), padding=(0, 4)), (1, 33, 3, 20)),
     "large": _of(nn.Conv2d(2, 3, 11, padding=5), (1, 2, 13, 12)),
+    "one_dimension": _of(nn.Conv1d(6, 8, 3, padding=1), (1, 6, 12)),
+    "depthwise_of_one_dimension": _of(nn.Conv1d(6, 6, 3, groups=6), (1, 6, 12)),
+    "grouped": _of(nn.Conv2d(8, 12, 3, groups=2), (1, 8, 7, 7)),
     "depthwise": _of(nn.Conv2d(16, 16, 3, groups=16, padding=1), (1, 16, 8, 8)),
     "depthwise_strided": _of(nn.Conv2d(20, 20, 5, groups=20, stride=2), (1, 20, 11, 11)),
     "linear": _of(nn.Linear(20, 30), (4, 20)),
@@ -89,15 +92,7 @@ OPERATORS: dict[str, Callable[[], Model]] = {
     "bmm": _of(torch.bmm, (2, 4, 8), (2, 8, 5)),
 }
 
-ONLY_8_BITS = {
-    "transposed": "Vela has no transposed convolution with int16",
-    "layer_norm": "Vela has no maximum over int32",
-    "hardswish": "not delegated with int16",
-    "bmm": "not delegated with int16",
-    "exp": "not delegated with int16",
-    "permute": "not delegated with int16",
-    "pad": "not delegated with int16",
-}
+ONLY_8_BITS = ("transposed", "hardswish", "bmm", "exp")
 
 
 @pytest.mark.sampled

@@ -21,6 +21,7 @@ from sdk.backends.arm.tosa.types import FLOATS, numpy_type
 Operand = Value | float | int | bool
 
 _NAN = {"nan_mode": NanMode.PROPAGATE}
+_EXTREMES = {"REDUCE_MAX": "MAXIMUM", "REDUCE_MIN": "MINIMUM"}
 _ATTRIBUTES: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("MAXIMUM", "MINIMUM", "REDUCE_MAX", "REDUCE_MIN"), _NAN),
     "ARITHMETIC_RIGHT_SHIFT": {"round": False},
@@ -176,8 +177,18 @@ class Builder(Graph):
     def reduce(self, name: str, value: Value, axes: Sequence[int]) -> Value:
         """Reduces axes, which stay with the size 1."""
         for axis in axes:
+            if name in _EXTREMES and value.dtype == DType.INT32 and self.specification.is_U55_subset:
+                value = self._extreme(_EXTREMES[name], value, axis)
+                continue
             shape = [1 if each == axis else size for each, size in enumerate(value.shape)]
             value = self.emit(Op[name], [value], shape, value.dtype, axis=axis, **_ATTRIBUTES.get(name, {}))
+        return value
+
+    def _extreme(self, name: str, value: Value, axis: int) -> Value:
+        """An Ethos-U55 reduces int8 and int16 only. Halves, which overlap if the size is odd, become one."""
+        while (size := value.shape[axis]) > 1:
+            half = (size + 1) // 2
+            value = self.binary(name, self.cut(value, axis, 0, half), self.cut(value, axis, size - half, half))
         return value
 
     def mean(self, value: Value, axes: Sequence[int]) -> Value:

@@ -137,6 +137,8 @@ def check_types(specification: TosaSpecification, op: Op, operands: Sequence[DTy
             )
         if op.name == "MATMUL" and first is not _I8:
             raise UnsupportedError("an Ethos-U55 multiplies matrices of int8 only")
+        if op.name == "TRANSPOSE_CONV2D" and first is not _I8:
+            raise UnsupportedError("an Ethos-U55 has transposed convolutions of int8 only")
     if first is _I16 and op.name in _INT16_IS_EXTENSION and not specification.support_extension("int16"):
         raise UnsupportedError(f"TOSA's {op.name} has int16 operands with the extension +int16, not in {specification}")
 

@@ -105,6 +105,11 @@ class IntegerCall(Call):
         integers = np.clip(np.rint(values / self.bias_scales()), -limit, limit - 1)
         return self.b.constant(integers.astype(np.int32 if dtype == DType.INT32 else np.int64), dtype)
 
+    def finished(self, sums: Value, first: int) -> Value:
+        """As integers of the result. Compilers of NPUs do this within the convolution, if nothing is between them."""
+        factors = self.bias_scales() / self.out.scale
+        return self.rescaled(sums, factors if factors.size == 1 else factors[first : first + sums.shape[-1]])
+
     def rescaled(self, value: Value, factors: Any, zero_point: int = 0) -> Value:
         """Integers with a zero point, times a factor, as those of the result."""
         return rescale(self.b, value, factors, zero_point, self.out.dtype, self.out.zero_point)

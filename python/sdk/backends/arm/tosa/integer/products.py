@@ -29,8 +29,7 @@ def convolution(call: IntegerCall) -> Placed:
     if call["transposed"] and call["groups"] != 1 and call.parameters("weight").scales.size > 1:
         raise UnsupportedError("it is transposed and has groups, whose channels share scales")
     _check_weight(call, 1 if call["transposed"] else 0)
-    sums = convolved(call)
-    return Placed(call.rescaled(sums.value, call.bias_scales() / call.out.scale), sums.order)
+    return convolved(call)
 
 
 @lowers_integers("aten.linear.default")

@@ -98,6 +98,10 @@ class Call:
         """The bias of a convolution; that of one element is for all channels."""
         return self.b.number(0, self.dtype, 1) if self["bias"] is None else self.value("bias")
 
+    def finished(self, sums: Value, first: int) -> Value:
+        """The sums of a convolution, whose channels begin with the number `first`, as elements of the result."""
+        return sums
+
     @property
     def working(self) -> DType:
         """The type in which several operators in sequence compute: PyTorch rounds to float16 once, at the end. The

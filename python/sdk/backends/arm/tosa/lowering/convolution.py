@@ -28,7 +28,7 @@ def convolution(call: Call) -> Placed:
 
 
 def convolved(call: Call) -> Placed:
-    """The sums of a convolution: of floats, or of integers as a subclass of `Call` defines them."""
+    """A convolution: of floats, or of integers as a subclass of `Call` defines them."""
     rank = len(call.shape)
     order = channels_last(rank)
     value = call.value("input", order)
@@ -57,7 +57,8 @@ def _direct(call: Call, value: Value) -> Value:
         # [outputs, 1, height, width] as [height, width, input, output]: outputs of one input are adjacent
         weight = _weight(call, (2, 3, 0, 1), len(found))
         weight = call.b.reshape(weight, (*weight.shape[:2], groups, channels // groups))
-        return _emit(call, "DEPTHWISE_CONV2D", value, weight, call.bias(channels), shape, attributes)
+        sums = _emit(call, "DEPTHWISE_CONV2D", value, weight, call.bias(channels), shape, attributes)
+        return call.finished(sums, 0)
     name = "CONV2D" if len(found) == 2 else "CONV3D"
     weight = _weight(call, channels_last(len(found) + 2), len(found))
     return _in_groups(
@@ -136,15 +137,15 @@ def _in_groups(call: Call, value: Value, weight: Value, convolve: Any) -> Value:
     groups = call["groups"]
     bias = call.bias(weight.shape[0])
     inputs, outputs = value.shape[-1] // groups, weight.shape[0] // groups
-    results = [
-        convolve(
+    results = []
+    for group in range(groups):
+        sums = convolve(
             call.b.cut(value, value.rank - 1, group * inputs, inputs),
             call.b.cut(weight, 0, group * outputs, outputs),
             bias if groups == 1 else call.b.cut(bias, 0, group * outputs, outputs),
             outputs,
         )
-        for group in range(groups)
-    ]
+        results.append(call.finished(sums, group * outputs))
     return call.b.concat(results, value.rank - 1)
 
 
