@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,3 +43,22 @@ def emulate(board: str, image: Path, folder: Path = ROOT) -> subprocess.Complete
     # Semihosting writes to the standard error.
     done.stdout = done.stderr + done.stdout
     return done
+
+
+def example(module: str) -> Any:
+    """A module of examples/cortex_m."""
+    sys.path.insert(0, str(ROOT / "examples/cortex_m"))
+    try:
+        return import_module(module)
+    finally:
+        sys.path.remove(str(ROOT / "examples/cortex_m"))
+
+
+def write_program(folder: Path, program: bytes, inputs: Any, expected: Any) -> Path:
+    """Writes a program for the firmware of examples/cortex_m, with a case that the firmware checks."""
+    export = example("export_model")
+    folder.mkdir(parents=True, exist_ok=True)
+    case = export.CASE.format(inputs=export.numbers(inputs), expected=export.numbers(expected))
+    (folder / "model_case.h").write_text(case)
+    (folder / "model.pte").write_bytes(program)
+    return folder / "model.pte"

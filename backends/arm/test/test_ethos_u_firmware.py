@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import torch
 from arm_lowering import lower
 from ethos_u_model import quantized
 
-from emulated_boards import ROOT, emulate, succeed
+from emulated_boards import ROOT, emulate, example, succeed, write_program
 from sdk.backends.arm.ethosu import EthosUCompileSpec, EthosUPartitioner
 
 BUILD = ROOT / "build" / "arm-firmware"
@@ -22,26 +21,17 @@ SPEC = EthosUCompileSpec("ethos-u55-128", memory_mode="Sram_Only")
 
 
 @pytest.fixture(scope="module")
-def program() -> Iterator[Path]:
+def program() -> Path:
     """The classifier of examples/cortex_m in int8, with the answer of the TOSA reference model beside it."""
-    sys.path.insert(0, str(ROOT / "examples/cortex_m"))
-    try:
-        from export_model import CASE, numbers
-
-        from model import TinyClassifier, example_inputs
-    finally:
-        sys.path.remove(str(ROOT / "examples/cortex_m"))
-    inputs = example_inputs()
-    converted = quantized(TinyClassifier(), inputs, SPEC)
+    model = example("model")
+    inputs = model.example_inputs()
+    converted = quantized(model.TinyClassifier(), inputs, SPEC)
     ours = lower(converted, inputs, partitioner=EthosUPartitioner(SPEC))
     assert len(ours.payloads) == 1
     (expected,) = lower(converted, inputs, str(SPEC.tosa_spec)).run(*inputs)
     with torch.no_grad():
-        torch.testing.assert_close(expected, TinyClassifier()(*inputs), atol=0.01, rtol=0)
-    BUILD.mkdir(parents=True, exist_ok=True)
-    (BUILD / "model.pte").write_bytes(ours.edge.to_executorch().buffer)
-    (BUILD / "model_case.h").write_text(CASE.format(inputs=numbers(inputs[0]), expected=numbers(expected)))
-    yield BUILD / "model.pte"
+        torch.testing.assert_close(expected, model.TinyClassifier()(*inputs), atol=0.01, rtol=0)
+    return write_program(BUILD, ours.edge.to_executorch().buffer, inputs[0], expected)
 
 
 def _configure(folder: Path, program: Path, *options: str) -> list[str]:
