@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Settings of all tests.
 
-SDK_TEST_SHARE=K/N runs share K, from 0 to N - 1, of the tests that are marked `sampled` or expensive (tests/costs.py) and not `always`,
-and those of them that the change concerns (tests/changes.py). scripts/test.sh sets it, to another share each day, so
-that each test runs once in N days; without it, all run. SDK_TEST_COSTS names a file to which costs of tests are added.
+SDK_TEST_SHARE=K/N runs share K, from 0 to N - 1, of the tests that are marked `sampled` or are expensive
+(tests/costs.py) without the mark `always`, and those of them that the change concerns (tests/changes.py).
+scripts/test.sh sets it, to another share each day, so that each test runs once in N days; without it, all run.
+SDK_TEST_COSTS names a file to which costs of tests are added.
 """
 
 from __future__ import annotations
