@@ -41,4 +41,4 @@ class EthosUBackend(BackendDetails):
         handles = {
             number: () if source is None else lowered.origins[source] for number, source in enumerate(compiled.sources)
         }
-        return PreprocessResult(stream.to_bytes(), debug_handle_map=handles)  # type: ignore[arg-type]
+        return PreprocessResult(stream.to_bytes(), debug_handle_map=handles)

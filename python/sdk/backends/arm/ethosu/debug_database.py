@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Vela's debug database: from which operator each command was made, and how long Vela expects it to take.
 
-It is tables of comma-separated values within XML. `queue` has the place of the first command of each piece of work,
+It is tables of comma-separated values within XML. `queue` has the place of the last command of each piece of work,
 `perf` the cycles of a scheduled operator, and `source` the operators of the file that Vela read.
 """
 
@@ -11,7 +11,7 @@ import csv
 import io
 import re
 import struct
-from bisect import bisect_right
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
 
@@ -42,14 +42,11 @@ def read_commands(commands: bytes, database: str) -> list[Command]:
     tables = {name: list(csv.DictReader(io.StringIO(text))) for name, text in _TABLE.findall(database)}
     found = _places(commands)
     queue = sorted((int(row["offset"]), row["scheduled_id"]) for row in tables["queue"])
-    starts = [offset for offset, _ in queue]
-    jobs = []
-    for place, is_copy in found:
-        # Copies come before the work for which they are.
-        number = bisect_right(starts, place) if is_copy else bisect_right(starts, place) - 1
-        if not 0 <= number < len(queue):
-            raise ValueError(f"the command at byte {place} belongs to no operator")
-        jobs.append(queue[number][1])
+    ends = [offset for offset, _ in queue]
+    if found and not queue:
+        raise ValueError(f"its queue has no work, and the stream has {len(found)} commands")
+    # Copies come before the work for which they are; of others, the last work has what follows it.
+    jobs = [queue[min(bisect_left(ends, place), len(queue) - 1)][1] for place, _ in found]
     members: dict[str, list[int]] = defaultdict(list)
     for number, (job, (_, is_copy)) in enumerate(zip(jobs, found, strict=True)):
         if not is_copy:
