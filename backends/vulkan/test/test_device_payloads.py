@@ -21,7 +21,7 @@ import torchao.quantization.pt2e.quantize_pt2e  # noqa: F401 - registers torchao
 
 import sdk.backends.vulkan.custom_ops_lib
 import sdk.extension.llm.custom_ops.custom_ops  # noqa: F401 - registers llama's operators
-from sdk.backends.vulkan import support
+from sdk.backends.vulkan import operators
 from sdk.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
 from sdk.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from sdk.exir.backend.utils import get_non_lowered_nodes, get_refusals
@@ -32,8 +32,7 @@ QD = torch.ops.quantized_decomposed
 
 @pytest.fixture(autouse=True)
 def everything_is_delegated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(support, "NOT_DELEGATED", frozenset())
-    monkeypatch.setattr(support.VulkanSupport, "_conditions", lambda *_: None)
+    monkeypatch.setattr(operators.VulkanOperator, "refusal", lambda _, *call: operators._unstored(*call))
 
 
 class Call(nn.Module):
