@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers that can be computed by hand, and refusals. backends/cortex_m's tests in Python compare every bit of random
-// calls.
+// Numbers that can be computed by hand, and refusals. tests/python/operators/test_cortex_m_operators.py compares every
+// bit of random calls.
 #include <kernels/cortex_m/NativeFunctions.h>
 #include <kernels/cortex_m/RegisterKernels.h>
 #include <kernels/portable/test/kernel_test.h>

@@ -54,8 +54,8 @@ bool has_shape(const aten::Tensor& tensor, const std::vector<SizesType>& shape) 
   if (rank != shape.size() || runtime::get_dim_order(tensor, order.data(), rank) != Error::Ok) {
     return rank == 0 && shape.size() == 1 && shape[0] == 1;
   }
-  size_t i = 0;
-  return std::all_of(shape.begin(), shape.end(), [&](SizesType size) { return tensor.sizes()[order[i++]] == size; });
+  return std::equal(shape.begin(), shape.end(), order.begin(),
+                    [&](SizesType size, aten::DimOrderType dim) { return tensor.sizes()[dim] == size; });
 }
 
 }  // namespace
