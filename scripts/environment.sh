@@ -44,7 +44,8 @@ show_failure() {
 
 # step NAME COMMAND...: runs COMMAND with its output in a log, and shows one line with its time. Without a terminal, a long
 # one also shows every minute that it still runs.
-# Returns COMMAND's status; if it failed, the log's errors and its end are shown.
+# Returns COMMAND's status; if it failed, the log's errors and its end are shown, and the file failed_log, if it is set, has
+# the log's path.
 step() {
   local name="$1" start=${SECONDS} status=0 ticker=''
   shift
@@ -65,6 +66,7 @@ step() {
     printf '%s  %s✓%s %-34s %s%s%s\n' "${erase}" "${green}" "${plain}" "${name}" "${dim}" "$(clock $((SECONDS - start)))" "${plain}"
   else
     printf '%s  %s✗%s %-34s %s\n' "${erase}" "${red}" "${plain}" "${name}" "$(clock $((SECONDS - start)))"
+    [[ -z "${failed_log:-}" ]] || printf '%s' "${log}" >"${failed_log}"
     show_failure "${log}" | sed 's/^/    /'
     printf '\n'
   fi

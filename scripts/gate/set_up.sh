@@ -10,14 +10,16 @@ set_up() {
   export PATH="${venv}/bin:${PATH}"
   (system ccache ccache "makes rebuilds quick") || say "  - ccache is missing: every file is compiled again"
   ((${#named[@]})) || part disk '' needs_disk 12 "${root}" "${TMPDIR:-/tmp}"
+  # Debian's packages and Python's come at the same time: each waits for its server and uses one core.
+  begin tools install_tools
   part environment '' make_venv
-  part tools '' install_tools
   part compiler environment build_tools
   part build environment packages build
   part test build packages test
   part demo test packages demo
   part weights test minilm
   part package "compiler build" package
+  finish tools
 }
 
 minilm() {
@@ -27,22 +29,30 @@ minilm() {
 
 # part NAME OTHERS COMMAND...: a part of the set-up, which needs the OTHERS.
 part() {
-  local name="$1" other errors="${results}/$1.errors"
+  local other
   for other in $2; do
-    [[ -z "${unmet[${other}]:-}" ]] || { unmet[${name}]="${unmet[${other}]}"; return; }
+    [[ -z "${unmet[${other}]:-}" ]] || { unmet[$1]="${unmet[${other}]}"; return; }
   done
-  ("${@:3}") 2>"${errors}" && return
-  cat "${errors}" >&2
-  unmet[${name}]="$(sed -n 's/.*\berror:[^ ]* //p' "${errors}" | tail -n 1)"
-  [[ -n "${unmet[${name}]}" ]] || unmet[${name}]="$(explained "$(newest_log)")"
+  begin "$1" "${@:3}"
+  finish "$1"
 }
 
-newest_log() {
-  local file newest=''
-  for file in "${logs}"/*.log; do
-    [[ -n "${newest}" && ! "${file}" -nt "${newest}" ]] || newest="${file}"
-  done
-  printf '%s' "${newest}"
+# The process of each part that has begun, by its name.
+declare -A begun=()
+
+# begin NAME COMMAND...: a part that goes on in the background until `finish NAME` waits for it.
+begin() {
+  rm -f "${results}/$1.failed"
+  (failed_log="${results}/$1.failed" && "${@:2}") 2>"${results}/$1.errors" &
+  begun[$1]=$!
+}
+
+finish() {
+  local name="$1" errors="${results}/$1.errors"
+  wait "${begun[${name}]}" && return
+  cat "${errors}" >&2
+  unmet[${name}]="$(sed -n 's/.*\berror:[^ ]* //p' "${errors}" | tail -n 1)"
+  [[ -n "${unmet[${name}]}" ]] || unmet[${name}]="$(explained "$(cat "${results}/${name}.failed" 2>/dev/null)")"
 }
 
 # explained LOG: what went wrong in a part of the set-up, and how to go on.
