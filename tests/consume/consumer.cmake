@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the three projects here share: applications, and checks that using the library changes nothing of the project's own.
 enable_testing()
+# ccache does not have them, because the path of a precompiled header is part of their hash.
+option(CONSUMER_EVERY_KERNEL "Applications that link libraries of kernels, which compiles all kernels again" ON)
 set(CONSUMER_FOLDER "${CMAKE_CURRENT_LIST_DIR}")
 set(CONSUMER_PROGRAM "${CONSUMER_FOLDER}/../data/corpus/add/model.pte")
 
