@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -95,3 +96,5 @@ def test_accuracy_is_in_decibels() -> None:
     measured = accuracy("int8", torch.tensor([1.0, -1.0]), [torch.tensor([1.1, -1.1])])
     assert measured.signal_to_noise == pytest.approx(20, abs=1e-4) and measured.largest == pytest.approx(0.1)
     assert "no difference" in str(accuracy("int8", torch.ones(1), [torch.ones(1)]))
+    assert "no difference" in str(accuracy("int8", torch.zeros(2), [torch.zeros(2)]))
+    assert accuracy("int8", torch.zeros(2), [torch.tensor([0.0, 0.1])]).signal_to_noise == -math.inf

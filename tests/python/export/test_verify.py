@@ -25,6 +25,8 @@ INF, NAN = math.inf, math.nan
         ([NAN, 2.0], [1.0, 2.0], (INF, INF)),
         ([1.0, 2.0], [1.0, NAN], (INF, INF)),
         ([NAN], [NAN], (0.0, 0.0)),
+        *(([NAN], [value], (INF, INF)) for value in (0.0, 0.5, -0.5, 1.0, 3.4e38, INF, -INF)),
+        *(([INF], [value], (INF, INF)) for value in (0.0, 0.5, 3.4e38, NAN, -INF)),
     ],
 )
 def test_tensor_difference(expected: list[float], actual: list[float], difference: tuple[float, float]) -> None:

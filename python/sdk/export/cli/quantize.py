@@ -123,5 +123,7 @@ def accuracy(kind: str, expected: Any, actual: Sequence[Any]) -> Accuracy:
             largest = max(largest, tensor_difference(want, have)[1])
     if not math.isfinite(noise):
         return Accuracy(kind, -math.inf, largest)
-    decibels = 10 * math.log10(signal / noise) if signal and noise else math.inf
+    if not noise:
+        return Accuracy(kind, math.inf, largest)
+    decibels = 10 * math.log10(signal / noise) if signal else -math.inf
     return Accuracy(kind, decibels, largest)
