@@ -16,7 +16,7 @@ from sdk.devtools.etdump.serialize import read_etdump
 from sdk.devtools.inspector._blocks import Reading, blocks_of
 from sdk.devtools.inspector._events import EventBlock
 from sdk.devtools.inspector._inputs import recorded_blocks
-from sdk.devtools.inspector._matching import KERNEL_EVENT, Sources
+from sdk.devtools.inspector._matching import KERNEL_EVENT, Sources, has_state
 from sdk.devtools.inspector._numeric_gap import copies
 from sdk.devtools.inspector._signatures import instruction_of
 from sdk.devtools.inspector._values import DebugBuffer
@@ -121,7 +121,8 @@ def blocks_of_case(
     Raises ValueError without such a run.
     """
     sources = Sources.of(record, runs, method)
-    recorded = recorded_blocks(blocks_of(runs, Reading(buffer=buffer)))
+    stateful = sources.program is not None and has_state(sources.program)
+    recorded = recorded_blocks(blocks_of(runs, Reading(buffer=buffer)), stateful)
     found = [block for block in recorded if case is None or block.bundled_input_index in (None, case)]
     if not found:
         have = ", ".join(str(block.bundled_input_index) for block in recorded)

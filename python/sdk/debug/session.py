@@ -20,6 +20,7 @@ from sdk.devtools.inspector._blocks import resolve
 from sdk.devtools.inspector._distance import snr
 from sdk.devtools.inspector._events import EventBlock
 from sdk.devtools.inspector._inputs import Inputs, digest_of, run_on
+from sdk.devtools.inspector._matching import has_state
 from sdk.devtools.inspector._numeric_gap import Reference, copies, inputs_of, kept_buffers, results, run_reference
 from sdk.exir.record import ETRecord
 from sdk.export.cli.inputs import read_inputs
@@ -54,7 +55,8 @@ def debug(options: Namespace, export: Sequence[str]) -> Result:
     else:
         runs, buffer = read_run(options.etdump, options.debug_buffer, program, method)
         blocks, sources = blocks_of_case(runs, buffer, record, method, options.case)
-        block, inputs = run_on(blocks, known, _whose(options, bool(cases.get(method))), _OTHER_INPUTS)
+        stateful = sources.program is not None and has_state(sources.program)
+        block, inputs = run_on(blocks, known, _whose(options, bool(cases.get(method))), _OTHER_INPUTS, stateful)
     resolve(block, sources)
     reference = run_reference(record, sources, inputs)
     return Result(

@@ -34,8 +34,9 @@ class Reading:
 
 @dataclass
 class _Run:
-    """One run: its events by signature, and the outputs of the method."""
+    """One run: its number, its events by signature, and the outputs of the method."""
 
+    number: int
     data: RunData
     events: dict[EventSignature, InstructionEvent]
     outputs: list[InferenceOutput]
@@ -49,8 +50,8 @@ def blocks_of(runs: Iterable[RunData], reading: Reading) -> list[EventBlock]:
     """
     kinds: dict[Any, list[list[_Run]]] = {}
     groups: list[list[_Run]] = []
-    for data in runs:
-        run = _read_run(data, reading.buffer)
+    for number, data in enumerate(runs):
+        run = _read_run(number, data, reading.buffer)
         same = kinds.setdefault((data.name, data.bundled_input_index, data.inputs_digest, frozenset(run.events)), [])
         group = next((group for group in same if _has_same_outputs(group[0], run)), None)
         if group is None:
@@ -88,7 +89,7 @@ def resolve(block: EventBlock, sources: Sources) -> None:
             event.module_hierarchy[source.name] = source.modules
 
 
-def _read_run(data: RunData, buffer: DebugBuffer) -> _Run:
+def _read_run(number: int, data: RunData, buffer: DebugBuffer) -> _Run:
     events = data.events or []
     grouped = InstructionEvent.gen_from_events(events)
     found = [pair for group in grouped for pair in EventSignature.gen_from_instruction_event(group)]
@@ -98,7 +99,7 @@ def _read_run(data: RunData, buffer: DebugBuffer) -> _Run:
         for event in events
         if event.debug_event is not None and event.debug_event.debug_entry is not None and is_output(event.debug_event)
     ]
-    return _Run(data, ordered, outputs)
+    return _Run(number, data, ordered, outputs)
 
 
 def _has_same_outputs(one: _Run, other: _Run) -> bool:
@@ -118,6 +119,7 @@ def _block(runs: list[_Run], reading: Reading) -> EventBlock:
         bundled_input_index=None if index is None or index < 0 else index,
         run_output=first.outputs,
         _inputs_digest=first.data.inputs_digest,
+        _first_run=first.number,
     )
 
 

@@ -183,6 +183,8 @@ class EventBlock:
     run_output: list[InferenceOutput] | None = None
     reference_output: list[Any] | None = None
     _inputs_digest: int = 0
+    _first_run: int = 0
+    """The number of the first of these runs in the ETDump."""
 
     def to_dataframe(self, include_units: bool = False, include_delegate_debug_data: bool = False) -> pd.DataFrame:
         """A row for each event.

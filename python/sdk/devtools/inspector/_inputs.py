@@ -17,9 +17,13 @@ Inputs = Sequence[Any]
 """The inputs of a method, flat."""
 
 
-def recorded_blocks(blocks: Iterable[EventBlock]) -> list[EventBlock]:
-    """The runs with recorded values, those of the first bundled cases first. Raises ValueError without such a run."""
-    found = [b for b in blocks if b.name == "Execute" and any(event.debug_data for event in b.events)]
+def recorded_blocks(blocks: Iterable[EventBlock], stateful: bool = False) -> list[EventBlock]:
+    """The runs with recorded values, those of the first bundled cases first. Of a method with state only the first run:
+    later ones depend on those before. Raises ValueError without such a run."""
+    runs = [block for block in blocks if block.name == "Execute"]
+    if stateful:
+        runs = sorted(runs, key=lambda block: block._first_run)[:1]
+    found = [block for block in runs if any(event.debug_data for event in block.events)]
     if not found:
         raise ValueError(
             "the ETDump has no intermediate outputs: record it with debug_buffer_size (Python) or "
@@ -29,7 +33,11 @@ def recorded_blocks(blocks: Iterable[EventBlock]) -> list[EventBlock]:
 
 
 def run_on(
-    blocks: Sequence[EventBlock], candidates: Callable[[EventBlock], Sequence[Inputs]], whose: str, advice: str
+    blocks: Sequence[EventBlock],
+    candidates: Callable[[EventBlock], Sequence[Inputs]],
+    whose: str,
+    advice: str,
+    stateful: bool = False,
 ) -> tuple[EventBlock, Inputs]:
     """The first run whose inputs are among the candidates, with these inputs.
 
@@ -41,6 +49,7 @@ def run_on(
         candidates: The inputs that a run may have used, the likely ones first.
         whose: What the inputs are, for the message: "the ETRecord's".
         advice: What to do, for the message.
+        stateful: Whether `blocks` has only the first run because the method has state, for the message.
 
     Raises:
         ValueError: All runs were on other inputs.
@@ -55,7 +64,8 @@ def run_on(
                 unknown = block, inputs
     if unknown is not None:
         return unknown
-    raise ValueError(f"the ETDump is of a run on other inputs than {whose}, so their results differ: {advice}")
+    first = " (of a method with state, only the first run is compared: later ones depend on it)" if stateful else ""
+    raise ValueError(f"the ETDump is of a run on other inputs than {whose}, so their results differ{first}: {advice}")
 
 
 def digest_of(values: Inputs) -> int:

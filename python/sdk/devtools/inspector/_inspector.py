@@ -22,7 +22,14 @@ from sdk.devtools.inspector._events import (
     frame,
 )
 from sdk.devtools.inspector._inputs import recorded_blocks, run_on
-from sdk.devtools.inspector._matching import DELEGATE_CALL, EDGE_DIALECT_GRAPH_KEY, OPERATOR_CALL, Sources, programs_of
+from sdk.devtools.inspector._matching import (
+    DELEGATE_CALL,
+    EDGE_DIALECT_GRAPH_KEY,
+    OPERATOR_CALL,
+    Sources,
+    has_state,
+    programs_of,
+)
 from sdk.devtools.inspector._numeric_gap import Layer, Reference, inputs_of, layers, run_reference
 from sdk.devtools.inspector._signatures import (
     DebugEventSignature,
@@ -324,7 +331,9 @@ class Inspector:
         if not self._has_debug_buffer:
             raise ValueError("comparing with eager mode needs the recorded tensors: pass debug_buffer_path=")
         known = inputs_of(self._etrecord, self._sources.method)
-        block, inputs = run_on(recorded_blocks(self.event_blocks), lambda _: known, "the ETRecord's", _OTHER_INPUTS)
+        stateful = has_state(programs_of(self._etrecord)[self._sources.method])
+        recorded = recorded_blocks(self.event_blocks, stateful)
+        block, inputs = run_on(recorded, lambda _: known, "the ETRecord's", _OTHER_INPUTS, stateful)
         reference = run_reference(self._etrecord, self._sources, inputs, reference_graph, accept_unmatched)
         return layers(block, reference, self._sources), reference
 

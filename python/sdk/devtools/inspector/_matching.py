@@ -274,6 +274,15 @@ def programs_of(record: ETRecord) -> dict[str, ExportedProgram]:
     return {methods[0] if len(methods) == 1 else "forward": programs}
 
 
+def has_state(program: ExportedProgram) -> bool:
+    """Whether a call changes buffers, of the program itself or of one of its delegates, so that later calls depend on
+    it."""
+    if program.graph_signature.buffers_to_mutate:
+        return True
+    lowered = (part.original_module for part in program.graph_module.modules() if is_lowered_module(part))
+    return any(map(has_state, lowered))
+
+
 def instructions_problem(
     record: ETRecord, method: str, events: Sequence[tuple[int, str, int | str | None]]
 ) -> str | None:

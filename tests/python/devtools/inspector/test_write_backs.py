@@ -5,6 +5,7 @@ come from no node of the edge program."""
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,11 +99,13 @@ def of_the_original(record: ETRecord) -> ETRecord:
     return record
 
 
-def run(program: bytes, folder: Path, method: str = "forward", calls: int = 3) -> dict[str, str]:
+def run(
+    program: bytes, folder: Path, method: str = "forward", inputs: Sequence[torch.Tensor] = (X, X, X)
+) -> dict[str, str]:
     loaded = Runtime.get().load_program(program, enable_etdump=True, debug_buffer_size=1 << 20)
     ran = loaded.load_method(method)
-    for _ in range(calls):
-        ran.execute((X.clone(),))
+    for x in inputs:
+        ran.execute((x.clone(),))
     paths = {"etdump_path": str(folder / "m.etdp"), "debug_buffer_path": str(folder / "m.bin")}
     loaded.write_etdump_result_to_file(*paths.values())
     return paths
@@ -148,6 +151,27 @@ def test_the_first_call_is_compared(
     )
     assert len(gap) > 0 or model is OnlyCopied
     assert all(value < 1e-4 for (value,) in gap["gap"])
+
+
+@pytest.mark.parametrize("model", [Added, Both, InputAndState], ids=lambda model: model.__name__)
+@DELEGATED
+def test_a_later_run_of_a_method_with_state_is_not_compared(
+    model: type[nn.Module], delegated: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """INS-06, DT-06: a run on the record's inputs, but with the state that an earlier run has left, is right."""
+    torch.manual_seed(0)
+    manager = lower(export(model().eval(), (X.clone(),)), delegated)
+    files = run(manager.buffer, tmp_path, inputs=(X + 1, X))
+    record = manager.get_etrecord()
+    with pytest.raises(ValueError, match="of a method with state, only the first run is compared"):
+        Inspector(**files, etrecord=record).calculate_numeric_gap("L1")
+    manager.save(str(tmp_path / "m.pte"))
+    record.save(tmp_path / "m.etrecord")
+    given = ["--etdump", files["etdump_path"], "--debug-buffer", files["debug_buffer_path"], "--no-losses"]
+    assert debug_command([str(tmp_path / "m.pte"), *given]) == 2
+    assert "only the first run is compared" in capsys.readouterr().err
+    run(manager.buffer, tmp_path, inputs=(X, X + 1, X))
+    assert debug_command([str(tmp_path / "m.pte"), *given]) == 0
 
 
 @DELEGATED
