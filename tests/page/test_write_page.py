@@ -218,7 +218,10 @@ def test_a_bundled_program(net: Recording, tmp_path: Path) -> None:
     assert len(data_of(tmp_path / "p.html")["methods"]) == 1
 
 
-def test_branches_and_states(tmp_path: Path) -> None:
+@pytest.mark.parametrize("delegated", [False, True], ids=["kernels", "default backend"])
+def test_branches_and_states(delegated: bool, tmp_path: Path) -> None:
+    """Jumps and moves have the handle of the condition, and carry out no operator."""
+
     class Branches(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -228,7 +231,9 @@ def test_branches_and_states(tmp_path: Path) -> None:
             self.count.add_(1)
             return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,)) + self.count
 
-    edge = to_edge(torch.export.export(Branches(), (torch.ones(2),)), generate_etrecord=True)
+    exported = torch.export.export(Branches(), (torch.ones(2),))
+    partitioner = [default().make("partitioner")] if delegated else []
+    edge = to_edge_transform_and_lower(exported, partitioner=partitioner, generate_etrecord=True)
     manager = edge.to_executorch(ExecutorchBackendConfig())
     manager.save(str(tmp_path / "m.pte"))
     manager.get_etrecord().save(str(tmp_path / "m.etrecord"))

@@ -13,6 +13,7 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
+from sdk.devtools.inspector._distance import l1
 from sdk.devtools.inspector._events import Event, EventBlock
 from sdk.devtools.inspector._graph_matching import (
     copy_for_handles,
@@ -249,12 +250,14 @@ def comparable(expected: Any, found: Any) -> tuple[Any, Any] | None:
 
     An operator of the edge dialect may have more results than the ATen operator that it was made of; the first results
     are those of the ATen operator. A view that needs no instruction has another shape, with the elements in the same
-    order.
+    order. Of several results of the same form, the nearest is taken.
     """
     if isinstance(found, torch.Tensor):
         options = [o for o in _list(expected) if isinstance(o, torch.Tensor) and o.numel() == found.numel()]
-        options.sort(key=lambda option: option.shape != found.shape)  # stable: the first of the same shape
-        return (options[0], found) if options else None
+        options.sort(key=lambda option: _unlike(option, found))  # stable: the first of the same shape
+        # Which of several results of one form it is, such as h or c of an LSTM, is not recorded.
+        alike = [option for option in options if _unlike(option, found) == _unlike(options[0], found)]
+        return (alike[0] if len(alike) == 1 else min(alike, key=lambda o: l1(o, found)), found) if options else None
     if isinstance(found, (list, tuple)):
         wanted = _list(expected)
         pairs = [comparable(e, f) for e, f in zip(wanted, found, strict=False)]
@@ -266,6 +269,10 @@ def comparable(expected: Any, found: Any) -> tuple[Any, Any] | None:
         return [e for e, _ in parts], [f for _, f in parts]
     is_number = isinstance(found, (bool, int, float)) and isinstance(expected, (bool, int, float))
     return (expected, found) if is_number else None
+
+
+def _unlike(expected: torch.Tensor, found: torch.Tensor) -> tuple[bool, bool]:
+    return expected.shape != found.shape, expected.is_floating_point() != found.is_floating_point()
 
 
 def _list(value: Any) -> list[Any]:

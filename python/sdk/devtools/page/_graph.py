@@ -17,6 +17,7 @@ from sdk.devtools.inspector._matching import Sources, op_type
 from sdk.devtools.page._program import DelegateCall, MethodFile, instructions_of
 from sdk.devtools.report._rows import values_of
 from sdk.devtools.report.facts import call_name
+from sdk.exir import schema
 from sdk.exir.debug_handle_utils import DEBUG_HANDLE_KEY
 from sdk.exir.graph_module import get_control_flow_submodules
 
@@ -143,7 +144,7 @@ def _find_instructions(graph: Graph, file: MethodFile, handles: list[tuple[int, 
         wanted = _base_name(call_name(file.plan, call))
         if instruction in partitions or not owned:
             continue
-        kernels += 1
+        kernels += isinstance(call, schema.KernelCall)  # jumps and moves carry out no operator
         for handle in owned:
             position = next((i for i, n in enumerate(waiting[handle]) if _base_name(graph.nodes[n].op) == wanted), None)
             if position is not None:
