@@ -64,6 +64,34 @@ class Queue(nn.Module):
         return x + len(self.seen)
 
 
+class Change(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.before = []
+
+    def forward(self, x):
+        self.before.append(x)
+        return x - self.before[-2 if len(self.before) > 1 else -1]
+
+
+class Kept(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = None
+
+    def forward(self, x):
+        if self.first is None:
+            self.first = x
+        return x + self.first
+
+
+class OnlyZeros(nn.Module):
+    def forward(self, x):
+        if not torch.compiler.is_compiling() and bool(x.any()):
+            raise ValueError("zeros only")
+        return x + 1
+
+
 class Buffer(nn.Module):
     def __init__(self):
         super().__init__()
@@ -168,6 +196,22 @@ def test_state_that_is_no_buffer_is_found_in_the_second_call(file: str, export: 
     assert "register_buffer" in answer.err
     # torch sees tensors only.
     assert ("was assigned during export" in answer.err) == (model != "Number")
+
+
+@pytest.mark.parametrize("model", ["Change", "Kept"])
+def test_state_that_the_example_alone_hides_is_found(file: str, export: Export, model: str) -> None:
+    """The last call has other values: with the same ones again, eager mode gives 0, 0 or 2 x, 2 x, as the program."""
+    answer = export(f"{file}:{model}", "--input", "2x8:float32")
+    assert answer.status == 1 and not list(Path().glob("*.pte"))
+    assert "call 3 of 3" in answer.err and "this one has other values" in words(answer.err)
+    torch.save((torch.randn(2, 8),), "x.pt")
+    assert "call 3 of 3" in export(f"{file}:{model}", "--inputs", "x.pt").err
+
+
+def test_a_model_that_takes_no_other_values_is_verified_with_the_example(file: str, export: Export) -> None:
+    torch.save((torch.zeros(2, 8),), "x.pt")
+    answer = export(f"{file}:OnlyZeros", "--inputs", "x.pt")
+    assert answer.status == 0 and "48 elements in 3 calls" in words(answer.out)
 
 
 @pytest.mark.parametrize("model", ["Number", "Tensor"])

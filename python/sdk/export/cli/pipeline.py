@@ -32,7 +32,7 @@ from sdk.export.cli.progress import Progress
 from sdk.export.cli.quantize import TOLERANCE, accuracies, calibration_inputs, float16_tolerance
 from sdk.export.cli.quiet import quiet
 from sdk.export.cli.recipes import recipe_of
-from sdk.export.cli.references import EXAMPLE, STATE, Reference, quantized, random_calls, references
+from sdk.export.cli.references import CALLS, EXAMPLE, STATE, Reference, quantized, random_calls, references
 from sdk.export.cli.timing import timing
 from sdk.export.cli.verify import NothingRunsItError, WrittenProgram, compare, runner_for
 from sdk.export.cli.wrapper import wrapper_files, wrappers
@@ -305,6 +305,11 @@ def _cause(reference: Reference, made: _Made, worst: OutputError, tolerance: flo
         return (
             "float16 keeps 11 bits of each intermediate result, up to 65504, and this model needs more: export it with "
             "--dtype float32. If the difference is expected, allow it with --tolerance."
+        )
+    if worst.call == CALLS and reference.label == EXAMPLE:
+        return (
+            "The calls before agree, and this one has other values: the program has the example's values in place of "
+            f"the inputs, or it does not keep what the model changes. {STATE}"
         )
     if worst.call > 1 and reference.label == EXAMPLE:
         return f"The calls before agree, so the program does not keep what the model changes. {STATE}"

@@ -13,7 +13,7 @@ from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
 
 from sdk.exir._messages import user_frame
-from sdk.export.cli.dynamic import DynamicShapes, resized, resized_bytes
+from sdk.export.cli.dynamic import DynamicShapes, Sizes, resized, resized_bytes
 from sdk.export.cli.errors import CommandError
 from sdk.export.cli.fresh import fresh
 from sdk.export.cli.lowering import eager
@@ -23,7 +23,8 @@ from sdk.export.example_inputs import ExampleInputs
 from sdk.util.words import readable_bytes
 
 CALLS = 3
-"""The calls of a sequence: what a model keeps from one to the next is compared, too."""
+"""The calls of a sequence: what a model keeps from one to the next is compared, too. The last one has other values:
+with the example alone, a model that compares its input with that of the call before would always give zeros."""
 LARGEST_INPUTS = 256_000_000  # bytes; larger inputs are not created only to verify the largest sizes
 EXAMPLE = "example"
 STATE = (
@@ -76,7 +77,7 @@ def references(
     Raises:
         CommandError: the model fails.
     """
-    found = [_example(module, method, inputs, notes)]
+    found = [_example(module, method, inputs, specs, notes)]
     for label, sizes in dynamic.ends():
         if resized_bytes(inputs, sizes) > LARGEST_INPUTS:
             limit = readable_bytes(LARGEST_INPUTS)
@@ -97,15 +98,24 @@ def references(
     return found
 
 
-def _example(module: torch.nn.Module, method: str, inputs: ExampleInputs, notes: list[str]) -> Reference:
-    calls = [inputs] * CALLS
-    try:
-        return Reference(method, EXAMPLE, calls, eager(module, calls), module)
-    except CommandError as error:
-        once = Reference(method, EXAMPLE, [inputs], eager(module, [inputs]), module)
-        reason = str(error).partition("\n")[0]
-        notes.append(f"One call of {method} was verified, because another one after it fails: {reason}")
-        return once
+def _example(
+    module: torch.nn.Module, method: str, inputs: ExampleInputs, specs: Sequence[InputSpec], notes: list[str]
+) -> Reference:
+    other = fresh(inputs, _own_sizes(inputs), specs, torch.Generator().manual_seed(1))
+    for last in (other, inputs):  # the model may take some values only
+        calls = [*[inputs] * (CALLS - 1), last]
+        try:
+            return Reference(method, EXAMPLE, calls, eager(module, calls), module)
+        except CommandError as error:
+            reason = str(error).partition("\n")[0]
+    once = Reference(method, EXAMPLE, [inputs], eager(module, [inputs]), module)
+    notes.append(f"One call of {method} was verified, because another one after it fails: {reason}")
+    return once
+
+
+def _own_sizes(inputs: ExampleInputs) -> Sizes:
+    tensors = ((i, leaf) for i, leaf in enumerate(inputs.leaves()) if isinstance(leaf, torch.Tensor))
+    return {(index, dim): size for index, tensor in tensors for dim, size in enumerate(tensor.shape)}
 
 
 def quantized(found: Sequence[Reference], programs: dict[str, ExportedProgram], notes: list[str]) -> list[Reference]:
@@ -129,8 +139,8 @@ def quantized(found: Sequence[Reference], programs: dict[str, ExportedProgram], 
 
 
 def _changes(answers: Sequence[Any]) -> bool:
-    """Whether calls with the same inputs gave different outputs."""
-    first, *others = answers
+    """Whether the calls with the example, all but the last one, gave different outputs."""
+    first, *others = answers[: CALLS - 1]
     return any(not output.within for other in others for output in differences(first, pytree.tree_leaves(other), None))
 
 
