@@ -158,6 +158,30 @@ def test_weights_that_kernels_read_go_to_their_file() -> None:
         assert not manager.get_receipt().losses
 
 
+class Branches(nn.Module):
+    """Two layers of which a condition chooses one, and one that a map calls for each row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.second, self.each = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x: Tensor) -> Tensor:
+        chosen = torch.cond(x.sum() > 0, lambda x: self.first(x), lambda x: self.second(x), (x,))
+        return torch._higher_order_ops.map(lambda row: self.each(row).relu(), chosen)
+
+
+@pytest.mark.parametrize("partitioner", [XnnpackPartitioner, VulkanPartitioner], ids=["XNNPACK", "Vulkan"])
+def test_weights_of_branches_and_loop_bodies(partitioner: type[Any]) -> None:
+    model = Branches()
+    edge = lower(model, X, lambda node: str(node.target).split(".")[0], partitioner())
+    assert len(get_lowered_backend_modules(edge.exported_program().graph_module)) >= 3
+    manager = edge.to_executorch()
+    assert files_of(manager) == {name: [32, 256] for name in ("first", "second", "each")}
+    for layer in (model.first, model.second, model.each):
+        assert layer.weight.detach().numpy().tobytes() not in manager.buffer
+
+
 def test_vulkan_stores_each_weight_in_its_file() -> None:
     manager = lower(Lora(), X, by_adapter, VulkanPartitioner()).to_executorch()
     assert files_of(manager) == {"foundation": [32, 256, 256], "lora": [256, 256]}

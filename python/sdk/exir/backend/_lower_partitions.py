@@ -28,6 +28,7 @@ from sdk.exir.backend._branches import constant_placeholders, kept_graphs
 from sdk.exir.backend._messages import source_of
 from sdk.exir.backend.partitioner import DelegationSpec
 from sdk.exir.graph.programs import assemble, copy_graph_module, make_graph_module
+from sdk.exir.passes.external_constants_pass import mark_placeholders_of_branches
 
 _TAG = "delegation_tag"
 COPIES = "tags_of_copies"
@@ -64,6 +65,7 @@ def find_partitions(program: ExportedProgram, tags: dict[str, DelegationSpec]) -
     """The partitions of a tagged program, in the order of `tags`, those in branches of control flow included."""
     partitions = []
     constants = constant_placeholders(program)
+    mark_placeholders_of_branches(program, constants)
     order = {tag: i for i, tag in enumerate(tags)}
     for module in kept_graphs(program.graph_module):
         available = constants

@@ -6,12 +6,12 @@ The mark is `node.meta["constant_tag"]` of the constant's placeholder; its value
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind, OutputKind
+from torch.export.graph_signature import InputKind, InputSpec, OutputKind
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassResult
 
@@ -125,6 +125,18 @@ def delegate_tag(node: Node) -> str | None:
     """The file for which a weight is marked, if a backend gets it."""
     custom = node.meta.get("custom")
     return custom.get(_TAG) if isinstance(custom, dict) else None
+
+
+def mark_placeholders_of_branches(program: ExportedProgram, constants: Mapping[Node, InputSpec]) -> None:
+    """Gives the placeholders through which branches and loop bodies read a weight the mark of the weight.
+
+    `constants` are all placeholders of a weight, those in branches included.
+    """
+    tags = {spec.target: delegate_tag(node) for node, spec in constants.items() if node.graph is program.graph}
+    for node, spec in constants.items():
+        tag = tags.get(spec.target)
+        if tag is not None and delegate_tag(node) is None:
+            node.meta["custom"] = {**node.meta.get("custom", {}), _TAG: tag}
 
 
 def untaken_weights_pass(gm: GraphModule) -> PassResult:
