@@ -90,8 +90,11 @@ def test_inputs_of_numpy(tmp_path: Path) -> None:
         ("x.pt", b"e", "found one that begins with b'e'"),
         ("x.pt", b"", "found an empty file"),
         ("x.pt", b"PK\x03\x04broken", "found a damaged one"),
-        ("x.npy", b"hello", "cannot be read as a .npy file"),
-        ("x.npz", b"hello", "cannot be read as a .npz file"),
+        ("x.npy", b"hello", "that numpy.save() wrote; found one that begins with b'hello'"),
+        ("x.npy", b"", "that numpy.save() wrote; found an empty file"),
+        ("x.npy", b"\x93NUMPY\x01\x00broken", "found a damaged one"),
+        ("x.npz", b"hello", "that numpy.savez() wrote; found one that begins with b'hello'"),
+        ("x.npz", b"PK\x03\x04broken", "found a damaged one"),
     ],
 )
 def test_files_that_are_no_inputs_say_what_they_are(tmp_path: Path, name: str, content: bytes, says: str) -> None:
@@ -112,6 +115,12 @@ def test_a_file_with_other_objects_says_which(tmp_path: Path) -> None:
     torch.save([np.ones(2)], tmp_path / "x.pt")
     with pytest.raises(CommandError, match=r"found `numpy[\w.]*` in it\. Save tensors in its place"):
         example_inputs(Model("m", {"forward": Pair()}), [], tmp_path / "x.pt")
+    np.save(tmp_path / "x.npy", np.array([None, {}]), allow_pickle=True)
+    np.savez(tmp_path / "x.npz", a=np.array([None, {}]))
+    for name in ("x.npy", "x.npz"):
+        with pytest.raises(CommandError, match="found Python objects, which are not unpickled. Save an array") as error:
+            example_inputs(Model("m", {"forward": Pair()}), [], tmp_path / name)
+        assert "allow_pickle" not in str(error.value)
     np.save(tmp_path / "text.npy", np.array(["a"]))
     with pytest.raises(CommandError, match="has the dtype <U1, of which torch has no tensors"):
         example_inputs(Model("m", {"forward": Pair()}), [], tmp_path / "text.npy")

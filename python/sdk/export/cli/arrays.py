@@ -15,6 +15,8 @@ ENDINGS = (".npy", ".npz")
 """Suffixes of NumPy's files; other files are read as torch.save()'s."""
 _TORCH_HEADS = (b"PK\x03\x04", b"\x80\x02")
 """Files of torch.save() are ZIP archives, or pickles of protocol 2 from before torch 1.6."""
+_OBJECTS = re.compile("Object arrays|Python objects")
+"""NumPy's errors about arrays of objects: they advise to unpickle them."""
 _NOT_ALLOWED = re.compile(r"GLOBAL (?P<name>[\w.]+)")
 
 
@@ -26,7 +28,7 @@ def read_npy(path: Path) -> Any:
         # Mapped, so that a header with a wrong size is an error and does not allocate memory.
         return _native(np.array(np.load(path, mmap_mode="r", allow_pickle=False)))
     except Exception as error:  # numpy's parser of headers raises various exceptions
-        raise CommandError(f"`{path}` cannot be read as a .npy file: {_said(error)}") from error
+        raise _unreadable(path, "an array of numbers that numpy.save() wrote", b"\x93NUMPY", error) from error
 
 
 def read_npz(path: Path, most: int | None = None) -> dict[str, Any]:
@@ -44,7 +46,7 @@ def read_npz(path: Path, most: int | None = None) -> dict[str, Any]:
     except CommandError:
         raise
     except Exception as error:
-        raise CommandError(f"`{path}` cannot be read as a .npz file: {_said(error)}") from error
+        raise _unreadable(path, "arrays of numbers that numpy.savez() wrote", b"PK", error) from error
 
 
 def _native(array: Any) -> Any:
@@ -59,18 +61,24 @@ def read_saved(path: Path) -> Any:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
-        raise CommandError(
-            f"`{path}` could not be read as inputs: expected a file in which torch.save() wrote tensors, numbers, and "
-            f"tuples, lists or dicts of them; found {_found(path, error)}"
-        ) from error
+        expected = "a file in which torch.save() wrote tensors, numbers, and tuples, lists or dicts of them"
+        raise _unreadable(path, expected, _TORCH_HEADS, error) from error
 
 
-def _found(path: Path, error: Exception) -> str:
+def _unreadable(path: Path, expected: str, heads: bytes | tuple[bytes, ...], error: Exception) -> CommandError:
+    return CommandError(
+        f"`{path}` could not be read as inputs: expected {expected}; found {_found(path, heads, error)}"
+    )
+
+
+def _found(path: Path, heads: bytes | tuple[bytes, ...], error: Exception) -> str:
     with path.open("rb") as file:
         head = file.read(8)
-    if not head.startswith(_TORCH_HEADS):
+    if not head.startswith(heads):
         begins = f"one that begins with {head!r}" if head else "an empty file"
         return f"{begins}. Write it with torch.save(), or with numpy.save() as .npy"
+    if _OBJECTS.search(str(error)):
+        return "Python objects, which are not unpickled. Save an array of numbers in their place: .astype(np.float32)"
     refused = _NOT_ALLOWED.search(str(error))
     if refused is None:
         return f"a damaged one ({_said(error)}). Write it again"
