@@ -31,6 +31,8 @@ class Result:
         compared: Every operator with a recorded result, in the order of the graph.
         outputs: The SQNR in dB of each output of the method, compared with the whole model in eager mode.
         losses: The losses of a quantised model's layers.
+        random_weight: A weight that the model has with other values each time that it is built, if an operator departs
+            and the model was exported again.
     """
 
     program: Path
@@ -40,6 +42,7 @@ class Result:
     compared: list[Comparison]
     outputs: list[float]
     losses: Losses | None
+    random_weight: str | None = None
 
     @property
     def departing(self) -> list[Comparison]:
@@ -57,6 +60,7 @@ def as_json(result: Result) -> dict[str, Any]:
         "first": departing[0] if departing else None,
         "departing": departing,
         "layers": [_layer(found) for found in result.compared],
+        "random_weight": result.random_weight,
         "outputs": [{"sqnr_db": _number(ratio)} for ratio in result.outputs],
         "losses": None
         if result.losses is None
@@ -148,6 +152,13 @@ def as_text(result: Result) -> str:
         if len(departing) > 1:
             lines += ["", "Others depart too, each on the inputs that it had:"]
             lines += [f"  {_headline(found)}" for found in departing[1:]]
+        if result.random_weight is not None:
+            lines += [
+                "",
+                f"The model's weights, such as {result.random_weight}, are others each time that it is built, so the "
+                "program has others, too: set a seed where the model is built (torch.manual_seed) and export it again, "
+                "or pass the --etrecord that was saved when the program was exported.",
+            ]
         if not result.are_inputs_known:
             lines += ["", "The ETDump does not tell its inputs. If they were others, pass them as --inputs FILE.pt."]
     else:

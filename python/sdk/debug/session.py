@@ -59,14 +59,17 @@ def debug(options: Namespace, export: Sequence[str]) -> Result:
         block, inputs = run_on(blocks, known, _whose(options, bool(cases.get(method))), _OTHER_INPUTS, stateful)
     resolve(block, sources)
     reference = run_reference(record, sources, inputs)
+    compared = _compare(block, reference, sources)
+    built = model is not None and any(found.departs for found in compared)
     return Result(
         program.path,
         method,
         "here" if options.etdump is None else str(options.etdump),
         options.etdump is None or block._inputs_digest == digest_of(inputs) != 0,
-        _compare(block, reference, sources),
+        compared,
         _outputs(block, reference),
         None if options.no_losses else _losses(reference, options.model, model, method),
+        _random_weight(options.model, method) if built else None,
     )
 
 
@@ -153,6 +156,18 @@ def _outputs(block: EventBlock, reference: Reference) -> list[float]:
         return []
     pairs = zip(expected, found, strict=True)
     return [snr(e, f) for e, f in pairs if isinstance(e, torch.Tensor) and isinstance(f, torch.Tensor)]
+
+
+def _random_weight(text: str, method: str) -> str | None:
+    """A weight that a model has with other values when it is built again; None if all are the same."""
+    first, second = (load_model(text).modules.get(method) for _ in range(2))
+    if first is None or second is None:
+        return None
+    again = second.state_dict()
+    for name, weight in first.state_dict().items():
+        if isinstance(weight, torch.Tensor) and name in again and not torch.equal(weight, again[name]):
+            return name
+    return None
 
 
 def _losses(reference: Reference, text: str | None, model: Model | None, method: str) -> Losses | None:

@@ -157,6 +157,30 @@ def test_the_model_is_exported_again(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "gives another program than" in capsys.readouterr().err
 
 
+def test_weights_that_are_random_are_named_as_the_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A class without a seed has other weights each time that it is built: the program is right."""
+    model, pte = tmp_path / "unseeded.py", tmp_path / "unseeded.pte"
+    seeded = tmp_path / "seeded.py"
+    model.write_text(
+        "import torch\n\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.layer = torch.nn.Linear(4, 4)\n\n    def forward(self, x):\n        return self.layer(x)\n\n"
+        "    @staticmethod\n    def example_inputs():\n        return (torch.ones(2, 4),)\n"
+    )
+    seeded.write_text(
+        model.read_text().replace("        self.layer", "        torch.manual_seed(3)\n        self.layer")
+    )
+    assert export_command([f"{model}:Net", "-o", str(pte), "--no-verify"]) == 0
+    assert main([f"{model}:Net", str(pte)]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "weights, such as layer.weight, are others each time that it is built" in said and "--etrecord" in said
+    status, found = debug(f"{model}:Net", pte)
+    assert status == 1 and found["random_weight"] == "layer.weight"
+    capsys.readouterr()
+    # A program that was made of another model departs for another reason.
+    assert main([f"{seeded}:Net", str(pte)]) == 1
+    assert "each time that it is built" not in capsys.readouterr().out
+
+
 def test_of_a_device(sound: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """DT-06, MDB-03: an ETDump with its debug buffer, of the second case of a bundled program."""
     cases = [(deep.example_inputs()[0] * k,) for k in (1, 0.5)]
