@@ -325,8 +325,11 @@ def test_bad_input(files: tuple[str, str], tmp_path: Path):
     runner = TextLLMRunner(model, tokenizer)
     with pytest.raises(ExecuTorchError, match="it has 129 tokens, and the context of 128 tokens has room for 128"):
         runner.generate("x" * 129, greedy(1))
-    with pytest.raises(ExecuTorchError, match="there is no room for new tokens"):
+    room = r"the prompt has 128 tokens, and the context has room for 128: shorten the prompt"
+    with pytest.raises(ExecuTorchError, match=f"there is no room for new tokens: {room}"):
         runner.generate("x" * 128, greedy(1))
+    with pytest.raises(ExecuTorchError, match="the prompt has 4 tokens, seq_len is 4, and the context has room for"):
+        runner.generate("xxxx", GenerationConfig(seq_len=4))
     with pytest.raises(ExecuTorchError, match="temperature is -1"):
         runner.generate("x", GenerationConfig(temperature=-1.0))
     with pytest.raises(ExecuTorchError, match="the prompt is empty"):

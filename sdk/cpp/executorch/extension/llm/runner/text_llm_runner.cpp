@@ -191,10 +191,12 @@ Error TextLLMRunner::run(const Prompt& prompt, const GenerationConfig& config, c
   ET_CHECK_OK_OR_RETURN_ERROR(conversation_.check_fits(added));
   const auto count = static_cast<int64_t>(added.size());
   const int32_t allowed = config.resolve_max_new_tokens(conversation_.room(), count);
+  const std::string most = config.seq_len < 0 ? "" : ", seq_len is " + std::to_string(config.seq_len);
   ET_CHECK_OR_RETURN_ERROR(allowed > 0, InvalidArgument,
-                           "there is no room for new tokens: the prompt has %" PRId64 " tokens, seq_len is %" PRId32
-                           ", and the context has room for %" PRId64,
-                           count, config.seq_len, conversation_.room());
+                           "there is no room for new tokens: the prompt has %" PRId64
+                           " tokens%s, and the context has room for %" PRId64
+                           ": shorten the prompt, or export the model with a longer context",
+                           count, most.c_str(), conversation_.room());
 
   const float temperature = text_decoder_runner_->token_sampler().options().temperature;
   const std::vector<uint64_t>& seen = conversation_.seen();
