@@ -133,7 +133,6 @@ def _array(value: Any, index: int) -> Any:
 def _bytes(value: Any, index: int) -> bytes:
     if not hasattr(value, "detach"):
         return bytes(np.ascontiguousarray(_array(value, index)).tobytes())
-    import torch
+    from sdk.exir._serialize._tensor_data import memory_of
 
-    flat = value.detach().contiguous().reshape(-1)
-    return bytes(flat.view(torch.uint8).numpy().tobytes())
+    return bytes(memory_of(value.detach().contiguous()))

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import io
 import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,9 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from sdk.devtools.inspector._inputs import digest_of
 from sdk.exir import to_edge
+from sdk.exir._serialize._named_data_store import tensor_bytes
 from sdk.exir._serialize._tensor_data import DataPool, TensorData, same_content
 from sdk.exir.error import ExportError
+from sdk.run._outputs import write
 
 DTYPES = [torch.float, torch.bfloat16, torch.bool, torch.int64]
 
@@ -93,3 +98,29 @@ def test_writing_needs_no_room_for_the_weights(tmp_path) -> None:
     tracemalloc.stop()
     assert peak < 3e6
     assert (tmp_path / "model.pte").stat().st_size > 8e6
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.float16, torch.bool, torch.int8], ids=str)
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda t: t[:1, 0, 0],
+        lambda t: t[1:2, 2:3, 3:4],
+        lambda t: t.permute(2, 1, 0)[:1],
+        lambda t: t[:1, 0, 0].expand(3),
+        lambda t: t[:0, 0, 0],
+        lambda t: t[1, 2, 3],
+    ],
+    ids=["one element", "one element of rank 3", "permuted", "expanded", "without elements", "rank 0"],
+)
+def test_a_dimension_of_size_1_has_any_stride(
+    part: Callable[[torch.Tensor], torch.Tensor], dtype: torch.dtype, tmp_path: Path
+) -> None:
+    """Such a tensor is contiguous although the stride of its last dimension is not 1, as x[:, 0] of one row."""
+    tensor = part((torch.arange(60).reshape(3, 4, 5) % 7).to(dtype))
+    dense = tensor.contiguous().clone().numpy()
+    assert bytes(TensorData(tensor, range(tensor.dim()), "weight")) == dense.tobytes()
+    assert tensor_bytes(tensor) == tensor_bytes(tensor.clone(memory_format=torch.preserve_format))
+    assert digest_of((tensor,)) == digest_of((torch.from_numpy(dense.copy()),))
+    write([tmp_path / "y.bin"], [tensor])
+    assert (tmp_path / "y.bin").read_bytes() == dense.tobytes()

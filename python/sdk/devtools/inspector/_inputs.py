@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from sdk.devtools.inspector._events import EventBlock
+from sdk.exir._serialize._tensor_data import memory_of
 from sdk.exir.tensor import scalar_type_enum
 
 Inputs = Sequence[Any]
@@ -97,8 +98,8 @@ def _read(value: Any) -> tuple[bytes, ...] | None:
         if value.layout != torch.strided or value.is_quantized:
             return None
         shape = struct.pack(f"<{value.dim() + 1}q", value.dim(), *value.shape)
-        flat = value.detach().cpu().resolve_conj().resolve_neg().contiguous().flatten()
-        return bytes((ord("T"), scalar_type_enum(value.dtype))), shape, flat.view(torch.uint8).numpy().data
+        dense = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
+        return bytes((ord("T"), scalar_type_enum(value.dtype))), shape, memory_of(dense)
     if value is None:
         return (b"n",)
     if isinstance(value, bool):

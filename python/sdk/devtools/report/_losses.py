@@ -12,6 +12,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from sdk.devtools.report._model import PORTABLE, Loss, LossKind, Row
 from sdk.devtools.report._operators import missing_kernels
+from sdk.exir._serialize._tensor_data import memory_of
 from sdk.exir.backend.declarations import get_losses
 from sdk.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
 from sdk.exir.passes.external_constants_pass import delegate_tag
@@ -90,8 +91,7 @@ def _initial_values(method: str, program: ExportedProgram, data: list[Buffer] | 
 
 
 def _bytes(tensor: torch.Tensor, dim_order: Sequence[int]) -> bytes:
-    dense = tensor.detach().permute(tuple(dim_order)).contiguous().cpu()
-    return dense.reshape(-1).view(torch.uint8).numpy().tobytes()
+    return bytes(memory_of(tensor.detach().permute(tuple(dim_order)).contiguous()))
 
 
 def _downcasts(

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sdk.exir._serialize._tensor_data import Data, DataPool, same_content
+from sdk.exir._serialize._tensor_data import Data, DataPool, memory_of, same_content
 from sdk.exir._serialize.data_serializer import DataEntry
 from sdk.exir.tensor_layout import TensorLayout
 
@@ -26,15 +26,13 @@ class NamedDataStoreOutput:
 
 def tensor_bytes(tensor: torch.Tensor) -> bytes:
     """The elements of a dense tensor in the order in which memory holds them."""
-    import torch
-
     tensor = tensor.detach()
     if not tensor.is_contiguous():
         order = sorted(range(tensor.dim()), key=lambda dim: -tensor.stride(dim))
         tensor = tensor.permute(order).contiguous()
     if tensor.numel() == 0:
         return b""
-    return tensor.cpu().flatten().view(torch.uint8).numpy().tobytes()
+    return bytes(memory_of(tensor))
 
 
 class NamedDataStore:

@@ -46,12 +46,12 @@ class TensorData:
         if not len(self):
             return
         if self._tensor.is_contiguous():
-            yield _memory(self._tensor)
+            yield memory_of(self._tensor)
             return
         rows = self._tensor.flatten(0, -2) if self._tensor.dim() > 2 and _flattens(self._tensor) else self._tensor
         count = max(1, _CHUNK // max(1, len(self) // rows.shape[0]))
         for piece in rows.split(count):
-            yield _memory(piece.contiguous())
+            yield memory_of(piece.contiguous())
 
 
 def _flattens(tensor: torch.Tensor) -> bool:
@@ -60,10 +60,12 @@ def _flattens(tensor: torch.Tensor) -> bool:
     return all(strides[i] == sizes[i + 1] * strides[i + 1] for i in range(len(sizes) - 1))
 
 
-def _memory(tensor: torch.Tensor) -> memoryview:
+def memory_of(tensor: torch.Tensor) -> memoryview:
+    """The bytes of a contiguous tensor. A dimension of size 1 may have any stride, which `view` would refuse."""
     import torch
 
-    return memoryview(tensor.cpu().reshape(-1).view(torch.uint8).numpy()).toreadonly()
+    elements = tensor.cpu().as_strided((tensor.numel(),), (1,))
+    return memoryview(elements.view(torch.uint8).numpy()).toreadonly()
 
 
 def _version(tensor: torch.Tensor) -> int | None:
