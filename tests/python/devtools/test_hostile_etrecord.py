@@ -4,6 +4,7 @@ memory stays within a bound."""
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 import zipfile
@@ -73,6 +74,19 @@ def _packed(packed: bytes, claimed: int, checksum: int) -> bytes:
         + struct.pack("<HHHHHII", len(name), 0, 0, 0, 0, 0, 0) + name
     )  # fmt: skip
     return data + entry + b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(entry), len(data), 0)
+
+
+@pytest.mark.parametrize("calls", [0, 1], ids=["none", "of another module"])
+def test_a_program_without_its_own_call(tmp_path: Path, calls: int) -> None:
+    """torch takes the first call of a module as that of the program, also when `module()` is called later."""
+    name = next(name for name in whole() if name.endswith("/forward"))
+    program = json.loads(whole()[name])
+    graph = program["graph_module"]
+    graph["module_call_graph"] = [{**graph["module_call_graph"][0], "fqn": "linear"}][:calls]
+    path = tmp_path / "changed.etrecord"
+    path.write_bytes(written({**whole(), name: json.dumps(program).encode()}))
+    with pytest.raises(RuntimeError, match="its first call of a module is not that of the whole program"):
+        parse_etrecord(path)
 
 
 _BOMB = """
