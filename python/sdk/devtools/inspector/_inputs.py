@@ -92,7 +92,7 @@ def _is_same(recorded: int, digest: int) -> bool | None:
     return recorded == digest
 
 
-def _read(value: Any) -> tuple[bytes, ...] | None:
+def _read(value: Any) -> tuple[bytes | memoryview, ...] | None:
     """The type of an input and the parts of its contents, all little-endian; None for what the runtime skips."""
     if isinstance(value, torch.Tensor):
         if value.layout != torch.strided or value.is_quantized:
