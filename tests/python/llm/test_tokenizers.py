@@ -7,6 +7,7 @@ import json
 import random
 import time
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -307,3 +308,19 @@ def test_several_threads() -> None:
     with ThreadPoolExecutor(4) as pool:
         for ids in pool.map(lambda _: [fresh.encode(text) for text in TEXTS], range(8)):
             assert ids == expected
+
+
+@pytest.mark.parametrize("choice", [lambda i: f"{i:05}x|", lambda i: "a?"], ids=["alternatives", "repetitions"])
+def test_each_choice_of_a_regular_expression_is_charged(choice: Callable[[int], str]) -> None:
+    """One of 20 KB may take 15 microseconds at each byte: a short text is already refused."""
+    pattern = "".join(map(choice, range(3000))) + "b"
+    vocabulary = {chr(code): code for code in range(33, 127)}
+    settings = {
+        "model": {"type": "BPE", "vocab": vocabulary, "merges": []},
+        "pre_tokenizer": {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False},
+    }
+    tokenizer = sdk_tokenizers.CppHFTokenizer()
+    tokenizer.load_from_buffer(json.dumps(settings).encode())
+    assert len(tokenizer.encode("c" * 100)) == 100
+    with pytest.raises(ValueError, match="encoding this text takes more than"):
+        tokenizer.encode("c" * 10_000)

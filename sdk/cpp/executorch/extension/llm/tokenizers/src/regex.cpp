@@ -19,10 +19,10 @@ namespace {
 constexpr size_t kWindow = 128;
 constexpr uint32_t kStepLimits[] = {64, 1'000, 64'000, 4'000'000};
 
-/// What it costs to try an expression of `size` characters, which may be that many alternatives: the machine code of a
-/// long one does not fit into caches.
-constexpr uint64_t steps_of_try(size_t size) {
-  return 1 + size / 32 + (size / 512) * (size / 512);
+/// What it costs to try an expression of `size` characters: the machine code of a long one does not fit into caches.
+/// Each of its choices, alternatives and repetitions, is tried by itself.
+constexpr uint64_t steps_of_try(size_t size, size_t choices) {
+  return 1 + size / 32 + (size / 512) * (size / 512) + 5 * choices;
 }
 /// What a byte costs that a match reads, or several parts of the expression.
 constexpr uint64_t steps_of_byte(size_t size) {
@@ -49,6 +49,7 @@ struct Translated {
   bool has_line_start = false;    // ^ outside of a class
   bool has_search_start = false;  // \G
   bool has_set = false;           // a class in a class, or an intersection
+  size_t choices = 0;             // | ? * { outside of classes
 };
 
 /// The expression with \s as both syntaxes define it: PCRE2's has U+180E, which has been no space since Unicode 6.3.
@@ -80,6 +81,7 @@ Translated translate(std::string_view pattern) {
       result.has_set |= rest.substr(0, 2) == "&&";
     } else {
       result.has_line_start |= rest[0] == '^';
+      result.choices += std::string_view("|?*{").find(rest[0]) != std::string_view::npos ? 1 : 0;
     }
     out += rest.substr(0, count);
     i += count - 1;
@@ -130,7 +132,7 @@ Error Regex::compile(std::string_view pattern, RegexSyntax syntax, Work& work) {
                 made->pattern.c_str());
   }
   made->has_line_start = translated.has_line_start;
-  made->steps_of_try = steps_of_try(pattern.size());
+  made->steps_of_try = steps_of_try(pattern.size(), translated.choices);
   made->steps_of_byte = steps_of_byte(pattern.size());
   TK_CHECK_OK_OR_RETURN_ERROR(work.take(kLargestCode));
   const std::unique_ptr<pcre2_compile_context, decltype(&pcre2_compile_context_free)> limits(
