@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The door to the compilers of vendors. It has three answers: the compiled bytes; that the compiler is not installed,
+and what to do; and, only on request, a reference payload, which the interpreter and the stand-ins of the tests
+compute."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from torch.export import ExportedProgram
+
+from sdk.backends.npu.graph import Graph
+from sdk.backends.npu.partitioner import graph_of
+from sdk.backends.npu.reference_payload import from_bytes, is_reference, to_bytes
+from sdk.exir.backend.compile_spec_schema import CompileSpec
+
+REFERENCE = "reference-payload"
+"""The key of the compile spec that asks for a reference payload; its value is 1."""
+
+VARIABLE = "EXECUTORCH_REFERENCE_PAYLOADS"
+"""The environment variable that asks for reference payloads of every export; its value is 1."""
+
+_MOST_REMEMBERED = 64
+
+_compiled: OrderedDict[bytes, Graph] = OrderedDict()
+
+
+class CompilerNotInstalledError(RuntimeError):
+    """A vendor's compiler is needed and not installed. The message says what to install."""
+
+
+@dataclass(frozen=True)
+class VendorCompiler:
+    """A vendor's compiler.
+
+    Attributes:
+        title: Its name, for messages.
+        modules: What must be importable.
+        remedy: What to install, and from where.
+        compile: Makes the bytes of a program, with options. It imports the modules.
+    """
+
+    title: str
+    modules: Sequence[str]
+    remedy: str
+    compile: Callable[[ExportedProgram, Sequence[str]], bytes]
+
+    def missing(self) -> list[str]:
+        """The modules that are not installed."""
+        return [module for module in self.modules if find_spec(module) is None]
+
+    def answer(self, program: ExportedProgram, options: Sequence[str], reference: bool) -> bytes:
+        """The bytes of a program.
+
+        Args:
+            program: One partition.
+            options: For the compiler.
+            reference: Whether a reference payload is asked for.
+
+        Raises:
+            CompilerNotInstalledError: the compiler is missing.
+        """
+        if reference:
+            return to_bytes(graph_of(program))
+        if missing := self.missing():
+            raise CompilerNotInstalledError(
+                f"{self.title} is not installed: there is no module {' and no module '.join(missing)}. {self.remedy}. "
+                f"Without it, {VARIABLE}=1 in the environment makes programs for the interpreter of this package only, "
+                f"which no device runs"
+            )
+        made = self.compile(program, options)
+        remember(made, graph_of(program))
+        return made
+
+
+def wants_reference(specs: Iterable[CompileSpec]) -> bool:
+    """Whether a reference payload is asked for."""
+    given = [bytes(spec.value) for spec in specs if spec.key == REFERENCE]
+    return given[-1:] == [b"1"] or (not given and os.environ.get(VARIABLE) == "1")
+
+
+def remember(compiled: bytes, graph: Graph) -> None:
+    """Keeps what compiled bytes were made of, so that this process can verify them. The oldest are forgotten."""
+    _compiled[hashlib.sha256(compiled).digest()] = graph
+    while len(_compiled) > _MOST_REMEMBERED:
+        _compiled.popitem(last=False)
+
+
+def graph_for(title: str, network: bytes | memoryview, named_data: Callable[[str], bytes]) -> Graph:
+    """The graph of the bytes that `VendorCompiler.answer` returned.
+
+    Raises ValueError if they were compiled in another process: nothing but the device runs them.
+    """
+    if is_reference(network):
+        return from_bytes(network, named_data)
+    graph = _compiled.get(hashlib.sha256(network).digest())
+    if graph is None:
+        raise ValueError(
+            f"the program has a network that {title} compiled in another process, which only the device runs"
+        )
+    return graph

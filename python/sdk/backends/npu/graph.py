@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The quantised graph of a partition: calls of ATen operators on values, of which some are integers with scales."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """How integers stand for numbers: `(integer - zero_point) * scale`.
+
+    Attributes:
+        scales: One, or one for each index of `axis`.
+        zero_points: As many.
+        low: The smallest integer that the quantiser uses.
+        high: The largest.
+        axis: The dimension with several scales; None for one scale.
+    """
+
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    low: int
+    high: int
+    axis: int | None = None
+
+    @property
+    def scale(self) -> float:
+        """The scale of a value with only one."""
+        (scale,) = self.scales
+        return scale
+
+    @property
+    def zero_point(self) -> int:
+        """The zero point of a value with only one."""
+        (zero_point,) = self.zero_points
+        return zero_point
+
+
+@dataclass
+class Value:
+    """A tensor of the graph.
+
+    Attributes:
+        dtype: In which its elements are stored.
+        shape: Its sizes, which are known.
+        quantization: What its integers stand for; None if its elements stand for themselves.
+        data: Its elements if it is a constant.
+    """
+
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    quantization: Quantization | None = None
+    data: torch.Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Ref:
+    """An argument that is a value of the graph, by its position there."""
+
+    value: int
+
+
+@dataclass
+class Call:
+    """A call of an operator.
+
+    Attributes:
+        name: The operator's name in ATen, such as `aten.add.Tensor`, or one of `QUANTIZE`, `DEQUANTIZE`, `ASSUME`.
+        args: In the order of the operator's schema: `Ref`, None, a bool, an int, a float, a text, a dtype, or a list of
+            these.
+        results: The positions of its results.
+        low: The lower limit of the result from an activation function that was fused into the call; None without one.
+        high: The upper limit.
+    """
+
+    name: str
+    args: list[Any]
+    results: list[int]
+    low: float | None = None
+    high: float | None = None
+
+    def operands(self) -> Iterator[int]:
+        """The positions of the values among the arguments, in order."""
+        return _refs(self.args)
+
+
+QUANTIZE = "quantize"
+"""The call whose result is the integers of a float operand."""
+DEQUANTIZE = "dequantize"
+"""The call whose result is the numbers for which the integers of its operand stand."""
+ASSUME = "assume"
+"""The call that gives the integers of its operand the quantisation of its result."""
+
+
+@dataclass
+class Graph:
+    """Calls in the order in which they are computed.
+
+    Attributes:
+        values: All tensors; calls, inputs and outputs refer to them by position.
+        calls: The calls.
+        inputs: The values that the caller gives.
+        outputs: The values that the caller gets, stored as their values say.
+    """
+
+    values: list[Value] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    inputs: list[int] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+
+    def add(self, value: Value) -> int:
+        """Appends a value and returns its position."""
+        self.values.append(value)
+        return len(self.values) - 1
+
+
+def _refs(argument: Any) -> Iterator[int]:
+    if isinstance(argument, Ref):
+        yield argument.value
+    elif isinstance(argument, list):
+        for each in argument:
+            yield from _refs(each)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What partitioners of NPUs share: which calls a processor takes, and the graph of a partition."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from sdk.backends.graph.names import name_of
+from sdk.backends.graph.quantized import is_any_dequantize, is_any_quantize
+from sdk.backends.npu.graph import Graph
+from sdk.backends.npu.lowering import Lowering
+from sdk.backends.npu.operators import CATALOG, Entry, Limits, computes
+from sdk.backends.operators import Operators
+from sdk.backends.partition import Support
+from sdk.backends.transforms.constants import is_constant, settled
+
+
+class NpuSupport(Support):
+    """What a processor takes of a program.
+
+    Args:
+        program: The program.
+        operators: The table of its operators.
+        limits: Of its tensors.
+        types_to_skip: Names of operators that stay on kernels.
+        names_to_skip: Names of nodes that stay on kernels.
+    """
+
+    def __init__(
+        self,
+        program: ExportedProgram,
+        operators: Operators[Entry],
+        limits: Limits,
+        types_to_skip: Collection[str] = (),
+        names_to_skip: Collection[str] = (),
+    ) -> None:
+        self.title = limits.title  # type: ignore[misc]
+        self._program, self._operators, self._limits = program, operators, limits
+        self._types, self._names = frozenset(types_to_skip), frozenset(names_to_skip)
+
+    def refusal(self, node: Node) -> str | None:
+        if node.target is operator.getitem:
+            call = node.args[0]
+            assert isinstance(call, Node)
+            taken = name_of(call) in self._operators and self.refusal(call) is None
+            return self._limits.refusal(node) if taken else ""
+        if self._types.intersection((name_of(node), str(node.target))):
+            return "op_types_to_skip has its operator"
+        if node.name in self._names:
+            return "op_names_to_skip has its name"
+        reason = self._operators.refusal(node, self._program, self._limits)
+        # Arithmetic on sizes stays with the program.
+        return reason if reason is None or isinstance(node.meta.get("val"), torch.Tensor | tuple | list) else ""
+
+    def incomplete(self, node: Node, takes: Collection[Node]) -> str | None:
+        """A quantise call and what dequantises its result are one conversion, so that neither goes without the
+        other."""
+        if is_any_quantize(node) and not all(user in takes or not _is_float(user) for user in node.users):
+            return f"{self.title} does not take all that dequantise its result"
+        if is_any_dequantize(node) and is_any_quantize(node.args[0]) and node.args[0] not in takes:
+            return f"{self.title} does not take what quantises its operand"
+        return super().incomplete(node, takes)
+
+    def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
+        """Tensors that enter or leave a partition are contiguous."""
+        members, found = set(nodes), {}
+        for node in nodes:
+            crossing = [n for n in node.all_input_nodes if n not in members and not is_constant(self._program, n)]
+            if any(user not in members for user in node.users):
+                crossing.append(node)
+            for each in crossing:
+                value = each.meta.get("val")
+                if isinstance(value, torch.Tensor) and list(value.dim_order()) != list(range(value.dim())):
+                    found[node] = f"{each.name} is in another dim order where it enters or leaves the delegate"
+        return found.items()
+
+    def is_free(self, node: Node) -> bool:
+        operands = [operand for operand in node.all_input_nodes if not is_constant(self._program, operand)]
+        return not operands or not computes(node)
+
+
+def _is_float(node: Any) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def graph_of(program: ExportedProgram) -> Graph:
+    """The graph of a program that is one partition.
+
+    Raises ValueError for a call that no table has.
+    """
+    with settled(program):
+        lowering = Lowering(program)
+        for node in program.graph.nodes:
+            if node.op == "placeholder" and not is_constant(program, node):
+                lowering.give(node)
+            elif node.op == "call_function":
+                entry = CATALOG.get(name_of(node))
+                if entry is None:
+                    raise ValueError(f"{node.name} calls {name_of(node)}, which no graph for an NPU has")
+                entry.lower(node, lowering)
+        for result in program.graph.output_node().args[0]:
+            assert isinstance(result, Node)
+            lowering.take(result)
+        return lowering.graph

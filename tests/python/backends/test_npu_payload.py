@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reference payloads: graphs come back as they were, and damaged bytes are errors in words."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+from npu_graphs import Parameters, Quantized, Weighted, graph
+
+from sdk.backends.npu.graph import Graph
+from sdk.backends.npu.interpreter import Interpreter
+from sdk.backends.npu.reference_payload import Constants, from_bytes, is_reference, to_bytes
+
+X = torch.randn(1, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+
+
+def nothing(key: str) -> bytes:
+    raise ValueError(f"no {key}")
+
+
+def convolution() -> Graph:
+    torch.manual_seed(0)
+    return graph(Weighted(torch.nn.Conv2d(3, 4, 3), Parameters(0.03, 1), Parameters(0.05, -2), True), (X,))
+
+
+def texts() -> Graph:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.gelu(torch.relu(x * 2), approximate="tanh").to(torch.float16)
+
+    return graph(Quantized(function, (Parameters(0.03, 1),), None), (X,))
+
+
+@pytest.mark.parametrize("make", [convolution, texts])
+def test_a_graph_comes_back(make: object) -> None:
+    made: Graph = make()  # type: ignore[operator]
+    payload = to_bytes(made)
+    assert is_reference(payload) and to_bytes(made) == payload
+    read = from_bytes(payload, nothing)
+    assert (read.calls, read.inputs, read.outputs) == (made.calls, made.inputs, made.outputs)
+    for before, after in zip(made.values, read.values, strict=True):
+        assert (before.dtype, before.shape, before.quantization) == (after.dtype, after.shape, after.quantization)
+        assert (before.data is None and after.data is None) or torch.equal(before.data, after.data)
+    for one, other in zip(Interpreter(made).run("", (X,)), Interpreter(read).run("", (X,)), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_payloads_share_constants() -> None:
+    """The second graph adds nothing: its constants are those of the first."""
+    constants = Constants()
+    payloads = [to_bytes(convolution(), constants, "weights") for _ in range(2)]
+    shared = constants.to_bytes()
+    assert payloads[0] == payloads[1] and len(payloads[0]) + len(shared) <= len(to_bytes(convolution())) + 16
+    asked = []
+    read = from_bytes(payloads[1], lambda key: asked.append(key) or shared)
+    assert asked == ["weights"]
+    assert torch.equal(*(Interpreter(each).run("", (X,))[0] for each in (read, convolution())))
+
+
+def test_damaged_bytes_are_errors() -> None:
+    """Truncated at every length, and with changed bytes: a ValueError, or a graph that is checked."""
+    payload = to_bytes(convolution())
+    for size in range(len(payload)):
+        with pytest.raises(ValueError, match="payload"):
+            from_bytes(payload[:size], nothing)
+    numbers = random.Random(0)
+    refused = 0
+    for _ in range(400):
+        changed = bytearray(payload)
+        for _ in range(numbers.randint(1, 3)):
+            changed[numbers.randrange(600)] = numbers.randrange(256)
+        try:
+            Interpreter(from_bytes(bytes(changed), nothing))
+        except ValueError:
+            refused += 1
+    assert refused > 200
