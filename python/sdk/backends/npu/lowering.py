@@ -21,12 +21,12 @@ from sdk.backends.transforms.constants import get_constant, is_constant
 _KEEPS = MOVES | {
     f"aten.{name}"
     for name in (
-        "_adaptive_avg_pool2d.default", "avg_pool2d.default", "cat.default", "clamp.default", "constant_pad_nd.default",
-        "hardtanh.default", "max_pool2d_with_indices.default", "mean.dim", "relu.default",
-        "split_with_sizes_copy.default",
+        "cat.default", "clamp.default", "constant_pad_nd.default", "hardtanh.default",
+        "max_pool2d_with_indices.default", "relu.default", "split_with_sizes_copy.default",
     )
 }  # fmt: skip
-"""Operators whose result has the scale of the operand where the model gives it none."""
+"""Operators whose result has the scale of the operand where the model gives it none: nothing is lost by it. An average
+would be rounded."""
 
 _FUSES = frozenset(
     f"aten.{name}"
@@ -79,8 +79,8 @@ class Lowering:
         self._positions[node] = positions
 
     def is_done(self, node: Node) -> bool:
-        """Whether a call was fused into an earlier one, or is a constant."""
-        return node in self._positions or is_constant(self.program, node)
+        """Whether a call was fused into an earlier one."""
+        return node in self._positions
 
     def item(self, node: Node) -> None:
         """Lowers `getitem`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -12,9 +13,9 @@ from torch.fx import Node
 from torch.utils import _pytree as pytree
 
 from sdk.backends.graph.names import arguments_of, name_of
-from sdk.backends.graph.quantized import DEQUANTIZE, DEQUANTIZE_CHANNELS, QUANTIZE
+from sdk.backends.graph.quantized import DEQUANTIZE, DEQUANTIZE_CHANNELS, QUANTIZE, is_any_dequantize
 from sdk.backends.graph.shapes import dtype_of, shape_of
-from sdk.backends.npu.graph import ASSUME, Call
+from sdk.backends.npu.graph import ASSUME, Call, Ref, Value
 from sdk.backends.npu.graph import DEQUANTIZE as DEQUANTIZE_CALL
 from sdk.backends.npu.graph import QUANTIZE as QUANTIZE_CALL
 from sdk.backends.npu.lowering import Lowering
@@ -29,7 +30,7 @@ class Limits:
     Attributes:
         title: The name of the backend, for reasons.
         dtypes: Of tensors.
-        most_dimensions: Of a tensor.
+        most_dimensions: Of a tensor, without those of size 1.
         largest_size: Of a dimension.
     """
 
@@ -50,8 +51,9 @@ class Limits:
             return f"a tensor is {str(value.dtype).removeprefix('torch.')}, which {self.title} does not have"
         if any(not isinstance(size, int) for size in value.shape):
             return "a size is not known when the program is compiled; its programs have fixed shapes"
-        if value.dim() > self.most_dimensions:
-            return f"a tensor has {value.dim()} dimensions; {self.title} has at most {self.most_dimensions}"
+        dimensions = sum(size != 1 for size in value.shape)
+        if dimensions > self.most_dimensions:
+            return f"a tensor has {dimensions} dimensions; {self.title} has at most {self.most_dimensions}"
         if any(size < 1 or size > self.largest_size for size in value.shape):
             return f"a tensor has the sizes {list(value.shape)}; those of {self.title} are 1 to {self.largest_size}"
         return None
@@ -73,15 +75,13 @@ class Entry:
 
     def refusal(self, node: Node, program: ExportedProgram, limits: Limits) -> str | None:
         """Why a call is not taken; None if it is."""
-        if all(is_constant(program, each) for each in (node, *node.all_input_nodes)):
-            return None  # it is computed when the program is made
         for each in (node, *node.all_input_nodes):
             if not is_constant(program, each) and (reason := limits.refusal(each)) is not None:
                 return reason
         return next((reason for check in self._checks if (reason := check(node, program)) is not None), None)
 
     def lower(self, node: Node, lowering: Lowering) -> None:
-        """Writes a call that is not refused, unless it was fused into an earlier one or is a constant."""
+        """Writes a call that is not refused, unless it was fused into an earlier one."""
         if not lowering.is_done(node):
             self._lower(lowering, node)
 
@@ -100,7 +100,9 @@ def can_compute(call: Call) -> bool:
 
 
 def _weight_is_constant(node: Node, program: ExportedProgram) -> str | None:
-    weight = node.args[1] if name_of(node) != "aten.embedding.default" else node.args[0]
+    weight: Any = node.args[1] if name_of(node) != "aten.embedding.default" else node.args[0]
+    if is_any_dequantize(weight):  # a constant in the edge dialect, and not yet where operators are decomposed
+        weight = weight.args[0]
     return None if is_constant(program, weight) else "its weight is not a constant"
 
 
@@ -132,6 +134,14 @@ def _copy(lowering: Lowering, node: Node) -> None:
         lowering.emit(node, "aten.clone.default", [source, None])
     else:
         lowering.emit(node, "aten.to.dtype", [source, dtype_of(node), False, False])
+
+
+def _with_number(lowering: Lowering, node: Node) -> None:
+    """An operator of a tensor and a number, as that of two tensors."""
+    source, number, *rest = arguments_of(node).values()
+    kind = torch.float32 if dtype_of(node).is_floating_point else dtype_of(node)
+    constant = Ref(lowering.graph.add(Value(kind, (), None, torch.tensor(number, dtype=kind))))
+    lowering.emit(node, name_of(node).replace(".Scalar", ".Tensor"), [source, constant, *rest])
 
 
 _CONVERSIONS = (QUANTIZE, DEQUANTIZE, DEQUANTIZE_CHANNELS)
@@ -169,6 +179,7 @@ CATALOG: dict[str, Entry] = {
     "getitem": Entry(Lowering.item),
     **{name: Entry() for name in _PLAIN},
     **{name: Entry(checks=[_first_only]) for name in _FIRST},
+    **{f"aten.{name}.Scalar": Entry(_with_number) for name in ("add", "div", "mul", "sub")},
     "aten.convolution.default": Entry(checks=[_weight_is_constant, _is_planar]),
     "aten.linear.default": Entry(checks=[_weight_is_constant]),
     "aten.embedding.default": Entry(checks=[_weight_is_constant]),

@@ -54,6 +54,8 @@ class NpuSupport(Support):
             return "op_types_to_skip has its operator"
         if node.name in self._names:
             return "op_names_to_skip has its name"
+        if is_constant(self._program, node):
+            return None  # it is computed when the program is made
         reason = self._operators.refusal(node, self._program, self._limits)
         # Arithmetic on sizes stays with the program.
         return reason if reason is None or isinstance(node.meta.get("val"), torch.Tensor | tuple | list) else ""
@@ -66,6 +68,10 @@ class NpuSupport(Support):
         if is_any_dequantize(node) and is_any_quantize(node.args[0]) and node.args[0] not in takes:
             return f"{self.title} does not take what quantises its operand"
         return super().incomplete(node, takes)
+
+    def is_only_with_readers(self, node: Node) -> bool:
+        """Constants: a delegate does not return them."""
+        return is_constant(self._program, node)
 
     def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
         """Tensors that enter or leave a partition are contiguous."""
@@ -100,7 +106,7 @@ def graph_of(program: ExportedProgram) -> Graph:
         for node in program.graph.nodes:
             if node.op == "placeholder" and not is_constant(program, node):
                 lowering.give(node)
-            elif node.op == "call_function":
+            elif node.op == "call_function" and not is_constant(program, node):
                 entry = CATALOG.get(name_of(node))
                 if entry is None:
                     raise ValueError(f"{node.name} calls {name_of(node)}, which no graph for an NPU has")
