@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from mediatek_lowering import MODELS, Block, computed, lower, model_of, quantized, snr
 
 from sdk.backends.mediatek.quantizer import NeuropilotQuantizer, Precision, qconfig
+from sdk.exir.backend.utils import get_delegates, get_non_lowered_nodes
 
 QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
 LEAST = {Precision.A16W16: 60, Precision.A16W8: 35, Precision.A16W4: 15, Precision.A8W8: 28, Precision.A8W4: 15}
@@ -33,6 +35,24 @@ def test_the_interpreter_is_as_near_to_float32_as_the_scheme(name: str, precisio
     found = snr(expected, computed(lower(scheme, inputs), inputs, tmp_path))
     print(f"{name} {precision.name}: {found:.1f} dB, the scheme in PyTorch {snr(expected, scheme(*inputs)):.1f} dB")
     assert found >= snr(expected, scheme(*inputs)) - 1 and found >= LEAST[precision]
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("precision", [Precision.A8W8, Precision.A16W8])
+def test_mobilenet_v2(precision: Precision, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MTK-04: the whole net is one partition, as near to float32 as the scheme. Images are small, weights random."""
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[4]))
+    model = importlib.import_module("examples.mobilenet_v2.model").mobilenet_v2()
+    inputs = (torch.randn(1, 3, 64, 64, generator=torch.Generator().manual_seed(0)),)
+    scheme, expected = quantized(model, inputs, precision), model(*inputs)
+    manager = lower(scheme, inputs)
+    graph = manager.exported_program().graph_module.graph
+    assert len(list(get_delegates(graph))) == 1 and not get_non_lowered_nodes(graph)
+    found = snr(expected, computed(manager, inputs, tmp_path))
+    print(
+        f"MobileNetV2 {precision.name}: {found:.1f} dB, the scheme in PyTorch {snr(expected, scheme(*inputs)):.1f} dB"
+    )
+    assert found >= snr(expected, scheme(*inputs)) - 1
 
 
 @pytest.mark.parametrize("precision", Precision)
