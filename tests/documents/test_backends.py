@@ -71,9 +71,10 @@ def test_a_backend_has_its_folders(name: str) -> None:
 def test_a_backend_is_built_by_its_option_alone(path: Path) -> None:
     """DINT-03: off by default, and nothing else adds the folder."""
     manifest = json.loads(path.read_text(encoding="utf-8"))
-    # A documented name of the original may have the family in it, and what it builds.
+    # A documented name of the original may have the family in it, what it builds, or the name of the target.
     family, name = path.parent.parent.name.upper(), path.parent.name.upper()
-    assert re.fullmatch(f"EXECUTORCH_BUILD_({family}_)?{name}(_DELEGATE)?", manifest["option"])
+    target = manifest["target"].removesuffix("_backend").upper()
+    assert re.fullmatch(f"EXECUTORCH_BUILD_({family}_)?({name}|{target})(_DELEGATE)?", manifest["option"])
     assert manifest["option"] not in (ROOT / "cmake" / "Options.cmake").read_text(encoding="utf-8")
     assert f"add_subdirectory({path.parent.relative_to(ROOT)}" not in (ROOT / "CMakeLists.txt").read_text(
         encoding="utf-8"
@@ -155,7 +156,8 @@ def test_a_page_answers_what_the_overview_of_a_backend_has_to(name: str) -> None
     sections = re.findall(r"^## (.+)", text, re.M)
     wanted = ["Features", "Target requirements", "Development requirements", "Export", "Run", "When something is wrong"]
     assert [section for section in sections if section in wanted] == wanted
-    for said in (f"-DEXECUTORCH_BUILD_{name.upper()}=ON", f"`{name}_backend`", "Android", "iOS"):
+    manifest = json.loads((ROOT / "backends" / name / "backend.json").read_text(encoding="utf-8"))
+    for said in (f"-D{manifest['option']}=ON", f"`{manifest['target']}`", "Android", "iOS"):
         assert said in text
     assert (f"{name}-operators.md" in text or "\n### Operators\n" in text) and "quantization.md" in text
 
