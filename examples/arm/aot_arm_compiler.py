@@ -3,9 +3,9 @@
 
     python -m examples.arm.aot_arm_compiler --model_name=add --delegate --quantize --output=add.pte --target=vgf
 
-`--target` is an Ethos-U such as `ethos-u55-128`, `vgf`, or `TOSA-1.0+FP` and the like for a program whose delegates are
-TOSA files. With --intermediates, the TOSA file of each partition and what is made of it are written to a folder. For
-your own models, `python -m sdk.export --backend vgf` does the same as the target vgf.
+`--target` is an Ethos-U such as `ethos-u55-128`, which is the default, `vgf`, or `TOSA-1.0+FP` and the like for a
+program whose delegates are TOSA files. With --intermediates, the TOSA file of each partition and what is made of it are
+written to a folder. For your own models, `python -m sdk.export --backend ethos-u` and `--backend vgf` do the same.
 """
 
 from __future__ import annotations
@@ -29,16 +29,27 @@ from sdk.devtools.backend_debug import get_delegation_info
 from sdk.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from sdk.extension.export_util.utils import save_pte_program
 
+
+class Add(nn.Module):
+    """The sum of the tutorials."""
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        return x + y
+
+
 MODELS: dict[str, Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]] = {
     **SMALL_MODELS,
+    "add": lambda: (Add(), (torch.ones(1, 1, 1, 1), torch.ones(1, 1, 1, 1))),
     "mv2": lambda: (mobilenet_v2(), example_inputs()),
 }
 
 
-def compile_spec(target: str) -> Any:
-    """The options for a target. Raises ValueError for an unsupported target."""
+def compile_spec(target: str, system_config: str | None = None, memory_mode: str | None = None) -> Any:
+    """The options for a target. Raises ValueError for an unsupported target or one without these settings."""
     if target.startswith("ethos-u"):
-        return EthosUCompileSpec(target)
+        return EthosUCompileSpec(target, system_config, memory_mode)
+    if system_config or memory_mode:
+        raise ValueError(f"--system_config and --memory_mode are for an Ethos-U, and the target is {target}")
     return VgfCompileSpec() if target == "vgf" else TosaCompileSpec(target)
 
 
@@ -72,7 +83,13 @@ def main(arguments: list[str] | None = None) -> int:
     """The command. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="examples.arm.aot_arm_compiler", description="Lowers a model for Arm.")
     parser.add_argument("-m", "--model_name", required=True, choices=sorted(MODELS))
-    parser.add_argument("-t", "--target", default="vgf", help="an Ethos-U, vgf, or a TOSA specification; default: vgf")
+    parser.add_argument(
+        *("-t", "--target"),
+        default="ethos-u55-128",
+        help="an Ethos-U, vgf, or a TOSA specification; default: ethos-u55-128",
+    )
+    parser.add_argument("--system_config", help="of an Ethos-U: the section of Vela's configuration with the clocks")
+    parser.add_argument("--memory_mode", help="of an Ethos-U: Sram_Only, Shared_Sram or Dedicated_Sram")
     parser.add_argument("-q", "--quantize", action="store_true", help="to 8 bits, calibrated with the example inputs")
     parser.add_argument(
         "-d", "--delegate", action="store_true", help="delegate the operators that the backend supports"
@@ -81,7 +98,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("-o", "--output", type=Path, help="default: MODEL_arm_TARGET.pte")
     options = parser.parse_args(arguments)
     try:
-        spec = compile_spec(options.target).dump_intermediate_artifacts_to(options.intermediates)
+        spec = compile_spec(options.target, options.system_config, options.memory_mode)
+        spec = spec.dump_intermediate_artifacts_to(options.intermediates)
         model, inputs = MODELS[options.model_name]()
         model = quantize(model.eval(), inputs, spec) if options.quantize else model.eval()
         edge = lower(torch.export.export(model, inputs), spec, options.quantize, options.delegate)
