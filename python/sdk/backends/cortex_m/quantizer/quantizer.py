@@ -45,6 +45,7 @@ from sdk.backends.quantizer.patterns import (
     share_scale,
     turn_numbers_into_tensors,
 )
+from sdk.backends.quantizer.recurrent import UNROLLED, unroll
 
 _aten = torch.ops.aten
 
@@ -87,7 +88,11 @@ class CortexMQuantizer(Quantizer):
     one, and other operators. Everything else stays in floats."""
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Means over images become pools, products of matrices `bmm`, and numbers among the operands tensors."""
+        """Recurrent layers become their time steps, means over images pools, products of matrices `bmm`, and numbers
+        among the operands tensors."""
+        unroll(model)
+        for node in model.graph.nodes:
+            node.meta.pop(UNROLLED, None)  # the gates and the states are quantised as other operators are
         model = CortexMPassManager(None).transform_for_annotation(model)
         turn_numbers_into_tensors(model)
         return model
