@@ -102,18 +102,40 @@ def values(shape: Sequence[int], dtype: torch.dtype, seed: int) -> np.ndarray:
 def assert_equals_reference(lowered: Lowered, spec: EthosUCompileSpec, seeds: Sequence[int] = range(5)) -> Counter[str]:
     """Each delegate's results are those of the TOSA reference model, in every bit. Returns the commands that ran."""
     commands: Counter[str] = Counter()
+    for case in cases_of(lowered, seeds):
+        commands += case.run(spec)
+    return commands
+
+
+@dataclass
+class Case:
+    """A TOSA file, inputs, and what the TOSA reference model computes from them."""
+
+    graph: bytes
+    inputs: list[list[np.ndarray]]
+    expected: list[list[np.ndarray]]
+
+    def run(self, spec: EthosUCompileSpec) -> Counter[str]:
+        """Compares every bit that the model of the NPU computes. Returns the commands that ran once."""
+        commands: Counter[str] = Counter()
+        stream = compile_graph(self.graph, spec.compiler_flags).stream
+        for inputs, expected in zip(self.inputs, self.expected, strict=True):
+            found = run_stream(stream, inputs)
+            for ours, wanted in zip(found.outputs, expected, strict=True):
+                np.testing.assert_array_equal(np.frombuffer(ours, wanted.dtype).reshape(wanted.shape), wanted)
+            commands = found.commands
+        return commands
+
+
+def cases_of(lowered: Lowered, seeds: Sequence[int]) -> list[Case]:
+    """A case for each delegate."""
     modules = [module for _, module, _ in get_lowered_submodules(lowered.program.graph_module)]
     assert modules, "nothing was delegated"
+    cases = []
     for module in modules:
-        stream = compile_graph(module.processed_bytes, spec.compiler_flags).stream
         given = set(module.original_module.graph_signature.user_inputs)
         arguments = [node.meta["val"] for node in module.original_module.graph.nodes if node.name in given]
-        for seed in seeds:
-            inputs = [values(each.shape, each.dtype, seed) for each in arguments]
-            expected = reference.run(module.processed_bytes, inputs)
-            found = run_stream(stream, inputs)
-            for ours, theirs in zip(found.outputs, expected, strict=True):
-                wanted = np.asarray(theirs)
-                np.testing.assert_array_equal(np.frombuffer(ours, wanted.dtype).reshape(wanted.shape), wanted)
-        commands += found.commands
-    return commands
+        inputs = [[values(each.shape, each.dtype, seed) for each in arguments] for seed in seeds]
+        expected = [[np.asarray(each) for each in reference.run(module.processed_bytes, each)] for each in inputs]
+        cases.append(Case(module.processed_bytes, inputs, expected))
+    return cases

@@ -106,13 +106,17 @@ def mul(call: IntegerCall) -> Value:
 
 
 def table(call: IntegerCall, operand: Node | None = None) -> Placed:
-    """The results for all operands, computed here by PyTorch. For int16, TABLE interpolates between 513 of them, if no
-    result is then more than eight steps away; else GATHER takes one of the 65,536."""
+    """The results for all operands, computed here by PyTorch. For int16, limits are CLAMP. Of other functions, TABLE
+    interpolates between 513 results, if none is then more than eight steps away; else GATHER takes one of the
+    65,536."""
     operand = call["self"] if operand is None else operand
     given, source = call.activation(operand), call.placed(operand)
     results = _results(call, _all_of(given))
     if given.dtype == DType.INT8:
         return Placed(lookup(call.b, source.value, results), source.order)
+    low, high = int(results.min()), int(results.max())
+    if (results == np.clip(np.arange(-(1 << 15), 1 << 15), low, high)).all():
+        return Placed(call.b.clamp(source.value, low, high), source.order)
     points = np.append(results[::128], results[-1])
     fractions = np.arange(128)
     between = np.rint((points[:-1, None] * 128 + np.diff(points)[:, None] * fractions) / 128).reshape(-1)
