@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/runtime/executor/dynamic_sizes.h>
 
+#include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
@@ -90,16 +91,16 @@ bool accepts_sizes(const ExecutionPlan& plan, size_t index, const Tensor& input,
     return dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND || found.sizes().equals(input.sizes());
   }
   const Numbers* const numbers = plan.dynamic_sizes();
-  ssize_t most = 1;
+  CheckedSize most(1);
   for (size_t dim = 0; dim < found.sizes().size(); ++dim) {
     const int32_t largest = sizes_of(plan, index).Get(static_cast<uint32_t>(dim));
-    most *= largest;
+    most = most * CheckedSize(static_cast<uint64_t>(largest));
     if (numbers != nullptr &&
         !accepts_size(*numbers, static_cast<int32_t>(index), static_cast<int32_t>(dim), largest, found.sizes()[dim])) {
       return false;
     }
   }
-  return numbers != nullptr || found.numel() <= most;
+  return numbers != nullptr || !most.good() || static_cast<uint64_t>(found.numel()) <= most.value();
 }
 
 void append(FixedText& text, int32_t number) {

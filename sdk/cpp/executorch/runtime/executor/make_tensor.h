@@ -3,10 +3,12 @@
 // ET_INLINE.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_access.h>
 #include <executorch/runtime/core/memory_allocator.h>
 #include <executorch/runtime/executor/program_check.h>
@@ -18,6 +20,26 @@ namespace deserialization {
 namespace internal {
 
 using ::executorch::runtime::internal::size_of;
+
+/// Makes sizes smaller until a tensor of them can be addressed. Only the bounds of an input that the application owns
+/// may be larger; such an input can then have as many elements as fit the address space.
+ET_INLINE void limit_sizes(const executorch_flatbuffer::Tensor& tensor, uint32_t dim, aten::SizesType* sizes) {
+  if constexpr (!::executorch::runtime::internal::kBoundsMayOverflow) {
+    return;
+  }
+  const size_t limit =
+      static_cast<size_t>(PTRDIFF_MAX) / elementSize(static_cast<aten::ScalarType>(tensor.scalar_type()));
+  size_t elements = 1;
+  for (uint32_t i = dim; i-- > 0;) {  // from the innermost dimension on
+    // The number of elements inside of a dimension is its stride, which has 32 bits.
+    const size_t most = i == 0 ? limit : std::min<size_t>(limit, INT32_MAX);
+    aten::SizesType& size = sizes[tensor.dim_order()->Get(i)];
+    if (size > 0) {
+      size = static_cast<aten::SizesType>(std::min<size_t>(static_cast<size_t>(size), most / elements));
+      elements *= static_cast<size_t>(size);
+    }
+  }
+}
 
 #ifdef USE_ATEN_LIB
 
@@ -36,6 +58,7 @@ ET_INLINE Result<aten::Tensor> make_tensor(const executorch_flatbuffer::Tensor& 
     sizes[i] = tensor.sizes()->Get(i);
   }
   if (dim > 0) {
+    limit_sizes(tensor, dim, sizes);
     dim_order_to_stride_nocheck(sizes, tensor.dim_order()->data(), dim, strides);
   }
   return ::executorch::runtime::internal::make_tensor({sizes, dim}, {strides, dim},
@@ -70,6 +93,7 @@ ET_INLINE Result<Shape> make_shape(const executorch_flatbuffer::Tensor& tensor, 
     }
     std::memcpy(sizes, shape.sizes, dim * sizeof(*sizes));
     std::memcpy(dim_order, shape.dim_order, dim * sizeof(*dim_order));
+    limit_sizes(tensor, dim, sizes);
     shape.sizes = sizes;
     shape.dim_order = dim_order;
   }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include <executorch/runtime/executor/program_check.h>
 #include <executorch/runtime/executor/test/method_fixture.h>
 
 using executorch::aten::ArrayRef;
@@ -102,6 +103,50 @@ TEST_F(MethodInputsTest, DynamicInputsMayBeSmallerNotLarger) {
   EXPECT_EQ(method->get_output(0).toTensor().sizes()[0], 1) << "what is refused changes nothing";
   ASSERT_EQ(method->set_input(EValue(tensor(data, {4, 2})), 0), Error::Ok);
   ASSERT_EQ(method->set_input(EValue(tensor(data, {0, 2})), 0), Error::Ok);
+}
+
+/// The sizes of an input without planned memory may be bounds that no memory holds: the application owns the tensor.
+TEST_F(MethodInputsTest, OnlyBoundsOfInputsMayOverflow) {
+  TensorSpec spec;
+  spec.planned = false;
+  spec.sizes = {2000000000, 2000000000, 2000000000};
+  const auto load_value = [&](bool is_input) {
+    ProgramBuilder b;
+    b.tensor(at(0));
+    const int32_t value = b.tensor(spec);
+    b.inputs = is_input ? std::vector<int32_t>{value} : std::vector<int32_t>{};
+    b.outputs = b.inputs;
+    return load(b).error();
+  };
+  EXPECT_EQ(load_value(true), Error::InvalidProgram) << "static sizes";
+  spec.dynamism = fb::TensorShapeDynamism::DYNAMIC_BOUND;
+  EXPECT_EQ(load_value(false), Error::InvalidProgram);
+  spec.data_buffer_idx = 1;
+  EXPECT_EQ(load_value(true), Error::InvalidProgram) << "a constant";
+  spec.data_buffer_idx = 0;
+  spec.planned = true;
+  EXPECT_EQ(load_value(true), Error::InvalidProgram) << "planned memory";
+  spec.planned = false;
+  if (!executorch::runtime::internal::kBoundsMayOverflow) {
+    EXPECT_EQ(load_value(true), Error::InvalidProgram);
+    return;
+  }
+  std::vector<float> data(24);
+  for (const auto& dim_order : std::vector<std::vector<uint8_t>>{{0, 1, 2}, {2, 0, 1}}) {
+    spec.dim_order = dim_order;
+    ProgramBuilder program;
+    program.inputs = {program.tensor(spec)};
+    program.outputs = program.inputs;
+    auto method = load(program);
+    ASSERT_TRUE(method.ok()) << log();
+    for (const auto& sizes : std::vector<std::vector<int32_t>>{{1, 2, 3}, {4, 3, 2}, {2, 0, 1}, {4, 2, 3}}) {
+      ASSERT_EQ(method->set_input(EValue(tensor(data, sizes, ScalarType::Float, dim_order)), 0), Error::Ok) << log();
+      ASSERT_EQ(method->execute(), Error::Ok);
+      const auto& output = method->get_output(0).toTensor();
+      EXPECT_EQ(output.numel(), sizes[0] * sizes[1] * sizes[2]);
+      EXPECT_EQ(output.const_data_ptr(), data.data());
+    }
+  }
 }
 
 class DynamicSizesTest : public MethodInputsTest {

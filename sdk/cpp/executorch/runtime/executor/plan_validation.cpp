@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include <executorch/runtime/core/checked_size.h>
 #include <executorch/runtime/executor/dynamic_sizes.h>
 #include <executorch/runtime/executor/program_check.h>
@@ -31,7 +33,7 @@ class PlanValidator final {
       const auto* value = values_->Get(i);
       if (!seen_.has(value)) {
         place_ = {name_, "value", i};
-        ET_CHECK_OK_OR_RETURN_ERROR(validate_value(*value));
+        ET_CHECK_OK_OR_RETURN_ERROR(validate_value(*value, i));
         seen_.mark(value);
       }
     }
@@ -63,13 +65,13 @@ class PlanValidator final {
     return is_value(index) && type_of(static_cast<uint32_t>(index)) == type;
   }
 
-  Error validate_value(const executorch_flatbuffer::EValue& value) {
+  Error validate_value(const executorch_flatbuffer::EValue& value, uint32_t index) {
     ET_CHECK_AT(place_,
                 value.val() != nullptr && value.val_type() > KernelTypes::NONE && value.val_type() <= KernelTypes::MAX,
                 "it is empty or of the unknown type %u", static_cast<unsigned>(value.val_type()));
     switch (value.val_type()) {
       case KernelTypes::Tensor:
-        return validate_tensor_value(*value.val_as_Tensor());
+        return validate_tensor_value(*value.val_as_Tensor(), index);
       case KernelTypes::String:
         ET_CHECK_AT(place_, value.val_as_String()->string_val() != nullptr, "a string without text");
         return Error::Ok;
@@ -112,10 +114,19 @@ class PlanValidator final {
     return Error::Ok;
   }
 
-  Error validate_tensor_value(const executorch_flatbuffer::Tensor& tensor) {
+  bool is_input(uint32_t index) const {
+    const auto* inputs = plan_.inputs();
+    return inputs != nullptr && std::find(inputs->begin(), inputs->end(), static_cast<int32_t>(index)) != inputs->end();
+  }
+
+  Error validate_tensor_value(const executorch_flatbuffer::Tensor& tensor, uint32_t index) {
     size_t nbytes = 0;
-    ET_CHECK_OK_OR_RETURN_ERROR(validate_tensor_layout(tensor, place_, &nbytes));
     const auto* allocation = tensor.allocation_info();
+    // The bounds of an input that the application owns may be larger than any memory: what it gives counts.
+    const bool is_bound = kBoundsMayOverflow &&
+                          tensor.shape_dynamism() == executorch_flatbuffer::TensorShapeDynamism::DYNAMIC_BOUND &&
+                          allocation == nullptr && tensor.data_buffer_idx() == 0 && is_input(index);
+    ET_CHECK_OK_OR_RETURN_ERROR(validate_tensor_layout(tensor, place_, &nbytes, is_bound));
     if (allocation != nullptr) {
       const uint32_t id = allocation->memory_id();
       const auto* buffer_sizes = plan_.non_const_buffer_sizes();

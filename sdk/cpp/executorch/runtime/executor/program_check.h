@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cinttypes>
+#include <cstddef>
 #include <cstdint>
 
 #include <executorch/runtime/core/error.h>
@@ -20,6 +21,10 @@
 namespace executorch {
 namespace runtime {
 namespace internal {
+
+/// Whether the bounds of a dynamic input that the application owns may be larger than any memory. Systems with 32-bit
+/// addresses refuse such a program instead: the code for it would take 0.7 KB of firmware.
+inline constexpr bool kBoundsMayOverflow = sizeof(size_t) > sizeof(uint32_t);
 
 /// A location in a program, for messages.
 struct Place {

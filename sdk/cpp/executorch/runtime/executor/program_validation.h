@@ -25,8 +25,10 @@ namespace internal {
 struct Place;
 
 /// The dtype, sizes and dim order are right, and a dense tensor of that kind can be addressed; `*nbytes` is its size.
+/// `may_be_too_large` is for sizes that are only bounds, of a tensor without memory: then `*nbytes` is at most
+/// SIZE_MAX.
 ET_NODISCARD Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, const Place& place,
-                                          size_t* nbytes);
+                                          size_t* nbytes, bool may_be_too_large = false);
 
 /// The part of validate_program that runs when a program is loaded. It checks segments, named data, and the name,
 /// planned memory and delegates of each method, on which MethodMeta relies. The segments occupy at most `segment_bytes`

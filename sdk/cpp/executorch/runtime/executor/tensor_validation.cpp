@@ -37,7 +37,8 @@ Error validate_dim_order(const flatbuffers::Vector<uint8_t>* dim_order, uint32_t
 
 }  // namespace
 
-Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, const Place& place, size_t* nbytes) {
+Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, const Place& place, size_t* nbytes,
+                             bool may_be_too_large) {
   ET_CHECK_AT(place, is_known(tensor.scalar_type()), "a tensor has the unknown dtype %d",
               static_cast<int>(tensor.scalar_type()));
   ET_CHECK_AT(place, tensor.layout() == 0, "a tensor has layout %d; only 0 (strided) exists", tensor.layout());
@@ -66,8 +67,10 @@ Error validate_tensor_layout(const executorch_flatbuffer::Tensor& tensor, const 
       stride = stride * CheckedSize(size == 0 ? 1 : static_cast<uint64_t>(size));
     }
   }
-  ET_CHECK_AT(place, bytes.good() && stride.at_most(INT32_MAX), "a tensor of %" PRIu32 " dimensions is too large", dim);
-  *nbytes = static_cast<size_t>(bytes.value());
+  const bool fits = bytes.good() && stride.at_most(INT32_MAX);
+  ET_CHECK_AT(place, fits || (kBoundsMayOverflow && may_be_too_large),
+              "a tensor of %" PRIu32 " dimensions is too large", dim);
+  *nbytes = fits ? static_cast<size_t>(bytes.value()) : SIZE_MAX;
   return Error::Ok;
 }
 
