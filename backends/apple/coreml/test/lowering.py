@@ -25,6 +25,11 @@ ct = coremltools()
 FP32, FP16 = ct.precision.FLOAT32, ct.precision.FLOAT16
 
 
+def in_float32() -> CoreMLPartitioner:
+    """The partitioner for the conformance suite, which compares with eager."""
+    return CoreMLPartitioner(compile_specs=CoreMLBackend.generate_compile_specs(compute_precision=FP32))
+
+
 class Lowered:
     """A lowered model. States and changed buffers are kept between runs."""
 

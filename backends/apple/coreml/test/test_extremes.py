@@ -65,3 +65,15 @@ def test_logcumsumexp_of_large_elements() -> None:
     x = torch.tensor([1.0, 200.0, 3.0])
     found = lower(Call(lambda x: torch.logcumsumexp(x, 0)), (x,), FP32).run(x)[0]
     torch.testing.assert_close(found, torch.logcumsumexp(x, 0))
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_places_in_the_whole_tensor(name: str) -> None:
+    """Without a dimension; coremltools takes the last one."""
+    torch.manual_seed(0)
+    function, x = getattr(torch, name), torch.randn(3, 33)
+    model = Call(lambda x: (function(x), function(x * 2, None, True), function(x - 1, 1)))
+    lowered = lower(model, (x,), FP32)
+    assert not lowered.outside, lowered.refusals
+    for found, expected in zip(lowered.run(x), model(x), strict=True):
+        assert found.shape == expected.shape and torch.equal(found, expected)

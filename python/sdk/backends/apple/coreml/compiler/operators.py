@@ -178,6 +178,10 @@ _UNLISTED: dict[str, CoreMLOperator] = {
         "coremltools' program adds exponentials, which are infinite for large elements"
     ),
     "aten.matmul.default": CoreMLOperator(_matmul),
+    **dict.fromkeys(
+        ("aten._upsample_bilinear2d_aa.default", "aten._upsample_bilinear2d_aa.vec"),
+        _refused("coremltools' program resizes without the filter of antialias=True"),
+    ),
     "aten.rms_norm.default": _refused("coremltools' program adds epsilon to a scaled sum"),
     **{
         f"aten.upsample_nearest{rank}d.{overload}": CoreMLOperator(_nearest)

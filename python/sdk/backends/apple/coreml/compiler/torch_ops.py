@@ -25,9 +25,11 @@ def register() -> None:
     from coremltools.converters.mil.mil import types
     from coremltools.converters.mil.mil.block import is_current_opset_version_compatible_with
 
-    def floats(context: Any, node: Any) -> Any:
-        (x,) = _get_inputs(context, node, expected=1)
+    def floats_of(x: Any) -> Any:
         return x if types.is_float(x.dtype) else mb.cast(x=x, dtype="fp32")
+
+    def floats(context: Any, node: Any) -> Any:
+        return floats_of(*_get_inputs(context, node, expected=1))
 
     @register_torch_op(override=True)
     def trunc(context: Any, node: Any) -> None:
@@ -92,10 +94,7 @@ def register() -> None:
     @register_torch_op(override=True)
     def atan2(context: Any, node: Any) -> None:
         # coremltools takes the arctangent of y / x, which is 0 for y = 0 and negative x, and NaN for infinite operands.
-        y, x = (
-            each if types.is_float(each.dtype) else mb.cast(x=each, dtype="fp32")
-            for each in promote_input_dtypes(_get_inputs(context, node, expected=2))
-        )
+        y, x = map(floats_of, promote_input_dtypes(_get_inputs(context, node, expected=2)))
 
         def is_negative(value: Any) -> Any:
             return mb.logical_or(x=mb.less(x=value, y=0.0), y=mb.less(x=mb.real_div(x=1.0, y=value), y=0.0))
@@ -146,6 +145,48 @@ def register() -> None:
         given = [*node.inputs, *defaults[len(node.inputs) - 2 :]]
         node.inputs = [given[0], given[1], given[2] or given[1], *given[3:]]
         pool(context, node)
+
+    along_dimension = _TORCH_OPS_REGISTRY.get_func("argmax")
+
+    @register_torch_op(torch_alias=["argmin"], override=True)
+    def argmax(context: Any, node: Any) -> None:
+        # Without a dimension, coremltools takes the last one, and PyTorch the whole tensor.
+        x, dim, keepdim = [*_get_inputs(context, node), None, False][:3]
+        dim, keepdim = (
+            _constant(_get_kwinputs(context, node, name, default=[given])[0])
+            for name, given in (("dim", dim), ("keepdim", keepdim))
+        )
+        if dim is not None:
+            along_dimension(context, node)
+            return
+        reduce = mb.reduce_argmax if node.kind == "argmax" else mb.reduce_argmin
+        whole = x if types.is_float(x.dtype) else mb.cast(x=x, dtype="int32")
+        flat = mb.reshape(x=whole, shape=[-1])
+        if keepdim:
+            place = reduce(x=flat, axis=0, keep_dims=True)
+            context.add(mb.reshape(x=place, shape=[1] * x.rank, name=node.name))
+        else:
+            context.add(reduce(x=flat, axis=0, keep_dims=False, name=node.name))
+
+    by_factors = _TORCH_OPS_REGISTRY.get_func("upsample_bilinear2d")
+
+    @register_torch_op(torch_alias=["upsample_bilinear2d.vec"], override=True)
+    def upsample_bilinear2d(context: Any, node: Any) -> None:
+        # coremltools divides the size plus 0.0001 by the operand's, unless it is a multiple: pixels move.
+        x, output_size, align_corners, *factors = _get_inputs(context, node)
+        sizes = _constant(output_size)
+        is_given = sizes is not None and all(size is not None for size in sizes) and not node.kwinputs
+        if not is_given or any(factor is not None for factor in factors):
+            by_factors(context, node)
+            return
+        resized = mb.resize_bilinear(
+            x=floats_of(x),
+            target_size_height=int(sizes[0]),
+            target_size_width=int(sizes[1]),
+            sampling_mode="STRICT_ALIGN_CORNERS" if align_corners.val else "UNALIGN_CORNERS",
+            name=node.name,
+        )
+        context.add(resized)
 
     @register_torch_op(torch_alias=["torchao::dequantize_affine"], override=True)
     def dequantize_affine(context: Any, node: Any) -> None:

@@ -191,4 +191,5 @@ def _describe(value: Any) -> Any:
 def _words(error: BaseException) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
     text = re.sub(r"^Unsupported fx node .*, kind (\S+)$", r"Core ML has no operator \1", text)
+    text = re.sub(r"\b([a-z][a-z0-9_]*?)_\d+\b", r"\1", text)  # coremltools numbers names, within a process
     return text if len(text) <= _LENGTH else text[:_LENGTH] + "..."
