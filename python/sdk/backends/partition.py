@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all partitioners share: a backend says which calls it takes (`Support`), and `delegate` tags the largest
-partitions of these, in the graph of a program and in those of its branches and loop bodies."""
+"""What all partitioners share: a backend says which calls it takes (`Support`), and `SupportPartitioner` tags the
+largest partitions of these, in the graph of a program and in those of its branches and loop bodies."""
 
 from __future__ import annotations
 
+import logging
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import ClassVar
 
 from torch.export import ExportedProgram
@@ -14,8 +16,8 @@ from torch.fx.passes.operator_support import create_op_support
 
 from sdk.backends.transforms.constants import is_constant, is_shared, settled
 from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
-from sdk.exir.backend.partitioner import DelegationSpec, PartitionResult
-from sdk.exir.backend.utils import copy_constant, kept_graphs, tag_constant_data
+from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from sdk.exir.backend.utils import WhyNoPartition, copy_constant, kept_graphs, tag_constant_data
 
 Refused = Callable[[Node, str], None]
 """Gets a call that a backend does not take, and the reason."""
@@ -30,9 +32,14 @@ class Support:
 
     Attributes:
         title: The name of the backend, for reasons.
+        owns_constants: Whether delegates have the constants that only they read. Otherwise these are inputs.
     """
 
     title: ClassVar[str]
+    owns_constants = True
+
+    def __init__(self, program: ExportedProgram) -> None:
+        self.program = program
 
     @property
     def alone(self) -> str:
@@ -68,6 +75,56 @@ class Support:
         """Whether a partition justifies a delegate."""
         return not all(map(self.is_free, nodes))
 
+    @cached_property
+    def has_only_free_calls(self) -> bool:
+        """Whether no call of the program alone justifies a delegate."""
+        return all(map(self.is_free, calls_of(self.program)))
+
+    def is_copied(self, constant: Node) -> bool:
+        """Whether each partition that reads a constant, given its placeholder, gets a copy of it. By default those in
+        branches and loop bodies that other graphs read, too, because a constant that is not copied is owned by one
+        partition."""
+        return is_shared(self.program, constant)
+
+    def without_constants(self, node: Node, part_of: Mapping[Node, int], is_folded: bool) -> Iterable[str]:
+        """Why the partition of a call cannot own the constants that the call reads; nothing if it can. `is_folded`
+        says that the call is computed ahead of time."""
+        part = part_of[node]
+        for operand in node.all_input_nodes:
+            if is_folded and operand.op == "call_function" and part_of.get(operand) != part:
+                yield f"{operand} is computed by another part"
+            elif is_constant(self.program, operand) and not is_owned(self.program, operand, part, part_of):
+                yield f"{operand} is also used by a part that {self.title} does not take, or by another one"
+
+
+class SupportPartitioner(Partitioner):
+    """A `Partitioner` that tags the largest partitions that its `Support` takes.
+
+    Attributes:
+        prefix: What tags begin with.
+        logger: Gets the reason of each call that is left, at the level DEBUG.
+        delegation_spec: The backend and its options.
+    """
+
+    prefix: str
+    logger: logging.Logger
+    delegation_spec: DelegationSpec
+
+    def support(self, program: ExportedProgram) -> Support:
+        """What the backend takes of a program, which is `settled`."""
+        raise NotImplementedError
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        """Tags the nodes for the backend."""
+        with settled(exported_program):
+            return delegate(
+                exported_program,
+                self.support(exported_program),
+                self.delegation_spec,
+                self.prefix,
+                WhyNoPartition(self.logger),
+            )
+
 
 def delegate(
     program: ExportedProgram,
@@ -75,8 +132,6 @@ def delegate(
     spec: DelegationSpec,
     prefix: str,
     refused: Refused,
-    is_copied: Callable[[Node], bool] | None = None,
-    owns_constants: bool = True,
     parts_of: Divide | None = None,
 ) -> PartitionResult:
     """The result of a `Partitioner`: tags the largest partitions of a program and of its branches and loop bodies, and
@@ -88,51 +143,27 @@ def delegate(
         spec: The backend.
         prefix: What tags begin with.
         refused: Gets each call that is left, with the reason.
-        is_copied: As in `tag_partitions`.
-        owns_constants: Whether delegates have the constants that only they read. Otherwise these are inputs.
         parts_of: Makes other partitions than the largest.
     """
     make = parts_of or divide
+    tags: dict[str, DelegationSpec] = {}
     with settled(program):
-        tags = tag_partitions(program, lambda module: make(module, support, refused), prefix, spec, is_copied)
-    if owns_constants:
+        for module in kept_graphs(program.graph_module):
+            for nodes in make(module, support, refused):
+                tag = f"{prefix}_{len(tags)}"
+                tags[tag] = spec
+                _tag(program, nodes, tag, support)
+    if support.owns_constants:
         tag_constant_data(program)
     return PartitionResult(program, tags)
 
 
-def tag_partitions(
-    program: ExportedProgram,
-    divide: Callable[[GraphModule], Iterable[Collection[Node]]],
-    prefix: str,
-    spec: DelegationSpec,
-    is_copied: Callable[[Node], bool] | None = None,
-) -> dict[str, DelegationSpec]:
-    """Tags the partitions of a program and of its branches and loop bodies.
-
-    Args:
-        program: It is `settled`. Only the metadata of its nodes changes.
-        divide: The partitions of one graph.
-        prefix: What tags begin with.
-        spec: The backend of all of them.
-        is_copied: Whether each partition that reads a constant, given its placeholder, gets a copy of it. By default
-            those in branches and loop bodies that other graphs read, too (`is_shared`), because a constant that is not
-            copied is owned by one partition.
-
-    Returns:
-        The backend of each tag.
-    """
-    tags: dict[str, DelegationSpec] = {}
-    copied = is_copied or (lambda constant: is_shared(program, constant))
-    for module in kept_graphs(program.graph_module):
-        for nodes in divide(module):
-            tag = f"{prefix}_{len(tags)}"
-            tags[tag] = spec
-            for node in nodes:
-                node.meta["delegation_tag"] = tag
-                constants = (n for n in node.all_input_nodes if n.op == "placeholder" and is_constant(program, n))
-                for constant in filter(copied, constants):
-                    copy_constant(constant, tag)
-    return tags
+def _tag(program: ExportedProgram, nodes: Iterable[Node], tag: str, support: Support) -> None:
+    for node in nodes:
+        node.meta["delegation_tag"] = tag
+        constants = (n for n in node.all_input_nodes if n.op == "placeholder" and is_constant(program, n))
+        for constant in filter(support.is_copied, constants):
+            copy_constant(constant, tag)
 
 
 def divide(module: GraphModule, support: Support, refused: Refused) -> list[list[Node]]:

@@ -111,8 +111,10 @@ def test_weights_belong_to_the_delegate_if_it_owns_constants() -> None:
     program = to_edge(export(torch.nn.Linear(4, 4), (torch.randn(1, 4),))).exported_program()
     spec = DelegationSpec("Demo", [])
     support = Named("permute_copy addmm linear")
+    support.program = program
     for owns, expected in ((False, {None}), (True, {"demo_0"})):
-        result = delegate(program, support, spec, "demo", lambda node, reason: None, owns_constants=owns)
+        support.owns_constants = owns
+        result = delegate(program, support, spec, "demo", lambda node, reason: None)
         assert result.partition_tags == {"demo_0": spec}
         weights = [node for node in program.graph.nodes if node.name.startswith("p_")]
         assert {node.meta.get("delegation_tag") for node in weights} == expected and weights

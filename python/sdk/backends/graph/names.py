@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -18,6 +19,18 @@ def name_of(node: Any) -> str:
     if isinstance(target, torch._ops.OpOverload):
         return str(target)
     return getattr(target, "__name__", "")
+
+
+def overloads(names: Iterable[str]) -> list[torch._ops.OpOverload]:
+    """The operators with these names, such as `aten.add.Tensor`. Those of a library that is not imported are left out:
+    no program calls them."""
+    found = []
+    for name in names:
+        namespace, operator, overload = name.split(".")
+        packet = getattr(getattr(torch.ops, namespace), operator, None)
+        if packet is not None:
+            found.append(getattr(packet, overload))
+    return found
 
 
 def arguments_of(node: Node) -> dict[str, Any]:

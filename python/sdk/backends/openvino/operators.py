@@ -273,11 +273,11 @@ for _name, _check in _CHECKS.items():
     OPERATORS.add([_name], OpenvinoOperator(_check, REWRITES.get(_name.removeprefix("aten."))))
 
 WHOLE = (
-    "rms_norm.default",
-    "scaled_dot_product_attention.default",
-    "tril.default",
-    "triu.default",
-    "upsample_bicubic2d.vec",
+    "aten.rms_norm.default",
+    "aten.scaled_dot_product_attention.default",
+    "aten.tril.default",
+    "aten.triu.default",
+    "aten.upsample_bicubic2d.vec",
 )
 """Operators that the compiler would decompose and OpenVINO has whole."""
 

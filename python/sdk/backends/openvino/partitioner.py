@@ -13,7 +13,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.graph.names import name_of
+from sdk.backends.graph.names import name_of, overloads
 from sdk.backends.graph.quantized import is_any_dequantize, is_any_quantize
 from sdk.backends.openvino.convert import refusals
 from sdk.backends.openvino.operators import OPERATORS, WHOLE, computes
@@ -25,15 +25,12 @@ from sdk.backends.openvino.preprocess import (
     precision_of,
     read_specs,
 )
-from sdk.backends.partition import Support, delegate, is_owned
+from sdk.backends.partition import Support, SupportPartitioner, is_owned
 from sdk.exir.backend.compile_spec_schema import CompileSpec
-from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from sdk.exir.backend.utils import WhyNoPartition
-
-logger = logging.getLogger("sdk.backends.openvino")
+from sdk.exir.backend.partitioner import DelegationSpec
 
 
-class OpenvinoPartitioner(Partitioner):
+class OpenvinoPartitioner(SupportPartitioner):
     """Delegates the largest possible parts.
 
     Args:
@@ -45,6 +42,9 @@ class OpenvinoPartitioner(Partitioner):
         include_ir: Whether programs also contain the model itself (IR), which doubles their size. A device with another
             release of OpenVINO, or of another kind, then compiles it instead of failing to load.
     """
+
+    prefix = "openvino"
+    logger = logging.getLogger("sdk.backends.openvino")
 
     def __init__(
         self,
@@ -74,24 +74,11 @@ class OpenvinoPartitioner(Partitioner):
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
         """Operators that OpenVINO has and the exporter would decompose."""
-        whole = []
-        for name in WHOLE:
-            packet, _, overload = name.partition(".")
-            whole.append(getattr(getattr(torch.ops.aten, packet), overload))
-        support = self._support(ep)
-        return whole, lambda node: support.refusal(node) is None
+        support = self.support(ep)
+        return overloads(WHOLE), lambda node: support.refusal(node) is None
 
-    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        """Tags the nodes for OpenVINO."""
-        return delegate(
-            exported_program,
-            self._support(exported_program),
-            self.delegation_spec,
-            "openvino",
-            WhyNoPartition(logger),
-        )
-
-    def _support(self, program: ExportedProgram) -> OpenvinoSupport:
+    def support(self, program: ExportedProgram) -> OpenvinoSupport:
+        """What OpenVINO takes of a program."""
         return OpenvinoSupport(program, self._types_to_skip, self._names_to_skip)
 
 
@@ -107,7 +94,7 @@ class OpenvinoSupport(Support):
     title = "OpenVINO"
 
     def __init__(self, program: ExportedProgram, types_to_skip: frozenset[str], names_to_skip: frozenset[str]) -> None:
-        self._program = program
+        super().__init__(program)
         self._types_to_skip, self._names_to_skip = types_to_skip, names_to_skip
         self._converted: set[Any] = set()
 
@@ -118,7 +105,7 @@ class OpenvinoSupport(Support):
             return "op_types_to_skip has its operator"
         if node.name in self._names_to_skip:
             return "op_names_to_skip has its name"
-        reason = OPERATORS.refusal(node, self._program)
+        reason = OPERATORS.refusal(node, self.program)
         # Arithmetic on sizes stays with the program.
         return reason if reason is None or isinstance(node.meta.get("val"), torch.Tensor | tuple | list) else ""
 
@@ -132,7 +119,7 @@ class OpenvinoSupport(Support):
 
     def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
         def owned(constant: Node) -> bool:
-            return is_owned(self._program, constant, part_of[nodes[0]], part_of)
+            return is_owned(self.program, constant, part_of[nodes[0]], part_of)
 
         # A partition that did not change since it was tried is not tried again.
         lent = frozenset(o for node in nodes for o in node.all_input_nodes if o.op == "placeholder" and not owned(o))
@@ -140,7 +127,7 @@ class OpenvinoSupport(Support):
         if key in self._converted:
             return ()
         self._converted.add(key)
-        return refusals(self._program, nodes, owned).items()
+        return refusals(self.program, nodes, owned).items()
 
     def is_free(self, node: Node) -> bool:
         return not computes(node)

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
 
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.partition import Support, calls_of, is_owned
-from sdk.backends.transforms.constants import is_constant, is_foldable
+from sdk.backends.partition import Support
+from sdk.backends.transforms.constants import is_foldable
 from sdk.backends.vulkan.op_registry import SYMBOLIC, VIEWS, called_operator
 from sdk.backends.vulkan.operators import OPERATORS
 from sdk.backends.vulkan.options import Options
@@ -34,7 +33,7 @@ class VulkanSupport(Support):
         modules_blocked: Collection[str] = (),
         modules_allowed: Collection[str] | None = None,
     ) -> None:
-        self.program = program
+        super().__init__(program)
         self.options = options
         self._block, self._allow = block, allow
         self._modules_blocked, self._modules_allowed = modules_blocked, modules_allowed
@@ -52,8 +51,10 @@ class VulkanSupport(Support):
         for node in nodes:
             if self.is_only_with_readers(node) and any(part_of.get(user) != part_of[node] for user in node.users):
                 yield node, "several parts read it"
-            elif (shared := self._shared_constant(node, part_of)) is not None:
-                yield node, f"{shared} is also used by a part that Vulkan does not take, or by another one"
+            elif self._owns_constants(node):
+                yield from (
+                    (node, why) for why in self.without_constants(node, part_of, is_foldable(self.program, node))
+                )
 
     def is_free(self, node: Node) -> bool:
         name = called_operator(node)
@@ -61,28 +62,17 @@ class VulkanSupport(Support):
 
     def is_worth_it(self, nodes: Sequence[Node]) -> bool:
         """A part that only moves elements is worth a delegate in a program that has nothing else."""
-        return self._only_moves or super().is_worth_it(nodes)
-
-    @cached_property
-    def _only_moves(self) -> bool:
-        return all(self.is_free(node) for node in calls_of(self.program))
+        return self.has_only_free_calls or super().is_worth_it(nodes)
 
     def is_only_with_readers(self, node: Node) -> bool:
         """Constants, which are folded, symbolic integers, and lists."""
         return not isinstance(node.meta.get("val"), torch.Tensor) or is_foldable(self.program, node)
 
-    def _shared_constant(self, node: Node, part_of: Mapping[Node, int]) -> Node | None:
-        """A constant that the part of a node must own and does not."""
-        folds, part = is_foldable(self.program, node), part_of[node]
-        if not folds:
-            entry = OPERATORS.get(called_operator(node))
-            if entry is None or not entry.features.supports_prepacking or entry.written in _TAKING_ANY_MATRIX:
-                return None
-        for operand in node.all_input_nodes:
-            is_left = folds and operand.op == "call_function" and part_of.get(operand) != part
-            if is_left or (is_constant(self.program, operand) and not is_owned(self.program, operand, part, part_of)):
-                return operand
-        return None
+    def _owns_constants(self, node: Node) -> bool:
+        """Whether the part of a node must own the constants that the node reads."""
+        entry = OPERATORS.get(called_operator(node))
+        is_packed = entry is not None and entry.features.supports_prepacking and entry.written not in _TAKING_ANY_MATRIX
+        return is_packed or is_foldable(self.program, node)
 
     def _listed(self, node: Node, name: str) -> str | None:
         modules = [str(entry[1]) for entry in (node.meta.get("nn_module_stack") or {}).values()]

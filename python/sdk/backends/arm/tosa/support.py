@@ -17,7 +17,7 @@ from sdk.backends.arm.tosa.lower import Examined, examine
 from sdk.backends.arm.tosa.operators import operators_with
 from sdk.backends.graph.quantized import is_any_dequantize, is_quantize
 from sdk.backends.partition import Support, graphs_of
-from sdk.backends.transforms.constants import is_constant, is_shared
+from sdk.backends.transforms.constants import is_constant
 
 _MOST_COPIED = 1 << 16  # elements
 Refusals = list[tuple[Node, str]]
@@ -32,7 +32,7 @@ class TosaSupport(Support):
     def __init__(
         self, program: ExportedProgram, options: ArmCompileSpec, checks: Sequence[OperatorSupportBase] = ()
     ) -> None:
-        self._program = program
+        super().__init__(program)
         self._options = options
         self._checks = checks
         self._operators = operators_with(options.custom_operators)
@@ -43,9 +43,9 @@ class TosaSupport(Support):
         """What TOSA makes of a call. `known` says which operands are constants of its partition; by default all that
         are constants of the program."""
         specification, known = self._options.tosa_spec, known or self._is_constant
-        examined = examine(node, self._program, specification, self._operators, self._units, known)
+        examined = examine(node, self.program, specification, self._operators, self._units, known)
         if examined.refusal is None and self._checks:
-            modules = dict(self._program.graph_module.named_modules())
+            modules = dict(self.program.graph_module.named_modules())
             for check in self._checks:
                 if not check.is_node_supported(modules, node):
                     return Examined(f"the additional check {type(check).__name__} refuses it")
@@ -86,8 +86,14 @@ class TosaSupport(Support):
     def is_free(self, node: Node) -> bool:
         return self._changes_nothing.get(node, True)
 
+    def is_copied(self, constant: Node) -> bool:
+        """Small constants are, too."""
+        value = constant.meta.get("val")
+        is_small = isinstance(value, torch.Tensor) and value.numel() <= _MOST_COPIED
+        return is_small or super().is_copied(constant)
+
     def _is_constant(self, node: Node) -> bool:
-        return is_constant(self._program, node)
+        return is_constant(self.program, node)
 
     def _int64_at_the_edge(self, node: Node, inside: set[Node], known: set[Node]) -> Refusals:
         """Inside, indices are int32."""
@@ -134,20 +140,13 @@ class TosaSupport(Support):
                 continue
             if node.op in ("placeholder", "get_attr"):
                 owned = all(user in inside for user in node.users) or (
-                    (node.op == "get_attr" or is_copied(node) or is_shared(self._program, node))
-                    and bool(inside & set(node.users))
+                    (node.op == "get_attr" or self.is_copied(node)) and bool(inside & set(node.users))
                 )
             else:
                 owned = node in inside and all(operand in known for operand in node.all_input_nodes)
             if owned:
                 known.add(node)
         return known
-
-
-def is_copied(constant: Node) -> bool:
-    """Whether a constant is small enough that each partition gets its own copy."""
-    value = constant.meta.get("val")
-    return isinstance(value, torch.Tensor) and value.numel() <= _MOST_COPIED
 
 
 def _is_int64(node: Node) -> bool:

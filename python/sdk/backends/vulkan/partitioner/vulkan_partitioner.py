@@ -12,18 +12,17 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.partition import delegate
+from sdk.backends.graph.names import overloads
+from sdk.backends.partition import SupportPartitioner
 from sdk.backends.vulkan.graph.fusions import attention_refusal
 from sdk.backends.vulkan.op_registry import get_op_features, operator_name
 from sdk.backends.vulkan.options import options_of, parse_compile_options
 from sdk.backends.vulkan.support import VulkanSupport
 from sdk.backends.vulkan.vulkan_preprocess import VulkanBackend
-from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from sdk.exir.backend.utils import WhyNoPartition, tag_mutated_buffer
+from sdk.exir.backend.partitioner import DelegationSpec, PartitionResult
+from sdk.exir.backend.utils import tag_mutated_buffer
 
 __all__ = ["VulkanPartitioner", "parse_compile_options"]
-
-logger = logging.getLogger("sdk.backends.vulkan.partitioner")
 
 ops_not_to_decompose = [
     torch.ops.aten.hardswish.default,
@@ -31,19 +30,15 @@ ops_not_to_decompose = [
     torch.ops.aten.upsample_bilinear2d.vec,
     torch.ops.aten.pixel_shuffle.default,
 ]
-_OURS_NOT_TO_DECOMPOSE = [
-    torch.ops.aten.linear.default,
-    torch.ops.aten.scaled_dot_product_attention.default,
-]
-
-_TORCHAO = ("choose_qparams_affine", "quantize_affine", "dequantize_affine")
+_OURS_NOT_TO_DECOMPOSE = ("aten.linear.default", "aten.scaled_dot_product_attention.default")
+_TORCHAO = tuple(f"torchao.{name}_affine.default" for name in ("choose_qparams", "quantize", "dequantize"))
 
 OpKey = Any
 """An operator of ATen or of the edge dialect, or its name, such as `aten.add.Tensor`."""
 
 
 @final
-class VulkanPartitioner(Partitioner):
+class VulkanPartitioner(SupportPartitioner):
     """Delegates the largest possible parts.
 
     Args:
@@ -54,6 +49,9 @@ class VulkanPartitioner(Partitioner):
         nn_module_blocklist: Parts of the names of module classes whose operators are not delegated.
         nn_module_allowlist: Parts of the names of the only module classes whose operators are.
     """
+
+    prefix = "vulkan"
+    logger = logging.getLogger("sdk.backends.vulkan.partitioner")
 
     def __init__(
         self,
@@ -79,9 +77,7 @@ class VulkanPartitioner(Partitioner):
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
         """Operators that the runtime has and the exporter would decompose."""
-        whole = [*ops_not_to_decompose, *_operators_of_torchao()]
-        if self._parsed.compat is None:
-            whole += _OURS_NOT_TO_DECOMPOSE
+        names = _TORCHAO if self._parsed.compat is not None else (*_TORCHAO, *_OURS_NOT_TO_DECOMPOSE)
 
         def is_taken(node: Node) -> bool:
             name = operator_name(node.target)
@@ -91,30 +87,26 @@ class VulkanPartitioner(Partitioner):
                 return attention_refusal(node, ep) is None
             return get_op_features(name).check_dtypes(node) is None
 
-        return whole, is_taken
+        return [*ops_not_to_decompose, *overloads(names)], is_taken
 
-    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        """Tags the nodes for Vulkan."""
-        support = VulkanSupport(
-            exported_program,
+    def support(self, program: ExportedProgram) -> VulkanSupport:
+        """What the runtime takes of a program."""
+        return VulkanSupport(
+            program,
             self._parsed,
             self.operator_blocklist,
             self.operator_allowlist,
             self.nn_module_blocklist,
             self.nn_module_allowlist,
         )
-        result = delegate(exported_program, support, self.delegation_spec, "vulkan", WhyNoPartition(logger))
-        logger.debug("%d partitions", len(result.partition_tags))
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        """Tags the nodes for Vulkan."""
+        result = super().partition(exported_program)
         tag_mutated_buffer(exported_program)
         if self._parsed.compat is not None:
             _untag_other_state(exported_program)
         return result
-
-
-def _operators_of_torchao() -> list[torch._ops.OpOverload]:
-    """torchao's operators of quantised layers. Empty if torchao is not imported: then no program calls them."""
-    packets = [getattr(torch.ops.torchao, name, None) for name in _TORCHAO]
-    return [packet.default for packet in packets if packet is not None]
 
 
 def _untag_other_state(program: ExportedProgram) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
 
 import torch
 from torch.export import ExportedProgram
@@ -13,7 +12,7 @@ from torch.fx import Graph, Node
 from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import dynamic_source, is_dequantize, is_quantize
 from sdk.backends.operators import Operators
-from sdk.backends.partition import Support, calls_of, is_owned
+from sdk.backends.partition import Support, is_owned
 from sdk.backends.transforms.constants import is_constant, is_foldable, unknown
 from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats
 from sdk.backends.xnnpack.operators.shape import ReshapeConfig, SplitConfig
@@ -35,6 +34,7 @@ class XnnpackSupport(Support):
         folds: Whether calls that depend only on constants are computed ahead of time. The original's format can store
             the result as a constant. Partitioners for a subset of the operators do not do this.
         lends_weights: Whether weights of linear layers in floats remain constants of the program.
+        lent: The constants that the program passes to delegates.
     """
 
     title = "XNNPACK"
@@ -47,10 +47,11 @@ class XnnpackSupport(Support):
         compat: str | None = None,
         folds: bool = True,
         lends_weights: bool = False,
+        lent: Collection[Node] = (),
     ) -> None:
-        self.program = program
+        super().__init__(program)
         self._configs, self._precisions, self._compat = configs, precisions, compat
-        self._folds, self._lends_weights = folds, lends_weights
+        self._folds, self._lends_weights, self._lent = folds, lends_weights, lent
         self._in_integers: dict[Graph, dict[Node, ConfigPrecisionType]] = {}
 
     def refusal(self, node: Node) -> str | None:
@@ -83,15 +84,14 @@ class XnnpackSupport(Support):
             return True
         return name_of(node) == "getitem" or self.reads_constants(node) or name_of(node) in _MOVES
 
+    def is_copied(self, constant: Node) -> bool:
+        return constant not in self._lent and super().is_copied(constant)
+
     def is_worth_it(self, nodes: Sequence[Node]) -> bool:
         """Conversions alone do not justify a delegate, except in a program that has nothing else."""
-        if self._only_converts:
+        if self.has_only_free_calls:
             return any(is_quantize(node) or is_dequantize(node) for node in nodes)
         return super().is_worth_it(nodes)
-
-    @cached_property
-    def _only_converts(self) -> bool:
-        return all(self.is_free(node) for node in calls_of(self.program))
 
     def _precisions_of(self, graph: Graph) -> dict[Node, ConfigPrecisionType]:
         """The precision of each node of a graph that does not compute in floats."""
@@ -134,15 +134,8 @@ class XnnpackSupport(Support):
             needs_own = folds or (config is not None and config.weights)
             if self._lends_weights and (is_linear_in_floats(node) or any(map(is_linear_in_floats, node.users))):
                 continue
-            for operand in node.all_input_nodes:
-                if folds and operand.op == "call_function" and part_of.get(operand) != part:
-                    yield node, f"{operand} is computed by another part"
-                elif (
-                    needs_own
-                    and is_constant(self.program, operand)
-                    and not is_owned(self.program, operand, part, part_of)
-                ):
-                    yield node, f"{operand} is also used by a part that XNNPACK does not take, or by another one"
+            if needs_own:
+                yield from ((node, reason) for reason in self.without_constants(node, part_of, folds))
             if not folds and config is not None and (reason := self._refusal_as_a_part(node, config, part_of)):
                 yield node, reason
 

@@ -5,7 +5,7 @@ is in the receipt of the export and, at the level DEBUG, in the log `sdk.backend
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
@@ -13,9 +13,9 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.fx.passes.infra.partitioner import Partition
 
-from sdk.backends.graph.names import name_of
+from sdk.backends.graph.names import name_of, overloads
 from sdk.backends.partition import Divide, calls_of, delegate, divide
-from sdk.backends.transforms.constants import is_shared, settled, unknown
+from sdk.backends.transforms.constants import settled, unknown
 from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats, weights_of_linear
 from sdk.backends.xnnpack.partition.arguments import arguments_of, pass_constants
 from sdk.backends.xnnpack.partition.config import (
@@ -110,12 +110,11 @@ class XnnpackPartitioner(Partitioner):
             lent |= self._lent_weights(exported_program)
             result = delegate(
                 exported_program,
-                self._support(exported_program),
+                self._support(exported_program, lent),
                 self.delegation_spec,
                 "xnnpack",
                 WhyNoPartition(logger),
-                lambda constant: is_shared(exported_program, constant) and constant not in lent,
-                parts_of=divide_by_operator if self._per_op_mode else divide,
+                divide_by_operator if self._per_op_mode else divide,
             )
         logger.debug("%d partitions", len(result.partition_tags))
         for weight in lent:
@@ -135,8 +134,8 @@ class XnnpackPartitioner(Partitioner):
             parts = parts_of(ep.graph_module, self._support(ep), WhyNoPartition(logger))
         return [Partition(number, nodes) for number, nodes in enumerate(parts)]
 
-    def _support(self, ep: ExportedProgram) -> XnnpackSupport:
-        return XnnpackSupport(ep, self._configs, self._precisions, self._compat, self._folds, self._lends_weights)
+    def _support(self, ep: ExportedProgram, lent: Collection[Node] = ()) -> XnnpackSupport:
+        return XnnpackSupport(ep, self._configs, self._precisions, self._compat, self._folds, self._lends_weights, lent)
 
     def _lent_weights(self, ep: ExportedProgram) -> set[Node]:
         """The weights that stay constants of the program."""
@@ -147,13 +146,7 @@ class XnnpackPartitioner(Partitioner):
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
         """Operators that XNNPACK has and the exporter would decompose."""
-        whole = []
-        for name, config in self._configs.items():
-            if config.keep_whole:
-                namespace, operator, overload = name.split(".")
-                packet = getattr(getattr(torch.ops, namespace), operator, None)
-                if packet is not None:  # those of torchao exist only if it is imported
-                    whole.append(getattr(packet, overload))
+        whole = overloads(name for name, config in self._configs.items() if config.keep_whole)
 
         def is_taken(node: Node) -> bool:
             config = self._configs.get(name_of(node))

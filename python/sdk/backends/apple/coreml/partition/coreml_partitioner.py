@@ -72,15 +72,7 @@ class CoreMLPartitioner(Partitioner):
         why = WhyNoPartition(logger)
         support = self._support(exported_program)
         refused: dict[Node, str] = {}
-        result = delegate(
-            exported_program,
-            support,
-            self.delegation_spec,
-            "coreml",
-            refused.__setitem__,
-            None if self._takes_constants else lambda constant: False,
-            self._takes_constants,
-        )
+        result = delegate(exported_program, support, self.delegation_spec, "coreml", refused.__setitem__)
         for node, reason in refused.items():
             why(node, reason)
         if refused and self._takes_all:

@@ -30,7 +30,8 @@ class CoreMLSupport(Support):
     def __init__(
         self, program: ExportedProgram, settings: Settings, skipped: frozenset[str], takes_constants: bool
     ) -> None:
-        self._program = program
+        super().__init__(program)
+        self.owns_constants = takes_constants
         self._settings = settings
         self._skipped = skipped
         self._trials = Trials(program, constants=takes_constants)
@@ -60,6 +61,9 @@ class CoreMLSupport(Support):
                 found[node] = "it is read outside, and Core ML returns tensors"
         return found.items()
 
+    def is_copied(self, constant: Node) -> bool:
+        return self.owns_constants and super().is_copied(constant)
+
     def is_free(self, node: Node) -> bool:
         return not is_tensor(node)
 
@@ -68,11 +72,11 @@ class CoreMLSupport(Support):
         written = {
             spec.target: node
             for node, spec in zip(
-                self._program.graph.output_node().args[0], self._program.graph_signature.output_specs, strict=True
+                self.program.graph.output_node().args[0], self.program.graph_signature.output_specs, strict=True
             )
             if spec.kind == OutputKind.BUFFER_MUTATION
         }
-        for node in self._program.graph.nodes:
+        for node in self.program.graph.nodes:
             target = self._buffers.get(node.name) if node.op == "placeholder" else None
             value = written.get(target)
             if value is None or not node.users or self._state_reason(node, str(target)) is not None:
@@ -82,7 +86,7 @@ class CoreMLSupport(Support):
                 node.meta["delegation_tag"] = tags.pop()
 
     def _state_reason(self, node: Node, target: str) -> str | None:
-        tensor = {**self._program.constants, **self._program.state_dict}.get(target)
+        tensor = {**self.program.constants, **self.program.state_dict}.get(target)
         if self._settings.target is not None and self._settings.target < coremltools().target.iOS18:
             return "states need the deployment target iOS18"
         if tensor is None or tensor.dtype not in (torch.float16, torch.float32):

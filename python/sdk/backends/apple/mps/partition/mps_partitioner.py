@@ -10,16 +10,12 @@ from torch.export import ExportedProgram
 
 from sdk.backends.apple.mps.mps_preprocess import MPSBackend, use_fp16_of
 from sdk.backends.apple.mps.partition.support import MPSSupport
-from sdk.backends.partition import delegate
-from sdk.backends.transforms.constants import settled
+from sdk.backends.partition import SupportPartitioner
 from sdk.exir.backend.compile_spec_schema import CompileSpec
-from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from sdk.exir.backend.utils import WhyNoPartition
-
-logger = logging.getLogger("sdk.backends.apple.mps.partition")
+from sdk.exir.backend.partitioner import DelegationSpec
 
 
-class MPSPartitioner(Partitioner):
+class MPSPartitioner(SupportPartitioner):
     """Delegates the largest possible parts.
 
     Args:
@@ -29,14 +25,15 @@ class MPSPartitioner(Partitioner):
         ValueError: an option is unknown or has another value.
     """
 
+    prefix = "mps"
+    logger = logging.getLogger("sdk.backends.apple.mps.partition")
+
     def __init__(self, compile_specs: list[CompileSpec] | None = None) -> None:
         super().__init__()
         self.compile_specs = [CompileSpec("use_fp16", b"\1")] if compile_specs is None else list(compile_specs)
         self._use_fp16 = use_fp16_of(self.compile_specs)
         self.delegation_spec = DelegationSpec(MPSBackend.__name__, self.compile_specs)
 
-    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        """Tags the nodes for MPS."""
-        with settled(exported_program):
-            support = MPSSupport(exported_program, self._use_fp16)
-            return delegate(exported_program, support, self.delegation_spec, "mps", WhyNoPartition(logger))
+    def support(self, program: ExportedProgram) -> MPSSupport:
+        """What MPS takes of a program."""
+        return MPSSupport(program, self._use_fp16)

@@ -31,7 +31,7 @@ class MPSSupport(Support):
     title = "MPS"
 
     def __init__(self, program: ExportedProgram, use_fp16: bool) -> None:
-        self._program = program
+        super().__init__(program)
         self._visitors = get_node_visitors(program, use_fp16)
 
     def refusal(self, node: Node) -> str | None:
@@ -46,7 +46,7 @@ class MPSSupport(Support):
         reason = self._call_refusal(node)
         if reason is None or self._tensor_refusal(node) is not None:
             return reason
-        return None if fold(self._program, node, self._visitors) else reason
+        return None if fold(self.program, node, self._visitors) else reason
 
     def _call_refusal(self, node: Node) -> str | None:
         if name_of(node) in self._visitors and not name_of(node).startswith(_TOGETHER):
@@ -72,7 +72,7 @@ class MPSSupport(Support):
         members = set(nodes)
         found: dict[Node, str] = {}
         for node in nodes:
-            crossing = [n for n in node.all_input_nodes if n not in members and not is_constant(self._program, n)]
+            crossing = [n for n in node.all_input_nodes if n not in members and not is_constant(self.program, n)]
             if any(user not in members for user in node.users):
                 crossing.append(node)
             for each in crossing:
@@ -90,7 +90,7 @@ class MPSSupport(Support):
     def is_free(self, node: Node) -> bool:
         """Copies, and what reads constants only."""
         values = pytree.tree_leaves(node.meta.get("val"))
-        operands = [operand for operand in node.all_input_nodes if not is_constant(self._program, operand)]
+        operands = [operand for operand in node.all_input_nodes if not is_constant(self.program, operand)]
         return name_of(node) in _COPIES or not operands or not values
 
 
