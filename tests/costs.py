@@ -80,8 +80,7 @@ class Recorder:
 
 
 def merged(before: Mapping[str, float], records: Iterable[tuple[float, str]], root: Path) -> dict[str, float]:
-    """The costs with the median of each function's records in place of what was known. A function that is no more is
-    left out."""
+    """The costs, updated with the median of each function's records and without functions that no longer exist."""
     found = defaultdict(list)
     for cost, test in records:
         found[function_of(test)].append(cost)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Make the oracle's virtual environment in ``.cache/oracle`` and print its Python.
 
-Usage: ``python make_oracle.py [--release VERSION | --into NAME] [REQUIREMENTS...]``. oracle-requirements.txt always
-comes first; what a file asked for when it was last installed is not installed again. ``--release`` makes
-``.cache/oracle-VERSION`` too, which has that release of the original and shares every other package with
-``.cache/oracle``. ``--into`` makes another environment, ``.cache/NAME``, of nothing but the files.
+Usage: ``python make_oracle.py [--release VERSION | --into NAME] [REQUIREMENTS...]``. It installs
+oracle-requirements.txt first, then REQUIREMENTS, and skips a file that has not changed since it was installed.
+``--release`` also makes ``.cache/oracle-VERSION``, which has that release of the original and shares all other packages
+with ``.cache/oracle``. ``--into`` makes another environment, ``.cache/NAME``, with the packages of REQUIREMENTS only.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def install(requirements: Path, target: Path) -> None:
     # torch first, so that nothing else can choose another build of it.
     torch = [w for w in wanted if w.startswith("torch==")]
     rest = [w for w in wanted if w not in bare and w not in torch]
-    # Without GPU libraries where pip knows such a build, as scripts/environment.sh has it.
+    # The build without GPU libraries, if pip finds one, as in scripts/environment.sh.
     for_cpu = [f"{name}+cpu" for name in torch]
     if torch and subprocess.run([*pip, *for_cpu], stdout=sys.stderr, stderr=subprocess.DEVNULL).returncode == 0:
         torch = []
@@ -47,8 +47,8 @@ def install(requirements: Path, target: Path) -> None:
 
 
 def share_packages(of: Path, target: Path) -> None:
-    """Links all packages of an environment into another one, without the original: `executorch` is a namespace package,
-    so that modules of two installed releases would mix."""
+    """Links all packages of an environment into another one, except the original: `executorch` is a namespace package,
+    so modules of two installed releases would mix."""
     (source,), (into,) = (list(folder.glob("lib/python*/site-packages")) for folder in (of, target))
     for package in source.iterdir():
         link = into / package.name

@@ -132,7 +132,8 @@ def test_state_that_changes_stays_outside() -> None:
 
 
 def test_transposes_are_left_where_layouts_meet() -> None:
-    """Between two convolutions there is none, whatever works on elements, reduces or joins channels between them."""
+    """No transpose is left between two convolutions, if the operators between them work on elements, or reduce or join
+    channels."""
     first, second = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(8, 2, 1)
 
     def function(x: Tensor) -> Tensor:

@@ -230,7 +230,7 @@ def _value(file: PTEFile, arenas: Sequence[torch.UntypedStorage], value: Any) ->
 
 
 def _tensor(file: PTEFile, arenas: Sequence[torch.UntypedStorage], tensor: Tensor) -> torch.Tensor:
-    """A tensor at its place in the arenas, or one of its own, with its data if it has some."""
+    """A tensor at its place in the arenas, or in new memory if none is planned, with its data if it has some."""
     dtype = get_scalar_type(tensor.scalar_type)
     order = list(tensor.dim_order)
     stored_sizes = [tensor.sizes[axis] for axis in order]

@@ -311,7 +311,7 @@ def _check_unique(declared: Backend, usable: Mapping[str, Backend]) -> None:
             if getattr(declared, name) == getattr(other, name):
                 raise BackendError(
                     f"{declared.place}: field `{name}` is `{getattr(declared, name)}`, which the backend of "
-                    f"{other.place} has already; each needs one of its own"
+                    f"{other.place} has already; give it another one"
                 )
         for name in declared.quantization.keys() & other.quantization.keys():
             here, there = (

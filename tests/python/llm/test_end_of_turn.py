@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which tokens end an answer: by a GGUF file's tokens, by the settings of a folder, by the chat template."""
+"""Which tokens end an answer, according to a GGUF file's tokens, the settings in a folder, and the chat template."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENDINGS = [
 def test_tokens_that_end_a_turn_are_found_by_their_text(
     names: tuple[str, ...], expected: tuple[str, ...], kind: int, tmp_path: Path
 ) -> None:
-    """As in llama.cpp, they may have any type. They are tokens in a text too."""
+    """As in llama.cpp, the tokens may have any type. The tokenizer also finds them in a text."""
     tokens = ["a", "b", "ab", "</s>", *names]
     entries = {"tokens": tokens, "token_type": [1, 1, 1, 3, *[kind] * len(names)], "eos_token_id": 3}
     found = gguf_tokenizer(written(tmp_path / "model.gguf", **{**ENTRIES, **entries}))
@@ -46,7 +46,7 @@ def test_tokens_that_end_a_turn_are_found_by_their_text(
     ("other", "ends"), [("<|im_end|>", True), ("<|tool_response>", False), ("<|plamo:eos|>", False)]
 )
 def test_the_end_of_a_text_ends_an_answer_too(other: str, ends: bool, tmp_path: Path) -> None:
-    """Of a model whose turns end with another token; some models have </s> as text."""
+    """</s> also ends the answers of a model whose turns end with another token, unless </s> is text in the model."""
     entries = {"tokens": ["a", "b", "ab", "</s>", other], "token_type": [1, 1, 1, 1, 3], "eos_token_id": 4}
     found = gguf_tokenizer(written(tmp_path / "model.gguf", **{**ENTRIES, **entries}))
     assert found.eos_ids == ((4, 3) if ends else (4,))

@@ -69,18 +69,18 @@ struct Tile {
 };
 
 /**
- * The tile with the fewest reads of all threads, those beside the image included. A larger one reads less for each
- * result, a smaller one leaves enough threads for a GPU and fills its workgroups.
+ * The tile with which all threads together read least, including threads outside of the image. A larger tile reads less
+ * for each result; a smaller one makes enough threads for a GPU and fills its workgroups.
  *
- * @param threads_in_x Of a tile with so many results.
- * @param planes Threads in y and z.
- * @param reads Of a thread.
- * @param largest On a processor.
+ * @param planes The threads in y and z.
+ * @param threads_in_x The threads in x, given the results of a tile.
+ * @param reads The reads of a thread, given the results of a tile.
+ * @param largest The most results of a tile on a device that is a CPU.
  */
 template <typename ThreadsInX, typename Reads>
 Tile tile_of(const OpContext& c, int64_t planes, const ThreadsInX& threads_in_x, const Reads& reads, int64_t largest) {
   const int64_t least = c.features().least_threads;
-  // One vector of a processor. There registers that do not suffice cost little.
+  // A CPU, where spilled registers cost little, needs only one thread.
   const bool is_processor = least <= 1;
   largest = is_processor ? largest : 4;
   Tile best;
@@ -130,9 +130,9 @@ void run_convolution(OpContext& c, Tensor& out, Tensor& x, Tensor& weight, Tenso
   if (c.failed() || out.count() == 0) {
     return;
   }
-  // A processor gains nothing by reading and writing vectors, and much by larger tiles.
+  // On a CPU, vectors in memory gain nothing, and larger tiles gain much.
   if (is_pointwise && c.features().least_threads > 1) {
-    // For every size of the image, because weights cannot be packed anew when it changes.
+    // For images of every size, because weights cannot be packed again when the size changes.
     Matmul m;
     m.batch = s.batch;
     m.m = channels;
@@ -182,7 +182,7 @@ void run_general_convolution(OpContext& c, const Convolution& s, Kind kind, gpu:
   const int64_t planes = s.batch * s.groups;
   int32_t blocks = static_cast<int32_t>(std::min<int64_t>(all, 4));
   const auto in_y = [&] { return (all + blocks - 1) / blocks; };
-  // Drivers of processors take some tenths of a second to compile the largest tile, which small images do not repay.
+  // Drivers for CPUs take tenths of a second to compile the largest tile, too long for small images.
   const int64_t largest = std::clamp<int64_t>(s.products() >> 17, 1, 8);
   const Tile tile = tile_of(
       c, planes * in_y(), [&](int64_t size) { return (pixels + size - 1) / size; },

@@ -4,7 +4,7 @@
 Tolerance. Both multiply a sum of integer products by the same scales and round to the nearest integer; eager does it in
 float32 from dequantised numbers, the kernels from the integers. They differ where a sum lies between two integers up to
 the error of float32, by one step of that layer. A step of one operand among many moves the next sum by a small part
-of its own step, so that steps do not add up over layers: one step at the end is what is allowed. Outputs behind a
+of its step, so that steps do not add up over layers: one step at the end is allowed. Outputs behind a
 function on floats have no step; their noise has to be 40 dB below them. And the runtime's error of quantising may be at
 most 3 dB above that of the graph.
 """

@@ -29,7 +29,7 @@ HWY_INLINE int64_t to_lanes(int64_t count) {
   return (count + lane_count() - 1) / lane_count() * lane_count();
 }
 
-// Whether the rows of v are copied: converted, or padded because vectors would end beyond them.
+// Whether the rows of v are copied, to convert them or to pad them to whole vectors.
 HWY_INLINE bool copies_values(const AttentionProblem& p) {
   return p.v.type != RowType::Float || p.width % lane_count() != 0;
 }
@@ -42,7 +42,7 @@ HWY_INLINE bool copies_keys(const AttentionProblem& p) {
 // many are transposed, so that a vector has an element of each row.
 struct Block {
   int64_t rows;         // of the unit
-  int64_t padded_rows;  // whole vectors; the rows of a few are not padded
+  int64_t padded_rows;  // up to whole vectors, unless the rows are few
   int64_t width;        // padded to whole vectors
   int64_t tile_keys;
   float* q;       // many rows: [width][padded_rows]; few: [rows][width]

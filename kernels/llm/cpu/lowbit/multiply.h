@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products of rows of activations and packed weights, for the best instruction set of the machine.
+// GEMM of rows of activations and packed weights, with the best instruction set of the processor.
 #pragma once
 
 #include <cstdint>
@@ -8,58 +8,59 @@
 
 namespace torch::executor::native {
 
-/// Activations in int8. Blocks of `interleave` rows lie interleaved: of each four columns the first row's, the second
-/// row's and so on. The last block is padded with rows of zeros, a row with columns of zeros.
+/// Activations in int8. Blocks of `interleave` rows are interleaved: four columns of the first row, the same columns of
+/// the second row and so on, then the next four columns. Rows are padded with zeros, and the last block with zero rows.
 struct QuantizedRows {
   int64_t rows;
   int64_t interleave;
   int8_t* values;      ///< [block][padded columns / 4][interleave][4]
   float* scales;       ///< [block][group][interleave]
-  float* scaled_sums;  ///< the same: scale * sum of the group's integers
-  int32_t* sums;       ///< the same: the sum
-  float* offsets;      ///< [block][interleave]: scale * zero point, of activations with one for a row; else 0
+  float* scaled_sums;  ///< [block][group][interleave]: scale * sum of the group's integers
+  int32_t* sums;       ///< [block][group][interleave]: the sum of the group's integers
+  float* offsets;      ///< [block][interleave]: scale * zero point; 0 where rows have no zero point
 
   int64_t blocks() const { return (rows + interleave - 1) / interleave; }
 };
 
-/// The products of an instruction set, whose file defines them. Both functions are those that are declared below.
+/// multiply_tiles() and multiply_float_tiles() for one instruction set.
 struct Multiplication {
   const char* name;
   bool (*runs)();      ///< whether this processor has the instructions
-  int64_t block_rows;  ///< the interleave of more than a few rows
+  int64_t block_rows;  ///< QuantizedRows::interleave, unless the rows are few
   void (*tiles)(const PackedWeights& weights, const QuantizedRows& rows, int64_t begin, int64_t end, float* out);
-  /// nullptr: those of the baseline.
+  /// nullptr: the baseline's is called.
   void (*float_tiles)(const PackedWeights& weights, const float* x, int64_t rows, int64_t begin, int64_t end,
                       float* out);
 };
 
-// Each is defined by its source file, if that is compiled for a separate instruction set.
+// Each is defined in its own source file, if the build compiles one for that instruction set.
 extern const Multiplication kMultiplyBaseline, kMultiplyAvx2, kMultiplyAvx3, kMultiplyAvx3Dl, kMultiplyNeonDotprod,
     kMultiplyNeonI8mm;
 
-/// The instruction sets for which products are compiled, best first, and nullptr.
+/// The instruction sets for which the functions are compiled, best first, with nullptr at the end.
 extern const Multiplication* const kMultiplications[];
 
-/// The one that computes products on this processor.
+/// The one that this processor uses.
 const Multiplication& multiplication();
 
-/// For tests: products are computed by this instruction set from now on; with nullptr, by the best one that runs.
+/// For tests: uses this instruction set from now on; nullptr stands for the best one that runs.
 void choose_multiplication(const Multiplication* chosen);
 
-/// The bytes of `rows` quantised rows for these weights, and where they lie in as many bytes from an address with the
-/// alignment of a float.
+/// The bytes that `rows` quantised rows take with these weights.
 int64_t quantized_bytes(const PackedWeights& weights, int64_t rows);
+
+/// Places quantised rows in quantized_bytes() bytes at `memory`, which is aligned for floats.
 QuantizedRows place_rows(const PackedWeights& weights, int64_t rows, void* memory);
 
 /// Quantises the blocks [begin, end) of rows of `weights.columns` floats, as the weights say:
 /// - a scale a group: x ~ scale * q with scale = max |x| / 127, as in ggml's Q8_0, but in float32;
 /// - a scale and a zero point a row: x ~ scale * (q - zero point), torchao's INT8_ASYM_PER_TOKEN.
-/// A group, or row, with NaN or infinity has the scale NaN, which makes what is computed from it NaN.
+/// The scale of a group, or row, that contains NaN or infinity is NaN, so that its results are NaN.
 void quantize_blocks(const PackedWeights& weights, const float* x, int64_t begin, int64_t end,
                      const QuantizedRows& rows);
 
 /// out[i * n + j] = the product of row i and row j of the weights, for the 16 columns j of each of the tiles
-/// [begin, end). The numbers do not depend on how tiles are divided.
+/// [begin, end). Results do not depend on how the tiles are divided among calls.
 void multiply_tiles(const PackedWeights& weights, const QuantizedRows& rows, int64_t begin, int64_t end, float* out);
 
 /// The same for rows of floats: the weights are dequantised, nothing else is rounded.

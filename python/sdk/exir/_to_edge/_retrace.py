@@ -66,8 +66,8 @@ def _dynamic_inputs(program: ExportedProgram) -> set[str]:
 
 
 def _with_eager_aliases(program: ExportedProgram) -> ExportedProgram:
-    """The program with a `select` or `slice` for each result of an operator that gives several views, and an alias for
-    each call that returns its argument, which the tracer copies; the same object if there is none of both."""
+    """The program with a `select` or `slice` for each result of an operator that returns several views, and an alias
+    for each call that returns its argument, which the tracer copies. The same object if it has no such calls."""
     if not any(node.target in _DIM_OF or returns_argument(node) for node in _nodes(program.graph_module)):
         return program
     root = copy.deepcopy(program.graph_module)

@@ -30,8 +30,8 @@ _NO_MEMORY = frozenset(
 
 
 class ToOutVarPass(PassBase):
-    """Rewrites calls in place, with or without the specs of `SpecPropPass`. Operators without an out variant are an
-    error that names all of them at once, or are left as they are if `ignore_to_out_var_failure`."""
+    """Changes the graph in place, whether or not `SpecPropPass` ran before. One error names all operators without an
+    out variant; with `ignore_to_out_var_failure`, their calls stay as they are."""
 
     def __init__(self, ignore_to_out_var_failure: bool = False) -> None:
         self.ignore_to_out_var_failure = ignore_to_out_var_failure

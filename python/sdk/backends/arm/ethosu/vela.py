@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls Vela, Arm's compiler for the Ethos-U, which makes a command stream of a TOSA file.
+"""Calls Vela, Arm's compiler for the Ethos-U, which compiles a TOSA file to a command stream.
 
 Vela runs in a separate process: its messages stay out of the exporter's, and a file on which it fails ends that
 process only.
@@ -38,8 +38,8 @@ class Compiled:
         archive: Vela's own file, an npz.
         report: Vela's summary: the memory that it uses, the operators, and bandwidths.
         timing: The cycles of the commands.
-        sources: For each command, the number of the operator of the TOSA file from which it was made; None if it was
-            made from none.
+        sources: For each command, the number of the operator in the TOSA file from which Vela made it; None if Vela
+            names no operator.
     """
 
     stream: VelaStream
@@ -86,9 +86,9 @@ def compile_graph(graph: bytes, flags: Sequence[str]) -> Compiled:
 
 
 def _stream_of(archive: bytes) -> VelaStream:
-    """The arrays that a program needs. Raises RuntimeError for an archive that has others."""
+    """The arrays that a program needs. Raises RuntimeError if the archive lacks one."""
     try:
-        # The streams are arrays of one string: its value lacks the zero bytes at its end, and its memory has them.
+        # A stream is an array of one string, whose value lacks the zero bytes at the end. Its memory has them.
         with np.load(io.BytesIO(archive), allow_pickle=False) as arrays:
             return VelaStream(
                 commands=arrays["cmd_data"].tobytes(),

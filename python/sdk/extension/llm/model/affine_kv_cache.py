@@ -53,8 +53,8 @@ class QuantizedKVCache(nn.Module):
     ) -> None:
         """`use_custom_update_cache_op`: write by `llama::update_cache`, in place.
 
-        `return_float_values`: `update` returns numbers, those of its own tokens as they were given; otherwise the
-        integers.
+        `return_float_values`: `update` returns floats, exact for the tokens that it adds and dequantised for earlier
+        ones; otherwise it returns the integers.
         """
         super().__init__()
         if cache_type not in (QuantizedCacheType.AffineSymmetric, QuantizedCacheType.AffineAsymmetric):

@@ -58,9 +58,10 @@ __all__ = [
 def get_tokenizer(
     tokenizer_path: str, tokenizer_config_path: str | None = None
 ) -> HuggingFaceTokenizer | Llama2cTokenizer | TiktokenTokenizer:
-    """The tokenizer in a file: `.json` is one of Hugging Face; otherwise the content says of which kind it is.
+    """Loads the tokenizer in a file. A `.json` file is one of Hugging Face; the content of any other file says of which
+    kind it is.
 
-    Raises ValueError or RuntimeError, which says what is wrong, for a file that is neither.
+    Raises ValueError or RuntimeError, with the reason, if the file is not a tokenizer.
     """
     if tokenizer_path.endswith(".json"):
         return HuggingFaceTokenizer(tokenizer_path, tokenizer_config_path)

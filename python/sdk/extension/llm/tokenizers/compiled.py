@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tokenizers whose tables are ready to use: what lies in a program beside the model."""
+"""Compiled tokenizers, whose tables need no parsing. A program holds one beside the model."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sdk.extension.llm.tokenizers import _tokenizers
 
 
 def compile_tokenizer(tokenizer_json: bytes, config_json: bytes = b"") -> bytes:
-    """A `tokenizer.json` in the form that C++ uses where it lies (`HFTokenizer::load_compiled`), without parsing it.
+    """Compiles a `tokenizer.json` for `HFTokenizer::load_compiled`, which uses the result in place.
 
-    `config_json` is the content of a `tokenizer_config.json`; only the names of the tokens that begin and end a text
-    are kept. A model that has no such form (all but BPE), and one without a config, is returned as it is. Raises
-    ValueError or RuntimeError for a tokenizer that is not valid.
+    Of `config_json`, the content of a `tokenizer_config.json`, the tokens that begin and end a text are kept. Only
+    BPE models can be compiled; any other `tokenizer.json` is returned as it is. Raises ValueError or RuntimeError for a
+    tokenizer that is not valid.
     """
     tokenizer = _tokenizers.HFTokenizer()
     tokenizer.load_from_buffer(tokenizer_json, config_json)

@@ -49,7 +49,7 @@ class MemoryAllocator {
   /**
    * @param size Bytes; 0 gives a pointer that must not be dereferenced.
    * @param alignment Bytes; a power of two.
-   * @return Uninitialised memory, or null (logged) when it does not fit or the alignment is no power of two.
+   * @return Uninitialised memory, or null (logged) when it does not fit or the alignment is not a power of two.
    */
   // Inline, as every virtual function here: the runtime is compiled without RTTI, and a subclass that is compiled with
   // it needs the class's type information, which then comes from its own object file.

@@ -29,7 +29,7 @@ class Result final {
  public:
   typedef T value_type;
 
-  /// An error. Error::Ok is no value and becomes Error::Internal.
+  /// An error. Error::Ok becomes Error::Internal, because there is no value.
   /* implicit */ Result(Error error) : error_(error == Error::Ok ? Error::Internal : error), has_value_(false) {}
 
   /* implicit */ Result(const T& val) : value_(val), has_value_(true) {}

@@ -5,7 +5,7 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// Whether two NUL-terminated texts are equal; a null pointer is no text, and equals none. Names are short and compared
+/// Whether two NUL-terminated texts are equal; a null pointer equals nothing. Names are short and compared
 /// while programs load. strcmp() of C libraries for small processors is a kilobyte of code that is optimised for long
 /// texts.
 inline bool same_text(const char* a, const char* b) {

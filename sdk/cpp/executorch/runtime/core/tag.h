@@ -31,7 +31,7 @@ enum class Tag : uint32_t {
 #undef DEFINE_TAG
 };
 
-/// Name of a tag, for example "ListInt". Static text; "Unknown" for a number that is no tag.
+/// Name of a tag, for example "ListInt". Static text; "Unknown" for any other number.
 inline const char* tag_to_string(Tag tag) {
 #if ET_ENABLE_ENUM_STRINGS
   switch (tag) {

@@ -20,7 +20,7 @@ class TensorLayout final {
    * @param sizes One size a dimension, 0 or more.
    * @param dim_order A permutation of the dimensions, outermost in memory first.
    * @param scalar_type Element type.
-   * @retval Error::InvalidArgument the arrays differ in length, a size is negative, the dim order is no permutation,
+   * @retval Error::InvalidArgument the arrays differ in length, a size is negative, the dim order is not a permutation,
    * the element type is invalid or the number of bytes overflows.
    */
   ET_NODISCARD static Result<const TensorLayout> create(Span<const int32_t> sizes, Span<const uint8_t> dim_order,

@@ -17,7 +17,7 @@ class MemoryManager final {
   ///     May be null when the method has none. Two methods share one only if they never run at the same time.
   /// @param temp_allocator Scratch memory of kernels and delegates, reset after each instruction. May be null: the
   ///     method then uses the platform layer (et_pal_allocate).
-  /// Each has memory of its own: Program::load_method() returns InvalidArgument if `temp_allocator` is
+  /// The allocators must not share memory: Program::load_method() returns InvalidArgument if `temp_allocator` is
   /// `method_allocator`, or if two of them, or two planned buffers, overlap. Memory that `method_allocator` has handed
   /// out before may be used for the others.
   explicit MemoryManager(MemoryAllocator* method_allocator, HierarchicalAllocator* planned_memory = nullptr,

@@ -74,7 +74,7 @@ class Method final {
   ET_NODISCARD Error set_inputs(const executorch::aten::ArrayRef<EValue>& input_evalues);
 
   /// Makes output tensor `output_idx` use the caller's memory, for as long as the Method executes.
-  /// Errors: InvalidArgument when it is no tensor or the buffer is too small or misaligned; InvalidState when the
+  /// Errors: InvalidArgument when it is not a tensor or the buffer is too small or misaligned; InvalidState when the
   /// output has planned memory or shares that of another value.
   ET_NODISCARD Error set_output_data_ptr(void* buffer, size_t size, size_t output_idx);
 

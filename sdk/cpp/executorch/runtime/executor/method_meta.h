@@ -78,7 +78,7 @@ class MethodMeta final {
   /// The kind of an input. None: a scalar whose value is not fixed, or an argument that was None at export.
   Result<Tag> input_tag(size_t index) const;
 
-  /// Errors also: InvalidArgument when the input is no tensor.
+  /// Errors also: InvalidArgument when the input is not a tensor.
   Result<TensorInfo> input_tensor_meta(size_t index) const;
 
   size_t num_outputs() const;
@@ -86,7 +86,7 @@ class MethodMeta final {
   /// The kind of an output.
   Result<Tag> output_tag(size_t index) const;
 
-  /// Errors also: InvalidArgument when the output is no tensor.
+  /// Errors also: InvalidArgument when the output is not a tensor.
   Result<TensorInfo> output_tensor_meta(size_t index) const;
 
   /// The mutable state of the method that carries a name; Method::get_attribute gives access to it.

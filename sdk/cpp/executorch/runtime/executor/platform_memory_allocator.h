@@ -23,7 +23,7 @@ class PlatformMemoryAllocator final : public MemoryAllocator {
 
   ~PlatformMemoryAllocator() override { reset(); }
 
-  /// Returns null, after a log line, when the alignment is no power of two or the platform has no memory left.
+  /// Returns null, after a log line, when the alignment is not a power of two or the platform has no memory left.
   void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
     if (!isPowerOf2(alignment)) {
       ET_LOG(Error, "Alignment %zu is not a power of two", alignment);

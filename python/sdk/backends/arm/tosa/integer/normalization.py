@@ -2,7 +2,7 @@
 """Norms in int32. Results differ from those of floats by at most one step in int8, and by a few in int16.
 
 Sums over a row are exact. What depends on a row alone, its reciprocal or its root, is computed with a mantissa and an
-exponent of its own (`fixed_point`), so that rows of any size lose nothing.
+separate exponent (`fixed_point`), so that rows of any size lose nothing.
 """
 
 from __future__ import annotations

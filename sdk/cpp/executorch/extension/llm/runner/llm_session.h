@@ -40,13 +40,13 @@ struct LLMServingCapacity {
   int64_t estimated_bytes_per_session = 0;
 };
 
-/// A conversation, token by token. Not thread safe, but for stop().
+/// A conversation, token by token. Only stop() may be called from another thread.
 class LLMSession {
  public:
   virtual ~LLMSession() = default;
 
-  /// Adds tokens. With `initial_sampling` the next decode_one() uses it instead of its own argument. InvalidArgument if
-  /// the context has no room for them, or one is not in the vocabulary; Cancelled after stop().
+  /// Adds tokens. The next decode_one() uses `initial_sampling`, if given, instead of its argument. InvalidArgument if
+  /// the context has no room for the tokens, or one is not in the vocabulary; Cancelled after stop().
   virtual runtime::Error prefill_tokens(const std::vector<uint64_t>& tokens,
                                         const SamplingConfig* initial_sampling = nullptr) = 0;
   /// The next token, which becomes part of the conversation unless it ends the sequence. InvalidState before

@@ -21,14 +21,14 @@ class TextPrefiller {
                 int64_t max_seq_len = 128);
   virtual ~TextPrefiller() = default;
 
-  /// Runs the tokens from position `start_pos`, which becomes the position after the last one that the program has
-  /// seen, also after an error. Returns the next token, the likeliest one unless there is a `temperature`.
+  /// Runs the tokens from position `start_pos`, which becomes the position after the last token that the program has
+  /// seen, also after an error. Returns the next token: the likeliest one, or one that is sampled at `temperature`.
   virtual runtime::Result<uint64_t> prefill(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos);
   virtual runtime::Result<uint64_t> prefill(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos,
                                             float temperature);
 
-  /// The same for at most `max_seq_len` tokens. With a cache, prefill() calls the one of its own arguments for each
-  /// part of a prompt; what it returns counts for the last.
+  /// Runs at most `max_seq_len` tokens. With a cache, prefill() calls this function for each part of a prompt, and
+  /// returns the result for the last part.
   virtual runtime::Result<uint64_t> prefill_chunk(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos);
   virtual runtime::Result<uint64_t> prefill_chunk(std::vector<uint64_t>& prompt_tokens, int64_t& start_pos,
                                                   float temperature);

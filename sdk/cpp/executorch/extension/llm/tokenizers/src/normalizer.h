@@ -17,12 +17,12 @@ class Normalizer {
   Normalizer(const Normalizer&) = delete;
   Normalizer& operator=(const Normalizer&) = delete;
 
-  /// `text` is valid UTF-8 before and after. Its heap_bytes() are charged to `work`, before and after. An error of
-  /// `work` if it would take more than that allows.
+  /// `text` is valid UTF-8 before and after, and its heap_bytes() are charged to `work` before and after. Returns the
+  /// error of `work` if the text would need more memory than that allows.
   virtual Error apply(std::string& text, Work& work) const = 0;
 };
 
-/// "normalizer" of a tokenizer.json; nothing for null.
+/// Makes the "normalizer" of a tokenizer.json. For null, `normalizer` stays empty.
 Error make_normalizer(const JsonValue& json, Work& work, std::unique_ptr<Normalizer>& normalizer);
 
 /// How deep Sequences may be nested in each other.

@@ -71,7 +71,7 @@ inline void dim_order_to_stride_nocheck(const SizesType* sizes, const DimOrderTy
   for (size_t i = dims; i > 0; --i) {
     const size_t d = static_cast<size_t>(dim_order[i - 1]);
     strides[d] = stride;
-    // The outermost size is no factor of any stride; multiplying by it could overflow for nothing.
+    // No stride contains the outermost size, and multiplying by it could overflow.
     if (i > 1 && sizes[d] != 0) {
       stride = static_cast<StridesType>(stride * sizes[d]);
     }
@@ -81,8 +81,8 @@ inline void dim_order_to_stride_nocheck(const SizesType* sizes, const DimOrderTy
 /**
  * Checked dim_order_to_stride_nocheck(); writes nothing on failure.
  *
- * @retval Error::InvalidArgument dim_order is no permutation of 0..dims-1, dims is above kTensorDimensionLimit, a size
- * is negative or a stride does not fit StridesType.
+ * @retval Error::InvalidArgument dim_order is not a permutation of 0..dims-1, dims is above kTensorDimensionLimit, a
+ * size is negative or a stride does not fit StridesType.
  */
 template <typename SizesType, typename DimOrderType, typename StridesType>
 ET_NODISCARD inline Error dim_order_to_stride(const SizesType* sizes, const DimOrderType* dim_order, const size_t dims,

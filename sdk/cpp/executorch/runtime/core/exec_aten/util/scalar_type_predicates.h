@@ -157,7 +157,7 @@ using internal::toQIntType;
 using internal::toRealValueType;
 using internal::toUnderlying;
 
-/// Name of an element type, for example "Float"; "UNKNOWN_SCALAR" for a number that is none. Static text.
+/// Name of an element type, for example "Float"; "UNKNOWN_SCALAR" for any other number. Static text.
 const char* toString(::executorch::aten::ScalarType t);
 
 /// Bytes of one element; aborts for a type that is not valid.
