@@ -99,7 +99,7 @@ def main(directory: Path) -> None:
     for name, step, arguments in steps:
         try:
             step(directory, name, *arguments)
-        except Exception:  # one program's failure is that program's
+        except Exception:  # a program that fails does not stop the others
             (directory / f"{name}.error").write_text(traceback.format_exc())
 
 

@@ -31,7 +31,7 @@ FILES = {"SmolLM2 Q4_1": "smollm2-135m"}
 
 @dataclass(frozen=True)
 class Call:
-    """So many tokens at once after an empty cache."""
+    """The number of tokens of one call, with an empty cache."""
 
     title: str
     tokens: int

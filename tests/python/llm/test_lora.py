@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LoRA adapters: a model with them computes what one whose weights have them added does."""
+"""A model with LoRA adapters computes the same as the model whose weights have the adapters added."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ Result<Document> read_object(const char* text, size_t size, const char* what) {
   ET_CHECK_OR_RETURN_ERROR(document != nullptr, InvalidProgram, "%s is not JSON: %s at byte %zu", what, error.msg,
                            error.pos);
   ET_CHECK_OR_RETURN_ERROR(yyjson_is_obj(yyjson_doc_get_root(document.get())), InvalidProgram,
-                           "%s is JSON, but no object", what);
+                           "%s is JSON, but not an object", what);
   return document;
 }
 

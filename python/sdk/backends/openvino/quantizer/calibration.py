@@ -38,8 +38,8 @@ def quantize_model(
         subset_size: How many elements of the dataset are used.
         fast_bias_correction: Whether the biases of layers make up for the mean error of their quantised weights, in
             modes with activations. None for no correction. False is the slow algorithm of nncf, which is not here.
-        smooth_quant: SmoothQuant is nncf's: True is a ValueError that says so.
-        transform_fn: Makes the model's argument, or the tuple of them, of an element.
+        smooth_quant: True raises a ValueError, because SmoothQuant is part of nncf.
+        transform_fn: Converts an element to the model's argument, or to a tuple of arguments.
         extra_quantizer_options: More arguments of `OpenVINOQuantizer`.
 
     Raises:

@@ -39,11 +39,11 @@ def generate_partitions_from_list_of_nodes(
 
 
 def _largest_partitions(graph_module: GraphModule, support: OperatorSupportBase) -> list[Partition]:
-    """As few partitions as no cycle between them allows, the last of the graph first, in time linear in the nodes.
+    """The fewest partitions between which there is no cycle, the last of the graph first, in time linear in the nodes.
 
-    The stage of a node counts, on the path to the end of the graph on which they are most, how often a value leaves the
-    supported nodes and comes back. All supported nodes of a stage are a partition: no path leads from one of them
-    through something else to another. Two stages cannot be one partition, as such a path leads from each to the next.
+    The stage of a node is the largest number of times that a path from it to the end of the graph leaves the supported
+    nodes and comes back. All supported nodes of a stage are a partition: no path leads from one of them through another
+    node to a third. Two stages cannot be one partition, because such a path leads from each to the next.
     PyTorch's CapabilityBasedPartitioner finds the same by testing pairs of partitions after each node, in cubic time.
     """
     modules = dict(graph_module.named_modules())
