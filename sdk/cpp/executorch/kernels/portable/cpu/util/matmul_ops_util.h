@@ -36,6 +36,7 @@ ET_NODISCARD inline bool check_bmm_args(const ::executorch::aten::Tensor& in, co
   return tensors_have_same_size_at_dims(in, 2, mat2, 1);
 }
 
+/// Writes the sizes of mat1[b] @ mat2[b] to `out_sizes`, which has room for kTensorDimensionLimit.
 inline void get_bmm_out_target_size(const ::executorch::aten::Tensor& mat1, const ::executorch::aten::Tensor& mat2,
                                     ::executorch::aten::SizesType* out_sizes, size_t* out_ndim) {
   *out_ndim = 3;
@@ -54,6 +55,7 @@ ET_NODISCARD inline bool check_mm_args(const ::executorch::aten::Tensor& in, con
   return tensors_have_same_size_at_dims(in, 1, mat2, 0);
 }
 
+/// Writes the sizes of mat1 @ mat2 to `out_sizes`, which has room for kTensorDimensionLimit.
 inline void get_mm_out_target_size(const ::executorch::aten::Tensor& mat1, const ::executorch::aten::Tensor& mat2,
                                    ::executorch::aten::SizesType* out_sizes, size_t* out_ndim) {
   *out_ndim = 2;
@@ -71,6 +73,7 @@ ET_NODISCARD inline bool check_linear_args(const ::executorch::aten::Tensor& in,
   return tensors_have_same_size_at_dims(in, static_cast<size_t>(in.dim() - 1), mat2, 1);
 }
 
+/// Writes the sizes of mat1 @ mat2^T to `out_sizes`, which has room for kTensorDimensionLimit.
 inline void get_linear_out_target_size(const ::executorch::aten::Tensor& mat1, const ::executorch::aten::Tensor& mat2,
                                        ::executorch::aten::SizesType* out_sizes, size_t* out_ndim) {
   *out_ndim = static_cast<size_t>(mat1.dim());

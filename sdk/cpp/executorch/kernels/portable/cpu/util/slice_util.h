@@ -28,6 +28,8 @@ ET_NODISCARD inline bool check_narrow_copy_args(const ::executorch::aten::Tensor
   return true;
 }
 
+/// Writes the sizes of `in` with `length` in dimension `dim` (0 or more) to `out_sizes`, which has room for
+/// kTensorDimensionLimit.
 inline void get_narrow_copy_out_target_size(const ::executorch::aten::Tensor& in, int64_t dim, int64_t length,
                                             ::executorch::aten::SizesType* out_sizes, size_t* out_ndim) {
   *out_ndim = static_cast<size_t>(in.dim());
@@ -35,6 +37,7 @@ inline void get_narrow_copy_out_target_size(const ::executorch::aten::Tensor& in
   out_sizes[dim] = static_cast<::executorch::aten::SizesType>(length);
 }
 
+/// `in` has dimension `dim`, `out` has its dtype, and `step` is at least 1.
 ET_NODISCARD inline bool check_slice_copy_args(const ::executorch::aten::Tensor& in, int64_t dim, int64_t step,
                                                ::executorch::aten::Tensor& out) {
   ET_LOG_AND_RETURN_IF_FALSE(tensor_has_rank_greater_or_equal_to(in, 1));
