@@ -52,6 +52,8 @@ executorch_option(EXECUTORCH_BUILD_EXTENSION_C_API OFF "The C interface: the sta
   GROUP extensions TARGETS extension_c_api NEEDS EXECUTORCH_BUILD_EXTENSION_MODULE)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER OFF "Language models: text from a program" GROUP extensions
   TARGETS extension_llm_runner)
+executorch_option(EXECUTORCH_BUILD_EXTENSION_ASR_RUNNER ${executorch_runs_text} "Speech: text from sound" GROUP extensions
+  TARGETS extension_asr_runner NEEDS EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_LLM ${executorch_runs_text}
   "Language models: tokenizers (fetches pcre2, utf8proc, yyjson)" GROUP extensions TARGETS extension_llm_tokenizers)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_ATEN_UTIL OFF

@@ -153,6 +153,7 @@ install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch" DESTINATION "${CMAKE_I
   PATTERN "*_test_support.h" EXCLUDE
   PATTERN "pybindings" EXCLUDE
   PATTERN "llm" EXCLUDE
+  PATTERN "asr" EXCLUDE
   PATTERN "spin_wait.h" EXCLUDE  # of pthreadpool, which is part of the library
   PATTERN "aten_util" EXCLUDE  # depends on PyTorch, which every project finds itself
   PATTERN "torch_types.h" EXCLUDE
@@ -168,6 +169,11 @@ if("extension_c_api" IN_LIST package_targets)
     "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/c_api/llm.h"
     "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/c_api/module.modulemap"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/c_api" COMPONENT executorch)
+endif()
+if("extension_asr_runner" IN_LIST package_targets)
+  install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/asr"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension" COMPONENT executorch
+    FILES_MATCHING PATTERN "*.h" PATTERN "bindings.h" EXCLUDE)
 endif()
 if("extension_llm_tokenizers" IN_LIST package_targets)
   set(folder "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/llm")

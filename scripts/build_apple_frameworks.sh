@@ -283,14 +283,17 @@ without_selected() {
   printf '%s\n' "${rest}"
 }
 
-# part_of_c_api FOLDER PRODUCT ARCHIVE: a copy of the archive that has the object of language models only, for
-# executorch_llm, or all others. The linker takes that object where an app calls it, so apps without language models need
-# no executorch_llm.
+# part_of_c_api FOLDER PRODUCT ARCHIVE: a copy of the archive that has the objects of language models only, for
+# executorch_llm, or all others. The linker takes these objects where an app calls them, so apps without language models
+# need no executorch_llm.
 part_of_c_api() {
-  local part="$1/products/c_api_of_$2.a" llm='llm.cpp.o' others
+  local part="$1/products/c_api_of_$2.a" llm='^llm(_[a-z]+)?\.cpp\.o$' others
   cp "$3" "${part}"
-  others="${llm}"
-  [[ "$2" != executorch_llm ]] || others="$("${ar:-ar}" t "$3" | grep -v -e '^__' -e "^${llm}\$")"
+  if [[ "$2" == executorch_llm ]]; then
+    others="$("${ar:-ar}" t "$3" | grep -v -E -e '^__' -e "${llm}")"
+  else
+    others="$("${ar:-ar}" t "$3" | grep -E "${llm}")"
+  fi
   # shellcheck disable=SC2086  # one name a word
   "${ar:-ar}" d "${part}" ${others}
   printf '%s\n' "${part}"

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Types of arguments."""
+"""Types of arguments, and what arguments name."""
 
 from __future__ import annotations
 
 import argparse
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sdk.command import CommandError, describe
+
+if TYPE_CHECKING:
+    from sdk.backends.registry import Backend
 
 
 def count(least: int) -> Callable[[str], int]:
@@ -55,3 +61,16 @@ def number(least: float, most: float = math.inf) -> Callable[[str], float]:
         return found
 
     return parse
+
+
+def chosen_backend(name: str | None) -> Backend | None:
+    """The backend of `--backend NAME`: that of CPUs without a name, none for `portable`. Raises CommandError for one
+    that is not there."""
+    from sdk.backends.registry import BackendError, backend, default_backend
+
+    if name == "portable":
+        return None
+    try:
+        return default_backend() if name is None else backend(name)
+    except BackendError as error:
+        raise CommandError(f"--backend: {describe(error)}") from None

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sdk.command import OK, CommandError, Parser, check_writable, describe, existing, finish, print_json
-from sdk.command.arguments import count
+from sdk.command.arguments import chosen_backend, count
 
 _CONTEXT = 2048
 """Positions of the cache, if the model has as many: it takes memory whether it is used or not."""
@@ -122,23 +122,11 @@ def _settings(options: argparse.Namespace) -> list[str]:
         "export.output_dir": options.output.parent,
         "export.output_name": options.output.name,
     }
-    if (backend := _backend(options.backend)) is not None:
-        settings[f"backend.{backend}.enabled"] = "true"
-        if hasattr(getattr(BackendConfig(), backend, None), "extended_ops"):
-            settings[f"backend.{backend}.extended_ops"] = "true"
+    if (backend := chosen_backend(options.backend)) is not None:
+        settings[f"backend.{backend.name}.enabled"] = "true"
+        if hasattr(getattr(BackendConfig(), backend.name, None), "extended_ops"):
+            settings[f"backend.{backend.name}.extended_ops"] = "true"
     return [*(f"{name}={value}" for name, value in settings.items()), *options.set]
-
-
-def _backend(name: str | None) -> str | None:
-    from sdk.backends.registry import BackendError, backend, default_backend
-
-    if name == "portable":
-        return None
-    try:
-        found = default_backend() if name is None else backend(name)
-    except BackendError as error:
-        raise CommandError(f"--backend: {describe(error)}") from None
-    return None if found is None else found.name
 
 
 def context_of(model: Path) -> int | None:

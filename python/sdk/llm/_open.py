@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,17 +57,18 @@ def sampling(options: argparse.Namespace) -> GenerationConfig:
     )
 
 
-def open_runner(options: argparse.Namespace) -> TextLLMRunner:
-    """The program of `add_model`. Raises CommandError."""
+def open_runner(options: argparse.Namespace, methods: Collection[str] = ()) -> TextLLMRunner:
+    """The program of `add_model`. `methods`: its methods, if it may take pictures or sound. Raises CommandError."""
     from sdk.command.programs import data_file, program_file, set_threads
-    from sdk.extension.llm.runner import TextLLMRunner
+    from sdk.extension.llm.runner import MultimodalRunner, TextLLMRunner
 
     set_threads(options.threads)
     model = program_file(options.model)
     tokenizer = None if options.tokenizer is None else str(existing(options.tokenizer))
     data = None if options.data is None else str(data_file(options.data))
     try:
-        return TextLLMRunner(str(model), tokenizer, data)
+        kind = MultimodalRunner if "text_decoder" in methods else TextLLMRunner
+        return kind(str(model), tokenizer, data)
     except (RuntimeError, ValueError) as error:
         said = describe(error)
         if tokenizer is not None and "tokenizer" in said and tokenizer not in said:

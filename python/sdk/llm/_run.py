@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from sdk.command import FAILED, OK, CommandError, Parser, describe, existing, finish, print_json
+from sdk.command.programs import program_file
+from sdk.llm._media import check_methods, content_of, inputs_of, methods_of, takes_media
 from sdk.llm._open import add_model, add_sampling, chat_template, open_runner, rendered, sampling
 
 _EPILOG = """\
 examples
   sdk llm run smollm2.pte --prompt "What is the capital of France?"
   sdk llm run smollm2.pte --raw --prompt "Once upon a time" --temperature 0 --max-new-tokens 64
+  sdk llm run llava.pte --image photo.jpg --prompt "What is this?"
 """
 
 
@@ -28,6 +31,12 @@ def main(argv: Sequence[str], prog: str) -> int:
     prompt.add_argument("--prompt", help="the text to answer or to continue")
     prompt.add_argument("--prompt-file", type=Path, help="a file with it, or - for the standard input")
     parser.add_argument("--system", help="what the model is told first (its template's own)")
+    parser.add_argument(
+        "--image", type=Path, action="append", default=[], help="a picture before the prompt (needs Pillow); repeatable"
+    )
+    parser.add_argument(
+        "--audio", type=Path, action="append", default=[], help="sound before the prompt, a WAV file; repeatable"
+    )
     parser.add_argument("--raw", action="store_true", help="continue the prompt as it is, without the chat template")
     parser.add_argument("--stats", action="store_true", help="print tokens and times on the standard error")
     add_sampling(parser)
@@ -38,8 +47,11 @@ def _run(options: argparse.Namespace) -> int:
     if options.raw and options.system is not None:
         raise CommandError("--system needs the chat template: leave out --raw")
     prompt = _prompt(options)
-    runner = open_runner(options)
+    methods = methods_of(program_file(options.model))
+    check_methods(methods, options.image, options.audio)
+    runner = open_runner(options, methods)
     tokens = _tokens(runner, prompt, options)
+    given = inputs_of(runner, tokens, options.image, options.audio, options.model) if takes_media(methods) else tokens
     config = sampling(options)
     stats: dict[str, Any] = {}
     pieces: list[str] = []
@@ -51,21 +63,21 @@ def _run(options: argparse.Namespace) -> int:
             sys.stdout.flush()
 
     try:
-        runner.generate(tokens, config, write, lambda found: stats.update(json.loads(found.to_json_string())))
+        runner.generate(given, config, write, lambda found: stats.update(json.loads(found.to_json_string())))
     except RuntimeError as error:
         print(f"{options.model}: {describe(error)}", file=sys.stderr)
         return FAILED
     if options.json:
-        counts = {"prompt_tokens": len(tokens), "generated_tokens": len(runner.generated_tokens)}
+        counts = {"prompt_tokens": stats["prompt_tokens"], "generated_tokens": len(runner.generated_tokens)}
         print_json({"text": "".join(pieces), **counts, "stats": stats})
     elif pieces and not pieces[-1].endswith("\n"):
         print()
     if options.stats and not options.json:
-        prompt_speed = _speed(len(tokens), stats["prompt_eval_end_ms"] - stats["inference_start_ms"])
+        prompt_speed = _speed(stats["prompt_tokens"], stats["prompt_eval_end_ms"] - stats["inference_start_ms"])
         # The first token comes from the prompt's logits, without a call of the program.
         generated = len(runner.generated_tokens)
         speed = _speed(generated - 1, stats["inference_end_ms"] - stats["prompt_eval_end_ms"])
-        print(f"{len(tokens)} tokens of prompt{prompt_speed}, {generated} generated{speed}", file=sys.stderr)
+        print(f"{stats['prompt_tokens']} tokens of prompt{prompt_speed}, {generated} generated{speed}", file=sys.stderr)
     return OK
 
 
@@ -93,7 +105,8 @@ def _tokens(runner: Any, prompt: str, options: argparse.Namespace) -> list[int]:
             found = runner.encode(prompt)
         else:
             system = [] if options.system is None else [{"role": "system", "content": options.system}]
-            messages = [*system, {"role": "user", "content": prompt}]
+            content = content_of(prompt, options.image, options.audio)
+            messages = [*system, {"role": "user", "content": content}]
             found = runner.encode(rendered(template, runner, messages, True), add_bos=False)
     except ValueError as error:
         raise CommandError(f"--prompt: {error}") from None

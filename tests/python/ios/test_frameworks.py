@@ -178,7 +178,7 @@ folder=$2
 shift 5
 for name; do touch "$folder/lib$(echo "$name" | sed s/_ops_table/_kernels_bindings/).a"; done""",
     "libtool": 'touch "$3"',
-    "ar": 'echo "ar $@" >>"$ASKED"; [ "$1" != t ] || echo "__.SYMDEF call.cpp.o llm.cpp.o" | tr " " "\\n"',
+    "ar": 'echo "ar $@" >>"$ASKED"; [ "$1" != t ] || echo "__.SYMDEF call.cpp.o llm.cpp.o llm_x.cpp.o" | tr " " "\\n"',
     "xcodebuild": 'echo "xcodebuild $@" >>"$ASKED"',
     "python": f"""
 case "$1" in */backend_*.py) exec "{sys.executable}" "$@" ;; esac
@@ -223,7 +223,10 @@ def test_ios01_each_product_is_built_with_and_without_log_messages(
     # The functions of the C interface for language models are in the product that has the rest of them.
     assert {"-DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON", "-DEXECUTORCH_BUILD_KERNELS_LLM=ON"} <= set(first)
     removed = {line.split()[2].rsplit("/", 1)[1]: line.split()[3:] for line in asked if line.startswith("ar d ")}
-    assert removed == {"c_api_of_executorch.a": ["llm.cpp.o"], "c_api_of_executorch_llm.a": ["call.cpp.o"]}
+    assert removed == {
+        "c_api_of_executorch.a": ["llm.cpp.o", "llm_x.cpp.o"],
+        "c_api_of_executorch_llm.a": ["call.cpp.o"],
+    }
 
 
 def test_ios01_every_system_is_built_by_its_name(tmp_path: Path) -> None:

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.export import Dim, ExportedProgram
 from torch.fx import Node
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from sdk.exir import EdgeProgramManager, ExecutorchBackendConfig, ExecutorchProgramManager, to_edge_transform_and_lower
 from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
@@ -20,6 +23,7 @@ from sdk.extension.llm.export.backends import partitioners, refuse_unknown
 from sdk.extension.llm.export.config.llm_config import DtypeOverride, LlmConfig, ModelType, SpinQuant
 from sdk.extension.llm.export.dtypes import DTYPES, change_dtype
 from sdk.extension.llm.export.load import load, prune_map
+from sdk.extension.llm.export.multimodal import MultimodalModel, is_multimodal, load_multimodal
 from sdk.extension.llm.export.quantize import UNSUPPORTED_QMODES, quantize
 from sdk.extension.llm.export.settings import SettingsError
 from sdk.extension.llm.model.caches import (
@@ -108,7 +112,12 @@ def make_model(config: LlmConfig) -> Transformer:
     Raises SettingsError, `CheckpointError` or `GGUFError` for what cannot be used, OSError for files that cannot be
     read.
     """
-    model = load(config, overrides_of(config)).eval()
+    return prepare(load(config, overrides_of(config)), config)
+
+
+def prepare(model: Transformer, config: LlmConfig) -> Transformer:
+    """Gives a model the caches, the layers and the dtype of the settings. Raises as `make_model`."""
+    model = model.eval()
     change_caches(model, config)
     if config.quantization.use_spin_quant is not None:
         _rotate(model, config.quantization.use_spin_quant)
@@ -246,25 +255,81 @@ def export_program(config: LlmConfig) -> tuple[Transformer, ExportedProgram, Exe
             torch.ops.load_library(config.export.so_library)
         except OSError as error:
             raise SettingsError(f"export.so_library: {error}") from None
-    model = make_model(config)
+    multimodal = _multimodal(config)
+    model = prepare(multimodal.text, config) if multimodal is not None else make_model(config)
     metadata, named_data = metadata_of(model, config), {}
+    if multimodal is not None:
+        metadata = multimodal.metadata | metadata
     if config.export.embed_tokenizer:
         from sdk.extension.llm.export.tokenizer.data import tokenizer_data
 
         tokenizer = tokenizer_data(config.base.checkpoint, config.base.tokenizer_path)
         metadata, named_data = tokenizer.metadata | metadata, tokenizer.named_data
-    methods = _methods(model, config)
-    with torch.no_grad():
-        exported = {name: capture(model, config, count) for name, count in methods.items()}
-    first = next(iter(exported.values()))
+    exported = _captured(model, config) if multimodal is None else multimodal.captured()
+    first = exported["text_decoder"] if multimodal is not None else next(iter(exported.values()))
     if config.export.export_only:
         return model, first, None
+    named_data["program_digest"] = _digest(model, config)
     settings = ExecutorchBackendConfig(
         named_data=named_data,
+        emit_mutable_buffer_names=True,  # a runner saves the caches of a conversation
         external_constants=_weights_file(config) or False,
         memory_planning_pass=MemoryPlanningPass(share_mutable_buffers=config.multimethod.share_mutable_buffers),
     )
     return model, first, lower(exported, config, metadata).to_executorch(settings)
+
+
+def _digest(model: Transformer, config: LlmConfig) -> bytes:
+    """The SHA-256 of a model's weights and settings, to which a runner binds the files of its sessions."""
+    digest = hashlib.sha256(repr((model.params, config)).encode())
+    for name, value in model.state_dict().items():
+        digest.update(name.encode())
+        for part in _plain(value):
+            digest.update(part.detach().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return digest.digest()
+
+
+def _plain(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors of which a quantised one consists."""
+    if is_traceable_wrapper_subclass(value):
+        for name in value.__tensor_flatten__()[0]:
+            yield from _plain(getattr(value, name))
+    elif isinstance(value, torch.Tensor):
+        yield value
+
+
+def _captured(model: Transformer, config: LlmConfig) -> dict[str, ExportedProgram]:
+    with torch.no_grad():
+        return {name: capture(model, config, count) for name, count in _methods(model, config).items()}
+
+
+def _multimodal(config: LlmConfig) -> MultimodalModel | None:
+    """The model of a folder that takes pictures or sound; None for other checkpoints. Raises SettingsError for settings
+    that such models do not have in this version."""
+    if not is_multimodal(config.base.checkpoint):
+        return None
+    default = LlmConfig()
+    refused = [
+        name
+        for name in (
+            "base.params",
+            "base.lora_config",
+            "model.input_prune_map",
+            "model.output_prune_map",
+            "model.dtype_override",
+            "multimethod.methods",
+            "quantization.pt2e_quantize",
+            "export.export_only",
+        )
+        if attrgetter(name)(config) != attrgetter(name)(default)
+    ]
+    if refused:
+        raise SettingsError(f"not supported for models with pictures or sound: {', '.join(refused)}; leave them out")
+    if not config.model.use_kv_cache or not config.model.enable_dynamic_shape:
+        raise SettingsError(
+            "models with pictures or sound need model.use_kv_cache=true and model.enable_dynamic_shape=true"
+        )
+    return load_multimodal(Path(str(config.base.checkpoint)), overrides_of(config))
 
 
 def _methods(model: Transformer, config: LlmConfig) -> dict[str, int | None]:

@@ -108,7 +108,7 @@ class Transformer(nn.Module):
                 "expected either tokens or embeddings (h), found " + ("both" if h is not None else "neither")
             )
         options = attn_options or {}
-        x = self._embed(tokens) if h is None else h
+        x = self.embed(tokens) if h is None else h
         positions = torch.arange(x.shape[1])
         if (first := options.get("input_pos")) is not None:
             positions = positions + first if len(first) == 1 else first
@@ -157,7 +157,8 @@ class Transformer(nn.Module):
         torch._check(start + positions.shape[0] <= self.max_context_len)
         return start
 
-    def _embed(self, tokens: Tensor) -> Tensor:
+    def embed(self, tokens: Tensor) -> Tensor:
+        """The embeddings of int64 [batch, tokens] that the layers take, [batch, tokens, dim]."""
         if self.params.input_prune_map is not None:
             tokens = self.input_prune_index[tokens]
         x: Tensor = self.tok_embeddings(tokens)

@@ -14,17 +14,23 @@ if _module is None:
         "install the package with `pip install .` from the root of its sources"
     )
 
+Audio = _module.Audio
 ChatTemplate = _module.ChatTemplate
 DecodeResult = _module.DecodeResult
 GenerationConfig = _module.GenerationConfig
 Image = _module.Image
 LLMSession = _module.LLMSession
 MultimodalInput = _module.MultimodalInput
+MultimodalRunner = _module.MultimodalRunner
+RawAudio = _module.RawAudio
 Sampler = _module.Sampler
 SamplingConfig = _module.SamplingConfig
 Stats = _module.Stats
 TextLLMEngine = _module.TextLLMEngine
 TextLLMRunner = _module.TextLLMRunner
+make_audio_input = _module.make_audio_input
 make_image_input = _module.make_image_input
+make_raw_audio_input = _module.make_raw_audio_input
 make_text_input = _module.make_text_input
 make_token_input = _module.make_token_input
+read_wav = _module.read_wav

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "c_api_test_support.h"
 #include "paths.h"
@@ -230,6 +231,83 @@ TEST_F(LlmTest, MakesPromptsOfConversations) {
   C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "line 1", et_llm_apply_chat_template, runner_.get(),
                      "{\"messages\": ", &prompt);
   EXPECT_EQ(prompt, nullptr);
+}
+
+/// The text that transformers makes of the prompt of tests/data/make_multimodal.py.
+std::string text_of(const std::string& name) {
+  std::ifstream file(std::string(kDataFolder) + "/multimodal/" + name + ".expected");
+  std::string text;
+  for (int token = 0; text.size() < 8 && file >> token;) {
+    text += static_cast<char>(token + 32);
+  }
+  return text;
+}
+
+std::vector<uint8_t> numbers(size_t count) {
+  std::vector<uint8_t> found(count);
+  for (size_t i = 0; i < count; ++i) {
+    found[i] = static_cast<uint8_t>(i * 37 % 256);
+  }
+  return found;
+}
+
+TEST_F(LlmTest, PicturesAndSound) {
+  const std::vector<uint8_t> pixels = numbers(3 * 29 * 28);
+  std::vector<float> features;
+  for (const uint8_t number : numbers(16 * 200)) {
+    features.push_back(static_cast<float>(number) / 256.0f);
+  }
+  set("max_new_tokens", 8);
+  for (const std::string name : {"llava", "voxtral"}) {
+    const std::string path = std::string(kDataFolder) + "/multimodal/" + name + ".pte";
+    runner_ = C_API_MAKE(Runner, et_llm_load_file, path.c_str(), nullptr, nullptr);
+    et_llm* const llm = runner_.get();
+    ASSERT_EQ(et_llm_prefill(llm, "ab", nullptr), et_status{ET_STATUS_OK});
+    if (name == "llava") {
+      C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "takes no sound", et_llm_prefill_audio, llm, features.data(), 1, 16,
+                         200);
+      C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "takes 3 x 28 x 28", et_llm_prefill_image, llm, pixels.data(), 28,
+                         29, 3);
+      C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "expected positive ones", et_llm_prefill_image, llm, pixels.data(),
+                         28, -28, 3);
+      C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "expected positive ones", et_llm_prefill_normalized_image, llm,
+                         features.data(), 1 << 20, 1 << 20, 3);
+      ASSERT_EQ(et_llm_prefill_image(llm, pixels.data(), 28, 28, 3, nullptr), et_status{ET_STATUS_OK});
+    } else {
+      C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "takes no pictures", et_llm_prefill_image, llm, pixels.data(), 28, 28,
+                         3);
+      C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "front end", et_llm_prefill_samples, llm, features.data(), 100);
+      ASSERT_EQ(et_llm_prefill_audio(llm, features.data(), 1, 16, 200, nullptr), et_status{ET_STATUS_OK});
+    }
+    Answer answer;
+    ASSERT_EQ(et_llm_generate(llm, "cd", config_.get(), receive, &answer, nullptr), et_status{ET_STATUS_OK});
+    EXPECT_EQ(answer.text, text_of(name));
+  }
+}
+
+TEST_F(LlmTest, SavesAndRestoresAConversation) {
+  const std::string path = std::string(kDataFolder) + "/multimodal/llava.pte";
+  const std::string file = ::testing::TempDir() + "c_api.session";
+  C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "does not say which it is", et_llm_save_session, runner_.get(),
+                     file.c_str());
+  runner_ = C_API_MAKE(Runner, et_llm_load_file, path.c_str(), nullptr, nullptr);
+  set("max_new_tokens", 5);
+  set("lookup_tokens", 0);
+  Answer first;
+  ASSERT_EQ(et_llm_generate(runner_.get(), "abc", config_.get(), receive, &first, nullptr), et_status{ET_STATUS_OK});
+  ASSERT_EQ(et_llm_save_session(runner_.get(), file.c_str(), nullptr), et_status{ET_STATUS_OK});
+  Answer wanted;
+  ASSERT_EQ(et_llm_generate(runner_.get(), "de", config_.get(), receive, &wanted, nullptr), et_status{ET_STATUS_OK});
+  runner_ = C_API_MAKE(Runner, et_llm_load_file, path.c_str(), nullptr, nullptr);
+  ASSERT_EQ(et_llm_load_session(runner_.get(), file.c_str(), nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(et_llm_position(runner_.get()), 8);
+  Answer found;
+  ASSERT_EQ(et_llm_generate(runner_.get(), "de", config_.get(), receive, &found, nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(found.text, wanted.text);
+  C_API_EXPECT_ERROR(ET_STATUS_ACCESS_FAILED, "/none", et_llm_load_session, runner_.get(), "/none");
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_EXTERNAL_DATA, "is not a session", et_llm_load_session, runner_.get(),
+                     path.c_str());
+  std::remove(file.c_str());
 }
 
 }  // namespace

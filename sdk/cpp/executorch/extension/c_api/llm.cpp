@@ -3,12 +3,12 @@
 #include <executorch/extension/c_api/llm.h>
 
 #include <executorch/extension/c_api/call.h>
+#include <executorch/extension/c_api/llm_state.h>
 #include <executorch/extension/c_api/options.h>
 #include <executorch/extension/c_api/threads.h>
 
 #ifdef ET_C_API_LLM
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -26,50 +26,16 @@ using executorch::runtime::Error;
 #ifdef ET_C_API_LLM
 
 using executorch::extension::Module;
+using executorch::extension::c_api::Claim;
 using executorch::extension::llm::ChatTemplate;
 using executorch::extension::llm::GenerationConfig;
 using executorch::extension::llm::Stats;
-using executorch::extension::llm::TextLLMRunner;
 
 struct et_llm_config {
   GenerationConfig values;
 };
 
-struct et_llm {
-  std::unique_ptr<TextLLMRunner> runner;
-  Module* module = nullptr;  // the runner's
-  std::optional<ChatTemplate> chat_template;
-  std::string rendered;
-  et_llm_stats stats = {};
-  int64_t load_start_ms = 0;
-  int64_t load_end_ms = 0;
-  std::atomic<bool> busy{false};
-};
-
 namespace {
-
-/// Claims a runner for one call.
-class Claim final {
- public:
-  explicit Claim(et_llm& llm) : llm_(llm), taken_(!llm.busy.exchange(true, std::memory_order_acquire)) {}
-  ~Claim() {
-    if (taken_) {
-      llm_.busy.store(false, std::memory_order_release);
-    }
-  }
-  Claim(const Claim&) = delete;
-  Claim& operator=(const Claim&) = delete;
-
-  Error check() const {
-    ET_CHECK_OR_RETURN_ERROR(taken_, InvalidState,
-                             "the runner is in another call: wait for its end, or call et_llm_stop");
-    return Error::Ok;
-  }
-
- private:
-  et_llm& llm_;
-  bool taken_;
-};
 
 constexpr Module::LoadMode kModes[] = {Module::LoadMode::File, Module::LoadMode::Mmap, Module::LoadMode::MmapUseMlock,
                                        Module::LoadMode::MmapUseMlockIgnoreErrors};
@@ -107,7 +73,12 @@ Error load_file(const char* path, const char* tokenizer_path, const char* const*
   }
   auto made = std::make_unique<et_llm>();
   made->module = module.get();
-  made->runner = llm::create_text_llm_runner(std::move(module), std::move(tokenizer));
+  ET_ASSIGN_OR_RETURN(is_multimodal, llm::is_multimodal(*module));
+  if (is_multimodal) {
+    made->runner = llm::create_multimodal_runner(std::move(module), std::move(tokenizer));
+  } else {
+    made->runner = llm::create_text_llm_runner(std::move(module), std::move(tokenizer));
+  }
   ET_CHECK_OR_RETURN_ERROR(made->runner != nullptr, InvalidProgram, "%s is not a language model", path);
   ET_CHECK_OK_OR_RETURN_ERROR(made->runner->load());
   made->load_start_ms = start;
@@ -162,6 +133,7 @@ constexpr Setting<int64_t> kIntegers[] = {
     {"max_new_tokens", [](GenerationConfig& c, int64_t v) { c.max_new_tokens = as_int32(v); }},
     {"seq_len", [](GenerationConfig& c, int64_t v) { c.seq_len = as_int32(v); }},
     {"top_k", [](GenerationConfig& c, int64_t v) { c.top_k = as_int32(v); }},
+    {"lookup_tokens", [](GenerationConfig& c, int64_t v) { c.lookup_tokens = as_int32(v); }},
     {"num_bos", [](GenerationConfig& c, int64_t v) { c.num_bos = as_int32(v); }},
     {"num_eos", [](GenerationConfig& c, int64_t v) { c.num_eos = as_int32(v); }},
     {"seed", [](GenerationConfig& c, int64_t v) { c.seed = static_cast<uint64_t>(v); }},
@@ -213,26 +185,9 @@ Error apply_chat_template(et_llm& llm, const char* variables, const char** out) 
 
 }  // namespace
 
-/// The body of a function, in a build with language models.
-#define ET_WITH_LLM(...) __VA_ARGS__
-
 #else
 
 struct et_llm_config {};
-struct et_llm {};
-
-namespace {
-
-Error not_built() {
-  ET_LOG(Error,
-         "this library was built without language models: configure it with "
-         "-DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON");
-  return Error::NotSupported;
-}
-
-}  // namespace
-
-#define ET_WITH_LLM(...) return not_built();
 
 #endif
 

@@ -27,8 +27,8 @@ ET_API bool et_has_llm(void);
 typedef struct et_llm_config et_llm_config;
 ET_API et_status et_llm_config_create(et_llm_config** out, et_error** error);
 /** Sets "max_new_tokens" (-1: what the context holds), "seq_len" (tokens of prompt and answer; -1: what fits), "top_k"
- * (0: all), "num_bos", "num_eos", "seed" (all 64 bits count), or "echo" and "ignore_eos" (0 or 1). Unknown names are an
- * error; values are checked when the text is made. */
+ * (0: all), "lookup_tokens" (0: no prompt look-up; 1.7), "num_bos", "num_eos", "seed" (all 64 bits count), or "echo"
+ * and "ignore_eos" (0 or 1). Unknown names are an error; values are checked when the text is made. */
 ET_API et_status et_llm_config_set_int(et_llm_config* config, const char* name, int64_t value, et_error** error);
 /** Sets "temperature" (0: the likeliest token), "top_p" (1: all), "min_p" (0: all), "repetition_penalty" (1: none),
  * "presence_penalty" or "frequency_penalty" (0: none). */
@@ -65,6 +65,25 @@ ET_API et_status et_llm_generate(et_llm* llm, const char* prompt, const et_llm_c
                                  void* context, et_error** error);
 /** Adds text to the context without an answer; et_llm_generate with the prompt "" goes on after it. */
 ET_API et_status et_llm_prefill(et_llm* llm, const char* prompt, et_error** error);
+/** Adds a picture to the context, of a program that takes pictures: `channels` planes of `height` rows of `width`
+ * bytes, of the size that the program takes. ET_STATUS_INVALID_ARGUMENT for another size or a context that is full,
+ * ET_STATUS_NOT_SUPPORTED for a program without pictures; the context is then as before. (1.7) */
+ET_API et_status et_llm_prefill_image(et_llm* llm, const uint8_t* pixels, int32_t width, int32_t height,
+                                      int32_t channels, et_error** error);
+/** The same for numbers that the model's processor has normalised. (1.7) */
+ET_API et_status et_llm_prefill_normalized_image(et_llm* llm, const float* pixels, int32_t width, int32_t height,
+                                                 int32_t channels, et_error** error);
+/** Adds sound to the context, of a program that takes sound: `batch` windows of features, each `bins` rows of `frames`
+ * numbers. Errors as for pictures. (1.7) */
+ET_API et_status et_llm_prefill_audio(et_llm* llm, const float* features, int32_t batch, int32_t bins, int32_t frames,
+                                      et_error** error);
+/** The same for `count` samples from -1 to 1, of a program with a front end. (1.7) */
+ET_API et_status et_llm_prefill_samples(et_llm* llm, const float* samples, int32_t count, et_error** error);
+/** Writes the conversation and the program's cache to a file, and goes on with them. ET_STATUS_ACCESS_FAILED for a file
+ * that cannot be read or written, ET_STATUS_INVALID_EXTERNAL_DATA for one that is cut or was changed,
+ * ET_STATUS_INVALID_ARGUMENT for that of another program; the conversation is then as before. (1.7) */
+ET_API et_status et_llm_save_session(et_llm* llm, const char* path, et_error** error);
+ET_API et_status et_llm_load_session(et_llm* llm, const char* path, et_error** error);
 /** Ends the current generation after the token at work, without an error. Has no effect without one. */
 ET_API void et_llm_stop(et_llm* llm);
 /** Begins a new conversation. Also makes the runner usable again after an error. ET_STATUS_INVALID_STATE during a call.

@@ -29,6 +29,7 @@
 #endif
 #include <kernels/instruction_sets.h>
 #ifdef EXECUTORCH_HAS_LLM_RUNNER
+#include <executorch/extension/asr/runner/bindings.h>
 #include <executorch/extension/llm/runner/bindings.h>
 #endif
 
@@ -414,6 +415,7 @@ PYBIND11_MODULE(_portable_lib, m) {
   bind_loading(m);
 #ifdef EXECUTORCH_HAS_LLM_RUNNER
   llm::bind_llm_runner(m);
+  asr::bind_asr_runner(m);
 #endif
   m.def("_get_operator_names", operator_names, "Names of the operators whose kernels are linked in.");
   m.def("_get_instruction_sets", instruction_sets,

@@ -36,6 +36,7 @@ __all__ = [
     "hugging_face_weights",
     "is_hub_id",
     "load_model",
+    "model_of",
     "prequantized_weights",
     "read_adapter",
     "read_safetensors",
@@ -60,7 +61,7 @@ def load_model(path: str | Path, adapter: Weights | None = None, **overrides: An
     file = GGUFFile(path)
     with _named(path):
         args = gguf_args(file, **overrides)
-        return _with_weights(args, gguf_weights(file, args), adapter)
+        return model_of(args, gguf_weights(file, args), adapter)
 
 
 @contextmanager
@@ -86,10 +87,11 @@ def _load_folder(folder: Path, adapter: Weights | None, overrides: dict[str, Any
     with _named(folder):
         args, tied = read_config(config, overrides)
         weights = hugging_face_weights(read_safetensors(folder), config["model_type"], args, tied)
-        return _with_weights(args, {name: value.float() for name, value in weights.items()}, adapter)
+        return model_of(args, {name: value.float() for name, value in weights.items()}, adapter)
 
 
-def _with_weights(args: ModelArgs, weights: Weights, adapter: Weights | None) -> Transformer:
+def model_of(args: ModelArgs, weights: Weights, adapter: Weights | None = None) -> Transformer:
+    """A model with these hyperparameters and weights, and those of LoRA adapters under PEFT's names."""
     with _WithoutWeights():
         model = construct_transformer(args)
     set_weights(model, {**weights, **adapter_weights((adapter or {}).items(), args)})

@@ -11,12 +11,17 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// Samples of sound as bytes.
+/// Samples of sound as bytes, [batch_size, n_channels, n_samples]: one byte a sample is uint8 around 128, two are
+/// int16, four float32, in the byte order of the machine.
 struct RawAudio {
   std::vector<uint8_t> data;
-  int32_t batch_size;
-  int32_t n_channels;
-  int32_t n_samples;
+  int32_t batch_size = 0;
+  int32_t n_channels = 0;
+  int32_t n_samples = 0;
+
+  /// Beyond the original: the samples from -1 to 1, [batch_size, n_samples], channels mixed. InvalidArgument if the
+  /// number of bytes differs from the sizes.
+  runtime::Result<std::vector<float>> samples() const;
 };
 
 /// Features of sound, uint8 or float32: [batch_size, n_bins, n_frames].

@@ -25,36 +25,38 @@ using Bias = std::map<uint64_t, float>;
 
 void bind_config(py::module_& m) {
   py::class_<GenerationConfig>(m, "GenerationConfig", "What one generation does.")
-      .def(py::init([](bool echo, int32_t max_new_tokens, bool warming, int32_t seq_len, float temperature,
-                       int32_t num_bos, int32_t num_eos, bool ignore_eos, int32_t top_k, float top_p, float min_p,
-                       float repetition_penalty, float presence_penalty, float frequency_penalty,
-                       const Bias& logit_bias, std::optional<uint64_t> seed, std::vector<std::string> stop) {
-             GenerationConfig made;
-             made.echo = echo;
-             made.max_new_tokens = max_new_tokens;
-             made.warming = warming;
-             made.seq_len = seq_len;
-             made.temperature = temperature;
-             made.num_bos = num_bos;
-             made.num_eos = num_eos;
-             made.ignore_eos = ignore_eos;
-             made.top_k = top_k;
-             made.top_p = top_p;
-             made.min_p = min_p;
-             made.repetition_penalty = repetition_penalty;
-             made.presence_penalty = presence_penalty;
-             made.frequency_penalty = frequency_penalty;
-             made.logit_bias.assign(logit_bias.begin(), logit_bias.end());
-             made.seed = seed;
-             made.stop = std::move(stop);
-             return made;
-           }),
-           py::arg("echo") = true, py::arg("max_new_tokens") = -1, py::arg("warming") = false, py::arg("seq_len") = -1,
-           py::arg("temperature") = 0.8f, py::arg("num_bos") = 0, py::arg("num_eos") = 0, py::kw_only(),
-           py::arg("ignore_eos") = false, py::arg("top_k") = 0, py::arg("top_p") = kTopp, py::arg("min_p") = 0.0f,
-           py::arg("repetition_penalty") = 1.0f, py::arg("presence_penalty") = 0.0f,
-           py::arg("frequency_penalty") = 0.0f, py::arg("logit_bias") = Bias(), py::arg("seed") = py::none(),
-           py::arg("stop") = std::vector<std::string>())
+      .def(
+          py::init([](bool echo, int32_t max_new_tokens, bool warming, int32_t seq_len, float temperature,
+                      int32_t num_bos, int32_t num_eos, bool ignore_eos, int32_t top_k, float top_p, float min_p,
+                      float repetition_penalty, float presence_penalty, float frequency_penalty, const Bias& logit_bias,
+                      std::optional<uint64_t> seed, std::vector<std::string> stop, int32_t lookup_tokens) {
+            GenerationConfig made;
+            made.echo = echo;
+            made.max_new_tokens = max_new_tokens;
+            made.warming = warming;
+            made.seq_len = seq_len;
+            made.temperature = temperature;
+            made.num_bos = num_bos;
+            made.num_eos = num_eos;
+            made.ignore_eos = ignore_eos;
+            made.top_k = top_k;
+            made.top_p = top_p;
+            made.min_p = min_p;
+            made.repetition_penalty = repetition_penalty;
+            made.presence_penalty = presence_penalty;
+            made.frequency_penalty = frequency_penalty;
+            made.logit_bias.assign(logit_bias.begin(), logit_bias.end());
+            made.seed = seed;
+            made.stop = std::move(stop);
+            made.lookup_tokens = lookup_tokens;
+            return made;
+          }),
+          py::arg("echo") = true, py::arg("max_new_tokens") = -1, py::arg("warming") = false, py::arg("seq_len") = -1,
+          py::arg("temperature") = 0.8f, py::arg("num_bos") = 0, py::arg("num_eos") = 0, py::kw_only(),
+          py::arg("ignore_eos") = false, py::arg("top_k") = 0, py::arg("top_p") = kTopp, py::arg("min_p") = 0.0f,
+          py::arg("repetition_penalty") = 1.0f, py::arg("presence_penalty") = 0.0f, py::arg("frequency_penalty") = 0.0f,
+          py::arg("logit_bias") = Bias(), py::arg("seed") = py::none(), py::arg("stop") = std::vector<std::string>(),
+          py::arg("lookup_tokens") = 0)
       .def_readwrite("echo", &GenerationConfig::echo)
       .def_readwrite("max_new_tokens", &GenerationConfig::max_new_tokens)
       .def_readwrite("warming", &GenerationConfig::warming)
@@ -71,6 +73,7 @@ void bind_config(py::module_& m) {
       .def_readwrite("frequency_penalty", &GenerationConfig::frequency_penalty)
       .def_readwrite("seed", &GenerationConfig::seed)
       .def_readwrite("stop", &GenerationConfig::stop)
+      .def_readwrite("lookup_tokens", &GenerationConfig::lookup_tokens)
       .def_property(
           "logit_bias",
           [](const GenerationConfig& self) { return Bias(self.logit_bias.begin(), self.logit_bias.end()); },
@@ -94,64 +97,6 @@ void bind_stats(py::module_& m) {
       .def_readonly("num_prompt_tokens", &Stats::num_prompt_tokens)
       .def_readonly("num_generated_tokens", &Stats::num_generated_tokens)
       .def("to_json_string", &stats_to_json_string, "One line, as tools read it after 'PyTorchObserver '.");
-}
-
-Image image_of(const py::buffer& array) {
-  const py::buffer_info info = array.request();
-  const bool is_float = info.format == py::format_descriptor<float>::format();
-  if (info.ndim != 3 || (!is_float && info.format != py::format_descriptor<uint8_t>::format()) ||
-      PyBuffer_IsContiguous(info.view(), 'C') == 0) {
-    throw py::value_error("expected an image as a contiguous array [channels, height, width] of uint8 or float32");
-  }
-  const auto size = [&info](size_t i) { return static_cast<int32_t>(info.shape[i]); };
-  if (is_float) {
-    const auto* const data = static_cast<const float*>(info.ptr);
-    return {std::vector<float>(data, data + info.size), size(2), size(1), size(0)};
-  }
-  const auto* const data = static_cast<const uint8_t*>(info.ptr);
-  return {std::vector<uint8_t>(data, data + info.size), size(2), size(1), size(0)};
-}
-
-void bind_inputs(py::module_& m) {
-  py::class_<Image>(m, "Image", "Planes of uint8 or float32 numbers, [channels, height, width].")
-      .def(py::init<>())
-      .def(py::init(&image_of), py::arg("array"))
-      .def("is_uint8", &Image::is_uint8)
-      .def("is_float", &Image::is_float)
-      .def_property_readonly("width", &Image::width)
-      .def_property_readonly("height", &Image::height)
-      .def_property_readonly("channels", &Image::channels)
-      .def_property_readonly("uint8_data",
-                             [](const Image& self) -> std::optional<std::vector<uint8_t>> {
-                               return self.is_uint8() ? std::optional(self.get_uint8_data()) : std::nullopt;
-                             })
-      .def_property_readonly("float_data", [](const Image& self) -> std::optional<std::vector<float>> {
-        return self.is_float() ? std::optional(self.get_float_data()) : std::nullopt;
-      });
-  const auto value_or_none = [](const auto* value) { return value != nullptr ? py::cast(*value) : py::none(); };
-  py::class_<MultimodalInput>(m, "MultimodalInput", "A part of a prompt.")
-      .def(py::init<const std::string&>(), py::arg("text"))
-      .def(py::init<const std::vector<uint64_t>&>(), py::arg("tokens"))
-      .def(py::init<const Image&>(), py::arg("image"))
-      .def("is_text", &MultimodalInput::is_text)
-      .def("is_tokens", &MultimodalInput::is_tokens)
-      .def("is_image", &MultimodalInput::is_image)
-      .def("is_audio", &MultimodalInput::is_audio)
-      .def("is_raw_audio", &MultimodalInput::is_raw_audio)
-      .def("get_text", [=](const MultimodalInput& self) { return value_or_none(self.try_get_text()); })
-      .def("get_tokens", [=](const MultimodalInput& self) { return value_or_none(self.try_get_tokens()); })
-      .def("get_image", [=](const MultimodalInput& self) { return value_or_none(self.try_get_image()); });
-  m.def("make_text_input", [](const std::string& text) { return MultimodalInput(text); }, py::arg("text"));
-  m.def(
-      "make_token_input", [](const std::vector<uint64_t>& tokens) { return MultimodalInput(tokens); },
-      py::arg("tokens"));
-  m.def(
-      "make_image_input",
-      [](const py::object& tensor) {
-        py::object array = py::hasattr(tensor, "numpy") ? tensor.attr("contiguous")().attr("numpy")() : tensor;
-        return MultimodalInput(image_of(array.cast<py::buffer>()));
-      },
-      py::arg("image_tensor"), "From a tensor or an array [channels, height, width] of uint8 or float32.");
 }
 
 void bind_sampler(py::module_& m) {

@@ -21,6 +21,7 @@ namespace llm {
 /// programs run on.
 void bind_llm_runner(pybind11::module_& portable_lib);
 /// Parts of it.
+void bind_inputs(pybind11::module_& m);
 void bind_text_runner(pybind11::module_& m);
 void bind_chat_template(pybind11::module_& m);
 void bind_engine(pybind11::module_& m);

@@ -18,11 +18,20 @@ inline constexpr auto kUseSDPAWithKVCache = "use_sdpa_with_kv_cache";
 /// Beyond the original: whether the program keeps state that is not indexed by position, so that it cannot go back.
 inline constexpr auto kHasRecurrentState = "has_recurrent_state";
 
+/// Beyond the original: the tokens that stand for a picture and for sound in a conversation.
+inline constexpr auto kImageTokenId = "get_image_token_id";
+inline constexpr auto kAudioTokenId = "get_audio_token_id";
+
 /// Methods of programs that take more than text.
 inline constexpr auto kVisionEncoderMethod = "vision_encoder";
 inline constexpr auto kAudioEncoderMethod = "audio_encoder";
 inline constexpr auto kTokenEmbeddingMethod = "token_embedding";
 inline constexpr auto kTextModelMethod = "text_decoder";
+
+/// Beyond the original: uint8 [channels, height, width] to what the vision encoder takes.
+inline constexpr auto kVisionPreprocessorMethod = "vision_preprocessor";
+/// Beyond the original: samples of sound, float32 [samples], to the features that the audio encoder takes.
+inline constexpr auto kAudioPreprocessorMethod = "audio_preprocessor";
 
 }  // namespace llm
 }  // namespace extension

@@ -47,12 +47,18 @@ Error Conversation::check_fits(const std::vector<uint64_t>& added) const {
                            " tokens has room for %" PRId64,
                            count, limit_, room());
   for (const uint64_t token : added) {
-    ET_CHECK_OR_RETURN_ERROR(vocabulary_ <= 0 || token < static_cast<uint64_t>(vocabulary_), InvalidArgument,
+    ET_CHECK_OR_RETURN_ERROR(vocabulary_ <= 0 || token == kNoToken || token < static_cast<uint64_t>(vocabulary_),
+                             InvalidArgument,
                              "token %" PRIu64 " is not one of the program's: it has %" PRId64
                              " tokens. Does the tokenizer belong to another model?",
                              token, vocabulary_);
   }
   return Error::Ok;
+}
+
+uint64_t Conversation::last_token(const std::vector<uint64_t>& added) const {
+  const uint64_t last = !added.empty() ? added.back() : pending_.value_or(seen_.empty() ? 0 : seen_.back());
+  return last == kNoToken ? 0 : last;
 }
 
 std::vector<uint64_t> Conversation::unseen(std::vector<uint64_t> added) const {
@@ -71,6 +77,12 @@ void Conversation::assign_generated(std::vector<uint64_t> tokens, bool has_ended
   pending_ = has_ended ? std::nullopt : std::optional<uint64_t>(tokens.back());
   tokens.pop_back();
   seen_ = std::move(tokens);
+}
+
+void Conversation::restore(std::vector<uint64_t> seen, std::optional<uint64_t> pending) {
+  seen_ = std::move(seen);
+  pending_ = pending;
+  needs_new_state_ = false;
 }
 
 Error Conversation::rewind(int64_t position) {

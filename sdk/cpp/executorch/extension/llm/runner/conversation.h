@@ -14,6 +14,9 @@ namespace extension {
 namespace llm {
 namespace internal {
 
+/// Stands in a conversation for each position of a picture or of sound.
+inline constexpr uint64_t kNoToken = UINT64_MAX;
+
 /// The tokens of a conversation: those that the program has seen, which its cache holds in their order, and at most one
 /// that it has not seen yet. Functions log the reason before they return an error.
 class Conversation final {
@@ -32,9 +35,12 @@ class Conversation final {
 
   /// InvalidState where the program's state is unknown, until clear().
   runtime::Error check_usable() const;
-  /// InvalidArgument if there is no room for `added`, or one of them is not in the program's vocabulary.
+  /// InvalidArgument if there is no room for `added`, or one of them is neither in the program's vocabulary nor
+  /// kNoToken.
   runtime::Error check_fits(const std::vector<uint64_t>& added) const;
 
+  /// The last token once `added` follows; 0 if there is none.
+  uint64_t last_token(const std::vector<uint64_t>& added) const;
   /// The tokens that the program must see for `added` to be seen: the pending one comes first.
   std::vector<uint64_t> unseen(std::vector<uint64_t> added) const;
   /// The program has seen what unseen() returned.
@@ -43,6 +49,9 @@ class Conversation final {
   void set_pending(uint64_t token) { pending_ = token; }
   /// The program has seen all of `tokens` but the last, which is pending unless it `has_ended` the sequence.
   void assign_generated(std::vector<uint64_t> tokens, bool has_ended);
+
+  /// Another conversation, of which the program has all but `pending` in its state.
+  void restore(std::vector<uint64_t> seen, std::optional<uint64_t> pending);
 
   /// Forgets what comes after the first `position` tokens. InvalidArgument beyond the end; NotSupported if the program
   /// keeps state that cannot go back there.

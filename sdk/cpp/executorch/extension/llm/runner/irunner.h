@@ -51,6 +51,10 @@ struct GenerationConfig {
   std::vector<std::pair<uint64_t, float>> logit_bias;
   /// Random if not set. The same seed gives the same text again.
   std::optional<uint64_t> seed;
+  /// Prompt look-up: up to so many tokens that followed the last ones earlier in the context are checked in one call of
+  /// the program, which is faster where the answer repeats the context. The tokens are those that come without it. 0:
+  /// off. Needs a program with a cache that gives the logits of all tokens (debug.generate_full_logits).
+  int32_t lookup_tokens = 0;
   /// Texts before which generation ends; they are not given to the token callback.
   std::vector<std::string> stop;
 

@@ -27,8 +27,8 @@ struct Entry {
   int64_t otherwise;
 };
 constexpr Entry kEntries[] = {
-    {kMaxSeqLen, -1},         {kMaxContextLen, -1}, {kUseKVCache, 1}, {kEnableDynamicShape, 0},
-    {kUseSDPAWithKVCache, 0}, {kVocabSize, -1},     {kBosId, -1},     {kHasRecurrentState, 0}};
+    {kMaxSeqLen, -1}, {kMaxContextLen, -1}, {kUseKVCache, 1},        {kEnableDynamicShape, 0}, {kUseSDPAWithKVCache, 0},
+    {kVocabSize, -1}, {kBosId, -1},         {kHasRecurrentState, 0}, {kImageTokenId, -1},      {kAudioTokenId, -1}};
 
 /// The numbers that a method without inputs returns.
 Result<std::vector<int64_t>> numbers_of(Module& module, const std::string& method) {
@@ -73,6 +73,16 @@ Result<std::vector<int64_t>> input_sizes(Module& module, const std::string& meth
 Result<const runtime::NamedDataMap*> named_data(Module& module) {
   ET_CHECK_OK_OR_RETURN_ERROR(module.load());
   return module.program()->get_named_data_map();
+}
+
+/// Whether both are there; logs which is not.
+bool check_parts(const std::unique_ptr<Module>& module, const std::unique_ptr<::tokenizers::Tokenizer>& tokenizer) {
+  if (module && tokenizer && tokenizer->is_loaded()) {
+    return true;
+  }
+  ET_LOG(Error, "there is no %s: %s", module ? "tokenizer" : "module",
+         module ? tokenizers::last_error_message() : "null was passed");
+  return false;
 }
 
 }  // namespace
@@ -126,14 +136,19 @@ Result<std::unordered_map<std::string, int64_t>> get_llm_metadata(tokenizers::To
   return metadata;
 }
 
+Result<std::vector<int64_t>> metadata_numbers(Module& module, const std::string& method) {
+  ET_ASSIGN_OR_RETURN(methods, module.method_names());
+  const std::string name = name_in(methods, method);
+  if (name.empty()) {
+    return Error::NotFound;
+  }
+  return numbers_of(module, name);
+}
+
 std::unordered_set<uint64_t> get_eos_ids(tokenizers::Tokenizer* tokenizer, Module* module) {
-  const auto methods = module->method_names();
-  const std::string method = methods.ok() ? name_in(*methods, kEosIds) : "";
-  if (!method.empty()) {
-    const auto numbers = numbers_of(*module, method);
-    if (numbers.ok()) {
-      return {numbers->begin(), numbers->end()};
-    }
+  const auto numbers = metadata_numbers(*module, kEosIds);
+  if (numbers.ok()) {
+    return {numbers->begin(), numbers->end()};
   }
   const auto id = tokenizer->eos_id();
   return id ? std::unordered_set<uint64_t>{*id} : std::unordered_set<uint64_t>{};
@@ -142,9 +157,7 @@ std::unordered_set<uint64_t> get_eos_ids(tokenizers::Tokenizer* tokenizer, Modul
 std::unique_ptr<TextLLMRunner> create_text_llm_runner(std::unique_ptr<Module> module,
                                                       std::unique_ptr<::tokenizers::Tokenizer> tokenizer,
                                                       float temperature, const std::string& method_name) {
-  if (!module || !tokenizer || !tokenizer->is_loaded()) {
-    ET_LOG(Error, "there is no %s: %s", module ? "tokenizer" : "module",
-           module ? tokenizers::last_error_message() : "null was passed");
+  if (!check_parts(module, tokenizer)) {
     return nullptr;
   }
   auto metadata = get_llm_metadata(tokenizer.get(), module.get());
@@ -202,6 +215,61 @@ std::unique_ptr<TextLLMRunner> create_text_llm_runner(const std::string& model_p
   }
   return create_text_llm_runner(model_path, std::move(tokenizer), std::move(data_files), temperature, nullptr,
                                 method_name, load_mode);
+}
+
+Result<bool> is_multimodal(Module& module) {
+  ET_ASSIGN_OR_RETURN(methods, module.method_names());
+  return methods.count(kTextModelMethod) > 0 && methods.count(kTokenEmbeddingMethod) > 0;
+}
+
+std::unique_ptr<MultimodalRunner> create_multimodal_runner(std::unique_ptr<Module> module,
+                                                           std::unique_ptr<::tokenizers::Tokenizer> tokenizer) {
+  if (!check_parts(module, tokenizer)) {
+    return nullptr;
+  }
+  const auto multimodal = is_multimodal(*module);
+  if (!multimodal.ok() || !*multimodal) {
+    ET_LOG(Error, "the program lacks the methods '%s' and '%s' of a multimodal model", kTokenEmbeddingMethod,
+           kTextModelMethod);
+    return nullptr;
+  }
+  auto metadata = get_llm_metadata(tokenizer.get(), module.get());
+  const auto tokens = input_sizes(*module, kTokenEmbeddingMethod, 0);
+  const auto embeddings = input_sizes(*module, kTextModelMethod, 0);
+  if (!metadata.ok() || !tokens.ok() || !embeddings.ok()) {
+    return nullptr;
+  }
+  if (tokens->size() != 2 || embeddings->size() != 3 || metadata->at(kUseKVCache) == 0) {
+    ET_LOG(Error, "expected method '%s' to take [1, tokens], method '%s' to take [1, positions, dim], and a cache",
+           kTokenEmbeddingMethod, kTextModelMethod);
+    return nullptr;
+  }
+  int64_t& max_seq_len = metadata->at(kMaxSeqLen);
+  max_seq_len = std::min({max_seq_len, tokens->back(), embeddings->at(1)});
+  metadata->at(kEnableDynamicShape) = max_seq_len > 1 ? 1 : 0;
+  auto io_manager = std::make_unique<IOManager>(*module);
+  auto decoder = std::make_unique<MultimodalDecoderRunner>(module.get(), io_manager.get());
+  auto prefiller =
+      std::make_unique<MultimodalPrefiller>(module.get(), decoder.get(), tokenizer.get(), io_manager.get());
+  auto stats = std::make_unique<Stats>();
+  auto eos_ids = std::make_unique<std::unordered_set<uint64_t>>(get_eos_ids(tokenizer.get(), module.get()));
+  auto generator =
+      std::make_unique<TextTokenGenerator>(tokenizer.get(), decoder.get(), true, std::move(eos_ids), stats.get());
+  return std::make_unique<MultimodalRunner>(std::move(*metadata), std::move(tokenizer), std::move(module),
+                                            std::move(decoder), std::move(prefiller), std::move(io_manager),
+                                            std::move(generator), std::move(stats));
+}
+
+std::unique_ptr<MultimodalRunner> create_multimodal_runner(const std::string& model_path,
+                                                           std::unique_ptr<::tokenizers::Tokenizer> tokenizer,
+                                                           std::optional<const std::string> data_path,
+                                                           Module::LoadMode load_mode) {
+  std::vector<std::string> data_files;
+  if (data_path) {
+    data_files.push_back(*data_path);
+  }
+  return create_multimodal_runner(std::make_unique<Module>(model_path, std::move(data_files), load_mode),
+                                  std::move(tokenizer));
 }
 
 std::unique_ptr<TextLLMRunner> create_text_llm_runner(std::unique_ptr<Module> module, float temperature,

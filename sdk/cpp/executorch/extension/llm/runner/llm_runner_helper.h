@@ -19,6 +19,7 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
+class MultimodalRunner;
 class TextLLMRunner;
 
 /// The tokenizer in a file, whose content says of which format it is: a `tokenizer.json` of Hugging Face (or the folder
@@ -46,6 +47,10 @@ runtime::Result<std::unique_ptr<tokenizers::Tokenizer>> load_tokenizer_for(Modul
 /// InvalidArgument if it does not say how many tokens a call takes; the errors of loading.
 runtime::Result<std::unordered_map<std::string, int64_t>> get_llm_metadata(tokenizers::Tokenizer* tokenizer,
                                                                            Module* module);
+
+/// The numbers that a method of the program without inputs returns, which may also be called without "get_". NotFound,
+/// without a log line, if the program does not have it; the errors of loading and running it.
+runtime::Result<std::vector<int64_t>> metadata_numbers(Module& module, const std::string& method);
 
 /// The tokens that end a sequence: those that the program names, otherwise the tokenizer's.
 std::unordered_set<uint64_t> get_eos_ids(tokenizers::Tokenizer* tokenizer, Module* module);
@@ -79,9 +84,22 @@ std::unique_ptr<TextLLMRunner> create_text_llm_runner(
 std::unique_ptr<TextLLMRunner> create_text_llm_runner(std::unique_ptr<Module> module, float temperature = -1.0f,
                                                       const std::string& method_name = "forward");
 
+/// A runner for a program that also takes pictures or sound; see MultimodalPrefiller for its methods. Null, after a log
+/// line, if the tokenizer is null, the program cannot be read, lacks a method or keeps no cache.
+std::unique_ptr<MultimodalRunner> create_multimodal_runner(const std::string& model_path,
+                                                           std::unique_ptr<::tokenizers::Tokenizer> tokenizer,
+                                                           std::optional<const std::string> data_path = std::nullopt,
+                                                           Module::LoadMode load_mode = Module::LoadMode::File);
+/// The same for a Module that the caller has made.
+std::unique_ptr<MultimodalRunner> create_multimodal_runner(std::unique_ptr<Module> module,
+                                                           std::unique_ptr<::tokenizers::Tokenizer> tokenizer);
+/// Whether a program has the methods of one that a MultimodalRunner runs. Errors: those of loading it.
+runtime::Result<bool> is_multimodal(Module& module);
+
 }  // namespace llm
 }  // namespace extension
 }  // namespace executorch
 
-// Examples use the runner with this header alone.
+// Examples use the runners with this header alone.
+#include <executorch/extension/llm/runner/multimodal_runner.h>
 #include <executorch/extension/llm/runner/text_llm_runner.h>

@@ -49,27 +49,42 @@ TextDecoderRunner::TextDecoderRunner(Module* module, IOManager* io_manager, std:
     : module_(module), io_manager_(io_manager), method_name_(std::move(method_name)), sampler_(std::move(sampler)) {}
 
 Result<Tensor> TextDecoderRunner::step(TensorPtr& input, int64_t start_pos) {
+  const auto count = static_cast<int64_t>(input->numel());
+  if (static_length_ == 0 || count == static_length_) {
+    return step_with(input, count, start_pos);
+  }
   last_logits_.reset();
-  auto logits = static_length_ > 0 && input->numel() != static_length_
-                    ? step_padded(input)
-                    : logits_of(execute(input, start_pos), method_name_);
+  auto logits = step_padded(input);
   if (logits.ok()) {
     last_logits_.emplace(*logits);
   }
   return logits;
 }
 
-Result<std::vector<EValue>> TextDecoderRunner::execute(const TensorPtr& input, int64_t start_pos) {
-  ET_ASSIGN_OR_RETURN(method, module_->method(method_name_));
-  const Interruptible interruptible(*method, interrupt_);
-  if (method->method_meta().num_inputs() < 2) {
-    return module_->execute(method_name_, *input);
+Result<Tensor> TextDecoderRunner::step_with(const TensorPtr& input, int64_t count, int64_t start_pos) {
+  last_logits_.reset();
+  auto logits = logits_of(execute(input, count, start_pos), method_name_);
+  if (logits.ok()) {
+    last_logits_.emplace(*logits);
   }
-  ET_ASSIGN_OR_RETURN(
-      position, populate_start_pos_or_cache_position(module_, start_pos, positions_, static_cast<int>(input->numel()),
-                                                     method_name_.c_str()));
+  return logits;
+}
+
+Result<std::vector<EValue>> TextDecoderRunner::run(const std::string& method, const std::vector<EValue>& inputs) {
+  ET_ASSIGN_OR_RETURN(loaded, module_->method(method));
+  const Interruptible interruptible(*loaded, interrupt_);
+  return module_->execute(method, inputs);
+}
+
+Result<std::vector<EValue>> TextDecoderRunner::execute(const TensorPtr& input, int64_t count, int64_t start_pos) {
+  ET_ASSIGN_OR_RETURN(method, module_->method(method_name_));
+  if (method->method_meta().num_inputs() < 2) {
+    return run(method_name_, {*input});
+  }
+  ET_ASSIGN_OR_RETURN(position, populate_start_pos_or_cache_position(module_, start_pos, positions_,
+                                                                     static_cast<int>(count), method_name_.c_str()));
   ET_ASSIGN_OR_RETURN(inputs, io_manager_->prepare_decode(input, position, method_name_));
-  auto outputs = module_->execute(method_name_, inputs);
+  auto outputs = run(method_name_, inputs);
   if (outputs.ok()) {
     ET_CHECK_OK_OR_RETURN_ERROR(io_manager_->update_decode(*outputs, method_name_));
   }
@@ -84,7 +99,7 @@ Result<Tensor> TextDecoderRunner::step_padded(const TensorPtr& input) {
   std::vector<int64_t> padded(tokens, tokens + length);
   padded.resize(static_cast<size_t>(static_length_), 0);
   const auto all = from_blob(padded.data(), {1, static_cast<SizesType>(static_length_)}, ScalarType::Long);
-  ET_ASSIGN_OR_RETURN(logits, logits_of(execute(all, 0), method_name_));
+  ET_ASSIGN_OR_RETURN(logits, logits_of(execute(all, static_length_, 0), method_name_));
   ET_CHECK_OR_RETURN_ERROR(
       logits.dim() == 3 && logits.size(1) == static_length_, NotSupported,
       "the program takes exactly %" PRId64

@@ -34,6 +34,10 @@ class TextDecoderRunner {
   /// method; Cancelled after interrupt().
   virtual runtime::Result<executorch::aten::Tensor> step(TensorPtr& input, int64_t start_pos);
 
+  /// Executes a method of the program. interrupt() ends it, too.
+  runtime::Result<std::vector<runtime::EValue>> run(const std::string& method,
+                                                    const std::vector<runtime::EValue>& inputs);
+
   virtual runtime::Error load() { return module_->load_method(method_name_); }
   virtual bool is_method_loaded() { return module_->is_method_loaded(method_name_); }
   const std::string& method_name() const { return method_name_; }
@@ -53,6 +57,9 @@ class TextDecoderRunner {
   /// What the last step() returned.
   const std::optional<executorch::aten::Tensor>& last_logits() const { return last_logits_; }
 
+  /// Forgets them: the context is another.
+  void clear_logits() { last_logits_.reset(); }
+
   /// For a program without a cache whose input has exactly `length` tokens: shorter sequences are padded behind, which
   /// needs a program that gives the logits of all tokens. 0: any number.
   void set_static_length(int64_t length) { static_length_ = length; }
@@ -64,12 +71,15 @@ class TextDecoderRunner {
   void clear_interrupt() { interrupt_ = runtime::Error::Ok; }
 
  protected:
+  /// step() for an input of the method that has another form than tokens: `input` has `count` positions.
+  runtime::Result<executorch::aten::Tensor> step_with(const TensorPtr& input, int64_t count, int64_t start_pos);
+
   Module* module_;
   IOManager* io_manager_;
   std::string method_name_;
 
  private:
-  runtime::Result<std::vector<runtime::EValue>> execute(const TensorPtr& input, int64_t start_pos);
+  runtime::Result<std::vector<runtime::EValue>> execute(const TensorPtr& input, int64_t count, int64_t start_pos);
   runtime::Result<executorch::aten::Tensor> step_padded(const TensorPtr& input);
 
   TokenSampler sampler_;

@@ -2,10 +2,13 @@
 // The part of TextLLMRunner that keeps the context: prompts go in, and a new conversation begins.
 #include <executorch/extension/llm/runner/text_llm_runner.h>
 
+#include <algorithm>
+#include <cinttypes>
 #include <utility>
 
 #include <executorch/extension/llm/runner/constants.h>
 #include <executorch/extension/llm/runner/one_call.h>
+#include <executorch/extension/llm/runner/session_file.h>
 
 namespace executorch {
 namespace extension {
@@ -13,6 +16,75 @@ namespace llm {
 
 using runtime::Error;
 using runtime::Result;
+
+namespace {
+
+/// InvalidArgument for a caller's token that has another meaning in a conversation.
+Error check_given(const std::vector<uint64_t>& tokens) {
+  ET_CHECK_OR_RETURN_ERROR(std::find(tokens.begin(), tokens.end(), internal::kNoToken) == tokens.end(), InvalidArgument,
+                           "%" PRIu64 " is not a token", internal::kNoToken);
+  return Error::Ok;
+}
+
+}  // namespace
+
+/// The tokens of a prompt: kNoToken for each position of a picture or of sound.
+Result<std::vector<uint64_t>> TextLLMRunner::tokens_of(const Prompt& prompt, int32_t num_bos, int32_t num_eos) {
+  if (const auto* const text = std::get_if<std::string_view>(&prompt)) {
+    return encode(std::string(*text), num_bos, num_eos);
+  }
+  if (const auto* const inputs = std::get_if<const Inputs*>(&prompt)) {
+    return tokens_of_inputs(**inputs, num_bos, num_eos);
+  }
+  ET_ASSIGN_OR_RETURN(tokens, encode("", num_bos, 0));
+  ET_ASSIGN_OR_RETURN(ends, encode("", 0, num_eos));
+  const std::vector<uint64_t>& given = *std::get<const std::vector<uint64_t>*>(prompt);
+  ET_CHECK_OK_OR_RETURN_ERROR(check_given(given));
+  tokens.insert(tokens.end(), given.begin(), given.end());
+  tokens.insert(tokens.end(), ends.begin(), ends.end());
+  return tokens;
+}
+
+Result<std::vector<uint64_t>> TextLLMRunner::tokens_of_inputs(const Inputs& inputs, int32_t num_bos, int32_t num_eos) {
+  clear_media();
+  std::vector<uint64_t> added;
+  for (size_t i = 0; i < inputs.size(); i++) {
+    const MultimodalInput& input = inputs[i];
+    if (const std::vector<uint64_t>* const tokens = input.try_get_tokens()) {
+      ET_CHECK_OK_OR_RETURN_ERROR(check_given(*tokens));
+      added.insert(added.end(), tokens->begin(), tokens->end());
+    } else if (input.is_text()) {
+      ET_ASSIGN_OR_RETURN(tokens, encode(input.get_text(), i == 0 ? num_bos : 0, i + 1 == inputs.size() ? num_eos : 0));
+      added.insert(added.end(), tokens.begin(), tokens.end());
+    } else {
+      prefilling_ = true;
+      const Result<int64_t> positions = add_media(input, i);
+      prefilling_ = false;
+      if (!positions.ok()) {
+        return positions.error();
+      }
+      added.insert(added.end(), static_cast<size_t>(*positions), internal::kNoToken);
+    }
+  }
+  return added;
+}
+
+Result<int64_t> TextLLMRunner::add_media(const MultimodalInput& input, size_t index) {
+  ET_LOG(Error, "input %zu is of type %s; a text model takes text and tokens", index, input.type_name());
+  return Error::NotSupported;
+}
+
+Result<uint64_t> TextLLMRunner::run_prompt(std::vector<uint64_t>& tokens, int64_t start_pos, float temperature) {
+  return text_prefiller_->prefill(tokens, start_pos, temperature);
+}
+
+void TextLLMRunner::accept_prompt(const std::vector<uint64_t>& tokens) {
+  for (const uint64_t token : tokens) {
+    if (token != internal::kNoToken) {
+      text_decoder_runner_->token_sampler().accept_prompt(token);
+    }
+  }
+}
 
 /// The token that follows the context and what is added to it.
 Result<uint64_t> TextLLMRunner::next_token(std::vector<uint64_t> added, float temperature) {
@@ -23,10 +95,7 @@ Result<uint64_t> TextLLMRunner::next_token(std::vector<uint64_t> added, float te
                            "the prompt is empty, and there is nothing to go on with: call prefill() first");
   const uint64_t predicted = *next_;
   next_.reset();
-  TokenSampler& sampler = text_decoder_runner_->token_sampler();
-  for (const uint64_t token : conversation_.seen()) {
-    sampler.accept_prompt(token);
-  }
+  accept_prompt(conversation_.seen());
   // The logits of prefill() are still there.
   const auto& logits = text_decoder_runner_->last_logits();
   return logits ? text_decoder_runner_->sample(*logits, temperature) : predicted;
@@ -36,15 +105,12 @@ Result<uint64_t> TextLLMRunner::next_token(std::vector<uint64_t> added, float te
 Result<uint64_t> TextLLMRunner::prefill_tokens(std::vector<uint64_t> added, float temperature) {
   added = conversation_.unseen(std::move(added));
   next_.reset();
-  TokenSampler& sampler = text_decoder_runner_->token_sampler();
   std::vector<uint64_t> all = conversation_.seen();
-  int64_t start_pos = conversation_.has_cache() ? static_cast<int64_t>(all.size()) : 0;
+  const int64_t start_pos = conversation_.has_cache() ? static_cast<int64_t>(all.size()) : 0;
   all.insert(all.end(), added.begin(), added.end());
-  for (const uint64_t token : all) {
-    sampler.accept_prompt(token);
-  }
+  accept_prompt(all);
   prefilling_ = true;
-  Result<uint64_t> token = text_prefiller_->prefill(conversation_.has_cache() ? added : all, start_pos, temperature);
+  Result<uint64_t> token = run_prompt(conversation_.has_cache() ? added : all, start_pos, temperature);
   prefilling_ = false;
   if (!token.ok()) {
     note_failure();
@@ -73,6 +139,32 @@ Error TextLLMRunner::forget_after(int64_t position) {
   return Error::Ok;
 }
 
+Error TextLLMRunner::save_session(const std::string& path) {
+  const internal::OneCall call(busy_);
+  if (!call.ok()) {
+    return Error::InvalidState;
+  }
+  ET_CHECK_OK_OR_RETURN_ERROR(conversation_.check_usable());
+  ET_CHECK_OK_OR_RETURN_ERROR(load());
+  return internal::write_session(path, *module_, text_decoder_runner_->method_name(),
+                                 {conversation_.seen(), conversation_.pending(), next_, unfinished_});
+}
+
+Error TextLLMRunner::load_session(const std::string& path) {
+  const internal::OneCall call(busy_);
+  if (!call.ok()) {
+    return Error::InvalidState;
+  }
+  ET_CHECK_OK_OR_RETURN_ERROR(load());
+  ET_ASSIGN_OR_RETURN(state, internal::read_session(path, *module_, text_decoder_runner_->method_name()));
+  conversation_.restore(std::move(state.seen), state.pending);
+  next_ = state.next;
+  unfinished_ = std::move(state.unfinished);
+  generated_.clear();
+  text_decoder_runner_->clear_logits();
+  return Error::Ok;
+}
+
 Result<uint64_t> TextLLMRunner::prefill(const std::string& prompt, int32_t num_bos, int32_t num_eos) {
   return prefill(std::vector<MultimodalInput>{MultimodalInput(prompt)}, num_bos, num_eos);
 }
@@ -93,19 +185,11 @@ Result<uint64_t> TextLLMRunner::prefill(const std::vector<MultimodalInput>& inpu
     return Error::InvalidState;
   }
   ET_CHECK_OK_OR_RETURN_ERROR(text_decoder_runner_->token_sampler().configure(SamplingOptions()));
-  std::vector<uint64_t> added;
-  for (size_t i = 0; i < inputs.size(); i++) {
-    const MultimodalInput& input = inputs[i];
-    if (const std::vector<uint64_t>* const tokens = input.try_get_tokens()) {
-      added.insert(added.end(), tokens->begin(), tokens->end());
-      continue;
-    }
-    ET_CHECK_OR_RETURN_ERROR(input.is_text(), NotSupported,
-                             "input %zu is of type %s; a text model takes text and tokens", i, input.type_name());
-    ET_ASSIGN_OR_RETURN(tokens, encode(input.get_text(), i == 0 ? num_bos : 0, i + 1 == inputs.size() ? num_eos : 0));
-    added.insert(added.end(), tokens.begin(), tokens.end());
-  }
-  return add_to_context(std::move(added));
+  text_decoder_runner_->clear_interrupt();
+  Result<std::vector<uint64_t>> added = tokens_of_inputs(inputs, num_bos, num_eos);
+  Result<uint64_t> token = added.ok() ? add_to_context(std::move(*added)) : Result<uint64_t>(added.error());
+  clear_media();
+  return token;
 }
 
 Result<uint64_t> TextLLMRunner::add_to_context(std::vector<uint64_t> added) {

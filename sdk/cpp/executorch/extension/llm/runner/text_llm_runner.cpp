@@ -116,8 +116,27 @@ Error TextLLMRunner::configure(const GenerationConfig& config) {
   }
   ET_CHECK_OK_OR_RETURN_ERROR(check_limit("max_new_tokens", config.max_new_tokens));
   ET_CHECK_OK_OR_RETURN_ERROR(check_limit("seq_len", config.seq_len));
+  ET_CHECK_OK_OR_RETURN_ERROR(configure_lookup(config.lookup_tokens));
   text_token_generator_->set_ignore_eos(config.ignore_eos);
   return text_decoder_runner_->token_sampler().configure(options);
+}
+
+Error TextLLMRunner::configure_lookup(int32_t tokens) {
+  ET_CHECK_OR_RETURN_ERROR(tokens >= 0, InvalidArgument, "lookup_tokens is %" PRId32 "; expected a number from 0",
+                           tokens);
+  const auto entry = [this](const char* name, int64_t otherwise) {
+    const auto found = metadata_.find(name);
+    return found == metadata_.end() ? otherwise : found->second;
+  };
+  // Attention sinks move with the last token of a call, and other state cannot go back.
+  const bool can_go_back =
+      conversation_.has_cache() && entry(kHasRecurrentState, 0) == 0 && entry(kMaxContextLen, 0) < INT32_MAX;
+  const int64_t most = entry(kEnableDynamicShape, 0) != 0 ? entry(kMaxSeqLen, 128) - 1 : 0;
+  ET_CHECK_OR_RETURN_ERROR(tokens == 0 || (can_go_back && most > 0), NotSupported,
+                           "lookup_tokens needs a program with a cache that can go back, without attention sinks, and "
+                           "with dynamic shapes (model.use_kv_cache, model.enable_dynamic_shape)");
+  text_token_generator_->set_lookup_tokens(static_cast<int32_t>(std::min<int64_t>(tokens, most)));
+  return Error::Ok;
 }
 
 Error TextLLMRunner::generate(const std::string& prompt, const GenerationConfig& config, TokenCallback token_callback,
@@ -130,6 +149,17 @@ Error TextLLMRunner::generate(const std::vector<uint64_t>& prompt, const Generat
                               TokenCallback token_callback, StatsCallback stats_callback) {
   const internal::OneCall call(busy_);
   return call.ok() ? run(&prompt, config, token_callback, stats_callback) : Error::InvalidState;
+}
+
+Error TextLLMRunner::generate(const Inputs& prompt, const GenerationConfig& config, TokenCallback token_callback,
+                              StatsCallback stats_callback) {
+  const internal::OneCall call(busy_);
+  if (!call.ok()) {
+    return Error::InvalidState;
+  }
+  const Error error = run(&prompt, config, token_callback, stats_callback);
+  clear_media();
+  return error;
 }
 
 Error TextLLMRunner::generate_from_pos(const std::string& prompt, int64_t start_pos, const GenerationConfig& config,
@@ -151,28 +181,32 @@ Error TextLLMRunner::run_from(const Prompt& prompt, int64_t start_pos, const Gen
   return run(prompt, config, token_callback, stats_callback);
 }
 
-Result<std::vector<uint64_t>> TextLLMRunner::tokens_of(const Prompt& prompt, const GenerationConfig& config) const {
-  if (const auto* const text = std::get_if<std::string_view>(&prompt)) {
-    return encode(std::string(*text), config.num_bos, config.num_eos);
+Result<std::string> TextLLMRunner::text_of_tokens(const std::vector<uint64_t>& tokens) const {
+  std::string text;
+  ::tokenizers::StreamDecoder decoder(*tokenizer_);
+  for (const uint64_t token : tokens) {
+    text += ET_UNWRAP_TOKENIZER(decoder.push(token));
   }
-  ET_ASSIGN_OR_RETURN(tokens, encode("", config.num_bos, 0));
-  ET_ASSIGN_OR_RETURN(ends, encode("", 0, config.num_eos));
-  const std::vector<uint64_t>& given = *std::get<const std::vector<uint64_t>*>(prompt);
-  tokens.insert(tokens.end(), given.begin(), given.end());
-  tokens.insert(tokens.end(), ends.begin(), ends.end());
-  return tokens;
+  return text + decoder.finish();
 }
 
 Result<std::string> TextLLMRunner::text_of(const Prompt& prompt) const {
   if (const auto* const text = std::get_if<std::string_view>(&prompt)) {
     return std::string(*text);
   }
-  std::string text;
-  ::tokenizers::StreamDecoder decoder(*tokenizer_);
-  for (const uint64_t token : *std::get<const std::vector<uint64_t>*>(prompt)) {
-    text += ET_UNWRAP_TOKENIZER(decoder.push(token));
+  if (const auto* const tokens = std::get_if<const std::vector<uint64_t>*>(&prompt)) {
+    return text_of_tokens(**tokens);
   }
-  return text + decoder.finish();
+  std::string all;
+  for (const MultimodalInput& input : *std::get<const Inputs*>(prompt)) {
+    if (const std::string* const text = input.try_get_text()) {
+      all += *text;
+    } else if (const std::vector<uint64_t>* const tokens = input.try_get_tokens()) {
+      ET_ASSIGN_OR_RETURN(part, text_of_tokens(*tokens));
+      all += part;
+    }
+  }
+  return all;
 }
 
 Error TextLLMRunner::run(const Prompt& prompt, const GenerationConfig& config, const TokenCallback& token_callback,
@@ -185,11 +219,14 @@ Error TextLLMRunner::run(const Prompt& prompt, const GenerationConfig& config, c
   ET_CHECK_OK_OR_RETURN_ERROR(configure(config));
   ET_CHECK_OK_OR_RETURN_ERROR(load_and_time());
   stats_->inference_start_ms = time_in_ms();
-  ET_ASSIGN_OR_RETURN(added, tokens_of(prompt, config));
+  Result<std::vector<uint64_t>> added = tokens_of(prompt, config.num_bos, config.num_eos);
+  if (!added.ok()) {
+    return added.error() == Error::Cancelled ? Error::Ok : added.error();  // stop(): the prompt is forgotten
+  }
   stats_->token_encode_end_ms = time_in_ms();
-  stats_->num_prompt_tokens = static_cast<int64_t>(added.size());
-  ET_CHECK_OK_OR_RETURN_ERROR(conversation_.check_fits(added));
-  const auto count = static_cast<int64_t>(added.size());
+  const auto count = static_cast<int64_t>(added->size());
+  stats_->num_prompt_tokens = count;
+  ET_CHECK_OK_OR_RETURN_ERROR(conversation_.check_fits(*added));
   const int32_t allowed = config.resolve_max_new_tokens(conversation_.room(), count);
   const std::string most = config.seq_len < 0 ? "" : ", seq_len is " + std::to_string(config.seq_len);
   ET_CHECK_OR_RETURN_ERROR(allowed > 0, InvalidArgument,
@@ -199,19 +236,17 @@ Error TextLLMRunner::run(const Prompt& prompt, const GenerationConfig& config, c
                            count, most.c_str(), conversation_.room());
 
   const float temperature = text_decoder_runner_->token_sampler().options().temperature;
-  const std::vector<uint64_t>& seen = conversation_.seen();
-  const uint64_t previous =
-      !added.empty() ? added.back() : conversation_.pending().value_or(seen.empty() ? 0 : seen.back());
+  const uint64_t previous = conversation_.last_token(*added);
   const TokenCallback none;
   // A prompt begins a new character.
   std::string unfinished = std::exchange(unfinished_, {});
-  if (!added.empty()) {
+  if (!added->empty()) {
     unfinished.clear();
   }
   internal::TextStream text(*tokenizer_, previous, config.stop, config.warming ? none : token_callback,
                             std::move(unfinished));
   stats_->model_execution_start_ms = time_in_ms();
-  const Result<uint64_t> first = next_token(std::move(added), temperature);
+  const Result<uint64_t> first = next_token(std::move(*added), temperature);
   if (first.error() == Error::Cancelled) {
     return Error::Ok;  // stop(): the prompt is forgotten
   }

@@ -15,7 +15,6 @@
 #include <executorch/extension/llm/runner/conversation.h>
 #include <executorch/extension/llm/runner/io_manager/io_manager.h>
 #include <executorch/extension/llm/runner/irunner.h>
-#include <executorch/extension/llm/runner/llm_runner_helper.h>
 #include <executorch/extension/llm/runner/stats.h>
 #include <executorch/extension/llm/runner/text_decoder_runner.h>
 #include <executorch/extension/llm/runner/text_prefiller.h>
@@ -62,6 +61,11 @@ class TextLLMRunner : public IRunner {
   runtime::Error generate(const std::vector<uint64_t>& prompt, const GenerationConfig& config,
                           std::function<void(const std::string&)> token_callback = {},
                           std::function<void(const Stats&)> stats_callback = {});
+  /// The same for several inputs in their order; num_bos counts for a text that is the first, num_eos for a text that
+  /// is the last. NotSupported for a picture or sound that the program has no encoder for.
+  runtime::Error generate(const std::vector<MultimodalInput>& prompt, const GenerationConfig& config,
+                          std::function<void(const std::string&)> token_callback = {},
+                          std::function<void(const Stats&)> stats_callback = {});
   /// The same after rewind(start_pos).
   runtime::Error generate_from_pos(const std::string& prompt, int64_t start_pos, const GenerationConfig& config,
                                    std::function<void(const std::string&)> token_callback = {},
@@ -71,7 +75,7 @@ class TextLLMRunner : public IRunner {
                                    std::function<void(const std::string&)> token_callback = {},
                                    std::function<void(const Stats&)> stats_callback = {});
 
-  /// Adds text or tokens to the context. NotSupported for other inputs.
+  /// Adds inputs to the context. NotSupported for a picture or sound that the program has no encoder for.
   runtime::Result<uint64_t> prefill(const std::vector<MultimodalInput>& inputs, int32_t num_bos = 0,
                                     int32_t num_eos = 0) override;
   runtime::Result<uint64_t> prefill(const std::string& prompt, int32_t num_bos = 0, int32_t num_eos = 0);
@@ -81,6 +85,14 @@ class TextLLMRunner : public IRunner {
   /// Forgets what comes after the first `position` tokens of the context. InvalidArgument unless `position` is from 0
   /// to position(); NotSupported if the program keeps more than a cache, and it is neither of them.
   runtime::Error rewind(int64_t position);
+
+  /// Writes the conversation and the program's cache to a file, and goes on with them, in this process or another. The
+  /// text that follows is the same bit for bit. Errors: AccessFailed for a file that cannot be read or written,
+  /// InvalidExternalData for one that is cut or was changed, InvalidArgument for that of another program; NotSupported
+  /// for a program that was not exported by this version, or whose cache a backend keeps. The conversation is then as
+  /// before.
+  runtime::Error save_session(const std::string& path);
+  runtime::Error load_session(const std::string& path);
 
   /// A generation that touches all memory once, so that the next one is not slower than later ones. Nothing of it stays
   /// in the context or the statistics. InvalidState if a conversation has begun.
@@ -98,22 +110,40 @@ class TextLLMRunner : public IRunner {
   const ::tokenizers::Tokenizer& tokenizer() const { return *tokenizer_; }
   TextTokenGenerator& token_generator() { return *text_token_generator_; }
 
+ protected:
+  /// Prepares a picture or sound, the input number `index` of a prompt, for run_prompt(). Returns the number of
+  /// positions that it takes in the context.
+  virtual runtime::Result<int64_t> add_media(const MultimodalInput& input, size_t index);
+  /// Forgets what add_media() prepared.
+  virtual void clear_media() {}
+  /// Runs the program from the position `start_pos` for tokens, or internal::kNoToken for each position of what
+  /// add_media() prepared, in its order, and samples the token that follows.
+  virtual runtime::Result<uint64_t> run_prompt(std::vector<uint64_t>& tokens, int64_t start_pos, float temperature);
+
+  TextDecoderRunner& decoder_runner() { return *text_decoder_runner_; }
+  TextPrefiller& text_prefiller() { return *text_prefiller_; }
+
  private:
   using TokenCallback = std::function<void(const std::string&)>;
   using StatsCallback = std::function<void(const Stats&)>;
-  /// Text, or tokens.
-  using Prompt = std::variant<std::string_view, const std::vector<uint64_t>*>;
+  using Inputs = std::vector<MultimodalInput>;
+  /// Text, tokens, or several inputs.
+  using Prompt = std::variant<std::string_view, const std::vector<uint64_t>*, const Inputs*>;
 
   runtime::Error check_vocabularies() const;
   runtime::Error load_and_time();
   runtime::Result<std::vector<uint64_t>> encode(const std::string& text, int32_t num_bos, int32_t num_eos) const;
   runtime::Error configure(const GenerationConfig& config);
-  runtime::Result<std::vector<uint64_t>> tokens_of(const Prompt& prompt, const GenerationConfig& config) const;
+  runtime::Error configure_lookup(int32_t tokens);
+  runtime::Result<std::vector<uint64_t>> tokens_of(const Prompt& prompt, int32_t num_bos, int32_t num_eos);
+  runtime::Result<std::vector<uint64_t>> tokens_of_inputs(const Inputs& inputs, int32_t num_bos, int32_t num_eos);
   runtime::Result<std::string> text_of(const Prompt& prompt) const;
+  runtime::Result<std::string> text_of_tokens(const std::vector<uint64_t>& tokens) const;
   runtime::Error run(const Prompt& prompt, const GenerationConfig& config, const TokenCallback& token_callback,
                      const StatsCallback& stats_callback);
   runtime::Error run_from(const Prompt& prompt, int64_t start_pos, const GenerationConfig& config,
                           const TokenCallback& token_callback, const StatsCallback& stats_callback);
+  void accept_prompt(const std::vector<uint64_t>& tokens);
   runtime::Result<uint64_t> next_token(std::vector<uint64_t> added, float temperature);
   runtime::Result<uint64_t> prefill_tokens(std::vector<uint64_t> added, float temperature);
   runtime::Error decode(uint64_t first, int32_t max_new_tokens, float temperature, internal::TextStream& text);
@@ -143,3 +173,6 @@ class TextLLMRunner : public IRunner {
 }  // namespace llm
 }  // namespace extension
 }  // namespace executorch
+
+// Examples create runners with this header alone. Last, because it includes this one.
+#include <executorch/extension/llm/runner/llm_runner_helper.h>

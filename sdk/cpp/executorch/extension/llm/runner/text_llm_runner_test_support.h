@@ -77,10 +77,11 @@ class FakeDecoder final : public TextDecoderRunner {
     }
     std::vector<float> logits((all_logits_ ? count : 1) * 256,
                               is_nan ? std::numeric_limits<float>::quiet_NaN() : -1.0f);
-    if (!is_nan) {
-      logits[logits.size() - 256 + next_(seen)] = 3.0f;
-    }
     const auto rows = static_cast<int32_t>(logits.size() / 256);
+    for (int32_t row = 0; row < rows && !is_nan; row++) {
+      const Ids until(seen.begin(), seen.end() - (rows - 1 - row));
+      logits[static_cast<size_t>(row) * 256 + next_(until)] = 3.0f;
+    }
     logits_ = all_logits_ ? make_tensor_ptr({1, rows, 256}, logits, {}, {}, type_)
                           : make_tensor_ptr({1, 256}, logits, {}, {}, type_);
     return *logits_;
@@ -123,6 +124,7 @@ struct Options {
   int64_t context = 32;
   int64_t vocabulary = 256;
   int64_t recurrent = 0;
+  int64_t dynamic = 0;
   ScalarType type = ScalarType::Float;
   bool all_logits = false;
 };
@@ -142,11 +144,10 @@ class TextLLMRunnerTest : public ::testing::Test {
     auto eos = std::make_unique<std::unordered_set<uint64_t>>(std::unordered_set<uint64_t>{kEos});
     auto generator = std::make_unique<TextTokenGenerator>(tokenizer.get(), decoder.get(), options.use_kv_cache,
                                                           std::move(eos), stats.get());
-    std::unordered_map<std::string, int64_t> metadata{{kMaxSeqLen, options.max_seq_len},
-                                                      {kMaxContextLen, options.context},
-                                                      {kUseKVCache, options.use_kv_cache},
-                                                      {kVocabSize, options.vocabulary},
-                                                      {kHasRecurrentState, options.recurrent}};
+    std::unordered_map<std::string, int64_t> metadata{
+        {kMaxSeqLen, options.max_seq_len},       {kMaxContextLen, options.context},
+        {kUseKVCache, options.use_kv_cache},     {kVocabSize, options.vocabulary},
+        {kHasRecurrentState, options.recurrent}, {kEnableDynamicShape, options.dynamic}};
     decoder_ = decoder.get();
     runner_ = std::make_unique<TextLLMRunner>(std::move(metadata), std::move(tokenizer), std::move(module),
                                               std::move(decoder), std::move(prefiller), std::move(io_manager),

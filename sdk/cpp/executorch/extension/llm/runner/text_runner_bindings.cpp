@@ -29,11 +29,19 @@ using pybindings::LogCapture;
 using pybindings::throw_error;
 using runtime::Error;
 
+std::unique_ptr<TextLLMRunner> make_runner(std::unique_ptr<Module> module,
+                                           std::unique_ptr<tokenizers::Tokenizer> tokenizer, bool is_multimodal) {
+  if (is_multimodal) {
+    return create_multimodal_runner(std::move(module), std::move(tokenizer));
+  }
+  return create_text_llm_runner(std::move(module), std::move(tokenizer));
+}
+
 /// A runner whose callbacks are Python's, and whose errors are exceptions.
-class PyRunner final {
+class PyRunner {
  public:
   PyRunner(const std::string& model_path, const std::optional<std::string>& tokenizer_path,
-           const std::optional<std::string>& data_path) {
+           const std::optional<std::string>& data_path, bool is_multimodal = false) {
     const LogCapture capture;
     std::vector<std::string> data_files;
     if (data_path) {
@@ -47,15 +55,17 @@ class PyRunner final {
     } else if (text.error() != Error::NotFound) {
       throw_error("the chat template of " + model_path + " could not be read", text.error(), capture);
     }
-    runner_ = create_text_llm_runner(std::move(module), std::move(tokenizer));
+    runner_ = make_runner(std::move(module), std::move(tokenizer), is_multimodal);
     if (!runner_) {
       throw_error(model_path + " could not be loaded", Error::InvalidArgument, capture);
     }
     check("loading " + model_path, [this] { return runner_->load(); });
   }
 
-  /// Text, or tokens.
-  using Prompt = std::variant<std::string, std::vector<uint64_t>>;
+  /// Text, tokens, or several inputs.
+  using Prompt = std::variant<std::string, std::vector<uint64_t>, std::vector<MultimodalInput>>;
+  /// What can follow an earlier position.
+  using TextPrompt = std::variant<std::string, std::vector<uint64_t>>;
 
   void generate(const Prompt& prompt, const GenerationConfig& config, const py::object& token_callback,
                 const py::object& stats_callback) {
@@ -65,7 +75,7 @@ class PyRunner final {
     });
   }
 
-  void generate_from_pos(const Prompt& prompt, int64_t start_pos, const GenerationConfig& config,
+  void generate_from_pos(const TextPrompt& prompt, int64_t start_pos, const GenerationConfig& config,
                          const py::object& token_callback, const py::object& stats_callback) {
     generate_with(token_callback, stats_callback, [&](auto on_token, auto on_stats) {
       return std::visit(
@@ -97,6 +107,14 @@ class PyRunner final {
 
   void rewind(int64_t position) {
     check("rewind failed", [&] { return runner_->rewind(position); });
+  }
+
+  void save_session(const std::string& path) {
+    check("the session could not be saved", [&] { return runner_->save_session(path); });
+  }
+
+  void load_session(const std::string& path) {
+    check("the session could not be loaded", [&] { return runner_->load_session(path); });
   }
 
   void warmup(const std::string& prompt, int32_t max_new_tokens) {
@@ -181,12 +199,21 @@ class PyRunner final {
   std::optional<std::string> chat_template_;
 };
 
+/// The same for a program that also takes pictures or sound.
+class PyMultimodalRunner final : public PyRunner {
+ public:
+  PyMultimodalRunner(const std::string& model_path, const std::optional<std::string>& tokenizer_path,
+                     const std::optional<std::string>& data_path)
+      : PyRunner(model_path, tokenizer_path, data_path, true) {}
+};
+
 }  // namespace
 
 void bind_text_runner(py::module_& m) {
   constexpr const char* kGenerate =
-      "Continues the conversation so far by `prompt`, a text or a list of tokens, and by what the model makes of it. "
-      "token_callback gets pieces of "
+      "Continues the conversation so far by `prompt`, a text, a list of tokens or a list of inputs, and by what the "
+      "model "
+      "makes of it. token_callback gets pieces of "
       "text, stats_callback a Stats at the end. An exception of a callback ends the generation.";
   py::class_<PyRunner>(m, "TextLLMRunner", "Text from a language model, with the conversation so far as its context.")
       .def(py::init<const std::string&, const std::optional<std::string>&, const std::optional<std::string>&>(),
@@ -203,6 +230,9 @@ void bind_text_runner(py::module_& m) {
            "Adds a text, or a list of inputs, to the context. Returns the token that would follow.")
       .def("rewind", &PyRunner::rewind, py::arg("position"),
            "Forgets what comes after the first `position` tokens of the context.")
+      .def("save_session", &PyRunner::save_session, py::arg("path"),
+           "Writes the conversation and the program's cache to a file.")
+      .def("load_session", &PyRunner::load_session, py::arg("path"), "Goes on with a conversation from such a file.")
       .def("warmup", &PyRunner::warmup, py::arg("prompt"), py::arg("max_new_tokens"),
            "A generation that leaves nothing in the context.")
       .def(
@@ -232,6 +262,11 @@ void bind_text_runner(py::module_& m) {
         const auto found = metadata.find(kVocabSize);
         return found == metadata.end() ? int64_t{self.runner().tokenizer().vocab_size()} : found->second;
       });
+  py::class_<PyMultimodalRunner, PyRunner>(
+      m, "MultimodalRunner", "Text from a language model that also takes pictures or sound, as parts of a prompt.")
+      .def(py::init<const std::string&, const std::optional<std::string>&, const std::optional<std::string>&>(),
+           py::arg("model_path"), py::arg("tokenizer_path") = py::none(), py::arg("data_path") = py::none(),
+           "Without `tokenizer_path`: the tokenizer that lies in the program.");
 }
 
 }  // namespace llm

@@ -15,6 +15,9 @@ namespace extension {
 namespace llm {
 namespace internal {
 
+/// What becomes of tokens that are not text, such as those that name a language.
+enum class SpecialTokens { kShown, kLeftOut };
+
 /// Turns generated tokens into text for a callback: whole characters, up to the first stop text.
 class TextStream final {
  public:
@@ -23,9 +26,10 @@ class TextStream final {
   /// `previous` is the token before the first one, `unfinished` what unfinished() gave before. `tokenizer` and
   /// `callback` (may be empty) must outlive this.
   TextStream(const ::tokenizers::Tokenizer& tokenizer, uint64_t previous, std::vector<std::string> stops,
-             const Callback& callback, std::string unfinished = {})
+             const Callback& callback, std::string unfinished = {},
+             SpecialTokens special_tokens = SpecialTokens::kShown)
       : tokenizer_(tokenizer),
-        decoder_(tokenizer, false, previous, std::move(unfinished)),
+        decoder_(tokenizer, special_tokens == SpecialTokens::kLeftOut, previous, std::move(unfinished)),
         stops_(std::move(stops)),
         callback_(callback) {}
 

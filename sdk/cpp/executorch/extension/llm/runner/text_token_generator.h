@@ -37,6 +37,8 @@ class TextTokenGenerator {
 
   /// Whether to go on after a token that ends a sequence.
   void set_ignore_eos(bool ignore_eos) { ignore_eos_ = ignore_eos; }
+  /// Prompt look-up, see GenerationConfig::lookup_tokens. A call of the program has one token more.
+  void set_lookup_tokens(int32_t lookup_tokens) { lookup_tokens_ = lookup_tokens; }
   /// Processors change the logits of all tokens of a generation, also of the first one that a TextPrefiller with the
   /// same TextDecoderRunner samples.
   void add_logit_processor(std::shared_ptr<LogitProcessor> processor) {
@@ -79,11 +81,15 @@ class TextTokenGenerator {
   bool inline is_loaded() const { return text_decoder_runner_->is_method_loaded(); }
 
  private:
+  runtime::Result<int64_t> accept_rows(const executorch::aten::Tensor& logits, const std::vector<uint64_t>& drafted,
+                                       float temperature, std::vector<uint64_t>& tokens, internal::TextStream& text);
+
   ::tokenizers::Tokenizer* tokenizer_;
   TextDecoderRunner* text_decoder_runner_;
   std::unique_ptr<std::unordered_set<uint64_t>> eos_ids_;
   bool use_kv_cache_;
   bool ignore_eos_ = false;
+  int32_t lookup_tokens_ = 0;
   std::atomic<bool> should_stop_{false};
   Stats* stats_;
 };

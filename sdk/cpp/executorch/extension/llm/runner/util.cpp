@@ -96,6 +96,21 @@ long time_in_ms() {
 }
 
 namespace internal {
+Result<std::vector<uint8_t>> read_file(const std::string& path) {
+  std::FILE* const file = std::fopen(path.c_str(), "rb");
+  ET_CHECK_OR_RETURN_ERROR(file != nullptr, AccessFailed, "%s cannot be opened", path.c_str());
+  std::vector<uint8_t> data;
+  uint8_t buffer[1 << 16];
+  size_t count = 0;
+  while ((count = std::fread(buffer, 1, sizeof(buffer), file)) > 0) {
+    data.insert(data.end(), buffer, buffer + count);
+  }
+  const bool failed = std::ferror(file) != 0;
+  std::fclose(file);
+  ET_CHECK_OR_RETURN_ERROR(!failed, AccessFailed, "%s cannot be read", path.c_str());
+  return data;
+}
+
 int64_t time_in_us() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::microseconds>(now).count();

@@ -81,6 +81,9 @@ runtime::Result<TensorPtr> populate_start_pos_or_cache_position(Module* module, 
 runtime::Result<TensorPtr> convert_to_bfloat16(const TensorPtr& src_tensor);
 
 namespace internal {
+/// The bytes of a file. AccessFailed, after a log line, if it cannot be read.
+runtime::Result<std::vector<uint8_t>> read_file(const std::string& path);
+
 /// Microseconds of a clock that never goes back.
 int64_t time_in_us();
 }  // namespace internal

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The text of sound. Only the text is printed.
+
+Sound is a WAV file with the sampling rate of the model, 16 kHz; several channels are mixed. A long file is transcribed
+in windows of as much sound as the model takes, 30 s for Whisper, each by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sdk.command import FAILED, OK, CommandError, Parser, describe, existing, finish, print_json
+from sdk.command.arguments import count, number
+
+_EPILOG = """\
+examples
+  sdk asr transcribe whisper.pte speech.wav
+  sdk asr transcribe whisper.pte rede.wav --language de --task translate
+"""
+
+
+def main(argv: Sequence[str], prog: str) -> int:
+    """Transcribes a file; returns the exit status."""
+    parser = Parser(prog, __doc__ or "", "the transcription fails", _EPILOG)
+    parser.add_argument("model", type=Path, metavar="MODEL.pte", help="a program of `sdk asr export`")
+    parser.add_argument("sound", type=Path, metavar="FILE.wav", help="the sound")
+    parser.add_argument("--tokenizer", type=Path, help="its tokenizer (the one inside the program)")
+    parser.add_argument("--data", type=Path, help="a file of external weights (.ptd)")
+    parser.add_argument("--threads", type=count(1), help="how many threads kernels run on (one for each fast core)")
+    parser.add_argument("--language", help="what is spoken: en, de ... (that of the export)")
+    parser.add_argument("--task", choices=("transcribe", "translate"), help="translate: into English (the export's)")
+    parser.add_argument(
+        "--max-new-tokens", type=count(1), help="maximum number of tokens in a window (224)", default=224
+    )
+    parser.add_argument("--temperature", type=number(0), default=0.0, help="0 always takes the likeliest token (0)")
+    return finish(parser, argv, _transcribe)
+
+
+def _transcribe(options: argparse.Namespace) -> int:
+    from sdk.command.programs import data_file, program_file, set_threads
+
+    set_threads(options.threads)
+    model, sound = program_file(options.model), existing(options.sound)
+    tokenizer = None if options.tokenizer is None else str(existing(options.tokenizer))
+    data = None if options.data is None else str(data_file(options.data))
+    from sdk.extension.asr.runner import AsrRunner
+
+    try:
+        runner = AsrRunner(str(model), tokenizer, data)
+        config = runner.default_config()
+    except (RuntimeError, ValueError) as error:
+        raise CommandError(describe(error)) from None
+    config.max_new_tokens, config.temperature = options.max_new_tokens, options.temperature
+    config.prompt_token_ids = _prompt(runner, config.prompt_token_ids, options)
+
+    def write(piece: str) -> None:
+        if not options.json:
+            sys.stdout.write(piece)
+            sys.stdout.flush()
+
+    try:
+        text = runner.transcribe_file(str(sound), config, write)
+    except RuntimeError as error:
+        print(f"{sound}: {describe(error)}", file=sys.stderr)
+        return FAILED
+    if options.json:
+        print_json({"text": text, "stats": json.loads(runner.stats.to_json_string())})
+    else:
+        print()
+    return OK
+
+
+def _prompt(runner: Any, tokens: list[int], options: argparse.Namespace) -> list[int]:
+    """The tokens after the start token: those of the program, with another language or task."""
+    if options.language is None and options.task is None:
+        return tokens
+    if len(tokens) < 2:
+        raise CommandError("--language, --task: the model knows one language")
+    found = list(tokens)
+    for at, name, value in ((0, "--language", options.language), (1, "--task", options.task)):
+        if value is not None:
+            token = runner.token_id(f"<|{value}|>")
+            if token is None:
+                raise CommandError(f"{name}: the model does not know `{value}`")
+            found[at] = token
+    return found

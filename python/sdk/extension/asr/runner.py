@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Text from sound.
+
+    runner = AsrRunner("whisper.pte")
+    print(runner.transcribe_file("speech.wav"))
+
+One call at a time; `stop()` may come from any thread. Errors are `ExecuTorchError`, a RuntimeError.
+"""
+
+from __future__ import annotations
+
+from sdk.extension.asr._asr_runner import AsrRunner, AsrTranscribeConfig
+
+Seq2SeqRunner = AsrRunner
+Seq2SeqTranscribeConfig = AsrTranscribeConfig
+
+__all__ = ["AsrRunner", "AsrTranscribeConfig", "Seq2SeqRunner", "Seq2SeqTranscribeConfig"]

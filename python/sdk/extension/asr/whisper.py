@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs of Whisper from folders of Hugging Face's form, for `AsrRunner`.
+
+preprocessor  float32 [samples], up to a window of sound, to features [1, bins, frames]
+encoder       features to keys and values of each layer of the decoder: float32 [1, positions, heads, head_dim]
+text_decoder  tokens, int64 [1, n], these keys and values, and the position of the first token, int64 [1], to the
+              logits [1, vocabulary] of the token after them; keeps the cache of its own keys and values
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.export import Dim, ExportedProgram, ShapesCollection, export
+
+from sdk.backends.registry import Backend
+from sdk.exir import ExecutorchBackendConfig, ExecutorchProgramManager, to_edge_transform_and_lower
+from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
+from sdk.extension.audio.mel_spectrogram import WhisperAudioProcessor
+from sdk.extension.llm.custom_ops import custom_ops  # noqa: F401, registers torch.ops.llama
+from sdk.extension.llm.export.checkpoint import CheckpointError
+from sdk.extension.llm.export.settings import SettingsError
+from sdk.extension.llm.export.tokenizer.data import tokenizer_data
+from sdk.extension.llm.model.custom_kv_cache import CustomKVCache
+
+_FRAMES_OF_SECOND = 100
+_PROMPT = 8
+"""Tokens of a call of the decoder, at most: start, language, task, time stamps."""
+
+
+class Encoder(nn.Module):
+    """What the decoder's layers attend to, of features."""
+
+    def __init__(self, whisper: Any) -> None:
+        super().__init__()
+        self.encoder = whisper.model.encoder
+        self.layers = nn.ModuleList([layer.encoder_attn for layer in whisper.model.decoder.layers])
+
+    def forward(self, features: Tensor) -> list[Tensor]:
+        """[1, bins, frames] to keys and values of each layer, one after another."""
+        states = self.encoder(features).last_hidden_state
+        found = []
+        for layer in self.layers:
+            for projection in (layer.k_proj, layer.v_proj):
+                found.append(projection(states).unflatten(-1, (layer.num_heads, layer.head_dim)))
+        return found
+
+
+class Decoder(nn.Module):
+    """The decoder with a cache."""
+
+    def __init__(self, whisper: Any) -> None:
+        super().__init__()
+        decoder = whisper.model.decoder
+        self.tokens, self.layers, self.norm = decoder.embed_tokens, decoder.layers, decoder.layer_norm
+        self.positions, self.output = decoder.embed_positions.weight, whisper.proj_out
+        self.most = decoder.max_target_positions
+        attention = decoder.layers[0].self_attn
+        self.caches = nn.ModuleList(
+            [CustomKVCache(1, self.most, attention.num_heads, attention.head_dim) for _ in self.layers]
+        )
+
+    def forward(self, tokens: Tensor, encoded: list[Tensor], position: Tensor) -> Tensor:
+        """int64 [1, n], the encoder's results and int64 [1] to logits [1, vocabulary]."""
+        start: Any = position[0].item()
+        torch._check(start >= 0)
+        torch._check(start + tokens.shape[1] <= self.most)
+        x = self.tokens(tokens) + self.positions[position + torch.arange(tokens.shape[1])]
+        for i, layer in enumerate(self.layers):
+            x = x + self._self_attention(layer, self.caches[i], start, layer.self_attn_layer_norm(x))
+            x = x + _cross_attention(layer.encoder_attn, encoded[2 * i : 2 * i + 2], layer.encoder_attn_layer_norm(x))
+            x = x + layer.fc2(layer.activation_fn(layer.fc1(layer.final_layer_norm(x))))
+        logits: Tensor = self.output(self.norm(x[:, -1]))
+        return logits
+
+    def _self_attention(self, layer: Any, cache: nn.Module, start: int, x: Tensor) -> Tensor:
+        attention, keys_and_values = layer.self_attn, cache
+        q, k, v = (_heads(attention, name, x) for name in ("q_proj", "k_proj", "v_proj"))
+        keys_and_values.write(start, k, v)  # type: ignore[operator]
+        y = keys_and_values.attend(q, start, None, attention.scaling)  # type: ignore[operator]
+        return _out(attention, y)
+
+
+def _heads(attention: Any, name: str, x: Tensor) -> Tensor:
+    found: Tensor = getattr(attention, name)(x).unflatten(-1, (attention.num_heads, attention.head_dim))
+    return found
+
+
+def _out(attention: Any, y: Tensor) -> Tensor:
+    found: Tensor = attention.out_proj(y.flatten(2))
+    return found
+
+
+def _cross_attention(attention: Any, encoded: list[Tensor], x: Tensor) -> Tensor:
+    """Attention of all tokens to all positions of the sound."""
+    q, (keys, values) = _heads(attention, "q_proj", x), encoded
+    first = keys.shape[1] - q.shape[1]  # the operator sees the positions before this one and one for each token
+    y = torch.ops.llama.custom_sdpa(q, keys, values, first, None, 0.0, False, attention.scaling)
+    return _out(attention, y)
+
+
+def load_whisper(folder: Path) -> Any:
+    """The model of a folder with `config.json` and safetensors files. Raises CheckpointError for one that cannot be
+    used, SettingsError where transformers is missing."""
+    try:
+        import transformers
+    except ModuleNotFoundError:
+        raise SettingsError("exporting Whisper needs transformers: pip install 'pte-sdk[examples]'") from None
+    try:
+        return transformers.WhisperForConditionalGeneration.from_pretrained(
+            folder, dtype=torch.float32, local_files_only=True, use_safetensors=True
+        ).eval()
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{folder}: {error}") from None
+
+
+def capture_whisper(whisper: Any) -> dict[str, ExportedProgram]:
+    """Exports each method with `torch.export`."""
+    config = whisper.config
+    frames = 2 * config.max_source_positions
+    if frames % _FRAMES_OF_SECOND:
+        raise CheckpointError(f"max_source_positions is {config.max_source_positions}; expected a multiple of 50")
+    front = WhisperAudioProcessor(feature_size=config.num_mel_bins, chunk_length=frames // _FRAMES_OF_SECOND).eval()
+    samples = torch.zeros(front.n_samples - front.hop_length)
+    shapes = ShapesCollection()
+    shapes[samples] = {0: Dim("samples", min=front.n_fft, max=front.n_samples)}
+    features = torch.zeros(1, config.num_mel_bins, frames)
+    encoder, decoder = Encoder(whisper).eval(), Decoder(whisper).eval()
+    with torch.no_grad():
+        encoded = encoder(features)
+        tokens, position = torch.zeros(1, 3, dtype=torch.int64), torch.zeros(1, dtype=torch.int64)
+        count = {1: Dim("tokens", min=1, max=_PROMPT)}
+        # One chunk is as good as several, although torch.export makes sizes of 1 a separate case.
+        with torch.fx.experimental._config.patch(backed_size_oblivious=True):
+            preprocessor = export(front, (samples,), dynamic_shapes=shapes, strict=False)
+        return {
+            "preprocessor": preprocessor,
+            "encoder": export(encoder, (features,), strict=False),
+            "text_decoder": export(
+                decoder,
+                (tokens, encoded, position),
+                dynamic_shapes=(count, [None] * len(encoded), None),
+                strict=False,
+            ),
+        }
+
+
+def metadata_of(whisper: Any, language: str = "en", task: str = "transcribe") -> dict[str, Any]:
+    """Methods without inputs: the tokens of `Seq2SeqTranscribeConfig`. Lists without elements are left out.
+
+    `language` and `task` ("transcribe" or "translate", into English) count for models of several languages. Raises
+    SettingsError for one that the model does not know.
+    """
+    settings = whisper.generation_config
+    start, ends = settings.decoder_start_token_id, settings.eos_token_id
+    silent = getattr(settings, "no_timestamps_token_id", None)
+    prompt = [] if silent is None else [silent]
+    if getattr(settings, "is_multilingual", False):
+        prompt = [_known(settings, "lang_to_id", f"<|{language}|>"), _known(settings, "task_to_id", task), *prompt]
+    lists = {
+        "get_eos_ids": ends if isinstance(ends, list) else [ends],
+        "get_decoder_prompt_ids": prompt,
+        "get_suppress_tokens": settings.suppress_tokens or [],
+        "get_begin_suppress_tokens": settings.begin_suppress_tokens or [],
+    }
+    found: dict[str, Any] = {name: value for name, value in lists.items() if value}
+    found["get_decoder_start_token_id"] = whisper.config.decoder_start_token_id if start is None else start
+    found["get_vocab_size"] = whisper.config.vocab_size
+    found["get_sampling_rate"] = 16000
+    found["get_max_context_len"] = whisper.config.max_target_positions
+    return found
+
+
+def _known(settings: Any, table: str, name: str) -> int:
+    ids = getattr(settings, table, None) or {}
+    if name not in ids:
+        raise SettingsError(f"the model does not know {name}; it knows {', '.join(sorted(ids)) or 'none'}")
+    return int(ids[name])
+
+
+def export_whisper(
+    folder: Path, backend: Backend | None = None, language: str = "en", task: str = "transcribe"
+) -> ExecutorchProgramManager:
+    """The program of the model in a folder, with its tokenizer inside. `backend`: gets the layers. `language` and
+    `task`: see `metadata_of`."""
+    whisper = load_whisper(folder)
+    metadata = metadata_of(whisper, language, task)
+    tokenizer = tokenizer_data(str(folder), None)
+    partitioners = [] if backend is None else [backend.find("partitioner")()]
+    edge = to_edge_transform_and_lower(capture_whisper(whisper), partitioner=partitioners, constant_methods=metadata)
+    # Inputs are the caller's memory: the decoder gets all keys and values of the sound for each token.
+    planning = MemoryPlanningPass(alloc_graph_input=False)
+    return edge.to_executorch(ExecutorchBackendConfig(named_data=tokenizer.named_data, memory_planning_pass=planning))
+
+
+def is_whisper(folder: Path) -> bool:
+    """Whether a folder has the `config.json` of a Whisper model."""
+    try:
+        found = json.loads((folder / "config.json").read_bytes())
+    except (OSError, json.JSONDecodeError):
+        return False
+    return isinstance(found, dict) and found.get("model_type") == "whisper"

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Models that take pictures or sound beside text, from folders of Hugging Face's form: several methods in a program.
+
+    token_embedding      int64 [1, tokens] to embeddings [1, tokens, dim]
+    text_decoder         embeddings and the position of the first one, int64 [1], to logits; keeps the cache
+    vision_encoder       float32 [1, channels, height, width], as the model's processor makes it, to embeddings
+    vision_preprocessor  uint8 [channels, height, width] to what vision_encoder takes: scale, mean and deviation
+    audio_encoder        features [1, bins, frames] to embeddings
+    audio_preprocessor   float32 [samples] to features [chunks, bins, frames]
+
+Text is computed by `Transformer`, as for models of text alone; encoders are modules of transformers. `MultimodalRunner`
+runs such programs.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.export import Dim, ExportedProgram, ShapesCollection, export
+
+from sdk.exir._serialize._regular_file import read_file
+from sdk.extension.audio.mel_spectrogram import WhisperAudioProcessor
+from sdk.extension.llm.export.checkpoint import CheckpointError, hugging_face_args, hugging_face_weights, model_of
+from sdk.extension.llm.export.settings import SettingsError
+from sdk.extension.llm.model.transformer import Transformer
+
+MODEL_TYPES = ("llava", "voxtral")
+"""Values of `model_type` in a `config.json`."""
+_SAMPLING_RATE = 16000
+_LONGEST_SOUND = 600
+"""Seconds of sound in a prompt."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A method of the program beside those of the decoder."""
+
+    module: nn.Module
+    inputs: tuple[Tensor, ...]
+    sizes: dict[int, Any] | None = None
+    """Dynamic sizes of the first input."""
+
+
+@dataclass(frozen=True)
+class MultimodalModel:
+    """A model before it is exported."""
+
+    text: Transformer
+    parts: dict[str, Part]
+    metadata: dict[str, Any]
+    """Methods without inputs: the token that stands for a picture or sound in a prompt."""
+
+    def captured(self) -> dict[str, ExportedProgram]:
+        """Exports each method with `torch.export`."""
+        params = self.text.params
+        tokens = torch.zeros(1, min(3, params.max_seq_len), dtype=torch.int64)
+        count = Dim("tokens", min=1, max=params.max_seq_len)
+        embeddings = torch.zeros(1, tokens.shape[1], params.dim)
+        with torch.no_grad():
+            found = {
+                "token_embedding": export(TokenEmbedding(self.text), (tokens,), dynamic_shapes=({1: count},)),
+                "text_decoder": export(
+                    TextDecoder(self.text),
+                    (embeddings, torch.zeros(1, dtype=torch.int64)),
+                    dynamic_shapes=({1: count}, None),
+                ),
+            }
+            for name, part in self.parts.items():
+                shapes = ShapesCollection()
+                if part.sizes is not None:
+                    shapes[part.inputs[0]] = part.sizes
+                # One chunk is as good as several, although torch.export makes sizes of 1 a separate case.
+                with torch.fx.experimental._config.patch(backed_size_oblivious=part.sizes is not None):
+                    given = shapes if part.sizes is not None else None
+                    found[name] = export(part.module.eval(), part.inputs, dynamic_shapes=given, strict=False)
+        return found
+
+
+class TokenEmbedding(nn.Module):
+    """The embeddings of tokens."""
+
+    def __init__(self, text: Transformer) -> None:
+        super().__init__()
+        self.text = text
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """int64 [1, tokens] to [1, tokens, dim]."""
+        return self.text.embed(tokens)
+
+
+class TextDecoder(nn.Module):
+    """The decoder over embeddings."""
+
+    def __init__(self, text: Transformer) -> None:
+        super().__init__()
+        self.text = text
+
+    def forward(self, embeddings: Tensor, input_pos: Tensor) -> Tensor:
+        """[1, positions, dim] and the position of the first, int64 [1], to logits."""
+        logits: Tensor = self.text(None, {"input_pos": input_pos}, embeddings)
+        return logits
+
+
+class VisionEncoder(nn.Module):
+    """The vision tower and projector of a model of transformers."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model: Any = model
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """[1, channels, height, width] to [1, positions, dim]."""
+        features = self.model.get_image_features(pixel_values=pixels, return_dict=True).pooler_output
+        return torch.cat(list(features))[None]
+
+
+class VisionPreprocessor(nn.Module):
+    """What a processor of transformers does to a picture of the right size."""
+
+    def __init__(self, scale: float, mean: list[float], deviation: list[float]) -> None:
+        super().__init__()
+        self.scale = scale
+        self.register_buffer("mean", torch.tensor(mean)[:, None, None], persistent=False)
+        self.register_buffer("deviation", torch.tensor(deviation)[:, None, None], persistent=False)
+
+    def forward(self, picture: Tensor) -> Tensor:
+        """uint8 [channels, height, width] to float32 [1, channels, height, width]."""
+        return ((picture.to(torch.float32) * self.scale - self.mean) / self.deviation)[None]
+
+
+class AudioEncoder(nn.Module):
+    """The audio tower and projector of a model of transformers."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model: Any = model
+
+    def forward(self, features: Tensor) -> Tensor:
+        """[1, bins, frames] to [1, positions, dim]."""
+        found: Tensor = self.model.get_audio_features(features, return_dict=True).pooler_output
+        return found[None]
+
+
+def is_multimodal(checkpoint: str | None) -> bool:
+    """Whether a checkpoint is a folder with a model that this module exports."""
+    config = Path(checkpoint or "") / "config.json"
+    if not checkpoint or not config.is_file():
+        return False
+    try:
+        found = json.loads(read_file(config))
+    except json.JSONDecodeError:
+        return False  # whoever reads it as a text model says where
+    return isinstance(found, dict) and found.get("model_type") in MODEL_TYPES
+
+
+def load_multimodal(folder: Path, overrides: dict[str, Any]) -> MultimodalModel:
+    """The model of a folder; `overrides` are fields of `ModelArgs`.
+
+    Raises CheckpointError for files that cannot be used, SettingsError where transformers is missing.
+    """
+    theirs = _of_transformers(folder)
+    config = theirs.config
+    parts: dict[str, Part] = {}
+    metadata: dict[str, Any] = {}
+    if getattr(config, "vision_config", None) is not None:
+        parts.update(_vision(theirs, _image_settings(folder)))
+        metadata["get_image_token_id"] = config.image_token_id
+    if getattr(config, "audio_config", None) is not None:
+        parts.update(_audio(theirs))
+        metadata["get_audio_token_id"] = config.audio_token_id
+    return MultimodalModel(text_of(theirs, overrides), parts, metadata)
+
+
+def text_of(theirs: Any, overrides: dict[str, Any]) -> Transformer:
+    """The decoder of a model of transformers."""
+    text = theirs.config.text_config.to_dict()
+    args = hugging_face_args(text, **overrides)
+    named = {f"model.{name}": value for name, value in theirs.model.language_model.state_dict().items()}
+    named["lm_head.weight"] = theirs.lm_head.weight
+    return model_of(args, hugging_face_weights(named.items(), text["model_type"], args))
+
+
+def _of_transformers(folder: Path) -> Any:
+    try:
+        import transformers
+    except ModuleNotFoundError:
+        raise SettingsError(
+            "models with pictures or sound need transformers: pip install 'pte-sdk[examples]'"
+        ) from None
+    try:
+        return transformers.AutoModelForMultimodalLM.from_pretrained(
+            folder, dtype=torch.float32, local_files_only=True, use_safetensors=True, attn_implementation="sdpa"
+        ).eval()
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{folder}: {error}") from None
+
+
+def _image_settings(folder: Path) -> dict[str, Any]:
+    """The settings of the processor for pictures; {} where the folder has none."""
+    for name in ("preprocessor_config.json", "processor_config.json"):
+        if not (folder / name).is_file():
+            continue
+        try:
+            found = json.loads(read_file(folder / name))
+        except json.JSONDecodeError as error:
+            raise CheckpointError(f"{folder / name}, line {error.lineno}, column {error.colno}: {error.msg}") from None
+        if isinstance(found, dict) and ("image_mean" in found or "image_processor" in found):
+            inner = found.get("image_processor")
+            return inner if isinstance(inner, dict) else found
+    return {}
+
+
+def _vision(theirs: Any, settings: dict[str, Any]) -> dict[str, Part]:
+    vision = theirs.config.vision_config
+    size, channels = vision.image_size, vision.num_channels
+    parts = {"vision_encoder": Part(VisionEncoder(theirs), (torch.zeros(1, channels, size, size),))}
+    if settings:
+        picture = torch.zeros(channels, size, size, dtype=torch.uint8)
+        parts["vision_preprocessor"] = Part(_normalisation(settings, channels), (picture,))
+    return parts
+
+
+def _normalisation(settings: dict[str, Any], channels: int) -> VisionPreprocessor:
+    scale = settings.get("rescale_factor", 1 / 255) if settings.get("do_rescale", True) else 1.0
+    mean, deviation = [0.0] * channels, [1.0] * channels
+    if settings.get("do_normalize", True):
+        mean, deviation = settings.get("image_mean", mean), settings.get("image_std", deviation)
+    for name, numbers in (("image_mean", mean), ("image_std", deviation)):
+        if not isinstance(numbers, list) or len(numbers) != channels:
+            raise CheckpointError(f"{name} of the image processor: expected {channels} numbers, found {numbers!r}")
+    return VisionPreprocessor(float(scale), mean, deviation)
+
+
+def _audio(theirs: Any) -> dict[str, Part]:
+    audio = theirs.config.audio_config
+    frames = 2 * audio.max_source_positions
+    seconds, rest = divmod(frames, 100)
+    if rest != 0:
+        raise CheckpointError(f"max_source_positions is {audio.max_source_positions}; expected a multiple of 50")
+    front = WhisperAudioProcessor(
+        feature_size=audio.num_mel_bins, chunk_length=seconds, max_audio_len=_LONGEST_SOUND, stack_output=True
+    )
+    samples = torch.zeros(front.n_samples + front.hop_length)
+    most = _LONGEST_SOUND * _SAMPLING_RATE
+    return {
+        "audio_encoder": Part(AudioEncoder(theirs), (torch.zeros(1, audio.num_mel_bins, frames),)),
+        "audio_preprocessor": Part(front, (samples,), {0: Dim("samples", min=front.n_fft, max=most)}),
+    }

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include <executorch/extension/llm/runner/llm_runner_helper.h>
+#include <executorch/extension/llm/runner/stats.h>
+#include <executorch/extension/llm/runner/wav_loader.h>
+#include <executorch/extension/llm/sampler/sampler.h>
+#include <executorch/extension/llm/sampler/token_sampler.h>
+#include <executorch/extension/module/module.h>
+#include <executorch/extension/tensor/tensor_ptr.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/result.h>
+#include <pytorch/tokenizers/tokenizer.h>
+
+namespace executorch {
+namespace extension {
+namespace asr {
+
+using ::executorch::extension::Module;
+using ::executorch::extension::llm::get_eos_ids;
+using ::executorch::extension::llm::load_tokenizer;
+using ::executorch::extension::llm::print_report;
+using ::executorch::extension::llm::Sampler;
+using ::executorch::extension::llm::Stats;
+using ::executorch::runtime::Error;
+using ::executorch::runtime::Result;
+
+/// The options of one transcription.
+struct Seq2SeqTranscribeConfig {
+  int64_t max_new_tokens = 128;
+  /// Tokens that end the text; empty: those of the program or of the tokenizer.
+  std::unordered_set<int64_t> eos_token_ids = {};
+  /// 0 takes the likeliest token; see Sampler.
+  float temperature = 0.0f;
+  int64_t decoder_start_token_id = 0;
+
+  // Beyond the original. Seq2SeqRunner::default_config() has those of a program.
+
+  /// Tokens after the start token that the model does not choose, such as a language and a task.
+  std::vector<int64_t> prompt_token_ids = {};
+  /// Tokens that are never generated, and tokens that are not generated first.
+  std::vector<int64_t> suppress_token_ids = {};
+  std::vector<int64_t> begin_suppress_token_ids = {};
+};
+
+/// Text from sound by an encoder and a decoder, as Whisper has. Methods of the program:
+///
+///   encoder       features, for example [1, bins, frames], to one or several tensors
+///   text_decoder  tokens, int64 [1, n], the tensors of the encoder, and the position of the first token, int64 [1], to
+///                 logits; keeps a cache. It is called for one token at a time unless it takes more.
+///   preprocessor  float32 [samples] to features (beyond the original)
+///
+/// Methods without inputs (beyond the original, all may be left out): those of get_eos_ids(),
+/// `get_decoder_start_token_id`, `get_decoder_prompt_ids`, `get_suppress_tokens`, `get_begin_suppress_tokens`,
+/// `get_sampling_rate`, `get_max_context_len`. Functions log the reason before they return an error, and one call runs
+/// at a time.
+class Seq2SeqRunner {
+ public:
+  /// Loads nothing. Without `tokenizer_path`, which is then "", the tokenizer is the one inside the program.
+  Seq2SeqRunner(const std::string& module_path, std::optional<std::string> data_path,
+                const std::string& tokenizer_path);
+
+  bool is_loaded() const;
+  /// Loads the program and the tokenizer. Calling it again has no effect.
+  Error load();
+
+  /// The tokens of a text; one that ends it included. `token_callback` gets the text in pieces of whole characters,
+  /// without special tokens. Errors: InvalidArgument for features of another size or dtype and for settings that cannot
+  /// be used; InvalidState during another call; those of the program.
+  Result<std::vector<int64_t>> transcribe(::executorch::extension::TensorPtr preprocessed_features,
+                                          Seq2SeqTranscribeConfig config = {},
+                                          std::function<void(const std::string&)> token_callback = {});
+
+  // Beyond the original.
+
+  /// The settings that the program names; the others are those of Seq2SeqTranscribeConfig.
+  Result<Seq2SeqTranscribeConfig> default_config();
+  /// The features of sound, float32 [samples]. NotSupported without the method `preprocessor`.
+  Result<::executorch::extension::TensorPtr> preprocess(::executorch::extension::TensorPtr raw_audio);
+  /// The text of samples from -1 to 1, in windows of as many samples as the preprocessor takes: each window is
+  /// transcribed by itself.
+  Result<std::string> transcribe_samples(const std::vector<float>& samples, const Seq2SeqTranscribeConfig& config,
+                                         const std::function<void(const std::string&)>& token_callback = {});
+  /// The text of a WAV file. InvalidArgument unless it has the sampling rate of the program.
+  Result<std::string> transcribe_file(const std::string& wav_path, const Seq2SeqTranscribeConfig& config,
+                                      const std::function<void(const std::string&)>& token_callback = {});
+
+  /// Ends transcribe() after the token at work. Callable from any thread.
+  void stop() { should_stop_ = true; }
+  /// Samples a second that the preprocessor takes. Loads the program.
+  Result<int64_t> sampling_rate();
+  /// The number of a token, such as <|en|>; NotFound if the tokenizer does not have it.
+  Result<int64_t> token_id(const std::string& token) const;
+  /// Counts and times of the last call.
+  const Stats& stats() const { return stats_; }
+
+ private:
+  using TokenCallback = std::function<void(const std::string&)>;
+
+  Error check_preprocessor();
+  Result<std::vector<int64_t>> run(const TensorPtr& features, const Seq2SeqTranscribeConfig& config,
+                                   const TokenCallback& callback);
+  Result<std::vector<runtime::EValue>> encode(const TensorPtr& features);
+  Result<executorch::aten::Tensor> decode(std::vector<int64_t> tokens, int64_t position,
+                                          const std::vector<runtime::EValue>& encoded);
+  Error configure(const Seq2SeqTranscribeConfig& config, bool is_first);
+  Result<std::vector<int64_t>> generate(const Seq2SeqTranscribeConfig& config, const std::unordered_set<int64_t>& ends,
+                                        const std::vector<runtime::EValue>& encoded, const TokenCallback& callback);
+
+  std::unique_ptr<Module> module_;
+  std::string tokenizer_path_;
+  std::unique_ptr<::tokenizers::Tokenizer> tokenizer_;
+  llm::TokenSampler sampler_;
+  Stats stats_;
+  std::atomic<bool> busy_{false};
+  std::atomic<bool> should_stop_{false};
+};
+
+using AsrRunner = Seq2SeqRunner;
+using AsrTranscribeConfig = Seq2SeqTranscribeConfig;
+
+}  // namespace asr
+}  // namespace extension
+}  // namespace executorch

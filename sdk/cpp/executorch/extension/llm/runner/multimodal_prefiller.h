@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <executorch/extension/llm/runner/io_manager/io_manager.h>
+#include <executorch/extension/llm/runner/multimodal_decoder_runner.h>
+#include <executorch/extension/llm/runner/multimodal_input.h>
+#include <executorch/extension/module/module.h>
+#include <executorch/extension/tensor/tensor_ptr.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/result.h>
+#include <pytorch/tokenizers/tokenizer.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+
+using runtime::Error;
+using runtime::Result;
+using tokenizers::Tokenizer;
+
+/// Gives inputs of any type to a program. Methods:
+///
+///   vision_encoder      a picture, [channels, height, width] or with a batch of one, to embeddings
+///   vision_preprocessor a picture of uint8 to what vision_encoder takes (beyond the original)
+///   audio_encoder       features, [batch, bins, frames], to embeddings; if its batch is smaller than that of the
+///                       features, it is called for one part after another
+///   audio_preprocessor  samples, float32 [samples], to features (beyond the original)
+///   token_embedding     tokens, int64 [1, tokens], to embeddings
+///   text_decoder        embeddings and the position of the first of them to logits
+///
+/// Embeddings are tensors whose last dimension is the decoder's; their rows take consecutive positions.
+class MultimodalPrefiller {
+ public:
+  /// The objects behind the pointers must outlive this.
+  explicit MultimodalPrefiller(Module* module, MultimodalDecoderRunner* decoder_runner, Tokenizer* tokenizer,
+                               IOManager* io_manager);
+  virtual ~MultimodalPrefiller() = default;
+
+  /// Runs the program for an input from the position `start_pos`, which becomes the one after the last that the program
+  /// has seen. `bos` and `eos`: tokens around a text. Returns the likeliest next token. Errors: those of encode() and
+  /// of the program.
+  virtual Result<uint64_t> prefill(const MultimodalInput& input, int64_t& start_pos, int32_t bos = 0, int32_t eos = 0);
+
+  /// Loads the decoder and the encoders that the program has.
+  virtual Error load();
+  virtual bool is_method_loaded();
+
+  // Beyond the original: prefill() in two steps.
+
+  /// The embeddings of a picture or of sound, [1, positions, dim]. NotSupported if the program lacks the method;
+  /// InvalidArgument, after a log line that says what the method takes, for another size or dtype.
+  Result<TensorPtr> encode(const MultimodalInput& input);
+  /// Runs the decoder for embeddings, in as many calls as it needs. Returns the logits that follow, see
+  /// TextDecoderRunner::step().
+  Result<executorch::aten::Tensor> run(const TensorPtr& embeddings, int64_t& start_pos);
+
+ private:
+  Result<bool> has_method(const std::string& name) const;
+  Result<TensorPtr> encode_image(const Image& image);
+  Result<std::vector<runtime::EValue>> run_on(const Image& image, const std::string& method);
+  Result<TensorPtr> encode_audio(const Audio& audio);
+  Result<TensorPtr> encode_features(const TensorPtr& features);
+  Result<TensorPtr> encode_raw_audio(const RawAudio& audio);
+  Result<TensorPtr> embed_tokens(const MultimodalInput& input, int32_t bos, int32_t eos);
+
+  Module* module_;
+  MultimodalDecoderRunner* decoder_runner_;
+  Tokenizer* tokenizer_;
+};
+
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <executorch/extension/llm/runner/multimodal_decoder_runner.h>
+#include <executorch/extension/llm/runner/multimodal_prefiller.h>
+#include <executorch/extension/llm/runner/text_llm_runner.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+
+/// Text from a language model that also takes pictures or sound; made by create_multimodal_runner(). It is a
+/// TextLLMRunner: prompts of text and tokens, rewind(), stop() and the rest are as there. The positions of a picture
+/// and of sound count as tokens.
+class MultimodalRunner : public TextLLMRunner {
+ public:
+  /// `metadata`: see get_llm_metadata(); its `get_max_seq_len` is the most tokens of a call.
+  explicit MultimodalRunner(std::unordered_map<std::string, int64_t> metadata,
+                            std::unique_ptr<::tokenizers::Tokenizer> tokenizer, std::unique_ptr<Module> module,
+                            std::unique_ptr<MultimodalDecoderRunner> text_decoder_runner,
+                            std::unique_ptr<MultimodalPrefiller> multimodal_prefiller,
+                            std::unique_ptr<IOManager> io_manager,
+                            std::unique_ptr<TextTokenGenerator> text_token_generator, std::unique_ptr<Stats> stats);
+  ~MultimodalRunner() override = default;
+
+  bool is_loaded() const override;
+  runtime::Error load() override;
+
+ protected:
+  runtime::Result<int64_t> add_media(const MultimodalInput& input, size_t index) override;
+  void clear_media() override { media_.clear(); }
+  runtime::Result<uint64_t> run_prompt(std::vector<uint64_t>& tokens, int64_t start_pos, float temperature) override;
+
+ private:
+  MultimodalRunner(std::unique_ptr<TextPrefiller> text_prefiller, std::unordered_map<std::string, int64_t>&& metadata,
+                   std::unique_ptr<::tokenizers::Tokenizer>&& tokenizer, std::unique_ptr<Module>&& module,
+                   std::unique_ptr<MultimodalDecoderRunner>&& text_decoder_runner,
+                   std::unique_ptr<MultimodalPrefiller>&& multimodal_prefiller, std::unique_ptr<IOManager>&& io_manager,
+                   std::unique_ptr<TextTokenGenerator>&& text_token_generator, std::unique_ptr<Stats>&& stats);
+
+  std::unique_ptr<MultimodalPrefiller> multimodal_prefiller_;
+  std::deque<TensorPtr> media_;  // embeddings of pictures and sound that the prompt at work has, in its order
+};
+
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

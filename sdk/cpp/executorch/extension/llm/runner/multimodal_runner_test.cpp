@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Programs of tests/data/make_multimodal.py: what is expected comes from transformers.
+#include <executorch/extension/llm/runner/llm_runner_helper.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include <executorch/extension/llm/runner/constants.h>
+#include <executorch/extension/llm/runner/image_prefiller.h>
+#include <executorch/runtime/platform/runtime.h>
+
+namespace {
+
+using namespace executorch::extension::llm;
+using executorch::extension::Module;
+using executorch::runtime::Error;
+
+/// The printable characters of ASCII, as in the tokenizer of the programs.
+class Letters final : public tokenizers::Tokenizer {
+ public:
+  Letters() {
+    initialized_ = true;
+    vocab_size_ = 96;
+  }
+  tokenizers::Error load(const std::string&) override { return tokenizers::Error::Ok; }
+  tokenizers::Result<std::string> id_to_piece(uint64_t token) const override {
+    return std::string(1, static_cast<char>(token + ' '));
+  }
+  tokenizers::Result<uint64_t> piece_to_id(const std::string& text) const override {
+    return static_cast<uint64_t>(text[0] - ' ');
+  }
+  tokenizers::Result<std::vector<uint64_t>> encode(const std::string& input, int8_t, int8_t) const override {
+    std::vector<uint64_t> ids;
+    for (const char c : input) {
+      ids.push_back(static_cast<uint64_t>(c - ' '));
+    }
+    return ids;
+  }
+  tokenizers::Result<std::string> decode(uint64_t, uint64_t token, bool) const override { return id_to_piece(token); }
+  std::optional<uint64_t> bos_id() const override { return std::nullopt; }
+  std::optional<uint64_t> eos_id() const override { return std::nullopt; }
+};
+
+std::string program(const std::string& name) {
+  return std::string(DATA_FOLDER) + "/multimodal/" + name + ".pte";
+}
+
+struct Expected {
+  std::vector<uint64_t> tokens;
+  std::vector<float> logits;
+};
+
+Expected expected(const std::string& name) {
+  std::ifstream file(std::string(DATA_FOLDER) + "/multimodal/" + name + ".expected");
+  Expected found;
+  std::string line;
+  std::getline(file, line);
+  std::istringstream tokens(line);
+  for (uint64_t token = 0; tokens >> token;) {
+    found.tokens.push_back(token);
+  }
+  std::getline(file, line);
+  std::istringstream logits(line);
+  for (float value = 0; logits >> value;) {
+    found.logits.push_back(value);
+  }
+  return found;
+}
+
+std::vector<uint8_t> numbers(size_t count) {
+  std::vector<uint8_t> found(count);
+  for (size_t i = 0; i < count; i++) {
+    found[i] = static_cast<uint8_t>(i * 37 % 256);
+  }
+  return found;
+}
+
+Image picture() {
+  return {numbers(3 * 28 * 28), 28, 28, 3};
+}
+
+Audio sound() {
+  const std::vector<uint8_t> given = numbers(16 * 200);
+  std::vector<float> features;
+  for (const uint8_t value : given) {
+    features.push_back(static_cast<float>(value) / 256.0F);
+  }
+  return {std::move(features), 1, 16, 200};
+}
+
+class MultimodalRunnerTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    executorch::runtime::runtime_init();
+    runner_ = create_multimodal_runner(program(GetParam()), std::make_unique<Letters>());
+    ASSERT_NE(runner_, nullptr);
+  }
+
+  static MultimodalInput media() {
+    return std::string(GetParam()) == "llava" ? make_image_input(picture()) : make_audio_input(sound());
+  }
+  static std::vector<MultimodalInput> prompt() {
+    return {make_text_input(std::string("ab")), media(), make_text_input(std::string("cd"))};
+  }
+  static GenerationConfig greedy(int32_t count) {
+    GenerationConfig config;
+    config.echo = false;
+    config.temperature = 0;
+    config.max_new_tokens = count;
+    return config;
+  }
+
+  std::unique_ptr<MultimodalRunner> runner_;
+};
+
+/// From picture or sound to logits.
+TEST_P(MultimodalRunnerTest, LogitsEqualTransformers) {
+  Module module(program(GetParam()));
+  IOManager io_manager(module);
+  Letters tokenizer;
+  MultimodalDecoderRunner decoder(&module, &io_manager);
+  MultimodalPrefiller prefiller(&module, &decoder, &tokenizer, &io_manager);
+  EXPECT_FALSE(decoder.is_method_loaded());
+  ASSERT_EQ(prefiller.load(), Error::Ok);
+  EXPECT_TRUE(prefiller.is_method_loaded());
+  int64_t position = 0;
+  uint64_t next = 0;
+  for (const MultimodalInput& input : prompt()) {
+    const auto token = prefiller.prefill(input, position);
+    ASSERT_TRUE(token.ok());
+    next = *token;
+  }
+  const Expected wanted = expected(GetParam());
+  EXPECT_EQ(next, wanted.tokens.front());
+  EXPECT_EQ(position, std::string(GetParam()) == "llava" ? 8 : 29);
+  ASSERT_TRUE(decoder.last_logits().has_value());
+  const auto& logits = *decoder.last_logits();
+  ASSERT_EQ(static_cast<size_t>(logits.numel()), wanted.logits.size());
+  for (size_t i = 0; i < wanted.logits.size(); i++) {
+    EXPECT_NEAR(logits.const_data_ptr<float>()[i], wanted.logits[i], 1e-4) << i;
+  }
+}
+
+TEST_P(MultimodalRunnerTest, TokensEqualTransformers) {
+  const Expected wanted = expected(GetParam());
+  std::string text;
+  Stats stats;
+  ASSERT_EQ(runner_->generate(
+                prompt(), greedy(8), [&](const std::string& piece) { text += piece; },
+                [&](const Stats& given) { stats = given; }),
+            Error::Ok);
+  EXPECT_EQ(runner_->generated_tokens(), wanted.tokens);
+  EXPECT_EQ(text.size(), wanted.tokens.size());
+  EXPECT_EQ(stats.num_prompt_tokens, std::string(GetParam()) == "llava" ? 8 : 29);
+  // In two steps, and in one conversation after another.
+  runner_->reset();
+  const auto next = runner_->prefill(prompt());
+  ASSERT_TRUE(next.ok());
+  EXPECT_EQ(*next, wanted.tokens.front());
+  ASSERT_EQ(runner_->generate("", greedy(8)), Error::Ok);
+  EXPECT_EQ(runner_->generated_tokens(), wanted.tokens);
+  // A prompt may begin or end with the picture: the same as its embeddings alone.
+  runner_->reset();
+  ASSERT_EQ(runner_->generate(std::vector<MultimodalInput>{media()}, greedy(2)), Error::Ok);
+  EXPECT_EQ(runner_->position(), std::string(GetParam()) == "llava" ? 6 : 27);
+  ASSERT_EQ(runner_->rewind(0), Error::Ok);
+  ASSERT_EQ(runner_->generate(prompt(), greedy(8)), Error::Ok);
+  EXPECT_EQ(runner_->generated_tokens(), wanted.tokens);
+}
+
+/// The original echoes the texts of a prompt.
+TEST_P(MultimodalRunnerTest, Echo) {
+  GenerationConfig config = greedy(1);
+  config.echo = true;
+  std::string text;
+  ASSERT_EQ(runner_->generate(prompt(), config, [&](const std::string& piece) { text += piece; }), Error::Ok);
+  EXPECT_EQ(text.substr(0, 4), "abcd");
+}
+
+/// What fails leaves the conversation as it was.
+TEST_P(MultimodalRunnerTest, InputsThatCannotBeUsed) {
+  ASSERT_TRUE(runner_->prefill(prompt()).ok());
+  const int64_t before = runner_->position();
+  const std::vector<MultimodalInput> wrong[] = {
+      {make_text_input(std::string("x")), make_image_input(Image(numbers(3 * 30 * 28), 30, 28, 3))},
+      {make_image_input(Image(numbers(100), 28, 28, 3))},
+      {make_audio_input(Audio(numbers(16 * 200), 1, 16, 200))},
+      {make_audio_input(Audio(std::vector<float>(16 * 201), 1, 16, 201))},
+      {make_token_input(std::vector<uint64_t>{96})},
+      {make_token_input(std::vector<uint64_t>{UINT64_MAX})},
+      {media(), media(), media(), media(), media(), media(), media(), media(), media(), media(), media(), media(),
+       media(), media(), media()}};
+  for (const auto& inputs : wrong) {
+    const Error error = runner_->generate(inputs, greedy(1));
+    EXPECT_TRUE(error == Error::InvalidArgument || error == Error::NotSupported) << static_cast<int>(error);
+    EXPECT_EQ(runner_->position(), before);
+  }
+  EXPECT_EQ(runner_->prefill({make_raw_audio_input(RawAudio())}).error(), Error::NotSupported);
+  ASSERT_EQ(runner_->generate("", greedy(8)), Error::Ok);
+  EXPECT_EQ(runner_->generated_tokens(), expected(GetParam()).tokens);
+}
+
+/// A conversation with a picture or sound goes on in another process, bit for bit.
+TEST_P(MultimodalRunnerTest, SavesAndRestoresAConversation) {
+  const std::string path = ::testing::TempDir() + "multimodal.session";
+  ASSERT_EQ(runner_->generate(prompt(), greedy(3)), Error::Ok);
+  ASSERT_EQ(runner_->save_session(path), Error::Ok);
+  GenerationConfig config = greedy(6);
+  config.temperature = 4;
+  config.seed = 9;
+  ASSERT_EQ(runner_->generate("ef", config), Error::Ok);
+  const auto other = create_multimodal_runner(program(GetParam()), std::make_unique<Letters>());
+  ASSERT_EQ(other->load_session(path), Error::Ok);
+  ASSERT_EQ(other->generate("ef", config), Error::Ok);
+  EXPECT_EQ(other->generated_tokens(), runner_->generated_tokens());
+  EXPECT_EQ(other->position(), runner_->position());
+  const std::string another = std::string(GetParam()) == "llava" ? "voxtral" : "llava";
+  const auto wrong = create_multimodal_runner(program(another), std::make_unique<Letters>());
+  EXPECT_EQ(wrong->load_session(path), Error::InvalidArgument);
+  EXPECT_EQ(wrong->position(), 0);
+  std::ofstream(path, std::ios::app) << "x";
+  EXPECT_EQ(other->load_session(path), Error::InvalidExternalData);
+  EXPECT_EQ(other->position(), runner_->position());
+  std::remove(path.c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, MultimodalRunnerTest, ::testing::Values("llava", "voxtral"));
+
+TEST(MultimodalRunnerCreationTest, OtherPrograms) {
+  executorch::runtime::runtime_init();
+  EXPECT_EQ(create_multimodal_runner(std::string(DATA_FOLDER) + "/language_model.pte", std::make_unique<Letters>()),
+            nullptr);
+  EXPECT_EQ(create_multimodal_runner(program("llava"), nullptr), nullptr);
+  EXPECT_EQ(create_multimodal_runner("/there/is/no/such.pte", std::make_unique<Letters>()), nullptr);
+}
+
+/// An application's own way to give images to a program.
+TEST(ImagePrefillerTest, IsAnInterface) {
+  class Own final : public ImagePrefiller {
+   public:
+    using ImagePrefiller::ImagePrefiller;
+    executorch::runtime::Result<executorch::aten::Tensor> prefill(Image&, int64_t& start_pos) override {
+      start_pos += 1;
+      return Error::NotSupported;
+    }
+    Error load() override { return module_->load(); }
+    bool is_method_loaded() override { return module_->is_loaded(); }
+  };
+  Module module(program("llava"));
+  Own own(&module);
+  EXPECT_FALSE(own.is_method_loaded());
+  EXPECT_EQ(own.load(), Error::Ok);
+  EXPECT_TRUE(own.is_method_loaded());
+  Image image = picture();
+  int64_t position = 4;
+  EXPECT_EQ(own.prefill(image, position).error(), Error::NotSupported);
+  EXPECT_EQ(position, 5);
+}
+
+}  // namespace

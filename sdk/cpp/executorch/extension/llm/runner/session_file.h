@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <executorch/extension/module/module.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace internal {
+
+/// The name of the data in a program that says which program it is: 32 bytes, the SHA-256 of its weights and settings.
+inline constexpr const char* kProgramDigestKey = "program_digest";
+
+/// A conversation beside the program's own state.
+struct SessionState {
+  std::vector<uint64_t> seen;
+  std::optional<uint64_t> pending;
+  std::optional<uint64_t> next;
+  std::string unfinished;
+};
+
+/// Writes a conversation and the mutable state of the method `method` to a file, which only its user can read. The file
+/// is replaced as a whole, or stays as it was. Blocks of zeros take no space. Errors, after a log line: NotSupported if
+/// the program says neither which it is nor where its state lies; AccessFailed if the file cannot be written.
+runtime::Error write_session(const std::string& path, Module& module, const std::string& method,
+                             const SessionState& state);
+
+/// Reads such a file and gives the method its state. Errors, after a log line: AccessFailed if the file cannot be read;
+/// InvalidExternalData if it is cut or was changed; InvalidArgument if it belongs to another program; NotSupported as
+/// above. Then the method's state is as before.
+runtime::Result<SessionState> read_session(const std::string& path, Module& module, const std::string& method);
+
+}  // namespace internal
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

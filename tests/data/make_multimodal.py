@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes multimodal/llava.pte and multimodal/voxtral.pte, small models with random weights, and what transformers
+computes with these: the likeliest tokens after a prompt with a picture or sound, and the logits of the first of them.
+
+The prompt is "ab", then the picture or the sound, then "cd". Both hold (37 i mod 256): as bytes, and divided by 256.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import torch
+
+from sdk.extension.llm.export import exporter
+from sdk.extension.llm.export.multimodal import MultimodalModel, load_multimodal
+
+FOLDER = Path(__file__).parent
+sys.path[:0] = [str(FOLDER.parent / "python" / "llm")]
+
+from multimodal_models import (  # noqa: E402
+    AUDIO,
+    DEVIATION,
+    IMAGE,
+    MEAN,
+    continued,
+    llava,
+    program_of,
+    save,
+    voxtral,
+)
+from test_runner import ids  # noqa: E402
+
+COUNT = 8
+
+
+def numbers(*sizes: int) -> torch.Tensor:
+    """uint8 numbers, 37 i mod 256."""
+    return (torch.arange(torch.Size(sizes).numel()) * 37 % 256).to(torch.uint8).reshape(sizes)
+
+
+def write_expected(path: Path, tokens: list[int], logits: torch.Tensor) -> None:
+    """Two lines of numbers."""
+    lines = [" ".join(map(str, tokens)), " ".join(f"{value:.7g}" for value in logits.tolist())]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def _without_front_end(folder: Path, overrides: dict[str, Any]) -> MultimodalModel:
+    """The model without the front end for samples, whose transform would be most of the file."""
+    model = load_multimodal(folder, overrides)
+    model.parts.pop("audio_preprocessor", None)
+    return model
+
+
+def write(name: str, model: Any, token: int, positions: int, **media: torch.Tensor) -> None:
+    folder = Path(tempfile.mkdtemp())
+    save(model, folder, images=name == "llava")
+    with mock.patch.object(exporter, "load_multimodal", _without_front_end):
+        program = program_of(folder)
+    (FOLDER / "multimodal" / f"{name}.pte").write_bytes(program.read_bytes())
+    tokens, logits = continued(model, [*ids("ab"), *[token] * positions, *ids("cd")], COUNT, **media)
+    write_expected(FOLDER / "multimodal" / f"{name}.expected", tokens, logits)
+
+
+def main() -> None:
+    shrunk: dict[str, Any] = {"hidden_size": 24, "intermediate_size": 32, "num_hidden_layers": 1}
+    shrunk |= {"num_attention_heads": 3, "num_key_value_heads": 1}
+    (FOLDER / "multimodal").mkdir(exist_ok=True)
+    pixels = numbers(3, 28, 28).float() / 255
+    pixels = (pixels - torch.tensor(MEAN)[:, None, None]) / torch.tensor(DEVIATION)[:, None, None]
+    write("llava", llava(**shrunk), IMAGE, 4, pixel_values=pixels[None])
+    write("voxtral", voxtral(**shrunk), AUDIO, 25, input_features=numbers(1, 16, 200).float() / 256)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Conversations that are saved to files, and prompt look-up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from test_runner import PROMPT, greedy, ids, make, settings_of, weighted, write_tokenizer
+
+from sdk.extension.llm.export.export_llm import export
+from sdk.extension.llm.runner import GenerationConfig, TextLLMRunner
+from sdk.extension.pybindings.portable_lib import ExecuTorchError
+
+
+def exported(folder: Path, *settings: str) -> tuple[str, str]:
+    """A program that gives the logits of all tokens, and its tokenizer. The weights are always the same."""
+    torch.save(weighted(settings_of(folder, use_kv_cache=False)).state_dict(), folder / "model.pth")
+    every = [f"base.checkpoint={folder / 'model.pth'}", f"base.params={folder / 'params.json'}"]
+    every += ["model.use_kv_cache=true", "debug.generate_full_logits=true", "export.max_context_length=128"]
+    every += [f"export.output_dir={folder}", 'base.metadata={"get_eos_ids": [95]}']
+    written = export(None, [*every, *settings])
+    return str(written), str(write_tokenizer(folder / "tokenizer.json"))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    return exported(tmp_path_factory.mktemp("model"), "model.use_sdpa_with_kv_cache=true")
+
+
+FIELDS: list[dict[str, Any]] = [
+    {"temperature": 0.0},
+    {"temperature": 0.7, "seed": 3},
+    {"temperature": 0.0, "presence_penalty": 1.0},
+]
+PROMPTS = ["The quick brown fox", "abcabcabcabc", "aaaa", "to be or not to be or not", "12 12 12", "x"]
+
+
+def test_look_up_changes_no_token(files: tuple[str, str]) -> None:
+    """Greedy and sampled with a seed: the tokens are those without look-up, also in a conversation."""
+    runner = TextLLMRunner(*files)
+    for prompt in PROMPTS:
+        for fields in (
+            {"temperature": 0.0},
+            {"temperature": 0.7, "seed": 3},
+            {"temperature": 0.0, "presence_penalty": 1.0},
+        ):
+            found = []
+            for lookup_tokens in (0, 2, 8):
+                runner.reset()
+                config = GenerationConfig(
+                    echo=False, max_new_tokens=60, ignore_eos=True, lookup_tokens=lookup_tokens, **fields
+                )
+                runner.generate(prompt, config)
+                first = runner.generated_tokens
+                runner.generate(ids("and"), config)
+                found.append((first, runner.generated_tokens, runner.position))
+            assert found[0] == found[1] == found[2]
+            assert len(found[0][0]) == 60
+
+
+def test_look_up_needs_all_logits(tmp_path: Path) -> None:
+    runner = TextLLMRunner(str(make(tmp_path)), str(write_tokenizer(tmp_path / "tokenizer.json")))
+    with pytest.raises(ExecuTorchError, match=r"export it with debug\.generate_full_logits=true"):
+        runner.generate(
+            "abcabcabc" * 3, GenerationConfig(max_new_tokens=60, temperature=0.0, lookup_tokens=4, ignore_eos=True)
+        )
+    with pytest.raises(ExecuTorchError, match="lookup_tokens is -1"):
+        runner.generate("a", GenerationConfig(lookup_tokens=-1))
+
+
+def test_a_restored_session_goes_on(files: tuple[str, str], tmp_path: Path) -> None:
+    """Bit for bit: the tokens of the conversation that was never saved, by another runner."""
+    runner = TextLLMRunner(*files)
+    runner.generate(PROMPT, greedy(9))
+    session = tmp_path / "chat.session"
+    runner.save_session(str(session))
+    assert session.stat().st_mode & 0o777 == 0o600
+    position = runner.position
+    config = GenerationConfig(echo=False, max_new_tokens=20, temperature=1.5, seed=11, ignore_eos=True)
+    runner.generate(" and then", config)
+    wanted, text = runner.generated_tokens, runner.generate_text("", greedy(5, ignore_eos=True))
+    for other in (runner, TextLLMRunner(*files)):
+        other.load_session(str(session))
+        assert other.position == position
+        other.generate(" and then", config)
+        assert other.generated_tokens == wanted
+        assert other.generate_text("", greedy(5, ignore_eos=True)) == text
+    # What prefill() predicted is kept, too, and a conversation without tokens.
+    runner.reset()
+    predicted = runner.prefill("abc")
+    runner.save_session(str(session))
+    other = TextLLMRunner(*files)
+    other.load_session(str(session))
+    other.generate("", greedy(3, ignore_eos=True))
+    assert other.generated_tokens[0] == predicted
+    runner.reset()
+    runner.save_session(str(session))
+    other.load_session(str(session))
+    assert other.position == 0
+
+
+def test_the_logits_are_the_same_bits(files: tuple[str, str], tmp_path: Path) -> None:
+    """A logit that is the last bit larger would change one of these 60 draws at a high temperature."""
+    runner, other = TextLLMRunner(*files), TextLLMRunner(*files)
+    runner.prefill(PROMPT)
+    runner.save_session(str(tmp_path / "s"))
+    other.load_session(str(tmp_path / "s"))
+    config = GenerationConfig(echo=False, max_new_tokens=60, temperature=5.0, top_p=1.0, seed=2, ignore_eos=True)
+    for each in (runner, other):
+        each.generate("go", config)
+    assert runner.generated_tokens == other.generated_tokens
+
+
+def test_files_that_cannot_be_used(files: tuple[str, str], tmp_path: Path) -> None:
+    """The conversation stays as it was."""
+    runner = TextLLMRunner(*files)
+    runner.generate(PROMPT, greedy(4))
+    position = runner.position
+    session = tmp_path / "chat.session"
+    runner.save_session(str(session))
+    whole = session.read_bytes()
+    torch.manual_seed(0)
+    for cut in (0, 4, 8, 60, len(whole) // 2, len(whole) - 1):
+        session.write_bytes(whole[:cut])
+        with pytest.raises(ExecuTorchError, match=r"is not a session|is cut or was changed"):
+            runner.load_session(str(session))
+    for at in torch.randint(8, len(whole), (10,)).tolist():
+        changed = bytearray(whole)
+        changed[at] ^= 16
+        session.write_bytes(changed)
+        with pytest.raises(ExecuTorchError, match="is cut or was changed"):
+            runner.load_session(str(session))
+    with pytest.raises(ExecuTorchError, match="cannot be opened"):
+        runner.load_session(str(tmp_path / "none"))
+    with pytest.raises(ExecuTorchError, match="cannot be written"):
+        runner.save_session(str(tmp_path / "no folder" / "s"))
+    assert runner.position == position
+    session.write_bytes(whole)
+    runner.load_session(str(session))
+    assert runner.position == position
+    other_folder = tmp_path / "other"
+    other_folder.mkdir()
+    other = TextLLMRunner(*exported(other_folder, "export.max_seq_length=64"))
+    with pytest.raises(ExecuTorchError, match="is a session of another program"):
+        other.load_session(str(session))
+    other.generate("a", greedy(2))
+    (tmp_path / "plain").mkdir()
+    plain = TextLLMRunner(str(make(tmp_path / "plain")), files[1])
+    with pytest.raises(ExecuTorchError, match="does not say which it is"):
+        plain.save_session(str(tmp_path / "plain" / "s"))
