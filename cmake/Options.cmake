@@ -101,6 +101,8 @@ executorch_option(EXECUTORCH_BUILD_DEVTOOLS OFF "bundled_program, etdump, and bu
   GROUP extensions TARGETS ${executorch_devtools} IN sdk/cpp/executorch/devtools)
 executorch_option(EXECUTORCH_BUILD_ARM_ETDUMP OFF "The firmware of examples/cortex_m writes an ETDump")
 executorch_option(EXECUTORCH_BUILD_ANDROID_JNI OFF "Java and Kotlin bindings" IN sdk/android/jni)
+executorch_option(EXECUTORCH_BUILD_WEB OFF "The WebAssembly module of the npm package" IN sdk/web/native
+  NEEDS EXECUTORCH_BUILD_EXTENSION_C_API)
 executorch_option(EXECUTORCH_BUILD_PYBIND OFF "The Python bindings (need pybind11)")
 executorch_option(EXECUTORCH_BUILD_TESTS ${PROJECT_IS_TOP_LEVEL} "The C++ tests (need GoogleTest)")
 executorch_option(EXECUTORCH_RELEASE_TESTS_ONLY OFF "Of the C++ tests, those which the optimiser may change; all others run with sanitizers")

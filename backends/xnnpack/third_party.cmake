@@ -21,6 +21,9 @@ function(executorch_add_xnnpack)
   set(CMAKE_UNITY_BUILD OFF)
   set(CCACHE_BINARY OFF)  # else it sets the compiler launchers of the whole build
   set(CMAKE_BUILD_TYPE Release)
+  if(CMAKE_SYSTEM_NAME STREQUAL "Emscripten")
+    set(CMAKE_SYSTEM_NAME Linux)  # it refuses names that it does not know
+  endif()
   add_subdirectory("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack" "${CMAKE_BINARY_DIR}/third_party/xnnpack" EXCLUDE_FROM_ALL SYSTEM)
   # Ours takes the place of its plan for the memory between operators, see there.
   set_source_files_properties("${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack/src/runtime.c" TARGET_DIRECTORY XNNPACK
@@ -40,6 +43,17 @@ foreach(part IN LISTS executorch_xnnpack_parts)
   endif()
 endforeach()
 executorch_add_xnnpack()
+if(CMAKE_SYSTEM_NAME STREQUAL "Emscripten")
+  # It lists its micro-kernels for WebAssembly, and its CMake files build them for no processor.
+  foreach(list PROD_WASM_MICROKERNEL_SRCS PROD_WASMSIMD_MICROKERNEL_SRCS)
+    get_directory_property(sources DIRECTORY "${EXECUTORCH_THIRD_PARTY_DIR}/xnnpack" DEFINITION ${list})
+    set_property(TARGET microkernels-prod APPEND PROPERTY SOURCES ${sources})
+  endforeach()
+  # Its src/xnnpack/math.h does not include the header of a function that it calls for WebAssembly.
+  foreach(part IN LISTS executorch_xnnpack_parts)
+    target_compile_options(${part} PRIVATE "SHELL:-include math.h")
+  endforeach()
+endif()
 list(APPEND executorch_xnnpack_parts cpuinfo)
 set_target_properties(${executorch_xnnpack_parts} PROPERTIES
   POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the JavaScript side needs beside the C interface: pointers to functions for its callbacks, and aligned memory.
+#include <pthread.h>
+
+#include <cstdlib>
+
+#include <executorch/extension/c_api/executorch.h>
+
+#define ET_WEB_EXPORT(name) extern "C" __attribute__((export_name(#name), used))
+
+/// Receives a line of the log. In JavaScript.
+extern "C" __attribute__((import_module("env"), import_name("et_web_log"))) void et_web_log(et_log_level level,
+                                                                                           const char* message);
+
+namespace {
+
+void free_memory(void* data, void*) {
+  std::free(data);
+}
+
+void log_to_javascript(et_log_level level, const char*, size_t, const char* message, void*) {
+  et_web_log(level, message);
+}
+
+}  // namespace
+
+/// Memory for a program, weights or elements; null if there is not enough.
+ET_WEB_EXPORT(et_web_allocate) void* et_web_allocate(size_t size) {
+  constexpr size_t kAlignment = 64;
+  if (size > SIZE_MAX - kAlignment) {
+    return nullptr;
+  }
+  return std::aligned_alloc(kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment);
+}
+
+ET_WEB_EXPORT(et_web_free) void et_web_free(void* data) {
+  std::free(data);
+}
+
+/// The release function of memory from et_web_allocate.
+ET_WEB_EXPORT(et_web_release) et_release et_web_release() {
+  return free_memory;
+}
+
+ET_WEB_EXPORT(et_web_set_log_level) et_status et_web_set_log_level(et_log_level level, et_error** error) {
+  return et_set_log_sink(log_to_javascript, nullptr, level, error);
+}
+
+/// The end of the memory of a thread's stack, where its stack begins.
+ET_WEB_EXPORT(et_web_thread_stack) void* et_web_thread_stack(pthread_t thread) {
+  pthread_attr_t attributes;
+  void* start = nullptr;
+  size_t size = 0;
+  if (pthread_getattr_np(thread, &attributes) != 0 || pthread_attr_getstack(&attributes, &start, &size) != 0) {
+    return nullptr;
+  }
+  return static_cast<char*>(start) + size;
+}

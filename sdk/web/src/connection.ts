@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The way to a runtime: a worker, or a server in this thread.
+import { isNode, startThread, type Thread } from "./environment.js";
+import { ExecuTorchError, fromPlain } from "./errors.js";
+import type { Progress } from "./download.js";
+import { locations } from "./locations.js";
+import type { RuntimeOptions } from "./runtime.js";
+import { Server, type Reply, type Request } from "./server.js";
+
+export interface ConnectionOptions extends RuntimeOptions {
+  /** Whether the runtime is in a worker, so that the page stays alive during a run: by default in browsers. */
+  worker?: boolean;
+}
+
+interface Waiting {
+  resolve(value: never): void;
+  reject(error: ExecuTorchError): void;
+  onProgress: ((progress: Progress) => void) | undefined;
+}
+
+export class Connection {
+  private static readonly all = new Set<Connection>();
+
+  private readonly waiting = new Map<number, Waiting>();
+  private readonly worker: Thread | undefined;
+  private readonly server: Server | undefined;
+  private next = 1;
+  private ended: ExecuTorchError | undefined;
+  /** What the runtime has. */
+  readonly started: Promise<{ threads: number; operators: string[]; backends: string[] }>;
+
+  private constructor(private readonly options: ConnectionOptions) {
+    if (options.worker ?? !isNode) {
+      this.worker = startThread(locations().worker(), locations().startWorker);
+      this.worker.onMessage((reply) => this.receive(reply as Reply));
+      this.worker.onError((error) => this.end(new ExecuTorchError("Internal", `the worker failed: ${error.message}`)));
+      this.worker.unref();
+    } else {
+      this.server = new Server((reply) => this.receive(reply));
+    }
+    const { onLog: _, worker: __, ...settings } = options;
+    this.started = this.call("start", [{ ...settings, wasm: this.wasm() }]);
+    // Whoever waits for a call gets the error of a runtime that did not start.
+    this.started.catch((error: ExecuTorchError) => this.end(error));
+  }
+
+  private wasm(): RuntimeOptions["wasm"] {
+    const { wasm } = this.options;
+    // A worker would resolve it against its own address.
+    return typeof wasm === "string" || wasm instanceof URL ? resolve(wasm) : wasm;
+  }
+
+  /** The connection with these options; one that ended is replaced. */
+  static to(options: ConnectionOptions): Connection {
+    const names = ["wasm", "threads", "onLog", "logLevel", "worker"] as const;
+    for (const known of Connection.all) {
+      if (names.every((name) => known.options[name] === options[name])) return known;
+    }
+    const made = new Connection(options);
+    if (made.ended === undefined) Connection.all.add(made);
+    return made;
+  }
+
+  /** Ends all runtimes, their workers and threads. */
+  static endAll(): void {
+    for (const each of [...Connection.all]) each.end(new ExecuTorchError("InvalidState", "the runtime was disposed of"));
+  }
+
+  call<T>(name: string, args: unknown[], onProgress?: (progress: Progress) => void, transfer: Transferable[] = [], signal?: AbortSignal): Promise<T> {
+    if (this.ended !== undefined) {
+      return Promise.reject(
+        new ExecuTorchError("InvalidState", `the runtime ended earlier (${this.ended.message}): load the module again`),
+      );
+    }
+    const id = this.next++;
+    return new Promise<T>((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject, onProgress });
+      if (signal?.aborted) {
+        this.waiting.delete(id);
+        reject(new ExecuTorchError("Cancelled", "the download was aborted"));
+        return;
+      }
+      signal?.addEventListener("abort", () => this.waiting.has(id) && void this.call("abort", [id]), { once: true });
+      try {
+        this.send({ id, call: name, args }, transfer);
+      } catch (error) {
+        this.waiting.delete(id);
+        reject(new ExecuTorchError("InvalidArgument", `the arguments cannot be sent to the worker: ${(error as Error).message}`));
+      }
+    });
+  }
+
+  private send(request: Request, transfer: Transferable[]): void {
+    if (this.worker !== undefined) this.worker.post(request, transfer);
+    else void this.server!.answer(request);
+  }
+
+  private receive(reply: Reply): void {
+    if ("log" in reply) {
+      const [level, message] = reply.log;
+      if (this.options.onLog) this.options.onLog(level, message);
+      return;
+    }
+    const waiting = this.waiting.get(reply.id);
+    if (waiting === undefined) return;
+    if ("progress" in reply) {
+      waiting.onProgress?.(reply.progress);
+      return;
+    }
+    this.waiting.delete(reply.id);
+    if (!("error" in reply)) {
+      waiting.resolve(reply.value as never);
+      return;
+    }
+    const error = fromPlain(reply.error);
+    waiting.reject(error);
+    if (reply.hasEnded) this.end(error);
+  }
+
+  private end(error: ExecuTorchError): void {
+    if (this.ended !== undefined) return;
+    this.ended = error;
+    Connection.all.delete(this);
+    this.worker?.stop();
+    this.server?.stop();
+    for (const waiting of this.waiting.values()) waiting.reject(error);
+    this.waiting.clear();
+  }
+}
+
+/** An address as a worker has to be told it: against the page's. */
+export function resolve(url: string | URL): string {
+  const base = (globalThis as { document?: { baseURI: string }; location?: { href: string } }).document?.baseURI ?? (isNode ? undefined : globalThis.location?.href);
+  return base === undefined ? String(url) : new URL(url, base).href;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the other files of the package are. The entry points set it, because bundlers look for these addresses in the form
+// in which index.ts has them.
+import { ExecuTorchError } from "./errors.js";
+
+export interface Locations {
+  wasm(): URL;
+  thread(): URL;
+  startThread(): Worker;
+  worker(): URL;
+  startWorker(): Worker;
+}
+
+let known: Locations | undefined;
+
+export function setLocations(locations: Locations): void {
+  known = locations;
+}
+
+export function locations(): Locations {
+  if (known === undefined) throw new ExecuTorchError("Internal", "the package's entry point was not loaded");
+  return known;
+}

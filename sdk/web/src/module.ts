@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { Connection, resolve, type ConnectionOptions } from "./connection.js";
+import type { DownloadOptions, Source } from "./download.js";
+import { ExecuTorchError } from "./errors.js";
+import type { MethodMeta } from "./metadata.js";
+import type { LoadOptions } from "./runtime.js";
+import { fromPlainMeta, fromPlainValue, toPlainValue, type Plain, type PlainMeta } from "./server.js";
+import type { Input, Output } from "./values.js";
+
+export interface ModuleOptions extends ConnectionOptions, LoadOptions, DownloadOptions {
+  /** The `.ptd` files with weights that the program was exported with. */
+  data?: Source | readonly Source[];
+}
+
+const finalization = new FinalizationRegistry(({ connection, id }: { connection: Connection; id: number }) => {
+  connection.call("free", [id]).catch(() => {});
+});
+
+/** A program: loaded by address, from bytes or from a file, and run in a worker of the page or in this thread of Node.js. */
+export class Module {
+  private isDisposed = false;
+
+  private constructor(
+    private readonly connection: Connection,
+    private readonly id: number,
+  ) {
+    finalization.register(this, { connection, id }, this);
+  }
+
+  /** Downloads and verifies a program. Modules with the same options share a runtime. */
+  static async load(program: Source, options: ModuleOptions = {}): Promise<Module> {
+    const { data = [], onProgress, signal, backendOptions, shareMemory, etdump, cache, ...runtime } = options;
+    const connection = Connection.to(runtime);
+    await connection.started;
+    const weights = (Array.isArray(data) ? data : [data]) as readonly Source[];
+    const sources = [program, ...weights].map(checked);
+    const settings = { backendOptions, shareMemory, etdump, cache };
+    const id = await connection.call<number>("load", [sources[0], sources.slice(1), settings, onProgress !== undefined], onProgress, [], signal);
+    return new Module(connection, id);
+  }
+
+  private call<T>(name: string, ...args: unknown[]): Promise<T> {
+    if (this.isDisposed) return Promise.reject(new ExecuTorchError("InvalidState", "this module was disposed of"));
+    return this.connection.call<T>(name, [this.id, ...args]);
+  }
+
+  getMethods(): Promise<string[]> {
+    return this.call("methods");
+  }
+
+  async getMethodMetadata(method: string): Promise<MethodMeta> {
+    return fromPlainMeta(await this.call<PlainMeta>("meta", method));
+  }
+
+  /** The name of getMethodMetadata() in the original's bindings. */
+  getMethodMeta(method: string): Promise<MethodMeta> {
+    return this.getMethodMetadata(method);
+  }
+
+  /** Loads a method; otherwise its first run does. */
+  loadMethod(method: string): Promise<void> {
+    return this.call("loadMethod", method);
+  }
+
+  /** Frees the memory of a method, and its state. */
+  unloadMethod(method: string): Promise<void> {
+    return this.call("unloadMethod", method);
+  }
+
+  /** Runs a method. Outputs are copies. */
+  async execute(method: string, inputs: Input | readonly Input[] = []): Promise<Output[]> {
+    const all = Array.isArray(inputs) ? (inputs as readonly Input[]) : [inputs as Input];
+    const outputs = await this.call<Plain[]>("execute", method, all.map(toPlainValue).map(compact));
+    return outputs.map(fromPlainValue) as Output[];
+  }
+
+  forward(inputs: Input | readonly Input[] = []): Promise<Output[]> {
+    return this.execute("forward", inputs);
+  }
+
+  /** What was recorded since the last call: the bytes of an ETDump file. Needs the option `etdump`. */
+  etdump(): Promise<Uint8Array> {
+    return this.call("etdump");
+  }
+
+  /** Frees the program. */
+  async dispose(): Promise<void> {
+    if (this.isDisposed) return;
+    const done = this.call<void>("free");
+    this.isDisposed = true;
+    finalization.unregister(this);
+    // The memory of a runtime that ended is gone.
+    await done.catch(() => {});
+  }
+
+  /** The name of dispose() in the original's bindings. */
+  delete(): Promise<void> {
+    return this.dispose();
+  }
+}
+
+/** A source as a message carries it. */
+function checked(source: Source): Source {
+  if (typeof source === "string" || source instanceof URL) return resolve(source);
+  if (source instanceof Blob || source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return source;
+  if (Object.prototype.toString.call(source) === "[object SharedArrayBuffer]") return source;
+  throw new ExecuTorchError("InvalidArgument", `expected a program's address, bytes or File, found ${source === null ? "null" : typeof source}`);
+}
+
+/** The elements alone: a message copies the whole buffer of a view. */
+function compact(plain: Plain): Plain {
+  if (!("tensor" in plain)) return plain;
+  const { data } = plain.tensor;
+  return data.byteLength === data.buffer.byteLength ? plain : { tensor: { ...plain.tensor, data: data.slice() } };
+}
+
+/** Ends all runtimes, their workers and threads; a module that is loaded later starts a new one. */
+export function shutdown(): void {
+  Connection.endAll();
+}
+

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The runtime behind messages: what runs in the worker of a page, and in this thread where there is no worker.
+import { download, type DownloadOptions, type Source } from "./download.js";
+import { ExecuTorchError, toPlain, type PlainError } from "./errors.js";
+import type { MethodMeta, TensorInfo } from "./metadata.js";
+import { Runtime, type LoadOptions, type LogLevel, type RuntimeModule, type RuntimeOptions } from "./runtime.js";
+import { ScalarType, Tag, type TypedArray } from "./scalar_type.js";
+import { Tensor } from "./tensor.js";
+import type { Input, Output } from "./values.js";
+
+/** A tensor in a message, and other values as they are. */
+export interface PlainTensor {
+  data: TypedArray;
+  sizes: readonly number[];
+  type: number;
+  dimOrder: readonly number[];
+}
+export type Plain = { tensor: PlainTensor } | { list: Plain[] } | { value: Exclude<Input, Tensor> | Output };
+
+export function toPlainValue(value: Input | Output): Plain {
+  if (value instanceof Tensor) {
+    return { tensor: { data: value.data, sizes: value.sizes, type: value.scalarType.value, dimOrder: value.dimOrder } };
+  }
+  return Array.isArray(value) ? { list: value.map(toPlainValue) } : { value: value as Exclude<Output, Tensor> };
+}
+
+export function fromPlainValue(plain: Plain): Input | Output {
+  if ("tensor" in plain) {
+    const { data, sizes, type, dimOrder } = plain.tensor;
+    return new Tensor(data, sizes, ScalarType.of(type), dimOrder);
+  }
+  return "list" in plain ? (plain.list.map(fromPlainValue) as Output[]) : (plain.value as Input);
+}
+
+/** The metadata with numbers in place of the objects of dtypes and tags. */
+export type PlainMeta = Record<string, unknown>;
+
+export function toPlainMeta(meta: MethodMeta): PlainMeta {
+  const tensors = (infos: TensorInfo[]): unknown[] => infos.map((info) => ({ ...info, scalarType: info.scalarType.value }));
+  return {
+    ...meta,
+    inputTags: meta.inputTags.map((tag) => tag.value),
+    outputTags: meta.outputTags.map((tag) => tag.value),
+    inputTensorMeta: tensors(meta.inputTensorMeta),
+    outputTensorMeta: tensors(meta.outputTensorMeta),
+    attributeTensorMeta: tensors(meta.attributeTensorMeta),
+  };
+}
+
+export function fromPlainMeta(plain: PlainMeta): MethodMeta {
+  const tags = (name: string): Tag[] => (plain[name] as number[]).map((tag) => Tag.of(tag));
+  const tensors = (name: string): TensorInfo[] =>
+    (plain[name] as (Omit<TensorInfo, "scalarType"> & { scalarType: number })[]).map((info) => ({ ...info, scalarType: ScalarType.of(info.scalarType) }));
+  return {
+    ...(plain as unknown as MethodMeta),
+    inputTags: tags("inputTags"),
+    outputTags: tags("outputTags"),
+    inputTensorMeta: tensors("inputTensorMeta"),
+    outputTensorMeta: tensors("outputTensorMeta"),
+    attributeTensorMeta: tensors("attributeTensorMeta"),
+  };
+}
+
+export interface Request {
+  id: number;
+  /** A name of Server.calls. */
+  call: string;
+  args: unknown[];
+}
+export type Reply =
+  | { id: number; value: unknown }
+  | { id: number; error: PlainError; hasEnded: boolean }
+  | { id: number; progress: { loaded: number; total: number } }
+  | { log: [LogLevel, string] };
+
+type Post = (reply: Reply, transfer?: Transferable[]) => void;
+
+export class Server {
+  private runtime: Runtime | undefined;
+  private readonly modules = new Map<number, RuntimeModule>();
+  private readonly aborts = new Map<number, AbortController>();
+  private next = 1;
+
+  constructor(private readonly post: Post) {}
+
+  /** Answers a request; never throws. */
+  async answer({ id, call, args }: Request): Promise<void> {
+    try {
+      const function_ = (this.calls as Record<string, (id: number, ...args: never[]) => unknown>)[call];
+      const value = await function_!(id, ...(args as never[]));
+      this.post({ id, value }, buffersOf(value));
+    } catch (error) {
+      this.post({ id, error: toPlain(error), hasEnded: this.runtime?.failure !== undefined });
+    }
+  }
+
+  stop(): void {
+    this.runtime?.dispose();
+  }
+
+  private running(): Runtime {
+    if (this.runtime === undefined) throw new ExecuTorchError("InvalidState", "the runtime was not started");
+    return this.runtime;
+  }
+
+  private module(id: number): RuntimeModule {
+    const found = this.modules.get(id);
+    if (found === undefined) throw new ExecuTorchError("InvalidState", "this module was disposed of");
+    return found;
+  }
+
+  private readonly calls = {
+    start: async (_id: number, options: RuntimeOptions) => {
+      this.runtime = await Runtime.create({ ...options, onLog: (level, message) => this.post({ log: [level, message] }) });
+      const { threads, operators, backends } = this.runtime;
+      return { threads, operators, backends };
+    },
+    load: async (id: number, program: Source, data: Source[], options: LoadOptions & DownloadOptions, wantsProgress: boolean) => {
+      const abort = new AbortController();
+      this.aborts.set(id, abort);
+      const onProgress = (progress: { loaded: number; total: number }): void => this.post({ id, progress });
+      try {
+        const settings = { ...options, signal: abort.signal, ...(wantsProgress ? { onProgress } : {}) };
+        const [first, ...rest] = await download(this.running(), [program, ...data], settings);
+        this.modules.set(this.next, this.running().Module.load(first!, { ...options, data: rest }));
+        return this.next++;
+      } finally {
+        this.aborts.delete(id);
+      }
+    },
+    abort: (_id: number, load: number) => this.aborts.get(load)?.abort(),
+    methods: (_id: number, module: number) => this.module(module).getMethods(),
+    meta: (_id: number, module: number, method: string) => toPlainMeta(this.module(module).getMethodMetadata(method)),
+    loadMethod: (_id: number, module: number, method: string) => this.module(module).loadMethod(method),
+    unloadMethod: (_id: number, module: number, method: string) => this.module(module).unloadMethod(method),
+    execute: (_id: number, module: number, method: string, inputs: Plain[]) =>
+      this.module(module).execute(method, inputs.map(fromPlainValue) as Input[]).map(toPlainValue),
+    etdump: (_id: number, module: number) => this.module(module).etdump(),
+    free: (_id: number, module: number) => {
+      this.modules.get(module)?.delete();
+      this.modules.delete(module);
+    },
+  };
+}
+
+/** The memory of outputs, which moves to the page without a copy. */
+function buffersOf(value: unknown): ArrayBuffer[] {
+  const buffers = new Set<ArrayBuffer>();
+  const add = (plain: Plain): void => {
+    if ("tensor" in plain) buffers.add(plain.tensor.data.buffer as ArrayBuffer);
+    else if ("list" in plain) plain.list.forEach(add);
+  };
+  if (Array.isArray(value) && typeof value[0] === "object") (value as Plain[]).forEach(add);
+  return [...buffers];
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The worker of a page.
+import { ownMessages } from "./environment.js";
+import { setLocations } from "./locations.js";
+import { Server, type Request } from "./server.js";
+
+setLocations({
+  wasm: () => new URL("../executorch.wasm", import.meta.url),
+  thread: () => new URL("./thread.js", import.meta.url),
+  startThread: () => new Worker(new URL("./thread.js", import.meta.url), { type: "module" }),
+  worker: () => new URL("./worker.js", import.meta.url),
+  startWorker: () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" }),
+});
+
+const messages = ownMessages();
+const server = new Server((reply, transfer) => messages.post(reply, transfer));
+messages.onMessage((message) => void server.answer(message as Request));
