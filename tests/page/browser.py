@@ -37,15 +37,16 @@ class Browser:
         for domain in ("Page", "Runtime", "Network", "Log"):
             self._call(f"{domain}.enable")
 
-    def open(self, path: Path, width: int = 1400, height: int = 900, dark: bool = False) -> None:
-        """Opens a page and waits until its script says that it is ready."""
+    def open(self, place: Path | str, width: int = 1400, height: int = 900, dark: bool = False) -> None:
+        """Opens a page, a file or an address, and waits until its script says that it is ready."""
+        url = place if isinstance(place, str) else place.as_uri()
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._call("Emulation.setEmulatedMedia", features=[scheme])
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.requests.clear()
         self.errors.clear()
-        self._call("Page.navigate", url=path.as_uri())
-        self.wait(f"location.href === {json.dumps(path.as_uri())} && document.documentElement?.dataset.ready")
+        self._call("Page.navigate", url=url)
+        self.wait(f"location.href === {json.dumps(url)} && document.documentElement?.dataset.ready")
 
     def wait(self, condition: str) -> Any:
         """Waits until an expression is true, and returns it."""
@@ -88,6 +89,12 @@ class Browser:
     def mouse(self, kind: str, x: float, y: float, **fields: Any) -> None:
         self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1, **fields)
 
+    def choose_files(self, selector: str, *paths: Path) -> None:
+        """Chooses files in a field for them."""
+        document = self._call("DOM.getDocument")["root"]["nodeId"]
+        node = self._call("DOM.querySelector", nodeId=document, selector=selector)["nodeId"]
+        self._call("DOM.setFileInputFiles", nodeId=node, files=[str(path) for path in paths])
+
     def screenshot(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self._call("Page.captureScreenshot", format="png")["data"]))
 
@@ -128,7 +135,7 @@ class Browser:
 
 @contextlib.contextmanager
 def browser() -> Iterator[Browser]:
-    """A browser without network, with a new profile."""
+    """A browser without network but for this machine's, with a new profile."""
     assert EXECUTABLE is not None
     to_browser, send = os.pipe()
     receive, from_browser = os.pipe()
@@ -141,7 +148,7 @@ def browser() -> Iterator[Browser]:
     with tempfile.TemporaryDirectory() as profile:
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
         options += ["--no-first-run", "--remote-debugging-pipe", f"--user-data-dir={profile}"]
-        options.append("--host-resolver-rules=MAP * ~NOTFOUND")
+        options.append("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
         process = subprocess.Popen(
             [EXECUTABLE, *options],
             preexec_fn=connect,

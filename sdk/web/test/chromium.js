@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tests in Chromium call: the package, and the programs of tests/data.
+import * as et from "./package/dist/esm/index.js";
+import { checkMistake, checkProgram } from "./corpus.js";
+
+async function read(path) {
+  const response = await fetch(`data/${path}`);
+  if (!response.ok) throw new Error(`${path}: ${response.status}`);
+  return response.arrayBuffer();
+}
+
+/** The failures of all programs, and of all mistakes, with so many threads. */
+async function failures(names, options) {
+  const found = [];
+  const attempt = async (body) => {
+    try {
+      await body();
+    } catch (error) {
+      found.push(`${error.message}`);
+    }
+  };
+  for (const name of names) await attempt(() => checkProgram(et, name, read, options));
+  const { cases } = JSON.parse(new TextDecoder().decode(await read("errors.json")));
+  for (const mistake of cases) await attempt(() => checkMistake(et, mistake, read));
+  return found;
+}
+
+Object.assign(globalThis, { et, read, failures });
+document.documentElement.dataset.ready = "true";
