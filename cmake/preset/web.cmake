@@ -3,6 +3,7 @@
 include("${CMAKE_CURRENT_LIST_DIR}/extensions.cmake")
 executorch_preset(EXECUTORCH_BUILD_WEB ON)
 executorch_preset(EXECUTORCH_BUILD_BACKENDS web)
+executorch_preset(EXECUTORCH_OPTIMIZE_SIZE ON)  # except for kernels in which models spend their time: sdk/web/native
 executorch_preset(EXECUTORCH_BUILD_KERNELS_QUANTIZED ON)
 executorch_preset(EXECUTORCH_BUILD_KERNELS_OPTIMIZED ON)
 executorch_preset(EXECUTORCH_BUILD_EXECUTOR_RUNNER OFF)

@@ -31,7 +31,7 @@ set(CMAKE_RANLIB "${EMSCRIPTEN_llvm_ranlib}")
 set(CMAKE_NM "${EMSCRIPTEN_llvm_nm}")
 set(CMAKE_SYSROOT "${EMSCRIPTEN_SYSROOT}")
 # What every browser since 2023 has.
-set(emscripten_features "-pthread -matomics -msimd128 -mbulk-memory -mmutable-globals -mnontrapping-fptoint -msign-ext")
+set(emscripten_features "-isystem ${EMSCRIPTEN_SYSROOT}/include/compat -pthread -matomics -msimd128 -mbulk-memory -mmutable-globals -mnontrapping-fptoint -msign-ext")
 foreach(language C CXX)
   set(CMAKE_${language}_COMPILER_TARGET wasm32-unknown-emscripten)
   set(CMAKE_${language}_FLAGS_INIT "${emscripten_features}")
@@ -39,7 +39,7 @@ endforeach()
 string(APPEND CMAKE_C_FLAGS_INIT " -D_GNU_SOURCE")  # as clang does for C++
 # The second version of the library's ABI is what its libraries have; those named noexcept end the program where they would throw.
 string(APPEND CMAKE_CXX_FLAGS_INIT " -nostdinc++ -isystem ${EMSCRIPTEN_SYSROOT}/include/c++/v1 -D_LIBCPP_ABI_VERSION=2 -fno-exceptions")
-set(CMAKE_EXE_LINKER_FLAGS_INIT "--ld-path=${EMSCRIPTEN_wasm_ld} -nostdlib ${emscripten_libraries}/crt1_reactor.o")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-fuse-ld=${EMSCRIPTEN_wasm_ld} -nostdlib ${emscripten_libraries}/crt1_reactor.o")
 set(CMAKE_CXX_STANDARD_LIBRARIES_INIT
   "-lc++-mt-noexcept -lc++abi-mt-noexcept -lc-mt -ldlmalloc-mt -lcompiler_rt-mt -lstubs")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "${CMAKE_EXE_LINKER_FLAGS_INIT} -L${emscripten_libraries}")

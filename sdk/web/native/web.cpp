@@ -46,7 +46,15 @@ ET_WEB_EXPORT(et_web_set_log_level) et_status et_web_set_log_level(et_log_level 
   return et_set_log_sink(log_to_javascript, nullptr, level, error);
 }
 
-/// The end of the memory of a thread's stack, where its stack begins.
+/// Gives the calling thread its thread-local objects, which the C library frees when the thread ends.
+extern "C" void __wasm_init_tls(void* memory);
+ET_WEB_EXPORT(et_web_init_thread) void et_web_init_thread() {
+  if (const size_t size = __builtin_wasm_tls_size(); size != 0) {
+    __wasm_init_tls(et_web_allocate(size));
+  }
+}
+
+/// The end of the memory of a thread's stack, where the stack begins.
 ET_WEB_EXPORT(et_web_thread_stack) void* et_web_thread_stack(pthread_t thread) {
   pthread_attr_t attributes;
   void* start = nullptr;

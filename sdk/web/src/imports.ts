@@ -62,6 +62,7 @@ export class Imports {
         new Uint8Array(this.shared.memory.buffer).copyWithin(to >>> 0, from >>> 0, (from >>> 0) + (size >>> 0));
       },
       emscripten_get_now: () => performance.timeOrigin + performance.now(),
+      emscripten_get_heap_max: () => MOST_PAGES * PAGE - 1,
       emscripten_num_logical_cores: () => this.threadCount,
       emscripten_check_blocking_allowed: () => {},
       emscripten_unwind_to_js_event_loop: () => {
@@ -84,6 +85,9 @@ export class Imports {
       },
       fd_write: (_file: number, parts: number, count: number, written: number) => this.write(parts >>> 0, count, written >>> 0),
       fd_close: () => 0,
+      exit: (status: number) => {
+        throw new ExecuTorchError("Internal", `the runtime ended the program with status ${status}`);
+      },
       environ_sizes_get: (count: number, size: number) => {
         this.view().setUint32(count >>> 0, 0, true);
         this.view().setUint32(size >>> 0, 0, true);

@@ -32,7 +32,7 @@ function run(thread: number, stack: number, routine: number, argument: number): 
   const { exports } = instance!;
   (exports["__stack_pointer"] as WebAssembly.Global).value = stack;
   (exports["_emscripten_thread_init"] as Routine)(thread, 0, 0, 1, 0);
-  (exports["emscripten_tls_init"] as Routine)();
+  (exports["et_web_init_thread"] as Routine)();
   const entry = (exports["__indirect_function_table"] as WebAssembly.Table).get(routine) as Routine;
   (exports["_emscripten_thread_exit"] as Routine)(entry(argument));
 }
