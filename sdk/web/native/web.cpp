@@ -10,7 +10,7 @@
 
 /// Receives a line of the log. In JavaScript.
 extern "C" __attribute__((import_module("env"), import_name("et_web_log"))) void et_web_log(et_log_level level,
-                                                                                           const char* message);
+                                                                                            const char* message);
 
 namespace {
 

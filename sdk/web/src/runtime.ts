@@ -237,6 +237,7 @@ export class RuntimeModule {
       this.handle = native.guard(() => this.load(owned, options));
     } catch (error) {
       if (native.failure === undefined) for (const { address } of owned) native.free(address);
+      for (const bytes of [program, ...(options.data ?? [])]) if (bytes instanceof RuntimeMemory) bytes.delete();
       throw error;
     }
     finalization.register(this, freeModule(native, this.handle, this.methods), this);

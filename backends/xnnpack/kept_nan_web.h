@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Included by the compiler before XNNPACK's kernels for WebAssembly, see third_party.cmake. Those for x86 clamp results
+// and compare elements with the pseudo-minimum and -maximum, which return their first operand where the second is NaN.
+// Here they are the instructions that return NaN where either operand is, as in PyTorch and in its kernels for Arm.
+#pragma once
+
+#include <wasm_simd128.h>
+
+#define wasm_f32x4_pmin wasm_f32x4_min
+#define wasm_f32x4_pmax wasm_f32x4_max
