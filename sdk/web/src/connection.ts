@@ -34,7 +34,6 @@ export class Connection {
       this.worker = startThread(locations().worker(), locations().startWorker);
       this.worker.onMessage((reply) => this.receive(reply as Reply));
       this.worker.onError((error) => this.end(new ExecuTorchError("Internal", `the worker failed: ${error.message}`)));
-      this.worker.unref();
     } else {
       this.server = new Server((reply) => this.receive(reply));
     }
@@ -74,17 +73,17 @@ export class Connection {
     }
     const id = this.next++;
     return new Promise<T>((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject, onProgress });
       if (signal?.aborted) {
-        this.waiting.delete(id);
         reject(new ExecuTorchError("Cancelled", "the download was aborted"));
         return;
       }
+      this.waiting.set(id, { resolve, reject, onProgress });
+      this.worker?.keepAlive(true);
       signal?.addEventListener("abort", () => this.waiting.has(id) && void this.call("abort", [id]), { once: true });
       try {
         this.send({ id, call: name, args }, transfer);
       } catch (error) {
-        this.waiting.delete(id);
+        this.remove(id);
         reject(new ExecuTorchError("InvalidArgument", `the arguments cannot be sent to the worker: ${(error as Error).message}`));
       }
     });
@@ -107,7 +106,7 @@ export class Connection {
       waiting.onProgress?.(reply.progress);
       return;
     }
-    this.waiting.delete(reply.id);
+    this.remove(reply.id);
     if (!("error" in reply)) {
       waiting.resolve(reply.value as never);
       return;
@@ -115,6 +114,12 @@ export class Connection {
     const error = fromPlain(reply.error);
     waiting.reject(error);
     if (reply.hasEnded) this.end(error);
+  }
+
+  /** A call was answered. A process of Node.js may end when none is waited for. */
+  private remove(id: number): void {
+    this.waiting.delete(id);
+    if (this.waiting.size === 0) this.worker?.keepAlive(false);
   }
 
   private end(error: ExecuTorchError): void {

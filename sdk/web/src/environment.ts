@@ -9,6 +9,7 @@ interface NodeProcess {
 interface NodeWorker {
   postMessage(message: unknown): void;
   on(event: string, listener: (value: unknown) => void): void;
+  ref(): void;
   unref(): void;
   terminate(): Promise<unknown>;
 }
@@ -48,20 +49,20 @@ export interface Thread {
   post(message: unknown, transfer?: Transferable[]): void;
   onMessage(listener: (message: unknown) => void): void;
   onError(listener: (error: Error) => void): void;
-  /** Lets a Node.js process end although the worker runs; no effect elsewhere. */
-  unref(): void;
+  /** Whether the worker keeps a process of Node.js alive, which it does at first; no effect elsewhere. */
+  keepAlive(keep: boolean): void;
   stop(): void;
 }
 
 /** Starts the module at `url` as a worker. `browserWorker` makes one where there is `Worker`. */
 export function startThread(url: URL, browserWorker: () => Worker): Thread {
   if (isNode) {
-    const worker = new (builtin<WorkerThreads>("node:worker_threads").Worker)(url);
+    const worker = new (builtin<WorkerThreads>("node:worker_threads").Worker)(url, { execArgv: [] }); // not those of the program
     return {
       post: (message) => worker.postMessage(message),
       onMessage: (listener) => worker.on("message", listener),
       onError: (listener) => worker.on("error", (error) => listener(error as Error)),
-      unref: () => worker.unref(),
+      keepAlive: (keep) => (keep ? worker.ref() : worker.unref()),
       stop: () => void worker.terminate(),
     };
   }
@@ -74,7 +75,7 @@ export function startThread(url: URL, browserWorker: () => Worker): Thread {
         listener(new Error(event.message || `the worker ${url.href} could not be loaded: check its address and the page's policies`)),
       );
     },
-    unref: () => {},
+    keepAlive: () => {},
     stop: () => worker.terminate(),
   };
 }

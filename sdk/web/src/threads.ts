@@ -57,7 +57,7 @@ export class ThreadTeam {
         else if (found.kind === "log") console.error(found.message);
         else {
           clearTimeout(timer);
-          thread.unref();
+          thread.keepAlive(false);
           resolve();
         }
       });
