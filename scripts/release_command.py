@@ -14,6 +14,7 @@ The parts are:
     android   executorch.aar and a Maven repository (needs ANDROID_NDK; a dry run without it has this machine's library)
     apple     xcframeworks as archives; sdk/ios/release.json in the tag has their checksums (needs a Mac; a dry run
               elsewhere compiles unsigned ones)
+    web       the npm package (needs clang-19 and Emscripten's libraries; --web takes what sdk/web/build made elsewhere)
 The notes of the release, from CHANGELOG.md, and SHA256SUMS are always written. If EXECUTORCH_SIGNING_KEY names a key of
 GnuPG, SHA256SUMS and the artifacts of Maven are signed with it.
 
@@ -40,7 +41,7 @@ from source_archive import source_date, tree_files, write_archive
 from third_party_pins import PINS
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ("source", "sbom", "python", "android", "apple")
+PARTS = ("source", "sbom", "python", "android", "apple", "web")
 KEY_VARIABLE = "EXECUTORCH_SIGNING_KEY"
 # The version is written again where a reader copies it. Matches the version in each such place.
 COORDINATES = re.compile(r"org\.pytorch:executorch-android(?:-bom)?:([0-9][\w.-]*)")
@@ -179,6 +180,8 @@ def make(arguments: argparse.Namespace) -> tuple[Path, dict[str, bytes]]:
             release_parts.made(archive)
             if "python" in arguments.parts:
                 release_parts.make_python(request, archive)
+        if "web" in arguments.parts:
+            release_parts.make_web(request)
         if "sbom" in arguments.parts:
             write_bill(folder / f"pte-sdk-{version}.spdx.json", version, date, PINS)
             release_parts.made(folder / f"pte-sdk-{version}.spdx.json")
@@ -255,6 +258,9 @@ def main() -> None:
         type=Path,
         metavar="FOLDER",
         help="part apple: take what scripts/build_apple_frameworks.sh made there",
+    )
+    parser.add_argument(
+        "--web", type=Path, metavar="FOLDER", help="part web: take the package that sdk/web/build made there"
     )
     parser.add_argument("--url", help="part apple: where the files of the release will be, for Package.swift")
     arguments = parser.parse_args()

@@ -199,6 +199,20 @@ def make_apple(request: Request) -> dict[str, bytes]:
     return files
 
 
+def make_web(request: Request) -> None:
+    """The npm package."""
+    folder = request.arguments.web
+    if folder is None:
+        run("sdk/web/build", request.root / "sdk" / "web" / "build", cwd=request.root)
+        folder = request.root / "build" / "web-package"
+    (package,) = prebuilt(folder, ("package.json",), "--web", "sdk/web/build")
+    if (found := json.loads(package.read_text(encoding="utf-8"))["version"]) != request.version:
+        raise ReleaseError(f"{folder} has version {found}, expected {request.version}: build the package again")
+    run("npm pack", "npm", "pack", "--pack-destination", request.folder, cwd=folder)
+    (archive,) = request.folder.glob("executorch-web-*.tgz")
+    made(archive)
+
+
 def zip_folder(path: Path, folder: Path, date: int, top: str = "") -> None:
     """The files of a folder, sorted and with one date, so that the same files give the same bytes."""
     moment = time.gmtime(date)[:6]

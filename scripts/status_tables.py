@@ -23,6 +23,7 @@ SYSTEMS = {
     "ios": "iOS",
     "embedded": "embedded",
     "wheel": "Python package",
+    "web": "web",
 }
 """The systems of manifests, as people write them."""
 

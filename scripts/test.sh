@@ -46,6 +46,8 @@ declare_steps() {
   local swift=("clang-19=clang-19" "/usr/include/GNUstep/Foundation/Foundation.h=libgnustep-base-dev" "debootstrap=debootstrap")
   local apple=("clang-19=clang-19" "llvm-libtool-darwin-19=llvm-19")
   local aarch64=("aarch64-linux-gnu-g++=g++-aarch64-linux-gnu" "qemu-aarch64=qemu-user")
+  local web=("clang-19=clang-19" "wasm-ld-19=lld-19" "llvm-ar-19=llvm-19" "/usr/share/emscripten/cache/sysroot/lib/wasm32-emscripten/libc-mt.a=emscripten"
+    "node=nodejs" "npm=npm" "chromium=chromium")
   # libFuzzer is not in the package of the compiler.
   local fuzz=("clang++-19=clang-19" "/usr/lib/llvm-19/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a=libclang-rt-19-dev")
   gate_step cpp 1 110
@@ -73,6 +75,7 @@ declare_steps() {
   long_step aten
   long_step release "npm=npm" "unshare=util-linux"
   long_step release-all "${java[@]}" "${apple[@]}"
+  long_step web "${web[@]}"
   long_step windows "x86_64-w64-mingw32-g++-posix=g++-mingw-w64-x86-64-posix" "wine=wine" "/usr/lib/wine/wine64=wine64"
   long_step consume-all "pkg-config=pkg-config"
   long_step debug
@@ -91,7 +94,7 @@ declare_steps() {
   needs "environment test" lint
   needs "environment compiler build" cpp cpp-all asan asan-backends aten debug tsan aarch64 aarch64-all
   needs "environment compiler package" fuzz fuzz-long
-  needs_network android android-asan interop page planted-faults release release-all swift swift-asan apple apple-all wheel zoo zoo-few
+  needs_network android android-asan interop page web planted-faults release release-all swift swift-asan apple apple-all wheel zoo zoo-few
   local file
   for file in backends/*/gate.sh backends/*/*/gate.sh; do
     [[ ! -f "${file}" ]] || source "${file}"

@@ -144,6 +144,11 @@ step_android() { EXECUTORCH_BUILD="${root}/build/release" sdk/android/test; }
 # With the libraries of the step asan-backends, which have event tracers: here Java and Kotlin write ETDumps.
 step_android-asan() { EXECUTORCH_BUILD="${root}/build/asan-backends" sdk/android/test --asan; }
 
+# The npm package: its WebAssembly module, its tests in Node.js, and in a browser.
+step_web() {
+  sdk/web/build && sdk/web/test/run && "${python}" -m pytest -q tests/web
+}
+
 # Firmware for three boards, in an emulator.
 step_baremetal() {
   PYTHON="${python}" JOBS="${jobs}" tests/baremetal/run

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 RUN = ("python", "bash", "cpp", "cmake")
-SHOWN = ("text", "json", "kotlin", "swift", "")
+SHOWN = ("text", "json", "js", "kotlin", "swift", "")
 _COMMENT = re.compile(r"<!-- (?P<kind>file|fails|not run here)(: (?P<text>.+?))? -->")
 
 

@@ -117,7 +117,7 @@ def test_the_page_loads_runs_and_times_a_program(chromium: Browser, tmp_path: Pa
     with served(ROOT / "sdk" / "web" / "page", serve.ISOLATION) as address:
         chromium.open(address)
         assert "operators" in chromium.evaluate("document.getElementById('runtime').textContent")
-        chromium.choose_files("#files", DATA / "corpus" / "linear_xnn" / "model.pte")
+        chromium.choose_files("#files", DATA / "corpus" / "linear" / "model.pte")
         chromium.wait("!document.getElementById('program').hidden")
         rows = chromium.evaluate("[...document.querySelectorAll('#signature tbody tr')].map(r => r.innerText)")
         assert any("input 0" in row and "Float" in row for row in rows)

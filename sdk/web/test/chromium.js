@@ -19,7 +19,10 @@ async function failures(names, options) {
       found.push(`${error.message}`);
     }
   };
-  for (const name of names) await attempt(() => checkProgram(et, name, read, options));
+  const runtime = await et.Runtime.create({ threads: 1 });
+  const { backends } = runtime;
+  runtime.dispose();
+  for (const name of names) await attempt(() => checkProgram(et, name, read, backends, options));
   const { cases } = JSON.parse(new TextDecoder().decode(await read("errors.json")));
   for (const mistake of cases) await attempt(() => checkMistake(et, mistake, read));
   return found;

@@ -72,14 +72,31 @@ function compareTensor(found, expected, tolerance) {
   });
 }
 
-/** Runs the calls of one program; returns a backend that is missing, for which its programs are refused. */
-export async function checkProgram(et, name, read, options = {}) {
+/** A method whose backend is not in this build is refused with the backend's name. */
+async function checkRefusal(module, method, backend) {
+  let found;
+  try {
+    await module.loadMethod(method);
+  } catch (error) {
+    found = error;
+  }
+  expect(found?.code === "NotFound" && found.backend === backend, `expected NotFound of ${backend}, found ${found}`);
+}
+
+/** Runs the calls of one program. `backends` are those of this build. */
+export async function checkProgram(et, name, read, backends, options = {}) {
   const folder = `corpus/${name}`;
   const manifest = JSON.parse(new TextDecoder().decode(await read(`${folder}/manifest.json`)));
   const data = await Promise.all((manifest.ptd ?? []).map((file) => read(`${folder}/${file}`)));
   const module = await et.Module.load(await read(`${folder}/${manifest.pte}`), { ...options, data });
   try {
     for (const call of manifest.calls) {
+      const { backends: needed } = await module.getMethodMetadata(call.method);
+      const missing = needed.find((backend) => !backends.includes(backend));
+      if (missing !== undefined) {
+        await checkRefusal(module, call.method, missing);
+        continue;
+      }
       const inputs = await Promise.all(call.inputs.map((value) => inputOf(et, value, folder, read)));
       const outputs = await module.execute(call.method, inputs);
       expect(outputs.length === call.outputs.length, `expected ${call.outputs.length} outputs, found ${outputs.length}`);

@@ -10,7 +10,7 @@ for (const threads of [1, 2]) {
   const here = { ...et, Module: runtime.Module };
   after(() => runtime.dispose());
   for (const name of programs) {
-    test(`${name} gives what eager gave, with ${threads} threads`, () => checkProgram(here, name, read));
+    test(`${name} gives what eager gave, with ${threads} threads`, () => checkProgram(here, name, read, runtime.backends));
   }
   test(`all programs were run, with ${threads} threads`, () => {
     assert.equal(runtime.threads, threads);

@@ -116,7 +116,7 @@ test("damaged programs are refused, or run without harm", () => {
 });
 
 test("1000 loads and runs keep the memory as it is", () => {
-  const program = read("corpus/linear_xnn/model.pte");
+  const program = read("corpus/linear/model.pte");
   const run = () => {
     const module = runtime.Module.load(program);
     const { sizes } = module.getMethodMetadata("forward").inputTensorMeta[0];
