@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The arithmetic of quantised values: x = (q - zero point) * scale in float32, and back.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/cadence/cpu/arguments.h"
+
+namespace torch::executor::native::cadence {
+
+/// What real values are in terms of quantised ones.
+struct Affine {
+  float scale;
+  float zero_point;
+
+  template <typename T>
+  float operator()(T value) const {
+    return (static_cast<float>(value) - zero_point) * scale;
+  }
+};
+
+/// Stores the parameters of an operand. Checks the scale.
+inline bool read_affine(KernelRuntimeContext& ctx, const char* op, double scale, int64_t zero_point, Affine* affine) {
+  *affine = {static_cast<float>(scale), static_cast<float>(zero_point)};
+  return check_scale(ctx, op, "a scale", scale);
+}
+
+/// Makes integers of real values: times a factor, rounded to nearest even, moved by the zero point, clamped. NaN
+/// becomes the least integer.
+template <typename T>
+class Quantizer {
+ public:
+  Quantizer(float factor, int64_t zero_point, int64_t low = std::numeric_limits<T>::min(),
+            int64_t high = std::numeric_limits<T>::max())
+      : factor_(factor),
+        zero_point_(static_cast<Wide>(zero_point)),
+        low_(static_cast<Wide>(low)),
+        high_(static_cast<Wide>(high)) {}
+
+  T operator()(float value) const {
+    const Wide moved = static_cast<Wide>(std::nearbyint(value * factor_)) + zero_point_;
+    return static_cast<T>(moved > low_ ? (moved < high_ ? moved : high_) : low_);
+  }
+
+ private:
+  // float holds each integer of 16 bits, and what it rounds is clamped; int32 needs more bits.
+  using Wide = std::conditional_t<sizeof(T) == sizeof(int32_t), double, float>;
+
+  float factor_;
+  Wide zero_point_;
+  Wide low_;
+  Wide high_;
+};
+
+/// 1 / scale, as PyTorch computes it before it multiplies.
+inline float inverse(double scale) {
+  return static_cast<float>(1.0 / scale);
+}
+
+/// Zero points for which a block of products fits 32 bits.
+inline bool is_narrow(int64_t zero_point) {
+  return zero_point >= -256 && zero_point <= 255;
+}
+
+/// The exact sum of (x[i] - x_zero) * (w[i] - w_zero).
+template <typename X, typename W>
+int64_t sum_of_products(const X* x, int64_t x_zero, const W* w, int64_t w_zero, int64_t count) {
+  int64_t sum = 0;
+  if (sizeof(X) + sizeof(W) == 2 && is_narrow(x_zero) && is_narrow(w_zero)) {
+    constexpr int64_t kBlock = 8192;  // times 511 * 511 is below 2^31
+    const int32_t x_narrow = static_cast<int32_t>(x_zero), w_narrow = static_cast<int32_t>(w_zero);
+    for (int64_t start = 0; start < count; start += kBlock) {
+      const int64_t end = count - start < kBlock ? count : start + kBlock;
+      int32_t part = 0;
+      for (int64_t i = start; i < end; ++i) {
+        part += (static_cast<int32_t>(x[i]) - x_narrow) * (static_cast<int32_t>(w[i]) - w_narrow);
+      }
+      sum += part;
+    }
+    return sum;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    sum += (static_cast<int64_t>(x[i]) - x_zero) * (static_cast<int64_t>(w[i]) - w_zero);
+  }
+  return sum;
+}
+
+/// Checks that a zero point has 32 bits, so that 64 bits hold the sums of products.
+inline bool check_zero_point(KernelRuntimeContext& ctx, const char* op, int64_t zero_point) {
+  ET_KERNEL_CHECK_MSG(ctx, zero_point >= INT32_MIN && zero_point <= INT32_MAX, InvalidArgument, false,
+                      "%s: expected a zero point of 32 bits, found %lld", op, static_cast<long long>(zero_point));
+  return true;
+}
+
+}  // namespace torch::executor::native::cadence
