@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From a model to a program of the operators `cadence::*`, step by step or in one call."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import GraphModule
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e
+
+import sdk.backends.cadence.aot.ops_registrations  # noqa: F401  (registers the operators)
+from sdk.backends.cadence.aot.compiler_funcs import QuantFusionPass
+from sdk.backends.cadence.aot.compiler_funcs import prepare as _prepare
+from sdk.backends.cadence.aot.compiler_funcs import trace as _trace
+from sdk.backends.cadence.aot.memory_planning import CadenceMemoryPlanning, print_memory_planning_info
+from sdk.backends.cadence.aot.pass_utils import EdgePassesConfig
+from sdk.backends.cadence.aot.passes import apply_exir_ops_passes, apply_torch_ops_passes
+from sdk.backends.cadence.aot.quantizer.quantizer import CadenceDefaultQuantizer, CadenceQuantizer
+from sdk.backends.cadence.aot.utils import MemoryConfig, get_default_memory_config, print_ops_info
+from sdk.exir import (
+    EdgeCompileConfig,
+    EdgeProgramManager,
+    ExecutorchBackendConfig,
+    ExecutorchProgramManager,
+    to_edge,
+)
+from sdk.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass
+
+_logger = logging.getLogger(__name__)
+_aten = torch.ops.aten
+
+TO_EDGE_PRESERVE_OPS = [_aten.rms_norm.default]
+"""Operators that are not decomposed."""
+TO_EDGE_OP_EXCEPTION_LIST = [
+    *(_aten._linalg_det.default, _aten._linalg_svd.default, _aten.linalg_vector_norm.default),
+    *(_aten._native_batch_norm_legit_functional.default, _aten.linear.default, _aten.unfold.default),
+    *(_aten.angle.default, _aten.rms_norm.default, _aten.transpose_copy.int),
+]
+"""Operators outside Core ATen that are accepted."""
+
+Inputs = tuple[object, ...]
+
+
+def _log_graph(title: str, graph: torch.fx.Graph, wanted: bool) -> None:
+    if wanted:
+        _logger.info("%s:\n%s", title, graph)
+
+
+def trace(
+    model: torch.nn.Module,
+    inputs: Inputs,
+    dump_graphs: bool = False,
+    ops_to_keep: Sequence[torch._ops.OpOverload] | None = None,
+    is_qat: bool = False,
+) -> ExportedProgram:
+    """Exports a model and decomposes all but `ops_to_keep` to Core ATen."""
+    program = _trace(model, inputs, is_qat=is_qat, strict=True, ops_to_keep=ops_to_keep)
+    _log_graph("Graph before quantization", program.graph, dump_graphs)
+    return program
+
+
+def prepare_traced_pt2(
+    program: ExportedProgram, quantizer: CadenceQuantizer, dump_graphs: bool = False, is_qat: bool = False
+) -> GraphModule:
+    """Inserts a quantizer's observers into an exported model. The same quantizer fuses the model later."""
+    prepared = _prepare(program, quantizer, is_qat=is_qat)
+    _log_graph("Graph after preparation", prepared.graph, dump_graphs)
+    return prepared
+
+
+def prepare_pt2(
+    model: torch.nn.Module,
+    inputs: Inputs,
+    quantizer: CadenceQuantizer,
+    dump_graphs: bool = False,
+    is_qat: bool = False,
+) -> GraphModule:
+    """Exports a model and inserts a quantizer's observers. The same quantizer fuses the model later."""
+    kept = quantizer.get_ops_to_preserve_from_decomposition()
+    program = trace(model, inputs, dump_graphs, kept, is_qat)
+    return prepare_traced_pt2(program, quantizer, dump_graphs, is_qat)
+
+
+def convert_pt2(graph_module: GraphModule, dump_graphs: bool = False) -> GraphModule:
+    """Replaces the observers of a calibrated model with quantize and dequantize."""
+    converted: GraphModule = convert_pt2e(graph_module)
+    _log_graph("Graph after convert", converted.graph, dump_graphs)
+    return converted
+
+
+def apply_pre_edge_transform_passes(converted_program: ExportedProgram, quantizer: CadenceQuantizer) -> ExportedProgram:
+    """Fuses the quantised chains of the quantizer that the model was prepared with."""
+    QuantFusionPass(quantizer.patterns())(converted_program.graph_module)
+    return apply_torch_ops_passes(converted_program)
+
+
+def get_fake_quant_model(
+    model: torch.nn.Module,
+    inputs: Inputs,
+    quantizer: CadenceQuantizer,
+    calibration_data: Sequence[Inputs] | None = None,
+    dump_graphs: bool = False,
+) -> GraphModule:
+    """The model with quantize and dequantize, calibrated with the data, or with the inputs alone."""
+    prepared = prepare_pt2(model.eval(), inputs, quantizer, dump_graphs)
+    for samples in [inputs] if calibration_data is None else calibration_data:
+        prepared(*samples)
+    return convert_pt2(prepared, dump_graphs)
+
+
+def quantize_pt2(
+    model: torch.nn.Module,
+    inputs: Inputs,
+    quantizer: CadenceQuantizer | None = None,
+    calibration_data: Sequence[Inputs] | None = None,
+    dump_graphs: bool = False,
+) -> ExportedProgram:
+    """Quantises a model and fuses its chains. Without calibration data, the inputs calibrate it, which is for tests."""
+    quantizer = CadenceDefaultQuantizer() if quantizer is None else quantizer
+    converted = get_fake_quant_model(model, inputs, quantizer, calibration_data, dump_graphs)
+    fused = apply_pre_edge_transform_passes(torch.export.export(converted, inputs, strict=True), quantizer)
+    _log_graph("Graph after quantization and fusion", fused.graph, dump_graphs)
+    return fused
+
+
+def _lower_ep_to_edge(
+    expo_program: ExportedProgram,
+    dump_graphs: bool = False,
+    constant_methods: Mapping[str, Any] | None = None,
+    core_aten_exceptions: Sequence[torch._ops.OpOverload] | None = None,
+) -> EdgeProgramManager:
+    config = EdgeCompileConfig(
+        _skip_dim_order=True,
+        _core_aten_ops_exception_list=[*TO_EDGE_OP_EXCEPTION_LIST, *(core_aten_exceptions or ())],
+        preserve_ops=TO_EDGE_PRESERVE_OPS,
+    )
+    constants = None if constant_methods is None else dict(constant_methods)
+    manager = to_edge(apply_torch_ops_passes(expo_program), constant_methods=constants, compile_config=config)
+    _log_graph("Graph after Edge lowering", manager.exported_program().graph, dump_graphs)
+    return manager
+
+
+def export_to_edge(
+    model: torch.nn.Module,
+    inputs: Inputs,
+    dump_graphs: bool = False,
+    constant_methods: Mapping[str, Any] | None = None,
+    core_aten_exceptions: Sequence[torch._ops.OpOverload] | None = None,
+) -> EdgeProgramManager:
+    """Exports a model in floats and lowers it to the edge dialect."""
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"expected an nn.Module as the model, found {type(model).__name__}")
+    return _lower_ep_to_edge(trace(model, inputs), dump_graphs, constant_methods, core_aten_exceptions)
+
+
+def quantize_and_export_to_edge(
+    model: torch.nn.Module,
+    inputs: Inputs,
+    quantizer: CadenceQuantizer | None = None,
+    dump_graphs: bool = False,
+    constant_methods: Mapping[str, Any] | None = None,
+    calibration_data: Sequence[Inputs] | None = None,
+    core_aten_exceptions: Sequence[torch._ops.OpOverload] | None = None,
+) -> EdgeProgramManager:
+    """Quantises a model and lowers it to the edge dialect."""
+    program = quantize_pt2(model, inputs, quantizer, calibration_data, dump_graphs)
+    return _lower_ep_to_edge(program, dump_graphs, constant_methods, core_aten_exceptions)
+
+
+def _lower_ep_to_cadence(
+    program: ExportedProgram,
+    dump_graphs: bool = False,
+    opt_level: int = 1,
+    edge_passes_config: EdgePassesConfig | None = None,
+) -> EdgeProgramManager:
+    return apply_exir_ops_passes(opt_level, _lower_ep_to_edge(program, dump_graphs), edge_passes_config)
+
+
+def export_to_cadence(
+    model: torch.nn.Module,
+    inputs: Inputs,
+    dump_graphs: bool = False,
+    opt_level: int = 1,
+    edge_passes_config: EdgePassesConfig | None = None,
+) -> EdgeProgramManager:
+    """Exports a model in floats and runs the passes of an optimisation level."""
+    return apply_exir_ops_passes(opt_level, export_to_edge(model, inputs, dump_graphs), edge_passes_config)
+
+
+def quantize_and_export_to_cadence(
+    model: torch.nn.Module,
+    inputs: Inputs,
+    dump_graphs: bool = False,
+    opt_level: int = 1,
+    edge_passes_config: EdgePassesConfig | None = None,
+    quantizer: CadenceQuantizer | None = None,
+    calibration_data: Sequence[Inputs] | None = None,
+) -> EdgeProgramManager:
+    """Quantises a model and runs the passes of an optimisation level."""
+    program = quantize_pt2(model, inputs, quantizer, calibration_data)
+    return _lower_ep_to_cadence(program, dump_graphs, opt_level, edge_passes_config)
+
+
+def export_to_executorch_gen_etrecord(
+    model: torch.nn.Module,
+    inputs: Inputs,
+    output_dir: str | None = None,
+    opt_level: int = 1,
+    mem_algo: int = 0,
+    alloc_graph_input: bool = True,
+    alloc_graph_output: bool = True,
+    memory_config: MemoryConfig | None = None,
+    dump_graphs: bool = False,
+) -> ExecutorchProgramManager:
+    """Exports a model in floats to a program whose memory is planned for `memory_config`. With a folder, the ETRecord
+    is written to etrecord.bin in it."""
+    return _lower_ep_to_cadence_gen_etrecord(
+        torch.export.export(model, inputs, strict=True),
+        output_dir=output_dir,
+        opt_level=opt_level,
+        mem_algo=mem_algo,
+        alloc_graph_input=alloc_graph_input,
+        alloc_graph_output=alloc_graph_output,
+        memory_config=memory_config,
+        dump_graphs=dump_graphs,
+    )
+
+
+def _lower_ep_to_cadence_gen_etrecord(
+    ep: ExportedProgram,
+    output_dir: str | None = None,
+    opt_level: int = 1,
+    mem_algo: int = 0,
+    alloc_graph_input: bool = True,
+    alloc_graph_output: bool = True,
+    memory_config: MemoryConfig | None = None,
+    dump_graphs: bool = False,
+) -> ExecutorchProgramManager:
+    from sdk.devtools import generate_etrecord
+
+    edge = _lower_ep_to_edge(ep, dump_graphs)
+    lowered = apply_exir_ops_passes(opt_level, edge)
+    print_ops_info(edge.exported_program().graph_module, lowered.exported_program().graph_module)
+    memories = get_default_memory_config() if memory_config is None else memory_config
+    planning = CadenceMemoryPlanning(memories, opt_level, mem_algo, alloc_graph_input, alloc_graph_output)
+    program = lowered.to_executorch(
+        ExecutorchBackendConfig(
+            memory_planning_pass=planning,
+            sym_shape_eval_pass=ConstraintBasedSymShapeEvalPass(),
+        )
+    )
+    print_memory_planning_info(program, memories, opt_level, alloc_graph_input, alloc_graph_output)
+    if output_dir is not None:
+        generate_etrecord(str(Path(output_dir) / "etrecord.bin"), edge, program)
+    return program

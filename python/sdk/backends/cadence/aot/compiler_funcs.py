@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The steps of a compilation: export, preparation for calibration, fusion of quantised chains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import GraphModule
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e, prepare_qat_pt2e
+from torchao.quantization.pt2e.quantizer import Quantizer
+
+from sdk.backends.cadence.aot.quantizer.patterns import QuantizationPattern
+
+
+@torch.no_grad()
+def trace(
+    model: torch.nn.Module,
+    inputs: tuple[object, ...],
+    is_qat: bool = False,
+    strict: bool = False,
+    ops_to_keep: Sequence[torch._ops.OpOverload] | None = None,
+) -> ExportedProgram:
+    """Exports a model, for training if `is_qat`, and decomposes all but `ops_to_keep` to Core ATen."""
+    model.train(is_qat)
+    table = torch.export.default_decompositions()
+    for each in (*(ops_to_keep or ()), torch.ops.aten._safe_softmax.default):
+        table.pop(each, None)
+    return torch.export.export(model, inputs, strict=strict).run_decompositions(table)
+
+
+def prepare(traced_program: ExportedProgram, quantizer: Quantizer, is_qat: bool = False) -> GraphModule:
+    """Inserts the observers, or for training the fake quantizers, of a quantizer's annotations."""
+    module = traced_program.module()
+    assert isinstance(module, GraphModule)
+    prepared: GraphModule = (prepare_qat_pt2e if is_qat else prepare_pt2e)(module, quantizer)
+    return prepared
+
+
+class QuantFusionPass(PassBase):
+    """Replaces chains of dequantize, operators and quantize with calls of `cadence::quantized_*`."""
+
+    def __init__(self, patterns: Sequence[QuantizationPattern]) -> None:
+        super().__init__()
+        self.patterns = patterns
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        """Fuses the chains of each pattern, in their order."""
+        changed = False
+        for pattern in self.patterns:
+            fused = False
+            for target in pattern.anchor_ops():
+                for node in graph_module.graph.find_nodes(op="call_function", target=target):
+                    fused |= pattern.fuse(graph_module, node) is not None
+            if fused:
+                graph_module.graph.eliminate_dead_code()
+                changed = True
+        if changed:
+            graph_module.recompile()
+        return PassResult(graph_module, changed)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Passes that write operators without a kernel as others."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+from typing import Any, ClassVar
+
+from torch.fx import Node
+
+from sdk.backends.cadence.aot.node_pass import NodePass, insert
+from sdk.backends.cadence.aot.pass_utils import CadencePassAttribute, get_arg, register_cadence_pass
+from sdk.exir.dialects._ops import ops as exir_ops
+
+_aten = exir_ops.edge.aten
+_CUBIC = 0.044715
+
+
+@register_cadence_pass(CadencePassAttribute(opt_level=0))
+class DecomposeAtenApproxGeluPass(NodePass):
+    """The approximation of GELU: x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2."""
+
+    targets: ClassVar[tuple[Any, ...]] = (_aten.gelu.default,)
+
+    def rewrite(self, node: Node) -> Node | None:
+        if get_arg(node, "approximate") != "tanh":
+            return None
+        x = node.args[0]
+        square = insert(node, _aten.mul.Tensor, x, x)
+        cube = insert(node, _aten.mul.Tensor, square, x)
+        scaled = insert(node, _aten.mul.Scalar, cube, _CUBIC)
+        inner = insert(node, _aten.mul.Scalar, insert(node, _aten.add.Tensor, x, scaled), sqrt(2 / pi))
+        bent = insert(node, _aten.add.Scalar, insert(node, _aten.tanh.default, inner), 1.0)
+        half = insert(node, _aten.mul.Scalar, x, 0.5)
+        return insert(node, _aten.mul.Tensor, half, bent)
+
+
+class CadenceDecomposeOpsInGraph:
+    """The passes of this file. Portable kernels compute the approximation whole; they run on request alone."""
+
+    passes: ClassVar[list[Any]] = [DecomposeAtenApproxGeluPass]

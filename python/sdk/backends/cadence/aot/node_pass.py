@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`NodePass`: what passes of this backend share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import Node
+from torch.fx.experimental.symbolic_shapes import guard_or_false
+
+from sdk.backends.cadence.aot.pass_utils import fake_value
+from sdk.backends.transforms.permute_pass_utils import RemoveOrReplacePassInterface
+
+
+class NodePass(RemoveOrReplacePassInterface):
+    """A pass that looks at the calls of the operators `targets`, one after another. A subclass defines `rewrite`, which
+    returns the node whose result is used instead, or None to leave a call as it is."""
+
+    def rewrite(self, node: Node) -> Node | None:
+        """The node that replaces a call."""
+        raise NotImplementedError
+
+    def maybe_remove_or_replace(self, node: Node) -> bool:
+        new = self.rewrite(node)
+        if new is None or new is node:
+            return False
+        if "val" in node.meta and "val" in new.meta and new.op == "call_function":
+            for key, value in node.meta.items():
+                new.meta.setdefault(key, value)
+        node.replace_all_uses_with(new)
+        return True
+
+
+def value(node: Any) -> Tensor:
+    """The fake tensor of a node's result."""
+    tensor: Tensor = node.meta["val"]
+    return tensor
+
+
+def shape(node: Any) -> list[Any]:
+    """The shape of a node's result."""
+    return list(value(node).shape)
+
+
+def same_shape(first: Node, second: Node) -> bool:
+    """Whether two results have one shape, for all sizes that a dynamic dimension may have."""
+    a, b = shape(first), shape(second)
+    return len(a) == len(b) and all(guard_or_false(x == y) for x, y in zip(a, b, strict=True))
+
+
+def insert(before: Node, target: Any, *args: Any, **kwargs: Any) -> Node:
+    """Inserts a call, with its fake tensor, in front of a node."""
+    with before.graph.inserting_before(before):
+        node = before.graph.call_function(target, args, kwargs)
+    node.meta["val"] = fake_value(target, args, kwargs, before)
+    for key in ("nn_module_stack", "stack_trace", "source_fn_stack", "debug_handle"):
+        if key in before.meta:
+            node.meta[key] = before.meta[key]
+    return node
+
+
+def is_call(node: Any, *targets: Any) -> bool:
+    """Whether a node calls one of the operators."""
+    return isinstance(node, Node) and node.op == "call_function" and node.target in targets
+
+
+def has_one_user(node: Node) -> bool:
+    """Whether a result is used once."""
+    return len(node.users) == 1
+
+
+def dim_of(dim: int, rank: int) -> int:
+    """A dimension as a number that is not negative."""
+    return dim + rank if dim < 0 else dim
+
+
+def constant_of(node: Any, full: Any) -> float | int | bool | None:
+    """The number that all elements of a call of full are."""
+    if not is_call(node, full):
+        return None
+    number = node.args[1]
+    return number if isinstance(number, (bool, int, float)) else None
+
+
+def is_float(node: Any) -> bool:
+    """Whether a result is of a floating-point dtype."""
+    return value(node).dtype.is_floating_point
+
+
+def dtype_of(node: Any) -> torch.dtype:
+    """The dtype of a node's result."""
+    return value(node).dtype
