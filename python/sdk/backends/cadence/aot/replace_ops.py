@@ -427,17 +427,18 @@ class ReplaceSplitWithSlicePass(NodePass):
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.split_with_sizes_copy.default,)
 
-    def rewrite(self, node: Node) -> Node | None:
+    def maybe_remove_or_replace(self, node: Node) -> bool:
         sizes, dim = list(node.args[1]), get_arg(node, "dim")
         if not all(isinstance(size, int) for size in sizes):
-            return None
+            return False
         for part in list(node.users):
             index = part.args[1]
             assert isinstance(index, int)
             start = sum(sizes[:index])
             cut = insert(part, _aten.slice_copy.Tensor, node.args[0], dim, start, start + sizes[index], 1)
             part.replace_all_uses_with(cut)
-        return None
+            node.graph.erase_node(part)
+        return True
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
