@@ -56,8 +56,9 @@ class GraphBuilder(ExportPass):
         """The graph, with its inputs in front."""
         graph = self.tracer.graph
         first = next((node for node in graph.nodes if node.op != "placeholder"), None)
-        for node in graph.find_nodes(op="placeholder") if first is not None else ():
-            first.prepend(node)
+        if first is not None:
+            for node in graph.find_nodes(op="placeholder"):
+                first.prepend(node)
         return GraphModule(self.tracer.root, graph)
 
     def _fx(self, kind: str, target: Any, args: Any, kwargs: Any, meta: NodeMetadata) -> ProxyValue:

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The examples for cadence write their files, and their programs call the operators of the quantised model."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+import torch
+
+from sdk.backends.cadence.aot.export_example import export_model
+from sdk.exir._serialize import _deserialize_pte_binary
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:torchao.*")
+_MODELS = {
+    "rnnt_predictor": {"quantized_linear"},
+    "rnnt_joiner": {"quantized_linear", "quantized_relu"},
+    "rnnt_encoder": {"quantized_linear", "quantized_depthwise_conv1d_ncl", "quantized_matmul"},
+    "babyllama": {"quantized_linear", "quantized_matmul"},
+}
+_OPERATORS = {
+    "test_quantized_linear_op": {"quantized_linear"},
+    "test_quantized_conv1d_op": {"quantized_conv1d_ncl"},
+    "test_requantize_op": {"requantize"},
+    "test_add_op": set(),
+    "test_g3_ops": set(),
+}
+
+
+def _export(module: str, folder: Path) -> set[str]:
+    """The names of the operators of cadence in the program that an example writes."""
+    torch.manual_seed(0)
+    model, inputs = importlib.import_module(f"sdk.examples.cadence.{module}").model_and_inputs()
+    program = export_model(model.eval(), inputs, working_dir=str(folder))
+    written = {path.name for path in folder.iterdir()}
+    assert {"CadenceDemoModel.pte", "CadenceDemoModel.bpte", "etrecord.bin"} <= written
+    assert (folder / "CadenceDemoModel.pte").read_bytes() == program.buffer
+    plan = _deserialize_pte_binary(program.buffer).program.execution_plan[0]
+    return {each.name.removeprefix("cadence::") for each in plan.operators if each.name.startswith("cadence::")}
+
+
+@pytest.mark.parametrize("name", _MODELS)
+def test_models(name: str, tmp_path: Path) -> None:
+    """CAD-06: the models that need no other package."""
+    assert _MODELS[name] | {"quantize_per_tensor", "dequantize_per_tensor"} <= _export(f"models.{name}", tmp_path)
+
+
+@pytest.mark.parametrize("name", _OPERATORS)
+def test_operators(name: str, tmp_path: Path) -> None:
+    """CAD-07."""
+    assert _OPERATORS[name] <= _export(f"operators.{name}", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["mobilenet_v2", "resnet18", "resnet50", "vision_transformer", "wav2vec2"])
+def test_missing_packages_are_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = "torchaudio" if name == "wav2vec2" else "torchvision"
+    for module in (package, f"{package}.models", f"{package}.models.wav2vec2"):
+        monkeypatch.setitem(__import__("sys").modules, module, None)
+    example = importlib.import_module(f"sdk.examples.cadence.models.{name}")
+    with pytest.raises(ModuleNotFoundError, match=f"this example needs {package}: pip install {package}"):
+        example.model_and_inputs()
