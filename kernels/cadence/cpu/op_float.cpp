@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cadence::conv1d, conv2d, conv3d, fully_connected, linalg_svd: the portable library's kernels under other names.
-#include <kernels/portable/NativeFunctions.h>
+#include <string_view>
+#include <tuple>
 
 #include "kernels/cadence/cpu/arguments.h"
 
 namespace torch::executor::native {
+
+Tensor& convolution_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
+                        const std::optional<Tensor>& bias, IntArrayRef stride, IntArrayRef padding,
+                        IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups, Tensor& out);
+Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
+                   const std::optional<Tensor>& bias, Tensor& out);
+std::tuple<Tensor&, Tensor&, Tensor&> _linalg_svd_U(KernelRuntimeContext& ctx, const Tensor& a, bool full_matrices,
+                                                    bool compute_uv, std::optional<std::string_view> driver, Tensor& u,
+                                                    Tensor& s, Tensor& vh);
 
 Tensor& cadence_conv_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight, const Tensor& bias,
                          IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, int64_t groups, Tensor& out) {

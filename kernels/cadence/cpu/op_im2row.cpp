@@ -86,8 +86,8 @@ bool read_zero_points(KernelRuntimeContext& ctx, const char* op, const Tensor& t
   return true;
 }
 
-Tensor& rows_of(KernelRuntimeContext& ctx, const char* op, const Tensor& input, const Rows& rows,
-                const ZeroPoints& zero_points, bool is_last, Window& w, Tensor& out) {
+Tensor& rows_of(KernelRuntimeContext& ctx, const char* op, const Tensor& input, const ZeroPoints& zero_points,
+                Window& w, Tensor& out) {
   for (size_t d = 0; d < 2; ++d) {
     const int64_t room = w.sizes[d] + 2 * w.padding[d] - w.dilation[d] * (w.kernel[d] - 1) - 1;
     w.results[d] = room < 0 ? 0 : room / w.stride[d] + 1;
@@ -113,7 +113,7 @@ Tensor& cadence_im2row_out(KernelRuntimeContext& ctx, const Tensor& input, IntAr
   ZeroPoints zero_points{};
   if (prepare(ctx, op, input, rows, channel_last, &w) &&
       read_zero_points(ctx, op, in_zero_point, w.batch, &zero_points)) {
-    rows_of(ctx, op, input, rows, zero_points, channel_last, w, out);
+    rows_of(ctx, op, input, zero_points, w, out);
   }
   return out;
 }
@@ -126,7 +126,7 @@ Tensor& cadence_im2row_per_tensor_out(KernelRuntimeContext& ctx, const Tensor& i
   Window w{};
   const int32_t zero_point = static_cast<int32_t>(in_zero_point);
   if (prepare(ctx, op, input, rows, channel_last, &w) && check_zero_point(ctx, op, in_zero_point)) {
-    rows_of(ctx, op, input, rows, {&zero_point, true}, channel_last, w, out);
+    rows_of(ctx, op, input, {&zero_point, true}, w, out);
   }
   return out;
 }
