@@ -12,7 +12,7 @@ import torch
 from torch.fx import GraphModule
 
 import sdk.backends.cadence.aot.ops_registrations  # noqa: F401  (registers the operators)
-from sdk.backends.cadence.aot import decompose_ops, fuse_ops, remove_ops, replace_ops, simplify_ops
+from sdk.backends.cadence.aot import decompose_ops, fuse_ops, remove_ops, reorder_ops, replace_ops, simplify_ops
 from sdk.backends.cadence.aot.graph_builder import GraphBuilder, single_op_builder
 from sdk.backends.cadence.aot.pass_utils import (
     ALL_CADENCE_PASSES,
@@ -109,6 +109,15 @@ def _scaled_quantize(builder: GraphBuilder, inputs: list[Any]) -> Any:
 def _split(builder: GraphBuilder, inputs: list[Any]) -> Any:
     parts = builder.call_operator(aten.split_with_sizes_copy.default, (inputs[0], [1, 3], 1))
     return builder.call_getitem(parts, 1)
+
+
+def _late(builder: GraphBuilder, inputs: list[Any]) -> Any:
+    """A constant that is made early and used late, and a slice that is taken late."""
+    constant = _full(builder, [2], 3.0)
+    negated = builder.call_operator(aten.neg.default, (inputs[0],))
+    part = builder.call_operator(aten.slice_copy.Tensor, (inputs[0], 0, 0, 2))
+    whole = builder.call_operator(aten.slice_copy.Tensor, (negated, 0, 1, 3))
+    return builder.call_operator(aten.add.Tensor, (builder.call_operator(aten.mul.Tensor, (part, whole)), constant))
 
 
 def _conv(op: Any, *tail: Any) -> Call:
@@ -613,6 +622,48 @@ _CASES: dict[str, tuple[Any, list[torch.Tensor], Call, Any, int, Any]] = {
         1,
         None,
     ),
+    "advance": (
+        reorder_ops.AdvanceQuantizeOpAboveDefChainPass,
+        _x(2, 6),
+        _chain(
+            (aten.view_copy.default, [3, 4]),
+            (aten.transpose_copy.int, 0, 1),
+            (cadence.quantize_per_tensor.default, *_EDGE),
+        ),
+        aten.linear.default,
+        0,
+        cadence.quantize_per_tensor.default,
+    ),
+    "postpone": (
+        reorder_ops.PostponeDequantizeOpBelowUseChainPass,
+        _q(4, 6),
+        _chain(
+            (cadence.dequantize_per_tensor.default, *_EDGE),
+            (aten.slice_copy.Tensor, 0, 1, 3),
+            (aten.view_copy.default, [12]),
+        ),
+        aten.linear.default,
+        0,
+        cadence.dequantize_per_tensor.default,
+    ),
+    "slice_permute": (
+        reorder_ops.MoveSliceBeforePermutePass,
+        _x(2, 3, 4),
+        _chain((aten.permute_copy.default, [2, 0, 1]), (aten.slice_copy.Tensor, 0, 1, 3)),
+        aten.linear.default,
+        0,
+        aten.slice_copy.Tensor,
+    ),
+    "permute_view": (
+        reorder_ops.PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView,
+        _x(2, 3, 4),
+        _chain((aten.permute_copy.default, [2, 0, 1]), (aten.view_copy.default, [4, 1, 2, 3])),
+        aten.linear.default,
+        0,
+        aten.view_copy.default,
+    ),
+    "sink": (reorder_ops.SinkOpsCloserToUsePass, _x(3), _late, aten.linear.default, 0, aten.full.default),
+    "hoist": (reorder_ops.HoistOpsCloserToDefPass, _x(3), _late, aten.linear.default, 0, aten.slice_copy.Tensor),
     "gelu": (
         decompose_ops.DecomposeAtenApproxGeluPass,
         _x(9),
@@ -638,6 +689,26 @@ def test_passes_keep_the_results(name: str) -> None:
             assert node.args[0][0].meta["val"].shape == expected[0].shape
     assert count_node(after, gone) == remaining
     assert comes is None or count_node(after, comes) >= 1
+
+
+def _order(graph: GraphModule) -> list[Any]:
+    return [node.target for node in graph.graph.nodes if node.op == "call_function"]
+
+
+def test_calls_are_moved() -> None:
+    """Where the calls of the cases above are, before and after."""
+    quantize, dequantize = cadence.quantize_per_tensor.default, cadence.dequantize_per_tensor.default
+    expected = {
+        "advance": [quantize, aten.view_copy.default, aten.transpose_copy.int],
+        "postpone": [aten.slice_copy.Tensor, aten.view_copy.default, dequantize],
+        "slice_permute": [aten.slice_copy.Tensor, aten.permute_copy.default],
+        "sink": [aten.neg.default, *[aten.slice_copy.Tensor] * 2, aten.mul.Tensor, aten.full.default, aten.add.Tensor],
+        "hoist": [aten.slice_copy.Tensor, aten.full.default, aten.neg.default, aten.slice_copy.Tensor,
+                  aten.mul.Tensor, aten.add.Tensor],
+    }  # fmt: skip
+    for name, order in expected.items():
+        kind, inputs, build, *_ = _CASES[name]
+        assert _order(kind()(_graph(inputs, build)).graph_module) == order, name
 
 
 def test_every_pass_has_a_case_or_a_reason() -> None:

@@ -19,6 +19,7 @@ from sdk.backends.cadence.aot.pass_utils import (
     register_cadence_pass,
 )
 from sdk.backends.cadence.aot.remove_ops import CadenceRemoveNops, RemoveNopSliceOrViewOpPass, RemoveRedundantOps
+from sdk.backends.cadence.aot.reorder_ops import CadenceReorderOpsInGraph
 from sdk.backends.cadence.aot.replace_ops import (
     CadenceReplaceOpsInGraph,
     ReplaceMulTensorWithMulAndFullOpsPass,
@@ -56,10 +57,11 @@ class FinalizePipeline(ExportPass):
 
 
 def get_passes_in_default_order() -> list[type[Any]]:
-    """Removal, fusion, replacement and simplification; then what these leave."""
+    """Order, removal, fusion, replacement and simplification; then what these leave."""
     return [
         InitializePipeline,
         *RemoveRedundantOps.passes,
+        *CadenceReorderOpsInGraph.passes,
         *CadenceRemoveNops.passes,
         *CadenceFuseOpsInGraph.passes,
         *CadenceReplaceOpsInGraph.passes,
