@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.fx import Node
 from torch.fx.experimental.symbolic_shapes import guard_or_false
 
+import sdk.backends.cadence.aot.ops_registrations  # noqa: F401  (registers the operators)
 from sdk.backends.cadence.aot.pass_utils import fake_value
 from sdk.backends.transforms.permute_pass_utils import RemoveOrReplacePassInterface
 
