@@ -443,3 +443,10 @@ def _add_kinds() -> None:
 
 
 _add_kinds()
+
+
+def overload(name: str, out: bool) -> torch._ops.OpOverload:
+    """An operator, or its out variant, by its name with the overload after a point."""
+    base, _, variant = name.partition(".")
+    suffix = (f"{variant}_out" if variant else "out") if out else variant or "default"
+    return getattr(getattr(torch.ops.cadence, base), suffix)
