@@ -23,7 +23,7 @@ from sdk.backends.cadence.aot.pass_utils import (
     get_arg,
     set_arg,
 )
-from sdk.backends.cadence.aot.passes import get_passes_in_default_order
+from sdk.backends.cadence.aot.passes import apply_torch_ops_passes, get_passes_in_default_order
 from sdk.backends.cadence.aot.type_dispatch import CompileTimeTypeDispatchPass
 from sdk.exir.dialects._ops import ops as exir_ops
 
@@ -109,6 +109,11 @@ def _scaled_quantize(builder: GraphBuilder, inputs: list[Any]) -> Any:
 def _split(builder: GraphBuilder, inputs: list[Any]) -> Any:
     parts = builder.call_operator(aten.split_with_sizes_copy.default, (inputs[0], [1, 3], 1))
     return builder.call_getitem(parts, 1)
+
+
+def _twice(builder: GraphBuilder, inputs: list[Any]) -> Any:
+    first, second = (builder.call_operator(aten.neg.default, (inputs[0],)) for _ in range(2))
+    return builder.call_operator(aten.add.Tensor, (first, second))
 
 
 def _late(builder: GraphBuilder, inputs: list[Any]) -> Any:
@@ -622,6 +627,25 @@ _CASES: dict[str, tuple[Any, list[torch.Tensor], Call, Any, int, Any]] = {
         1,
         None,
     ),
+    "scalar": (
+        replace_ops.ReplaceScalarTensorWithFullPass,
+        _x(1),
+        lambda b, x: b.call_operator(
+            aten.add.Tensor, (x[0], b.call_operator(aten.scalar_tensor.default, (2.0,), {"dtype": torch.float32}))
+        ),
+        aten.scalar_tensor.default,
+        0,
+        aten.full.default,
+    ),
+    "infinity": (
+        replace_ops.ReplaceInfArgInFullWithValuePass,
+        _x(3),
+        _with_full(aten.minimum.default, float("inf"), [3]),
+        aten.linear.default,
+        0,
+        aten.full.default,
+    ),
+    "cse": (fuse_ops.HierarchicalCSEPass, _x(3), _twice, aten.neg.default, 1, aten.add.Tensor),
     "advance": (
         reorder_ops.AdvanceQuantizeOpAboveDefChainPass,
         _x(2, 6),
@@ -714,9 +738,9 @@ def test_calls_are_moved() -> None:
 def test_every_pass_has_a_case_or_a_reason() -> None:
     without = {
         "InitializePipeline", "FinalizePipeline", "CompileTimeTypeDispatchPass",
-        "ReplaceSafeSoftmaxWithSoftmax", "ReplaceMulTensorWithMulAndFullOpsPass",  # before the edge dialect
+        "ReplaceSafeSoftmaxWithSoftmax", "ReplaceMulTensorWithMulAndFullOpsPass",  # below
         "RemoveContiguousOpPass", "RemoveBranchedQuantDequant", "ReplaceFunctionallyEquivalentOpTargets",
-        "ReplaceScalarTensorWithFullPass", "ReplaceInfArgInFullWithValuePass", "HierarchicalCSEPass",
+
         "BindOptionalArgsPass", "ReplaceAtenLinalgSvdWithCadenceLinalgSvdPass",
     }  # fmt: skip
     tested = {kind.__name__ for kind, *_ in _CASES.values()}
@@ -766,3 +790,28 @@ def test_arguments_by_name() -> None:
         get_arg(node, "start", str)
     with pytest.raises(KeyError, match="has no argument 'begin'"):
         get_arg(node, "begin")
+
+
+class _Numbers(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.ops.aten._safe_softmax(x * 2.0, -1) * 3
+
+
+def test_passes_before_the_edge_dialect() -> None:
+    (x,) = _x(2, 5)
+    program = torch.export.export(_Numbers(), (x,))
+    expected = _Numbers()(x)
+    apply_torch_ops_passes(program)
+    targets = [node.target for node in program.graph.nodes if node.op == "call_function"]
+    assert targets.count(torch.ops.aten.full.default) == 2
+    assert torch.ops.aten._softmax.default in targets and torch.ops.aten._safe_softmax.default not in targets
+    program.graph.lint()
+    torch.testing.assert_close(program.module()(x), expected)
+
+
+def test_bound_arguments() -> None:
+    x = torch.ones(4, 3)
+    graph = single_op_builder((x,), aten.slice_copy.Tensor, (x, 1))
+    simplify_ops.BindOptionalArgsPass()(graph)
+    (node,) = graph.graph.find_nodes(op="call_function", target=aten.slice_copy.Tensor)
+    assert len(node.args) == 5 and node.args[1:] == (1, None, None, 1)
