@@ -39,10 +39,12 @@ def _same(found: torch.Tensor, expected: torch.Tensor, name: str, args: Any) -> 
 def test_kernels_give_what_the_references_give(name: str, seed: int) -> None:
     """CAD-02: every operator of the library for CPUs."""
     operator = overload(name, True)
-    names = [argument.name for argument in overload(name, False)._schema.arguments]
+    schema = overload(name, False)._schema.arguments
+    names = [argument.name for argument in schema]
+    defaults = {argument.name: argument.default_value for argument in schema if argument.has_default_value()}
     for args in CALLS[name](Random(seed)):
         expected = overload(name, False)(*args)
-        (found,) = run(operator, dict(zip(names, args, strict=False)), [OutputSpec.like(expected)])
+        (found,) = run(operator, defaults | dict(zip(names, args, strict=False)), [OutputSpec.like(expected)])
         _same(found, expected, name, args)
 
 

@@ -65,8 +65,10 @@ def avg_pool2d(input: Tensor, kernel_size: Sequence[int], stride: Sequence[int] 
     value = float(in_zero_point.item()) if count_include_pad else 0.0
     padded = F.pad(input.float(), (border[1], border[1], border[0], border[0]), value=value)
     limits = torch.iinfo(input.dtype)
-    means = F.avg_pool2d(padded, window_size, step, 0, *tail)
-    return means.round().clamp(limits.min, limits.max).to(input.dtype)
+    # With ceil_mode, windows that begin in the right border do not count, as in a pool that pads.
+    height, width = F.avg_pool2d(input.float(), window_size, step, border, *tail).shape[2:]
+    means = F.avg_pool2d(padded, window_size, step, 0, *tail)[:, :, :height, :width]
+    return means.round().clamp(limits.min, limits.max).to(input.dtype).contiguous()
 
 
 _ROWS = "Tensor input, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride, "
