@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from torch.fx import Node
 
-from sdk.backends.cadence.aot.node_pass import NodePass, insert
+from sdk.backends.cadence.aot.node_pass import NodePass, dtype_of, insert
 from sdk.backends.cadence.aot.pass_utils import CadencePassAttribute, get_arg, register_cadence_pass
 from sdk.exir.dialects._ops import ops as exir_ops
 
@@ -26,12 +26,16 @@ class DecomposeAtenApproxGeluPass(NodePass):
         if get_arg(node, "approximate") != "tanh":
             return None
         x = node.args[0]
+
+        def number(constant: float) -> Node:
+            return insert(node, _aten.full.default, [1], constant, dtype=dtype_of(node))
+
         square = insert(node, _aten.mul.Tensor, x, x)
         cube = insert(node, _aten.mul.Tensor, square, x)
-        scaled = insert(node, _aten.mul.Scalar, cube, _CUBIC)
-        inner = insert(node, _aten.mul.Scalar, insert(node, _aten.add.Tensor, x, scaled), sqrt(2 / pi))
-        bent = insert(node, _aten.add.Scalar, insert(node, _aten.tanh.default, inner), 1.0)
-        half = insert(node, _aten.mul.Scalar, x, 0.5)
+        scaled = insert(node, _aten.mul.Tensor, cube, number(_CUBIC))
+        inner = insert(node, _aten.mul.Tensor, insert(node, _aten.add.Tensor, x, scaled), number(sqrt(2 / pi)))
+        bent = insert(node, _aten.add.Tensor, insert(node, _aten.tanh.default, inner), number(1.0))
+        half = insert(node, _aten.mul.Tensor, x, number(0.5))
         return insert(node, _aten.mul.Tensor, half, bent)
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassResult
 
-from sdk.backends.cadence.aot.node_pass import NodePass, dim_of, shape
+from sdk.backends.cadence.aot.node_pass import NodePass, dim_of, dtype_of, insert, shape
 from sdk.backends.cadence.aot.pass_utils import CadencePassAttribute, get_arg, register_cadence_pass
 from sdk.backends.cadence.aot.utils import rebind
 from sdk.exir.dialects._ops import ops as exir_ops
@@ -21,7 +21,7 @@ _WITH_DEFAULTS = (_aten.max_pool2d_with_indices.default, _aten.avg_pool2d.defaul
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class SimplifySliceOpPass(NodePass):
-    """Slices have bounds from 0 to the size."""
+    """Slices have bounds from 0 to the size. Empty ones are constants, and writing to them has no effect."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.slice_copy.Tensor, _aten.slice_scatter.default)
 
@@ -32,7 +32,14 @@ class SimplifySliceOpPass(NodePass):
         if not isinstance(sizes[dim], int) or not all(each is None or isinstance(each, int) for each in given):
             return None
         start, end, _ = slice(given[0], given[1]).indices(sizes[dim])
-        operands = node.args[: 1 if node.target == _aten.slice_copy.Tensor else 2]
+        reads = node.target == _aten.slice_copy.Tensor
+        if start >= end:
+            if not reads:
+                base = node.args[0]
+                assert isinstance(base, Node)
+                return None if base.op == "placeholder" and any(user.op == "output" for user in node.users) else base
+            return insert(node, _aten.full.default, shape(node), 0, dtype=dtype_of(node))
+        operands = node.args[: 1 if reads else 2]
         args = (*operands, dim, start, max(start, end), given[2])
         if (node.args, node.kwargs) != (args, {}):
             node.args, node.kwargs = args, {}
