@@ -101,7 +101,8 @@ def archives_in(build_folder: Path, kernels: Path = KERNELS) -> dict[Path, Path]
     if missing := [names[folder] for folder, path in found.items() if path is None]:
         raise SchemaError(
             f"{build_folder}: expected the static libraries of all kernels, found no {', '.join(missing)}; configure "
-            "it with EXECUTORCH_BUILD_CORTEX_M, EXECUTORCH_BUILD_KERNELS_LLM, _OPTIMIZED and _QUANTIZED, and build them"
+            "it with EXECUTORCH_BUILD_CADENCE, _CORTEX_M, EXECUTORCH_BUILD_KERNELS_LLM, _OPTIMIZED and _QUANTIZED, and "
+            "build them"
         )
     return {folder: path for folder, path in found.items() if path is not None}
 

@@ -11,5 +11,6 @@ executorch_preset(EXECUTORCH_ENABLE_WERROR OFF)
 executorch_preset(EXECUTORCH_BUILD_EXTENSION_LLM ON)
 executorch_preset(EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER ON)
 executorch_preset(EXECUTORCH_BUILD_KERNELS_LLM ON)
-# Programs for microcontrollers run in Python, too.
+# Programs for microcontrollers and DSPs run in Python, too.
+executorch_preset(EXECUTORCH_BUILD_CADENCE ON)
 executorch_preset(EXECUTORCH_BUILD_CORTEX_M ON)

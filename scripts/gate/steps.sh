@@ -16,7 +16,7 @@ build_and_test() {
 # With the conversion to PyTorch's tensors, because the environment has PyTorch.
 release=(-DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_EXTENSION_ATEN_UTIL=ON
   -DEXECUTORCH_BUILD_EXTENSION_LLM=ON -DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON
-  -DEXECUTORCH_BUILD_CORTEX_M=ON -DEXECUTORCH_BUILD_DEVTOOLS=ON -DPython3_EXECUTABLE="${python}")
+  -DEXECUTORCH_BUILD_CADENCE=ON -DEXECUTORCH_BUILD_CORTEX_M=ON -DEXECUTORCH_BUILD_DEVTOOLS=ON -DPython3_EXECUTABLE="${python}")
 # Only the tests that optimisation, or the lack of an event tracer, may change: all of them run in the step asan, and in the
 # long step cpp-all.
 step_cpp() { build_and_test release "${release[@]}" -DEXECUTORCH_RELEASE_TESTS_ONLY=ON; }
@@ -32,7 +32,7 @@ step_tsan() {
 # All C++ tests but those of backends, with event tracers. Backends bring hundreds of files of third parties, which only the
 # long step compiles.
 sanitized=(-DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_BUILD_DEVTOOLS=ON -DEXECUTORCH_BUILD_EXTENSION_LLM=ON
-  -DEXECUTORCH_BUILD_CORTEX_M=ON -DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON -DEXECUTORCH_ENABLE_EVENT_TRACER=ON
+  -DEXECUTORCH_BUILD_CADENCE=ON -DEXECUTORCH_BUILD_CORTEX_M=ON -DEXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON -DEXECUTORCH_BUILD_KERNELS_LLM=ON -DEXECUTORCH_ENABLE_EVENT_TRACER=ON
   -DEXECUTORCH_SANITIZE=address,undefined)
 step_asan() {
   local linker
@@ -58,7 +58,7 @@ step_operators-asan() {
   local folder="${root}/build/operators-asan"
   # With the options of the step asan-backends, whose object files ccache has.
   cmake -S . -B "${folder}" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DEXECUTORCH_SANITIZE=address,undefined \
-    -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_CORTEX_M=ON -DEXECUTORCH_BUILD_PYBIND=ON -DPython_EXECUTABLE="${python}" -DPython3_EXECUTABLE="${python}" \
+    -DEXECUTORCH_BUILD_BACKENDS=linux -DEXECUTORCH_BUILD_CADENCE=ON -DEXECUTORCH_BUILD_CORTEX_M=ON -DEXECUTORCH_BUILD_PYBIND=ON -DPython_EXECUTABLE="${python}" -DPython3_EXECUTABLE="${python}" \
     -Dpybind11_DIR="$("${python}" -m pybind11 --cmakedir)" &&
     cmake --build "${folder}" --parallel "${jobs}" --target _portable_lib || return
   local cc="${CC:-cc}" library passed="${folder}/passed"
