@@ -167,7 +167,10 @@ def test_an_index_that_is_not_up_to_date_says_what_to_do(index: str, words: str,
 def test_a_missing_library_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert kernel_sources.main([str(tmp_path), "--check"]) == 1
     message = capsys.readouterr().err
-    assert "cadence_kernels, cortex_m_kernels, llm_kernels, optimized_kernels, portable_kernels, quantized_kernels" in message
+    assert (
+        "cadence_kernels, cortex_m_kernels, llm_kernels, optimized_kernels, portable_kernels, quantized_kernels"
+        in message
+    )
     assert "EXECUTORCH_BUILD_KERNELS_LLM" in message
 
 
