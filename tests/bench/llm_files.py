@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The GGUF files of `scripts/bench --llm`: a real model, and two with the shapes of larger ones and random weights."""
+"""The GGUF files of `scripts/bench --llm` and `--arm --llm`: a real model, the same in other types, and some with the
+shapes of other models and random weights."""
 
 from __future__ import annotations
 
@@ -27,6 +28,7 @@ class Shape:
     hidden: int
     vocabulary: int
     rope_base: float
+    weights: str = "Q4_0"
 
 
 MODELS: dict[str, Shape | None] = {
@@ -36,12 +38,21 @@ MODELS: dict[str, Shape | None] = {
 }
 """The real one is SmolLM2 in Q4_1; the weights of the others are random, in Q4_0, with tied embeddings."""
 
+REQUANTIZED = {"smollm2-135m-q4_0": "Q4_0", "smollm2-135m-q8_0": "Q8_0"}
+"""SmolLM2 with other types of its matrices."""
+
+# Rows of Q4_K have a multiple of 256 columns, which SmolLM2's have not.
+OTHERS = {"q4_k-shape": Shape("llama", 768, 12, 12, 4, 64, 2048, 49152, 1e5, "Q4_K")}
+
 
 def gguf_of(model: str, folder: Path) -> Path:
     """The file of a model, which is downloaded or made in `folder` if it is not there."""
     path = folder / f"{model}.gguf"
     if not path.is_file():
-        shape = MODELS[model]
+        if model in REQUANTIZED:
+            requantize(gguf_of("smollm2-135m", folder), path, REQUANTIZED[model])
+            return path
+        shape = {**MODELS, **OTHERS}[model]
         if shape is None:
             _download(path)
         else:
@@ -77,15 +88,14 @@ def _write(path: Path, shape: Shape, tokenizer: Path) -> None:
     writer.add_rope_freq_base(shape.rope_base)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_vocab_size(shape.vocabulary)
-    writer.add_file_type(int(gguf.LlamaFileType.MOSTLY_Q4_0))
+    kind = gguf.GGMLQuantizationType[shape.weights]
+    files = {"Q4_0": gguf.LlamaFileType.MOSTLY_Q4_0, "Q4_K": gguf.LlamaFileType.MOSTLY_Q4_K_M}
+    writer.add_file_type(int(files[shape.weights]))
     _add_tokenizer(writer, gguf.GGUFReader(tokenizer), shape.vocabulary)
 
     def matrix(name: str, rows: int, columns: int) -> None:
-        # Blocks of 18 bytes: a scale in float16, 32 integers of 4 bits.
-        blocks = generator.integers(0, 256, (rows, columns // 32, 18), dtype=np.uint8)
-        scales = generator.uniform(0.5, 1, (rows, columns // 32)) / (4.6 * columns**0.5)
-        blocks[..., :2] = scales.astype(np.float16).view(np.uint8).reshape(rows, columns // 32, 2)
-        writer.add_tensor(name, blocks.reshape(rows, -1), raw_dtype=gguf.GGMLQuantizationType.Q4_0)
+        blocks = RANDOM_BLOCKS[shape.weights](generator, rows, columns)
+        writer.add_tensor(name, blocks, raw_dtype=kind)
 
     def ones(name: str, size: int) -> None:
         writer.add_tensor(name, np.ones(size, dtype=np.float32))
@@ -110,6 +120,62 @@ def _write(path: Path, shape: Shape, tokenizer: Path) -> None:
         if shape.architecture == "qwen3":
             ones(f"{at}.attn_q_norm.weight", shape.head_dim)
             ones(f"{at}.attn_k_norm.weight", shape.head_dim)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def _random_q4_0(generator: Any, rows: int, columns: int) -> Any:
+    """Blocks of 18 bytes: a scale in float16, 32 integers of 4 bits."""
+    import numpy as np
+
+    blocks = generator.integers(0, 256, (rows, columns // 32, 18), dtype=np.uint8)
+    scales = generator.uniform(0.5, 1, (rows, columns // 32)) / (4.6 * columns**0.5)
+    blocks[..., :2] = scales.astype(np.float16).view(np.uint8).reshape(rows, columns // 32, 2)
+    return blocks.reshape(rows, -1)
+
+
+def _random_q4_k(generator: Any, rows: int, columns: int) -> Any:
+    """Blocks of 144 bytes: float16 factors of the scales and of the minima, eight of each in 6 bits, 256 integers of 4
+    bits. A group's minimum is 7.5 times its scale, so that the mean of its weights is about 0."""
+    import numpy as np
+
+    count = columns // 256
+    blocks = generator.integers(0, 256, (rows, count, 144), dtype=np.uint8)
+    codes = generator.integers(32, 64, (rows, count, 8), dtype=np.uint8)
+    first, last = codes[..., :4], codes[..., 4:]
+    blocks[..., 4:8] = blocks[..., 8:12] = first | (last >> 4 << 6)
+    blocks[..., 12:16] = (last & 15) | (last << 4)
+    factor = 1 / (48 * 4.6 * columns**0.5)
+    blocks[..., :4] = np.array([factor, 7.5 * factor], dtype=np.float16).view(np.uint8)
+    return blocks.reshape(rows, -1)
+
+
+RANDOM_BLOCKS = {"Q4_0": _random_q4_0, "Q4_K": _random_q4_k}
+
+
+def requantize(source: Path, path: Path, weights: str) -> None:
+    """Writes the model of another file with its matrices in the type `weights`."""
+    import gguf
+    from gguf import quants
+
+    reader, kind = gguf.GGUFReader(source), gguf.GGMLQuantizationType[weights]
+    writer = gguf.GGUFWriter(path, reader.fields["general.architecture"].contents())
+    for name, field in reader.fields.items():
+        if name.startswith("GGUF.") or name == "general.architecture":
+            continue
+        inner = field.types[1] if field.types[0] == gguf.GGUFValueType.ARRAY else None
+        value = field.contents()
+        if name == "general.file_type":
+            value = int(gguf.LlamaFileType[f"MOSTLY_{weights}"])
+        writer.add_key_value(name, value, field.types[0], inner)
+    for tensor in reader.tensors:
+        if tensor.tensor_type == gguf.GGMLQuantizationType.F32:
+            writer.add_tensor(tensor.name, tensor.data)
+            continue
+        numbers = quants.dequantize(tensor.data, tensor.tensor_type)
+        writer.add_tensor(tensor.name, quants.quantize(numbers, kind), raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

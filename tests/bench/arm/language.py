@@ -25,7 +25,12 @@ COLUMNS = {OURS: "sdk", PEER: PEER}
 PACKAGE = "@node-llama-cpp/linux-arm64@3.22.1"
 SOURCE = Path(__file__).with_name("llama_calls.c")
 CONTEXT = 512
-FILES = {"SmolLM2 Q4_1": "smollm2-135m"}
+FILES = {
+    "SmolLM2 Q4_1": "smollm2-135m",
+    "SmolLM2 Q4_0": "smollm2-135m-q4_0",
+    "SmolLM2 Q8_0": "smollm2-135m-q8_0",
+    "Llama shape Q4_K": "q4_k-shape",
+}
 """Label to a model of bench.llm_files."""
 
 
@@ -77,7 +82,7 @@ class Inputs:
 
     def __init__(self, folder: Path, call: Call, program: Path) -> None:
         self.program, self.tokens = program, np.array(prompt_of(call.tokens, 0))
-        self.result = folder / f"result-{call.tokens}"
+        self.result = folder / f"{program.stem}-{call.tokens}"
         self.files = {"peer": folder / f"tokens-{call.tokens}.int32", "own": folder / f"tokens-{call.tokens}.int64"}
         self.files["peer"].write_bytes(self.tokens.astype(np.int32).tobytes())
         self.files["own"].write_bytes(self.tokens.astype(np.int64).tobytes())

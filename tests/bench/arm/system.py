@@ -45,7 +45,7 @@ def system_of(processor: Processor) -> Path:
     for entry in _debian().iterdir():
         link = folder / entry.name
         if not link.is_symlink():
-            link.symlink_to(entry)
+            link.symlink_to(entry.resolve())
     return folder
 
 

@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests"))
 
+from bench import llm_files  # noqa: E402
 from bench.arm import counting, cycles  # noqa: E402
 from bench.arm.counting import PLACE, Block, Command, Counts, count, difference  # noqa: E402
 from bench.arm.language import ArmLanguageModels, Call, Inputs  # noqa: E402
@@ -150,10 +151,10 @@ def test_unknown_names_are_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_logits_must_be_those_of_llama_cpp(tmp_path: Path) -> None:
     inputs = Inputs(tmp_path, Call("two tokens", 2), tmp_path / "model.pte")
     logits = np.linspace(-1, 1, 100, dtype=np.float32)
-    logits.tofile(tmp_path / "result-2.llama")
-    (logits + np.float32(0.01)).tofile(tmp_path / "result-2-0.bin")
+    logits.tofile(tmp_path / "model-2.llama")
+    (logits + np.float32(0.01)).tofile(tmp_path / "model-2-0.bin")
     assert inputs.check_of("sdk")() == pytest.approx(10 * math.log10(np.square(logits).mean() / 1e-4), abs=0.1)
-    (-logits).tofile(tmp_path / "result-2-0.bin")
+    (-logits).tofile(tmp_path / "model-2-0.bin")
     with pytest.raises(ImpossibleError, match="its result is -6 dB over"):
         inputs.check_of("sdk")()
 
@@ -170,3 +171,40 @@ def test_the_page_has_ratios_and_means(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "| A | 2.0 / 1.0 | 4.0 / 2.0 | 5.0 / 1.0 | – | 0.50 (ncnn) | 1.00 (MNN) |" in text
     assert "| geometric mean |  |  |  |  | **1.00** | **1.00** |" in text
     assert "- LiteRT, float32, A; B: it has no operator" in text
+
+
+@pytest.mark.parametrize("weights", ["Q4_0", "Q4_K"])
+def test_random_weights_have_the_size_of_a_trained_layer(weights: str) -> None:
+    """So that activations keep their size from layer to layer, and the engines' logits can be compared."""
+    gguf = pytest.importorskip("gguf")
+    blocks = llm_files.RANDOM_BLOCKS[weights](np.random.default_rng(0), 64, 512)
+    numbers = gguf.quants.dequantize(blocks, gguf.GGMLQuantizationType[weights])
+    assert numbers.shape == (64, 512)
+    assert abs(float(numbers.mean())) < 0.1 / 512**0.5
+    assert 0.5 / 512**0.5 < float(numbers.std()) < 1.2 / 512**0.5
+
+
+def test_a_file_is_written_in_another_type(tmp_path: Path) -> None:
+    gguf = pytest.importorskip("gguf")
+    numbers = np.random.default_rng(1).standard_normal((8, 64), dtype=np.float32)
+    writer = gguf.GGUFWriter(tmp_path / "one.gguf", "llama")
+    writer.add_file_type(int(gguf.LlamaFileType.MOSTLY_Q8_0))
+    writer.add_token_list(["a", "b"])
+    q8 = gguf.GGMLQuantizationType.Q8_0
+    writer.add_tensor("output.weight", gguf.quants.quantize(numbers, q8), raw_dtype=q8)
+    writer.add_tensor("output_norm.weight", numbers[0])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    llm_files.requantize(tmp_path / "one.gguf", tmp_path / "two.gguf", "Q4_0")
+    reader = gguf.GGUFReader(tmp_path / "two.gguf")
+    assert reader.fields["tokenizer.ggml.tokens"].contents() == ["a", "b"]
+    assert reader.fields["general.file_type"].contents() == int(gguf.LlamaFileType.MOSTLY_Q4_0)
+    matrix, norm = reader.tensors
+    assert (matrix.tensor_type.name, norm.tensor_type.name) == ("Q4_0", "F32")
+    found = gguf.quants.dequantize(matrix.data, matrix.tensor_type)
+    # A weight of Q4_0 is a multiple of an eighth of the largest in its group of 32, from -8 to 7 times.
+    largest = np.abs(numbers.reshape(-1, 32)).max(axis=1, keepdims=True)
+    assert (np.abs((found - numbers).reshape(-1, 32)) <= largest / 8 + 0.02).all()
+    assert (norm.data == numbers[0]).all()
