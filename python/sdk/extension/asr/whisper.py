@@ -80,8 +80,8 @@ class Decoder(nn.Module):
     def _self_attention(self, layer: Any, cache: nn.Module, start: int, x: Tensor) -> Tensor:
         attention, keys_and_values = layer.self_attn, cache
         q, k, v = (_heads(attention, name, x) for name in ("q_proj", "k_proj", "v_proj"))
-        keys_and_values.write(start, k, v)  # type: ignore[operator]
-        y = keys_and_values.attend(q, start, None, attention.scaling)  # type: ignore[operator]
+        keys_and_values.write(start, k, v)
+        y = keys_and_values.attend(q, start, None, attention.scaling)
         return _out(attention, y)
 
 
