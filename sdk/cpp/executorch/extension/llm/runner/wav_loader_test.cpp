@@ -53,7 +53,7 @@ class WavLoaderTest : public ::testing::Test {
     return path_;
   }
 
-  std::string path_ = ::testing::TempDir() + "wav_loader_test.wav";
+  std::string path_ = ::testing::TempDir() + ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".wav";
 };
 
 /// Integers are divided by the largest one, so that it is 1.
