@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import struct
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +46,7 @@ def test_look_up_changes_no_token(files: tuple[str, str]) -> None:
     """Greedy and sampled with a seed: the tokens are those without look-up, also in a conversation."""
     runner = TextLLMRunner(*files)
     for prompt in PROMPTS:
-        for fields in (
-            {"temperature": 0.0},
-            {"temperature": 0.7, "seed": 3},
-            {"temperature": 0.0, "presence_penalty": 1.0},
-        ):
+        for fields in FIELDS:
             found = []
             for lookup_tokens in (0, 2, 8):
                 runner.reset()
@@ -137,6 +137,28 @@ def test_files_that_cannot_be_used(files: tuple[str, str], tmp_path: Path) -> No
         runner.load_session(str(tmp_path / "none"))
     with pytest.raises(ExecuTorchError, match="cannot be written"):
         runner.save_session(str(tmp_path / "no folder" / "s"))
+
+    def signed(tokens: Sequence[int], pending: int) -> bytes:
+        """The session with other tokens, and the hash of these bytes."""
+        count = struct.unpack_from("<Q", whole, 40)[0]
+        rest = whole[48 + 8 * count + 8 : -32]
+        body = whole[:40] + struct.pack(f"<{len(tokens) + 2}Q", len(tokens), *tokens, pending) + rest
+        return body + hashlib.sha256(body).digest()
+
+    # Whoever writes the hash, too, gets neither more tokens than the context has nor other tokens than the vocabulary.
+    for tokens, pending, words in (
+        ([1] * 129, 1, r"the session has 130 tokens, and the program's context at most 128"),
+        ([1] * 128, 1, r"the session has 129 tokens"),
+        ([1, 1 << 40], 1, r"token 1099511627776 is not one of the program's"),
+        ([1], 1 << 40, r"token 1099511627776 is not one of the program's"),
+        ([], (1 << 64) - 3, r"is not one of the program's"),
+    ):
+        session.write_bytes(signed(tokens, pending))
+        with pytest.raises(ExecuTorchError, match=words):
+            runner.load_session(str(session))
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ExecuTorchError, match="not a regular file"):
+        runner.load_session(str(tmp_path / "pipe"))
     assert runner.position == position
     session.write_bytes(whole)
     runner.load_session(str(session))

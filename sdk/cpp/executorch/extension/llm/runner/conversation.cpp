@@ -46,7 +46,20 @@ Error Conversation::check_fits(const std::vector<uint64_t>& added) const {
                            "the prompt is too long: it has %" PRId64 " tokens, and the context of %" PRId64
                            " tokens has room for %" PRId64,
                            count, limit_, room());
-  for (const uint64_t token : added) {
+  return check_known(added);
+}
+
+Error Conversation::check_restorable(const std::vector<uint64_t>& seen, std::optional<uint64_t> pending,
+                                     std::optional<uint64_t> next) const {
+  const size_t count = seen.size() + (pending ? 1 : 0);
+  ET_CHECK_OR_RETURN_ERROR(count <= static_cast<uint64_t>(limit_), InvalidExternalData,
+                           "the session has %zu tokens, and the program's context at most %" PRId64, count, limit_);
+  ET_CHECK_OK_OR_RETURN_ERROR(check_known(seen));
+  return check_known({pending.value_or(kNoToken), next.value_or(kNoToken)});
+}
+
+Error Conversation::check_known(const std::vector<uint64_t>& tokens) const {
+  for (const uint64_t token : tokens) {
     ET_CHECK_OR_RETURN_ERROR(vocabulary_ <= 0 || token == kNoToken || token < static_cast<uint64_t>(vocabulary_),
                              InvalidArgument,
                              "token %" PRIu64 " is not one of the program's: it has %" PRId64

@@ -38,6 +38,10 @@ class Conversation final {
   /// InvalidArgument if there is no room for `added`, or one of them is neither in the program's vocabulary nor
   /// kNoToken.
   runtime::Error check_fits(const std::vector<uint64_t>& added) const;
+  /// InvalidExternalData if a session with these tokens does not fit the context; InvalidArgument for other tokens than
+  /// the program's. `next` is a token that was predicted and is not in the context.
+  runtime::Error check_restorable(const std::vector<uint64_t>& seen, std::optional<uint64_t> pending,
+                                  std::optional<uint64_t> next) const;
 
   /// The last token once `added` follows; 0 if there is none.
   uint64_t last_token(const std::vector<uint64_t>& added) const;
@@ -67,6 +71,8 @@ class Conversation final {
   void clear();
 
  private:
+  runtime::Error check_known(const std::vector<uint64_t>& tokens) const;
+
   int64_t limit_;
   int64_t vocabulary_;  // 0 if it is not known
   bool has_cache_;

@@ -206,7 +206,8 @@ Error write_session(const std::string& path, Module& module, const std::string& 
   return Error::Ok;
 }
 
-Result<SessionState> read_session(const std::string& path, Module& module, const std::string& method) {
+Result<SessionState> read_session(const std::string& path, Module& module, const std::string& method,
+                                  const Conversation& conversation) {
   ET_ASSIGN_OR_RETURN(digest, digest_of(module));
   ET_ASSIGN_OR_RETURN(buffers, buffers_of(module, method));
   ET_ASSIGN_OR_RETURN(data, read_file(path));
@@ -221,6 +222,7 @@ Result<SessionState> read_session(const std::string& path, Module& module, const
   state.pending = pending == kNone ? std::nullopt : std::optional<uint64_t>(pending);
   state.next = next == kNone ? std::nullopt : std::optional<uint64_t>(next);
   state.unfinished = reader.text();
+  ET_CHECK_OK_OR_RETURN_ERROR(conversation.check_restorable(state.seen, state.pending, state.next));
   bool fits = reader.number() == buffers.size();
   const Reader first = reader;
   for (const bool copies : {false, true}) {  // nothing is changed before everything is known to fit

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <executorch/extension/llm/runner/conversation.h>
 #include <executorch/extension/module/module.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/result.h>
@@ -34,8 +35,9 @@ runtime::Error write_session(const std::string& path, Module& module, const std:
 
 /// Reads such a file and gives the method its state. Errors, after a log line: AccessFailed if the file cannot be read;
 /// InvalidExternalData if it is cut or was changed; InvalidArgument if it belongs to another program; NotSupported as
-/// above. Then the method's state is as before.
-runtime::Result<SessionState> read_session(const std::string& path, Module& module, const std::string& method);
+/// above; those of `conversation` for tokens that it cannot have. Then the method's state is as before.
+runtime::Result<SessionState> read_session(const std::string& path, Module& module, const std::string& method,
+                                           const Conversation& conversation);
 
 }  // namespace internal
 }  // namespace llm

@@ -156,7 +156,8 @@ Error TextLLMRunner::load_session(const std::string& path) {
     return Error::InvalidState;
   }
   ET_CHECK_OK_OR_RETURN_ERROR(load());
-  ET_ASSIGN_OR_RETURN(state, internal::read_session(path, *module_, text_decoder_runner_->method_name()));
+  ET_ASSIGN_OR_RETURN(state,
+                      internal::read_session(path, *module_, text_decoder_runner_->method_name(), conversation_));
   conversation_.restore(std::move(state.seen), state.pending);
   next_ = state.next;
   unfinished_ = std::move(state.unfinished);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <numeric>
 
+#include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -97,17 +98,11 @@ long time_in_ms() {
 
 namespace internal {
 Result<std::vector<uint8_t>> read_file(const std::string& path) {
-  std::FILE* const file = std::fopen(path.c_str(), "rb");
-  ET_CHECK_OR_RETURN_ERROR(file != nullptr, AccessFailed, "%s cannot be opened", path.c_str());
-  std::vector<uint8_t> data;
-  uint8_t buffer[1 << 16];
-  size_t count = 0;
-  while ((count = std::fread(buffer, 1, sizeof(buffer), file)) > 0) {
-    data.insert(data.end(), buffer, buffer + count);
-  }
-  const bool failed = std::ferror(file) != 0;
-  std::fclose(file);
-  ET_CHECK_OR_RETURN_ERROR(!failed, AccessFailed, "%s cannot be read", path.c_str());
+  ET_ASSIGN_OR_RETURN(loader, FileDataLoader::from(path.c_str()));
+  ET_ASSIGN_OR_RETURN(size, loader.size());
+  std::vector<uint8_t> data(size);
+  const runtime::DataLoader::SegmentInfo whole(runtime::DataLoader::SegmentInfo::Type::External);
+  ET_CHECK_OK_OR_RETURN_ERROR(size == 0 ? Error::Ok : loader.load_into(0, size, whole, data.data()));
   return data;
 }
 
