@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs everything that a change must pass, and installs what it needs.
 #
-#   scripts/test.sh                the whole gate (35 minutes to an hour on two cores)
+#   scripts/test.sh                the whole gate (40 minutes to an hour on two cores)
 #   scripts/test.sh lint python    only these steps, in this order
 #   scripts/test.sh --list         what the steps are
 #   scripts/test.sh --ids          the names of all tests that pytest collects here and ctest has in build folders
