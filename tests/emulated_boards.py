@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,21 @@ def succeed(*command: str | Path) -> str:
     return done.stdout
 
 
-def emulate(board: str, image: Path, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Runs an image; `folder` is where it writes files."""
+def emulate(
+    board: str, image: Path, folder: Path = ROOT, options: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Runs an image; `folder` is where it writes files, `options` are further ones of QEMU."""
     qemu = tool("qemu-system-arm", "qemu-system-arm")
-    options = ["-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native"]
+    options = [
+        *options,
+        "-nographic",
+        "-monitor",
+        "none",
+        "-serial",
+        "none",
+        "-semihosting-config",
+        "enable=on,target=native",
+    ]
     done = run(qemu, "-M", board, *options, "-kernel", image, timeout=TIMEOUT_S, folder=folder)
     # Semihosting writes to the standard error.
     done.stdout = done.stderr + done.stdout

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time in cycles, for ETDumps, and stubs for the heap that a tracer links: there is no heap here.
+// The time in cycles, and stubs for the heap that the writer of ETDumps links: there is no heap, unless HEAP_BYTES says
+// that heap.c has one.
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -38,12 +39,13 @@ et_timestamp_t et_pal_current_ticks(void) {
   return cycles;
 }
 
-void* _sbrk(ptrdiff_t) {
+}  // extern "C"
+
+#ifndef HEAP_BYTES
+extern "C" void* _sbrk(ptrdiff_t) {
   errno = ENOMEM;
   return reinterpret_cast<void*>(-1);
 }
-
-}  // extern "C"
 
 // Nothing calls these: the writer of ETDumps has its memory from the tracer.
 void* operator new(size_t) {
@@ -58,3 +60,4 @@ void operator delete[](void*) noexcept {
 void operator delete[](void*, size_t) noexcept {
   et_pal_abort();
 }
+#endif

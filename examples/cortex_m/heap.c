@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for malloc() and what abort() asks of a system, for firmware with a library that needs a heap.
+// Memory for malloc() and what abort() asks of a system, for firmware with a library that needs a heap. There
+// are no files, for which the C library's printf asks.
 #include <stddef.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 
 #include "semihosting.h"
 
@@ -8,6 +11,12 @@ void* _sbrk(ptrdiff_t more);
 void _exit(int code);
 int _kill(int process, int number);
 int _getpid(void);
+int _write(int file, const char* text, int count);
+int _read(int file, char* text, int count);
+int _close(int file);
+int _fstat(int file, struct stat* status);
+int _isatty(int file);
+off_t _lseek(int file, off_t offset, int from);
 
 static unsigned char heap[HEAP_BYTES] __attribute__((aligned(16)));
 static size_t used;
@@ -32,4 +41,38 @@ int _kill(int process, int number) {
 
 int _getpid(void) {
   return 1;
+}
+
+int _write(int file, const char* text, int count) {
+  (void)file;
+  for (int i = 0; i < count; ++i) {
+    const char one[] = {text[i], '\0'};
+    semihosting_write(one);
+  }
+  return count;
+}
+
+int _read(int file, char* text, int count) {
+  (void)file, (void)text, (void)count;
+  return -1;
+}
+
+int _close(int file) {
+  (void)file;
+  return -1;
+}
+
+int _fstat(int file, struct stat* status) {
+  (void)file, (void)status;
+  return -1;
+}
+
+int _isatty(int file) {
+  (void)file;
+  return 0;
+}
+
+off_t _lseek(int file, off_t offset, int from) {
+  (void)file, (void)offset, (void)from;
+  return -1;
 }

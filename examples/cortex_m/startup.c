@@ -11,6 +11,10 @@ typedef void (*function)(void);
 extern const function __init_array_start[], __init_array_end[];
 
 int main(void);
+#ifdef DEVICE_INTERRUPTS
+// An application with devices that interrupt names how many, and defines this.
+void interrupt_handler(uint32_t number);
+#endif
 
 // System Control Block (Armv7-M and Armv8-M Architecture Reference Manuals, B3.2).
 #define SCB_VTOR (*(volatile uint32_t*)0xE000ED08u)
@@ -46,8 +50,19 @@ __attribute__((noreturn)) static void fault_handler(void) {
   semihosting_exit(1);
 }
 
-__attribute__((used, section(".vectors"))) const void* const vectors[16] = {
-    stack_top,     reset_handler, fault_handler, fault_handler, fault_handler, fault_handler,
-    fault_handler, fault_handler, fault_handler, fault_handler, fault_handler, fault_handler,
-    fault_handler, fault_handler, fault_handler, fault_handler,
+#ifdef DEVICE_INTERRUPTS
+static void device_interrupt(void) {
+  uint32_t exception;
+  __asm volatile("mrs %0, ipsr" : "=r"(exception));
+  interrupt_handler(exception - 16);
+}
+#endif
+
+__attribute__((used, section(".vectors"))) const void* const vectors[] = {
+    stack_top,
+    reset_handler,
+    [2 ... 15] = fault_handler,
+#ifdef DEVICE_INTERRUPTS
+    [16 ... 15 + DEVICE_INTERRUPTS] = device_interrupt,
+#endif
 };

@@ -38,15 +38,6 @@ inline int32_t wrapping_sum(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
 }
 
-/// The sum of (a[i] + a_offset) * (b[i] + b_offset), modulo 2^32. Offsets fit 16 bits.
-inline int32_t dot_product(const int8_t* a, int32_t a_offset, const int8_t* b, int32_t b_offset, size_t count) {
-  uint32_t sum = 0;
-  for (size_t i = 0; i < count; ++i) {
-    sum += static_cast<uint32_t>((a[i] + a_offset) * (b[i] + b_offset));
-  }
-  return static_cast<int32_t>(sum);
-}
-
 inline int32_t clamp(int32_t value, int32_t min, int32_t max) {
   return value < min ? min : value > max ? max : value;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cortex_m::quantized_conv2d, quantized_depthwise_conv2d, quantized_transpose_conv2d. Weights are symmetric. `scratch`
 // is memory for kernels of CMSIS-NN; these kernels need none.
+#include "kernels/cortex_m/cpu/dot_products.h"
 #include "kernels/cortex_m/cpu/window.h"
 
 namespace torch::executor::native {
@@ -19,9 +20,15 @@ struct Convolution {
   int32_t input_offset;
   Window window;
 
-  int64_t bias_of(int64_t channel) const { return bias.has_value() ? bias->const_data_ptr<int32_t>()[channel] : 0; }
-  const int8_t* pixels(int64_t batch) const {
-    return in.const_data_ptr<int8_t>() + batch * in.size(1) * in.size(2) * in.size(3);
+  /// From a channel on; null if there is none.
+  const int32_t* bias_of(size_t channel) const {
+    return bias.has_value() ? bias->const_data_ptr<int32_t>() + channel : nullptr;
+  }
+  const int8_t* pixels(size_t batch) const {
+    return in.const_data_ptr<int8_t>() + batch * static_cast<size_t>(in.size(1) * in.size(2) * in.size(3));
+  }
+  Outputs outputs_from(size_t channel) const {
+    return {output, channels.multipliers + channel, channels.shifts + channel};
   }
 };
 
@@ -46,6 +53,94 @@ bool check_convolution(KernelRuntimeContext& ctx, Convolution& conv, IntArrayRef
          check_output(ctx, op, output_offset, min, max, &conv.output) &&
          check_window(ctx, op, conv.in, {conv.weight.size(1), conv.weight.size(2)}, stride, padding, dilation,
                       &conv.window);
+}
+
+// The weights (outputs, height, width, inputs of a group) of a convolution.
+class Filters {
+ public:
+  Filters(const Tensor& weight, size_t inputs)
+      : weights_(weight.const_data_ptr<int8_t>()),
+        outputs_(static_cast<size_t>(weight.size(0))),
+        width_(static_cast<size_t>(weight.size(2))),
+        depth_(static_cast<size_t>(weight.size(3))),
+        inputs_(inputs),
+        size_(static_cast<size_t>(weight.size(1)) * width_ * depth_),
+        outputs_of_group_(outputs_ / (inputs / depth_)) {}
+
+  /// The results of one window for all channels.
+  void apply(const Convolution& conv, const int8_t* image, const Taps& rows, const Taps& columns,
+             int8_t* results) const {
+    for (size_t group = 0; group < inputs_ / depth_; ++group) {
+      const size_t end = (group + 1) * outputs_of_group_;
+      size_t channel = group * outputs_of_group_;
+      for (; channel + kRows <= end; channel += kRows) {
+        apply<kRows>(conv, image + group * depth_, rows, columns, channel, results);
+      }
+      for (; channel < end; ++channel) {
+        apply<1>(conv, image + group * depth_, rows, columns, channel, results);
+      }
+    }
+  }
+
+ private:
+  template <size_t kCount>
+  void apply(const Convolution& conv, const int8_t* group, const Taps& rows, const Taps& columns, size_t channel,
+             int8_t* results) const {
+    uint32_t sums[kCount];
+    const int32_t* const bias = conv.bias_of(channel);
+    for (size_t i = 0; i < kCount; ++i) {
+      sums[i] = bias == nullptr ? 0 : static_cast<uint32_t>(bias[i]);
+    }
+    // Where nothing lies between the pixels of a row, the row is one sum.
+    const bool is_joined = depth_ == inputs_ && columns.step == 1;
+    const Taps first = {columns.first, is_joined ? columns.first + 1 : columns.last, columns.position, columns.step};
+    const size_t length = is_joined ? columns.count() * depth_ : depth_;
+    conv.window.for_each(rows, columns.count() == 0 ? columns : first, [&](size_t ky, size_t kx, size_t at) {
+      const int8_t* const kernel = weights_ + channel * size_ + (ky * width_ + kx) * depth_;
+      fast::dot_products({group + at * inputs_, conv.input_offset, kernel, size_, 0, length}, sums);
+    });
+    fast::store(sums, conv.outputs_from(channel), results + channel);
+  }
+
+  const int8_t* weights_;
+  size_t outputs_;
+  size_t width_;
+  size_t depth_;
+  size_t inputs_;
+  size_t size_;
+  size_t outputs_of_group_;
+};
+
+// A depthwise convolution with one output for each input; weights (1, height, width, channels).
+template <typename Sums>
+void depthwise(const Convolution& conv, const int8_t* image, const Taps& rows, const Taps& columns, int8_t* results) {
+  const auto channels = static_cast<size_t>(conv.weight.size(3));
+  const auto width = static_cast<size_t>(conv.weight.size(2));
+  const int8_t* const weights = conv.weight.const_data_ptr<int8_t>();
+  for (size_t channel = 0; channel < channels; channel += Sums::kChannels) {
+    Sums sums(conv.bias_of(channel), channels - channel);
+    conv.window.for_each(rows, columns, [&](size_t ky, size_t kx, size_t at) {
+      sums.add({image + at * channels + channel, conv.input_offset, weights + (ky * width + kx) * channels + channel});
+    });
+    sums.store(conv.outputs_from(channel), results + channel);
+  }
+}
+
+// The same with several outputs for each input.
+void depthwise_with_multiplier(const Convolution& conv, const int8_t* image, const Taps& rows, const Taps& columns,
+                               size_t multiplier, int8_t* results) {
+  const auto outputs = static_cast<size_t>(conv.weight.size(3));
+  const auto width = static_cast<size_t>(conv.weight.size(2));
+  const auto inputs = static_cast<size_t>(conv.in.size(1));
+  const int8_t* const weights = conv.weight.const_data_ptr<int8_t>();
+  for (size_t channel = 0; channel < outputs; ++channel) {
+    portable::ChannelSums sums(conv.bias_of(channel), 1);
+    conv.window.for_each(rows, columns, [&](size_t ky, size_t kx, size_t at) {
+      sums.add({image + at * inputs + channel / multiplier, conv.input_offset,
+                weights + (ky * width + kx) * outputs + channel});
+    });
+    sums.store(conv.outputs_from(channel), results + channel);
+  }
 }
 
 }  // namespace
@@ -74,24 +169,10 @@ Tensor& cortex_m_quantized_conv2d_out(KernelRuntimeContext& ctx, const Tensor& i
                           conv.window.width.windows())) {
     return out;
   }
-  const int64_t outputs_of_group = outputs / (inputs / depth);
   int8_t* const results = out.mutable_data_ptr<int8_t>();
-  const int8_t* const weights = weight.const_data_ptr<int8_t>();
-  const int64_t kernel_width = weight.size(2);
-  const int64_t kernel_size = weight.size(1) * kernel_width * depth;
-  for_each_pixel(out, [&](int64_t n, int64_t y, int64_t x, int64_t pixel) {
-    const int8_t* const image = conv.pixels(n);
-    for (int64_t channel = 0; channel < outputs; ++channel) {
-      const int8_t* const group = image + channel / outputs_of_group * depth;
-      const int8_t* const kernel = weights + channel * kernel_size;
-      int32_t sum = static_cast<int32_t>(conv.bias_of(channel));
-      conv.window.for_each(y, x, [&](int64_t ky, int64_t kx, int64_t at) {
-        sum = wrapping_sum(sum, dot_product(group + at * inputs, conv.input_offset,
-                                            kernel + (ky * kernel_width + kx) * depth, 0, static_cast<size_t>(depth)));
-      });
-      results[pixel * outputs + channel] =
-          conv.output(sum, conv.channels.multipliers[channel], conv.channels.shifts[channel]);
-    }
+  const Filters filters(weight, static_cast<size_t>(inputs));
+  for_each_window(out, conv.window, [&](size_t n, const Taps& rows, const Taps& columns, size_t pixel) {
+    filters.apply(conv, conv.pixels(n), rows, columns, results + pixel * static_cast<size_t>(outputs));
   });
   return out;
 }
@@ -122,19 +203,12 @@ Tensor& cortex_m_quantized_depthwise_conv2d_out(KernelRuntimeContext& ctx, const
     return out;
   }
   int8_t* const results = out.mutable_data_ptr<int8_t>();
-  const int8_t* const weights = weight.const_data_ptr<int8_t>();
-  const int64_t kernel_width = weight.size(2);
-  for_each_pixel(out, [&](int64_t n, int64_t y, int64_t x, int64_t pixel) {
-    const int8_t* const image = conv.pixels(n);
-    for (int64_t channel = 0; channel < outputs; ++channel) {
-      const int8_t* const of_channel = image + channel / depth_multiplier;
-      uint32_t sum = static_cast<uint32_t>(conv.bias_of(channel));
-      conv.window.for_each(y, x, [&](int64_t ky, int64_t kx, int64_t at) {
-        const int32_t factor = weights[(ky * kernel_width + kx) * outputs + channel];
-        sum += static_cast<uint32_t>((of_channel[at * inputs] + conv.input_offset) * factor);
-      });
-      results[pixel * outputs + channel] =
-          conv.output(static_cast<int32_t>(sum), conv.channels.multipliers[channel], conv.channels.shifts[channel]);
+  for_each_window(out, conv.window, [&](size_t n, const Taps& rows, const Taps& columns, size_t pixel) {
+    int8_t* const to = results + pixel * static_cast<size_t>(outputs);
+    if (depth_multiplier == 1) {
+      depthwise<fast::ChannelSums>(conv, conv.pixels(n), rows, columns, to);
+    } else {
+      depthwise_with_multiplier(conv, conv.pixels(n), rows, columns, static_cast<size_t>(depth_multiplier), to);
     }
   });
   return out;
@@ -177,23 +251,23 @@ Tensor& cortex_m_quantized_transpose_conv2d_out(KernelRuntimeContext& ctx, const
   int8_t* const results = out.mutable_data_ptr<int8_t>();
   const int8_t* const weights = weight.const_data_ptr<int8_t>();
   for_each_pixel(out, [&](int64_t n, int64_t y, int64_t x, int64_t pixel) {
-    const int8_t* const image = conv.pixels(n);
+    const int8_t* const image = conv.pixels(static_cast<size_t>(n));
     for (int64_t channel = 0; channel < outputs; ++channel) {
       const int8_t* const kernel = weights + channel * height.kernel * width.kernel * inputs;
-      int32_t sum = static_cast<int32_t>(conv.bias_of(channel));
+      const int32_t* const bias = conv.bias_of(static_cast<size_t>(channel));
+      uint32_t sums[1] = {bias == nullptr ? 0 : static_cast<uint32_t>(*bias)};
       for (int64_t ky = 0; ky < height.kernel; ++ky) {
         const int64_t row = source(height, y, ky);
         for (int64_t kx = 0; row >= 0 && kx < width.kernel; ++kx) {
           const int64_t column = source(width, x, kx);
           if (column >= 0) {
-            sum = wrapping_sum(sum,
-                               dot_product(image + (row * width.in + column) * inputs, conv.input_offset,
-                                           kernel + (ky * width.kernel + kx) * inputs, 0, static_cast<size_t>(inputs)));
+            fast::dot_products({image + (row * width.in + column) * inputs, conv.input_offset,
+                                kernel + (ky * width.kernel + kx) * inputs, 0, 0, static_cast<size_t>(inputs)},
+                               sums);
           }
         }
       }
-      results[pixel * outputs + channel] =
-          conv.output(sum, conv.channels.multipliers[channel], conv.channels.shifts[channel]);
+      fast::store(sums, conv.outputs_from(static_cast<size_t>(channel)), results + pixel * outputs + channel);
     }
   });
   return out;

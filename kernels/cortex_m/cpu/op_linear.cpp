@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cortex_m::quantized_linear, quantized_batch_matmul
 #include "kernels/cortex_m/cpu/arguments.h"
+#include "kernels/cortex_m/cpu/dot_products.h"
 
 namespace torch::executor::native {
 namespace {
@@ -17,26 +18,46 @@ bool check_matrix(KernelRuntimeContext& ctx, const char* op, const char* name, c
   return check_dtype(ctx, op, name, tensor, ScalarType::Char);
 }
 
-// The product of rows (m, k) and columns (n, k), plus a number for each column.
+// The product of rows (m, k) and columns (n, k), plus a number for each column. One multiplier and shift are those of
+// all columns.
 struct Product {
   const int8_t* rows;
   int32_t row_offset;
   const int8_t* columns;
   int32_t column_offset;
   const int32_t* added;  // null for zeros
-  int64_t m;
-  int64_t n;
+  Int8Output output;
+  IntArrayRef multipliers;
+  IntArrayRef shifts;
+  size_t n;
   size_t k;
 
-  template <typename Store>
-  void for_each(const Store& store) const {
-    for (int64_t row = 0; row < m; ++row) {
-      for (int64_t column = 0; column < n; ++column) {
-        const int32_t sum = dot_product(rows + row * static_cast<int64_t>(k), row_offset,
-                                        columns + column * static_cast<int64_t>(k), column_offset, k);
-        store(row * n + column, column, wrapping_sum(sum, added == nullptr ? 0 : added[column]));
+  void store(size_t m, int8_t* results) const {
+    for (size_t row = 0; row < m; ++row) {
+      size_t column = 0;
+      for (; column + kRows <= n; column += kRows) {
+        store_columns<kRows>(row, column, results);
+      }
+      for (; column < n; ++column) {
+        store_columns<1>(row, column, results);
       }
     }
+  }
+
+ private:
+  template <size_t kCount>
+  void store_columns(size_t row, size_t column, int8_t* results) const {
+    uint32_t sums[kCount];
+    int32_t multiplier[kCount];
+    int32_t shift[kCount];
+    for (size_t i = 0; i < kCount; ++i) {
+      const size_t scale = multipliers.size() == 1 ? 0 : column + i;
+      sums[i] = added == nullptr ? 0 : static_cast<uint32_t>(added[column + i]);
+      multiplier[i] = static_cast<int32_t>(multipliers[scale]);
+      shift[i] = static_cast<int32_t>(shifts[scale]);
+    }
+    fast::dot_products({rows + row * k, row_offset, columns + column * k, k, column_offset, k}, sums);
+    fast::store(sums, {output, multiplier, shift}, results + row * n + column);
   }
 };
 
@@ -88,20 +109,17 @@ Tensor& cortex_m_quantized_linear_out(KernelRuntimeContext& ctx, const Tensor& i
   // (x + a) * (w + b) = x * (w + b) + a * (w + b), whose second part is in kernel_sum.
   const bool is_summed = kernel_sum.has_value();
   const std::optional<Tensor>& added = is_summed ? kernel_sum : bias;
-  int8_t* const results = out.mutable_data_ptr<int8_t>();
   Product{input.const_data_ptr<int8_t>(),
           is_summed ? 0 : static_cast<int32_t>(input_offset),
           weights.const_data_ptr<int8_t>(),
           static_cast<int32_t>(filter_offset),
           added.has_value() ? added->const_data_ptr<int32_t>() : nullptr,
-          rows,
-          outputs,
+          output,
+          requantize_multipliers,
+          requantize_shifts,
+          static_cast<size_t>(outputs),
           static_cast<size_t>(inputs)}
-      .for_each([&](int64_t at, int64_t column, int32_t sum) {
-        const size_t scale = scales == 1 ? 0 : static_cast<size_t>(column);
-        results[at] = output(sum, static_cast<int32_t>(requantize_multipliers[scale]),
-                             static_cast<int32_t>(requantize_shifts[scale]));
-      });
+      .store(static_cast<size_t>(rows), out.mutable_data_ptr<int8_t>());
   return out;
 }
 
@@ -135,18 +153,17 @@ Tensor& cortex_m_quantized_batch_matmul_out(KernelRuntimeContext& ctx, const Ten
     return out;
   }
   for (int64_t batch = 0; batch < lhs.size(0); ++batch) {
-    int8_t* const results = out.mutable_data_ptr<int8_t>() + batch * m * n;
     Product{lhs.const_data_ptr<int8_t>() + batch * m * k,
             static_cast<int32_t>(lhs_zero_point),
             rhs_transposed.const_data_ptr<int8_t>() + batch * n * k,
             static_cast<int32_t>(rhs_zero_point),
             nullptr,
-            m,
-            n,
+            output,
+            IntArrayRef(&output_multiplier, 1),
+            IntArrayRef(&output_shift, 1),
+            static_cast<size_t>(n),
             static_cast<size_t>(k)}
-        .for_each([&](int64_t at, int64_t, int32_t sum) {
-          results[at] = output(sum, static_cast<int32_t>(output_multiplier), static_cast<int32_t>(output_shift));
-        });
+        .store(static_cast<size_t>(m), out.mutable_data_ptr<int8_t>() + batch * m * n);
   }
   return out;
 }

@@ -39,15 +39,16 @@ Tensor& cortex_m_quantized_avg_pool2d_out(KernelRuntimeContext& ctx, const Tenso
                           window.width.windows())) {
     return out;
   }
-  const int64_t channels = input.size(1);
+  const auto channels = static_cast<size_t>(input.size(1));
+  const auto image_size = channels * static_cast<size_t>(input.size(2) * input.size(3));
   const int8_t* const values = input.const_data_ptr<int8_t>();
   int8_t* const results = out.mutable_data_ptr<int8_t>();
-  for_each_pixel(out, [&](int64_t n, int64_t y, int64_t x, int64_t pixel) {
-    const int8_t* const image = values + n * channels * input.size(2) * input.size(3);
-    for (int64_t channel = 0; channel < channels; ++channel) {
+  for_each_window(out, window, [&](size_t n, const Taps& rows, const Taps& columns, size_t pixel) {
+    const int8_t* const image = values + n * image_size;
+    for (size_t channel = 0; channel < channels; ++channel) {
       int32_t sum = 0;
       int32_t count = 0;
-      window.for_each(y, x, [&](int64_t, int64_t, int64_t at) {
+      window.for_each(rows, columns, [&](size_t, size_t, size_t at) {
         sum += image[at * channels + channel];
         ++count;
       });
@@ -77,14 +78,15 @@ Tensor& cortex_m_quantized_max_pool2d_out(KernelRuntimeContext& ctx, const Tenso
   if (!check_resize_image(ctx, op, out, input.size(0), input.size(1), height, width)) {
     return out;
   }
-  const int64_t channels = input.size(1);
+  const auto channels = static_cast<size_t>(input.size(1));
+  const auto image_size = channels * static_cast<size_t>(input.size(2) * input.size(3));
   const int8_t* const values = input.const_data_ptr<int8_t>();
   int8_t* const results = out.mutable_data_ptr<int8_t>();
-  for_each_pixel(out, [&](int64_t n, int64_t y, int64_t x, int64_t pixel) {
-    const int8_t* const image = values + n * channels * input.size(2) * input.size(3);
-    for (int64_t channel = 0; channel < channels; ++channel) {
+  for_each_window(out, window, [&](size_t n, const Taps& rows, const Taps& columns, size_t pixel) {
+    const int8_t* const image = values + n * image_size;
+    for (size_t channel = 0; channel < channels; ++channel) {
       int32_t largest = INT8_MIN;
-      window.for_each(y, x, [&](int64_t, int64_t, int64_t at) {
+      window.for_each(rows, columns, [&](size_t, size_t, size_t at) {
         const int32_t value = image[at * channels + channel];
         largest = value > largest ? value : largest;
       });

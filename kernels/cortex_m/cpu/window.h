@@ -6,6 +6,17 @@
 
 namespace torch::executor::native::cortex_m {
 
+/// The elements of a window along one dimension that are in the image: from `first` to before `last`. The first one is
+/// at `position`, the next ones `step` further each.
+struct Taps {
+  size_t first;
+  size_t last;
+  size_t position;
+  size_t step;
+
+  size_t count() const { return last - first; }
+};
+
 /// One of the two dimensions of an image, and the windows along it.
 struct Axis {
   int64_t in;
@@ -22,26 +33,37 @@ struct Axis {
     const int64_t most = in + 2 * padding < spread() ? 0 : (in + 2 * padding - spread() + stride - 1) / stride + 1;
     return most > 0 && (most - 1) * stride >= in + padding ? most - 1 : most;
   }
-  /// Where element `k` of window `w` is in the image; outside of it in the padding.
-  int64_t position(int64_t w, int64_t k) const { return w * stride - padding + k * dilation; }
-  bool has(int64_t position) const { return position >= 0 && position < in; }
+  /// The elements of window `w` that are in the image.
+  Taps taps(int64_t w) const {
+    const int64_t start = w * stride - padding;
+    const int64_t first = start >= 0 ? 0 : steps(-start);
+    const int64_t reach = start >= in ? 0 : steps(in - start);
+    const int64_t last = reach < kernel ? reach : kernel;
+    if (first >= last) {
+      return {0, 0, 0, 0};
+    }
+    return {static_cast<size_t>(first), static_cast<size_t>(last), static_cast<size_t>(start + first * dilation),
+            static_cast<size_t>(dilation)};
+  }
+
+ private:
+  /// How many elements of a kernel begin within a distance.
+  int64_t steps(int64_t distance) const { return dilation == 1 ? distance : (distance + dilation - 1) / dilation; }
 };
 
 struct Window {
   Axis height;
   Axis width;
 
-  /// Calls body(kernel row, kernel column, pixel), with the index of the pixel in its image, for the elements of the
-  /// window of output (y, x) that are in the image.
+  /// Calls body(kernel row, kernel column, pixel), with the index of the pixel in its image, for the elements of a
+  /// window that are in the image.
   template <typename Body>
-  void for_each(int64_t y, int64_t x, const Body& body) const {
-    for (int64_t ky = 0; ky < height.kernel; ++ky) {
-      const int64_t row = height.position(y, ky);
-      for (int64_t kx = 0; height.has(row) && kx < width.kernel; ++kx) {
-        const int64_t column = width.position(x, kx);
-        if (width.has(column)) {
-          body(ky, kx, row * width.in + column);
-        }
+  void for_each(const Taps& rows, const Taps& columns, const Body& body) const {
+    size_t row = rows.position * static_cast<size_t>(width.in) + columns.position;
+    for (size_t ky = rows.first; ky < rows.last; ++ky, row += rows.step * static_cast<size_t>(width.in)) {
+      size_t at = row;
+      for (size_t kx = columns.first; kx < columns.last; ++kx, at += columns.step) {
+        body(ky, kx, at);
       }
     }
   }
@@ -83,6 +105,20 @@ void for_each_pixel(const Tensor& out, const Body& body) {
     for (int64_t y = 0; y < out.size(2); ++y) {
       for (int64_t x = 0; x < out.size(3); ++x) {
         body(n, y, x, pixel++);
+      }
+    }
+  }
+}
+
+/// Calls body(batch, rows, columns, output pixel), with the Taps of the pixel's window, for each pixel of `out`.
+template <typename Body>
+void for_each_window(const Tensor& out, const Window& window, const Body& body) {
+  size_t pixel = 0;
+  for (size_t n = 0; n < static_cast<size_t>(out.size(0)); ++n) {
+    for (int64_t y = 0; y < out.size(2); ++y) {
+      const Taps rows = window.height.taps(y);
+      for (int64_t x = 0; x < out.size(3); ++x) {
+        body(n, rows, window.width.taps(x), pixel++);
       }
     }
   }
