@@ -168,7 +168,7 @@ step_aarch64() {
     ctest --test-dir build/linux-aarch64 --output-on-failure --no-tests=error --parallel "${jobs}" -R '^[A-Z]' \
       -E '_NOT_BUILT$|WorksInAForkedProcess|HasAsManyThreadsAsThereAre' &&
     kernels/simd/test/executed build/linux-aarch64/kernels/llm/llm_low_bit_test \
-      LowBitTest.NaNAndInfinityReachTheirRowsOnly cortex-a53= cortex-a76=sdot max=sdot,smmla
+      LowBitTest.NaNAndInfinityReachTheirRowsOnly cortex-a53= cortex-a76=sdot max=sdot,smmla,usdot
 }
 step_aarch64-all() { build_for_aarch64 && ctest --preset linux-aarch64 --parallel "${jobs}"; }
 

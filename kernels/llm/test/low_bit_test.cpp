@@ -306,8 +306,9 @@ TEST_F(LowBitTest, ExtremeWeightsAndActivations) {
 }
 
 TEST_F(LowBitTest, NaNAndInfinityReachTheirRowsOnly) {
-  for (const bool row_activations : {false, true}) {
-    const Weights weights({4, 32, 17, 100, !row_activations, row_activations});
+  const Shape shapes[] = {{4, 32, 17, 100, true, false}, {4, 32, 17, 100, false, true}, {8, 32, 17, 100}};
+  for (const Shape& shape : shapes) {
+    const Weights weights(shape);
     for (const float bad : {kNaN, kInfinity, -kInfinity}) {
       std::vector<float> x = activations(9, 100);
       x[3 * 100 + 99] = bad;

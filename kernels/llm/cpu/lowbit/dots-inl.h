@@ -23,12 +23,6 @@ constexpr int32_t zero_point_shift(int bits) {
   return HWY_ARCH_ARM && bits == 8 ? 128 : 0;
 }
 
-/// Weights as add_dots() takes them.
-template <int kBits>
-HWY_INLINE VecByte operand_at(VecByte weights) {
-  return zero_point_shift(kBits) == 0 ? weights : hn::Xor(weights, hn::Set(TagByte(), uint8_t{0x80}));
-}
-
 #if ET_LLM_DOTPROD
 
 // An instruction that the assembler may not know for the processor that the file is compiled for. Clang can be told;
@@ -64,6 +58,15 @@ HWY_INLINE Vec32 add_dots(VecByte weights, Fours activations, Vec32 sums) {
 }
 
 #if ET_LLM_I8MM
+/// The same for unsigned weights of 8 bits.
+template <int kFour>
+HWY_INLINE Vec32 add_mixed_dots(VecByte weights, Fours activations, Vec32 sums) {
+  asm(ET_LLM_ASSEMBLE("i8mm", "usdot %0.4s, %1.16b, %2.4b[%c3]", "0x4F80F000 + ((%c3 & 1) << 21) + ((%c3 & 2) << 10)")
+      : "+w"(sums.raw)
+      : "w"(weights.raw), "w"(activations.raw), "i"(kFour));
+  return sums;
+}
+
 /// The same for the eight bytes of two rows and of two outputs: sums has two outputs of each row.
 HWY_INLINE Vec32 add_products(VecInt8 rows, VecByte outputs, Vec32 sums) {
   asm(ET_LLM_ASSEMBLE("i8mm", "smmla %0.4s, %1.16b, %2.16b", "0x4E80A400")
@@ -103,6 +106,25 @@ HWY_INLINE Vec32 add_dots(VecByte weights, Fours activations, Vec32 sums) {
 }
 
 #endif
+
+/// What add_dots_of_row() takes off the zero point: with products of unsigned and signed bytes, nothing.
+constexpr int32_t zero_point_shift_of_row(int bits) {
+  return ET_LLM_I8MM ? 0 : zero_point_shift(bits);
+}
+
+/// add_dots() of weights as they are packed.
+template <int kBits, int kFour>
+HWY_INLINE Vec32 add_dots_of_row(VecByte weights, Fours activations, Vec32 sums) {
+#if ET_LLM_I8MM
+  if constexpr (kBits == 8) {
+    return add_mixed_dots<kFour>(weights, activations, sums);
+  }
+#endif
+  if constexpr (zero_point_shift(kBits) != 0) {
+    weights = hn::Xor(weights, hn::Set(TagByte(), uint8_t{0x80}));
+  }
+  return add_dots<(kBits < 8), kFour>(weights, activations, sums);
+}
 
 }  // namespace
 }  // namespace torch::executor::native

@@ -18,6 +18,16 @@ constexpr int kBlockSums = 8;
 constexpr int kBlockVectors = std::min(kVectorsOfTile, 2);
 constexpr int kBlockRows = kBlockSums / kBlockVectors;
 
+// With Arm's dot products, the operands of several steps fit the registers, and so do a block's arrays of vectors if
+// each loop over them is unrolled. Products of several instructions would spill.
+#if ET_LLM_DOTPROD
+#define ET_LLM_UNROLL _Pragma("GCC unroll 16")
+constexpr int kBlockSteps = 4;
+#else
+#define ET_LLM_UNROLL
+constexpr int kBlockSteps = 1;
+#endif
+
 // Multiplication::runs for one of Highway's targets.
 template <int64_t kTarget>
 bool runs_on() {
@@ -49,8 +59,8 @@ HWY_INLINE void add_columns(const uint8_t* units, const int8_t* activations, Fou
     }
     const uint8_t* unit = units + kFour / (kUnit / 4) * kUnitBytes;
     for (int v = 0; v < kVectorsOfTile; ++v) {
-      const VecByte weights = operand_at<kBits>(weights_at<kBits, kFour % (kUnit / 4)>(unit + v * kLanes32 * 4));
-      sums[v] = add_dots<(kBits < 8), kFour % 4>(weights, fours, sums[v]);
+      const VecByte weights = weights_at<kBits, kFour % (kUnit / 4)>(unit + v * kLanes32 * 4);
+      sums[v] = add_dots_of_row<kBits, kFour % 4>(weights, fours, sums[v]);
     }
     add_columns<kBits, kCount, kFour + 1>(units, activations, fours, sums);
   }
@@ -76,7 +86,7 @@ HWY_NOINLINE void multiply_row(const PackedWeights& w, const QuantizedRows& rows
   const TagFloat df;
   constexpr int64_t kUnit = unit_of(kBits), kUnitBytes = kUnit * kTileOutputs * kBits / 8;
   constexpr int64_t kUnits = std::max(kStepColumns / kUnit, int64_t{1});  // of a step of the loop
-  const int32_t zero_point = w.zero_point - zero_point_shift(kBits);
+  const int32_t zero_point = w.zero_point - zero_point_shift_of_row(kBits);
   const int8_t* activations = rows.values + row * w.padded_columns();
   const float* scales = rows.scales + row * w.groups;
   const float* scaled_sums = rows.scaled_sums + row * w.groups;
@@ -120,6 +130,82 @@ HWY_NOINLINE void multiply_row(const PackedWeights& w, const QuantizedRows& rows
     }
   }
   store_row(w, tile, rows.offsets[row], totals, out + row * w.rows);
+}
+
+/// The groups of ggml's most common types: 32 columns, with scales and minima that are
+enum class CommonGroup {
+  Halves,           ///< float16, without minima: Q4_0 and Q8_0
+  HalvesAndMinima,  ///< float16: Q4_1
+  Products,         ///< factors of a block times bytes: Q4_K
+};
+constexpr int64_t kCommonColumns = 32;
+
+/// multiply_row(), where what that asks in each group is known to the compiler.
+template <int kBits, CommonGroup kGroup>
+HWY_NOINLINE void multiply_row_of_common_groups(const PackedWeights& w, const QuantizedRows& rows, int64_t row,
+                                                int64_t tile, float* out) {
+  const TagFloat df;
+  constexpr bool kHasMinima = kGroup != CommonGroup::Halves, kIsProduct = kGroup == CommonGroup::Products;
+  constexpr int64_t kScaleBytes = kTileOutputs * (kIsProduct ? 1 : 2);
+  constexpr int64_t kWeightsAt = kScaleBytes * (kHasMinima ? 2 : 1);
+  const int32_t zero_point = w.zero_point - zero_point_shift_of_row(kBits);
+  const int8_t* activations = rows.values + row * w.padded_columns();
+  const float* scales = rows.scales + row * w.groups;
+  const float* scaled_sums = rows.scaled_sums + row * w.groups;
+  const int32_t* activation_sums = rows.sums + row * w.groups;
+  VecFloat factors[kVectorsOfTile], minimum_factors[kVectorsOfTile], parameters[kVectorsOfTile], totals[kVectorsOfTile];
+  for (int v = 0; v < kVectorsOfTile; ++v) {
+    factors[v] = minimum_factors[v] = totals[v] = hn::Zero(df);
+  }
+  const uint8_t* at = w.blocks_of(tile);
+  int64_t left_in_block = 0;
+  for (int64_t g = 0; g < w.groups; ++g) {
+    if (kIsProduct && left_in_block-- == 0) {
+      load_halves(at, factors);
+      load_halves(at + kTileOutputs * 2, minimum_factors);
+      at += kTileOutputs * 4;
+      left_in_block = w.block_groups - 1;
+    }
+    Vec32 sums[kVectorsOfTile];
+    for (int v = 0; v < kVectorsOfTile; ++v) {
+      sums[v] = kHasMinima ? hn::Zero(Tag32()) : hn::Set(Tag32(), -zero_point * activation_sums[g]);
+    }
+    add_columns<kBits, kCommonColumns / 4>(at + kWeightsAt, activations + g * kCommonColumns, Fours(), sums);
+    kIsProduct ? load_products(at, factors, parameters) : load_halves(at, parameters);
+    for (int v = 0; v < kVectorsOfTile; ++v) {
+      const VecFloat scaled = hn::Mul(parameters[v], hn::Set(df, scales[g]));
+      totals[v] = hn::MulAdd(hn::ConvertTo(df, sums[v]), scaled, totals[v]);
+    }
+    if constexpr (kHasMinima) {
+      const uint8_t* minima = at + kScaleBytes;
+      kIsProduct ? load_products(minima, minimum_factors, parameters) : load_halves(minima, parameters);
+      for (int v = 0; v < kVectorsOfTile; ++v) {
+        totals[v] = hn::NegMulAdd(parameters[v], hn::Set(df, scaled_sums[g]), totals[v]);
+      }
+    }
+    at += kWeightsAt + kCommonColumns * kTileOutputs * kBits / 8;
+  }
+  store_row(w, tile, rows.offsets[row], totals, out + row * w.rows);
+}
+
+/// The function that multiplies a row by these weights.
+template <int kBits>
+decltype(&multiply_row<kBits>) multiply_row_by(const PackedWeights& w) {
+  if constexpr (ET_LLM_DOTPROD && (kBits == 4 || kBits == 8)) {
+    const bool is_common = w.group == kCommonColumns && !w.wide_scales;
+    // With minima, sums start at zero.
+    const bool has_common_minima = w.has_minima && w.zero_point == zero_point_shift_of_row(kBits);
+    if (is_common && !w.block_factors && !w.has_minima) {
+      return multiply_row_of_common_groups<kBits, CommonGroup::Halves>;
+    }
+    if constexpr (kBits == 4) {
+      if (is_common && has_common_minima) {
+        return w.block_factors ? multiply_row_of_common_groups<kBits, CommonGroup::Products>
+                               : multiply_row_of_common_groups<kBits, CommonGroup::HalvesAndMinima>;
+      }
+    }
+  }
+  return multiply_row<kBits>;
 }
 
 // --- Blocks of rows: weights are unpacked once for all of them -------------------------------------------------------
@@ -235,8 +321,35 @@ struct OfTwoRows {
 };
 #endif
 
-// Adds the products of a panel and a block of rows, of which `stored` exist and begin at `out`.
+// Adds the products of the next kSteps * Layout::kColumns columns.
+template <class Layout, int kSteps>
+HWY_INLINE void add_steps(const uint8_t*& weights, const int8_t*& activations, Vec32 (&sums)[kBlockSums]) {
+  ET_LLM_UNROLL
+  for (int i = 0; i < kSteps; ++i) {
+    Layout::add(weights + i * Layout::kColumns * kTileOutputs, activations + i * Layout::kColumns * kBlockRows, sums);
+  }
+  weights += kSteps * Layout::kColumns * kTileOutputs;
+  activations += kSteps * Layout::kColumns * kBlockRows;
+}
+
+// Adds the products of a group. It has columns: GCC copies the sums in a loop that may have no turn.
 template <class Layout>
+HWY_INLINE void add_group(int64_t columns, const uint8_t*& weights, const int8_t*& activations,
+                          Vec32 (&sums)[kBlockSums]) {
+  const int8_t* const end = activations + columns * kBlockRows;
+  if (columns % (kBlockSteps * Layout::kColumns) == 0) {
+    do {
+      add_steps<Layout, kBlockSteps>(weights, activations, sums);
+    } while (activations != end);
+    return;
+  }
+  do {
+    add_steps<Layout, 1>(weights, activations, sums);
+  } while (activations != end);
+}
+
+// Adds the products of a panel and a block of rows, of which `stored` exist and begin at `out`.
+template <class Layout, bool kHasMinima>
 HWY_NOINLINE void multiply_block(const PackedWeights& w, const QuantizedRows& rows, const Panel& panel, int64_t tile,
                                  int64_t block, int64_t stored, int vector, float* out) {
   const TagFloat df;
@@ -245,7 +358,9 @@ HWY_NOINLINE void multiply_block(const PackedWeights& w, const QuantizedRows& ro
   const int8_t* activations = rows.values + (block * w.padded_columns() + panel.first * w.group) * kBlockRows;
   const uint8_t* weights = panel.weights + lane * Layout::kColumns;
   VecFloat totals[kBlockSums];
+  ET_LLM_UNROLL
   for (int i = 0; i < kBlockRows; ++i) {
+    ET_LLM_UNROLL
     for (int v = 0; v < kBlockVectors; ++v) {
       totals[OfOneRow<false>::place(i, v)] =
           panel.first > 0 && i < stored ? load_outputs(w, tile, vector + v, out + i * w.rows) : hn::Zero(df);
@@ -255,21 +370,20 @@ HWY_NOINLINE void multiply_block(const PackedWeights& w, const QuantizedRows& ro
   for (int64_t g = 0; g < panel.groups; ++g) {
     const int64_t at = (block * w.groups + panel.first + g) * kBlockRows;
     Vec32 sums[kBlockSums];
+    ET_LLM_UNROLL
     for (int i = 0; i < Layout::kRowParts; ++i) {
       const Vec32 start = Layout::of_rows(rows.sums + at, -zero_point, i);
+      ET_LLM_UNROLL
       for (int v = 0; v < Layout::kOutputParts; ++v) {
         sums[Layout::place(i, v)] = start;
       }
     }
-    const int8_t* end = activations + w.group * kBlockRows;
-    do {  // a group has columns; GCC copies the sums in a loop that may have no turn
-      Layout::add(weights, activations, sums);
-      weights += Layout::kColumns * kTileOutputs;
-      activations += Layout::kColumns * kBlockRows;
-    } while (activations != end);
+    add_group<Layout>(w.group, weights, activations, sums);
     const float* scales = panel.scales + g * kTileOutputs + lane;
+    ET_LLM_UNROLL
     for (int v = 0; v < Layout::kOutputParts; ++v) {
       const VecFloat scale = Layout::of_outputs(scales, v);
+      ET_LLM_UNROLL
       for (int i = 0; i < Layout::kRowParts; ++i) {
         const VecFloat scaled = hn::Mul(scale, Layout::of_rows(rows.scales + at, i));
         VecFloat& total = totals[Layout::place(i, v)];
@@ -277,18 +391,27 @@ HWY_NOINLINE void multiply_block(const PackedWeights& w, const QuantizedRows& ro
       }
     }
     const float* minima = panel.minima + g * kTileOutputs + lane;
-    for (int v = 0; v < Layout::kOutputParts && w.has_minima; ++v) {
-      const VecFloat minimum = Layout::of_outputs(minima, v);
-      for (int i = 0; i < Layout::kRowParts; ++i) {
-        VecFloat& total = totals[Layout::place(i, v)];
-        total = hn::NegMulAdd(minimum, Layout::of_rows(rows.scaled_sums + at, i), total);
+    if constexpr (kHasMinima) {
+      ET_LLM_UNROLL
+      for (int v = 0; v < Layout::kOutputParts; ++v) {
+        const VecFloat minimum = Layout::of_outputs(minima, v);
+        ET_LLM_UNROLL
+        for (int i = 0; i < Layout::kRowParts; ++i) {
+          VecFloat& total = totals[Layout::place(i, v)];
+          total = hn::NegMulAdd(minimum, Layout::of_rows(rows.scaled_sums + at, i), total);
+        }
       }
     }
   }
   Layout::arrange(totals);
   const bool last = panel.first + panel.groups == w.groups;
-  for (int i = 0; i < kBlockRows && i < stored; ++i) {
+  ET_LLM_UNROLL
+  for (int i = 0; i < kBlockRows; ++i) {
+    if (i >= stored) {
+      break;
+    }
     const float offset = rows.offsets[block * kBlockRows + i];
+    ET_LLM_UNROLL
     for (int v = 0; v < kBlockVectors; ++v) {
       VecFloat total = totals[OfOneRow<false>::place(i, v)];
       total = last ? without_offset(w, tile, vector + v, offset, total) : total;
@@ -299,6 +422,7 @@ HWY_NOINLINE void multiply_block(const PackedWeights& w, const QuantizedRows& ro
 
 template <class Layout>
 HWY_NOINLINE void multiply_blocks(const PackedWeights& w, const QuantizedRows& rows, int64_t tile, float* out) {
+  const auto multiply = w.has_minima ? multiply_block<Layout, true> : multiply_block<Layout, false>;
   GroupsOfTile from(w, tile);
   Panel panel;
   panel.first = 0;
@@ -308,7 +432,7 @@ HWY_NOINLINE void multiply_blocks(const PackedWeights& w, const QuantizedRows& r
     for (int64_t block = 0; block < rows.blocks(); ++block) {
       const int64_t first = block * kBlockRows;
       for (int v = 0; v < kVectorsOfTile; v += kBlockVectors) {
-        multiply_block<Layout>(w, rows, panel, tile, block, rows.rows - first, v, out + first * w.rows);
+        multiply(w, rows, panel, tile, block, rows.rows - first, v, out + first * w.rows);
       }
     }
     panel.first += panel.groups;
@@ -316,9 +440,10 @@ HWY_NOINLINE void multiply_blocks(const PackedWeights& w, const QuantizedRows& r
 }
 
 void multiply_int8(const PackedWeights& w, const QuantizedRows& rows, int64_t begin, int64_t end, float* out) {
-  constexpr decltype(&multiply_row<1>) kMultiply[] = {multiply_row<1>, multiply_row<2>, multiply_row<3>,
-                                                      multiply_row<4>, multiply_row<5>, multiply_row<6>,
-                                                      multiply_row<7>, multiply_row<8>};
+  constexpr decltype(&multiply_row_by<1>) kMultiply[] = {multiply_row_by<1>, multiply_row_by<2>, multiply_row_by<3>,
+                                                         multiply_row_by<4>, multiply_row_by<5>, multiply_row_by<6>,
+                                                         multiply_row_by<7>, multiply_row_by<8>};
+  const auto multiply = kMultiply[w.bits - 1](w);
   auto blocks = w.bits < 8 ? multiply_blocks<OfOneRow<true>> : multiply_blocks<OfOneRow<false>>;
 #if ET_LLM_I8MM
   if (w.group % OfTwoRows::kColumns == 0) {
@@ -331,7 +456,7 @@ void multiply_int8(const PackedWeights& w, const QuantizedRows& rows, int64_t be
       continue;
     }
     for (int64_t row = 0; row < rows.rows; ++row) {
-      kMultiply[w.bits - 1](w, rows, row, tile, out);
+      multiply(w, rows, row, tile, out);
     }
   }
 }

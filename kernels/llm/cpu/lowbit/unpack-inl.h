@@ -107,20 +107,31 @@ HWY_INLINE VecFloat halves_at(const uint8_t* from, int vector) {
   return hn::PromoteTo(TagFloat(), hn::BitCast(d16, hn::LoadU(d8, from + vector * kLanes32 * 2)));
 }
 
+/// The numbers in float16 of a tile.
+HWY_INLINE void load_halves(const uint8_t* from, VecFloat (&to)[kVectorsOfTile]) {
+  for (int v = 0; v < kVectorsOfTile; ++v) {
+    to[v] = halves_at(from, v);
+  }
+}
+
+/// The products of the int8 of a tile and the factors of its block.
+HWY_INLINE void load_products(const uint8_t* from, const VecFloat (&factors)[kVectorsOfTile],
+                              VecFloat (&to)[kVectorsOfTile]) {
+  const hn::Rebind<int8_t, Tag32> d8;
+  for (int v = 0; v < kVectorsOfTile; ++v) {
+    const auto numbers = hn::LoadU(d8, reinterpret_cast<const int8_t*>(from) + v * kLanes32);
+    to[v] = hn::Mul(hn::ConvertTo(TagFloat(), hn::PromoteTo(Tag32(), numbers)), factors[v]);
+  }
+}
+
 /// Scales or minima of a group of a tile. `factors`: those of their block, where there are any.
 HWY_INLINE void load_parameters(const PackedWeights& w, const uint8_t* from, const VecFloat (&factors)[kVectorsOfTile],
                                 VecFloat (&to)[kVectorsOfTile]) {
   const TagFloat d;
   if (HWY_LIKELY(w.scale_bytes == kTileOutputs * 2)) {
-    for (int v = 0; v < kVectorsOfTile; ++v) {
-      to[v] = halves_at(from, v);
-    }
+    load_halves(from, to);
   } else if (w.block_factors) {
-    const hn::Rebind<int8_t, Tag32> d8;
-    for (int v = 0; v < kVectorsOfTile; ++v) {
-      const auto numbers = hn::LoadU(d8, reinterpret_cast<const int8_t*>(from) + v * kLanes32);
-      to[v] = hn::Mul(hn::ConvertTo(d, hn::PromoteTo(Tag32(), numbers)), factors[v]);
-    }
+    load_products(from, factors, to);
   } else {
     for (int v = 0; v < kVectorsOfTile; ++v) {
       to[v] = hn::BitCast(d, hn::LoadU(TagByte(), from + v * kLanes32 * 4));
