@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the JavaScript side needs beside the C interface: pointers to functions for its callbacks, and aligned memory.
+#include <emscripten/threading.h>
 #include <pthread.h>
 
 #include <cstdlib>
@@ -63,4 +64,19 @@ ET_WEB_EXPORT(et_web_thread_stack) void* et_web_thread_stack(pthread_t thread) {
     return nullptr;
   }
   return static_cast<char*>(start) + size;
+}
+
+/// A NUL-terminated text: why a thread failed. It is not allocated, because a failed thread may hold the allocator's
+/// lock.
+ET_WEB_EXPORT(et_web_failure) char* et_web_failure() {
+  static char text[256];
+  return text;
+}
+
+/// Replaces the C library's: what waits for a thread in a loop of yields ends like other waits when that thread fails.
+extern "C" int sched_yield() {
+  // Not a wait, because the value differs; but it looks for failed threads.
+  uint32_t value = 0;
+  emscripten_futex_wait(&value, 1, 0);
+  return 0;
 }

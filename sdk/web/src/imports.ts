@@ -66,7 +66,8 @@ export class Imports {
       emscripten_num_logical_cores: () => this.threadCount,
       emscripten_check_blocking_allowed: () => {},
       emscripten_unwind_to_js_event_loop: () => {
-        throw new ExecuTorchError("Internal", "a thread of the runtime ended itself");
+        // The C library calls it in waits of the thread that started the runtime, when another thread has failed.
+        throw new ExecuTorchError("Internal", `a thread of the runtime failed: ${this.string(this.functions["et_web_failure"]!())}`);
       },
       _emscripten_default_pthread_stack_size: () => 1 << 20,
       __clock_gettime: (_clock: number, to: number) => this.time(to >>> 0),

@@ -8,6 +8,7 @@ type Routine = (...args: number[]) => number;
 
 const messages = ownMessages();
 let instance: WebAssembly.Instance | undefined;
+let memory: WebAssembly.Memory | undefined;
 
 const post = (message: FromThread): void => messages.post(message);
 
@@ -17,6 +18,7 @@ messages.onMessage((message) => {
     if (command.kind === "load") {
       const imports = new Imports(command.shared, undefined, command.threadCount);
       imports.log = (level, text) => post({ kind: "log", level, message: text });
+      memory = command.shared.memory;
       instance = new WebAssembly.Instance(command.shared.module, imports.object());
       imports.functions = instance.exports as Imports["functions"];
       post({ kind: "ready" });
@@ -24,9 +26,19 @@ messages.onMessage((message) => {
       run(command.thread, command.stack, command.routine, command.argument);
     }
   } catch (error) {
+    endWaits(String(error));
     post({ kind: "failed", message: String(error) });
   }
 });
+
+/** Whoever waits for this thread gets the error. */
+function endWaits(message: string): void {
+  if (instance === undefined) return;
+  const { et_web_failure: failure, _emscripten_thread_crashed: crashed } = instance.exports as Record<string, Routine>;
+  const most = 255; // and NUL, as sdk/web/native/web.cpp declares it
+  new Uint8Array(memory!.buffer).set(new TextEncoder().encode(`${message}\0`).subarray(0, most), failure!() >>> 0);
+  crashed!();
+}
 
 function run(thread: number, stack: number, routine: number, argument: number): void {
   const { exports } = instance!;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Threads that fail while the runtime waits for them. In other processes, because a wait that does not end stops its process.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { data, packageFolder } from "./support.mjs";
+
+const script = (name) => new URL(`dist/esm/${name}.js`, packageFolder).href;
+const CODE = `
+  import { readFileSync } from "node:fs";
+  const { Runtime, Tensor } = await import(${JSON.stringify(script("index"))});
+  const { locations, setLocations } = await import(${JSON.stringify(script("locations"))});
+  setLocations({ ...locations(), thread: () => new URL(${JSON.stringify(new URL("failing_thread.mjs", import.meta.url).href)}) });
+  const runtime = await Runtime.create({ threads: 2 });
+  // Of the programs, this one has operators that are large enough for two threads.
+  const bytes = readFileSync(${JSON.stringify(`${data}corpus/gru_portable/model.pte`)});
+  const attempt = () => {
+    try {
+      const module = runtime.Module.load(bytes);
+      const { inputTensorMeta } = module.getMethodMetadata("forward");
+      module.forward(inputTensorMeta.map(({ sizes, scalarType }) => Tensor.ones(sizes, scalarType)));
+      return "no error";
+    } catch (error) {
+      return error.code + ": " + error.message;
+    }
+  };
+  console.log(attempt());
+  console.log(attempt());
+  process.exit();`;
+
+for (const [where, words] of [
+  ["start", "Error: planted"],
+  ["task", "RuntimeError: "],
+]) {
+  test(`a thread that fails in its ${where} ends the runtime's wait`, () => {
+    const env = { ...process.env, SDK_WEB_THREAD: script("thread"), SDK_WEB_FAILS_IN: where };
+    const output = execFileSync(process.execPath, ["--input-type=module", "-e", CODE], { encoding: "utf8", timeout: 60000, env });
+    const [first, second] = output.trim().split("\n");
+    assert.ok(first.startsWith(`Internal: a thread of the runtime failed: ${words}`), output);
+    assert.ok(second.startsWith("InvalidState: the runtime ended earlier"), output);
+  });
+}
