@@ -54,6 +54,7 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Emscripten")
     target_compile_options(${part} PRIVATE "SHELL:-include math.h")
   endforeach()
   target_compile_options(microkernels-prod PRIVATE "SHELL:-include \"${CMAKE_CURRENT_LIST_DIR}/kept_nan_web.h\"")
+  target_include_directories(microkernels-prod BEFORE PRIVATE "${CMAKE_CURRENT_LIST_DIR}/web_include")  # arm_neon.h
 endif()
 list(APPEND executorch_xnnpack_parts cpuinfo)
 set_target_properties(${executorch_xnnpack_parts} PROPERTIES
