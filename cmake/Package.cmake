@@ -173,7 +173,7 @@ endif()
 if("extension_asr_runner" IN_LIST package_targets)
   install(DIRECTORY "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/asr"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension" COMPONENT executorch
-    FILES_MATCHING PATTERN "*.h" PATTERN "bindings.h" EXCLUDE)
+    FILES_MATCHING PATTERN "*.h" PATTERN "bindings.h" EXCLUDE PATTERN "*_test_support.h" EXCLUDE)
 endif()
 if("extension_llm_tokenizers" IN_LIST package_targets)
   set(folder "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/llm")

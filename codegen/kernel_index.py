@@ -34,6 +34,7 @@ _TESTS_OF_ALL = {  # these call every operator of the library and namespace
     ("portable", "aten"): "tests/python/operators/test_op_info.py",
     ("portable", "et_copy"): "sdk/cpp/executorch/extension/module/module_device_test.cpp",
     ("quantized", "quantized_decomposed"): "tests/python/operators/test_quantized_operators.py",
+    ("cadence", "cadence"): "tests/python/operators/test_cadence_kernels.py",
 }
 _NAME = re.compile(r"[\w:.]+")
 

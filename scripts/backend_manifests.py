@@ -222,7 +222,8 @@ def main() -> None:
         if len(values) > 1:
             print(*(value if isinstance(value, str) else " ".join(value) for value in values), sep="\t")
         else:
-            print(*([values[0]] if isinstance(values[0], str) else values[0]), sep="\n", end="\n" if values[0] else "")
+            value = values[0].values() if isinstance(values[0], dict) else values[0]
+            print(*([value] if isinstance(value, str) else value), sep="\n", end="\n" if value else "")
 
 
 if __name__ == "__main__":

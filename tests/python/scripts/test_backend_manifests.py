@@ -316,10 +316,10 @@ def test_the_manifests_here_are_correct_and_can_be_listed(script: ModuleType) ->
     ).stdout.split()
     assert ids == [manifest["id"] for manifest in script.read_all()]
     assert ids
-    nothing = subprocess.run(
+    objects = subprocess.run(
         [sys.executable, SCRIPT, "--list", "sdk"], capture_output=True, text=True, check=True
-    ).stdout
-    assert nothing == ""
+    ).stdout.splitlines()
+    assert objects == [value for manifest in script.read_all() for value in manifest.get("sdk", {}).values()]
 
 
 def test_the_page_has_every_field() -> None:

@@ -3,6 +3,7 @@
 // payloads on the CPU. STAND_IN_FAILS_AT=N in the environment, or stand_in_fail_at(N), lets the N-th call fail.
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -231,7 +232,8 @@ EXPORT int NeuronCompilation_finish(NeuronCompilation* compilation) {
   const NeuronModel& model = compilation->model;
   try {
     compilation->graph.emplace(model.network, model.size);
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "stand-in of the Neuron adapter: %s\n", error.what());
     return kBadData;
   }
   const size_t inputs = compilation->graph->input_count() + (compilation->shares() ? 1 : 0);

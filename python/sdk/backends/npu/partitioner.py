@@ -41,7 +41,8 @@ class NpuSupport(Support):
         names_to_skip: Collection[str] = (),
     ) -> None:
         self.title = limits.title  # type: ignore[misc]
-        self._program, self._operators, self._limits = program, operators, limits
+        super().__init__(program)
+        self._operators, self._limits = operators, limits
         self._types, self._names = frozenset(types_to_skip), frozenset(names_to_skip)
 
     def refusal(self, node: Node) -> str | None:
@@ -54,9 +55,9 @@ class NpuSupport(Support):
             return "op_types_to_skip has its operator"
         if node.name in self._names:
             return "op_names_to_skip has its name"
-        if is_constant(self._program, node):
+        if is_constant(self.program, node):
             return None  # it is computed when the program is made
-        reason = self._operators.refusal(node, self._program, self._limits)
+        reason = self._operators.refusal(node, self.program, self._limits)
         # Arithmetic on sizes stays with the program.
         return reason if reason is None or isinstance(node.meta.get("val"), torch.Tensor | tuple | list) else ""
 
@@ -71,13 +72,13 @@ class NpuSupport(Support):
 
     def is_only_with_readers(self, node: Node) -> bool:
         """Constants: a delegate does not return them."""
-        return is_constant(self._program, node)
+        return is_constant(self.program, node)
 
     def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
         """Tensors that enter or leave a partition are contiguous."""
         members, found = set(nodes), {}
         for node in nodes:
-            crossing = [n for n in node.all_input_nodes if n not in members and not is_constant(self._program, n)]
+            crossing = [n for n in node.all_input_nodes if n not in members and not is_constant(self.program, n)]
             if any(user not in members for user in node.users):
                 crossing.append(node)
             for each in crossing:
@@ -87,7 +88,7 @@ class NpuSupport(Support):
         return found.items()
 
     def is_free(self, node: Node) -> bool:
-        operands = [operand for operand in node.all_input_nodes if not is_constant(self._program, operand)]
+        operands = [operand for operand in node.all_input_nodes if not is_constant(self.program, operand)]
         return not operands or not computes(node)
 
 
