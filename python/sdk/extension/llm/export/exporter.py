@@ -18,6 +18,7 @@ from torch.fx import Node
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from sdk.exir import EdgeProgramManager, ExecutorchBackendConfig, ExecutorchProgramManager, to_edge_transform_and_lower
+from sdk.exir._serialize._tensor_data import memory_of
 from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
 from sdk.extension.llm.export.backends import partitioners, refuse_unknown
 from sdk.extension.llm.export.config.llm_config import DtypeOverride, LlmConfig, ModelType, SpinQuant
@@ -280,12 +281,15 @@ def export_program(config: LlmConfig) -> tuple[Transformer, ExportedProgram, Exe
 
 
 def _digest(model: Transformer, config: LlmConfig) -> bytes:
-    """The SHA-256 of a model's weights and settings, to which a runner binds the files of its sessions."""
-    digest = hashlib.sha256(repr((model.params, config)).encode())
+    """The SHA-256 of a model's weights and of the settings that change its program, to which a runner binds the files
+    of its sessions. The places of files do not count."""
+    lengths = (config.export.max_seq_length, config.export.max_context_length)
+    settings = (model.params, config.model, config.quantization, config.backend, config.multimethod, lengths)
+    digest = hashlib.sha256(repr(settings).encode())
     for name, value in model.state_dict().items():
         digest.update(name.encode())
         for part in _plain(value):
-            digest.update(part.detach().contiguous().reshape(-1).view(torch.uint8).numpy())
+            digest.update(memory_of(part.detach().contiguous()))
     return digest.digest()
 
 
