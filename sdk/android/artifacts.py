@@ -31,8 +31,8 @@ class Artifact:
 
     @property
     def backends(self) -> tuple[str, ...]:
-        """Their names for people."""
-        return tuple(manifest["title"] for manifest in self.manifests)
+        """Their names for people. One whose SDK the environment does not name is left out, as from the library."""
+        return tuple(m["title"] for m in self.manifests if "sdk" not in m or os.environ.get(m["sdk"]["variable"]))
 
     @property
     def id(self) -> str:

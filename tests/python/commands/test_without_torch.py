@@ -15,9 +15,10 @@ import pytest
 
 import forked
 from sdk.__main__ import _commands, main
+from sdk.asr.__main__ import _COMMANDS as ASR_COMMANDS
 from sdk.debug.__main__ import _parser as debug_parser
 from sdk.extras import EXTRAS, install_hint
-from sdk.llm.__main__ import _COMMANDS
+from sdk.llm.__main__ import _COMMANDS as LLM_COMMANDS
 
 CORPUS = Path(__file__).resolve().parents[2] / "data" / "corpus"
 WITHOUT = """
@@ -107,10 +108,11 @@ def test_extras_are_those_of_the_package() -> None:
 
 
 def test_every_command_prints_json() -> None:
-    """docs/commands.md promises it for all commands; `sdk llm` has its own subcommands."""
-    names = sorted(name for name in _commands() if name not in ("llm", "codegen"))
+    """docs/commands.md promises it for all commands; `sdk llm` and `sdk asr` have their own subcommands."""
+    names = sorted(name for name in _commands() if name not in ("asr", "llm", "codegen"))
     assert {"bench", "debug", "export", "inspect", "run", "test", "wrap"} <= set(names)
-    calls = [[name] for name in names] + [["llm", name] for name in _COMMANDS] + [["codegen", "size"]]
+    calls = [[name] for name in names] + [["codegen", "size"]]
+    calls += [[group, name] for group, found in (("asr", ASR_COMMANDS), ("llm", LLM_COMMANDS)) for name in found]
     for call in calls:
         help_text = io.StringIO()
         with pytest.raises(SystemExit) as ended, contextlib.redirect_stdout(help_text):
