@@ -145,8 +145,8 @@ _ANY_CALL = """
     split_with_sizes.default split_with_sizes_copy.default sqrt.default squeeze.dim squeeze.dims
     squeeze_copy.default squeeze_copy.dim squeeze_copy.dims stack.default sub.Scalar sub.Tensor sum.default
     sum.dim_IntList tan.default tanh.default topk.default transpose_copy.int tril.default triu.default
-    trunc.default unsqueeze.default unsqueeze_copy.default upsample_bilinear2d.vec var.correction var.dim
-    view.default view_copy.default where.self zeros.default zeros_like.default
+    trunc.default unsqueeze.default unsqueeze_copy.default upsample_bilinear2d.default upsample_bilinear2d.vec
+    var.correction var.dim view.default view_copy.default where.self zeros.default zeros_like.default
 """
 
 OPERATORS = Operators[CoreMLOperator]("Core ML")
