@@ -219,6 +219,7 @@ Error TextLLMRunner::warmup(const std::string& prompt, int32_t max_new_tokens) {
   GenerationConfig config;
   config.echo = false;
   config.warming = true;
+  config.ignore_eos = true;  // the sampled tokens are random, and one that ends the answer would warm up less
   config.max_new_tokens = max_new_tokens;
   const Error error = run(prompt, config, {}, {});
   begin_conversation();
