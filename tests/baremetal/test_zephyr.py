@@ -34,6 +34,7 @@ macro(zephyr_library_link_libraries)
 endmacro()
 add_subdirectory("{root}/zephyr" modules/executorch)
 add_executable(app)
+# Zephyr links all of its libraries whole.
 target_link_libraries(app PRIVATE zephyr_interface -Wl,--whole-archive executorch_platform -Wl,--no-whole-archive)
 """
 KERNEL = """

@@ -96,7 +96,9 @@ def _embedding_shape(weight: Tensor, weight_scales: Tensor, weight_zero_points: 
 def quantized_embedding_byte(weight: Tensor, weight_scales: Tensor, weight_zero_points: Tensor | None,
                              indices: Tensor, pruned_weights: bool = False) -> Tensor:  # fmt: skip
     if pruned_weights:
-        raise NotImplementedError("Pruned weights not supported")
+        raise NotImplementedError(
+            "cadence::quantized_embedding_byte: expected pruned_weights=False, found True: pass the whole table"
+        )
     _embedding_shape(weight, weight_scales, weight_zero_points, indices)
     rows = weight.shape[0]
     grouped = weight.reshape(rows, weight_scales.shape[1] if weight_scales.dim() == 2 else 1, -1).float()

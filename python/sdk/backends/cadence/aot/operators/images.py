@@ -57,7 +57,9 @@ def avg_pool2d(input: Tensor, kernel_size: Sequence[int], stride: Sequence[int] 
     """With a zero point, the border has its value if it counts and zeros if it does not; either way it is part of the
     window that is divided by."""
     if channel_last:
-        raise NotImplementedError("Channel last is not yet supported for avg_pool2d")
+        raise NotImplementedError(
+            "cadence::avg_pool2d: expected channel_last=False, found True: permute the input to N, C, H, W"
+        )
     window_size, step, border = list(kernel_size), list(stride), last(padding or [0], 2)
     tail = (ceil_mode, count_include_pad, divisor_override)
     if in_zero_point is None:
