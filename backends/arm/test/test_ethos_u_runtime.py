@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import torch
 from arm_lowering import Lowered, lower
+from ethos_u_cases import MODELS, OPERATORS, InvertedResidual
 from ethos_u_model import quantized, run_stream, values
-from test_ethos_u_model import MODELS, OPERATORS, InvertedResidual
 from torch import Tensor, nn
 
 from delegate_calls import check_wrong_counts

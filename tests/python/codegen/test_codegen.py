@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(REPOSITORY))
 
-from codegen import gen, update_schemas  # noqa: E402
+from codegen import gen  # noqa: E402
 from codegen.functions_yaml import load_functions, native_function, select  # noqa: E402
 from codegen.schema import SchemaError, aten_schemas, parse_schema  # noqa: E402
 
@@ -232,8 +233,11 @@ def test_repository_files_load() -> None:
 
 
 def test_schema_table_is_current() -> None:
+    """In an interpreter of its own: tests register operators in PyTorch's namespace, those of Cadence for one."""
     pytest.importorskip("torch")
-    assert update_schemas.main(["--check"]) == 0
+    command = [sys.executable, "-m", "codegen.update_schemas", "--check"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_schema_table_agrees_with_the_parser() -> None:

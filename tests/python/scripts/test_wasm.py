@@ -19,8 +19,13 @@ WebAssembly.instantiate(require("node:fs").readFileSync(process.argv[1]), wasi.g
 """
 """Runs a program of WASI; its exit status is that of the program."""
 
+COMMANDS = [shutil.which(command) for command in ("node", "clang++-19", "wasm-ld-19")]
+LIBRARIES = [
+    Path("/usr/include/wasm32-wasi/c++/v1/vector"),
+    Path("/usr/lib/llvm-19/lib/clang/19/lib/wasi/libclang_rt.builtins-wasm32.a"),
+]
 needs_wasi = pytest.mark.skipif(
-    NODE is None or shutil.which("clang++-19") is None or not Path("/usr/include/wasm32-wasi/c++/v1/vector").exists(),
+    None in COMMANDS or not all(library.exists() for library in LIBRARIES),
     reason="needs Node.js, clang-19, lld-19, wasi-libc, libc++-19-dev-wasm32 and libclang-rt-19-dev-wasm32",
 )
 
