@@ -4,10 +4,12 @@ an emulated Cortex-M55, with the model of the NPU as the driver."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,10 +32,18 @@ MODES = {
 """By memory mode: an NPU that has it, where the program lies, and where the scratch memory lies."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _folder() -> Iterator[None]:
+    """The folder is that of one worker of pytest-xdist at a time: a firmware lies there until it has run."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def _program(mode: str) -> Path:
     """The documented command; the model adds its inputs."""
     program = BUILD / f"{mode}.pte"
-    BUILD.mkdir(parents=True, exist_ok=True)
     target = [f"--target={MODES[mode][0]}", f"--memory_mode={mode}"]
     assert aot_arm_compiler(["--model_name=add", "--delegate", "--quantize", f"--output={program}", *target]) == 0
     return program
