@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`BackendRecipes`: the recipes of a backend, from a declaration of their names, options and parts."""
+"""The recipes of a backend, from a declaration of their names, options and parts: `BackendRecipes` where a delegate
+computes, `OperatorRecipes` where kernels do."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sdk.export.recipe import ExportRecipe, LoweringRecipe, QuantizationRecipe, RecipeType
 from sdk.export.recipe_provider import BackendRecipeProvider
+from sdk.export.types import StageType
+
+if TYPE_CHECKING:
+    from sdk.exir import EdgeCompileConfig
+    from sdk.exir.pass_base import PassType
 
 
 class BackendRecipes(BackendRecipeProvider):
@@ -61,9 +67,32 @@ class BackendRecipes(BackendRecipeProvider):
                 f"{recipe_type.value} quantises, which needs {' and '.join(self.needs)} ({error}); install it with "
                 f"`pip install {' '.join(self.needs)}`"
             ) from error
-        return ExportRecipe(
-            recipe_type.value,
-            quantization_recipe=quantization,
-            lowering_recipe=LoweringRecipe([self.partitioner(recipe_type, kwargs)]),
-            dtype=self.dtype(recipe_type),
+        recipe = ExportRecipe(recipe_type.value, quantization_recipe=quantization, dtype=self.dtype(recipe_type))
+        self.add_lowering(recipe, recipe_type, kwargs)
+        return recipe
+
+    def add_lowering(self, recipe: ExportRecipe, recipe_type: Any, options: Mapping[str, Any]) -> None:
+        """Completes a recipe that has its quantisation."""
+        recipe.lowering_recipe = LoweringRecipe([self.partitioner(recipe_type, options)])
+
+
+class OperatorRecipes(BackendRecipes):
+    """The recipes of a backend without a delegate, whose passes lower to operators that have kernels."""
+
+    def edge_compile_config(self) -> EdgeCompileConfig:
+        """How programs are lowered to the edge dialect before the passes."""
+        raise NotImplementedError
+
+    def passes(self, recipe_type: Any, options: Mapping[str, Any]) -> Sequence[PassType]:
+        """The passes over programs of the edge dialect."""
+        raise NotImplementedError
+
+    def add_lowering(self, recipe: ExportRecipe, recipe_type: Any, options: Mapping[str, Any]) -> None:
+        passes = list(self.passes(recipe_type, options))
+        recipe.lowering_recipe = LoweringRecipe(
+            edge_manager_transform_passes=[lambda _: passes], edge_compile_config=self.edge_compile_config()
         )
+        recipe.pipeline_stages = [
+            *(StageType.SOURCE_TRANSFORM, StageType.QUANTIZE, StageType.TORCH_EXPORT, StageType.TO_EDGE),
+            *(StageType.EDGE_PROGRAM_MANAGER_TRANSFORM, StageType.TO_EXECUTORCH),
+        ]

@@ -112,10 +112,12 @@ class Backend:
     """A declared backend. Values of the form `module:name` are imported when they are used.
 
     Attributes:
-        name: What users write after `--backend`; also the name of the backend's folder, without its hyphens.
+        name: What users write after `--backend`; also the name of the backend's folder, which has underscores or
+            nothing in place of hyphens.
         id: The name under which the runtime knows the backend (`DelegationSpec.backend_id`).
         about: A short description for `--help`.
-        partitioner: A callable without arguments that returns the Partitioner.
+        partitioner: A callable without arguments that returns the Partitioner. None for a backend without a delegate:
+            its recipes lower models to operators that have kernels, and `id` is the namespace of these operators.
         recipes: A callable without arguments that returns the BackendRecipeProvider; None if there are no recipes.
         float_recipe: The name of the recipe that lowers without quantising; None if there is none.
         quantization: The schemes of `--quantize`, by name.
@@ -143,7 +145,7 @@ class Backend:
     name: str
     id: str
     about: str
-    partitioner: str
+    partitioner: str | None
     recipes: str | None = None
     float_recipe: str | None = None
     quantization: Mapping[str, QuantizationScheme] = field(default_factory=dict)
@@ -167,7 +169,8 @@ class Backend:
         _expect(self, "name", self.name != PORTABLE, f"another name: `{PORTABLE}` means the portable kernels")
         for name in _PLACES:
             value = getattr(self, name)
-            _expect(self, name, is_place(value) or (value is None and name != "partitioner"), "`module:name`")
+            _expect(self, name, is_place(value) or value is None, "`module:name`")
+        _expect(self, "partitioner", self.partitioner or self.recipes, "`module:name` where `recipes` is None")
         _expect(self, "float_recipe", self.float_recipe is None or self.recipes, "None where `recipes` is None")
         for name, kind in (("quantization", QuantizationScheme), ("targets", TargetRecipe)):
             value = getattr(self, name)
@@ -297,7 +300,7 @@ def _declaration(plug_in: PlugIn) -> Backend:
     if not isinstance(found, Backend):
         raise BackendError(f"{plug_in.place}: expected a Backend, found {type(found).__name__}")
     # A folder of Python's cannot have hyphens.
-    if plug_in.name not in (found.name, found.identifier):
+    if plug_in.name not in (found.name, found.identifier, found.name.replace("-", "_")):
         raise BackendError(
             f"{plug_in.place}: field `name` is `{found.name}`; expected `{plug_in.name}`, as the folder or the entry "
             f"point is called"

@@ -48,10 +48,12 @@ class AOQuantizationConfig:
 
 @dataclass
 class QuantizationRecipe:
-    """`quantizers` are for the QUANTIZE stage (PT2E), `ao_quantization_configs` for SOURCE_TRANSFORM (torchao)."""
+    """`quantizers` are for the QUANTIZE stage (PT2E), `ao_quantization_configs` for SOURCE_TRANSFORM (torchao).
+    `captured_transforms` run on the captured program before quantizers annotate it, for example decompositions."""
 
     quantizers: list[Any] | None = None
     ao_quantization_configs: list[AOQuantizationConfig] | None = None
+    captured_transforms: list[Callable[[ExportedProgram], ExportedProgram]] | None = None
 
     def get_quantizers(self) -> list[Any] | None:
         """The quantizers of the QUANTIZE stage."""

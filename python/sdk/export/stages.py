@@ -14,6 +14,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from sdk.devtools.backend_debug import get_delegation_info
 from sdk.exir import to_edge, to_edge_transform_and_lower
+from sdk.exir.capture._fast_paths import without_fast_paths
 from sdk.export._dtypes import in_dtype
 from sdk.export._quantization import (
     ComposableQuantizer,
@@ -124,17 +125,20 @@ class QuantizeStage(Stage):
         self._quantization_recipe = quantization_recipe
 
     def run(self, artifact: PipelineArtifact) -> None:
-        quantizers = self._quantization_recipe.quantizers if self._quantization_recipe else None
-        if not quantizers:
+        recipe = self._quantization_recipe
+        if recipe is None or not recipe.quantizers:
             self._artifact = artifact
             return
         quantized = {}
         for method, model in artifact.data.items():
             examples = _examples(artifact, method)
-            captured = _capture(artifact, method, model, strict=True).module()
+            program = _capture(artifact, method, model, strict=True)
+            for transform in recipe.captured_transforms or ():
+                program = transform(program)
+            captured = program.module()
             # Calibration changes a model's buffers, but the program must start from their initial values.
             state = {name: buffer.clone() for name, buffer in captured.named_buffers()}
-            prepared = prepare_pt2e(captured, self._get_quantizer_for_prepare_pt2e(quantizers))
+            prepared = prepare_pt2e(captured, self._get_quantizer_for_prepare_pt2e(recipe.quantizers))
             for example in examples:
                 prepared(*example.args, **example.kwargs)
             for name, buffer in prepared.named_buffers():
@@ -343,7 +347,10 @@ def _capture(artifact: PipelineArtifact, method: str, model: torch.nn.Module, st
     """torch.export with the method's first example and its dynamic shapes."""
     example = _examples(artifact, method)[0].distinct()
     shapes = (artifact.get_context("dynamic_shapes") or {}).get(method)
-    exported = torch.export.export(model, example.args, example.kwargs or None, dynamic_shapes=shapes, strict=strict)
+    with without_fast_paths():
+        exported = torch.export.export(
+            model, example.args, example.kwargs or None, dynamic_shapes=shapes, strict=strict
+        )
     _record_least_sizes(exported, shapes)
     return exported
 

@@ -12,6 +12,7 @@ from torch.export import ExportedProgram
 from sdk.backends.cortex_m.passes.cortex_m_pass_manager import CortexMPassManager
 from sdk.backends.cortex_m.target_config import CortexMTargetConfig
 from sdk.exir import EdgeCompileConfig, EdgeProgramManager, to_edge
+from sdk.exir.pass_base import ExportedProgramPassBase, ExportedProgramPassResult
 
 _aten = torch.ops.aten
 PRESERVED = [
@@ -28,6 +29,17 @@ def edge_compile_config() -> EdgeCompileConfig:
         _check_ir_validity=False,
         _core_aten_ops_exception_list=[_aten.max_pool2d.default],
     )
+
+
+class ToCortexM(ExportedProgramPassBase):
+    """`CortexMPassManager` as one pass, for a processor, by default a Cortex-M55."""
+
+    def __init__(self, target_config: CortexMTargetConfig | None = None) -> None:
+        self._target_config = target_config
+
+    def call(self, exported_program: ExportedProgram) -> ExportedProgramPassResult:
+        lowered = CortexMPassManager(exported_program, target_config=self._target_config).transform()
+        return ExportedProgramPassResult(lowered, True)
 
 
 def to_cortex_m(

@@ -98,7 +98,8 @@ def delegated(method: MethodFacts, result: ExportResult) -> str:
     """The parts that run on each backend, and the rest."""
     given = ", ".join(f"{counted(calls, 'call')} to {name}" for name, calls in method.delegates.items())
     if result.offered is None:
-        return "nothing: no backend was requested"
+        others = ", ".join(name for name in result.backends if name != "portable")
+        return f"nothing: {others} has no delegate" if others else "nothing: no backend was requested"
     if not method.operators:
         return f"everything: {given}"
     left = counted(method.operators.total(), "operator call")

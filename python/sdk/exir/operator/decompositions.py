@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sdk.exir.operator.decompositions_attention import ATTENTION
 from sdk.exir.operator.decompositions_linalg import LINALG
 from sdk.exir.operator.decompositions_random import RANDOM
 from sdk.exir.operator.decompositions_scatter import SCATTER
@@ -337,6 +338,7 @@ OWN_DECOMPOSITIONS: dict[torch._ops.OperatorBase, Callable] = {
     **RANDOM,
     **SCATTER,
     **SPECTRA,
+    **ATTENTION,
     **STATISTICS,
     aten.__lshift__.Scalar: _shift_left,
     aten.__lshift__.Tensor: _shift_left,

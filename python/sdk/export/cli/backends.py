@@ -89,6 +89,23 @@ def partitioners(names: Iterable[str]) -> list[Partitioner]:
     ]
 
 
+def without_delegate(names: Sequence[str]) -> Backend | None:
+    """The named backend that lowers to operators instead of delegates; None if all of them have delegates.
+
+    Raises:
+        BackendError: another backend is named beside it, whose part of the model would be lowered to operators, too.
+    """
+    named = [registry.backends()[name] for name in names if name != PORTABLE]
+    alone = next((backend for backend in named if backend.partitioner is None), None)
+    if alone is not None and len(named) > 1:
+        others = ", ".join(backend.name for backend in named if backend is not alone)
+        raise BackendError(
+            f"--backend {alone.name} lowers a whole model to operators with kernels, and leaves nothing to {others}. "
+            f"Name it alone."
+        )
+    return alone
+
+
 def told(use: Callable[[], T]) -> T:
     """Calls `use` and returns its result. A BackendError becomes a CommandError, which the user reads."""
     try:
@@ -123,4 +140,4 @@ def missing_in_runtime(names: Iterable[str]) -> list[Backend]:
         return []
     known = set(portable_lib._get_registered_backend_names())
     declared = [registry.backends()[name] for name in names if name != PORTABLE]
-    return [backend for backend in declared if backend.id not in known]
+    return [backend for backend in declared if backend.partitioner is not None and backend.id not in known]

@@ -13,7 +13,7 @@ import torch
 from sdk.backends import registry
 from sdk.backends.registry import BackendError, QuantizationScheme
 from sdk.export import target_recipes
-from sdk.export.cli.backends import partitioners, told
+from sdk.export.cli.backends import partitioners, told, without_delegate
 from sdk.export.cli.errors import CommandError, closest
 from sdk.export.cli.places import called, described, find, surroundings_of
 from sdk.export.recipe import ExportRecipe, LoweringRecipe, RecipeType
@@ -33,14 +33,7 @@ def recipe_of(
     Raises:
         CommandError: there is no such recipe, or its backend cannot make it here.
     """
-    if name is not None:
-        recipe = _named(name)
-    elif scheme is not None:
-        others = ExportRecipe(lowering_recipe=LoweringRecipe(partitioners(backends[1:])))
-        recipe = ExportRecipe.combine([_named(scheme.recipe), others], recipe_name=scheme.recipe)
-    else:
-        # Strict capture interprets Python bytecode; more models can be captured without it.
-        recipe = ExportRecipe("+".join(backends), lowering_recipe=LoweringRecipe(partitioners(backends)), strict=False)
+    recipe = _named(name) if name is not None else _for_backends(scheme, backends)
     if dtype == "float16":
         recipe = dataclasses.replace(recipe, dtype=torch.float16)
     if weights_file is not None:
@@ -55,6 +48,20 @@ def recipe_of(
         ]
         recipe = dataclasses.replace(recipe, executorch_backend_config=config, aten_transform_passes=transforms)
     return recipe
+
+
+def _for_backends(scheme: QuantizationScheme | None, backends: Sequence[str]) -> ExportRecipe:
+    alone = told(lambda: without_delegate(backends))
+    if scheme is not None:
+        others = ExportRecipe(lowering_recipe=LoweringRecipe(partitioners(backends[1:])))
+        return ExportRecipe.combine([_named(scheme.recipe), others], recipe_name=scheme.recipe)
+    # Strict capture interprets Python bytecode; more models can be captured without it.
+    if alone is None:
+        return ExportRecipe("+".join(backends), lowering_recipe=LoweringRecipe(partitioners(backends)), strict=False)
+    if alone.float_recipe is None:
+        offered = " or ".join(f"--quantize {name}" for name in alone.quantization)
+        raise CommandError(f"--backend {alone.name} has kernels for quantised models only: add {offered}.")
+    return dataclasses.replace(_named(alone.float_recipe), strict=False)
 
 
 def _named(name: str) -> ExportRecipe:

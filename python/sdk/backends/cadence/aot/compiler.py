@@ -128,17 +128,22 @@ def quantize_pt2(
     return fused
 
 
+def edge_compile_config(core_aten_exceptions: Sequence[torch._ops.OpOverload] | None = None) -> EdgeCompileConfig:
+    """How programs are lowered to the edge dialect before the passes, with these operators beside Core ATen."""
+    return EdgeCompileConfig(
+        _skip_dim_order=True,
+        _core_aten_ops_exception_list=[*TO_EDGE_OP_EXCEPTION_LIST, *(core_aten_exceptions or ())],
+        preserve_ops=TO_EDGE_PRESERVE_OPS,
+    )
+
+
 def _lower_ep_to_edge(
     expo_program: ExportedProgram,
     dump_graphs: bool = False,
     constant_methods: Mapping[str, Any] | None = None,
     core_aten_exceptions: Sequence[torch._ops.OpOverload] | None = None,
 ) -> EdgeProgramManager:
-    config = EdgeCompileConfig(
-        _skip_dim_order=True,
-        _core_aten_ops_exception_list=[*TO_EDGE_OP_EXCEPTION_LIST, *(core_aten_exceptions or ())],
-        preserve_ops=TO_EDGE_PRESERVE_OPS,
-    )
+    config = edge_compile_config(core_aten_exceptions)
     constants = None if constant_methods is None else dict(constant_methods)
     manager = to_edge(apply_torch_ops_passes(expo_program), constant_methods=constants, compile_config=config)
     _log_graph("Graph after Edge lowering", manager.exported_program().graph, dump_graphs)

@@ -13,6 +13,7 @@ from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e, prepare_qat_pt
 from torchao.quantization.pt2e.quantizer import Quantizer
 
 from sdk.backends.cadence.aot.quantizer.patterns import QuantizationPattern
+from sdk.exir.capture._fast_paths import without_fast_paths
 
 
 @torch.no_grad()
@@ -25,10 +26,16 @@ def trace(
 ) -> ExportedProgram:
     """Exports a model, for training if `is_qat`, and decomposes all but `ops_to_keep` to Core ATen."""
     model.train(is_qat)
+    with without_fast_paths():
+        return decomposed(torch.export.export(model, inputs, strict=strict), ops_to_keep)
+
+
+def decomposed(program: ExportedProgram, ops_to_keep: Sequence[torch._ops.OpOverload] | None = None) -> ExportedProgram:
+    """A program with all but `ops_to_keep` decomposed to Core ATen."""
     table = torch.export.default_decompositions()
     for each in (*(ops_to_keep or ()), torch.ops.aten._safe_softmax.default):
         table.pop(each, None)
-    return torch.export.export(model, inputs, strict=strict).run_decompositions(table)
+    return program.run_decompositions(table)
 
 
 def prepare(traced_program: ExportedProgram, quantizer: Quantizer, is_qat: bool = False) -> GraphModule:

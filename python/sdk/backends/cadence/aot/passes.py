@@ -86,9 +86,13 @@ def apply_exir_ops_passes(
     opt_level: int, edge_prog_manager: EdgeProgramManager, edge_passes_config: EdgePassesConfig | None = None
 ) -> EdgeProgramManager:
     """Runs the passes of an optimisation level on a program of the edge dialect."""
+    return edge_prog_manager.transform(passes_of_level(opt_level, edge_passes_config))
+
+
+def passes_of_level(opt_level: int, edge_passes_config: EdgePassesConfig | None = None) -> Sequence[Any]:
+    """The passes of an optimisation level, over graphs of the edge dialect."""
     runs = create_cadence_pass_filter(opt_level, edge_passes_config=edge_passes_config)
-    passes: Sequence[Any] = [_runner(kind) for kind in get_passes_in_default_order() if runs(kind)]
-    return edge_prog_manager.transform(passes)
+    return [_runner(kind) for kind in get_passes_in_default_order() if runs(kind)]
 
 
 def apply_torch_ops_passes(expo_program: ExportedProgram) -> ExportedProgram:
