@@ -174,6 +174,15 @@ class Mask(nn.Module):
 class Cholesky(nn.Module):
     def forward(self, x):
         return torch.linalg.cholesky(x[:, :2, :2])
+
+
+class Padded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 1)
+
+    def forward(self, x):
+        return self.encoder(x, src_key_padding_mask=torch.arange(5) > x.new_full((2, 1), 2))
 """
 
 
@@ -185,6 +194,13 @@ def file(models: Path) -> str:
 
 def words(text: str) -> str:
     return " ".join(text.split())
+
+
+@pytest.mark.parametrize("options", [(), ("--quantize", "int8")])
+def test_eager_mode_has_no_fast_path(file: str, export: Export, options: tuple[str, ...]) -> None:
+    """Without gradients, nn.TransformerEncoder writes zeros to what its mask leaves out. Programs compute it."""
+    assert export(f"{file}:Padded", "--input", "2x5x8:float32", *options).status == 0
+    assert torch.backends.mha.get_fastpath_enabled()
 
 
 @pytest.mark.parametrize("model", ["Number", "Tensor", "Queue"])

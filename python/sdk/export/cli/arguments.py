@@ -197,7 +197,11 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         help="an example input, for example 1x3x224x224:float32; repeat it for every input",
     )
     choice.add_argument(
-        "--inputs", type=Path, metavar="FILE", help="example inputs that torch.save() wrote, or arrays (.npy, .npz)"
+        "--inputs",
+        type=Path,
+        metavar="FILE",
+        help="example inputs that torch.save() wrote, arrays (.npy, .npz), or file.py:name, a value or a function "
+        "without arguments",
     )
     inputs.add_argument(
         "--dynamic",

@@ -15,6 +15,7 @@ from torch.utils import _pytree as pytree
 from sdk.export.cli.arrays import read_npy, read_npz, read_saved
 from sdk.export.cli.errors import CommandError, closest, failed, first_lines
 from sdk.export.cli.model import Model
+from sdk.export.cli.places import called, find, surroundings_of
 from sdk.export.cli.specs import InputSpec
 from sdk.export.example_inputs import ExampleInputs
 from sdk.util.words import no_file
@@ -94,7 +95,7 @@ def _missing(model: Model, method: str, parameters: Sequence[str]) -> str:
     prefix = f"{method}:" if len(model.methods) > 1 else ""
     return (
         f"The model needs example inputs: {method}({', '.join(parameters)}). Give one --input {prefix}SHAPE:DTYPE for "
-        f"each (for example --input {prefix}1x3x224x224:float32), or --inputs FILE (.pt, .npy or .npz), or define "
+        f"each (for example --input {prefix}1x3x224x224:float32), or --inputs FILE (.pt, .npy, .npz or file.py:name), or define "
         f"example_inputs() in the model's file."
     )
 
@@ -121,9 +122,14 @@ def make_input(spec: InputSpec, generator: torch.Generator) -> Any:
 
 def read_inputs(file: Path) -> Any:
     """The inputs in a file: what torch.save() wrote, an array (`.npy`), or arrays (`.npz`), which are positional inputs
-    if they have no names. Raises CommandError."""
+    if they have no names; or those of `file.py:name` or `package.module:name`, a value, or a function without arguments
+    that returns it. Raises CommandError."""
     if not file.is_file():
-        raise CommandError(no_file(file))
+        place, colon, name = str(file).rpartition(":")
+        if not colon:
+            raise CommandError(no_file(file))
+        found = find(surroundings_of(place), name, place, lambda value, _: inspect.isroutine(value))
+        return called(found, str(file)) if inspect.isroutine(found) else found
     if file.suffix.lower() == ".npy":
         return _tensor(read_npy(file), f"`{file}`")
     if file.suffix.lower() == ".npz":

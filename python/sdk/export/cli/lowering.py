@@ -14,6 +14,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
+from sdk.exir.capture._fast_paths import without_fast_paths
 from sdk.export.cli.dynamic import DynamicShapes, resized
 from sdk.export.cli.errors import CommandError, first_lines, user_line
 from sdk.export.cli.model import Model
@@ -59,7 +60,8 @@ _LOWERING_ADVICE = "\n--backend portable exports the model without a backend."
 
 def eager(module: torch.nn.Module, calls: Sequence[ExampleInputs]) -> list[Any]:
     """PyTorch's outputs for calls in sequence, the state of one being that of the next. The module and the inputs are
-    not changed."""
+    not changed. Without the fast paths, because nn.TransformerEncoder's writes zeros where its mask says padding, and
+    no captured program does."""
     # A model may change its buffers when it runs, but must be captured with their initial values.
     copied = copy.deepcopy(module)
     return [_call(copied, inputs) for inputs in calls]
@@ -68,7 +70,7 @@ def eager(module: torch.nn.Module, calls: Sequence[ExampleInputs]) -> list[Any]:
 def _call(module: torch.nn.Module, inputs: ExampleInputs) -> Any:
     given = inputs.copy()
     try:
-        with torch.no_grad():
+        with torch.no_grad(), without_fast_paths():
             # Copied, because an output may be a buffer, which the next call changes.
             return pytree.tree_map_only(torch.Tensor, torch.clone, module(*given.args, **given.kwargs))
     except Exception as error:

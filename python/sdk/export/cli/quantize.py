@@ -21,7 +21,7 @@ from sdk.export.cli.arguments import Options
 from sdk.export.cli.errors import CommandError, failed
 from sdk.export.cli.inputs import read_inputs
 from sdk.export.cli.model import Model
-from sdk.export.cli.places import called, described, find, surroundings_of
+from sdk.export.cli.places import described
 from sdk.export.cli.verify import TOLERANCE as TOLERANCE_OF_DTYPE
 from sdk.export.cli.verify import tensor_difference
 from sdk.export.example_inputs import ExampleInputs
@@ -51,7 +51,7 @@ def calibration_inputs(options: Options, scheme: QuantizationScheme, model: Mode
         )
     if model.programs:
         raise CommandError("A .pt2 file was captured already; --quantize takes the model that it was captured from.")
-    given = _given(text)
+    given = read_inputs(Path(text))
     if not isinstance(given, Mapping) or not set(given) <= set(model.methods):
         if len(model.methods) > 1:
             raise CommandError(
@@ -60,14 +60,6 @@ def calibration_inputs(options: Options, scheme: QuantizationScheme, model: Mode
             )
         given = {model.methods[0]: given}
     return {method: _calls(given.get(method, ()), model.modules[method], text) for method in model.methods}
-
-
-def _given(text: str) -> Any:
-    place, colon, name = text.rpartition(":")
-    if not colon or Path(text).is_file():
-        return read_inputs(Path(text))
-    found = find(surroundings_of(place), name, place, lambda value, _: inspect.isroutine(value))
-    return called(found, text) if callable(found) else found
 
 
 def _calls(given: Any, module: torch.nn.Module, text: str) -> list[ExampleInputs]:
