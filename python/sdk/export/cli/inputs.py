@@ -95,8 +95,8 @@ def _missing(model: Model, method: str, parameters: Sequence[str]) -> str:
     prefix = f"{method}:" if len(model.methods) > 1 else ""
     return (
         f"The model needs example inputs: {method}({', '.join(parameters)}). Give one --input {prefix}SHAPE:DTYPE for "
-        f"each (for example --input {prefix}1x3x224x224:float32), or --inputs FILE (.pt, .npy, .npz or file.py:name), or define "
-        f"example_inputs() in the model's file."
+        f"each (for example --input {prefix}1x3x224x224:float32), or --inputs FILE (.pt, .npy, .npz or file.py:name), "
+        f"or define example_inputs() in the model's file."
     )
 
 
