@@ -11,8 +11,7 @@ import math
 import re
 import sys
 from dataclasses import dataclass
-
-from sdk.export.cli.errors import closest
+from difflib import get_close_matches
 
 DTYPES = {
     "bool": "bool",
@@ -101,8 +100,9 @@ def input_spec(text: str) -> InputSpec:
     dtype = DTYPES.get(dtype_text.removeprefix("torch."))
     if dtype is None:
         names = ", ".join(sorted(set(DTYPES.values())))
-        similar = closest(dtype_text, DTYPES) or f" Write for example {_like(text)}."
-        raise argparse.ArgumentTypeError(f"`{dtype_text}` in `{text}` is not a dtype; the dtypes are {names}.{similar}")
+        raise argparse.ArgumentTypeError(
+            f"`{dtype_text}` in `{text}` is not a dtype; the dtypes are {names}. Write for example {_like(text)}."
+        )
     low, high = _fill(fill, text, dtype) if equals else (None, None)
     return InputSpec(text, _shape(shape_text, text), dtype, low, high, method=method)
 
@@ -137,16 +137,35 @@ def _method(text: str) -> tuple[str | None, str]:
 
 
 def _like(text: str) -> str:
-    """A suggestion in the syntax of `--input` for `1,8`, `(1, 8), int64`, `float32:1x8` and the like."""
+    """A suggestion in the syntax of `--input` for `1,8`, `(1, 8), int64`, `float32:1x8`, `2x8:floaty=1` and the
+    like. `input_spec` reads it."""
     for method, rest in (_method(text), (None, text)):
-        lower = rest.lower().partition("=")[0]
-        dtype = next((DTYPES[word] for word in re.findall(r"[a-wyz]+\d*", lower) if word in DTYPES), "float32")
+        what, equals, fill = rest.partition("=")
+        lower = what.lower()
+        dtype = _nearest_dtype(re.findall(r"[a-wyz]+\d*", lower))
         # Digits are sizes unless they belong to a name, such as those of `int8`.
         parts = [re.findall(r"\d+", re.sub(r"[a-wyz]+\d*", " ", part)) for part in lower.split(":")]
-        sizes = next(filter(None, parts), None)
-        if sizes and method not in DTYPES:
-            return f"{f'{method}:' if method else ''}{'x'.join(sizes)}:{dtype}"
+        shape = "x".join(next(filter(None, parts), ())) or ("scalar" if "scalar" in lower.split(":") else "")
+        if shape and method not in DTYPES:
+            suggestion = f"{f'{method}:' if method else ''}{shape}:{dtype}"
+            return f"{suggestion}={fill}" if equals and _is_fill(fill, text, dtype) else suggestion
     return "1x3x224x224:float32"
+
+
+def _nearest_dtype(words: list[str]) -> str:
+    """The dtype that one of the words names, exactly or nearly; float32 if none does."""
+    named = [word for word in words if word in DTYPES]
+    near = [match for word in words if word != "torch" for match in get_close_matches(word, DTYPES, n=1)]
+    return DTYPES[(named or near or ["float32"])[0]]
+
+
+def _is_fill(text: str, whole: str, dtype: str) -> bool:
+    """Whether `text` can follow the `=` of an input of this dtype."""
+    try:
+        _fill(text, whole, dtype)
+    except argparse.ArgumentTypeError:
+        return False
+    return not re.search(r"\s", text)
 
 
 def _dynamic_like(text: str) -> str:
