@@ -39,11 +39,19 @@ def test_integers_must_be_equal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("max_abs", "max_rel", "within"),
-    [(1.0, 1e-5, True), (1.0, 1e-3, False), (1e-7, INF, True), (1e-3, INF, False), (NAN, NAN, False)],
+    ("max_abs", "max_rel", "rounding", "within"),
+    [
+        (1.0, 1e-5, 0.0, True),
+        (1.0, 1e-3, 0.0, False),
+        (1e-7, INF, 1e-6, True),
+        (1e-7, INF, 1e-8, False),
+        (1e-3, INF, 1e-2, False),
+        (1e-9, 1.0, 0.0, False),
+        (NAN, NAN, INF, False),
+    ],
 )
-def test_tolerance(max_abs: float, max_rel: float, within: bool) -> None:
-    assert OutputError(0, "float32[1]", max_abs, max_rel, 1e-4).within is within
+def test_tolerance(max_abs: float, max_rel: float, rounding: float, within: bool) -> None:
+    assert OutputError(0, "float32[1]", max_abs, max_rel, 1e-4, rounding=rounding).within is within
 
 
 @pytest.mark.parametrize("dtype", [torch.complex32, torch.complex64, torch.complex128])

@@ -23,7 +23,10 @@ class Stage:
 
 @dataclass
 class OutputError:
-    """One output: its largest difference, absolute and relative to the output's largest magnitude in eager mode."""
+    """One output: its largest difference, absolute and relative to the output's largest magnitude in eager mode.
+
+    `rounding` is the absolute difference that rounding explains, however large it is relative to the output.
+    """
 
     index: int
     type: str
@@ -33,11 +36,17 @@ class OutputError:
     call: int = 1  # the call with this difference
     elements: int = 0  # of the output in all calls
     compared: int = 0  # those of them that are neither NaN nor infinite in eager mode
+    rounding: float = 0.0
 
     @property
     def within(self) -> bool:
-        # Near zero, the relative difference is meaningless, so a difference far below the tolerance is accepted.
-        return self.max_rel <= self.tolerance or self.max_abs <= self.tolerance / 100
+        return self.max_rel <= self.tolerance or (self.max_abs <= self.rounding and self.may_be_rounding)
+
+    @property
+    def may_be_rounding(self) -> bool:
+        """Whether the difference is far below the tolerance, so that an output of nearly equal numbers' difference may
+        consist of it."""
+        return self.max_abs <= self.tolerance / 100
 
     def joined(self, other: OutputError) -> OutputError:
         """The same output in two calls: the difference of the first that is not within the tolerance, else the larger

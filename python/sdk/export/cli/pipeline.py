@@ -33,6 +33,7 @@ from sdk.export.cli.quantize import TOLERANCE, accuracies, calibration_inputs, f
 from sdk.export.cli.quiet import quiet
 from sdk.export.cli.recipes import recipe_of
 from sdk.export.cli.references import CALLS, EXAMPLE, STATE, Reference, quantized, random_calls, references
+from sdk.export.cli.rounding import rounding
 from sdk.export.cli.timing import timing
 from sdk.export.cli.verify import NothingRunsItError, WrittenProgram, compare, runner_for
 from sdk.export.cli.wrapper import wrapper_files, wrappers
@@ -280,7 +281,15 @@ def _verify(program: WrittenProgram, reference: Reference, made: _Made, default:
         if made.kind == "float16":
             tolerance = max(float16_tolerance(made.captured[reference.method]), default or 0.0)
     method, label = reference.method, reference.label
-    comparison = compare(label, method, reference.calls, reference.answers, program, tolerance)
+    comparison = compare(
+        label,
+        method,
+        reference.calls,
+        reference.answers,
+        program,
+        tolerance,
+        lambda: rounding(reference.module, reference.calls, reference.answers),
+    )
     worst = comparison.worst
     if worst is not None and not worst.within:
         raise CommandError(

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,20 +105,28 @@ def compare(
     answers: Sequence[Any],
     program: WrittenProgram,
     tolerance: float | None,
+    rounding: Callable[[], Sequence[Sequence[float]]],
 ) -> Comparison:
     """Calls a method with copies of the inputs, in sequence, and compares with `answers`, PyTorch's outputs for them.
+    `rounding` measures how much of each output of each call is rounding; it is called if a small difference is not
+    within the tolerance.
 
     Raises:
         CommandError: the program fails, or the number, the shapes or the dtypes of its outputs are different.
     """
     outputs: list[OutputError] = []
     seconds = 0.0
+    measured: Sequence[Sequence[float]] = ()
     for number, (inputs, answer) in enumerate(zip(calls, answers, strict=True), 1):
         given = inputs.copy()
         start = time.perf_counter()
         actual = program.run(method, given)
         seconds = seconds or time.perf_counter() - start
         found = differences(answer, actual, tolerance, number)
+        if any(one.may_be_rounding and not one.within for one in found):
+            measured = measured or rounding()
+            explained = measured[number - 1]
+            found = [replace(one, rounding=max(one.rounding, explained[one.index])) for one in found]
         outputs = [one.joined(other) for one, other in zip(outputs, found, strict=True)] if outputs else found
     return Comparison(method, label, calls[0].describe(), outputs, seconds, len(calls))
 
@@ -144,7 +153,17 @@ def _difference(index: int, expected: Any, actual: Any, tolerance: float | None,
     limit = TOLERANCE.get(expected.dtype, 0.0) if tolerance is None else tolerance
     max_abs, max_rel = tensor_difference(expected, actual)
     elements, compared = expected.numel(), compared_elements(expected)
-    return OutputError(index, describe(expected), max_abs, max_rel, limit, call, elements, compared)
+    smallest = _smallest(expected.dtype)
+    return OutputError(index, describe(expected), max_abs, max_rel, limit, call, elements, compared, smallest)
+
+
+def _smallest(dtype: torch.dtype) -> float:
+    """The difference that the numbers next to zero cannot express, or that is lost where a processor has no subnormal
+    numbers. Those of float16 reach into the values of models, so that 16 of their steps are allowed."""
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return 0.0
+    info = torch.finfo(dtype)
+    return float(info.tiny if info.tiny < 1e-30 else 16 * info.tiny * info.eps)
 
 
 def _same_float(expected: float, actual: Any) -> bool:

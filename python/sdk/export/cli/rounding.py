@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measures how much of the outputs of a model is rounding.
+
+Where a model subtracts nearly equal numbers, its output may be small and consist of rounding errors, which another
+order of additions changes entirely. The difference from the program says nothing then, although it is large relative
+to the output. Such an output is told from one that is small and right by other runs of the same model in PyTorch: in
+float64, and with inputs and parameters that differ by one unit in the last place.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from sdk.export.cli.lowering import eager
+from sdk.export.cli.verify import tensor_difference
+from sdk.export.example_inputs import ExampleInputs
+
+_RUNS = 3
+"""Runs with other last bits: a single one may happen to round as the model did."""
+_TIMES = 64.0
+"""How many times the measured rounding is tolerated, as in `sdk debug`: kernels add in another order."""
+
+
+def rounding(module: torch.nn.Module, calls: Sequence[ExampleInputs], answers: Sequence[Any]) -> list[list[float]]:
+    """The largest difference of each output of each call that rounding explains.
+
+    Args:
+        module: The model. It is not changed.
+        calls: Its inputs, in sequence.
+        answers: Its outputs for them.
+    """
+    expected = [pytree.tree_leaves(answer) for answer in answers]
+    largest = [[0.0] * len(leaves) for leaves in expected]
+    for answers_of_run in _other_runs(module, calls):
+        for limits, wants, answer in zip(largest, expected, answers_of_run, strict=True):
+            for index, (want, have) in enumerate(zip(wants, pytree.tree_leaves(answer), strict=False)):
+                limits[index] = max(limits[index], _TIMES * _difference(want, have))
+    return largest
+
+
+def _difference(want: Any, have: Any) -> float:
+    """0 if the two cannot be compared."""
+    if not isinstance(want, torch.Tensor) or not isinstance(have, torch.Tensor) or want.shape != have.shape:
+        return 0.0
+    found, _ = tensor_difference(want, have)
+    return found if math.isfinite(found) else 0.0
+
+
+def _other_runs(module: torch.nn.Module, calls: Sequence[ExampleInputs]) -> Iterator[list[Any]]:
+    yield from _run(lambda: copy.deepcopy(module).double(), [_each_tensor(call, _to_float64) for call in calls])
+    for seed in range(_RUNS):
+        generator = torch.Generator().manual_seed(seed)
+
+        def other(tensor: torch.Tensor, generator: torch.Generator = generator) -> torch.Tensor:
+            return _other_last_bits(tensor, generator)
+
+        def changed(other: Callable[[torch.Tensor], torch.Tensor] = other) -> torch.nn.Module:
+            copied = copy.deepcopy(module)
+            with torch.no_grad():
+                for tensor in (*copied.parameters(), *copied.buffers()):
+                    tensor.copy_(other(tensor))
+            return copied
+
+        yield from _run(changed, [_each_tensor(call, other) for call in calls])
+
+
+def _run(make: Callable[[], torch.nn.Module], calls: Sequence[ExampleInputs]) -> Iterator[list[Any]]:
+    """The outputs; nothing if the model does not take such numbers."""
+    try:
+        yield eager(make(), calls)
+    except Exception:  # a model, or a tensor of a quantised one, refuses other numbers with any exception
+        return
+
+
+def _each_tensor(call: ExampleInputs, function: Callable[[torch.Tensor], torch.Tensor]) -> ExampleInputs:
+    return ExampleInputs(*pytree.tree_map_only(torch.Tensor, function, (call.args, call.kwargs)))
+
+
+def _to_float64(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.double() if tensor.is_floating_point() else tensor
+
+
+def _other_last_bits(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Each number is made larger or smaller by one unit in the last place, or stays."""
+    if not tensor.is_floating_point() or tensor.element_size() < 2:
+        return tensor
+    steps = torch.randint(-1, 2, tensor.shape, generator=generator).to(tensor.dtype)
+    return tensor * (1 + steps * torch.finfo(tensor.dtype).eps)
