@@ -53,13 +53,12 @@ def render(cells: Cells) -> str:
 
 
 def _notes(column: str) -> list[str]:
-    """How the programs of a column ran where that is not the device, and what the backend does with NaN."""
+    """How the programs of a column ran where that is not the device, and what of its results is not compared."""
     backend = registry.backends().get(column)
     how = [f"programs ran in {backend.runner_note}."] if backend is not None and backend.runner_note else []
     _, _, processor = column.partition(" on ")
     how += [f"programs ran in an emulator of {processor}."] if processor else []
-    nan_note = Target(column).nan_note
-    return [*how, nan_note] if nan_note else how
+    return [*how, *filter(None, (Target(column).nan_note, Target(column).angle_note))]
 
 
 _REASONS = "## Reasons of "

@@ -60,9 +60,18 @@ class Target:
 
     @property
     def nan_note(self) -> str:
-        """What the backend does with NaN, if its results are not compared where eager's are NaN: the file
-        `test/nan.txt` in the folder of the backend."""
-        files = ROOT.glob(f"backends/**/{self.name}/test/nan.txt")
+        """What the backend does with NaN, if its results are not compared where eager's are NaN."""
+        return self._note("nan")
+
+    @property
+    def angle_note(self) -> str:
+        """What the backend promises for large operands of trigonometric functions, if these are not compared
+        (`conformance.LARGEST_ANGLE`)."""
+        return self._note("angles")
+
+    def _note(self, name: str) -> str:
+        """A text in the folder of the backend, which the page shows; empty if there is none."""
+        files = ROOT.glob(f"backends/**/{self.name}/test/{name}.txt")
         return next((file.read_text().strip() for file in files), "")
 
     def partitioners(self) -> list[Partitioner]:

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 
 import pytest
+import torch
 
 from backends import targets
-from backends.conformance import Outcome, examine_operator
+from backends.cases import call, within
+from backends.conformance import LARGEST_ANGLE, Outcome, examine_operator
 from backends.page_writer import text
 from backends.targets import Target
 from declared import default
@@ -49,3 +52,9 @@ RUNNER = os.environ.get("SDK_EXECUTOR_RUNNER", "")
 def test_programs_run_in_another_process(name: str) -> None:
     cell = examine_operator(name, Target("here", default(), RUNNER))
     assert cell.outcome in (Outcome.PARTLY, Outcome.REFUSED), cell.reasons
+
+
+def test_large_angles_become_0_where_a_backend_does_not_promise_their_cosine() -> None:
+    one = within(call(torch.tensor([4096.0, -5000.0, math.inf, math.nan]), 2), LARGEST_ANGLE)
+    assert torch.equal(one.args[0].nan_to_num(7), torch.tensor([4096.0, 0.0, torch.finfo().max, 7.0]))
+    assert one.args[1] == 2

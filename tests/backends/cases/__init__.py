@@ -4,7 +4,19 @@
 from __future__ import annotations
 
 from backends.cases import indexing, matrix, normalization, pointwise, reduction, shape, window
-from backends.cases.call import OPERATORS, Call, Calls, Size, Sliced, Weight, call, call_of, calls_of, overload_of
+from backends.cases.call import (
+    OPERATORS,
+    Call,
+    Calls,
+    Size,
+    Sliced,
+    Weight,
+    call,
+    call_of,
+    calls_of,
+    overload_of,
+    within,
+)
 
 __all__ = [
     "OPERATORS",
@@ -24,4 +36,5 @@ __all__ = [
     "reduction",
     "shape",
     "window",
+    "within",
 ]

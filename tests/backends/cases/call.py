@@ -70,6 +70,15 @@ def calls_of(name: str) -> list[Call]:
     return OPERATORS[name]()
 
 
+def within(one: Call, largest: float) -> Call:
+    """A call with 0 in place of finite elements of its tensors beyond `largest`."""
+
+    def limited(x: Tensor) -> Tensor:
+        return x.masked_fill(x.isfinite() & (x.abs() > largest), 0)
+
+    return Call(*pytree.tree_map_only(Tensor, limited, (one.args, one.kwargs)))
+
+
 class OneCall(nn.Module):
     """Calls an overload. Each call is a separate module, so that its nodes can be identified."""
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Graph, Value
+from sdk.backends.arm.tosa.parts import MOST_READ, argmax_in_parts, reduce_in_parts, spans
 from sdk.backends.arm.tosa.schema import DType, NanMode, Op
 from sdk.backends.arm.tosa.specification import TosaSpecification
 from sdk.backends.arm.tosa.types import FLOATS, numpy_type
@@ -180,6 +181,9 @@ class Builder(Graph):
             if name in _EXTREMES and value.dtype == DType.INT32 and self.specification.is_U55_subset:
                 value = self._extreme(_EXTREMES[name], value, axis)
                 continue
+            if value.shape[axis] > MOST_READ:
+                value = reduce_in_parts(self, name, value, axis)
+                continue
             shape = [1 if each == axis else size for each, size in enumerate(value.shape)]
             value = self.emit(Op[name], [value], shape, value.dtype, axis=axis, **_ATTRIBUTES.get(name, {}))
         return value
@@ -198,16 +202,36 @@ class Builder(Graph):
 
     def argmax(self, value: Value, axis: int) -> Value:
         """The first position of the largest element, as int32, without the axis."""
+        if value.shape[axis] > MOST_READ:
+            return argmax_in_parts(self, value, axis)
         shape = [size for each, size in enumerate(value.shape) if each != axis]
         return self.emit(Op["ARGMAX"], [value], shape, DType.INT32, axis=axis, nan_mode=NanMode.PROPAGATE)
 
     # Matrices
 
-    def matmul(self, first: Value, second: Value) -> Value:
-        """[batches, rows, inner] times [batches, inner, columns], of floats. The result is float32."""
-        zeros = [self.number(0, each.dtype, 1) for each in (first, second)]
+    def matmul(
+        self, first: Value, second: Value, zero_points: Sequence[int] = (0, 0), result: DType = DType.FP32
+    ) -> Value:
+        """[batches, rows, inner] times [batches, inner, columns]. The result of floats is float32."""
+        zeros = [self.number(zero, each.dtype, 1) for zero, each in zip(zero_points, (first, second), strict=True)]
         shape = (first.shape[0], first.shape[1], second.shape[2])
-        return self.emit(Op["MATMUL"], [first, second, *zeros], shape, DType.FP32)
+        return self.added(
+            [
+                self.emit(Op["MATMUL"], [self.cut(first, 2, *part), self.cut(second, 1, *part), *zeros], shape, result)
+                for part in spans(first.shape[2], MOST_READ)
+            ]
+        )
+
+    def added(self, sums: Sequence[Value]) -> Value:
+        """The sum of the sums of parts."""
+        total = sums[0]
+        if len(sums) > 1 and total.dtype == DType.INT48:
+            raise UnsupportedError(
+                f"an element of its result reads more than {MOST_READ} elements, and TOSA 1.0 does not add int48"
+            )
+        for each in sums[1:]:
+            total = self.add(total, each)
+        return total
 
     # Shapes
 
@@ -295,7 +319,10 @@ class Builder(Graph):
 
     def scatter(self, values: Value, indices: Value, rows: Value) -> Value:
         """[batches, rows, channels] with the rows at [batches, count] replaced. No index may occur twice."""
-        return self.emit(Op["SCATTER"], [values, indices, rows], values.shape, values.dtype)
+        for part in spans(indices.shape[1], MOST_READ):
+            operands = [values, self.cut(indices, 1, *part), self.cut(rows, 1, *part)]
+            values = self.emit(Op["SCATTER"], operands, values.shape, values.dtype)
+        return values
 
     def _alike(self, first: Operand, second: Operand) -> tuple[Value, Value]:
         dtype = first.dtype if isinstance(first, Value) else second.dtype  # type: ignore[union-attr]

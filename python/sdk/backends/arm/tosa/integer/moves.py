@@ -20,6 +20,7 @@ from sdk.backends.arm.tosa.lowering import LOWERINGS
 from sdk.backends.arm.tosa.lowering.call import Placed, without_axes
 from sdk.backends.arm.tosa.lowering.resizing import resized
 from sdk.backends.arm.tosa.lowering.shapes import padded
+from sdk.backends.arm.tosa.parts import MOST_READ
 from sdk.backends.arm.tosa.schema import DType, ResizeMode
 from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import is_any_dequantize
@@ -140,7 +141,7 @@ def _mean(call: IntegerCall, dims: list[int], keepdim: bool, divide: bool) -> Pl
     given, source = call.activation("self"), call.placed("self")
     axes = [source.axis(dim) for dim in dims]
     count = math.prod(source.value.shape[axis] for axis in axes)
-    if count > 1 << (31 - 16):
+    if count > 1 << (31 - (8 if given.dtype == DType.INT8 else 16)):
         raise UnsupportedError(f"it adds {count} integers, whose sum may be beyond int32")
     wide = rescale(call.b, source.value, 1.0, given.zero_point, DType.INT32)
     factor = given.scale / call.out.scale / (count if divide else 1)
@@ -164,9 +165,17 @@ lowers_integers("aten.sum.dim_IntList")(_reduction(divide=False))
 
 @lowers_integers("aten._adaptive_avg_pool2d.default", "aten.avg_pool2d.default")
 def average_pool(call: IntegerCall) -> Any:
-    """Over all of the image as a mean; else TOSA's pool, whose padding is not a part of the mean."""
-    sizes = call.shape_of("self")
-    if name_of(call.node) == "aten._adaptive_avg_pool2d.default" and tuple(call["output_size"]) == (1, 1):
-        return _mean(call, [len(sizes) - 2, len(sizes) - 1], True, True)
+    """Over all of the image as a mean; else TOSA's pool, whose padding is not a part of the mean. A pool without a
+    padding whose only window is large is a mean, too."""
+    sizes, name = call.shape_of("self"), name_of(call.node)
+    image = [len(sizes) - 2, len(sizes) - 1]
+    if name == "aten._adaptive_avg_pool2d.default":
+        whole = tuple(call["output_size"]) == (1, 1)
+    else:
+        window = call["kernel_size"] * (2 // len(call["kernel_size"]))
+        whole = tuple(window) == sizes[-2:] and math.prod(window) > MOST_READ
+        whole = whole and not any(call["padding"]) and call["divisor_override"] is None
+    if whole:
+        return _mean(call, image, True, True)
     given = call.activation("self")
-    return _alike(call, LOWERINGS[name_of(call.node)].function(call), given)
+    return _alike(call, LOWERINGS[name].function(call), given)

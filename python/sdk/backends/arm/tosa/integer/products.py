@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import math
 
-from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
 from sdk.backends.arm.tosa.lowering.call import Placed
-from sdk.backends.arm.tosa.lowering.convolution import convolved
+from sdk.backends.arm.tosa.lowering.convolution import convolution_sums, convolved
 from sdk.backends.arm.tosa.lowering.reductions import running_sums
-from sdk.backends.arm.tosa.schema import DType, Op
+from sdk.backends.arm.tosa.schema import DType
 
 
 def _check_weight(call: IntegerCall, axis: int) -> None:
@@ -39,31 +38,16 @@ def linear(call: IntegerCall) -> Value:
     value, weight = call.value("input"), call.value("weight")
     outputs, inputs = weight.shape
     rows = math.prod(value.shape[:-1])
-    zeros = [call.b.number(call.zero_point("input"), value.dtype, 1), call.b.number(0, weight.dtype, 1)]
-    dtype, accumulator = call.sums
-    sums = call.b.emit(
-        Op["CONV2D"],
-        [
-            call.b.reshape(value, (1, rows, 1, inputs)),
-            call.b.reshape(weight, (outputs, 1, 1, inputs)),
-            call.bias(outputs),
-            *zeros,
-        ],
+    sums = convolution_sums(
+        call,
+        "CONV2D",
+        call.b.reshape(value, (1, rows, 1, inputs)),
+        call.b.reshape(weight, (outputs, 1, 1, inputs)),
+        call.bias(outputs),
         (1, rows, 1, outputs),
-        dtype,
-        pad=[0, 0, 0, 0],
-        stride=[1, 1],
-        dilation=[1, 1],
-        local_bound=False,
-        acc_type=accumulator,
+        {"pad": [0, 0, 0, 0], "stride": [1, 1], "dilation": [1, 1]},
     )
     return call.b.reshape(call.rescaled(sums, call.bias_scales() / call.out.scale), call.shape)
-
-
-def _matmul(b: Builder, first: Value, second: Value, zero_points: list[int], result: DType) -> Value:
-    zeros = [b.number(zero, each.dtype, 1) for zero, each in zip(zero_points, (first, second), strict=True)]
-    shape = (first.shape[0], first.shape[1], second.shape[2])
-    return b.emit(Op["MATMUL"], [first, second, *zeros], shape, result)
 
 
 @lowers_integers("aten.bmm.default", "aten.mm.default")
@@ -71,7 +55,7 @@ def matmul(call: IntegerCall) -> Value:
     parameters = [call.activation(name) for name in ("self", "mat2")]
     values = [call.value(name) for name in ("self", "mat2")]
     batches = [call.b.reshape(each, (*((1,) if each.rank == 2 else ()), *each.shape)) for each in values]
-    sums = _matmul(call.b, batches[0], batches[1], [each.zero_point for each in parameters], call.sums[0])
+    sums = call.b.matmul(batches[0], batches[1], [each.zero_point for each in parameters], call.sums[0])
     factor = parameters[0].scale * parameters[1].scale / call.out.scale
     return call.b.reshape(call.rescaled(sums, factor), call.shape)
 
@@ -80,6 +64,6 @@ def matmul(call: IntegerCall) -> Value:
 def cumsum(call: IntegerCall) -> Placed:
     given = call.activation("self")
     sums = running_sums(
-        call, given.dtype, lambda values, ones: _matmul(call.b, values, ones, [given.zero_point, 0], call.sums[0])
+        call, given.dtype, lambda values, ones: call.b.matmul(values, ones, [given.zero_point, 0], call.sums[0])
     )
     return Placed(call.rescaled(sums.value, given.scale / call.out.scale), sums.order)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,8 +15,13 @@ from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.lowering.call import Call, Placed
 from sdk.backends.arm.tosa.lowering.registry import lowers
 from sdk.backends.arm.tosa.lowering.windows import MOST, channels_last, fitted, windows
+from sdk.backends.arm.tosa.parts import MOST_READ, spans
 from sdk.backends.arm.tosa.schema import DType, Op
 from sdk.backends.arm.tosa.types import FLOATS
+
+_MOST_STEPS = 7500
+"""The most elements of a kernel times fours of input channels that one sum reads: the loops of Arm's emulation layer
+have eight iterations for each, and lavapipe ends them after 65,535 (`parts`)."""
 
 _CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D")
 
@@ -57,7 +63,7 @@ def _direct(call: Call, value: Value) -> Value:
         # [outputs, 1, height, width] as [height, width, input, output]: outputs of one input are adjacent
         weight = _weight(call, (2, 3, 0, 1), len(found))
         weight = call.b.reshape(weight, (*weight.shape[:2], groups, channels // groups))
-        sums = _emit(call, "DEPTHWISE_CONV2D", value, weight, call.bias(channels), shape, attributes)
+        sums = convolution_sums(call, "DEPTHWISE_CONV2D", value, weight, call.bias(channels), shape, attributes)
         return call.finished(sums, 0)
     name = "CONV2D" if len(found) == 2 else "CONV3D"
     weight = _weight(call, channels_last(len(found) + 2), len(found))
@@ -65,7 +71,7 @@ def _direct(call: Call, value: Value) -> Value:
         call,
         value,
         weight,
-        lambda part, each, bias, size: _emit(call, name, part, each, bias, (*shape[:-1], size), attributes),
+        lambda part, each, bias, size: convolution_sums(call, name, part, each, bias, (*shape[:-1], size), attributes),
     )
 
 
@@ -113,7 +119,7 @@ def _transposed(call: Call, value: Value) -> Value:
         call,
         value,
         weight,
-        lambda part, each, bias, size: _emit(
+        lambda part, each, bias, size: convolution_sums(
             call, "TRANSPOSE_CONV2D", part, each, bias, (value.shape[0], *sizes, size), attributes
         ),
     )
@@ -157,13 +163,30 @@ def _weight(call: Call, order: Sequence[int], dims: int) -> Value:
     return call.b.transpose(weight, order)
 
 
-def _emit(
+def convolution_sums(
     call: Call, name: str, value: Value, weight: Value, bias: Value, shape: Sequence[int], attributes: dict[str, Any]
 ) -> Value:
+    """The sums of a convolution, if they are long from parts of the input channels."""
     zeros = [
         call.b.number(call.zero_point(operand), each.dtype, 1)
         for operand, each in (("input", value), ("weight", weight))
     ]
     result, accumulator = call.sums
     attributes = {**attributes, "local_bound": False, "acc_type": accumulator}
-    return call.b.emit(Op[name], [value, weight, bias, *zeros], shape, result, **attributes)
+    if name == "DEPTHWISE_CONV2D":
+        _check_taps(math.prod(weight.shape[:2]), MOST_READ)
+        return call.b.emit(Op[name], [value, weight, bias, *zeros], shape, result, **attributes)
+    taps = math.prod(weight.shape[1:-1])
+    _check_taps(taps, _MOST_STEPS)
+    nothing = call.b.number(0, bias.dtype, 1)
+    sums = []
+    for part in spans(weight.shape[-1], 4 * (_MOST_STEPS // taps)):
+        value_part, weight_part = (call.b.cut(each, each.rank - 1, *part) for each in (value, weight))
+        operands = [value_part, weight_part, nothing if part[0] else bias, *zeros]
+        sums.append(call.b.emit(Op[name], operands, shape, result, **attributes))
+    return call.b.added(sums)
+
+
+def _check_taps(count: int, most: int) -> None:
+    if count > most:
+        raise UnsupportedError(f"its kernel has {count} elements; up to {most} are lowered")

@@ -6,12 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.lowering.call import Call, Placed
 from sdk.backends.arm.tosa.lowering.registry import lowers
 from sdk.backends.arm.tosa.lowering.windows import MOST, Window, channels_last, fitted, windows
+from sdk.backends.arm.tosa.parts import MOST_READ
 from sdk.backends.arm.tosa.schema import DType, NanMode, Op
+from sdk.backends.arm.tosa.types import FLOATS
 
 _MOST_MEANS = 256  # of an adaptive pool with windows of several sizes
 
@@ -50,16 +53,33 @@ def _two(found: list[Window], results: Sequence[int]) -> tuple[list[Window], lis
 
 def average(call: Call, value: Value, found: Sequence[Window], pads: Sequence[tuple[int, int]]) -> Value:
     """Means over windows of [batch, height, width, channels], of which the padding is not a part."""
-    b = call.b
+    zero = call.b.number(call.zero_point("self"), value.dtype, 1)
+    accumulator = DType.FP32 if value.dtype in FLOATS else DType.INT32
+    if found[0].kernel * found[1].kernel > MOST_READ:
+        if value.dtype not in FLOATS:
+            raise UnsupportedError(
+                f"its windows have {found[0].kernel * found[1].kernel} integers; up to {MOST_READ} are lowered"
+            )
+        value, zero = call.b.cast(value, DType.FP32), call.b.number(0, DType.FP32, 1)
+    return _pooled(call.b, "AVG_POOL2D", [value, zero, zero], found, pads, acc_type=accumulator)
+
+
+def _pooled(
+    b: Builder, name: str, operands: list[Value], found: Sequence[Window], pads: Sequence[tuple[int, int]], **more: Any
+) -> Value:
+    """A pool. That of large windows is one over columns and then one over the rows of its result: the mean of means,
+    whose windows have equal numbers of elements, and the largest of the largest."""
+    if found[0].kernel * found[1].kernel > MOST_READ:
+        single = Window(1, 1, 0)
+        columns = _pooled(b, name, operands, [found[0], single], [pads[0], (0, 0)], **more)
+        return _pooled(b, name, [columns, *operands[1:]], [single, found[1]], [(0, 0), pads[1]], **more)
+    (value, *_), attributes = operands, _attributes(found, pads)
     sizes = [
         (size + sum(pair) - window.kernel) // window.stride + 1
         for size, pair, window in zip(value.shape[1:3], pads, found, strict=True)
     ]
-    zero = b.number(call.zero_point("self"), value.dtype, 1)
     shape = (value.shape[0], *sizes, value.shape[3])
-    accumulator = DType.FP32 if value.dtype in (DType.FP32, DType.FP16) else DType.INT32
-    attributes = _attributes(found, pads)
-    return b.emit(Op["AVG_POOL2D"], [value, zero, zero], shape, value.dtype, acc_type=accumulator, **attributes)
+    return b.emit(Op[name], operands, shape, value.dtype, **attributes, **more)
 
 
 def _average_pool(call: Call, rank: int) -> Placed:
@@ -116,7 +136,6 @@ def max_pool2d(call: Call) -> list[Placed] | Placed:
     if any(window.dilation != 1 for window in found):
         raise UnsupportedError("its dilation is not 1, and TOSA's MAX_POOL2D has none")
     value, pads = fitted(call.b, value, found, shape[-2:])
-    attributes = {**_attributes(found, pads), "nan_mode": NanMode.PROPAGATE}
-    sizes = (value.shape[0], *shape[-2:], value.shape[3])
-    result = _result(call, call.b.emit(Op["MAX_POOL2D"], [value], sizes, value.dtype, **attributes), order, shape)
+    pooled = _pooled(call.b, "MAX_POOL2D", [value], found, pads, nan_mode=NanMode.PROPAGATE)
+    result = _result(call, pooled, order, shape)
     return [result] if several else result
