@@ -29,6 +29,18 @@ _DECLARATION = re.compile(
 
 def public_names(source: str) -> Iterator[str]:
     """The public declarations in a file, in their order."""
+    for outer, head in _declarations(source):
+        yield f"{outer}: {_without_defaults(head)}" if outer else _without_defaults(head)
+
+
+def declarations(source: str) -> Iterator[str]:
+    """The same with the default values of parameters."""
+    for outer, head in _declarations(source):
+        yield f"{outer}: {head}" if outer else head
+
+
+def _declarations(source: str) -> Iterator[tuple[str, str]]:
+    """The types around each public declaration, and what is before its body."""
     text = _COMMENT_OR_TEXT.sub(lambda found: '""' if found[0].startswith('"') else "", source)
     scopes: list[
         tuple[str, bool]
@@ -49,7 +61,7 @@ def public_names(source: str) -> Iterator[str]:
             outer = ".".join(name for name, _ in scopes if name)
             is_case = head.startswith(("case ", "indirect case ")) and bool(scopes) and scopes[-1][1]
             if (re.search(r"\b(public|open)\b(?!\()", head) and _DECLARATION.search(head)) or is_case:
-                yield f"{outer}: {_without_defaults(head)}" if outer else _without_defaults(head)
+                yield outer, head
             if letter == "{":
                 is_public_enum = bool(re.search(r"\bpublic\b.*\benum\b", head))
                 scopes.append((container[1] if container else "", is_public_enum))

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include <executorch/kernels/portable/cpu/util/delinearize_index.h>
 #include <executorch/runtime/kernel/kernel_includes.h>
 
 namespace torch {
@@ -107,24 +108,6 @@ ET_NODISCARD inline ::executorch::runtime::Error resize_to_broadcast_target_size
   ET_CHECK_OK_OR_RETURN_ERROR(get_broadcast_target_size(a, b, both, kLimit, &dim));
   ET_CHECK_OK_OR_RETURN_ERROR(get_broadcast_target_size({both, dim}, c.sizes(), sizes, kLimit, &dim));
   return ::executorch::runtime::resize_tensor(out, {sizes, dim});
-}
-
-/// The index in each dimension of the element at `linear_index`. Aborts if they do not fit.
-inline void delinearize_index(size_t linear_index, ::executorch::aten::ArrayRef<::executorch::aten::SizesType> shape,
-                              size_t* out_indexes, const size_t out_indexes_len) {
-  ET_CHECK_MSG(shape.size() <= out_indexes_len, "%zu indexes do not fit in an array of %zu", shape.size(),
-               out_indexes_len);
-  for (size_t i = shape.size(); i-- > 0;) {
-    const auto size = static_cast<size_t>(shape[i]);
-    ET_CHECK_MSG(size > 0, "a tensor with a size of 0 has no elements");
-    out_indexes[i] = linear_index % size;
-    linear_index /= size;
-  }
-}
-
-inline void delinearize_index(size_t linear_index, const ::executorch::aten::Tensor& t, size_t* out_indexes,
-                              const size_t out_indexes_len) {
-  delinearize_index(linear_index, t.sizes(), out_indexes, out_indexes_len);
 }
 
 /// Where in the memory of `broadcast_from` the element is that is read for an element of the shape it is broadcast to,
