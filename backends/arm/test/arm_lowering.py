@@ -73,7 +73,7 @@ class Lowered:
         """The results, with the delegates' from the reference model; all else is computed by PyTorch."""
 
         def delegate(module: Any, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-            arrays = [argument.detach().contiguous().numpy() for argument in arguments]
+            arrays = [_array(argument.detach().contiguous()) for argument in arguments]
             found = reference.run(module.processed_bytes, arrays)
             outputs = [node.meta["val"] for node in _results(module)]
             assert len(found) == len(outputs)
@@ -94,8 +94,17 @@ def _results(module: Any) -> list[Any]:
     return list(output.args[0])
 
 
+def _array(tensor: Tensor) -> np.ndarray:
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy()  # the reference model takes the bits
+    return tensor.numpy()
+
+
 def _tensor(array: np.ndarray, wanted: Tensor) -> Tensor:
-    tensor = torch.from_numpy(np.array(array))
+    if array.dtype.kind == "V":
+        tensor = torch.from_numpy(np.array(array).view(np.int16)).view(torch.bfloat16)
+    else:
+        tensor = torch.from_numpy(np.array(array))
     assert tensor.dtype == wanted.dtype and tensor.numel() == wanted.numel(), (tensor.dtype, wanted)
     return tensor.reshape(wanted.shape)
 

@@ -157,7 +157,7 @@ class Builder(Graph):
             return self.convert(value, dtype)
         if value.dtype == DType.BOOL and dtype in FLOATS:
             return self.select(value, 1, 0, dtype)
-        if value.dtype in FLOATS and dtype not in FLOATS:
+        if value.dtype in FLOATS and dtype not in (*FLOATS, DType.BF16):
             value = self.truncate(value)
         return self.convert(value, dtype)
 

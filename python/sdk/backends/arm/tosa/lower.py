@@ -20,7 +20,7 @@ from sdk.backends.arm.tosa.lowering.call import Placed, static_shape
 from sdk.backends.arm.tosa.lowering.registry import Tried
 from sdk.backends.arm.tosa.operators import operators_with
 from sdk.backends.arm.tosa.specification import TosaSpecification
-from sdk.backends.arm.tosa.types import to_array, to_tosa
+from sdk.backends.arm.tosa.types import to_array, to_computed, to_tosa
 from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import is_any_dequantize, is_quantize
 from sdk.backends.operators import Operators
@@ -63,7 +63,7 @@ class Partition:
             if self._known(node):
                 tensor = get_constant(self.program, node)
                 assert tensor is not None, node
-                constant = self.builder.constant(to_array(tensor), to_tosa(tensor.dtype))
+                constant = self.builder.constant(to_array(tensor), to_computed(tensor.dtype))
                 self.results[node] = Placed.plain(constant)
             elif is_any_dequantize(node):
                 self.operators[name_of(node)].lower(node, self)

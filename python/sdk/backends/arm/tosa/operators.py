@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch.fx import Node
 
 from sdk.backends.arm.tosa.errors import UnsupportedError
@@ -41,6 +42,8 @@ class Custom(Tried):
         }
         if not is_tensor(node):
             raise UnsupportedError("it has several results")
+        if node.meta["val"].dtype == torch.bfloat16:
+            raise UnsupportedError("its result is bfloat16, which custom operators do not have")
         result = call.b.emit(
             Op["CUSTOM"],
             [call.value(operand) for operand in node.all_input_nodes if is_tensor(operand)],

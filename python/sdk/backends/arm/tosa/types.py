@@ -26,6 +26,7 @@ _TOSA: dict[torch.dtype, DType] = {
     torch.int64: DType.INT32,
     torch.float32: DType.FP32,
     torch.float16: DType.FP16,
+    torch.bfloat16: DType.BF16,
 }
 _NUMPY: dict[DType, str] = {
     DType.BOOL: "?",
@@ -91,14 +92,22 @@ def to_tosa(dtype: torch.dtype) -> DType:
     return _TOSA[dtype]
 
 
+def to_computed(dtype: torch.dtype) -> DType:
+    """The type in which operators compute. As PyTorch does, they compute bfloat16 in float32 and round the result."""
+    found = to_tosa(dtype)
+    return DType.FP32 if found == DType.BF16 else found
+
+
 def numpy_type(dtype: DType) -> np.dtype:
     """NumPy's type for constants of a type."""
     return np.dtype(_NUMPY[dtype])
 
 
 def to_array(tensor: torch.Tensor) -> np.ndarray:
-    """The elements of a constant. Raises UnsupportedError for integers that int32 does not hold."""
-    dtype = to_tosa(tensor.dtype)
+    """The elements of a constant in the type of `to_computed`. Raises UnsupportedError for integers beyond int32."""
+    dtype = to_computed(tensor.dtype)
+    if tensor.dtype == torch.bfloat16:
+        tensor = tensor.float()
     array = tensor.detach().cpu().contiguous().numpy()
     if tensor.dtype == torch.int64:
         limits = np.iinfo(np.int32)
@@ -122,6 +131,12 @@ def pack(array: np.ndarray, dtype: DType) -> bytes:
 def check_types(specification: TosaSpecification, op: Op, operands: Sequence[DType], result: DType) -> None:
     """Raises UnsupportedError if an operator does not have the types of its operands with the specification."""
     first = operands[1] if op is Op["SELECT"] else operands[0] if operands else result
+    if DType.BF16 in (first, result):
+        if not specification.support_extension("bf16"):
+            raise UnsupportedError(f"it is bfloat16, which TOSA has with the extension +bf16, not in {specification}")
+        if op.name not in _MOVES - {"CUSTOM"}:
+            raise UnsupportedError(f"bfloat16 operands of TOSA's {op.name} are cast to float32 first")
+        return
     if first not in _TYPES.get(op.name, (*_ANY, DType.INT4, DType.INT48)):
         raise UnsupportedError(f"TOSA's {op.name} has no {first.name.lower()} operands")
     for dtype in (first, result):

@@ -15,7 +15,7 @@ from sdk.backends.arm.tosa.integer.parameters import Parameters, parameters_of
 from sdk.backends.arm.tosa.lowering.call import Placed
 from sdk.backends.arm.tosa.lowering.registry import Tried
 from sdk.backends.arm.tosa.schema import DType
-from sdk.backends.arm.tosa.types import FLOATS, numpy_type, to_tosa
+from sdk.backends.arm.tosa.types import FLOATS, numpy_type, to_computed
 
 if TYPE_CHECKING:
     from sdk.backends.arm.tosa.lower import Partition
@@ -37,7 +37,7 @@ class Dequantize(Tried):
 
     def lower(self, node: Node, partition: Partition) -> None:
         given, source = parameters_of(node, partition.program), partition.resolve(node.args[0])
-        floats = _dequantized(partition.builder, source, given, to_tosa(node.meta["val"].dtype))
+        floats = _dequantized(partition.builder, source, given, to_computed(node.meta["val"].dtype))
         partition.results[node] = Placed(floats, source.order)
 
 

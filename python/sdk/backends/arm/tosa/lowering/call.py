@@ -18,7 +18,7 @@ from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.schema import DType
-from sdk.backends.arm.tosa.types import to_tosa
+from sdk.backends.arm.tosa.types import to_computed
 from sdk.backends.graph.names import arguments_of
 
 
@@ -78,8 +78,8 @@ class Call:
 
     @property
     def dtype(self) -> DType:
-        """The type of the only result."""
-        return to_tosa(self.node.meta["val"].dtype)
+        """The type in which the only result is computed."""
+        return to_computed(self.node.meta["val"].dtype)
 
     @property
     def sums(self) -> tuple[DType, DType]:
@@ -113,8 +113,11 @@ class Call:
         return static_shape(self._arguments[name])
 
     def placed(self, node: str | Node) -> Placed:
-        """An operand in the layout that it has."""
-        return self._resolve(self._arguments[node] if isinstance(node, str) else node)
+        """An operand in the layout that it has, in the type in which operators compute."""
+        found = self._resolve(self._arguments[node] if isinstance(node, str) else node)
+        if found.value.dtype == DType.BF16:
+            found = Placed(self.b.convert(found.value, DType.FP32), found.order)
+        return found
 
     def value(self, node: str | Node, order: Sequence[int] | None = None) -> Value:
         """An operand in a layout; in that of the model if none is given."""

@@ -15,7 +15,7 @@ from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.lowering.call import Call
 from sdk.backends.arm.tosa.lowering.registry import lowers
 from sdk.backends.arm.tosa.schema import DType
-from sdk.backends.arm.tosa.types import FLOATS, numpy_type, to_tosa
+from sdk.backends.arm.tosa.types import FLOATS, numpy_type, to_computed
 from sdk.backends.graph.shapes import is_tensor
 
 _MOST_FACTORS = 8  # of a power that is computed by products
@@ -164,7 +164,7 @@ def clamp_by_tensors(call: Call) -> Value:
 
 def _comparison(compare: Callable[[Builder, Any, Any], Value]) -> Callable[[Call], Value]:
     def lower(call: Call) -> Value:
-        dtype = to_tosa(torch.result_type(*(_sample(call[name]) for name in ("self", "other"))))
+        dtype = to_computed(torch.result_type(*(_sample(call[name]) for name in ("self", "other"))))
         first, second = call.operands(call["self"], call["other"], dtype=_comparable(dtype))
         if isinstance(second, bool):
             second = int(second)

@@ -12,7 +12,6 @@ from torch.fx import Node
 
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.lowering.call import Call, Placed, static_shape
-from sdk.backends.arm.tosa.schema import DType
 from sdk.backends.arm.tosa.types import to_tosa
 from sdk.backends.graph.names import name_of
 from sdk.backends.graph.shapes import is_tensor
@@ -96,8 +95,8 @@ def _checked(call: Call, result: Any, position: int | None) -> Placed:
     """A result with its layout, whose shape and type are those of the model."""
     result = call.with_layout(result)
     value = call.node.meta["val"] if position is None else call.node.meta["val"][position]
-    if value.dtype == torch.float16:
-        result = Placed(call.b.cast(result.value, DType.FP16), result.order)
+    if value.dtype in (torch.float16, torch.bfloat16):
+        result = Placed(call.b.cast(result.value, to_tosa(value.dtype)), result.order)
     shape = tuple(value.shape[dim] for dim in result.order)
     if result.value.shape != shape or result.value.dtype != to_tosa(value.dtype):
         raise AssertionError(
