@@ -10,6 +10,7 @@ two in a byte, each plus 8.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -33,10 +34,13 @@ def select_as_symint(x: Tensor, dim: int, index: int) -> int:
     return int(x.select(dim, index).item())
 
 
-@define(
-    "conv_with_clamp(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
-    "bool transposed, SymInt[] output_padding, SymInt groups, Scalar? output_min, Scalar? output_max) -> Tensor"
+_CONVOLUTION = (
+    "Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
+    "bool transposed, SymInt[] output_padding, SymInt groups, Scalar? output_min, Scalar? output_max"
 )
+
+
+@define(f"conv_with_clamp({_CONVOLUTION}) -> Tensor")
 def conv_with_clamp(
     input: Tensor,
     weight: Tensor,
@@ -57,6 +61,18 @@ def conv_with_clamp(
     return torch.clamp(result, low, high)
 
 
+@define(f"conv_with_clamp.out({_CONVOLUTION}, *, Tensor(a!) out) -> Tensor(a!)")
+def conv_with_clamp_out(*arguments: Any, out: Tensor) -> Tensor:
+    """The same, written to `out`, which is resized."""
+    return _written(conv_with_clamp(*arguments), out)
+
+
+def _written(result: Tensor, out: Tensor) -> Tensor:
+    if out.dtype != result.dtype:
+        raise TypeError(f"expected out to be {result.dtype}, found {out.dtype}")
+    return out.resize_(result.shape).copy_(result)
+
+
 def _in_range(number: float, dtype: torch.dtype) -> float:
     """A number, or infinity if it is beyond the dtype's range: bounds that stand for none are the largest double."""
     largest = torch.finfo(dtype).max
@@ -68,6 +84,12 @@ def grid_priors(self: Tensor, stride: int, offset: float) -> Tensor:
     """[height * width, 2]: x and y of the points of a grid over the last two dimensions."""
     y, x = ((torch.arange(size, dtype=torch.float32, device=self.device) + offset) * stride for size in self.shape[-2:])
     return torch.stack((x.repeat(y.numel()), y.repeat_interleave(x.numel())), -1)
+
+
+@define("grid_priors_out(Tensor self, int stride, float offset, *, Tensor(a!) out) -> Tensor(a!)")
+def grid_priors_out(self: Tensor, stride: int, offset: float, *, out: Tensor) -> Tensor:
+    """The same, written to `out`, which is resized."""
+    return _written(grid_priors(self, stride, offset), out)
 
 
 @define("rms_norm(Tensor x, Tensor weight, float eps) -> Tensor")

@@ -120,3 +120,19 @@ def test_our_registry_is_the_originals(original: Original, tmp_path: Path) -> No
                 assert set(found.pop("input_dtypes")[0]) > set(row["input_dtypes"][0])
         differences += [f"{name}: {key} {found[key]} {row[key]}" for key in found if found[key] != row[key]]
     assert differences == []
+
+
+SCHEMAS = """
+import json, torch, {package}.backends.vulkan.custom_ops_lib
+print(json.dumps(sorted(str(s) for s in torch._C._jit_get_all_schemas() if s.name.startswith("et_vk::"))))
+"""
+TRAINING = {"adamw_step", "fused_ce", "linear_dW", "linear_q4gsw_backward", "q4gsw_requant"}
+"""Operators of training on a GPU, which the runtime here does not do."""
+
+
+def test_custom_operators_have_the_original_s_schemas(in_original: InOriginal) -> None:
+    """With their out variants."""
+    theirs = set(json.loads(in_original("-c", SCHEMAS.format(package="executorch")).splitlines()[-1]))
+    ours = {str(each) for each in torch._C._jit_get_all_schemas() if each.name.startswith("et_vk::")}
+    missing = {each.partition("(")[0].removeprefix("et_vk::") for each in theirs - ours}
+    assert missing == TRAINING
