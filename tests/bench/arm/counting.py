@@ -21,6 +21,7 @@ SOURCE = Path(__file__).with_name("counter.c")
 CACHE = ROOT / ".cache/arm"
 CALLS = (1, 3)
 LONGEST_SECONDS = 3600
+NOT_COUNTED = "not emulated yet"
 PLACE = "{calls}"  # stands in a command for the number of calls
 
 
@@ -123,21 +124,37 @@ class Command:
     libraries: Path | None = None
 
 
-def count(command: Command, processor: Processor, system: Path, check: Callable[[], float]) -> Counts:
+def count(
+    command: Command, processor: Processor, system: Path, check: Callable[[], float], kept_only: bool = False
+) -> Counts:
     """Counts a call.
 
     Args:
         system: The folder with the program's libraries, and its /proc/cpuinfo.
         check: Called when the program has made one call; returns the decibels of its result, and raises
             ImpossibleError if that is wrong.
+        kept_only: Emulates nothing; raises ImpossibleError where no earlier run has counted the command.
     """
     digest = hashlib.sha256()
     for part in (SOURCE.read_bytes(), processor.qemu.encode(), processor.cpuinfo.encode(), *command.depends):
         digest.update(hashlib.sha256(part).digest())
     path = CACHE / "counts" / f"{digest.hexdigest()}.json"
-    if path.exists():
-        kept = json.loads(path.read_text())
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    if "blocks" in kept:
         return Counts(tuple(Block(*block) for block in kept["blocks"]), kept["decibels"])
+    if kept_only:
+        raise ImpossibleError(kept.get("reason", NOT_COUNTED))
+    try:
+        counts = _counted(command, processor, system, check)
+    except ImpossibleError as error:
+        _keep(path, {"reason": str(error)})
+        raise
+    blocks = [(block.code, block.count, block.symbol) for block in counts.blocks]
+    _keep(path, {"decibels": counts.decibels, "blocks": blocks})
+    return counts
+
+
+def _counted(command: Command, processor: Processor, system: Path, check: Callable[[], float]) -> Counts:
     files = []
     with tempfile.TemporaryDirectory() as folder:
         for calls in CALLS:
@@ -145,11 +162,15 @@ def count(command: Command, processor: Processor, system: Path, check: Callable[
             run(command, calls, processor, system, files[-1])
             if calls == CALLS[0]:
                 decibels = check()
-        counts = Counts(difference(*(read(file) for file in files)), decibels)
+        return Counts(difference(*(read(file) for file in files)), decibels)
+
+
+def _keep(path: Path, what: dict[str, object]) -> None:
+    """Writes the file as a whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    blocks = [(block.code, block.count, block.symbol) for block in counts.blocks]
-    path.write_text(json.dumps({"decibels": counts.decibels, "blocks": blocks}))
-    return counts
+    made = path.with_suffix(f".{os.getpid()}")
+    made.write_text(json.dumps(what))
+    made.rename(path)
 
 
 def run(command: Command, calls: int, processor: Processor, system: Path, output: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.arm.counting import CACHE, PLACE, Command
+from bench.arm.counting import CACHE, NOT_COUNTED, PLACE, Command
 from bench.arm.measure import RUNNER, Figures, Row, require_runner
 from bench.arm.processors import Processor
 from bench.comparison import LEAST_DECIBELS, signal_to_noise
@@ -57,17 +57,28 @@ class ArmLanguageModels:
         self.rows: list[Row] = []
 
     def measure(self) -> None:
+        self.rows.clear()
         for model in self.models:
-            gguf = gguf_of(FILES[model], self.folder)
-            program = self._program(gguf)
+            files = self._files(FILES[model])
             for call in CALLS:
-                inputs = Inputs(self.folder, call, program)
-                for processor in self.processors:
-                    row = Row(f"{model}, {call.title}", "weights of few bits", processor)
-                    commands = {PEER: inputs.peer_command(gguf), OURS: inputs.own_command()}
-                    for column, command in commands.items():
-                        self.figures.add(row, column, command, inputs.check_of(column))
-                    self.rows.append(row)
+                rows = [Row(f"{model}, {call.title}", "weights of few bits", each) for each in self.processors]
+                self.rows += rows
+                for row in rows:
+                    if files is None:
+                        row.reasons = dict.fromkeys(COLUMNS, NOT_COUNTED)
+                    else:
+                        self._measure(row, Inputs(self.folder, call, files[1]), files[0])
+
+    def _measure(self, row: Row, inputs: Inputs, gguf: Path) -> None:
+        for column, command in {PEER: inputs.peer_command(gguf), OURS: inputs.own_command()}.items():
+            self.figures.add(row, column, command, inputs.check_of(column))
+
+    def _files(self, model: str) -> tuple[Path, Path] | None:
+        """The GGUF file and the program; None if they are not there and nothing is to be made."""
+        path = self.folder / f"{model}.gguf"
+        if self.figures.kept_only and not path.with_suffix(".pte").is_file():
+            return None
+        return gguf_of(model, self.folder), self._program(path)
 
     def _program(self, gguf: Path) -> Path:
         path = gguf.with_suffix(".pte")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.arm.counting import PLACE, Command, count
+from bench.arm.counting import NOT_COUNTED, PLACE, Command, count
 from bench.arm.cycles import cycles
 from bench.arm.hottest import hottest
 from bench.arm.processors import Processor
@@ -90,16 +90,17 @@ class Figures:
 
     Args:
         blocks: How many of each program's hottest blocks are printed.
+        kept_only: Uses the counts of earlier runs, and emulates nothing.
     """
 
-    def __init__(self, blocks: int = 0) -> None:
-        self.blocks = blocks
+    def __init__(self, blocks: int = 0, kept_only: bool = False) -> None:
+        self.blocks, self.kept_only = blocks, kept_only
 
     def add(self, row: Row, column: str, command: Command, check: Callable[[], float]) -> None:
         """Counts a command; `check` is that of `count`."""
         name = f"{row.model}, {row.processor.name}, {column}"
         try:
-            counts = count(command, row.processor, system_of(row.processor), check)
+            counts = count(command, row.processor, system_of(row.processor), check, self.kept_only)
         except ImpossibleError as error:
             row.reasons[column] = str(error)
             say(f"{name}: {error}")
@@ -109,6 +110,16 @@ class Figures:
         say(f"{name}: {made.instructions / 1e6:.1f} M instructions, {made.cycles / 1e6:.1f} M cycles")
         for line in hottest(counts, row.processor, self.blocks) if self.blocks else ():
             say(line)
+
+
+def until_stopped(figures: Figures, measure: Callable[[], None]) -> None:
+    """Measures; where that is interrupted, fills the table with what was counted until then."""
+    try:
+        measure()
+    except KeyboardInterrupt:
+        say("interrupted: the table has what was counted until now; another run continues")
+        figures.kept_only = True
+        measure()
 
 
 def say(text: str) -> None:
@@ -129,20 +140,24 @@ class ArmTable:
         self.table, self.processors, self.figures = table, processors, figures
         self.rows: list[Row] = []
 
-    def measure(self, precision: str) -> None:
-        for model, spec in self.table.models.items():
-            example = Example(self.table.directory / "arm" / model.replace(" ", "_").replace(",", ""), spec)
-            for processor in self.processors:
-                row = Row(model, precision, processor)
-                for column, engine in self.table.columns.items():
-                    self._measure(row, column, engine + ENDINGS[precision], example)
-                self.rows.append(row)
+    def measure(self, precisions: list[str]) -> None:
+        self.rows.clear()
+        for precision in precisions:
+            if not self.figures.kept_only:
+                self.table.write_programs([precision])
+            for model, spec in self.table.models.items():
+                example = Example(self.table.directory / "arm" / model.replace(" ", "_").replace(",", ""), spec)
+                for processor in self.processors:
+                    row = Row(model, precision, processor)
+                    for column, engine in self.table.columns.items():
+                        self._measure(row, column, engine + ENDINGS[precision], example)
+                    self.rows.append(row)
 
     def _measure(self, row: Row, column: str, engine: str, example: Example) -> None:
         path = self.table.program(engine, row.model)
         refused = path.with_name(path.name + ".reason")
         if not path.exists():
-            row.reasons[column] = refused.read_text() if refused.exists() else "its program was not written"
+            row.reasons[column] = refused.read_text() if refused.exists() else NOT_COUNTED
             return
         system = system_of(row.processor)
         command = own_command(path, example) if column == OURS else peer_command(engine, path, example, system)

@@ -88,12 +88,17 @@ def cell(row: Row, column: str) -> str:
 
 
 def missing(rows: list[Row]) -> Iterator[str]:
-    """The models that were not counted, by engine and reason."""
-    found: dict[tuple[str, str, str], list[str]] = {}
+    """The models that were not counted, by engine and reason, with the processors if it is not on all of them."""
+    found: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for row in rows:
         for column, reason in row.reasons.items():
-            found.setdefault((column, row.precision, readable(reason)), []).append(row.model)
+            models = found.setdefault((column, row.precision, readable(reason)), {})
+            models.setdefault(row.model, []).append(row.processor.title)
     if found:
         yield from ["Not counted:", ""]
+    everywhere = len({row.processor.name for row in rows})
     for (column, precision, reason), models in found.items():
-        yield f"- {column}, {precision}, {'; '.join(dict.fromkeys(models))}: {reason}"
+        for processors in dict.fromkeys(map(tuple, models.values())):
+            names = "; ".join(model for model, titles in models.items() if tuple(titles) == processors)
+            where = "" if len(processors) == everywhere else f" on {', '.join(processors)}"
+            yield f"- {column}, {precision}, {names}{where}: {reason}"

@@ -20,7 +20,7 @@ from bench import llm_files  # noqa: E402
 from bench.arm import counting, cycles  # noqa: E402
 from bench.arm.counting import PLACE, Block, Command, Counts, count, difference  # noqa: E402
 from bench.arm.language import ArmLanguageModels, Call, Inputs  # noqa: E402
-from bench.arm.measure import Figure, Figures, Row  # noqa: E402
+from bench.arm.measure import Figure, Figures, Row, until_stopped  # noqa: E402
 from bench.arm.page import page  # noqa: E402
 from bench.arm.processors import PROCESSORS, chosen  # noqa: E402
 from bench.engines import ImpossibleError  # noqa: E402
@@ -86,6 +86,34 @@ def test_a_program_that_fails_is_not_counted(program: Path, tmp_path: Path) -> N
     command = Command([str(program), PLACE, "more"], [program.read_bytes()])
     with pytest.raises(ImpossibleError, match="ends with 1 in the emulator"):
         count(command, PROCESSORS["a76"], tmp_path, lambda: 60.0)
+
+
+@emulated
+def test_kept_counts_need_no_emulator(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = Command([str(program), PLACE], [program.read_bytes()])
+    bad = Command([str(program), PLACE, "more"], [b"more"])
+    with pytest.raises(ImpossibleError, match="not emulated yet"):
+        count(good, PROCESSORS["a55"], tmp_path, lambda: 60.0, kept_only=True)
+    expected = count(good, PROCESSORS["a55"], tmp_path, lambda: 60.0)
+    with pytest.raises(ImpossibleError, match="ends with 1"):
+        count(bad, PROCESSORS["a55"], tmp_path, lambda: 60.0)
+    monkeypatch.setattr(counting, "run", lambda *_: pytest.fail("the emulator was started"))
+    assert count(good, PROCESSORS["a55"], tmp_path, lambda: 60.0, kept_only=True) == expected
+    with pytest.raises(ImpossibleError, match="ends with 1 in the emulator"):  # the reason is kept, too
+        count(bad, PROCESSORS["a55"], tmp_path, lambda: 60.0, kept_only=True)
+
+
+def test_an_interrupted_run_has_what_was_counted() -> None:
+    figures = Figures()
+    calls: list[bool] = []
+
+    def measure() -> None:
+        calls.append(figures.kept_only)
+        if not figures.kept_only:
+            raise KeyboardInterrupt
+
+    until_stopped(figures, measure)
+    assert calls == [False, True]
 
 
 @emulated
@@ -171,6 +199,19 @@ def test_the_page_has_ratios_and_means(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "| A | 2.0 / 1.0 | 4.0 / 2.0 | 5.0 / 1.0 | – | 0.50 (ncnn) | 1.00 (MNN) |" in text
     assert "| geometric mean |  |  |  |  | **1.00** | **1.00** |" in text
     assert "- LiteRT, float32, A; B: it has no operator" in text
+
+
+def test_the_page_says_on_which_processors_a_model_was_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.arm.page.versions", lambda columns: "Versions.")
+    rows = []
+    for model in ("A", "B", "C"):
+        for name in ("a55", "a76"):
+            row = Row(model, "float32", PROCESSORS[name])
+            if name == "a55" or model == "C":
+                row.reasons = {"sdk": "it has no operator"}
+            rows.append(row)
+    text = page(rows, {"sdk": "sdk-x"})
+    assert "- sdk, float32, A; B on Cortex-A55: it has no operator\n- sdk, float32, C: it has no operator" in text
 
 
 @pytest.mark.parametrize("weights", ["Q4_0", "Q4_K"])
