@@ -58,9 +58,9 @@ class ArmLanguageModels:
 
     def measure(self) -> None:
         self.rows.clear()
-        for model in self.models:
-            files = self._files(FILES[model])
-            for call in CALLS:
+        for call in CALLS:
+            for model in self.models:
+                files = self._files(FILES[model])
                 rows = [Row(f"{model}, {call.title}", "weights of few bits", each) for each in self.processors]
                 self.rows += rows
                 for row in rows:
