@@ -194,6 +194,57 @@ TEST_F(LlmTest, FilesThatCannotBeUsedAreNamed) {
   EXPECT_EQ(llm, nullptr);
 }
 
+/// The tokenizer of tests/data/make_language_model.py: a letter a token.
+std::string letters() {
+  std::string text = R"({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "."}, "behavior": "Isolated",)"
+                     R"("invert": false}, "decoder": {"type": "Fuse"}, "model": {"type": "WordLevel",)"
+                     R"("unk_token": "?", "vocab": {)";
+  for (int i = 0; i < 95; ++i) {
+    const char letter = static_cast<char>(32 + i);
+    const bool is_escaped = letter == '"' || letter == '\\';
+    text += std::string(i == 0 ? "\"" : ",\"") + (is_escaped ? "\\" : "") + letter + "\":" + std::to_string(i);
+  }
+  return text + "}}}";
+}
+
+TEST_F(LlmTest, LoadsFromMemory) {
+  const std::string tokenizer = letters();
+  for (const size_t offset : {0, 1}) {  // in place, and copied
+    int released = 0;
+    const PlacedBytes bytes(bytes_of(kModel), offset);
+    for (const char* const file : {static_cast<const char*>(nullptr), tokenizer.data()}) {
+      runner_ = C_API_MAKE(Runner, et_llm_load_buffer, bytes.data(), bytes.size(), count_release, &released, file,
+                           tokenizer.size(), nullptr);
+      EXPECT_EQ(generate(), kEager);
+    }
+    runner_.reset();
+    EXPECT_EQ(released, 2);
+  }
+}
+
+TEST_F(LlmTest, RefusesMemoryThatItCannotUseAndReleasesIt) {
+  int released = 0;
+  et_llm* llm = nullptr;
+  const PlacedBytes bytes(bytes_of(kModel), 0);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "the tokenizer cannot be loaded", et_llm_load_buffer, bytes.data(),
+                     bytes.size(), count_release, &released, "{", 1, nullptr, &llm);
+  const PlacedBytes other(bytes_of(program("add")), 0);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "pass the bytes of its file in `tokenizer`", et_llm_load_buffer,
+                     other.data(), other.size(), count_release, &released, nullptr, 0, nullptr, &llm);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_PROGRAM, "", et_llm_load_buffer, bytes.data(), 100, count_release, &released,
+                     nullptr, 0, nullptr, &llm);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "`data`", et_llm_load_buffer, nullptr, 0, count_release, &released,
+                     nullptr, 0, nullptr, &llm);
+  et_options* made = nullptr;
+  ASSERT_EQ(et_options_create(&made, nullptr), et_status{ET_STATUS_OK});
+  const Options options(made);
+  ASSERT_EQ(et_options_add_data_file(made, "/none.ptd", nullptr), et_status{ET_STATUS_OK});
+  C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "found 1 data files", et_llm_load_buffer, bytes.data(), bytes.size(),
+                     count_release, &released, nullptr, 0, made, &llm);
+  EXPECT_EQ(released, 5);
+  EXPECT_EQ(llm, nullptr);
+}
+
 TEST_F(LlmTest, TiktokenTakesSpecialTokens) {
   // The letters of the model but the last two, whose numbers are those of the special tokens.
   const char* const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

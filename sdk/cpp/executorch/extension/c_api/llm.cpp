@@ -4,16 +4,12 @@
 
 #include <executorch/extension/c_api/call.h>
 #include <executorch/extension/c_api/llm_state.h>
-#include <executorch/extension/c_api/options.h>
 #include <executorch/extension/c_api/threads.h>
 
 #ifdef ET_C_API_LLM
 #include <algorithm>
 #include <cstring>
-#include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include <executorch/extension/llm/chat_template/chat_template.h>
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
@@ -25,7 +21,6 @@ using executorch::runtime::Error;
 
 #ifdef ET_C_API_LLM
 
-using executorch::extension::Module;
 using executorch::extension::c_api::Claim;
 using executorch::extension::llm::ChatTemplate;
 using executorch::extension::llm::GenerationConfig;
@@ -36,56 +31,6 @@ struct et_llm_config {
 };
 
 namespace {
-
-constexpr Module::LoadMode kModes[] = {Module::LoadMode::File, Module::LoadMode::Mmap, Module::LoadMode::MmapUseMlock,
-                                       Module::LoadMode::MmapUseMlockIgnoreErrors};
-
-Error load_file(const char* path, const char* tokenizer_path, const char* const* special_tokens, size_t count,
-                const et_options* given, et_llm** out) {
-  namespace llm = executorch::extension::llm;
-  ET_CHECK_NOT_NULL(path);
-  const et_options options = given != nullptr ? *given : et_options();
-  const int64_t start = llm::time_in_ms();
-  auto module = std::make_unique<Module>(path, options.data_files, kModes[options.load_mode]);
-  ET_CHECK_OK_OR_RETURN_ERROR(module->load());
-  std::unique_ptr<tokenizers::Tokenizer> tokenizer;
-  if (tokenizer_path != nullptr) {
-    std::unique_ptr<std::vector<std::string>> tokens;
-    if (count > 0) {
-      ET_CHECK_NOT_NULL(special_tokens);
-      tokens = std::make_unique<std::vector<std::string>>();
-      for (size_t i = 0; i < count; ++i) {
-        ET_CHECK_NOT_NULL(special_tokens[i]);
-        tokens->emplace_back(special_tokens[i]);
-      }
-    }
-    tokenizer = llm::load_tokenizer(tokenizer_path, std::move(tokens));
-    ET_CHECK_OR_RETURN_ERROR(tokenizer != nullptr, InvalidArgument, "the tokenizer %s cannot be loaded: %s",
-                             tokenizer_path, tokenizers::last_error_message());
-  } else {
-    auto embedded = llm::load_embedded_tokenizer(*module);
-    ET_CHECK_OR_RETURN_ERROR(embedded.error() != Error::NotFound, InvalidArgument,
-                             "%s contains no tokenizer: name its file in `tokenizer_path`, or export the program with "
-                             "export.embed_tokenizer=true",
-                             path);
-    ET_CHECK_OK_OR_RETURN_ERROR(embedded.error());
-    tokenizer = std::move(*embedded);
-  }
-  auto made = std::make_unique<et_llm>();
-  made->module = module.get();
-  ET_ASSIGN_OR_RETURN(is_multimodal, llm::is_multimodal(*module));
-  if (is_multimodal) {
-    made->runner = llm::create_multimodal_runner(std::move(module), std::move(tokenizer));
-  } else {
-    made->runner = llm::create_text_llm_runner(std::move(module), std::move(tokenizer));
-  }
-  ET_CHECK_OR_RETURN_ERROR(made->runner != nullptr, InvalidProgram, "%s is not a language model", path);
-  ET_CHECK_OK_OR_RETURN_ERROR(made->runner->load());
-  made->load_start_ms = start;
-  made->load_end_ms = llm::time_in_ms();
-  *out = made.release();
-  return Error::Ok;
-}
 
 void note(const Stats& stats, et_llm& llm) {
   llm.stats.prompt_tokens = stats.num_prompt_tokens;
@@ -244,22 +189,6 @@ et_status et_llm_config_add_logit_bias([[maybe_unused]] et_llm_config* config, [
 
 void et_llm_config_free(et_llm_config* config) {
   delete config;
-}
-
-et_status et_llm_load_file([[maybe_unused]] const char* path, [[maybe_unused]] const char* tokenizer_path,
-                           [[maybe_unused]] const et_options* options, et_llm** out, et_error** error) {
-  return et_llm_load_file_with_special_tokens(path, tokenizer_path, nullptr, 0, options, out, error);
-}
-
-et_status et_llm_load_file_with_special_tokens([[maybe_unused]] const char* path,
-                                               [[maybe_unused]] const char* tokenizer_path,
-                                               [[maybe_unused]] const char* const* special_tokens,
-                                               [[maybe_unused]] size_t count,
-                                               [[maybe_unused]] const et_options* options, et_llm** out,
-                                               et_error** error) {
-  return call_for(out, error, [&]() -> Error {
-    ET_WITH_LLM(return load_file(path, tokenizer_path, special_tokens, count, options, out);)
-  });
 }
 
 void et_llm_free(et_llm* llm) {

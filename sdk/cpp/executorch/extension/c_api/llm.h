@@ -44,7 +44,7 @@ ET_API void et_llm_config_free(et_llm_config* config);
 /** A language model with the conversation so far as its context. */
 typedef struct et_llm et_llm;
 /** Loads a program and its tokenizer: `tokenizer_path` is a tokenizer.json, tokenizer.model or tokenizer.bin; NULL: the
- * tokenizer inside the program. Of `options`, which may be NULL, the load mode and the data files count. */
+ * tokenizer inside the program. Of `options`, which may be NULL, the load mode, data files and data buffers count. */
 ET_API et_status et_llm_load_file(const char* path, const char* tokenizer_path, const et_options* options, et_llm** out,
                                   et_error** error);
 /** The same for a tokenizer of tiktoken: `count` texts of special tokens, in the order of their numbers, instead of
@@ -52,6 +52,13 @@ ET_API et_status et_llm_load_file(const char* path, const char* tokenizer_path, 
 ET_API et_status et_llm_load_file_with_special_tokens(const char* path, const char* tokenizer_path,
                                                       const char* const* special_tokens, size_t count,
                                                       const et_options* options, et_llm** out, et_error** error);
+/** From `size` bytes at `data`, used in place (copied if not aligned to 16 bytes). `release` (may be NULL) is called
+ * when they are not needed any more. `tokenizer`: the `tokenizer_size` bytes of a tokenizer's file, which are not
+ * needed after the call; NULL: the tokenizer inside the program. Of `options`, which may be NULL, the data buffers
+ * count; data files are ET_STATUS_NOT_SUPPORTED. (1.7) */
+ET_API et_status et_llm_load_buffer(const void* data, size_t size, et_release release, void* context,
+                                    const void* tokenizer, size_t tokenizer_size, const et_options* options,
+                                    et_llm** out, et_error** error);
 ET_API void et_llm_free(et_llm* llm);
 
 /** Receives a piece of the answer: `size` bytes of whole UTF-8 characters, and a NUL. They are valid until the function
