@@ -12,6 +12,7 @@ import numpy as np
 
 from sdk.command import CommandError
 from sdk.command.programs import Slot
+from sdk.exir._serialize._regular_file import read_file
 
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 
@@ -28,9 +29,9 @@ def read_wav(path: Path) -> Sound:
     """Reads a RIFF WAVE file with PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64 bits.
 
     PCM is divided by the magnitude of its most negative value, so that -32768 in 16 bits becomes -1. Raises
-    CommandError.
+    CommandError, and OSError where the file cannot be read.
     """
-    data = path.read_bytes()
+    data = read_file(path)
     if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
         raise CommandError(f"`{path}`: expected a WAV file (RIFF, WAVE), found one that begins with {data[:12]!r}")
     chunks: dict[bytes, bytes] = {}

@@ -16,6 +16,7 @@ import forked
 _PYBINDINGS = "from sdk.extension.pybindings.portable_lib import"
 _TOKENIZERS = "from sdk.extension.llm.tokenizers import"
 _LLM = "from sdk.extension.llm.export"
+_ASR = "from sdk.extension.asr.runner import"
 _RUNNER = "from sdk.extension.llm.runner import"
 # What a user writes, with the path in `path`; `folder` has a file of every name that the checkpoint's folders have.
 DOORS = {
@@ -85,6 +86,19 @@ DOORS = {
     ),
     "TextLLMRunner": f"{_RUNNER} TextLLMRunner; TextLLMRunner(path, empty).load()",
     "TextLLMRunner, tokenizer": f"{_RUNNER} TextLLMRunner; TextLLMRunner(program, path).load()",
+    "MultimodalRunner": f"{_RUNNER} MultimodalRunner; MultimodalRunner(path, empty).load()",
+    "AsrRunner": f"{_ASR} AsrRunner; AsrRunner(path, empty).sampling_rate and fail()",
+    "AsrRunner, tokenizer": f"{_ASR} AsrRunner; AsrRunner(program, path).sampling_rate and fail()",
+    "read_wav": f"{_RUNNER} read_wav; read_wav(path)",
+    "sound of run": "from sdk.run._sound import read_wav; read_wav(Path(path))",
+    "is_whisper": (
+        "from sdk.extension.asr.whisper import is_whisper; is_whisper(link(path, 'config.json').parent) or fail()"
+    ),
+    "read_inputs": "from sdk.export.cli.inputs import read_inputs; read_inputs(link(path, 'inputs.pt'))",
+    "read_inputs, NumPy": "from sdk.export.cli.inputs import read_inputs; read_inputs(link(path, 'inputs.npy'))",
+    "wrap": "from sdk.wrap.__main__ import main; main([path, '--language', 'kotlin']) and fail()",
+    "run": "from sdk.run.__main__ import main; main([path]) and fail()",
+    "test": "from sdk.test.__main__ import main; main([path]) and fail()",
     "TextLLMEngine": f"{_RUNNER} TextLLMEngine; TextLLMEngine(path)",
     "files_of a VGF program": "from sdk.backends.arm.vgf.extract import main; main([path, 'out']) and fail()",
     "analyze of Core ML": (

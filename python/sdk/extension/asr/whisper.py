@@ -19,6 +19,7 @@ from torch.export import Dim, ExportedProgram, ShapesCollection, export
 
 from sdk.backends.registry import Backend
 from sdk.exir import ExecutorchBackendConfig, ExecutorchProgramManager, to_edge_transform_and_lower
+from sdk.exir._serialize._regular_file import read_file
 from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
 from sdk.extension.audio.mel_spectrogram import WhisperAudioProcessor
 from sdk.extension.llm.custom_ops import custom_ops  # noqa: F401, registers torch.ops.llama
@@ -200,7 +201,7 @@ def export_whisper(
 def is_whisper(folder: Path) -> bool:
     """Whether a folder has the `config.json` of a Whisper model."""
     try:
-        found = json.loads((folder / "config.json").read_bytes())
+        found = json.loads(read_file(folder / "config.json"))
     except (OSError, json.JSONDecodeError):
         return False
     return isinstance(found, dict) and found.get("model_type") == "whisper"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sdk.extension.llm.export.checkpoint import downloaded
 
@@ -18,7 +19,8 @@ def download_and_convert_hf_checkpoint(repo_id: str, convert_weights: Callable[[
     target = Path.home() / ".cache" / "meta_checkpoints" / f"{repo_id.replace('/', '_')}.pth"
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = target.with_suffix(".unfinished")
-        convert_weights(str(downloaded(repo_id)), str(unfinished))
-        unfinished.replace(target)
+        with TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent) as folder:
+            complete = Path(folder) / target.name
+            convert_weights(str(downloaded(repo_id)), str(complete))
+            complete.replace(target)
     return str(target)

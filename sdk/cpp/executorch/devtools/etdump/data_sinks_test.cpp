@@ -15,6 +15,12 @@
 #include <executorch/devtools/etdump/etdump_filter.h>
 #include <executorch/runtime/platform/runtime.h>
 
+#if defined(__unix__) || defined(__APPLE__)
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
 using executorch::etdump::BufferDataSink;
 using executorch::etdump::ETDumpFilter;
 using executorch::etdump::FileDataSink;
@@ -76,6 +82,21 @@ TEST_F(DataSinkTest, FilesHoldWhatIsWritten) {
   EXPECT_EQ(FileDataSink::create((testing::TempDir() + "no/such/folder").c_str()).error(), Error::AccessFailed);
   EXPECT_EQ(FileDataSink::create(nullptr).error(), Error::InvalidArgument);
 }
+
+#if defined(__unix__) || defined(__APPLE__)
+TEST_F(DataSinkTest, FilesAreNeitherPipesNorFolders) {
+  const std::string pipe = testing::TempDir() + "data_sink_" + std::to_string(getpid());
+  std::remove(pipe.c_str());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(FileDataSink::create(pipe.c_str()).error(), Error::AccessFailed);  // does not wait for a reader
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  EXPECT_EQ(FileDataSink::create(pipe.c_str()).error(), Error::AccessFailed);
+  close(reader);
+  std::remove(pipe.c_str());
+  EXPECT_EQ(FileDataSink::create(testing::TempDir().c_str()).error(), Error::AccessFailed);
+  EXPECT_TRUE(FileDataSink::create("/dev/null").ok());
+}
+#endif
 
 TEST_F(DataSinkTest, FiltersPassWhatTheyNameOrAllWithoutNames) {
   ETDumpFilter filter;

@@ -66,18 +66,39 @@ void remove_file(const std::string& path) {
 
 #else
 
+#if defined(EXECUTORCH_HAS_POSIX_FILES)
+/// A stream over a descriptor, which is closed if there is no memory for it.
+std::FILE* stream_of(int descriptor) {
+  std::FILE* const file = descriptor < 0 ? nullptr : ::fdopen(descriptor, "wb");
+  if (descriptor >= 0 && file == nullptr) {
+    const int reason = errno;
+    ::close(descriptor);
+    errno = reason;
+  }
+  return file;
+}
+#endif
+
 std::FILE* open_existing(const std::string& path) {
+#if defined(EXECUTORCH_HAS_POSIX_FILES)
+  // Without O_NONBLOCK, opening a pipe that nobody reads would wait; writing to one that is read may wait.
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor >= 0) {
+    (void)::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+  }
+  return stream_of(descriptor);
+#else
   return std::fopen(path.c_str(), "wb");
+#endif
 }
 
 std::FILE* open_new(const std::string& path, unsigned mode) {
 #if defined(EXECUTORCH_HAS_POSIX_FILES)
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   const int descriptor = ::open(path.c_str(), flags, static_cast<mode_t>(mode));
-  std::FILE* const file = descriptor < 0 ? nullptr : ::fdopen(descriptor, "wb");
+  std::FILE* const file = stream_of(descriptor);
   if (descriptor >= 0 && file == nullptr) {
     const int reason = errno;
-    ::close(descriptor);
     ::unlink(path.c_str());
     errno = reason;
   }

@@ -15,7 +15,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cerrno>
 #include <csignal>
+#include <thread>
 #endif
 
 namespace fs = std::filesystem;
@@ -160,6 +162,32 @@ TEST_F(ReplaceFile, WritesToAPipeInPlace) {
   struct stat status{};
   ASSERT_EQ(::stat(path_.c_str(), &status), 0);
   EXPECT_TRUE(S_ISFIFO(status.st_mode));
+}
+
+TEST_F(ReplaceFile, DoesNotWaitForThePipesReader) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_EQ(replace_file(path_, "piped", 5).value(), ENXIO);
+}
+
+TEST_F(ReplaceFile, WritesMoreThanAPipeHolds) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  const int reader = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  size_t read = 0;
+  std::thread reads([&] {
+    ASSERT_EQ(::fcntl(reader, F_SETFL, 0), 0);
+    char bytes[4096];
+    for (ssize_t count = 1; count > 0; read += static_cast<size_t>(count)) {
+      while ((count = ::read(reader, bytes, sizeof(bytes))) == 0 && read == 0) {
+        std::this_thread::yield();  // the writer has not begun
+      }
+    }
+  });
+  const std::string data(1 << 20, 'x');
+  EXPECT_FALSE(replace_file(path_, data.data(), data.size()));
+  reads.join();
+  ::close(reader);
+  EXPECT_EQ(read, data.size());
 }
 
 TEST_F(ReplaceFile, WritesToAnOpenDescriptorInPlace) {

@@ -30,6 +30,19 @@ TEST(ThreadPoolUnloadTest, ThreadsEndWithTheirLibraryAfterAFork) {
   EXPECT_TRUE(holds_in_child([] { return unloads_after_fork(kLibrary, use, /*is_used_in_child=*/false); }));
 }
 
+// As with -Wl,-z,nodelete: closing ends nothing.
+TEST(ThreadPoolUnloadTest, ALibraryThatStaysIsUsedAgain) {
+  EXPECT_TRUE(holds_in_child([] {
+    void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    return says(library != nullptr && use(library), "it runs") &&
+           says(dlclose(library) == 0, "the library is closed") &&
+           says((library = dlopen(kLibrary, RTLD_NOW | RTLD_NOLOAD)) != nullptr, "the library stays") &&
+           says(use(library), "it runs again") &&
+           says(holds_in_child([&] { return use(library) && dlclose(library) == 0; }), "it runs in a child") &&
+           says(use(library), "it runs after the fork");
+  }));
+}
+
 TEST(ThreadPoolUnloadTest, ALibraryThatWasNotUsedIsUnloaded) {
   EXPECT_TRUE(holds_in_child([] {
     void* library = open_library(kLibrary);

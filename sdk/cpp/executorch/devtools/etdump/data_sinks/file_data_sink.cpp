@@ -7,15 +7,48 @@
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/platform/log.h>
 
+#if defined(__unix__) || defined(__APPLE__)
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
 namespace executorch {
 namespace etdump {
 
 using ::executorch::runtime::Result;
 
+namespace {
+
+/// Opens a new or an existing file; null with errno if that fails. Offsets into a pipe have no meaning, and opening one
+/// would wait for a reader.
+std::FILE* open_for_writing(const char* path) {
+#if defined(__unix__) || defined(__APPLE__)
+  const int descriptor = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (descriptor < 0) {
+    return nullptr;
+  }
+  struct stat found{};
+  const bool is_stream = ::fstat(descriptor, &found) == 0 && (S_ISFIFO(found.st_mode) || S_ISSOCK(found.st_mode));
+  std::FILE* const file = is_stream ? nullptr : ::fdopen(descriptor, "wb");
+  if (file == nullptr) {
+    const int reason = is_stream ? ESPIPE : errno;
+    ::close(descriptor);
+    errno = reason;
+  }
+  return file;
+#else
+  return std::fopen(path, "wb");
+#endif
+}
+
+}  // namespace
+
 Result<FileDataSink> FileDataSink::create(const char* file_path) {
   ET_CHECK_OR_RETURN_ERROR(file_path != nullptr, InvalidArgument, "expected the path of a file for debug data");
-  std::FILE* file = std::fopen(file_path, "wb");
-  ET_CHECK_OR_RETURN_ERROR(file != nullptr, AccessFailed, "%s: cannot be written: %s", file_path, std::strerror(errno));
+  std::FILE* file = open_for_writing(file_path);
+  ET_CHECK_OR_RETURN_ERROR(file != nullptr, AccessFailed, "%s: expected a file that can be written: %s", file_path,
+                           std::strerror(errno));
   return FileDataSink(file);
 }
 
