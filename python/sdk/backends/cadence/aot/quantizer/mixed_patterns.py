@@ -11,8 +11,8 @@ from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantizer import SharedQuantizationSpec
 
 from sdk.backends.cadence.aot.pass_utils import get_arg, replace_with_op
+from sdk.backends.cadence.aot.quantizer.pattern import Anchors, Chain, OneOperatorPattern, PartitionAnchors
 from sdk.backends.cadence.aot.quantizer.pattern_utils import dequantized, insert_node_with_meta, source_of
-from sdk.backends.cadence.aot.quantizer.patterns import Anchors, Chain, PartitionAnchors, _OneOperator
 
 _aten = torch.ops.aten
 _cadence = torch.ops.cadence
@@ -32,7 +32,7 @@ def _weights_and_bias(node: Node) -> tuple[Node, Node] | None:
     return None if weight is None or bias is None else (weight, bias)
 
 
-class _MixedPattern(_OneOperator):
+class _MixedPattern(OneOperatorPattern):
     def fits(self, node: Node) -> bool:
         """Whether the kernel takes the layer's shapes."""
         raise NotImplementedError
@@ -102,7 +102,7 @@ class _Parameters:
     meta: dict[str, Any]
 
 
-class MixedW8A32GruPattern(_OneOperator):
+class MixedW8A32GruPattern(OneOperatorPattern):
     """One time step of a recurrent layer. Both biases have one scale."""
 
     target = _aten.gru.input
