@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from cadence_calls import CALLS, Random, overload
+from cadence_calls import CALLS, overload
+from cadence_random import Random
 from recorder import FUNCTIONS_YAML
 from single_operator import OutputSpec, run
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
-from cadence_calls import CALLS, Random, overload
+from cadence_calls import CALLS, overload
+from cadence_random import Random
 
 import sdk.backends.cadence.aot.ops_registrations  # noqa: F401  (registers the operators)
 
