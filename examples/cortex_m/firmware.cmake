@@ -68,8 +68,9 @@ function(cortex_m_firmware name)
     target_compile_definitions(${name} PRIVATE ETDUMP_MEMORY_BYTES=65536)
     target_link_libraries(${name} PRIVATE etdump)
   endif()
-  if(EXECUTORCH_ARM_ETHOSU_MODEL OR EXECUTORCH_ENABLE_LOGGING)
-    # The model of an NPU takes memory where an NPU does not, and so does the C library's printf.
+  # A backend sets the property if it takes memory from the heap. The C library's printf does, too.
+  get_property(needs_heap GLOBAL PROPERTY EXECUTORCH_FIRMWARE_NEEDS_HEAP)
+  if(needs_heap OR EXECUTORCH_ENABLE_LOGGING)
     target_sources(${name} PRIVATE "${here}/heap.c")
     target_compile_definitions(${name} PRIVATE HEAP_BYTES=262144)
   endif()
