@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Included by the compiler before XNNPACK's kernels for WebAssembly, see third_party.cmake. Those for x86 clamp results
-// and compare elements with the pseudo-minimum and -maximum, which return their first operand where the second is NaN.
-// Here they are the instructions that return NaN where either operand is, as in PyTorch and in its kernels for Arm.
+// Included by the compiler before XNNPACK's kernels for WebAssembly, see third_party.cmake. The kernels for x86 clamp
+// results and compare elements with the pseudo-minimum and -maximum, which return their first operand where the second
+// is NaN. Here, both are the instructions that return NaN where either operand is NaN, as PyTorch and the kernels for
+// Arm do.
 #pragma once
 
 #include <wasm_simd128.h>

@@ -118,7 +118,7 @@ Tensor& view_copy_dtype_out(KernelRuntimeContext& ctx, const Tensor& in, ScalarT
     } else if (size < new_size) {
       split_elements(to, from);
     }
-    to.dtype = from.dtype;  // what the bytes are does not matter
+    to.dtype = from.dtype;  // bytes are copied, whatever their dtype
     copy(to, from);
   }
   return out;

@@ -233,7 +233,7 @@ def test_repository_files_load() -> None:
 
 
 def test_schema_table_is_current() -> None:
-    """In an interpreter of its own: tests register operators in PyTorch's namespace, those of Cadence for one."""
+    """In another interpreter, because tests, such as those of Cadence, register operators in PyTorch's namespace."""
     pytest.importorskip("torch")
     command = [sys.executable, "-m", "codegen.update_schemas", "--check"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)

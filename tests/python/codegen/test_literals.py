@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names from files of others in generated C, C++ and CMake: refused, or the same text again."""
+"""Names from users' files in generated C, C++ and CMake: each is refused, or the generated literal has its text."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_names_of_operators_are_selected() -> None:
 
 
 def test_a_program_with_another_text_for_a_name_is_refused(tmp_path: Path) -> None:
-    """The same length, so that nothing else of the file changes."""
+    """Replaces a text by one of the same length, so that nothing else in the file changes."""
     data = ADD.read_bytes()
     assert data.count(b"aten::add") == 1
     for evil in (b'aten::a"d', b"aten::\nad", b"aten;:add", b"aten::a\\d"):

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * The words of a command stream. It begins with `COP1`; then come actions of the driver, each in a word: the NPU's
- * configuration, with two words behind it, and the commands themselves.
+ * The words of a command stream. The first one is `COP1`. Each of the next begins an action of the driver: the one that
+ * configures the NPU is followed by two words of parameters, the one that runs commands by the commands.
  */
 #pragma once
 
@@ -38,10 +38,10 @@ class Words final {
 
 /// An NPU as a command stream names it.
 struct Configuration {
-  /// `word` is the first one behind the action.
+  /// Reads the first word of parameters.
   explicit Configuration(uint32_t word) : macs(1U << (word & 15)), kilobytes(word >> 8 & 255), product(word >> 28) {}
-  uint32_t macs;       // products a cycle
-  uint32_t kilobytes;  // of its internal memory
+  uint32_t macs;       // multiply-accumulate operations per cycle
+  uint32_t kilobytes;  // the size of the internal memory
   uint32_t product;    // 0: Ethos-U55, 1: U65, 2: U85
   uint32_t name() const { return product == 0 ? 55 : product == 1 ? 65 : product == 2 ? 85 : 0; }
 };
@@ -76,9 +76,9 @@ inline bool chooses_region(const CommandWord& command, uint16_t region) {
 /// The region near the NPU, for the memory modes Dedicated_Sram.
 constexpr uint16_t kFastRegion = 2;
 
-/// Calls `configure(Configuration)` and `command(CommandWord)` for what the words have, in their order. Both return a
-/// runtime::Result<bool>: false ends a stream of commands. Errors are theirs, and InvalidProgram or NotSupported for
-/// words that are damaged, which are logged.
+/// Calls `configure(Configuration)` and `command(CommandWord)` for each configuration and command, in order. Both
+/// return a runtime::Result<bool>: false ends a stream of commands. Returns the error of the first call that fails, or,
+/// for damaged words, InvalidProgram or NotSupported (logged).
 template <typename Configure, typename Run>
 runtime::Error visit_commands(const Words& words, Configure&& configure, Run&& command) {
   using runtime::Error;
@@ -103,7 +103,7 @@ runtime::Error visit_commands(const Words& words, Configure&& configure, Run&& c
     if (action == kNothing) {
       continue;
     }
-    // 24 bits: the low ones are above, the high ones in the byte that is otherwise unused.
+    // The length has 24 bits: the lower 16 are the upper half of the word, the upper 8 are its second byte.
     const size_t length = (word >> 16) | (word >> 8 & 0xFF) << 16;
     ET_CHECK_OR_RETURN_ERROR(length <= words.count() - at && is_configured, InvalidProgram,
                              "a stream of %zu words is there, %zu are left, or its configuration is missing", length,

@@ -23,7 +23,7 @@ NUMBERS = FLOATS | INTEGERS
 FLOATS_INTEGERS_BOOL = NUMBERS | BOOL
 STORED: Dtypes = FLOATS_INTEGERS_BOOL | {torch.uint8, torch.int8, torch.float64}
 ANY_DTYPE: Dtypes = frozenset()
-"""Stands for no condition."""
+"""Every dtype is allowed."""
 
 Storages: TypeAlias = tuple[tuple[Reprs | None, ...] | Reprs, tuple[Reprs, ...] | Reprs | None]
 

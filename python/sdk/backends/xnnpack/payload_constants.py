@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The constants of a payload: named data of the program or of data files, each stored once a place under a hash of its
-bytes."""
+"""The constants of a payload: named data of the program or of data files. Each is named by a hash of its bytes, so that
+equal constants are stored once in each file."""
 
 from __future__ import annotations
 

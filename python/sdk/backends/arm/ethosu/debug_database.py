@@ -27,9 +27,9 @@ class Command:
     """A command that computes or copies.
 
     Attributes:
-        source: The number of the operator in the file that Vela read; None if it was made from none.
-        cycles: Those of its operator, divided evenly among the commands that compute it. A copy has 0: its time is in
-            that of the operator for which it copies.
+        source: The number of the operator in the file that Vela read; None if Vela added the command.
+        cycles: The operator's cycles, divided evenly among the commands that compute it. A copy has 0: its time is part
+            of the operator for which it copies.
     """
 
     source: int | None

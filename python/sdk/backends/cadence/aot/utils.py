@@ -53,7 +53,7 @@ class ISSRuntimeFailure(Exception):  # noqa: N818 (the original's name)
 
 
 def is_depthwise_conv(groups: int, in_channels: int) -> bool:
-    """Whether each of several channels is a group of its own."""
+    """Whether there are several groups, each of one channel."""
     return 1 < groups == in_channels
 
 

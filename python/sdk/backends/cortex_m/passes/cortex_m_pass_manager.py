@@ -28,8 +28,8 @@ class CortexMPassManager(PassManager):
 
     Args:
         exported_program: What `transform()` lowers; None for a manager that only prepares models for annotation.
-        passes: Classes of passes, by default `pass_list`. Those with the parameters `exported_program` and
-            `target_config` get them.
+        passes: Classes of passes, by default `pass_list`. A class whose constructor has the parameters
+            `exported_program` or `target_config` gets them.
         target_config: The processor; by default a Cortex-M55.
     """
 

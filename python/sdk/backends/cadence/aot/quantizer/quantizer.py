@@ -123,7 +123,7 @@ def _quantizers(config: QuantizationConfig, *names: str) -> list[Quantizer]:
 
 
 def _configs(is_qat: bool) -> tuple[QuantizationConfig, QuantizationConfig]:
-    """Those of layers with asymmetric weights, and with symmetric ones."""
+    """The configurations of layers with asymmetric and with symmetric weights."""
     return (qconfig_A8W8_qat, qconfig_A8W8sym_qat) if is_qat else (qconfig_A8W8, qconfig_A8W8sym)
 
 
