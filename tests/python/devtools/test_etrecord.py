@@ -16,12 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.export import Dim, export
+from torch.fx.passes.infra.pass_base import PassResult
 
 import sdk.export
 from sdk.devtools import ETRecord, generate_etrecord, parse_etrecord
 from sdk.devtools.etrecord._etrecord import ETRecordReservedFileNames
 from sdk.exir import EdgeProgramManager, to_edge, to_edge_transform_and_lower
 from sdk.exir.backend.test.op_partitioner_demo import AddMulPartitionerDemo
+from sdk.exir.dialects._ops import ops
 
 INPUTS = (torch.linspace(-1, 1, 6).reshape(2, 3), torch.tensor(True))
 
@@ -263,3 +265,24 @@ def test_damaged_programs_raise_an_error(saved: Path, tmp_path: Path, data: st.D
         parse_etrecord(path)
     except RuntimeError as error:
         assert "ETRecord" in str(error)
+
+
+def test_the_graph_after_transform_passes(tmp_path: Path) -> None:
+    """ETR-01: it is in the record under ExecuTorch's name, and comes back from a file."""
+    program = export(nn.Sequential(nn.Linear(3, 2), nn.ReLU()), (torch.randn(4, 3),))
+
+    def relu_to_sigmoid(module: torch.fx.GraphModule) -> PassResult:
+        for node in module.graph.find_nodes(op="call_function", target=ops.edge.aten.relu.default):
+            node.target = ops.edge.aten.sigmoid.default
+        return PassResult(module, True)
+
+    lowered = to_edge_transform_and_lower(program, transform_passes=[relu_to_sigmoid], generate_etrecord=True)
+    record = lowered.to_executorch().get_etrecord()
+    record.save(tmp_path / "record.bin")
+    for each in (record, parse_etrecord(tmp_path / "record.bin")):
+        (graph,) = each.graph_map.values()
+        assert set(each.graph_map) == {"edge_after_transform/forward"}
+        targets = {node.target for node in graph.graph.nodes}
+        assert ops.edge.aten.sigmoid.default in targets and ops.edge.aten.relu.default not in targets
+    plain = to_edge_transform_and_lower(program, generate_etrecord=True).to_executorch().get_etrecord()
+    assert plain.graph_map is None

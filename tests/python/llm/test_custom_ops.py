@@ -275,3 +275,28 @@ def test_fallback_copies() -> None:
     assert torch.equal(run(llama.fallback, x), x)
     out = torch.empty(0)
     assert torch.equal(llama.fallback.out(x, output=out), x)
+
+
+def test_caches_of_cross_attention() -> None:
+    """The first positions are written, also in a branch; what does not fit is refused."""
+    update = torch.ops.executorch.update_cross_attn_cache
+    value, cache = torch.randn(2, 1, 3, 4), torch.zeros(2, 1, 5, 4)
+    result = update(value, cache)
+    assert torch.equal(cache[:, :, :3], value) and not cache[:, :, 3:].any()
+    assert torch.equal(result, cache) and result.data_ptr() != cache.data_ptr()
+
+    class Branch(nn.Module):
+        def forward(self, chosen: Tensor, value: Tensor, cache: Tensor) -> Tensor:
+            return torch.cond(chosen, lambda v, c: update(v, c), lambda v, c: update(v * 2, c), (value, cache))
+
+    inputs = (torch.tensor(False), value, cache)
+    program = torch.export.export(Branch(), inputs)
+    assert torch.equal(program.module()(*inputs)[:, :, :3], value * 2)
+    for bad, message in (
+        (torch.zeros(2, 1, 6, 4), "6 positions do not fit in a cache of 5"),
+        (torch.zeros(2, 2, 3, 4), "number of heads 1"),
+        (torch.zeros(2, 1, 3, 4).half(), "dtype torch.float32, found torch.float16"),
+        (torch.zeros(2, 3, 4), "4 dimensions"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            update(bad, cache)

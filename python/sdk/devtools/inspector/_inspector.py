@@ -299,7 +299,8 @@ class Inspector:
             disable_debug_handle_valdiation: Compare with the exported graph even if some nodes of the edge program come
                 from none of its nodes.
             reference_graph: What to run in eager mode: `exported_program`, `edge_dialect_program`, or the name of a
-                program that was added to the ETRecord. By default the first where the edge program comes from it.
+                program that was added to the ETRecord (`NAME/METHOD`, or `NAME` for the method that ran), such as
+                `edge_after_transform`. By default the first where the edge program comes from it.
 
         Returns:
             A frame with a row for each operator, in the order of the graph: see `NumericalComparatorBase.compare`.

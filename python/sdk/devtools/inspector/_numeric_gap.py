@@ -108,8 +108,10 @@ def _reference_program(
     record: ETRecord, sources: Sources, graph: str | None, accept_unmatched: bool
 ) -> ExportedProgram:
     edge = sources.program
+    if graph == "edge_dialect_exported_program":  # the name that ExecuTorch has for it
+        graph = "edge_dialect_program"
     if graph not in (None, "exported_program", "edge_dialect_program"):
-        added = (record.graph_map or {}).get(str(graph))
+        added = (record.graph_map or {}).get(graph if "/" in graph else f"{graph}/{sources.method}")
         if added is None:
             known = ["exported_program", "edge_dialect_program", *sorted(record.graph_map or {})]
             raise ValueError(f"the ETRecord has no program {graph!r}; expected {', '.join(map(repr, known))}")

@@ -117,6 +117,8 @@ def to_edge_transform_and_lower(
         manager = manager.transform(transform_passes)
     if generate_etrecord:
         manager = _recorded(manager, programs)
+        if transform_passes:
+            manager._etrecord.add_extra_export_modules({"edge_after_transform": manager})
     depth = max((len(p) for p in partitioners.values()), default=0)
     for i in range(depth):
         manager = manager.to_backend({name: p[i] for name, p in partitioners.items() if i < len(p)})

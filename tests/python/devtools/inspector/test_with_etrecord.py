@@ -157,7 +157,7 @@ def test_ins_06_own_comparator_and_graphs(made: dict[str, Any]) -> None:
             return float((first.reshape(-1) - found.reshape(-1)).abs().max())
 
     inspector = inspect(made)
-    for graph in (None, "exported_program", "edge_dialect_program"):
+    for graph in (None, "exported_program", "edge_dialect_program", "edge_dialect_exported_program"):
         gap = inspector.calculate_numeric_gap(Largest(), reference_graph=graph)
         assert len(gap) >= 3 and all(value < 1e-4 for (value,) in gap["gap"])
     with pytest.raises(ValueError, match="no distance 'L3'; expected 'L1', 'MSE', 'SNR'"):

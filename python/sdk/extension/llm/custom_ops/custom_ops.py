@@ -245,6 +245,39 @@ def fast_hadamard_transform(mat: Tensor) -> Tensor:
     return transform(mat.to(wide)).to(mat.dtype).contiguous()
 
 
+def _check_cross_attention_cache(value: Tensor, cache: Tensor) -> None:
+    """Both are (batch, heads, positions, width), and `cache` has at least as many positions."""
+    torch._check(value.dim() == 4 and cache.dim() == 4, lambda: "value and cache must have 4 dimensions")
+    for dim, name in ((0, "batch"), (1, "number of heads"), (3, "width")):
+        torch._check(
+            value.shape[dim] == cache.shape[dim],
+            lambda dim=dim, name=name: f"expected the {name} {cache.shape[dim]} of the cache, found {value.shape[dim]}",
+        )
+    torch._check(
+        value.shape[2] <= cache.shape[2],
+        lambda: f"{value.shape[2]} positions do not fit in a cache of {cache.shape[2]}",
+    )
+    torch._check(value.dtype == cache.dtype, lambda: f"expected values of dtype {cache.dtype}, found {value.dtype}")
+
+
+@torch.library.custom_op("executorch::update_cross_attn_cache", mutates_args=())
+def update_cross_attn_cache(value: Tensor, cache: Tensor) -> Tensor:
+    """Writes `value` to the first positions of `cache`, and returns a copy of the cache.
+
+    Both are (batch, heads, positions, width). The schema does not say that the cache is written, so that branches of
+    `torch.cond` may call the operator. The runtime has no kernel for it: it is for eager mode and backends.
+    """
+    _check_cross_attention_cache(value, cache)
+    cache[:, :, : value.shape[2]] = value
+    return cache.clone()
+
+
+@update_cross_attn_cache.register_fake
+def _update_cross_attn_cache_fake(value: Tensor, cache: Tensor) -> Tensor:
+    _check_cross_attention_cache(value, cache)
+    return torch.empty_like(cache)
+
+
 _QKV = "Tensor query, Tensor key, Tensor value"
 define("custom_sdpa", f"{_QKV}, SymInt start_pos, {_OPTIONS}", custom_sdpa, _custom_sdpa_meta)
 define(

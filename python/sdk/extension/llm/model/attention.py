@@ -34,6 +34,9 @@ class Attention(nn.Module):
     x is [batch, tokens, dim]. Returns the same shape, and the changes of the options for the next layer or None.
     """
 
+    takes: frozenset[str] | None = None
+    """The options of a call that it reads beside those that `Transformer` makes; None for any."""
+
 
 ATTENTION_REGISTRY: dict[str, type[Attention]] = {}
 """Implementations by the value of `ModelArgs.attention_type`."""
@@ -130,8 +133,13 @@ def masked(scores: Tensor, mask: Tensor) -> Tensor:
 class AttentionMHA(Attention):
     """Multi-head attention whose heads of queries may share keys and values (Ainslie et al., 2023)."""
 
-    def __init__(self, args: ModelArgs, layer_id: int, rope: Rope, **_: Any) -> None:
+    takes = frozenset()
+
+    def __init__(self, args: ModelArgs, layer_id: int, rope: Rope, **kwargs: Any) -> None:
+        """Takes no `kwargs`, which other implementations may have: raises TypeError if there are some."""
         super().__init__()
+        if kwargs:
+            raise TypeError(f"AttentionMHA has no option {', '.join(sorted(kwargs))}")
         assert args.n_kv_heads is not None and args.head_dim is not None
         if args.n_heads % args.n_kv_heads:
             raise ValueError(f"n_heads={args.n_heads} is not a multiple of n_kv_heads={args.n_kv_heads}")

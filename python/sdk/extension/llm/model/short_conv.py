@@ -17,6 +17,8 @@ _TAPS = 3
 class ShortConv(Attention):
     """out(C(x) * conv(B(x) * x'(x))): a causal convolution of each channel over the last three positions."""
 
+    takes = frozenset()
+
     def __init__(self, args: ModelArgs) -> None:
         super().__init__()
         self.use_kv_cache = args.use_kv_cache

@@ -31,6 +31,10 @@ class _Rotation(nn.Module):
 class StaticAttention(Attention):
     """Each head by itself (`split_mha`), or all heads of a layer at once."""
 
+    takes = frozenset(
+        {"masks", "in_cache_state", "out_cache_state", "freqs_cos_override", "freqs_sin_override", "__lora_io_blob__"}
+    )
+
     def __init__(
         self,
         config: ModelArgs,
@@ -43,9 +47,12 @@ class StaticAttention(Attention):
         """`kwargs`: `decompose_sdpa_in_mha`, single operators also for all heads at once, and
         `enable_qnn_masked_softmax`, scores far below the least in place of masked ones.
 
-        Raises ValueError for `is_kv_shared_layer` (keys and values of another layer) and for adapters of single heads.
+        Raises ValueError for `is_kv_shared_layer` (keys and values of another layer) and for adapters of single heads,
+        TypeError for other `kwargs`.
         """
         super().__init__()
+        if unknown := sorted(kwargs.keys() - {"decompose_sdpa_in_mha", "enable_qnn_masked_softmax"}):
+            raise TypeError(f"{type(self).__name__} has no option {', '.join(unknown)}")
         assert config.n_kv_heads is not None and config.head_dim is not None
         if is_kv_shared_layer:
             raise ValueError("is_kv_shared_layer=True: keys and values of another layer are not supported")

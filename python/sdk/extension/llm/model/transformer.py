@@ -101,7 +101,7 @@ class Transformer(nn.Module):
 
         Takes either int64 [batch, tokens] or embeddings `h` [batch, tokens, dim]. Without `apply_output` the result has
         `dim` numbers in place of logits. Attention that changes options (`StaticAttention`) adds these to the result.
-        Raises ValueError unless one of the two is given.
+        Raises ValueError unless one of the two is given, and TypeError for an option that no layer reads.
         """
         if (tokens is None) == (h is None):
             raise ValueError(
@@ -119,6 +119,8 @@ class Transformer(nn.Module):
             local_cos, local_sin = self.local_rope.get_freqs_using_indices(positions)
         shared = self._options_of_windows(positions)
         given = {name: value for name, value in options.items() if name not in ("input_pos", "last_valid_token_pos")}
+        if given:
+            self._check_options(given)
         updates: dict[str, Any] | None = None
         for layer in self.layers:
             freqs = (local_cos, local_sin) if layer.sliding else (cos, sin)
@@ -130,6 +132,14 @@ class Transformer(nn.Module):
         x = self.norm(x)
         y = self._logits(x) if self.params.apply_output else x
         return y if updates is None else (y, updates)
+
+    def _check_options(self, given: dict[str, Any]) -> None:
+        """Raises TypeError for an option of a call that no layer reads."""
+        taken = [getattr(getattr(layer, layer.mixer), "takes", None) for layer in self.layers]
+        for name in given:
+            if not any(names is None or name in names for names in taken):
+                known = sorted({"input_pos", "last_valid_token_pos"}.union(*(names or () for names in taken)))
+                raise TypeError(f"attn_options has {name!r}; this model has {', '.join(known)}")
 
     def _options_of_windows(self, positions: Tensor) -> dict[Window, dict[str, Any]]:
         """The options for the layers of each window.
