@@ -79,7 +79,8 @@ function(executorch_enabled variable group)
 endfunction()
 
 # executorch_unknown_options(variable): a line for each EXECUTORCH_BUILD_ variable that was given by -D, or is on, and
-# is not an option. The function removes it from the cache, so that the next configure does not need -U.
+# is not an option. The function removes it from the cache, so that the next configure does not need -U; inside another
+# project it stays, because it may be an option of that project.
 function(executorch_unknown_options variable)
   get_property(options GLOBAL PROPERTY EXECUTORCH_OPTIONS)
   get_cmake_property(names VARIABLES)
@@ -98,7 +99,9 @@ function(executorch_unknown_options variable)
     endif()
     executorch_closest(closest ${name} ${options})
     string(APPEND problems "\n  ${name} is not in this version: remove it. The closest name is ${closest}.")
-    unset(${name} CACHE)
+    if(PROJECT_IS_TOP_LEVEL)
+      unset(${name} CACHE)
+    endif()
   endforeach()
   if(problems)
     list(FILTER options INCLUDE REGEX "^EXECUTORCH_BUILD_")
@@ -150,10 +153,15 @@ function(executorch_closest variable word)
   endforeach()
 endfunction()
 
-# executorch_check_options(): one error that lists everything that is wrong with the options.
+# executorch_check_options(): one error that lists everything that is wrong with the options. Inside another project,
+# unknown ones are a warning.
 function(executorch_check_options)
   get_property(options GLOBAL PROPERTY EXECUTORCH_OPTIONS)
   executorch_unknown_options(problems)
+  if(problems AND NOT PROJECT_IS_TOP_LEVEL)
+    message(WARNING "These are not options of ExecuTorch, which ignores them; they may be those of ${CMAKE_PROJECT_NAME}:${problems}\n")
+    set(problems "")
+  endif()
   executorch_backend_problems(found)
   string(APPEND problems "${found}")
   foreach(name IN LISTS options)

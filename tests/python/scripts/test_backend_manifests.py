@@ -56,11 +56,11 @@ def add(tree: Path, folder: str = "demo", **fields: Any) -> None:
     path.write_text(json.dumps({key: value for key, value in {**GOOD, **fields}.items() if value is not None}))
 
 
-def options(tree: Path, *arguments: str, after: str = "", **environment: str) -> tuple[int, str]:
+def options(tree: Path, *arguments: str, after: str = "", top_level: str = "ON", **environment: str) -> tuple[int, str]:
     """Evaluates the options with CMake and returns its exit status and output, the output as one line."""
     lines = (
         "cmake_minimum_required(VERSION 3.24)",
-        "set(PROJECT_IS_TOP_LEVEL ON)",
+        f"set(PROJECT_IS_TOP_LEVEL {top_level})",
         f'include("{tree}/cmake/Options.cmake")',
     )
     (tree / "run.cmake").write_text("\n".join((*lines, after)))
@@ -250,6 +250,16 @@ def test_what_a_project_around_this_one_names_alike_is_its_own(tree: Path) -> No
     assert options(tree, "-DEXECUTORCH_BUILD_OF_OURS:PATH=/tmp")[0] == 0
     assert options(tree, "-DEXECUTORCH_BUILD_OLD:BOOL=OFF")[0] == 0
     assert "EXECUTORCH_BUILD_OLD is not in this version" in options(tree, "-DEXECUTORCH_BUILD_OLD:BOOL=ON")[1]
+
+
+def test_options_of_a_project_around_this_one(tree: Path) -> None:
+    """They are a warning, and stay in the cache."""
+    own = "-DEXECUTORCH_BUILD_OWN_APPLICATION:BOOL=ON"
+    after = 'get_property(kept CACHE EXECUTORCH_BUILD_OWN_APPLICATION PROPERTY VALUE)\nmessage("kept=${kept}")'
+    status, text = options(tree, own, after=after, top_level="OFF")
+    assert status == 0 and "kept=ON" in text
+    assert "which ignores them; they may be those of" in text and "EXECUTORCH_BUILD_OWN_APPLICATION" in text
+    assert options(tree, own, top_level="ON")[0] != 0
 
 
 def test_every_option_is_of_a_folder_that_is_here() -> None:
