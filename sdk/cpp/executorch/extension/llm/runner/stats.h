@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
+#include <sstream>  // not used here: applications get it from this header, as from ExecuTorch's
 #include <string>
 
 #include <executorch/extension/llm/runner/util.h>

@@ -3,6 +3,9 @@
 #include <executorch/extension/llm/runner/stats.h>
 #include <executorch/extension/llm/runner/util.h>
 
+// Before other headers bring them.
+static_assert(sizeof(std::stringstream) > 0 && sizeof(PRIu64) > 1, "stats.h brings <sstream> and <cinttypes>");
+
 #include <gtest/gtest.h>
 
 #include <executorch/extension/tensor/tensor_ptr.h>
