@@ -143,6 +143,28 @@ function(executorch_test name)
   gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60)
 endfunction()
 
+# executorch_stand_in(target test OUTPUT file SOURCES a.cpp ...): the library lib<file>.so, which has the functions of a vendor's
+# library and computes reference payloads of sdk.backends.npu, for a test with the fixture of stand_in_test.h.
+function(executorch_stand_in target test)
+  cmake_parse_arguments(ARG "" "OUTPUT" "SOURCES" ${ARGN})
+  if(NOT TARGET ${test})
+    return()
+  endif()
+  set(folder "${EXECUTORCH_SOURCE_ROOT}/sdk/cpp/executorch/extension/delegate/test")
+  add_library(${target} SHARED EXCLUDE_FROM_ALL
+    ${ARG_SOURCES}
+    "${folder}/reference_graph.cpp"
+    "${folder}/reference_operators.cpp"
+    "${folder}/reference_sums.cpp")
+  target_include_directories(${target} PRIVATE "${folder}")
+  target_compile_features(${target} PRIVATE cxx_std_17)
+  # Without a name inside: the loader must not find it by the names that the delegate tries.
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME "${ARG_OUTPUT}" CXX_VISIBILITY_PRESET hidden NO_SONAME ON)
+  target_include_directories(${test} PRIVATE "${folder}")
+  target_link_libraries(${test} PRIVATE ${CMAKE_DL_LIBS})
+  add_dependencies(${test} ${target})
+endfunction()
+
 # executorch_test_paths(name CONSTANT=path ...): the target defines these constants of tests/paths.h, in a source of its build folder.
 function(executorch_test_paths name)
   set(source "${CMAKE_CURRENT_BINARY_DIR}/${name}_paths.cpp")

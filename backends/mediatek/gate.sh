@@ -11,7 +11,7 @@ step_mediatek() (
     -DEXECUTORCH_BUILD_NEURON=ON "-DNEUROPILOT_SDK_ROOT=${root}/build/mediatek/sdk" || return
   cmake --build build/mediatek --parallel "${jobs}" --target _portable_lib neuron_backend_test neuron_stand_in || return
   build/mediatek/backends/mediatek/neuron_backend_test --gtest_brief=1 || return
-  stand_in="${root}/build/mediatek/backends/mediatek/test/stand_in/libneuronusdk_adapter.mtk.so"
+  stand_in="${root}/build/mediatek/backends/mediatek/libneuronusdk_adapter.mtk.so"
   SDK_PORTABLE_LIB="$(find "${root}/build/mediatek" -name '_portable_lib*.so')" \
     NEURON_USDK_ADAPTER_LIB="${stand_in}" NEURON_NATIVEWINDOW_LIB="${stand_in}" \
     "${python}" -m pytest -q -m "$(marks_of_backend)" backends/mediatek/test/test_neuron_runtime.py

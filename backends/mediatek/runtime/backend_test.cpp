@@ -1,90 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The delegate over the stand-in of MediaTek's adapter (test/stand_in), and what is said where there is none.
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
-#include <memory>
+#include <random>
 #include <string>
 #include <vector>
-
-#include <executorch/runtime/backend/interface.h>
-#include <executorch/runtime/core/exec_aten/testing_util/tensor_factory.h>
-#include <executorch/runtime/core/memory_allocator.h>
-#include <executorch/runtime/core/named_data_map.h>
-#include <executorch/runtime/platform/runtime.h>
 
 #include "NeuronBackend.h"
 #include "NeuronBufferAllocator.h"
 #include "delegate.h"
 #include "paths.h"
+#include "payload.h"
+#include "stand_in_test.h"
 
 namespace executorch::backends::neuron {
 
 using executorch::tests::kLibrary;
-using runtime::BackendExecutionContext;
-using runtime::BackendInitContext;
+using extension::delegate::Bytes;
+using extension::delegate::reference_sum;
+using extension::delegate::StandInTest;
 using runtime::CompileSpec;
 using runtime::DelegateHandle;
 using runtime::Error;
-using runtime::EValue;
 using runtime::FreeableBuffer;
-using runtime::MemoryAllocator;
 using runtime::Result;
 using testing::HasSubstr;
 
 namespace {
-
-/// Numbers in sequence, little-endian.
-class Bytes {
- public:
-  template <typename T>
-  Bytes& add(T number) {
-    text_.append(reinterpret_cast<const char*>(&number), sizeof(T));
-    return *this;
-  }
-  Bytes& add_text(const std::string& text) {
-    add<uint16_t>(static_cast<uint16_t>(text.size()));
-    text_ += text;
-    return *this;
-  }
-  Bytes& add_raw(const std::string& text) {
-    text_ += text;
-    return *this;
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
-
-/// The reference payload of a + b with two floats each; with a key, b is a constant of the named data.
-std::string network(const std::string& key = "") {
-  Bytes bytes;
-  bytes.add_raw("NPUREF01").add_text(key);
-  const bool shares = !key.empty();
-  bytes.add<uint32_t>(3).add<uint32_t>(1).add<uint32_t>(shares ? 1 : 2).add<uint32_t>(1);
-  for (int value = 0; value < 3; ++value) {
-    const bool is_constant = shares && value == 1;
-    bytes.add<uint8_t>(7).add<uint8_t>(1).add<uint8_t>(is_constant ? 2 : 0).add<uint32_t>(2);
-    if (is_constant) {
-      bytes.add<uint64_t>(0).add<uint64_t>(8);
-    }
-  }
-  bytes.add_text("aten.add.Tensor").add<uint8_t>(0).add<double>(0).add<double>(0);
-  bytes.add<uint8_t>(5).add<uint32_t>(3);
-  bytes.add<uint8_t>(4).add<uint32_t>(0).add<uint8_t>(4).add<uint32_t>(1).add<uint8_t>(2).add<int64_t>(1);
-  bytes.add<uint32_t>(1).add<uint32_t>(2);
-  bytes.add<uint32_t>(0);
-  if (!shares) {
-    bytes.add<uint32_t>(1);
-  }
-  bytes.add<uint32_t>(2).add_raw(std::string(16, '\0'));
-  return bytes.text();
-}
 
 std::string payload(const std::string& network, uint32_t inputs = 2, uint32_t outputs = 1) {
   Bytes bytes;
@@ -107,60 +52,28 @@ class Data final : public runtime::NamedDataMap {
   Result<const char*> get_key(uint32_t) const override { return "weights"; }
 };
 
-class NeuronBackendTest : public testing::Test {
+class NeuronBackendTest : public StandInTest {
  protected:
+  NeuronBackendTest() : StandInTest(kLibrary, neuron_library_variable, neuron_backend_key) {}
+
   void SetUp() override {
-    runtime::runtime_init();
-    setenv(neuron_library_variable, kLibrary, 1);
+    StandInTest::SetUp();
     setenv("NEURON_NATIVEWINDOW_LIB", kLibrary, 1);
-    backend_ = runtime::get_backend_class(neuron_backend_key);
-    ASSERT_NE(backend_, nullptr);
-    void* const library = dlopen(kLibrary, RTLD_NOW);
-    ASSERT_NE(library, nullptr);
-    const auto find = [library](const char* name) { return dlsym(library, name); };
-    fail_at_ = reinterpret_cast<void (*)(int)>(find("stand_in_fail_at"));
-    calls_ = reinterpret_cast<int (*)()>(find("stand_in_calls"));
-    living_ = reinterpret_cast<int (*)()>(find("stand_in_living"));
-    bound_ = reinterpret_cast<int (*)()>(find("stand_in_bound"));
-    options_ = reinterpret_cast<const char* (*)()>(find("stand_in_options"));
-    fail_at_(0);
+    bound_ = function<int (*)()>("stand_in_bound");
+    options_ = function<const char* (*)()>("stand_in_options");
   }
   void TearDown() override {
     BufferAllocator::GetInstance().Clear();
-    EXPECT_EQ(living_(), 0);
+    StandInTest::TearDown();
   }
 
   Result<DelegateHandle*> load(const std::string& payload, const std::vector<CompileSpec>& specs = {}) {
-    payloads_.push_back(std::make_unique<std::string>(payload));
-    memory_.push_back(std::make_unique<std::vector<uint8_t>>(4096));
-    MemoryAllocator allocator(static_cast<uint32_t>(memory_.back()->size()), memory_.back()->data());
-    BackendInitContext context(&allocator, nullptr, "forward", &data_);
-    FreeableBuffer buffer(payloads_.back()->data(), payloads_.back()->size(), nullptr);
-    return backend_->init(context, &buffer, {specs.data(), specs.size()});
+    return StandInTest::load(payload, specs, &data_);
   }
 
-  Error run(DelegateHandle* handle, std::vector<aten::Tensor> tensors) {
-    std::vector<EValue> values(tensors.begin(), tensors.end());
-    std::vector<EValue*> args;
-    for (EValue& value : values) {
-      args.push_back(&value);
-    }
-    BackendExecutionContext context;
-    return backend_->execute(context, handle, {args.data(), args.size()});
-  }
-
-  static float first(const aten::Tensor& tensor) { return tensor.const_data_ptr<float>()[0]; }
-
-  runtime::BackendInterface* backend_ = nullptr;
-  runtime::testing::TensorFactory<aten::ScalarType::Float> floats_;
   Data data_;
-  void (*fail_at_)(int) = nullptr;
-  int (*calls_)() = nullptr;
-  int (*living_)() = nullptr;
   int (*bound_)() = nullptr;
   const char* (*options_)() = nullptr;
-  std::vector<std::unique_ptr<std::string>> payloads_;
-  std::vector<std::unique_ptr<std::vector<uint8_t>>> memory_;
 };
 
 TEST_F(NeuronBackendTest, AMissingAdapterIsOneLineWithWhatToDo) {
@@ -171,7 +84,7 @@ TEST_F(NeuronBackendTest, AMissingAdapterIsOneLineWithWhatToDo) {
   EXPECT_THAT(line, HasSubstr("/nowhere/libneuron_adapter.so"));
   EXPECT_THAT(line, HasSubstr("backends-mediatek.md"));
   EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
-  EXPECT_EQ(load(payload(network())).error(), Error::NotFound);
+  EXPECT_EQ(load(payload(reference_sum())).error(), Error::NotFound);
 }
 
 TEST_F(NeuronBackendTest, AnotherLibraryIsRefused) {
@@ -194,7 +107,7 @@ TEST_F(NeuronBackendTest, TheNamesAreTriedInOrder) {
 }
 
 TEST_F(NeuronBackendTest, HeadersAreChecked) {
-  const std::string good = payload(network());
+  const std::string good = payload(reference_sum());
   const auto refused = [this](std::string bytes, Error error, const char* says) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(load(bytes).error(), error);
@@ -205,18 +118,43 @@ TEST_F(NeuronBackendTest, HeadersAreChecked) {
   refused('\2' + good.substr(1), Error::DelegateInvalidCompatibility, "version 2, expected 1");
   refused(good.substr(0, good.size() - 1), Error::InvalidProgram, "announces a network of");
   refused(good + "x", Error::InvalidProgram, "announces a network of");
-  refused(payload(network(), 0xffffffff), Error::InvalidProgram, "4294967295 inputs");
-  refused(payload(network(), 2, 0), Error::InvalidProgram, "0 outputs");
+  refused(payload(reference_sum(), 0xffffffff), Error::InvalidProgram, "4294967295 inputs");
+  refused(payload(reference_sum(), 2, 0), Error::InvalidProgram, "0 outputs");
   refused(payload(""), Error::InvalidProgram, "a network of 0 bytes");
   EXPECT_EQ(calls_(), 0);  // the adapter saw none of it
-  refused(payload(network(), 3), Error::DelegateInvalidCompatibility,
+  refused(payload(reference_sum(), 3), Error::DelegateInvalidCompatibility,
           "NeuronCompilation_finish failed with the code 4");
   refused(payload("compiled for another chip"), Error::DelegateInvalidCompatibility,
           "NeuronCompilation_finish failed with the code 4 while the network was prepared for this device");
 }
 
+TEST(NeuronPayloadTest, DamagedHeadersAreReadWithinBounds) {
+  runtime::runtime_init();
+  const std::string good = payload(reference_sum());
+  std::mt19937 random(1);
+  int accepted = 0;
+  testing::internal::CaptureStderr();
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes = good.substr(0, random() % 4 == 0 ? random() % (good.size() + 1) : good.size());
+    for (size_t change = random() % 3; change > 0 && !bytes.empty(); --change) {
+      bytes[random() % std::min<size_t>(bytes.size(), kHeaderSize)] = static_cast<char>(random());
+    }
+    // Of this size exactly, so that the address sanitizer sees what is read behind it.
+    const std::vector<uint8_t> exact(bytes.begin(), bytes.end());
+    const auto found = read_payload({exact.data(), exact.size()});
+    if (found.ok()) {
+      ++accepted;
+      EXPECT_EQ(found->bytes.end(), exact.data() + exact.size());
+      EXPECT_TRUE(found->inputs <= kMostTensors && found->outputs >= 1 && found->outputs <= kMostTensors);
+    }
+  }
+  testing::internal::GetCapturedStderr();
+  EXPECT_GT(accepted, 1000);
+  EXPECT_LT(accepted, 19000);
+}
+
 TEST_F(NeuronBackendTest, RunsANetwork) {
-  auto handle = load(payload(network()));
+  auto handle = load(payload(reference_sum()));
   ASSERT_EQ(handle.error(), Error::Ok);
   aten::Tensor sum = floats_.zeros({2});
   EXPECT_EQ(run(*handle, {floats_.make({2}, {1, 2}), floats_.make({2}, {30, 40}), sum}), Error::Ok);
@@ -230,13 +168,22 @@ TEST_F(NeuronBackendTest, RunsANetwork) {
   backend_->destroy(*handle);
 }
 
+TEST_F(NeuronBackendTest, TheDelegateItselfTakesLessThanTwentyMicroseconds) {
+  auto handle = load(payload(reference_sum()));
+  ASSERT_EQ(handle.error(), Error::Ok);
+  const double taken = overhead_of(*handle, {floats_.ones({2}), floats_.ones({2}), floats_.zeros({2})});
+  RecordProperty("microseconds", std::to_string(taken));
+  EXPECT_LT(taken, 20);
+  backend_->destroy(*handle);
+}
+
 TEST_F(NeuronBackendTest, EachFailingCallIsAnErrorAndNothingLeaks) {
   aten::Tensor sum = floats_.zeros({2});
   int failing = 0;
   for (int call = 1; call < 100; ++call) {
     fail_at_(call);
     testing::internal::CaptureStderr();
-    auto handle = load(payload(network()));
+    auto handle = load(payload(reference_sum()));
     Error error = handle.error();
     if (handle.ok()) {
       error = run(*handle, {floats_.ones({2}), floats_.ones({2}), sum});
@@ -258,7 +205,7 @@ TEST_F(NeuronBackendTest, EachFailingCallIsAnErrorAndNothingLeaks) {
 
 TEST_F(NeuronBackendTest, OptionsAreThoseOfTheCompileSpecs) {
   const auto options = [this](std::vector<CompileSpec> specs) -> std::string {
-    auto handle = load(payload(network()), specs);
+    auto handle = load(payload(reference_sum()), specs);
     if (!handle.ok()) {
       return runtime::to_string(handle.error());
     }
@@ -278,7 +225,7 @@ TEST_F(NeuronBackendTest, OptionsAreThoseOfTheCompileSpecs) {
 }
 
 TEST_F(NeuronBackendTest, TensorsInBuffersAreBoundOnceAndInPlace) {
-  auto handle = load(payload(network()));
+  auto handle = load(payload(reference_sum()));
   ASSERT_EQ(handle.error(), Error::Ok);
   BufferAllocator& allocator = BufferAllocator::GetInstance();
   auto* const memory = static_cast<float*>(allocator.Allocate(6 * sizeof(float)));
@@ -326,7 +273,8 @@ TEST_F(NeuronBackendTest, BuffersThatCannotBeMadeAreNull) {
 TEST_F(NeuronBackendTest, MethodsShareWeights) {
   char key[] = "weights";
   const std::vector<CompileSpec> specs = {{"ExtractSharedBlobKey", {key, 7}}};
-  auto first_method = load(payload(network(key), 1), specs), second_method = load(payload(network(key), 1), specs);
+  auto first_method = load(payload(reference_sum(key), 1), specs),
+       second_method = load(payload(reference_sum(key), 1), specs);
   ASSERT_EQ(first_method.error(), Error::Ok);
   ASSERT_EQ(second_method.error(), Error::Ok);
   const int alone = 2 * 3 + 2;  // model, compilation and execution of each; one buffer and its import
@@ -339,7 +287,7 @@ TEST_F(NeuronBackendTest, MethodsShareWeights) {
   }
   char other[] = "other";
   testing::internal::CaptureStderr();
-  EXPECT_EQ(load(payload(network(key), 1), {{"ExtractSharedBlobKey", {other, 5}}}).error(), Error::NotFound);
+  EXPECT_EQ(load(payload(reference_sum(key), 1), {{"ExtractSharedBlobKey", {other, 5}}}).error(), Error::NotFound);
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("no named data \"other\""));
 }
 

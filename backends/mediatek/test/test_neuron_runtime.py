@@ -16,8 +16,9 @@ from torch.export import export
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "python"))
 
-from mediatek_lowering import PLATFORM, REFERENCE, lower, model_of, quantized, snr, written
+from mediatek_lowering import PLATFORM, REFERENCE, lower, quantized
 
+from npu_models import model_of, snr, written
 from sdk.backends.mediatek import NeuropilotPartitioner, Precision
 from sdk.backends.mediatek.verify import ReferenceProgram
 from sdk.exir import to_edge_transform_and_lower

@@ -21,7 +21,7 @@ from torch.export import export
 from sdk.backends.mediatek import NeuropilotPartitioner, NeuropilotQuantizer, Precision
 from sdk.backends.npu.compiler import CompilerNotInstalledError
 from sdk.examples.models import MODEL_NAME_TO_MODEL
-from sdk.examples.models.model_factory import EagerModelFactory
+from sdk.examples.models.public_models import create
 from sdk.exir import to_edge_transform_and_lower
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 
@@ -45,7 +45,7 @@ def main() -> int:
     parser.add_argument("--random_weights", action="store_true")
     options = parser.parse_args()
     try:
-        model, inputs = create(options.model, options.random_weights)
+        model, inputs = create(options.model, TORCHVISION, options.random_weights)
         partitioner = NeuropilotPartitioner([CompileSpec("platform-config", options.platform.encode())])
         scheme = quantized(model, inputs, Precision[options.precision])
         manager = to_edge_transform_and_lower(export(scheme, inputs), partitioner=[partitioner])
@@ -57,18 +57,6 @@ def main() -> int:
     file.write_bytes(manager.to_executorch().buffer)
     print(f"wrote {file}")
     return 0
-
-
-def create(name: str, random_weights: bool) -> tuple[torch.nn.Module, tuple[Any, ...]]:
-    """A model in evaluation mode, and inputs."""
-    if name in MODEL_NAME_TO_MODEL:
-        model, inputs, _, _ = EagerModelFactory.create_model(*MODEL_NAME_TO_MODEL[name])
-        return model.eval(), inputs
-    from torchvision.models import get_model
-
-    constructor, size = TORCHVISION[name]
-    model = get_model(constructor, weights=None if random_weights else "DEFAULT")
-    return model.eval(), (torch.randn(1, 3, size, size),)
 
 
 def quantized(model: torch.nn.Module, inputs: tuple[Any, ...], precision: Precision) -> Any:

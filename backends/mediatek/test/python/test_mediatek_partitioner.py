@@ -17,19 +17,9 @@ from torch.export import export
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from mediatek_lowering import (
-    MODELS,
-    PLATFORM,
-    REFERENCE,
-    Convolutional,
-    computed,
-    lower,
-    model_of,
-    quantized,
-    snr,
-    written,
-)
+from mediatek_lowering import PLATFORM, REFERENCE, computed, lower, quantized
 
+from npu_models import MODELS, Convolutional, Function, model_of, snr, written
 from sdk.backends.mediatek import NeuropilotPartitioner, Precision
 from sdk.backends.mediatek.compiler import COMPILER, options_of
 from sdk.backends.mediatek.preprocess import NeuropilotBackend, assert_default_dim_order, network_of
@@ -53,15 +43,6 @@ def reasons(model: torch.nn.Module, *inputs: torch.Tensor, **skipped: Any) -> se
         to_edge_transform_and_lower(export(model, inputs), partitioner=[partitioner]).exported_program().graph_module
     )
     return {reason for node in get_non_lowered_nodes(module.graph) for reason in get_refusals(node).values()}
-
-
-class Function(torch.nn.Module):
-    def __init__(self, function: Any) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs: torch.Tensor) -> Any:
-        return self.function(*inputs)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -15,8 +15,9 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_qat_pt
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from mediatek_lowering import MODELS, Block, computed, lower, model_of, quantized, snr
+from mediatek_lowering import computed, lower, quantized
 
+from npu_models import MODELS, Block, model_of, snr
 from sdk.backends.mediatek.quantizer import NeuropilotQuantizer, Precision, qconfig
 from sdk.exir.backend.utils import get_delegates, get_non_lowered_nodes
 

@@ -1,68 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stands for MediaTek's adapter, and for Android's hardware buffers: the same C functions, which compute reference
-// payloads on the CPU. STAND_IN_FAILS_AT=N in the environment, or stand_in_fail_at(N), lets the N-th call fail.
+// payloads on the CPU.
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "reference_graph.h"
+#include "stand_in.h"
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
+using executorch::extension::delegate::ReferenceGraph;
+using stand_in::fails;
+using stand_in::kFailure;
+using stand_in::Living;
 
 namespace {
 
-using executorch::extension::delegate::ReferenceGraph;
-
-constexpr int kFailure = 77;  // no code of MediaTek's
 constexpr int kBadData = 4;
 constexpr int32_t kOperandType = 9001;
 constexpr int32_t kOperationType = 9002;
 constexpr char kExtension[] = "com.mediatek.compiled_network";
 constexpr size_t kPage = 4096;
 
-struct Counters {
-  std::mutex mutex;
-  int calls = 0;
-  int fails_at = 0;
-  int living = 0;
-  int bound = 0;
-};
-
-Counters& counters() {
-  static Counters* const found = [] {
-    auto* const made = new Counters;
-    const char* const variable = std::getenv("STAND_IN_FAILS_AT");
-    made->fails_at = variable == nullptr ? 0 : std::atoi(variable);
-    return made;
-  }();
-  return *found;
-}
-
-/// Counts a call. Whether it shall fail.
-bool fails() {
-  Counters& all = counters();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  return ++all.calls == all.fails_at;
-}
-
-void count(int Counters::* which, int by) {
-  const std::lock_guard<std::mutex> lock(counters().mutex);
-  counters().*which += by;
-}
-
-/// Counts the objects that exist.
-struct Living {
-  Living() { count(&Counters::living, 1); }
-  ~Living() { count(&Counters::living, -1); }
-};
+/// How often a tensor was bound.
+std::atomic<int> bound{0};
 
 }  // namespace
 
@@ -118,19 +86,8 @@ struct NeuronExecution : Living {
   std::vector<Place> inputs, outputs;
 };
 
-EXPORT void stand_in_fail_at(int call) {
-  const std::lock_guard<std::mutex> lock(counters().mutex);
-  counters().calls = 0;
-  counters().fails_at = call;
-}
-EXPORT int stand_in_calls() {
-  return counters().calls;
-}
-EXPORT int stand_in_living() {
-  return counters().living;
-}
 EXPORT int stand_in_bound() {
-  return counters().bound;
+  return bound;
 }
 /// The options of a compilation that has them last.
 static std::string last_options;
@@ -272,7 +229,7 @@ static int bind(std::vector<NeuronExecution::Place>& places, size_t index, const
   if (fails() || index >= places.size()) {
     return kFailure;
   }
-  count(&Counters::bound, 1);
+  ++bound;
   places[index] = {static_cast<uint8_t*>(const_cast<void*>(data)), size};
   return 0;
 }
@@ -303,6 +260,9 @@ EXPORT int NeuronExecution_setOutputFromMemory(NeuronExecution* execution, uint3
 EXPORT int NeuronExecution_compute(NeuronExecution* execution) {
   if (fails()) {
     return kFailure;
+  }
+  if (stand_in::returns_at_once()) {
+    return 0;
   }
   const ReferenceGraph& graph = *execution->compilation.graph;
   std::vector<const void*> inputs;

@@ -13,9 +13,10 @@ import torch
 from torch.export import export, save
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from mediatek_lowering import computed, lower, model_of, quantized, snr
+from mediatek_lowering import computed, lower, quantized
 
 from interop.originals import InOriginal
+from npu_models import model_of, snr
 from sdk.backends.mediatek import Precision
 from sdk.backends.mediatek.compiler import options_of
 from sdk.backends.mediatek.preprocess import _payload

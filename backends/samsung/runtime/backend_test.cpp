@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The delegate over the stand-in of Samsung's library (test/stand_in), and what is said where there is none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "EnnBackend.h"
+#include "options.h"
+#include "paths.h"
+#include "stand_in_test.h"
+
+namespace executorch::backends::enn {
+
+using executorch::tests::kLibrary;
+using extension::delegate::Bytes;
+using extension::delegate::reference_sum;
+using extension::delegate::StandInTest;
+using runtime::CompileSpec;
+using runtime::Error;
+using testing::HasSubstr;
+
+namespace {
+
+class EnnBackendTest : public StandInTest {
+ protected:
+  EnnBackendTest() : StandInTest(kLibrary, enn_library_variable, enn_backend_key) {}
+};
+
+/// The bytes of gen_samsung_backend_compile_spec(), for a chip.
+std::string options(int32_t chip) {
+  Bytes bytes;
+  bytes.add<uint32_t>(16).add_raw("EETO").add<uint16_t>(0).add<uint16_t>(6).add<uint16_t>(8).add<uint16_t>(4);
+  return bytes.add<int32_t>(6).add(chip).text();
+}
+
+CompileSpec spec(std::string& bytes) {
+  return {"enn_compile_options", {bytes.data(), bytes.size()}};
+}
+
+TEST_F(EnnBackendTest, AMissingLibraryIsOneLineWithWhatToDo) {
+  setenv(enn_library_variable, "/nowhere/libenn_public_api_cpp.so", 1);
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(backend_->is_available());
+  const std::string line = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(line, HasSubstr("/nowhere/libenn_public_api_cpp.so"));
+  EXPECT_THAT(line, HasSubstr("backends-samsung.md"));
+  EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
+  EXPECT_EQ(load(reference_sum()).error(), Error::NotFound);
+}
+
+TEST_F(EnnBackendTest, AnotherLibraryIsRefused) {
+  setenv(enn_library_variable, "libm.so.6", 1);
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(backend_->is_available());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("lacks EnnInitialize"));
+}
+
+TEST_F(EnnBackendTest, TheSystemsLoaderSearchesForTheLibrary) {
+  unsetenv(enn_library_variable);
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(backend_->is_available());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("libenn_public_api_cpp.so"));
+}
+
+TEST_F(EnnBackendTest, RunsANetwork) {
+  EXPECT_TRUE(backend_->is_available());
+  auto handle = load(reference_sum());
+  ASSERT_EQ(handle.error(), Error::Ok);
+  aten::Tensor sum = floats_.zeros({2});
+  EXPECT_EQ(run(*handle, {floats_.make({2}, {1, 2}), floats_.make({2}, {30, 40}), sum}), Error::Ok);
+  EXPECT_THAT(std::vector<float>(sum.const_data_ptr<float>(), sum.const_data_ptr<float>() + 2),
+              testing::ElementsAre(31, 42));
+  EXPECT_EQ(run(*handle, {floats_.ones({2}), sum}), Error::InvalidProgram);
+  EXPECT_EQ(run(*handle, {floats_.ones({3}), floats_.ones({2}), sum}), Error::InvalidArgument);
+  EXPECT_EQ(run(*handle, {floats_.ones({2}), floats_.ones({2}), floats_.ones({3})}), Error::InvalidArgument);
+  EXPECT_EQ(run(*handle, {floats_.ones({2}), floats_.ones({2}), sum}), Error::Ok);
+  EXPECT_EQ(first(sum), 2);
+  backend_->destroy(*handle);
+}
+
+TEST_F(EnnBackendTest, TheLibrarySeesNoDamagedOptions) {
+  const std::string good = options(9955);
+  const auto refused = [this](std::string bytes) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(load(reference_sum(), {spec(bytes)}).error(), Error::InvalidProgram);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("that are not options"));
+  };
+  refused("");
+  refused("EETO");
+  refused(good.substr(0, good.size() - 1));
+  for (const size_t place : {0u, 4u, 16u}) {  // the table, the identifier and the fields
+    std::string bytes = good;
+    bytes[place + 3] = '\x7f';
+    refused(bytes);
+  }
+  std::string outside = good;
+  outside[14] = '\x7f';  // the field
+  refused(outside);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(load("").error(), Error::InvalidProgram);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("a network has 0 bytes"));
+  EXPECT_EQ(calls_(), 0);
+}
+
+TEST(EnnOptionsTest, DamagedBytesAreReadWithinBounds) {
+  runtime::runtime_init();
+  const std::string good = options(9955);
+  std::mt19937 random(1);
+  int accepted = 0;
+  testing::internal::CaptureStderr();
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes = good.substr(0, random() % 4 == 0 ? random() % (good.size() + 1) : good.size());
+    for (size_t change = random() % 4; change > 0 && !bytes.empty(); --change) {
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    }
+    // Of this size exactly, so that the address sanitizer sees what is read behind it.
+    const std::unique_ptr<char[]> exact(new char[bytes.size()]);
+    std::copy(bytes.begin(), bytes.end(), exact.get());
+    CompileSpec spec = {"enn_compile_options", {exact.get(), bytes.size()}};
+    const auto chip = read_chip({&spec, 1});
+    accepted += chip.ok() ? 1 : 0;
+    EXPECT_TRUE(chip.ok() || chip.error() == Error::InvalidProgram);
+  }
+  testing::internal::GetCapturedStderr();
+  EXPECT_GT(accepted, 1000);
+  EXPECT_LT(accepted, 19000);
+}
+
+TEST_F(EnnBackendTest, AWrongNetworkNamesItsChip) {
+  std::string exynos = options(9955), unknown = options(0);
+  const auto said = [this](const std::vector<CompileSpec>& specs) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(load("compiled for another chip", specs).error(), Error::DelegateInvalidCompatibility);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(said({spec(exynos)}),
+              HasSubstr("EnnOpenModelFromMemory failed with the code 3 while a network for the chip E9955 was opened"));
+  EXPECT_THAT(said({spec(unknown)}), HasSubstr("with the code 3 while a network was opened"));
+  EXPECT_THAT(said({}), HasSubstr("with the code 3 while a network was opened"));
+}
+
+TEST_F(EnnBackendTest, TheDelegateItselfTakesLessThanTwentyMicroseconds) {
+  auto handle = load(reference_sum());
+  ASSERT_EQ(handle.error(), Error::Ok);
+  const double taken = overhead_of(*handle, {floats_.ones({2}), floats_.ones({2}), floats_.zeros({2})});
+  RecordProperty("microseconds", std::to_string(taken));
+  EXPECT_LT(taken, 20);
+  backend_->destroy(*handle);
+}
+
+TEST_F(EnnBackendTest, EachFailingCallIsAnErrorAndNothingLeaks) {
+  aten::Tensor sum = floats_.zeros({2});
+  std::vector<std::string> failing;
+  for (int call = 1; call < 100; ++call) {
+    fail_at_(call);
+    testing::internal::CaptureStderr();
+    auto handle = load(reference_sum());
+    Error error = handle.error();
+    if (handle.ok()) {
+      error = run(*handle, {floats_.ones({2}), floats_.ones({2}), sum});
+      if (error != Error::Ok) {
+        EXPECT_EQ(run(*handle, {floats_.ones({2}), floats_.ones({2}), sum}), Error::Ok);  // after a failure, too
+      }
+      backend_->destroy(*handle);
+    }
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(living_(), 0) << call;
+    if (said.empty()) {
+      break;
+    }
+    EXPECT_THAT(said, HasSubstr("failed with the code 77 while ")) << call;
+    const size_t begin = said.find("Enn");
+    failing.push_back(said.substr(begin, said.find(' ', begin) - begin));
+    const bool ends = failing.size() > 4;  // a delegate is destroyed in any case
+    EXPECT_EQ(error == Error::Ok, ends) << call;
+  }
+  EXPECT_THAT(failing,
+              testing::ElementsAre("EnnInitialize", "EnnOpenModelFromMemory", "EnnAllocateAllBuffersWithSessionId",
+                                   "EnnExecuteModel", "EnnReleaseBuffers", "EnnCloseModel", "EnnDeinitialize"));
+}
+
+TEST_F(EnnBackendTest, TheLibraryIsInitialisedWhileDelegatesLive) {
+  auto one = load(reference_sum()), two = load(reference_sum());
+  ASSERT_EQ(one.error(), Error::Ok);
+  ASSERT_EQ(two.error(), Error::Ok);
+  backend_->destroy(*one);
+  aten::Tensor sum = floats_.zeros({2});
+  EXPECT_EQ(run(*two, {floats_.ones({2}), floats_.ones({2}), sum}), Error::Ok);
+  backend_->destroy(*two);
+  EXPECT_EQ(living_(), 0);
+}
+
+TEST_F(EnnBackendTest, ThreadsHaveTheirOwnDelegates) {
+  std::vector<std::thread> threads;
+  std::vector<runtime::DelegateHandle*> handles;
+  for (int i = 0; i < 3; ++i) {
+    auto handle = load(reference_sum());
+    ASSERT_EQ(handle.error(), Error::Ok);
+    handles.push_back(*handle);
+  }
+  for (runtime::DelegateHandle* const handle : handles) {
+    threads.emplace_back([this, handle] {
+      runtime::testing::TensorFactory<aten::ScalarType::Float> floats;
+      aten::Tensor sum = floats.zeros({2});
+      for (int call = 0; call < 20; ++call) {
+        EXPECT_EQ(run(handle, {floats.ones({2}), floats.ones({2}), sum}), Error::Ok);
+        EXPECT_EQ(first(sum), 2);
+      }
+      backend_->destroy(handle);
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+}
+
+}  // namespace
+}  // namespace executorch::backends::enn

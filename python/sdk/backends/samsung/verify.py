@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs `.pte` programs in Python: delegates of Samsung by the interpreter of `sdk.backends.npu`, all else by PyTorch's
+operators."""
+
+from __future__ import annotations
+
+from sdk.backends.npu.compiler import graph_for
+from sdk.backends.npu.interpreter import Interpreter
+from sdk.backends.reference import NamedData
+from sdk.backends.reference import ReferenceProgram as _ReferenceProgram
+from sdk.backends.samsung.compiler import COMPILER
+
+
+class ReferenceProgram(_ReferenceProgram):
+    """A `.pte` program whose delegates are all of Samsung: reference payloads, and networks that this process
+    compiled."""
+
+    BACKEND_ID = "EnnBackend"
+    TITLE = "Samsung"
+
+    @staticmethod
+    def interpret(payload: bytes | memoryview, named_data: NamedData) -> Interpreter:
+        return Interpreter(graph_for(COMPILER.title, payload, named_data))

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A fixture for tests of delegates over the stand-in of a vendor's library, and a reference payload.
+#pragma once
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/exec_aten/testing_util/tensor_factory.h>
+#include <executorch/runtime/core/memory_allocator.h>
+#include <executorch/runtime/core/named_data_map.h>
+#include <executorch/runtime/platform/runtime.h>
+
+namespace executorch::extension::delegate {
+
+/// Numbers in sequence, little-endian.
+class Bytes {
+ public:
+  template <typename T>
+  Bytes& add(T number) {
+    text_.append(reinterpret_cast<const char*>(&number), sizeof(T));
+    return *this;
+  }
+  Bytes& add_text(const std::string& text) {
+    add<uint16_t>(static_cast<uint16_t>(text.size()));
+    text_ += text;
+    return *this;
+  }
+  Bytes& add_raw(const std::string& text) {
+    text_ += text;
+    return *this;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// The reference payload of a + b with two floats each; with a key, b is a constant of the named data.
+inline std::string reference_sum(const std::string& key = "") {
+  Bytes bytes;
+  bytes.add_raw("NPUREF01").add_text(key);
+  const bool shares = !key.empty();
+  bytes.add<uint32_t>(3).add<uint32_t>(1).add<uint32_t>(shares ? 1 : 2).add<uint32_t>(1);
+  for (int value = 0; value < 3; ++value) {
+    const bool is_constant = shares && value == 1;
+    bytes.add<uint8_t>(7).add<uint8_t>(1).add<uint8_t>(is_constant ? 2 : 0).add<uint32_t>(2);
+    if (is_constant) {
+      bytes.add<uint64_t>(0).add<uint64_t>(8);
+    }
+  }
+  bytes.add_text("aten.add.Tensor").add<uint8_t>(0).add<double>(0).add<double>(0);
+  bytes.add<uint8_t>(5).add<uint32_t>(3);
+  bytes.add<uint8_t>(4).add<uint32_t>(0).add<uint8_t>(4).add<uint32_t>(1).add<uint8_t>(2).add<int64_t>(1);
+  bytes.add<uint32_t>(1).add<uint32_t>(2);
+  bytes.add<uint32_t>(0);
+  if (!shares) {
+    bytes.add<uint32_t>(1);
+  }
+  bytes.add<uint32_t>(2).add_raw(std::string(16, '\0'));
+  return bytes.text();
+}
+
+class StandInTest : public testing::Test {
+ protected:
+  /// The stand-in's path, the variable that makes the delegate open it, and the name of the backend.
+  StandInTest(const char* library, const char* variable, const char* backend)
+      : path_(library), variable_(variable), key_(backend) {}
+
+  void SetUp() override {
+    runtime::runtime_init();
+    setenv(variable_, path_, 1);
+    backend_ = runtime::get_backend_class(key_);
+    ASSERT_NE(backend_, nullptr);
+    library_ = dlopen(path_, RTLD_NOW);
+    ASSERT_NE(library_, nullptr) << dlerror();
+    fail_at_ = function<void (*)(int)>("stand_in_fail_at");
+    calls_ = function<int (*)()>("stand_in_calls");
+    living_ = function<int (*)()>("stand_in_living");
+    fail_at_(0);
+  }
+  void TearDown() override { EXPECT_EQ(living_(), 0); }
+
+  template <typename Function>
+  Function function(const char* name) const {
+    return reinterpret_cast<Function>(dlsym(library_, name));
+  }
+
+  runtime::Result<runtime::DelegateHandle*> load(const std::string& payload,
+                                                 const std::vector<runtime::CompileSpec>& specs = {},
+                                                 const runtime::NamedDataMap* data = nullptr) {
+    payloads_.push_back(std::make_unique<std::string>(payload));
+    memory_.push_back(std::make_unique<std::vector<uint8_t>>(4096));
+    runtime::MemoryAllocator allocator(static_cast<uint32_t>(memory_.back()->size()), memory_.back()->data());
+    runtime::BackendInitContext context(&allocator, nullptr, "forward", data);
+    runtime::FreeableBuffer buffer(payloads_.back()->data(), payloads_.back()->size(), nullptr);
+    return backend_->init(context, &buffer, {specs.data(), specs.size()});
+  }
+
+  runtime::Error run(runtime::DelegateHandle* handle, std::vector<aten::Tensor> tensors) {
+    std::vector<runtime::EValue> values(tensors.begin(), tensors.end());
+    std::vector<runtime::EValue*> args;
+    for (runtime::EValue& value : values) {
+      args.push_back(&value);
+    }
+    runtime::BackendExecutionContext context;
+    return backend_->execute(context, handle, {args.data(), args.size()});
+  }
+
+  /// The microseconds of the fastest of many calls while the library returns at once: what the delegate itself takes.
+  double overhead_of(runtime::DelegateHandle* handle, std::vector<aten::Tensor> tensors) {
+    std::vector<runtime::EValue> values(tensors.begin(), tensors.end());
+    std::vector<runtime::EValue*> args;
+    for (runtime::EValue& value : values) {
+      args.push_back(&value);
+    }
+    const auto set = function<void (*)(bool)>("stand_in_return_at_once");
+    set(true);
+    double fastest = 1e9;
+    for (int call = 0; call < 1000; ++call) {
+      runtime::BackendExecutionContext context;
+      const auto start = std::chrono::steady_clock::now();
+      const runtime::Error error = backend_->execute(context, handle, {args.data(), args.size()});
+      const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
+      EXPECT_EQ(error, runtime::Error::Ok);
+      fastest = std::min(fastest, taken.count());
+    }
+    set(false);
+    return fastest;
+  }
+
+  static float first(const aten::Tensor& tensor) { return tensor.const_data_ptr<float>()[0]; }
+
+  runtime::BackendInterface* backend_ = nullptr;
+  runtime::testing::TensorFactory<aten::ScalarType::Float> floats_;
+  void (*fail_at_)(int) = nullptr;
+  int (*calls_)() = nullptr;
+  int (*living_)() = nullptr;
+
+ private:
+  const char* path_;
+  const char* variable_;
+  const char* key_;
+  void* library_ = nullptr;
+  std::vector<std::unique_ptr<std::string>> payloads_;
+  std::vector<std::unique_ptr<std::vector<uint8_t>>> memory_;
+};
+
+}  // namespace executorch::extension::delegate
