@@ -52,6 +52,13 @@ executorch_option(EXECUTORCH_BUILD_EXTENSION_C_API OFF "The C interface: the sta
   GROUP extensions TARGETS extension_c_api NEEDS EXECUTORCH_BUILD_EXTENSION_MODULE)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER OFF "Language models: text from a program" GROUP extensions
   TARGETS extension_llm_runner)
+# WebAssembly has no exceptions by default, which its library needs.
+set(executorch_has_grammars OFF)
+if(EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER AND NOT CMAKE_SYSTEM_NAME MATCHES "^(Emscripten|WASI|Generic|PICO)$" AND NOT EXECUTORCH_OPTIMIZE_SIZE)
+  set(executorch_has_grammars ON)
+endif()
+executorch_option(EXECUTORCH_BUILD_LLM_GRAMMAR ${executorch_has_grammars}
+  "Language models: answers by a JSON schema or a grammar (fetches xgrammar)" NEEDS EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_ASR_RUNNER ${executorch_runs_text} "Speech: text from sound" GROUP extensions
   TARGETS extension_asr_runner NEEDS EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_LLM ${executorch_runs_text}

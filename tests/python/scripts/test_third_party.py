@@ -113,6 +113,27 @@ def test_a_release_that_debian_lacks_is_pinned_by_its_content(
         run(script, monkeypatch, "--output", str(pinned), "--only", "mirror", "sample")
 
 
+def test_a_release_of_pypi_is_asked_of_pip(
+    script: ModuleType, pinned: pathlib.Path, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    sample = script.PINS["sample"]
+    pin = dataclasses.replace(sample, suite="", package="", archive="sample.tar.gz", pypi="sample==1.0")
+    monkeypatch.setitem(script.PINS, "sample", pin)
+    labels = [label for label, _ in script.sources(pin)]
+    assert labels == ["mirror folder", "PyPI source distribution"]
+    commands = []
+
+    def pip(command: list[str], cwd: pathlib.Path = tmp_path, **_: object) -> subprocess.CompletedProcess[str]:
+        commands.append(command)
+        (cwd / "sample.tar.gz").write_bytes((tmp_path / "mirror" / "sample.tar.gz").read_bytes())
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(script.subprocess, "run", pip)
+    run(script, monkeypatch, "--output", str(pinned), "--only", "PyPI", "sample")
+    assert (pinned / "sample" / "include" / "a.h").read_text() == "a\n"
+    assert commands[-1][-2:] == ["sample", "sample==1.0"]
+
+
 def test_an_archive_cannot_write_outside(script: ModuleType, tmp_path: pathlib.Path) -> None:
     archive = tmp_path / "bad.tar.gz"
     write_archive(archive, {"top/include/../../../escaped": b"x"})
@@ -132,7 +153,7 @@ def test_unknown_names_are_an_error() -> None:
 
 def test_every_pin_is_complete(script: ModuleType) -> None:
     for name, pin in script.PINS.items():
-        assert len(pin.archive_sha256) == (64 if pin.package else 0), name
+        assert len(pin.archive_sha256) == (64 if pin.package or pin.pypi else 0), name
         assert len(pin.content_sha256) == 64, name
         assert pin.url.startswith("https://"), name
 

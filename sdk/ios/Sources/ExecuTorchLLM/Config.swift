@@ -18,6 +18,10 @@ public final class Config {
   public var bosCount: Int = 0
   /// The number of end tokens after it.
   public var eosCount: Int = 0
+  /// What the answer follows, of the type that `grammarType` names; "": anything.
+  public var grammar: String = ""
+  /// "json_schema", "regex", "gbnf" or "lark".
+  public var grammarType: String = ""
 
   public init() {}
 
@@ -34,6 +38,8 @@ public final class Config {
       $0.temperature = temperature
       $0.bosCount = bosCount
       $0.eosCount = eosCount
+      $0.grammar = grammar
+      $0.grammarType = grammarType
     }
   }
 
@@ -51,6 +57,9 @@ public final class Config {
         try check { et_llm_config_set_int(config, name, Int64(value), $0) }
       }
       try check { et_llm_config_set_double(config, "temperature", temperature, $0) }
+      for (name, value) in [("grammar", grammar), ("grammar_type", grammarType)] {
+        try check { et_llm_config_set_string(config, name, value, $0) }
+      }
     } catch {
       et_llm_config_free(config)
       throw error

@@ -9,6 +9,8 @@
   double _temperature;
   NSInteger _bosCount;
   NSInteger _eosCount;
+  NSString *_grammar;
+  NSString *_grammarType;
 }
 @synthesize echoEnabled = _echoEnabled;
 @synthesize maximumNewTokens = _maximumNewTokens;
@@ -17,6 +19,8 @@
 @synthesize temperature = _temperature;
 @synthesize bosCount = _bosCount;
 @synthesize eosCount = _eosCount;
+@synthesize grammar = _grammar;
+@synthesize grammarType = _grammarType;
 
 - (instancetype)init {
   self = [super init];
@@ -24,6 +28,8 @@
   _maximumNewTokens = -1;
   _sequenceLength = -1;
   _temperature = 0.8;
+  _grammar = @"";
+  _grammarType = @"";
   return self;
 }
 
@@ -42,6 +48,8 @@
   copy.temperature = _temperature;
   copy.bosCount = _bosCount;
   copy.eosCount = _eosCount;
+  copy.grammar = _grammar;
+  copy.grammarType = _grammarType;
   return copy;
 }
 

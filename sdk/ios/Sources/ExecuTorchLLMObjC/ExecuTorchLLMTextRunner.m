@@ -42,6 +42,13 @@ static et_llm_config *MakeConfig(ExecuTorchLLMConfig *from, NSError **error) {
   for (size_t i = 0; isGood && i < sizeof(integers) / sizeof(integers[0]); ++i) {
     isGood = Check(et_llm_config_set_int(made, integers[i].name, integers[i].value, &failure), failure, error);
   }
+  const struct {
+    const char *name;
+    NSString *value;
+  } texts[] = {{"grammar", from.grammar}, {"grammar_type", from.grammarType}};
+  for (size_t i = 0; isGood && i < sizeof(texts) / sizeof(texts[0]); ++i) {
+    isGood = Check(et_llm_config_set_string(made, texts[i].name, texts[i].value.UTF8String, &failure), failure, error);
+  }
   if (!isGood || !Check(et_llm_config_set_double(made, "temperature", from.temperature, &failure), failure, error)) {
     et_llm_config_free(made);
     return NULL;

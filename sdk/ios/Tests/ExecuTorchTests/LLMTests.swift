@@ -25,6 +25,19 @@ final class LLMTests: XCTestCase {
     return text
   }
 
+  func testAnswersFollowAGrammar() throws {
+    let runner = TextRunner(modelPath: program, tokenizerPath: nil)
+    let config = Config {
+      $0.isEchoEnabled = false
+      $0.grammar = "[0-9]{3}"
+      $0.grammarType = "regex"
+    }
+    let text = try answer(runner, prompt, config.copy())
+    XCTAssertNotNil(text.range(of: "^[0-9]{3}$", options: .regularExpression), text)
+    config.grammar = "("
+    expectError(.invalidArgument, "position 2") { try runner.generate(prompt, config) }
+  }
+
   /// LI-02, LI-03, LI-04, LI-05: nothing is loaded before it is needed, and the callback receives each token.
   func testLI05ContinuesAsEagerDoes() throws {
     let runner = TextRunner(modelPath: program, tokenizerPath: nil, specialTokens: [])

@@ -60,6 +60,15 @@ void TestLanguageModels(NSString *corpus) {
   [runner reset];
   CHECK([runner generateWithPrompt:kPrompt config:greedy tokenCallback:nil error:&error], error);
 
+  [runner reset];
+  ExecuTorchLLMConfig *digits = [greedy copy];
+  digits.grammar = @"[0-9]{3}";
+  digits.grammarType = @"regex";
+  NSString *number = Answer(runner, kPrompt, [digits copy]);
+  CHECK(number.length == 3 &&
+            [number rangeOfCharacterFromSet:NSCharacterSet.decimalDigitCharacterSet.invertedSet].length == 0,
+        number);
+
   NSString *tooLong = [@"" stringByPaddingToLength:100 withString:@"x" startingAtIndex:0];
   [runner reset];
   CHECK(![runner generateWithPrompt:tooLong config:greedy tokenCallback:nil error:&error], runner);

@@ -35,7 +35,9 @@ from sdk.extension.llm.runner._llm_runner import (
     make_raw_audio_input,
     make_text_input,
     make_token_input,
+    parse_tool_calls,
     read_wav,
+    tool_call_format,
 )
 
 __all__ = [
@@ -58,5 +60,7 @@ __all__ = [
     "make_raw_audio_input",
     "make_text_input",
     "make_token_input",
+    "parse_tool_calls",
     "read_wav",
+    "tool_call_format",
 ]

@@ -33,4 +33,6 @@ make_image_input = _module.make_image_input
 make_raw_audio_input = _module.make_raw_audio_input
 make_text_input = _module.make_text_input
 make_token_input = _module.make_token_input
+parse_tool_calls = _module.parse_tool_calls
 read_wav = _module.read_wav
+tool_call_format = _module.tool_call_format

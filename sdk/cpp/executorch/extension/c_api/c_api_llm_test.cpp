@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -334,6 +335,24 @@ TEST_F(LlmTest, PicturesAndSound) {
     ASSERT_EQ(et_llm_generate(llm, "cd", config_.get(), receive, &answer, nullptr), et_status{ET_STATUS_OK});
     EXPECT_EQ(answer.text, text_of(name));
   }
+}
+
+TEST_F(LlmTest, AnswersFollowAGrammar) {
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "there are: grammar, grammar_type", et_llm_config_set_string,
+                     config_.get(), "schema", "x");
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "NULL", et_llm_config_set_string, config_.get(), "grammar", nullptr);
+  const auto set_text = [this](const char* name, const char* value) {
+    ASSERT_EQ(et_llm_config_set_string(config_.get(), name, value, nullptr), et_status{ET_STATUS_OK});
+  };
+  set_text("grammar", "[0-9]{3}-[0-9]{2}(");
+  set_text("grammar_type", "regex");
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "position 19", et_llm_generate, runner_.get(), "abc", config_.get(),
+                     nullptr, nullptr);
+  set_text("grammar", "[0-9]{3}-[0-9]{2}");
+  set("max_new_tokens", 20);
+  Answer answer;
+  ASSERT_EQ(et_llm_generate(runner_.get(), "abc", config_.get(), receive, &answer, nullptr), et_status{ET_STATUS_OK});
+  EXPECT_TRUE(std::regex_match(answer.text, std::regex("[0-9]{3}-[0-9]{2}"))) << answer.text;
 }
 
 TEST_F(LlmTest, SavesAndRestoresAConversation) {

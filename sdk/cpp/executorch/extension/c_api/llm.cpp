@@ -13,11 +13,13 @@
 
 #include <executorch/extension/llm/chat_template/chat_template.h>
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
+#include <executorch/extension/llm/tool_calls/tool_calls.h>
 #endif
 
 using executorch::extension::c_api::call;
 using executorch::extension::c_api::call_for;
 using executorch::runtime::Error;
+using executorch::runtime::Result;
 
 #ifdef ET_C_API_LLM
 
@@ -94,6 +96,11 @@ constexpr Setting<double> kReals[] = {
     {"frequency_penalty", [](GenerationConfig& c, double v) { c.frequency_penalty = static_cast<float>(v); }},
 };
 
+constexpr Setting<const char*> kTexts[] = {
+    {"grammar", [](GenerationConfig& c, const char* v) { c.grammar = v; }},
+    {"grammar_type", [](GenerationConfig& c, const char* v) { c.grammar_type = v; }},
+};
+
 template <typename Value, size_t kCount>
 Error set(et_llm_config* config, const char* name, Value value, const Setting<Value> (&settings)[kCount]) {
   ET_CHECK_NOT_NULL(config);
@@ -110,12 +117,28 @@ Error set(et_llm_config* config, const char* name, Value value, const Setting<Va
   return Error::InvalidArgument;
 }
 
+Result<std::string> chat_template_of(const et_llm& llm) {
+  auto source = executorch::extension::llm::load_embedded_chat_template(*llm.module);
+  ET_CHECK_OR_RETURN_ERROR(source.error() != Error::NotFound, NotFound,
+                           "the program contains no chat template: export it with export.embed_tokenizer=true from a "
+                           "checkpoint that has one");
+  return source;
+}
+
+Error parse_tool_calls(et_llm& llm, const char* answer, const char** out) {
+  namespace llm_runtime = executorch::extension::llm;
+  ET_ASSIGN_OR_RETURN(source, chat_template_of(llm));
+  const auto format = llm_runtime::tool_call_format(source);
+  ET_CHECK_OR_RETURN_ERROR(format.ok(), NotSupported, "the program's chat template has no known form of tool calls");
+  ET_ASSIGN_OR_RETURN(parsed, llm_runtime::parse_tool_calls(answer, *format));
+  llm.rendered = llm_runtime::to_json(parsed);
+  *out = llm.rendered.c_str();
+  return Error::Ok;
+}
+
 Error apply_chat_template(et_llm& llm, const char* variables, const char** out) {
   if (!llm.chat_template) {
-    auto source = executorch::extension::llm::load_embedded_chat_template(*llm.module);
-    ET_CHECK_OR_RETURN_ERROR(source.error() != Error::NotFound, NotFound,
-                             "the program contains no chat template: export it with export.embed_tokenizer=true from a "
-                             "checkpoint that has one");
+    auto source = chat_template_of(llm);
     ET_CHECK_OK_OR_RETURN_ERROR(source.error());
     auto parsed = ChatTemplate::parse(*source);
     ET_CHECK_OK_OR_RETURN_ERROR(parsed.error());
@@ -162,6 +185,16 @@ et_status et_llm_config_set_int([[maybe_unused]] et_llm_config* config, [[maybe_
 et_status et_llm_config_set_double([[maybe_unused]] et_llm_config* config, [[maybe_unused]] const char* name,
                                    [[maybe_unused]] double value, et_error** error) {
   return call(error, [&]() -> Error { ET_WITH_LLM(return set(config, name, value, kReals);) });
+}
+
+et_status et_llm_config_set_string([[maybe_unused]] et_llm_config* config, [[maybe_unused]] const char* name,
+                                   [[maybe_unused]] const char* value, et_error** error) {
+  return call(error, [&]() -> Error {
+    ET_WITH_LLM({
+      ET_CHECK_NOT_NULL(value);
+      return set(config, name, value, kTexts);
+    })
+  });
 }
 
 et_status et_llm_config_add_stop([[maybe_unused]] et_llm_config* config, [[maybe_unused]] const char* text,
@@ -259,6 +292,19 @@ et_status et_llm_apply_chat_template([[maybe_unused]] et_llm* llm, [[maybe_unuse
       const Claim claim(*llm);
       ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
       return apply_chat_template(*llm, variables, out);
+    })
+  });
+}
+
+et_status et_llm_parse_tool_calls([[maybe_unused]] et_llm* llm, [[maybe_unused]] const char* answer, const char** out,
+                                  et_error** error) {
+  return call_for(out, error, [&]() -> Error {
+    ET_WITH_LLM({
+      ET_CHECK_NOT_NULL(llm);
+      ET_CHECK_NOT_NULL(answer);
+      const Claim claim(*llm);
+      ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
+      return parse_tool_calls(*llm, answer, out);
     })
   });
 }

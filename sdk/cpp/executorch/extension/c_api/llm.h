@@ -33,6 +33,10 @@ ET_API et_status et_llm_config_set_int(et_llm_config* config, const char* name, 
 /** Sets "temperature" (0: the likeliest token), "top_p" (1: all), "min_p" (0: all), "repetition_penalty" (1: none),
  * "presence_penalty" or "frequency_penalty" (0: none). */
 ET_API et_status et_llm_config_set_double(et_llm_config* config, const char* name, double value, et_error** error);
+/** Sets "grammar", which the answer follows, and "grammar_type", which says what it is: "json_schema", "regex", "gbnf"
+ * or "lark". "" for both: anything. ET_STATUS_INVALID_ARGUMENT of et_llm_generate says what is wrong in a grammar, and
+ * where; ET_STATUS_NOT_SUPPORTED a library without EXECUTORCH_BUILD_LLM_GRAMMAR. (1.7) */
+ET_API et_status et_llm_config_set_string(et_llm_config* config, const char* name, const char* value, et_error** error);
 /** Adds a text before which the answer ends. */
 ET_API et_status et_llm_config_add_stop(et_llm_config* config, const char* text, et_error** error);
 /** Adds `bias` to the logits of a token. */
@@ -104,6 +108,13 @@ ET_API int64_t et_llm_position(const et_llm* llm);
  * `*out` belongs to the runner and is valid until the next call. ET_STATUS_NOT_FOUND if the program has no template,
  * ET_STATUS_INVALID_ARGUMENT with line and column for JSON or a conversation that it refuses. */
 ET_API et_status et_llm_apply_chat_template(et_llm* llm, const char* variables, const char** out, et_error** error);
+
+/** An answer as a message of the conversation, with the calls of tools that it has, by the form of the program's chat
+ * template: {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": {"name": "f",
+ * "arguments": {}}}]}; without "tool_calls" if there are none. `*out` as above. ET_STATUS_NOT_FOUND if the program has
+ * no template, ET_STATUS_NOT_SUPPORTED if it is of no known form, ET_STATUS_INVALID_ARGUMENT for a call that is not
+ * whole. (1.7) */
+ET_API et_status et_llm_parse_tool_calls(et_llm* llm, const char* answer, const char** out, et_error** error);
 
 /** Counts of the last generation, and times in milliseconds since the epoch; 0 for what has not happened. */
 typedef struct et_llm_stats {

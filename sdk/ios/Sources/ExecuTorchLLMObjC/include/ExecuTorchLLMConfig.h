@@ -20,6 +20,10 @@ NS_ASSUME_NONNULL_BEGIN
 @property(nonatomic) NSInteger bosCount;
 /// The number of end tokens after it.
 @property(nonatomic) NSInteger eosCount;
+/// What the answer follows, of the type that `grammarType` names; @"": anything.
+@property(nonatomic, copy) NSString *grammar;
+/// @"json_schema", @"regex", @"gbnf" or @"lark".
+@property(nonatomic, copy) NSString *grammarType;
 
 - (instancetype)init;
 /// The defaults, changed by `block`.

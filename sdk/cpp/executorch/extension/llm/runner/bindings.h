@@ -25,6 +25,7 @@ void bind_inputs(pybind11::module_& m);
 void bind_text_runner(pybind11::module_& m);
 void bind_chat_template(pybind11::module_& m);
 void bind_engine(pybind11::module_& m);
+void bind_tool_calls(pybind11::module_& m);
 
 /// The tokenizer of the file `tokenizer_path`; without a path the one that lies in the program `module`, which
 /// `model_path` names in errors. Throws if it is missing.

@@ -23,8 +23,9 @@ namespace llm {
 struct GenerationConfig {
   /// Whether the token callback gets the prompt first.
   bool echo = true;
-  /// A grammar that the text must follow. Not supported in this version: anything but "" is an error.
+  /// What the answer follows, without the prompt; it ends where the grammar does, unless a limit cuts it. "": anything.
   std::string grammar;
+  /// What `grammar` is: "json_schema", "regex" (the whole answer), "gbnf" (rules from `root`) or "lark" (from `start`).
   std::string grammar_type;
   /// Whether generation goes on after a token that ends a sequence.
   bool ignore_eos = false;

@@ -98,6 +98,9 @@ Result<uint64_t> TextLLMRunner::next_token(std::vector<uint64_t> added, float te
   accept_prompt(conversation_.seen());
   // The logits of prefill() are still there.
   const auto& logits = text_decoder_runner_->last_logits();
+  ET_CHECK_OR_RETURN_ERROR(
+      logits.has_value() || !text_decoder_runner_->token_sampler().is_constrained(), InvalidState,
+      "a grammar needs the logits of the last token, which a restored session does not have: give a prompt");
   return logits ? text_decoder_runner_->sample(*logits, temperature) : predicted;
 }
 

@@ -5,6 +5,7 @@
 #include <cinttypes>
 #include <utility>
 
+#include <executorch/extension/llm/grammar/grammar_engine.h>
 #include <executorch/extension/llm/runner/constants.h>
 #include <executorch/extension/llm/runner/one_call.h>
 #include <executorch/extension/llm/runner/util.h>
@@ -108,8 +109,6 @@ Result<std::vector<uint64_t>> TextLLMRunner::encode(const std::string& text, int
 }
 
 Error TextLLMRunner::configure(const GenerationConfig& config) {
-  ET_CHECK_OR_RETURN_ERROR(config.grammar.empty() && config.grammar_type.empty(), NotSupported,
-                           "grammars are not supported in this version: leave out grammar and grammar_type");
   SamplingOptions options = sampling_of(config);
   if (temperature_ != -1.0f) {
     options.temperature = temperature_;
@@ -118,7 +117,11 @@ Error TextLLMRunner::configure(const GenerationConfig& config) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_limit("seq_len", config.seq_len));
   ET_CHECK_OK_OR_RETURN_ERROR(configure_lookup(config.lookup_tokens));
   text_token_generator_->set_ignore_eos(config.ignore_eos);
-  return text_decoder_runner_->token_sampler().configure(options);
+  ET_ASSIGN_OR_RETURN(constraint, constraint_of(config));
+  TokenSampler& sampler = text_decoder_runner_->token_sampler();
+  ET_CHECK_OK_OR_RETURN_ERROR(sampler.configure(options));
+  sampler.set_constraint(std::move(constraint));
+  return Error::Ok;
 }
 
 Error TextLLMRunner::configure_lookup(int32_t tokens) {
@@ -278,6 +281,9 @@ Error TextLLMRunner::decode(uint64_t first, int32_t max_new_tokens, float temper
   conversation_.set_pending(first);
   if (!text_token_generator_->is_eos(first)) {
     ET_CHECK_OK_OR_RETURN_ERROR(text.push(first));
+  }
+  if (text_decoder_runner_->token_sampler().has_ended()) {
+    return text.finish(true);
   }
   std::vector<uint64_t> tokens = conversation_.seen();
   tokens.push_back(first);

@@ -26,6 +26,10 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
+namespace internal {
+class GrammarEngine;
+}
+
 /// Text from a language model, with the conversation so far as its context; made by create_text_llm_runner().
 ///
 /// The context holds the prompts and the text that the callbacks were given, not the token that ended it: a next
@@ -51,9 +55,10 @@ class TextLLMRunner : public IRunner {
   runtime::Error load() override;
 
   /// Errors: InvalidArgument for a configuration or a prompt that cannot be used, among them one that does not fit into
-  /// the context; NotSupported for a grammar; InvalidState if a generation is running, after NaN, and if all tokens are
-  /// ruled out; Cancelled if the token callback throws; those of the program. With an empty prompt it goes on after
-  /// prefill() or after a generation that ended at its limit.
+  /// the context, and a grammar with an error; NotSupported for a JSON schema with keywords that answers would not
+  /// follow, and for a grammar where the library was built without EXECUTORCH_BUILD_LLM_GRAMMAR; InvalidState if a
+  /// generation is running, after NaN, and if all tokens are ruled out; Cancelled if the token callback throws; those
+  /// of the program. With an empty prompt it goes on after prefill() or after a generation that ended at its limit.
   runtime::Error generate(const std::string& prompt, const GenerationConfig& config,
                           std::function<void(const std::string&)> token_callback = {},
                           std::function<void(const Stats&)> stats_callback = {}) override;
@@ -135,6 +140,8 @@ class TextLLMRunner : public IRunner {
   runtime::Result<std::vector<uint64_t>> encode(const std::string& text, int32_t num_bos, int32_t num_eos) const;
   runtime::Error configure(const GenerationConfig& config);
   runtime::Error configure_lookup(int32_t tokens);
+  runtime::Result<std::unique_ptr<TokenConstraint>> constraint_of(const GenerationConfig& config);
+  runtime::Error make_grammar_engine();
   runtime::Result<std::vector<uint64_t>> tokens_of(const Prompt& prompt, int32_t num_bos, int32_t num_eos);
   runtime::Result<std::vector<uint64_t>> tokens_of_inputs(const Inputs& inputs, int32_t num_bos, int32_t num_eos);
   runtime::Result<std::string> text_of(const Prompt& prompt) const;
@@ -165,7 +172,8 @@ class TextLLMRunner : public IRunner {
   internal::Conversation conversation_;
   std::optional<uint64_t> next_;  // what prefill() returned
   std::vector<uint64_t> generated_;
-  std::string unfinished_;  // bytes of the character in which the last text was cut
+  std::unique_ptr<internal::GrammarEngine> grammars_;  // made for the first grammar
+  std::string unfinished_;                             // bytes of the character in which the last text was cut
   std::atomic<bool> busy_{false};
   std::atomic<bool> prefilling_{false};
 };

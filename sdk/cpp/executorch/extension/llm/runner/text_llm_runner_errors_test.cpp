@@ -33,7 +33,7 @@ TEST_F(TextLLMRunnerTest, LimitsAreErrors) {
   EXPECT_EQ(generate("abc", config), Error::InvalidArgument);
   config = greedy(5);
   config.grammar = "root ::= x";
-  EXPECT_EQ(generate("a", config), Error::NotSupported);
+  EXPECT_EQ(generate("a", config), Error::InvalidArgument);  // of which type
   config = greedy(5);
   config.num_bos = -1;
   EXPECT_EQ(generate("a", config), Error::InvalidArgument);

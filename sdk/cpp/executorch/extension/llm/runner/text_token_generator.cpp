@@ -46,7 +46,7 @@ Result<int64_t> TextTokenGenerator::generate(std::vector<uint64_t>& tokens, int6
     ET_ASSIGN_OR_RETURN(logits, text_decoder_runner_->step(view, use_kv_cache_ ? start_pos + generated : 0));
     ET_ASSIGN_OR_RETURN(accepted, accept_rows(logits, drafted, temperature, tokens, text));
     generated += accepted;
-    has_ended = ends(tokens.back());
+    has_ended = ends(tokens.back()) || text_decoder_runner_->token_sampler().has_ended();
   }
   ET_CHECK_OK_OR_RETURN_ERROR(text.finish(has_ended));
   return generated;
@@ -75,7 +75,8 @@ Result<int64_t> TextTokenGenerator::accept_rows(const Tensor& logits, const std:
     if (!is_eos(token)) {
       ET_CHECK_OK_OR_RETURN_ERROR(text.push(token));
     }
-    if (row == drafted.size() || token != drafted[row] || ends(token) || should_stop_ || text.is_stopped()) {
+    if (row == drafted.size() || token != drafted[row] || ends(token) ||
+        text_decoder_runner_->token_sampler().has_ended() || should_stop_ || text.is_stopped()) {
       return static_cast<int64_t>(row) + 1;
     }
   }

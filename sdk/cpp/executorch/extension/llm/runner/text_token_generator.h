@@ -71,6 +71,10 @@ class TextTokenGenerator {
   /// Whether a token ends the sequence.
   bool ends(uint64_t token) const { return !ignore_eos_ && is_eos(token); }
   bool is_eos(uint64_t token) const { return eos_ids_ && eos_ids_->count(token) > 0; }
+  /// The tokens that end the sequence.
+  std::vector<uint64_t> eos_ids() const {
+    return eos_ids_ ? std::vector<uint64_t>(eos_ids_->begin(), eos_ids_->end()) : std::vector<uint64_t>();
+  }
 
   /// Ends generate() after the token at work. Callable from any thread.
   inline void stop() { should_stop_ = true; }

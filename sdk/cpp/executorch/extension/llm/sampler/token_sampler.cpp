@@ -55,6 +55,8 @@ Error TokenSampler::configure(const SamplingOptions& options) {
   ET_CHECK_OK_OR_RETURN_ERROR(options.validate());
   options_ = options;
   seen_.clear();
+  constraint_.reset();
+  constraint_error_ = Error::Ok;
   own_.reset();
   return Error::Ok;
 }
@@ -68,6 +70,9 @@ void TokenSampler::accept_prompt(uint64_t token) {
 void TokenSampler::accept(uint64_t token) {
   if (changes_logits()) {
     seen_[token]++;
+  }
+  if (constraint_ && constraint_error_ == Error::Ok) {
+    constraint_error_ = constraint_->accept(token);
   }
 }
 
@@ -126,7 +131,7 @@ Result<uint64_t> TokenSampler::sample_row(const T* row, int64_t count) {
   nan_position_ = -1;
   int32_t token = -1;
   Sampler& sampler = sampler_for(static_cast<int32_t>(count));
-  const bool is_plain = !changes_logits() && processors_.empty();
+  const bool is_plain = !changes_logits() && processors_.empty() && !constraint_;
   const float* used = nullptr;
   if constexpr (std::is_same_v<T, float>) {
     used = is_plain ? row : nullptr;
@@ -138,6 +143,10 @@ Result<uint64_t> TokenSampler::sample_row(const T* row, int64_t count) {
     if (!processors_.empty()) {
       auto tensor = from_blob(row_.data(), {1, static_cast<executorch::aten::SizesType>(count)});
       ET_CHECK_OK_OR_RETURN_ERROR(apply_processors(*tensor));
+    }
+    if (constraint_) {
+      ET_CHECK_OK_OR_RETURN_ERROR(constraint_error_);
+      ET_CHECK_OK_OR_RETURN_ERROR(constraint_->apply(row_.data(), count));
     }
     used = row_.data();
   }

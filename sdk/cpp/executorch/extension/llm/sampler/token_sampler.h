@@ -10,6 +10,7 @@
 
 #include <executorch/extension/llm/sampler/logit_processor.h>
 #include <executorch/extension/llm/sampler/sampler.h>
+#include <executorch/extension/llm/sampler/token_constraint.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/result.h>
@@ -18,7 +19,8 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// How the next token is chosen. The steps are applied in the order of the fields, then processors, then Sampler.
+/// How the next token is chosen. The steps are applied in the order of the fields, then processors, then the
+/// constraint, then Sampler.
 struct SamplingOptions {
   /// Added to the logits of tokens; -inf rules a token out.
   std::vector<std::pair<uint64_t, float>> logit_bias;
@@ -44,13 +46,13 @@ struct SamplingOptions {
 runtime::Error check_temperature(float temperature);
 
 /// Samples tokens from a program's logits: the logits of the last position, penalties that depend on the text so far,
-/// processors, Sampler. For one sequence; not thread safe.
+/// processors, a constraint, Sampler. For one sequence; not thread safe.
 class TokenSampler {
  public:
   /// `sampler` draws; its filters and its seed are its own. Null: one that follows the options.
   explicit TokenSampler(std::unique_ptr<Sampler> sampler = nullptr) : given_(std::move(sampler)) {}
 
-  /// Begins a sequence: forgets the text so far, and seeds.
+  /// Begins a sequence: forgets the text so far and the constraint, and seeds.
   runtime::Error configure(const SamplingOptions& options);
   const SamplingOptions& options() const { return options_; }
   void set_temperature(float temperature) { options_.temperature = temperature; }
@@ -63,6 +65,12 @@ class TokenSampler {
   void clear_processors() { processors_.clear(); }
   size_t num_processors() const { return processors_.size(); }
   runtime::Error apply_processors(executorch::aten::Tensor& logits);
+
+  /// What the generated tokens of this sequence follow. Null: nothing.
+  void set_constraint(std::unique_ptr<TokenConstraint> constraint) { constraint_ = std::move(constraint); }
+  bool is_constrained() const { return constraint_ != nullptr; }
+  /// Whether the constraint lets nothing follow.
+  bool has_ended() const { return constraint_ && constraint_->has_ended(); }
 
   /// The token that follows the last position of `logits`: float32, float16 or bfloat16 with sizes [..., vocabulary].
   /// Errors: InvalidArgument for another dtype, an empty tensor or a negative temperature; InvalidState if there is no
@@ -83,7 +91,9 @@ class TokenSampler {
   std::unique_ptr<Sampler> given_;
   std::unique_ptr<Sampler> own_;
   std::vector<std::shared_ptr<LogitProcessor>> processors_;
-  std::unordered_map<uint64_t, int32_t> seen_;  // tokens of the text so far, and how often each was generated
+  std::unique_ptr<TokenConstraint> constraint_;
+  runtime::Error constraint_error_ = runtime::Error::Ok;  // of a token that it did not accept
+  std::unordered_map<uint64_t, int32_t> seen_;            // tokens of the text so far, and how often each was generated
   std::vector<float> row_;
   int64_t nan_position_ = -1;
 };

@@ -114,7 +114,10 @@ internal object Native {
     options: Array<Any>,
   ): Long
 
-  /** @param names settings of et_llm_config_set_int, with their [values]. */
+  /**
+   * @param names settings of et_llm_config_set_int, with their [values].
+   * @param grammar settings of et_llm_config_set_string: the grammar and its type.
+   */
   @JvmStatic
   external fun llmGenerate(
     llm: Long,
@@ -122,6 +125,7 @@ internal object Native {
     names: Array<ByteArray>,
     values: LongArray,
     temperature: Double,
+    grammar: Array<ByteArray>,
     receiver: Receiver,
   )
 

@@ -213,6 +213,13 @@ internal class LlmModuleTest {
     val config = LlmModuleConfig.create().modulePath(program).tokenizerPath(tokenizer.path).temperature(0f).build()
     assertEquals(LlmModuleConfig.LOAD_MODE_MMAP, config.loadMode)
     assertEquals(eager, LlmModule(config).use { model -> Answer().also { model.generate(prompt, greedy, it) }.text })
+    val answers = LlmGenerationConfig.create().temperature(0f).echo(false).grammar("[0-9]{3}").grammarType("regex")
+    val number = LlmModule(config).use { model -> Answer().also { model.generate(prompt, answers.build(), it) }.text }
+    assertTrue(Regex("[0-9]{3}").matches(number), number)
+    val bad = assertFailsWith<ExecutorchException> {
+      LlmModule(config).use { it.generate(prompt, answers.grammar("(").build(), Answer()) }
+    }
+    assertTrue("position 2" in bad.message!!, bad.message)
     val defaults = LlmGenerationConfig.create().build()
     assertTrue(defaults.isEcho && defaults.maxNewTokens == -1 && defaults.seqLen == -1 && defaults.temperature == 0.8f)
     assertFalse(defaults.isWarming || defaults.numBos != 0 || defaults.numEos != 0)

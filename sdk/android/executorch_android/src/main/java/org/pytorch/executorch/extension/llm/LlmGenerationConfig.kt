@@ -12,6 +12,8 @@ package org.pytorch.executorch.extension.llm
  * @property temperature 0: always the likeliest token; higher values make the answer more random.
  * @property numBos the number of begin tokens before the prompt.
  * @property numEos the number of end tokens after it.
+ * @property grammar what the answer follows, of the type that [grammarType] names; "": anything.
+ * @property grammarType "json_schema", "regex", "gbnf" or "lark".
  */
 public class LlmGenerationConfig
 private constructor(
@@ -22,6 +24,8 @@ private constructor(
   public val temperature: Float,
   public val numBos: Int,
   public val numEos: Int,
+  public val grammar: String,
+  public val grammarType: String,
 ) {
   /** Sets the properties; each function returns the builder. */
   public class Builder internal constructor() {
@@ -32,6 +36,8 @@ private constructor(
     private var temperature = DEFAULT_TEMPERATURE
     private var numBos = 0
     private var numEos = 0
+    private var grammar = ""
+    private var grammarType = ""
 
     public fun echo(echo: Boolean): Builder = apply { this.echo = echo }
 
@@ -47,8 +53,12 @@ private constructor(
 
     public fun numEos(numEos: Int): Builder = apply { this.numEos = numEos }
 
+    public fun grammar(grammar: String): Builder = apply { this.grammar = grammar }
+
+    public fun grammarType(grammarType: String): Builder = apply { this.grammarType = grammarType }
+
     public fun build(): LlmGenerationConfig =
-      LlmGenerationConfig(echo, maxNewTokens, warming, seqLen, temperature, numBos, numEos)
+      LlmGenerationConfig(echo, maxNewTokens, warming, seqLen, temperature, numBos, numEos, grammar, grammarType)
   }
 
   public companion object {

@@ -153,7 +153,9 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
           )
         val names = settings.keys.map { it.toByteArray() }.toTypedArray()
         val values = settings.values.map { it.toLong() }.toLongArray()
-        Native.llmGenerate(model, prompt.toByteArray(), names, values, config.temperature.toDouble(), receiver)
+        val grammar = arrayOf(config.grammar.toByteArray(), config.grammarType.toByteArray())
+        val temperature = config.temperature.toDouble()
+        Native.llmGenerate(model, prompt.toByteArray(), names, values, temperature, grammar, receiver)
         if (!config.isWarming) llmCallback.onStats(statsOf(model))
       }
     } catch (e: ExecutorchRuntimeException) {

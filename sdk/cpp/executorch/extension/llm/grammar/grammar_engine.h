@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <executorch/extension/llm/sampler/token_constraint.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace internal {
+
+enum class GrammarType { kJsonSchema, kRegex, kGbnf, kLark };
+
+/// The type of GenerationConfig::grammar_type. InvalidArgument, after a log line with the names that there are.
+runtime::Result<GrammarType> grammar_type_of(const std::string& name);
+
+/// A grammar with what its application may say of it checked before an engine sees it: its length, how deep it nests,
+/// and, of a JSON schema, the syntax and the keywords. Errors, after a log line with line and column or the path in the
+/// schema: InvalidArgument for what is wrong, NotSupported for keywords that answers would not follow.
+runtime::Error check_grammar(GrammarType type, const std::string& text);
+
+/// Turns grammars into constraints for the tokens of one vocabulary. Not thread safe.
+class GrammarEngine {
+ public:
+  /// `vocabulary`: the bytes of each token; "" for tokens that are not text. `stop_tokens`: those that end a text.
+  /// NotSupported, after a log line, in a build without EXECUTORCH_BUILD_LLM_GRAMMAR.
+  static runtime::Result<std::unique_ptr<GrammarEngine>> create(const std::vector<std::string>& vocabulary,
+                                                                const std::vector<int32_t>& stop_tokens);
+  virtual ~GrammarEngine() = default;
+
+  /// A constraint at the beginning of a text, which may outlive this. The last few grammars are kept, so that using one
+  /// again costs nothing. Errors as of check_grammar().
+  virtual runtime::Result<std::unique_ptr<TokenConstraint>> constrain(GrammarType type, const std::string& text) = 0;
+};
+
+}  // namespace internal
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Grammars over a vocabulary of bytes and words, and over a runner whose program is a function.
+#include <executorch/extension/llm/grammar/grammar_engine.h>
+
+#include <cmath>
+
+#include "../runner/text_llm_runner_test_support.h"
+
+namespace text_llm_runner_test {
+namespace {
+
+using internal::check_grammar;
+using internal::grammar_type_of;
+using internal::GrammarEngine;
+using internal::GrammarType;
+
+constexpr int32_t kEnd = 0;
+
+/// The bytes, and three words; token 0 ends a text.
+std::vector<std::string> words() {
+  std::vector<std::string> found(1);
+  for (int byte = 1; byte < 256; byte++) {
+    found.emplace_back(1, static_cast<char>(byte));
+  }
+  found.insert(found.end(), {"true", "fal", "\"}"});
+  return found;
+}
+
+class GrammarTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    executorch::runtime::runtime_init();
+    auto made = GrammarEngine::create(words(), {kEnd});
+    ASSERT_TRUE(made.ok());
+    engine_ = std::move(*made);
+  }
+
+  /// The tokens that may follow, as text; "$" for the end.
+  static std::string allowed(TokenConstraint& constraint) {
+    std::vector<float> logits(300, 1.0F);  // more than the vocabulary has
+    EXPECT_EQ(constraint.apply(logits.data(), static_cast<int64_t>(logits.size())), Error::Ok);
+    std::string text;
+    for (size_t i = 0; i < logits.size(); i++) {
+      EXPECT_TRUE(logits[i] == 1.0F || (std::isinf(logits[i]) && logits[i] < 0));
+      if (logits[i] == 1.0F) {
+        text += (text.empty() ? "" : " ") + (i == kEnd ? "$" : words().at(i));
+      }
+    }
+    return text;
+  }
+
+  std::unique_ptr<TokenConstraint> constrain(GrammarType type, const std::string& text) {
+    auto made = engine_->constrain(type, text);
+    EXPECT_TRUE(made.ok()) << text;
+    return made.ok() ? std::move(*made) : nullptr;
+  }
+
+  std::unique_ptr<GrammarEngine> engine_;
+};
+
+TEST_F(GrammarTest, OnlyWhatMayFollow) {
+  const auto found = constrain(GrammarType::kRegex, "tr?(x|ue)");
+  EXPECT_EQ(allowed(*found), "t true");
+  EXPECT_EQ(allowed(*found), "t true");  // again
+  EXPECT_EQ(found->accept('t'), Error::Ok);
+  EXPECT_EQ(allowed(*found), "r u x");
+  EXPECT_EQ(found->accept('x'), Error::Ok);
+  EXPECT_EQ(allowed(*found), "$");
+  EXPECT_TRUE(found->has_ended());
+  EXPECT_EQ(found->accept('x'), Error::InvalidState);
+  EXPECT_EQ(found->accept(kEnd), Error::Ok);
+  EXPECT_EQ(found->accept(kEnd), Error::InvalidState);
+}
+
+TEST_F(GrammarTest, ConstraintsAreIndependentAndOutliveTheEngine) {
+  const auto first = constrain(GrammarType::kGbnf, "root ::= \"a\" root | \"b\"");
+  const auto second = constrain(GrammarType::kGbnf, "root ::= \"a\" root | \"b\"");
+  for (int i = 0; i < 10; i++) {  // more than are kept
+    EXPECT_NE(constrain(GrammarType::kRegex, std::string(static_cast<size_t>(i) + 1, 'a')), nullptr);
+  }
+  engine_.reset();
+  EXPECT_EQ(first->accept('b'), Error::Ok);
+  EXPECT_TRUE(first->has_ended());
+  EXPECT_EQ(allowed(*second), "a b");
+  EXPECT_FALSE(second->has_ended());
+}
+
+TEST_F(GrammarTest, ASchemaAllowsItsValues) {
+  const auto found = constrain(GrammarType::kJsonSchema, R"({"type": "object", "properties": {"a": {"type": "boolean"}},
+      "required": ["a"]})");
+  for (const char c : std::string("{\"a\":")) {
+    EXPECT_EQ(found->accept(static_cast<uint64_t>(c)), Error::Ok) << c;
+  }
+  EXPECT_EQ(allowed(*found), "\t \n \r   f t true fal");
+  EXPECT_EQ(found->accept(256), Error::Ok);  // true
+  EXPECT_EQ(found->accept('}'), Error::Ok);
+  EXPECT_TRUE(found->has_ended());
+}
+
+TEST_F(GrammarTest, WhatIsWrongIsAnError) {
+  EXPECT_EQ(grammar_type_of("xml").error(), Error::InvalidArgument);
+  EXPECT_EQ(*grammar_type_of("lark"), GrammarType::kLark);
+  const std::pair<GrammarType, std::string> cases[] = {
+      {GrammarType::kRegex, ""},
+      {GrammarType::kRegex, "a("},
+      {GrammarType::kRegex, std::string("a\0b", 3)},
+      {GrammarType::kRegex, std::string(200000, 'a')},
+      {GrammarType::kRegex, std::string(100, '(') + std::string(100, ')')},
+      {GrammarType::kGbnf, "root ::= x"},
+      {GrammarType::kLark, "start: x"},
+      {GrammarType::kJsonSchema, "{"},
+      {GrammarType::kJsonSchema, "3"},
+      {GrammarType::kJsonSchema, R"({"type": "integer", "minimum": 3, "maximum": 1})"},
+  };
+  for (const auto& [type, text] : cases) {
+    EXPECT_EQ(engine_->constrain(type, text).error(), Error::InvalidArgument) << text.substr(0, 50);
+  }
+  EXPECT_EQ(check_grammar(GrammarType::kJsonSchema, R"({"not": {}})"), Error::NotSupported);
+  EXPECT_EQ(allowed(*constrain(GrammarType::kRegex, "[ab]")), "a b");  // usable afterwards
+}
+
+TEST_F(TextLLMRunnerTest, AnswersFollowAGrammar) {
+  GenerationConfig config = greedy(20);
+  config.grammar = "[ab]{3}(c|d)";
+  config.grammar_type = "regex";
+  make(spells("abcdefgh"));
+  ASSERT_EQ(generate("a", config), Error::Ok);  // b, then the first of those that may follow and are alike
+  EXPECT_EQ(text_, "baac");
+  EXPECT_EQ(stats_.num_generated_tokens, 4);
+  EXPECT_EQ(runner_->position(), 5);
+  ASSERT_EQ(generate("", greedy(2)), Error::Ok);  // the conversation goes on, without the grammar
+  EXPECT_EQ(text_, "fg");
+  config.ignore_eos = true;
+  EXPECT_EQ(generate("a", config), Error::InvalidArgument);
+}
+
+TEST_F(TextLLMRunnerTest, AnErrorOfAGrammarChangesNothing) {
+  make(spells("abcdefgh"));
+  ASSERT_TRUE(runner_->prefill("ab").ok());
+  GenerationConfig config = greedy(20);
+  config.grammar = "(";
+  config.grammar_type = "regex";
+  EXPECT_EQ(generate("c", config), Error::InvalidArgument);
+  EXPECT_EQ(runner_->position(), 2);
+  config.grammar = "[x-z]";
+  ASSERT_EQ(generate("c", config), Error::Ok);
+  EXPECT_EQ(text_, "x");
+}
+
+}  // namespace
+}  // namespace text_llm_runner_test

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a JSON schema says, before an engine that ignores what it does not know reads it.
+#include <executorch/extension/llm/grammar/json_schema.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <executorch/extension/llm/grammar/json_schema_keywords.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace internal {
+
+using namespace json_schema;
+using runtime::Error;
+
+namespace {
+
+// They say nothing about what is valid.
+constexpr const char* kAnnotations[] = {"$schema",     "$id",       "$comment", "$anchor",      "title",
+                                        "description", "default",   "examples", "example",      "deprecated",
+                                        "readOnly",    "writeOnly", "nullable", "discriminator"};
+constexpr const char* kJsonTypes[] = {"string", "number", "integer", "boolean", "null", "array", "object"};
+constexpr const char* kFormats[] = {
+    "date", "time", "date-time",     "duration", "email",        "hostname",     "ipv4",
+    "ipv6", "uri",  "uri-reference", "uuid",     "uri-template", "json-pointer", "relative-json-pointer"};
+constexpr const char* kKinds[] = {"$ref", "const", "enum", "anyOf", "oneOf", "allOf"};
+
+template <typename List>
+bool is_among(const List& list, std::string_view name) {
+  return std::any_of(std::begin(list), std::end(list), [name](const char* known) { return name == known; });
+}
+
+template <typename List>
+std::string joined(const List& list) {
+  std::string text;
+  for (const char* const name : list) {
+    text += (text.empty() ? "" : ", ") + std::string(name);
+  }
+  return text;
+}
+
+/// Whether a value is of a type that a schema names.
+bool is_of_type(yyjson_val* value, std::string_view type) {
+  switch (yyjson_get_type(value)) {
+    case YYJSON_TYPE_NULL:
+      return type == "null";
+    case YYJSON_TYPE_BOOL:
+      return type == "boolean";
+    case YYJSON_TYPE_STR:
+      return type == "string";
+    case YYJSON_TYPE_ARR:
+      return type == "array";
+    case YYJSON_TYPE_OBJ:
+      return type == "object";
+    default:
+      return type == "number" ||
+             (type == "integer" &&
+              (!yyjson_is_real(value) ||
+               yyjson_get_real(value) == static_cast<double>(static_cast<int64_t>(yyjson_get_real(value)))));
+  }
+}
+
+constexpr uint64_t kMaxPatternLength = 1000;
+constexpr uint64_t kMaxCounted = 32;
+
+/// The number of characters of a regular expression in which repetitions like {2,9} are written out; at most 2^32.
+uint64_t pattern_length(std::string_view pattern) {
+  std::vector<uint64_t> groups{0};  // lengths of the groups that are open
+  uint64_t last = 0;                // of what a repetition would repeat
+  for (size_t i = 0; i < pattern.size(); i++) {
+    const char c = pattern[i];
+    if (c == '(') {
+      groups.push_back(0);
+      continue;
+    }
+    if (c == ')' && groups.size() > 1) {
+      last = groups.back();
+      groups.pop_back();
+    } else if (c == '{') {
+      uint64_t number = 0, most = 1;
+      for (; i + 1 < pattern.size() && pattern[i] != '}'; i++) {
+        const bool is_digit = pattern[i + 1] >= '0' && pattern[i + 1] <= '9';
+        number =
+            is_digit ? std::min<uint64_t>(number * 10 + static_cast<uint64_t>(pattern[i + 1] - '0'), UINT32_MAX) : 0;
+        most = std::max(most, number);
+      }
+      last = std::min<uint64_t>(last, UINT32_MAX) * (most - 1);
+    } else {
+      i += c == '\\' ? 1 : 0;
+      last = 1;
+    }
+    groups.back() = std::min<uint64_t>(groups.back() + last, UINT32_MAX);
+  }
+  while (groups.size() > 1) {
+    const uint64_t open = groups.back();
+    groups.pop_back();
+    groups.back() = std::min<uint64_t>(groups.back() + open, UINT32_MAX);
+  }
+  return groups.back();
+}
+
+class Checker final {
+ public:
+  explicit Checker(yyjson_val* root) : root_(root) {}
+
+  Error check(yyjson_val* schema, const std::string& path, int depth) {
+    ET_CHECK_OR_RETURN_ERROR(depth <= kMaxGrammarDepth, InvalidArgument,
+                             "the JSON schema nests more than %d schemas, at %s", kMaxGrammarDepth, path.c_str());
+    if (yyjson_is_bool(schema)) {
+      return Error::Ok;
+    }
+    ET_CHECK_OR_RETURN_ERROR(yyjson_is_obj(schema), InvalidArgument,
+                             "the JSON schema cannot be used at %s: expected an object, true or false", path.c_str());
+    std::vector<std::string_view> types;
+    ET_CHECK_OK_OR_RETURN_ERROR(read_types(schema, path, types));
+    ET_CHECK_OK_OR_RETURN_ERROR(check_kind(schema, path, types));
+    yyjson_obj_iter all;
+    yyjson_obj_iter_init(schema, &all);
+    while (yyjson_val* const key = yyjson_obj_iter_next(&all)) {
+      ET_CHECK_OK_OR_RETURN_ERROR(check_keyword(text_of(key), yyjson_obj_iter_get_val(key), path, types, depth));
+    }
+    ET_CHECK_OK_OR_RETURN_ERROR(check_counts(schema, path));
+    return check_required(schema, path);
+  }
+
+ private:
+  /// InvalidArgument or NotSupported, after a log line.
+  static Error refuse(Error error, const std::string& path, const std::string& why) {
+    ET_LOG(Error, "the JSON schema cannot be used at %s: %s", path.c_str(), why.c_str());
+    return error;
+  }
+
+  static Error read_types(yyjson_val* schema, const std::string& path, std::vector<std::string_view>& types) {
+    yyjson_val* const type = yyjson_obj_get(schema, "type");
+    if (type == nullptr) {
+      return Error::Ok;
+    }
+    std::vector<yyjson_val*> values{type};
+    if (yyjson_is_arr(type)) {
+      values.clear();
+      for (size_t i = 0; i < yyjson_arr_size(type); i++) {
+        values.push_back(yyjson_arr_get(type, i));
+      }
+    }
+    for (yyjson_val* const value : values) {
+      if (!yyjson_is_str(value) || !is_among(kJsonTypes, text_of(value))) {
+        return refuse(Error::InvalidArgument, path + ".type",
+                      "expected one of " + joined(kJsonTypes) + ", or a list of them");
+      }
+      types.push_back(text_of(value));
+    }
+    return types.empty() ? refuse(Error::InvalidArgument, path + ".type", "expected at least one type") : Error::Ok;
+  }
+
+  /// The engine reads one of kKinds and nothing beside it.
+  static Error check_kind(yyjson_val* schema, const std::string& path, const std::vector<std::string_view>& types) {
+    const char* kind = nullptr;
+    for (const char* const name : kKinds) {
+      if (yyjson_obj_get(schema, name) == nullptr) {
+        continue;
+      }
+      if (kind != nullptr) {
+        return refuse(Error::NotSupported, path, std::string(kind) + " and " + name + " in one schema");
+      }
+      kind = name;
+    }
+    if (kind == nullptr) {
+      return Error::Ok;
+    }
+    yyjson_val* const value = yyjson_obj_get(schema, kind);
+    const std::string at = path + member(kind);
+    if (std::strcmp(kind, "const") == 0) {
+      return check_value(value, at, types);
+    }
+    if (std::strcmp(kind, "enum") == 0) {
+      if (!yyjson_is_arr(value) || yyjson_arr_size(value) == 0) {
+        return refuse(Error::InvalidArgument, at, "expected a list of at least one value");
+      }
+      for (size_t i = 0; i < yyjson_arr_size(value); i++) {
+        ET_CHECK_OK_OR_RETURN_ERROR(check_value(yyjson_arr_get(value, i), at + element(i), types));
+      }
+      return Error::Ok;
+    }
+    if (!types.empty()) {
+      return refuse(Error::NotSupported, at, "a type beside it; put the type into the schemas that it names");
+    }
+    if (std::strcmp(kind, "allOf") == 0 && yyjson_is_arr(value) && yyjson_arr_size(value) > 1) {
+      return refuse(Error::NotSupported, at, "more than one schema; write what they have together as one");
+    }
+    return Error::Ok;
+  }
+
+  static Error check_value(yyjson_val* value, const std::string& path, const std::vector<std::string_view>& types) {
+    const bool fits = types.empty() || std::any_of(types.begin(), types.end(),
+                                                   [value](std::string_view type) { return is_of_type(value, type); });
+    return fits ? Error::Ok : refuse(Error::InvalidArgument, path, "the value is not of the schema's type");
+  }
+
+  Error check_keyword(std::string_view name, yyjson_val* value, const std::string& path,
+                      const std::vector<std::string_view>& types, int depth) {
+    if (name == "type" || name == "enum" || name == "const" || is_among(kAnnotations, name)) {
+      return Error::Ok;
+    }
+    const Keyword* const known = keyword_of(name);
+    const std::string at = path + member(name);
+    if (known == nullptr) {
+      return refuse(Error::NotSupported, at, "this keyword is not supported; answers would not follow it");
+    }
+    ET_CHECK_OK_OR_RETURN_ERROR(check_applies(*known, path, at, types));
+    return check_keyword_value(*known, value, at, depth);
+  }
+
+  /// Keywords of a type need that type beside them; those of objects and arrays imply it.
+  Error check_applies(const Keyword& keyword, const std::string& path, const std::string& at,
+                      const std::vector<std::string_view>& types) const {
+    const std::string_view type = keyword.type;
+    if (type.empty()) {
+      return Error::Ok;
+    }
+    const bool is_name = path.size() > 14 && path.compare(path.size() - 14, 14, ".propertyNames") == 0;
+    if (types.empty() && (type == "object" || type == "array" || (is_name && type == "string"))) {
+      return Error::Ok;
+    }
+    const bool fits = std::any_of(types.begin(), types.end(), [type](std::string_view has) {
+      return has == type || (type == "number" && has == "integer");
+    });
+    return fits ? Error::Ok
+                : refuse(Error::NotSupported, at, "the schema needs \"type\": \"" + std::string(type) + "\" beside it");
+  }
+
+  Error check_keyword_value(const Keyword& keyword, yyjson_val* value, const std::string& at, int depth) {
+    switch (keyword.value) {
+      case Value::kSchema:
+        return check(value, at, depth + 1);
+      case Value::kSchemas:
+        return check_schemas(value, at, depth);
+      case Value::kNamedSchemas:
+        return check_named(keyword, value, at, depth);
+      case Value::kCount:
+        return yyjson_is_uint(value) && yyjson_get_uint(value) <= INT32_MAX
+                   ? Error::Ok
+                   : refuse(Error::InvalidArgument, at, "expected an integer from 0 to 2147483647");
+      case Value::kNumber:
+        return yyjson_is_num(value) ? Error::Ok : refuse(Error::InvalidArgument, at, "expected a number");
+      case Value::kText:
+        return check_text(keyword, value, at);
+      case Value::kTexts:
+        return check_texts(value, at);
+      case Value::kFormat:
+        return yyjson_is_str(value) && is_among(kFormats, text_of(value))
+                   ? Error::Ok
+                   : refuse(Error::NotSupported, at, "expected one of " + joined(kFormats));
+      default:
+        return yyjson_is_false(value) ? Error::Ok : refuse(Error::NotSupported, at, "only false is supported");
+    }
+  }
+
+  static Error check_texts(yyjson_val* value, const std::string& at) {
+    for (size_t i = 0; yyjson_is_arr(value) && i < yyjson_arr_size(value); i++) {
+      if (!yyjson_is_str(yyjson_arr_get(value, i))) {
+        return refuse(Error::InvalidArgument, at + element(i), "expected a string");
+      }
+    }
+    return yyjson_is_arr(value) ? Error::Ok : refuse(Error::InvalidArgument, at, "expected a list of strings");
+  }
+
+  Error check_schemas(yyjson_val* value, const std::string& at, int depth) {
+    if (!yyjson_is_arr(value) || yyjson_arr_size(value) == 0) {
+      return refuse(Error::InvalidArgument, at, "expected a list of at least one schema");
+    }
+    yyjson_arr_iter all;
+    yyjson_arr_iter_init(value, &all);
+    for (size_t i = 0; yyjson_val* const schema = yyjson_arr_iter_next(&all); i++) {
+      ET_CHECK_OK_OR_RETURN_ERROR(check(schema, at + element(i), depth + 1));
+    }
+    return Error::Ok;
+  }
+
+  Error check_named(const Keyword& keyword, yyjson_val* value, const std::string& at, int depth) {
+    if (!yyjson_is_obj(value)) {
+      return refuse(Error::InvalidArgument, at, "expected an object whose values are schemas");
+    }
+    const bool is_pattern = std::strcmp(keyword.name, "patternProperties") == 0;
+    yyjson_obj_iter all;
+    yyjson_obj_iter_init(value, &all);
+    while (yyjson_val* const key = yyjson_obj_iter_next(&all)) {
+      if (is_pattern) {
+        ET_CHECK_OK_OR_RETURN_ERROR(charge_pattern(text_of(key), at + member(text_of(key))));
+      }
+      ET_CHECK_OK_OR_RETURN_ERROR(check(yyjson_obj_iter_get_val(key), at + member(text_of(key)), depth + 1));
+    }
+    return Error::Ok;
+  }
+
+  Error check_text(const Keyword& keyword, yyjson_val* value, const std::string& at) {
+    if (!yyjson_is_str(value)) {
+      return refuse(Error::InvalidArgument, at, "expected a string");
+    }
+    return std::strcmp(keyword.name, "pattern") == 0 ? charge_pattern(text_of(value), at) : check_reference(value, at);
+  }
+
+  /// The engine writes repetitions of patterns out, and its work grows with the square of their length.
+  Error charge_pattern(std::string_view pattern, const std::string& at) {
+    pattern_length_ += pattern_length(pattern);
+    return pattern_length_ <= kMaxPatternLength
+               ? Error::Ok
+               : refuse(Error::InvalidArgument, at,
+                        "the schema's patterns have more than " + std::to_string(kMaxPatternLength) +
+                            " characters where repetitions are written out");
+  }
+
+  Error check_reference(yyjson_val* value, const std::string& at) const {
+    const std::string_view reference = text_of(value);
+    if (reference == "#") {
+      return Error::Ok;
+    }
+    if (reference.substr(0, 2) != "#/") {
+      return refuse(Error::NotSupported, at, "expected a part of this schema, \"#/$defs/name\"");
+    }
+    return find(reference.substr(1)) != nullptr
+               ? Error::Ok
+               : refuse(Error::InvalidArgument, at, "the schema has no part " + std::string(reference));
+  }
+
+  /// The engine makes rules for each property and each count.
+  static Error check_counts(yyjson_val* schema, const std::string& path) {
+    for (const char* const name : {"minProperties", "maxProperties"}) {
+      yyjson_val* const count = yyjson_obj_get(schema, name);
+      yyjson_val* const properties = yyjson_obj_get(schema, "properties");
+      if (count != nullptr && (yyjson_get_uint(count) > kMaxCounted || yyjson_obj_size(properties) > kMaxCounted)) {
+        return refuse(Error::InvalidArgument, path + member(name),
+                      "expected at most " + std::to_string(kMaxCounted) + ", with as many `properties` at most");
+      }
+    }
+    return Error::Ok;
+  }
+
+  /// The part of the schema at a JSON pointer, "/$defs/name"; null if there is none.
+  yyjson_val* find(std::string_view pointer) const {
+    yyjson_val* part = root_;
+    while (part != nullptr && !pointer.empty()) {
+      const std::string_view rest = pointer.substr(1);
+      const std::string_view name = rest.substr(0, std::min(rest.find('/'), rest.size()));
+      pointer = rest.substr(name.size());
+      std::string key;
+      for (size_t i = 0; i < name.size(); i++) {
+        const bool is_escape = name[i] == '~' && i + 1 < name.size() && (name[i + 1] == '0' || name[i + 1] == '1');
+        key += is_escape ? (name[++i] == '0' ? '~' : '/') : name[i];
+      }
+      if (yyjson_is_arr(part)) {
+        const bool is_index =
+            !key.empty() && key.size() < 7 && key.find_first_not_of("0123456789") == std::string::npos;
+        part = is_index ? yyjson_arr_get(part, std::stoul(key)) : nullptr;
+      } else {
+        part = yyjson_obj_getn(part, key.data(), key.size());
+      }
+    }
+    return part;
+  }
+
+  /// Names that nothing describes would be left out of answers.
+  static Error check_required(yyjson_val* schema, const std::string& path) {
+    yyjson_val* const required = yyjson_obj_get(schema, "required");
+    yyjson_val* const properties = yyjson_obj_get(schema, "properties");
+    for (size_t i = 0; required != nullptr && i < yyjson_arr_size(required); i++) {
+      yyjson_val* const name = yyjson_arr_get(required, i);
+      if (properties == nullptr || yyjson_obj_getn(properties, yyjson_get_str(name), yyjson_get_len(name)) == nullptr) {
+        return refuse(Error::NotSupported, path + ".required" + element(i),
+                      "\"" + std::string(text_of(name)) + "\" is not among `properties`");
+      }
+    }
+    return Error::Ok;
+  }
+
+  yyjson_val* root_;
+  uint64_t pattern_length_ = 0;
+};
+
+}  // namespace
+
+Error check_json_schema(const std::string& text) {
+  yyjson_read_err error = {};
+  const Document document = parse(text, error);
+  if (!document) {
+    const size_t end = std::min(error.pos, text.size());
+    const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n') + 1;
+    const size_t before = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
+    ET_LOG(Error, "the JSON schema is not JSON: line %lld, column %zu: %s", static_cast<long long>(line),
+           end - (before == std::string::npos ? 0 : before + 1) + 1, error.msg);
+    return Error::InvalidArgument;
+  }
+  yyjson_val* const root = yyjson_doc_get_root(document.get());
+  return Checker(root).check(root, "$", 0);
+}
+
+}  // namespace internal
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The engine over xgrammar. Its exceptions end here.
+#include <executorch/extension/llm/grammar/grammar_engine.h>
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <limits>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include <xgrammar/xgrammar.h>
+
+#include <executorch/extension/llm/grammar/json_schema.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace xgrammar {
+// What xgrammar calls instead of printing.
+[[noreturn]] void LogFatalImpl(const std::string& file, int line, const std::string& message);
+void LogMessageImpl(const std::string& file, int line, int level, const std::string& message);
+}  // namespace xgrammar
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace internal {
+
+using runtime::Error;
+using runtime::Result;
+
+namespace {
+
+// Larger grammars would take seconds to compile.
+constexpr size_t kMaxConvertedBytes = 1 << 20;
+// Calls that xgrammar nests, of a few hundred bytes each: check_grammar() lets no text nest deeper than 64.
+constexpr int kMaxRecursion = 1000;
+constexpr size_t kKeptGrammars = 8;
+constexpr int kBitsOfWord = 32;
+constexpr int kWarning = 2;
+
+thread_local std::string* warnings = nullptr;
+
+struct Failure : std::exception {
+  explicit Failure(std::string said) : message(std::move(said)) {}
+  const char* what() const noexcept override { return message.c_str(); }
+  std::string message;
+};
+
+/// Calls a function of xgrammar. Returns what is wrong, or "".
+template <typename Function>
+std::string problem_of(const Function& function) {
+  try {
+    function();
+    return "";
+  } catch (const std::bad_alloc&) {
+    return "there is not enough memory";
+  } catch (const std::exception& exception) {
+    const std::string said = exception.what();
+    return said.empty() ? "unknown error" : said;
+  }
+}
+
+/// The same for functions that do not fail for what is checked before.
+template <typename Function>
+Error guarded(const char* what, const Function& function) {
+  const std::string problem = problem_of(function);
+  ET_CHECK_OR_RETURN_ERROR(problem.empty(), Internal, "%s: %s", what, problem.c_str());
+  return Error::Ok;
+}
+
+/// The grammar of a text: throws. What xgrammar would only warn of is an error, because the answer would not follow it.
+xgrammar::Grammar convert(GrammarType type, const std::string& text) {
+  std::string ignored;
+  warnings = &ignored;
+  const struct Restore {
+    ~Restore() { warnings = nullptr; }
+  } restore;
+  const auto parse = [&] {
+    switch (type) {
+      case GrammarType::kJsonSchema:
+        // Models that loop at white space would never end without a limit.
+        return xgrammar::Grammar::FromJSONSchema(text, true, std::nullopt, std::nullopt, true, kMaxJsonSpaces);
+      case GrammarType::kRegex:
+        return xgrammar::Grammar::FromRegex(text);
+      case GrammarType::kLark:
+        return xgrammar::Grammar::FromLark(text);
+      default:
+        return xgrammar::Grammar::FromEBNF(text);
+    }
+  };
+  xgrammar::Grammar grammar = parse();
+  if (!ignored.empty()) {
+    throw Failure(ignored);
+  }
+  if (grammar.ToString().size() > kMaxConvertedBytes) {
+    throw Failure("it is too large: its rules have more than " + std::to_string(kMaxConvertedBytes) + " bytes");
+  }
+  return grammar;
+}
+
+/// What xgrammar says, without the places in what it made of a schema or a regular expression.
+std::string shown(GrammarType type, std::string problem) {
+  const size_t end = problem.find(": ");
+  if (type != GrammarType::kGbnf && problem.rfind("EBNF ", 0) == 0 && end != std::string::npos) {
+    problem.erase(0, end + 2);
+  }
+  return problem;
+}
+
+class Constraint final : public TokenConstraint {
+ public:
+  explicit Constraint(const xgrammar::CompiledGrammar& grammar)
+      : matcher_(grammar),
+        mask_(static_cast<size_t>(xgrammar::GetBitmaskSize(grammar.GetTokenizerInfo().GetVocabSize()))) {}
+
+  Error apply(float* logits, int64_t count) override {
+    ET_CHECK_OR_RETURN_ERROR(!matcher_.IsTerminated(), InvalidState, "the text by the grammar has ended");
+    if (!is_filled_) {
+      ET_CHECK_OK_OR_RETURN_ERROR(guarded("the grammar's next tokens", [this] { fill(); }));
+    }
+    bool any = false;
+    for (int64_t begin = 0; begin < count; begin += kBitsOfWord) {
+      const auto index = static_cast<size_t>(begin / kBitsOfWord);
+      const auto bits = index < mask_.size() ? static_cast<uint32_t>(mask_[index]) : 0U;
+      any = any || bits != 0;
+      if (bits == UINT32_MAX) {
+        continue;
+      }
+      const int64_t end = std::min<int64_t>(begin + kBitsOfWord, count);
+      for (int64_t i = begin; i < end; i++) {
+        if ((bits >> (i - begin) & 1U) == 0) {
+          logits[i] = -std::numeric_limits<float>::infinity();
+        }
+      }
+    }
+    ET_CHECK_OR_RETURN_ERROR(any, InvalidState, "no token of the vocabulary can go on with the text by the grammar");
+    return Error::Ok;
+  }
+
+  Error accept(uint64_t token) override {
+    bool accepted = false;
+    ET_CHECK_OK_OR_RETURN_ERROR(guarded("the grammar", [&] {
+      accepted = token <= INT32_MAX && matcher_.AcceptToken(static_cast<int32_t>(token));
+      is_filled_ = false;
+      if (accepted && !matcher_.IsTerminated() && matcher_.IsCompleted()) {
+        fill();
+        has_ended_ = allows_only_stop_tokens();
+      }
+    }));
+    ET_CHECK_OR_RETURN_ERROR(accepted, InvalidState, "token %llu does not follow the grammar",
+                             static_cast<unsigned long long>(token));
+    return Error::Ok;
+  }
+
+  bool has_ended() const override { return has_ended_; }
+
+ private:
+  void fill() {
+    auto size = static_cast<int64_t>(mask_.size());
+    DLTensor tensor{mask_.data(), {kDLCPU, 0}, 1, {kDLInt, kBitsOfWord, 1}, &size, nullptr, 0};
+    if (!matcher_.FillNextTokenBitmask(&tensor)) {
+      std::fill(mask_.begin(), mask_.end(), -1);
+    }
+    is_filled_ = true;
+  }
+
+  bool allows_only_stop_tokens() const {
+    std::vector<int32_t> others = mask_;
+    for (const int token : matcher_.GetStopTokenIds()) {
+      const auto index = static_cast<size_t>(token) / kBitsOfWord;
+      if (index < others.size()) {
+        others[index] = static_cast<int32_t>(static_cast<uint32_t>(others[index]) & ~(1U << token % kBitsOfWord));
+      }
+    }
+    return std::all_of(others.begin(), others.end(), [](int32_t bits) { return bits == 0; });
+  }
+
+  xgrammar::GrammarMatcher matcher_;
+  bool is_filled_ = false;  // whether mask_ is that of what follows now
+  bool has_ended_ = false;
+  std::vector<int32_t> mask_;
+};
+
+class XGrammarEngine final : public GrammarEngine {
+ public:
+  explicit XGrammarEngine(xgrammar::TokenizerInfo info) : info_(std::move(info)) {}
+
+  Result<std::unique_ptr<TokenConstraint>> constrain(GrammarType type, const std::string& text) override {
+    auto found = std::find_if(kept_.begin(), kept_.end(),
+                              [&](const Kept& kept) { return kept.type == type && kept.text == text; });
+    if (found == kept_.end()) {
+      ET_CHECK_OK_OR_RETURN_ERROR(check_grammar(type, text));
+      ET_CHECK_OK_OR_RETURN_ERROR(compile(type, text));
+      found = kept_.begin();
+    }
+    std::unique_ptr<TokenConstraint> made;
+    ET_CHECK_OK_OR_RETURN_ERROR(guarded("the grammar", [&] { made = std::make_unique<Constraint>(found->grammar); }));
+    return made;
+  }
+
+ private:
+  struct Kept {
+    GrammarType type;
+    std::string text;
+    xgrammar::CompiledGrammar grammar;
+  };
+
+  Error compile(GrammarType type, const std::string& text) {
+    const std::string problem = problem_of([&] {
+      const xgrammar::Grammar grammar = convert(type, text);
+      // One thread, no cache of its own, and masks of states when they are needed first: compiling all of them may
+      // take seconds.
+      xgrammar::GrammarCompiler compiler(info_, 1, false, -1, true);
+      kept_.push_front({type, text, compiler.CompileGrammar(grammar)});
+    });
+    if (problem.empty()) {
+      if (kept_.size() > kKeptGrammars) {
+        kept_.pop_back();
+      }
+      return Error::Ok;
+    }
+    if (type != GrammarType::kJsonSchema) {
+      ET_LOG(Error, "the grammar cannot be used: %s", shown(type, problem).c_str());
+      return Error::InvalidArgument;
+    }
+    const std::string path = path_of_problem(text, [](const std::string& part) {
+      return problem_of([&] { convert(GrammarType::kJsonSchema, part); }).empty();
+    });
+    ET_LOG(Error, "the JSON schema cannot be used at %s: %s", path.c_str(), shown(type, problem).c_str());
+    return Error::InvalidArgument;
+  }
+
+  xgrammar::TokenizerInfo info_;
+  std::deque<Kept> kept_;  // the last one first
+};
+
+}  // namespace
+
+Result<std::unique_ptr<GrammarEngine>> GrammarEngine::create(const std::vector<std::string>& vocabulary,
+                                                             const std::vector<int32_t>& stop_tokens) {
+  std::unique_ptr<GrammarEngine> made;
+  ET_CHECK_OK_OR_RETURN_ERROR(guarded("the vocabulary", [&] {
+    xgrammar::SetMaxRecursionDepth(kMaxRecursion);
+    made = std::make_unique<XGrammarEngine>(xgrammar::TokenizerInfo(vocabulary, xgrammar::VocabType::RAW,
+                                                                    static_cast<int>(vocabulary.size()), stop_tokens));
+  }));
+  return made;
+}
+
+}  // namespace internal
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch
+
+namespace xgrammar {
+
+void LogFatalImpl(const std::string&, int, const std::string& message) {
+  throw executorch::extension::llm::internal::Failure(message);
+}
+
+void LogMessageImpl(const std::string&, int, int level, const std::string& message) {
+  namespace internal = executorch::extension::llm::internal;
+  if (level == internal::kWarning && internal::warnings != nullptr) {
+    *internal::warnings += (internal::warnings->empty() ? "" : "; ") + message;
+  }
+}
+
+}  // namespace xgrammar

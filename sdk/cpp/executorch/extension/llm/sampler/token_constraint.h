@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include <executorch/runtime/core/error.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+
+/// Which tokens may follow the text so far, for example by a grammar. For one sequence; not thread safe.
+class TokenConstraint {
+ public:
+  virtual ~TokenConstraint() = default;
+  /// Makes the logits of tokens that may not follow -inf. InvalidState, after a log line, if no token may follow.
+  virtual runtime::Error apply(float* logits, int64_t count) = 0;
+  /// The text goes on with `token`. InvalidState, after a log line, if it may not follow.
+  virtual runtime::Error accept(uint64_t token) = 0;
+  /// Whether nothing may follow but a token that ends the sequence.
+  virtual bool has_ended() const = 0;
+};
+
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

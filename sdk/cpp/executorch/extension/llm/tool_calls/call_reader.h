@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads what calls are made of from a text.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <yyjson.h>
+
+#include <executorch/extension/llm/tool_calls/tool_calls.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace internal {
+
+class CallReader final {
+ public:
+  explicit CallReader(std::string_view text) : text_(text) {}
+
+  size_t position() const { return position_; }
+  std::string_view rest() const { return text_.substr(position_); }
+  bool at_end() const { return position_ == text_.size(); }
+  void skip_space();
+  /// Goes on behind `word` if it is next.
+  bool take(std::string_view word);
+  /// The text up to `word`, and goes on behind it; all that is left if it does not come.
+  std::string_view until(std::string_view word);
+  /// A name of a function: letters, digits, '_', '-', '.' and ':' as long as they come.
+  std::string name();
+
+  /// One value of JSON. Null, after a log line that says where, if there is none.
+  using Document = std::unique_ptr<yyjson_doc, void (*)(yyjson_doc*)>;
+  Document json();
+  /// A value as Gemma writes it, as JSON: <escape>text<escape>, numbers, true, {name:value}, [value]. False, after a
+  /// log line, if there is none.
+  bool escaped_value(std::string& json, int depth = 0);
+  /// Arguments `name="value", ...` up to `)`, as a JSON object.
+  bool keyword_arguments(std::string& json);
+
+  /// Logs what was expected here. Always InvalidArgument.
+  runtime::Error fail(const char* expected) const;
+
+ private:
+  bool escaped_members(char end, std::string& json, int depth);
+  bool plain_value(std::string_view ends, std::string& json);
+
+  std::string_view text_;
+  size_t position_ = 0;
+};
+
+/// The calls of a value of JSON: an object {"name", "arguments" or "parameters"}, or a list of them. False if it is
+/// something else.
+bool add_calls(yyjson_val* value, std::vector<ToolCall>& calls);
+/// A call with these arguments: an object, or a string of one. False if they are something else.
+bool add_call_of(std::string_view name, yyjson_val* arguments, std::vector<ToolCall>& calls);
+
+}  // namespace internal
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch
