@@ -12,6 +12,7 @@ import io
 import os
 import subprocess
 import tarfile
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -45,10 +46,10 @@ def write_archive(
     when it is complete.
     """
     top = path.name.removesuffix(".tar.gz")
-    unfinished = path.with_name(path.name + ".part")
-    try:
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
+        complete = Path(folder) / path.name
         with (
-            unfinished.open("wb") as file,
+            complete.open("wb") as file,
             gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=date) as packed,
             tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
         ):
@@ -57,9 +58,7 @@ def write_archive(
             for source, folder in sorted(sources.items()):
                 for found in _files_below(folder):
                     _add(tar, found, f"{top}/third_party/{source}/{found.relative_to(folder).as_posix()}", date)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        complete.replace(path)
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
