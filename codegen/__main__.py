@@ -7,6 +7,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 DESCRIPTION = """\
 Builds with only the operators that models use.
@@ -37,15 +38,21 @@ not part of it: what a delegate runs needs no kernels.
 """
 
 
-def size(arguments: list[str]) -> int:
-    """The command `size`; returns the exit code."""
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Prints one line instead of the whole usage."""
+        self.exit(2, f"{self.prog}: {message}. See `{self.prog} --help`.\n")
+
+
+def size(arguments: list[str], prog: str = "python -m sdk.codegen size") -> int:
+    """The command `size`; returns the exit code: 1 if the build fails, 2 for files that cannot be used."""
     from .flatbuffer import ProgramError
     from .schema import SchemaError
     from .selection import SelectionError
     from .size import as_table, measure
 
-    parser = argparse.ArgumentParser(
-        prog="python -m sdk.codegen size",
+    parser = _Parser(
+        prog=prog,
         description=SIZE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -56,10 +63,17 @@ def size(arguments: list[str]) -> int:
     add("--build-folder", type=Path, metavar="FOLDER", help="where to build (default: one in the user's cache)")
     add("--json", action="store_true", help="print JSON instead of the table")
     options = parser.parse_args(arguments)
+    missing = [path for path in options.programs if not path.exists()]
+    if missing:
+        print(f"{prog}: there is no file `{missing[0]}`: pass a program, or a folder of programs", file=sys.stderr)
+        return 2
     try:
         sizes = measure(options.programs, options.root, options.build_folder, not options.all_dtypes)
-    except (SelectionError, SchemaError, ProgramError, OSError, RuntimeError) as error:
-        print(f"size: {error}", file=sys.stderr)
+    except (SelectionError, SchemaError, ProgramError, OSError) as error:
+        print(f"{prog}: {error}", file=sys.stderr)
+        return 2
+    except RuntimeError as error:
+        print(f"{prog}: {error}", file=sys.stderr)
         return 1
     print(sizes.as_json() if options.json else as_table(sizes))
     return 0
@@ -68,13 +82,11 @@ def size(arguments: list[str]) -> int:
 def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.codegen") -> int:
     """The command line; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(
-        prog=prog, description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = _Parser(prog=prog, description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=("size", "select", "merge", "generate", "variants"))
     command = parser.parse_args(arguments[:1]).command
     if command == "size":
-        return size(arguments[1:])
+        return size(arguments[1:], f"{prog} size")
     from . import gen
     from .tools import gen_oplist, gen_selected_op_variants, merge_yaml
 

@@ -66,7 +66,9 @@ def _transcribe(options: argparse.Namespace) -> int:
     try:
         text = runner.transcribe_file(str(sound), config, write)
     except RuntimeError as error:
-        print(f"{sound}: {describe(error)}", file=sys.stderr)
+        if getattr(error, "error", "") in ("InvalidExternalData", "AccessFailed", "InvalidArgument"):
+            raise CommandError(f"{sound}: {describe(error)}") from None
+        print(f"sdk asr transcribe: {sound}: {describe(error)}", file=sys.stderr)
         return FAILED
     if options.json:
         print_json({"text": text, "stats": json.loads(runner.stats.to_json_string())})

@@ -23,7 +23,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -31,6 +30,7 @@ from typing import Any
 
 from sdk.backends.language_models import LanguageModels, is_place
 from sdk.discovery import PlugIn, plug_ins
+from sdk.util.words import similar
 
 GROUP = "sdk.backends"
 """The group of entry points of backends in other packages."""
@@ -241,8 +241,8 @@ def backend(name: str) -> Backend:
         return usable[name]
     if name in errors:
         raise errors[name]
-    near = get_close_matches(name, usable, n=1)
-    meant = f" Did you mean `{near[0]}`?" if near else ""
+    near = similar(name, usable)
+    meant = f" Did you mean `{near}`?" if near else ""
     raise BackendError(f"There is no backend `{name}`; the known ones are: {', '.join(usable) or 'none'}.{meant}")
 
 

@@ -23,12 +23,14 @@ from typing import Any, NoReturn
 from sdk.export.cli.errors import CommandError, closest, closest_option, first_lines
 from sdk.export.cli.files import check_writable, publish, temporary_beside
 from sdk.extras import install_hint
+from sdk.util.words import similar
 
 __all__ = [
     "BAD_INPUT",
     "FAILED",
     "OK",
     "CommandError",
+    "OneLineParser",
     "Parser",
     "check_writable",
     "closest",
@@ -56,28 +58,36 @@ exit status
 """
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser with the options that all commands have: `--json`, and `--help` with the exit statuses."""
+class OneLineParser(argparse.ArgumentParser):
+    """A parser whose errors are one line, and which takes no abbreviations of options."""
 
-    def __init__(self, prog: str, description: str, failed: str, epilog: str = "", extra: str | None = None) -> None:
-        """`failed` says when the exit status is 1. `epilog` is shown before the exit statuses. `extra` is the one that
-        installs all that the command needs; None where each package has its own."""
+    def __init__(self, prog: str, description: str, epilog: str) -> None:
         super().__init__(
             prog=prog,
             description=description,
-            epilog=(epilog.rstrip() + "\n\n" if epilog else "") + _EXIT_STATUS.format(failed=failed),
+            epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
-        )
-        self.extra = extra
-        self.add_argument(
-            "--json", action="store_true", help="print one JSON object instead of text (docs/commands.md)"
         )
 
     def error(self, message: str) -> NoReturn:
         """Prints one line instead of the whole usage."""
         proposed = closest_option(message, self._option_string_actions)
         self.exit(BAD_INPUT, f"{self.prog}: {message}.{proposed} See `{self.prog} --help`.\n")
+
+
+class Parser(OneLineParser):
+    """A parser with the options that all commands have: `--json`, and `--help` with the exit statuses."""
+
+    def __init__(self, prog: str, description: str, failed: str, epilog: str = "", extra: str | None = None) -> None:
+        """`failed` says when the exit status is 1. `epilog` is shown before the exit statuses. `extra` is the one that
+        installs all that the command needs; None where each package has its own."""
+        whole = (epilog.rstrip() + "\n\n" if epilog else "") + _EXIT_STATUS.format(failed=failed)
+        super().__init__(prog, description, whole)
+        self.extra = extra
+        self.add_argument(
+            "--json", action="store_true", help="print one JSON object instead of text (docs/commands.md)"
+        )
 
 
 def finish(parser: Parser, argv: Sequence[str] | None, run: Callable[[argparse.Namespace], int]) -> int:
@@ -111,13 +121,25 @@ def existing(path: str | Path) -> Path:
     if file.is_dir():
         raise CommandError(f"expected a file, found the folder `{file}`: name a file in it")
     if not file.exists():
-        beside = [entry.name for entry in file.parent.iterdir()] if file.parent.is_dir() else []
-        raise CommandError(f"there is no file `{file}`: pass the path of one.{closest(file.name, beside)}")
+        raise CommandError(f"there is no file `{file}`: pass the path of one.{_nearest(file)}")
     if not file.is_file():
         raise CommandError(f"expected a file, found the device or pipe `{file}`: write what it gives to a file first")
     if not os.access(file, os.R_OK):
         raise CommandError(f"`{file}` cannot be read: you have no permission to")
     return file
+
+
+def _nearest(file: Path) -> str:
+    """Proposes the file of a similar name in the same folder, first of those with the same ending."""
+    beside = (
+        sorted(file.parent.iterdir(), key=lambda entry: entry.suffix != file.suffix) if file.parent.is_dir() else []
+    )
+    stems: dict[str, Path] = {}
+    for entry in beside:
+        if entry.is_file():
+            stems.setdefault(entry.stem, entry)
+    meant = similar(file.stem, stems)
+    return f" Did you mean `{stems[meant]}`?" if meant else ""
 
 
 def describe(error: BaseException) -> str:

@@ -8,7 +8,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sdk.command import BAD_INPUT, FAILED, OK, CommandError, check_writable, existing, print_json, write_json
+from sdk.command import (
+    BAD_INPUT,
+    FAILED,
+    OK,
+    CommandError,
+    OneLineParser,
+    check_writable,
+    existing,
+    print_json,
+    write_json,
+)
 
 _FILES = ("program", "etrecord", "data", "inputs", "bundled", "etdump", "debug_buffer")
 """The options that name files to read."""
@@ -70,9 +80,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.debug") -
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=prog, description=__doc__, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = OneLineParser(prog, __doc__ or "", _EPILOG)
     parser.add_argument(
         "model", metavar="MODEL", nargs="?", help="what was exported, as sdk.export takes it: file.py:name"
     )

@@ -70,10 +70,18 @@ def open_runner(options: argparse.Namespace, methods: Collection[str] = ()) -> T
         kind = MultimodalRunner if "text_decoder" in methods else TextLLMRunner
         return kind(str(model), tokenizer, data)
     except (RuntimeError, ValueError) as error:
-        said = describe(error)
-        if tokenizer is not None and "tokenizer" in said and tokenizer not in said:
-            said = f"--tokenizer {tokenizer}: {said}"
-        raise CommandError(said) from None
+        raise CommandError(_why(describe(error), model, tokenizer)) from None
+
+
+def _why(said: str, model: Path, tokenizer: str | None) -> str:
+    """Why a program cannot be opened, from what the runner says of it."""
+    from sdk.llm._media import methods_of
+
+    if not methods_of(model) & {"get_max_seq_len", "max_seq_len"}:
+        return f"`{model}` is not a language model: expected a program of `sdk llm export`"
+    if tokenizer is None and "no tokenizer inside" in said:
+        return f"`{model}` has no tokenizer inside: pass --tokenizer, or export it with `sdk llm export`"
+    return f"--tokenizer {tokenizer}: {said}" if tokenizer and "tokenizer" in said and tokenizer not in said else said
 
 
 def chat_template(runner: TextLLMRunner) -> ChatTemplate | None:

@@ -79,19 +79,16 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.run") -> 
     pictures.add_argument(
         "--resize",
         choices=("crop", "stretch", "pad"),
-        default="crop",
         help="cut out the middle, stretch, or add black bars (crop)",
     )
     pictures.add_argument(
         "--resize-to", type=count(1), metavar="N", help="the shorter side before the middle is cut out"
     )
-    pictures.add_argument(
-        "--mean", type=numbers, default=(0.0,), help="what is subtracted from values between 0 and 1, by channel"
-    )
-    pictures.add_argument("--std", type=numbers, default=(1.0,), help="what they are divided by then, by channel")
+    pictures.add_argument("--mean", type=numbers, help="what is subtracted from values between 0 and 1, by channel")
+    pictures.add_argument("--std", type=numbers, help="what they are divided by then, by channel")
     pictures.add_argument("--bgr", action="store_true", help="blue first")
     sound = parser.add_argument_group("sound")
-    sound.add_argument("--channel", type=_channel, default="mix", help="mix, all, or the number of one (mix)")
+    sound.add_argument("--channel", type=_channel, help="mix, all, or the number of one (mix)")
     sound.add_argument("--sample-rate", type=count(1), metavar="HZ", help="refuse files with another rate")
     sound.add_argument("--fit", action="store_true", help="cut off or fill with zeros to the length of the input")
     return finish(parser, argv, _run)
@@ -141,18 +138,37 @@ def _prepare(options: argparse.Namespace) -> tuple[Any, Any, list[Any]]:
     from sdk.run._inputs import InputOptions
     from sdk.run._pictures import PictureOptions
 
-    picture = PictureOptions(options.resize, options.resize_to, options.mean, options.std, options.bgr)
+    _check_kinds(options)
+    picture = PictureOptions(
+        options.resize or "crop", options.resize_to, options.mean or (0.0,), options.std or (1.0,), options.bgr
+    )
     found = prepare(
         options.model,
         options.method,
         options.data,
         options.input or None,
         options.case,
-        options=InputOptions(picture, options.channel, options.sample_rate, options.fit, options.cast),
+        options=InputOptions(picture, options.channel or "mix", options.sample_rate, options.fit, options.cast),
         etdump=bool(options.etdump),
         debug_buffer_size=options.debug_buffer_size if options.debug_buffer else 0,
     )
     return found.program, found.method, found.inputs
+
+
+def _check_kinds(options: argparse.Namespace) -> None:
+    """Raises CommandError for an option of pictures or of sound where no input is one: it would change nothing."""
+    from sdk.run._pictures import ENDINGS
+
+    endings = {Path(text).suffix.lower() for text in options.input}
+    for kind, names, known in (
+        ("picture", ("resize", "resize_to", "mean", "std", "bgr"), ENDINGS),
+        ("WAV file", ("channel", "sample_rate", "fit"), (".wav",)),
+    ):
+        given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name) not in (None, False)]
+        if given and not endings.intersection(known):
+            raise CommandError(
+                f"{', '.join(given)}: expected an --input that is a {kind} ({', '.join(known)}), found none"
+            )
 
 
 def _facts(

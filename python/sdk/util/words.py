@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from difflib import get_close_matches
 from math import isinf
 from pathlib import Path
 from typing import TextIO
@@ -32,6 +34,16 @@ def no_file(path: str | os.PathLike[str]) -> str:
     """The sentence for a path where a file was expected."""
     name = os.fspath(path)
     return f"`{name}` is a folder; name a file in it." if Path(name).is_dir() else f"There is no file `{name}`."
+
+
+def similar(wrong: str, known: Iterable[str]) -> str | None:
+    """The known name that `wrong` is probably meant to be; None where none is near. Case does not count, nor do the
+    dashes of options, which make all of them look alike."""
+    names: dict[str, list[str]] = {}
+    for name in known:
+        names.setdefault(name.lower().lstrip("-"), []).append(name)
+    matches = get_close_matches(wrong.lower().lstrip("-"), names, n=1, cutoff=0.65)
+    return get_close_matches(wrong, names[matches[0]], n=1, cutoff=0)[0] if matches else None
 
 
 def relative(difference: float, share: float) -> str:

@@ -69,7 +69,7 @@ def test_report_attributes_bytes_to_operators_and_parts() -> None:
     ],
 )
 def test_what_cannot_be_measured_is_said(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.main(["size", *arguments]) == 1
+    assert command_line.main(["size", *arguments]) == 2
     assert words in capsys.readouterr().err
 
 

@@ -69,13 +69,17 @@ def test_a_failing_constructor_shows_the_users_line(models: Path) -> None:
         ("nowhere.pt2", "There is no file `nowhere.pt2`"),
         ("folder.py:Net", "`folder.py` is a folder; name a file in it"),
         ("folder.pt2", "`folder.pt2` is a folder; name a file in it"),
+        ("nowhere.py", "There is no file `nowhere.py`"),
         ("models.py", "does not say which model to export"),
         ("models.py:", "does not say which model to export"),
+        ("weights.pth", "`weights.pth` has weights, from which a model cannot be exported"),
+        ("folder.py:", "`folder.py:` is a folder"),
         ("net.pte", "`net.pte` is a program already. `sdk run` runs it"),
     ],
 )
 def test_a_wrong_place_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, says: str) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("models.py").touch()
     for folder in ("folder.py", "folder.pt2"):
         Path(folder).mkdir()
     with pytest.raises(CommandError) as error:

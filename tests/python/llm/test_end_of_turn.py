@@ -69,6 +69,13 @@ TEMPLATES = [
         "{% if loop.last %}<|return|>{% else %}<|end|>{% endif %}{% endfor %}",
         "<|return|>",
     ),
+    # Templates of tools, which read them without a check, and one whose content is parts.
+    ("{% for t in tools %}{% endfor %}{% for m in messages %}{{ m.content }}<|im_end|>{% endfor %}", "<|im_end|>"),
+    ("{{ 'F: ' + functions }}{% for m in messages %}{{ m.content }}<|im_end|>{% endfor %}", "<|im_end|>"),
+    (
+        "{% for m in messages %}{% for p in m.content if p.text %}{{ p.text }}{% endfor %}<|end|>{% endfor %}",
+        "<|end|>",
+    ),
     ("{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}", None),
     ("{% for m in messages %}{{ m.content }} ### <|end|>{% endfor %}", None),
     ("{{ raise_exception('no') }}", None),

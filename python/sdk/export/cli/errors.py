@@ -7,11 +7,11 @@ import linecache
 import sysconfig
 import traceback
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
 
 from sdk.extras import install_hint
+from sdk.util.words import similar
 
 
 class CommandError(Exception):
@@ -20,8 +20,8 @@ class CommandError(Exception):
 
 def closest(wrong: str, known: Iterable[str]) -> str:
     """The end of a sentence that proposes what `wrong` may have meant: "", or " Did you mean `...`?"."""
-    matches = get_close_matches(wrong, list(known), n=1)
-    return f" Did you mean `{matches[0]}`?" if matches else ""
+    meant = similar(wrong, known)
+    return f" Did you mean `{meant}`?" if meant else ""
 
 
 def closest_option(message: str, known: Iterable[str]) -> str:

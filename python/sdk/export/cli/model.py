@@ -65,14 +65,32 @@ def _named(text: str) -> Model:
     if text.endswith(".pte"):
         raise CommandError(f"`{text}` is a program already. `sdk run` runs it, and `sdk inspect` shows what is in it.")
     if not colon or not name:
-        raise CommandError(
-            f"`{text}` does not say which model to export. Write file.py:name or package.module:name (the name of an "
-            f"nn.Module, of a class or of a function that returns one), or the path of a .pt2 file."
-        )
+        raise CommandError(_without_name(text))
     surroundings = surroundings_of(place)
     modules = _modules(find(surroundings, name, place, _may_be_model), text)
     own = _callable(modules["forward"], "example_inputs") if list(modules) == ["forward"] else None
     return Model(_file_name(name), modules, example_inputs=own or _callable(surroundings, "example_inputs"))
+
+
+def _without_name(text: str) -> str:
+    """What to say of a model that is named by a path or a module alone."""
+    path = Path(text.rstrip(":"))
+    if path.suffix in (".pt", ".pth", ".bin", ".safetensors", ".ckpt"):
+        return (
+            f"`{text}` has weights, from which a model cannot be exported. Write a function that builds the model and "
+            f"loads them, and name it as file.py:function; torch.export.save() writes whole programs, as .pt2."
+        )
+    if path.suffix == ".py" and not path.exists():
+        return f"There is no file `{path}`. Write the path of one, and the name of what is in it, as file.py:name."
+    if path.is_dir():
+        return (
+            f"`{text}` is a folder. Write file.py:name for a model in a file of it; `sdk llm export` takes folders of "
+            f"language models."
+        )
+    return (
+        f"`{text}` does not say which model to export. Write file.py:name or package.module:name (the name of an "
+        f"nn.Module, of a class or of a function that returns one), or the path of a .pt2 file."
+    )
 
 
 def _saved_programs(path: Path) -> Model:

@@ -159,7 +159,8 @@ def check_identifier(language: str, name: str, what: str, reserved: Container[st
     """Raises ValueError if the language, or the template, does not allow `name`."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueError(
-            f"{printable(what)} cannot be used: expected letters, digits and underscores, found `{printable(name)}`"
+            f"{printable(what)} cannot be used: expected letters (A to Z), digits and underscores, and no digit first, "
+            f"found `{printable(name)}`"
         )
     if name in RESERVED[language] or name in reserved:
         raise ValueError(f"{printable(what)} cannot be used in {language}: `{name}` is reserved there; choose another")

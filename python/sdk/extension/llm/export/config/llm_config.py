@@ -7,7 +7,6 @@ Which of them this version acts on is in `sdk.extension.llm.export.export_llm`, 
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 from dataclasses import dataclass, field
 from enum import Enum
@@ -23,6 +22,7 @@ from sdk.extension.llm.export.config.backend_config import (
     public_names,
 )
 from sdk.extension.llm.export.config.quantize_scope import QuantizeScope
+from sdk.util.words import similar
 
 # OmegaConf reads these annotations, and it takes `Optional[X]` and `List[X]` only.
 # ruff: noqa: UP006, UP035, UP045
@@ -268,8 +268,8 @@ def _bits_of(qmode: str | None) -> str:
 
 def _nearest(found: str, names: List[str]) -> str:
     """A hint at the most similar name, empty without one."""
-    similar = difflib.get_close_matches(found, names, n=1)
-    return f" Found {found!r}: did you mean {similar[0]!r}?" if similar else ""
+    meant = similar(found, names)
+    return f" Found {found!r}: did you mean {meant!r}?" if meant else ""
 
 
 @dataclass

@@ -8,14 +8,13 @@ model that has learned it generates that token, and then goes on with the turn o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any
 
 _ANSWER = "xyzanswerxyz"
-_MESSAGES = [
-    {"role": "user", "content": "question"},
-    {"role": "assistant", "content": _ANSWER},
-    {"role": "user", "content": "question"},
-]
+_MESSAGES = [("user", "question"), ("assistant", _ANSWER), ("user", "question")]
+_VARIABLES: tuple[dict[str, Any], ...] = ({}, {"tools": [], "functions": "", "datetime": ""})
+"""What templates of tools read, and do not check."""
 
 
 def end_of_turn(template: str, added_tokens: Iterable[Mapping[str, Any]], eos_token: str = "") -> int | None:
@@ -27,11 +26,16 @@ def end_of_turn(template: str, added_tokens: Iterable[Mapping[str, Any]], eos_to
     from sdk.extension.llm.runner import ChatTemplate
 
     tokens = {str(token["content"]): int(token["id"]) for token in added_tokens if token.get("content")}
-    # A template that writes nothing behind the last answer may still write what follows it.
-    for count in (2, 3):
+    # A template that writes nothing behind the last answer may still write what follows it. Some take a content of
+    # parts only.
+    for count, parts, more in product((2, 3), (False, True), _VARIABLES):
+        messages = [
+            {"role": role, "content": [{"type": "text", "text": text}] if parts else text}
+            for role, text in _MESSAGES[:count]
+        ]
         try:
             text = ChatTemplate(template).render(
-                _MESSAGES[:count], add_generation_prompt=False, bos_token="", eos_token=eos_token
+                messages, add_generation_prompt=False, bos_token="", eos_token=eos_token, **more
             )
         except RuntimeError:
             continue

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Wrong command lines: each message says what was expected, what was found and what to do, and its advice works."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from calls import Result
+
+from sdk.util.words import similar
+
+Call = Callable[..., Result]
+DATA = Path(__file__).resolve().parents[2] / "data"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "known", "meant"),
+    [
+        ("XNNPACK", ["xnnpack", "vulkan"], "xnnpack"),
+        ("--quantise", ["--quantize", "--strict"], "--quantize"),
+        ("--frobnicate", ["--strict", "--recipe", "--calibrate"], None),
+        ("--format", ["--report", "--json"], None),
+        ("--session", ["--json", "--seed"], None),
+        ("flot32", ["float32", "int32"], "float32"),
+        ("anything", [], None),
+    ],
+)
+def test_only_what_is_alike_is_proposed(wrong: str, known: list[str], meant: str | None) -> None:
+    assert similar(wrong, known) == meant
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Files that a newcomer may name, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(DATA / "corpus" / "add" / "model.pte", "add.pte")
+    shutil.copy(DATA / "corpus" / "bundled" / "model.bpte", "add.bpte")
+    shutil.copy(DATA / "language_model.pte", "lm.pte")
+    shutil.copy(DATA / "speech" / "whisper.pte", "whisper.pte")
+    (tmp_path / "text.pt").write_text("hello\n")
+    (tmp_path / "models").mkdir()
+    shutil.copy("add.pte", "models/small.pte")
+    return tmp_path
+
+
+TWO = "--input ones --input ones"
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "message"),
+    [
+        ("run ad.pte", 2, "there is no file `ad.pte`: pass the path of one. Did you mean `add.pte`?"),
+        ("run models/smal.pte", 2, "Did you mean `models/small.pte`?"),
+        ("run zzz.pte", 2, "there is no file `zzz.pte`: pass the path of one."),
+        (f"run add.pte {TWO} --mean 1,2 --bgr", 2, "--mean, --bgr: expected an --input that is a picture (.png, "),
+        (f"run add.pte {TWO} --resize crop", 2, "--resize: expected an --input that is a picture"),
+        (f"run add.pte {TWO} --fit", 2, "--fit: expected an --input that is a WAV file (.wav), found none"),
+        (f"run add.pte {TWO} --sample-rate 8000", 2, "--sample-rate: expected an --input that is a WAV file"),
+        ("debug", 2, "sdk debug: the following arguments are required: PROGRAM. See `sdk debug --help`."),
+        ("debug add.pte --input x.pt", 2, "unrecognized arguments: --input x.pt. Did you mean `--inputs`?"),
+        ("llm run add.pte --prompt hi", 2, "`add.pte` is not a language model: expected a program of `sdk llm export`"),
+        ("llm chat add.pte", 2, "`add.pte` is not a language model"),
+        ("llm run lm.pte --prompt hi --session x", 2, "unrecognized arguments: --session x. See"),
+        ("asr transcribe whisper.pte text.pt", 2, "sdk asr transcribe: text.pt: "),
+        ("wrap add.pte --language kotlin --package 1abc", 2, "and no digit first, found `1abc`"),
+        ("inspect add.pte --format xml", 2, "unrecognized arguments: --format xml. See `sdk inspect --help`."),
+        ("codegen nosuch", 2, "sdk codegen: argument command: invalid choice: 'nosuch'"),
+        ("codegen size", 2, "sdk codegen size: the following arguments are required: model.pte. See"),
+        ("codegen size none.pte", 2, "sdk codegen size: there is no file `none.pte`: pass a program, or a folder"),
+        ("export none.py", 1, "There is no file `none.py`."),
+        ("export text.pt", 1, "`text.pt` has weights, from which a model cannot be exported."),
+        ("export models", 1, "`models` is a folder. Write file.py:name for a model in a file of it"),
+        ("export resnet18", 1, "`resnet18` does not say which model to export. Write file.py:name"),
+        ("export a.py:b --input 1x8:float32 --backend XNNPACK", 2, "Did you mean `xnnpack`?"),
+        ("export a.py:b --input 1x8:float32 --frobnicate", 2, "unrecognized arguments: --frobnicate\n"),
+    ],
+)
+def test_the_message_of_a_wrong_command_line(sdk: Call, folder: Path, line: str, status: int, message: str) -> None:
+    found = sdk(*line.split())
+    assert message in found.err and "Traceback" not in found.err
+    assert found.status == status
+    if line.split()[0] != "export":  # which also prints how far it came
+        said = [text for text in found.err.splitlines() if text.startswith(("sdk ", "error: "))]
+        assert len(said) == 1, found.err
+
+
+def test_a_nearby_file_is_not_proposed_for_another_name(sdk: Call, folder: Path) -> None:
+    """`Did you mean` names a file that exists, as the path to pass."""
+    assert "Did you mean" not in sdk("run", "nosuch.pte").err
+    assert "Did you mean" not in sdk("run", "/nosuch/add.pte").err
