@@ -28,7 +28,7 @@ _RANGE = re.compile(rf"(?<![A-Z0-9-]){_ID.format('')}(?:\s*(?:to|–|through)\s*
 
 _HEAD = """# Coverage
 
-Which of the documented behaviour this SDK has, row by row. *Done*: a test names the row's id, or the page named here is what
+The documented behaviour, row by row. *Done*: a test names the row's id, or the page named here is what
 the row asks for. *Partly*: the note says what is missing. *Not*: no test names it yet.
 
 `scripts/pages` writes this page from the tests and the notes in `tests/data/rows.yaml`. An id counts where a test
