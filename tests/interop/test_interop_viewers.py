@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Netron, and Arm's adapter of Model Explorer, open the programs of this SDK and those of the corpus."""
+"""Netron, and Arm's adapter of Model Explorer, open the programs of this SDK, of the corpus and of the benchmarks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from bench.models import MODELS as BENCHMARKED
+from bench.worker import load_model
 from interop.originals import ROOT
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.exir import to_edge_transform_and_lower
@@ -77,26 +79,49 @@ def viewers() -> Path:
     return Path(subprocess.run(script, capture_output=True, text=True, check=True).stdout.strip())
 
 
-def _check(command: list[Any], files: dict[str, list[Path]]) -> None:
+@pytest.fixture(scope="module")
+def benchmarked(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The programs of docs/benchmarks.md for XNNPACK."""
+    folder, made = tmp_path_factory.mktemp("benchmarked"), []
+    for label, source in BENCHMARKED.items():
+        torch.manual_seed(0)
+        model, inputs = load_model(source)
+        program = torch.export.export(model.eval(), inputs, strict=False)
+        edge = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+        made.append(folder / f"{label}.pte")
+        made[-1].write_bytes(edge.to_executorch().buffer)
+    return made
+
+
+def _shown(command: list[Any], files: Iterable[Path]) -> dict[Path, list[str]]:
+    """The names of the nodes of each program."""
+    done = subprocess.run([*command, *files], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return {Path(line["file"]): line["names"] for line in map(json.loads, done.stdout.splitlines())}
+
+
+def _check(command: list[Any], files: dict[str, list[Path]], benchmarked: list[Path]) -> None:
     """Each program shows its operator, and each of the corpus opens."""
     corpus = [file for file in (ROOT / "tests/data/corpus").glob("*/model.pte") if file.parent.name not in UNREADABLE]
     assert len(corpus) > 50
-    done = subprocess.run([*command, *itertools.chain(*files.values()), *corpus], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    shown = {Path(line["file"]): line["names"] for line in map(json.loads, done.stdout.splitlines())}
+    shown = _shown(command, [*itertools.chain(*files.values()), *corpus, *benchmarked])
+    for file in benchmarked:
+        assert any(name.startswith("XNN") for name in shown[file]), file.name
     assert set(shown) >= set(corpus)
     for name, (portable, xnnpack) in files.items():
         assert MODELS[name][2] in [each.removeprefix("aten::") for each in shown[portable]]
         assert f"XNN{MODELS[name][3]}" in shown[xnnpack]
 
 
-def test_netron_opens_programs(viewers: Path, files: dict[str, list[Path]]) -> None:
+def test_netron_opens_programs(viewers: Path, files: dict[str, list[Path]], benchmarked: list[Path]) -> None:
     node = shutil.which("node")
     if node is None:
         pytest.fail("Netron's modules run in Node.js: install nodejs")
     (netron,) = viewers.parents[1].glob("lib/python*/site-packages/netron")
-    _check([node, HERE / "netron.mjs", netron], files)
+    _check([node, HERE / "netron.mjs", netron], files, benchmarked)
 
 
-def test_the_adapter_of_model_explorer_opens_programs(viewers: Path, files: dict[str, list[Path]]) -> None:
-    _check([viewers, "-W", "ignore", HERE / "show_with_adapter.py"], files)
+def test_the_adapter_of_model_explorer_opens_programs(
+    viewers: Path, files: dict[str, list[Path]], benchmarked: list[Path]
+) -> None:
+    _check([viewers, "-W", "ignore", HERE / "show_with_adapter.py"], files, benchmarked)

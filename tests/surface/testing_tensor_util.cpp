@@ -11,6 +11,7 @@ static_assert(is<bool (*)(const Tensor&, const Tensor&, double, Atol)>(&runtime:
 static_assert(is<bool (*)(const Tensor&, const Tensor&, double, Atol)>(&runtime::testing::tensor_data_is_close));
 static_assert(is<bool (*)(const Tensor*, size_t, const Tensor*, size_t, double, Atol)>(
     &runtime::testing::tensor_lists_are_close));
+static_assert(is<std::ostream& (*)(std::ostream&, const aten::ScalarType&)>(&runtime::etensor::operator<<));
 static_assert(is<std::ostream& (*)(std::ostream&, const Tensor&)>(&runtime::etensor::operator<<));
 
 /// Every macro, once.
