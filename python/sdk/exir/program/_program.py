@@ -116,9 +116,7 @@ def to_edge_transform_and_lower(
     if transform_passes:
         manager = manager.transform(transform_passes)
     if generate_etrecord:
-        manager = _recorded(manager, programs)
-        if transform_passes:
-            manager._etrecord.add_extra_export_modules({"edge_after_transform": manager})
+        manager = _recorded(manager, programs, transformed=bool(transform_passes))
     depth = max((len(p) for p in partitioners.values()), default=0)
     for i in range(depth):
         manager = manager.to_backend({name: p[i] for name, p in partitioners.items() if i < len(p)})
@@ -358,9 +356,14 @@ def _named_data(programs: dict[str, ExportedProgram], added: Mapping[str, bytes]
     return store.get_named_data_store_output() if found else None
 
 
-def _recorded(manager: EdgeProgramManager, programs: dict[str, ExportedProgram]) -> EdgeProgramManager:
+def _recorded(
+    manager: EdgeProgramManager, programs: dict[str, ExportedProgram], transformed: bool = False
+) -> EdgeProgramManager:
     """`manager`, which keeps its programs as they are now, and those that they were made from."""
-    manager._etrecord = ETRecord()
-    manager._etrecord.add_exported_program(programs)
-    manager._etrecord.add_edge_dialect_program(manager)
+    record = ETRecord()
+    record.add_exported_program(programs)
+    record.add_edge_dialect_program(manager)
+    if transformed:
+        record.add_extra_export_modules({"edge_after_transform": manager})
+    manager._etrecord = record
     return manager
