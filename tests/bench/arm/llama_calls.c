@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls llama.cpp in the emulator: llama_calls LIBRARIES MODEL TOKENS PAST OUTPUT CALLS. A call computes the tokens of
-// a file of int32 after PAST others. Writes the logits of the first call's last token.
+// Calls llama.cpp in the emulator: llama_calls LIBRARIES MODEL TOKENS OUTPUT CALLS. A call computes the tokens of a
+// file of int32 with an empty cache. Writes the logits of the first call's last token.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,14 +36,13 @@ static void require(bool good, const char* what) {
 }
 
 int main(int count, char** arguments) {
-  require(count == 7, "llama_calls LIBRARIES MODEL TOKENS PAST OUTPUT CALLS");
+  require(count == 6, "expected LIBRARIES MODEL TOKENS OUTPUT CALLS; llama_calls");
   int32_t tokens[kMost];
   FILE* file = fopen(arguments[3], "rb");
   require(file != NULL, arguments[3]);
   const int32_t size = (int32_t)fread(tokens, sizeof *tokens, kMost, file);
   fclose(file);
-  const int32_t past = atoi(arguments[4]);
-  require(size > 0 && past >= 0 && past + size <= kMost, "the number of tokens");
+  require(size > 0, "reading tokens");
 
   ggml_backend_load_all_from_path(arguments[1]);
   llama_backend_init();
@@ -52,19 +51,14 @@ int main(int count, char** arguments) {
   void* context = llama_init_from_model(model, llama_context_default_params());
   require(context != NULL, "llama_init_from_model");
   llama_set_n_threads(context, 1, 1);
-  int32_t before[kMost];
-  for (int32_t i = 0; i < past; ++i) {
-    before[i] = tokens[0];
-  }
-  require(past == 0 || llama_decode(context, llama_batch_get_one(before, past)) == 0, "llama_decode");
-  for (int call = 0; call < atoi(arguments[6]); ++call) {
-    llama_memory_seq_rm(llama_get_memory(context), -1, past, -1);
+  for (int call = 0; call < atoi(arguments[5]); ++call) {
+    llama_memory_seq_rm(llama_get_memory(context), -1, 0, -1);
     require(llama_decode(context, llama_batch_get_one(tokens, size)) == 0, "llama_decode");
     if (call == 0) {
       const size_t words = (size_t)llama_vocab_n_tokens(llama_model_get_vocab(model));
-      file = fopen(arguments[5], "wb");
-      require(file != NULL, arguments[5]);
-      require(fwrite(llama_get_logits_ith(context, -1), sizeof(float), words, file) == words, arguments[5]);
+      file = fopen(arguments[4], "wb");
+      require(file != NULL, arguments[4]);
+      require(fwrite(llama_get_logits_ith(context, -1), sizeof(float), words, file) == words, arguments[4]);
       fclose(file);
     }
   }

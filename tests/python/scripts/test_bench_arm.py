@@ -178,6 +178,8 @@ def test_unknown_names_are_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_logits_must_be_those_of_llama_cpp(tmp_path: Path) -> None:
     inputs = Inputs(tmp_path, Call("two tokens", 2), tmp_path / "model.pte")
+    with pytest.raises(ImpossibleError, match=r"no result of llama\.cpp"):
+        inputs.check_of("sdk")()
     logits = np.linspace(-1, 1, 100, dtype=np.float32)
     logits.tofile(tmp_path / "model-2.llama")
     (logits + np.float32(0.01)).tofile(tmp_path / "model-2-0.bin")

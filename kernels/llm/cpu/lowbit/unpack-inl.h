@@ -100,6 +100,16 @@ HWY_INLINE void store_outputs(const PackedWeights& w, int64_t tile, int vector, 
   }
 }
 
+/// What the activations' zero points add is taken off.
+HWY_INLINE VecFloat without_offset(const PackedWeights& w, int64_t tile, int vector, float offset, VecFloat total) {
+  if (!w.row_activations) {
+    return total;
+  }
+  const TagFloat df;
+  const VecFloat sums = hn::BitCast(df, hn::LoadU(TagByte(), w.tile(tile) + vector * kLanes32 * 4));
+  return hn::NegMulAdd(sums, hn::Set(df, offset), total);
+}
+
 /// Numbers in float16 of the outputs of a vector, which is number `vector` of a tile.
 HWY_INLINE VecFloat halves_at(const uint8_t* from, int vector) {
   const hn::Rebind<hwy::float16_t, TagFloat> d16;
