@@ -41,6 +41,7 @@ MODELS = {
     "LSTM 2x50": "bench:lstm",
 }
 """Label to what `load_model` takes."""
+EXPECTED = "expected.npy"
 COLUMNS = ("sdk", "ncnn", "MNN", "LiteRT", "onnxruntime")
 
 
@@ -146,17 +147,19 @@ class ArmTable:
             if not self.figures.kept_only:
                 self.table.write_programs([precision])
             for model, spec in self.table.models.items():
-                example = Example(self.table.directory / "arm" / model.replace(" ", "_").replace(",", ""), spec)
+                folder = self.table.directory / "arm" / model.replace(" ", "_").replace(",", "")
+                unknown = self.figures.kept_only and not Example.is_written(folder)
+                example = None if unknown else Example(folder, spec)
                 for processor in self.processors:
                     row = Row(model, precision, processor)
                     for column, engine in self.table.columns.items():
                         self._measure(row, column, engine + ENDINGS[precision], example)
                     self.rows.append(row)
 
-    def _measure(self, row: Row, column: str, engine: str, example: Example) -> None:
+    def _measure(self, row: Row, column: str, engine: str, example: Example | None) -> None:
         path = self.table.program(engine, row.model)
         refused = path.with_name(path.name + ".reason")
-        if not path.exists():
+        if example is None or not path.exists():
             row.reasons[column] = refused.read_text() if refused.exists() else NOT_COUNTED
             return
         system = system_of(row.processor)
@@ -175,14 +178,18 @@ class Example:
     """
 
     def __init__(self, folder: Path, spec: str) -> None:
-        self.inputs, self.result, expected = folder / "inputs.npz", folder / "result", folder / "expected.npy"
-        if not expected.exists():
+        self.inputs, self.result = folder / "inputs.npz", folder / "result"
+        if not self.is_written(folder):
             _write_example(folder, spec)
-        self.expected = np.load(expected)
+        self.expected = np.load(folder / EXPECTED)
         self.raw = []
         for index, array in enumerate(np.load(self.inputs).values()):
             self.raw.append(folder / f"input-{index}.bin")
             self.raw[-1].write_bytes(np.ascontiguousarray(array).tobytes())
+
+    @staticmethod
+    def is_written(folder: Path) -> bool:
+        return (folder / EXPECTED).exists()
 
     def depends(self) -> list[bytes]:
         return [path.read_bytes() for path in self.raw]
@@ -208,7 +215,7 @@ class Example:
 
 
 def _write_example(folder: Path, spec: str) -> None:
-    """Writes the files `inputs.npz` and then `expected.npy`."""
+    """Writes the file `inputs.npz` and then EXPECTED."""
     import torch
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -216,7 +223,7 @@ def _write_example(folder: Path, spec: str) -> None:
     with torch.no_grad():
         result = module(*tensors)
     np.savez(folder / "inputs.npz", *[tensor.numpy() for tensor in tensors])
-    np.save(folder / "expected.npy", (result[0] if isinstance(result, tuple) else result).numpy())
+    np.save(folder / EXPECTED, (result[0] if isinstance(result, tuple) else result).numpy())
 
 
 def own_command(program: Path, example: Example) -> Command:
