@@ -41,6 +41,17 @@ step_asan() {
     build_and_test "asan${1:+-backends}" "${sanitized[@]}" "-DEXECUTORCH_BUILD_BACKENDS=${1:-none}" \
     "-DCMAKE_EXE_LINKER_FLAGS=${linker:+-fuse-ld=${linker}}"
 }
+# backend_with_sanitizers folder test -D...: a backend's C++ test, with the address sanitizer and with the thread sanitizer.
+backend_with_sanitizers() {
+  local folder="$1" test="$2" kind
+  shift 2
+  for kind in address,undefined thread; do
+    local build="build/${folder}-${kind%%,*}"
+    cmake -S . -B "${build}" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DEXECUTORCH_SANITIZE=${kind}" "$@" &&
+      cmake --build "${build}" --parallel "${jobs}" --target "${test}" &&
+      ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 "${build}/backends/${folder}/${test}" --gtest_brief=1 || return
+  done
+}
 # Of the linkers that are there the fastest one; nothing if it is the compiler's own. A sanitized test links in half the time.
 fast_linker() {
   local name

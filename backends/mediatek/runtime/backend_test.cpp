@@ -291,5 +291,9 @@ TEST_F(NeuronBackendTest, MethodsShareWeights) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("no named data \"other\""));
 }
 
+TEST_F(NeuronBackendTest, ThreadsHaveTheirOwnDelegates) {
+  add_in_threads(payload(reference_sum()));
+}
+
 }  // namespace
 }  // namespace executorch::backends::neuron

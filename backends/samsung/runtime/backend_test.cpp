@@ -8,7 +8,6 @@
 #include <memory>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "EnnBackend.h"
@@ -198,27 +197,7 @@ TEST_F(EnnBackendTest, TheLibraryIsInitialisedWhileDelegatesLive) {
 }
 
 TEST_F(EnnBackendTest, ThreadsHaveTheirOwnDelegates) {
-  std::vector<std::thread> threads;
-  std::vector<runtime::DelegateHandle*> handles;
-  for (int i = 0; i < 3; ++i) {
-    auto handle = load(reference_sum());
-    ASSERT_EQ(handle.error(), Error::Ok);
-    handles.push_back(*handle);
-  }
-  for (runtime::DelegateHandle* const handle : handles) {
-    threads.emplace_back([this, handle] {
-      runtime::testing::TensorFactory<aten::ScalarType::Float> floats;
-      aten::Tensor sum = floats.zeros({2});
-      for (int call = 0; call < 20; ++call) {
-        EXPECT_EQ(run(handle, {floats.ones({2}), floats.ones({2}), sum}), Error::Ok);
-        EXPECT_EQ(first(sum), 2);
-      }
-      backend_->destroy(handle);
-    });
-  }
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
+  add_in_threads(reference_sum());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <executorch/runtime/backend/interface.h>
@@ -135,6 +136,31 @@ class StandInTest : public testing::Test {
     }
     set(false);
     return fastest;
+  }
+
+  /// Threads that each add numbers with their own delegate, whose payload does so, and destroy it.
+  void add_in_threads(const std::string& payload) {
+    std::vector<runtime::DelegateHandle*> handles;
+    for (int i = 0; i < 3; ++i) {
+      const auto handle = load(payload);
+      ASSERT_EQ(handle.error(), runtime::Error::Ok);
+      handles.push_back(*handle);
+    }
+    std::vector<std::thread> threads;
+    for (runtime::DelegateHandle* const handle : handles) {
+      threads.emplace_back([this, handle] {
+        runtime::testing::TensorFactory<aten::ScalarType::Float> floats;
+        aten::Tensor sum = floats.zeros({2});
+        for (int call = 0; call < 20; ++call) {
+          EXPECT_EQ(run(handle, {floats.ones({2}), floats.ones({2}), sum}), runtime::Error::Ok);
+          EXPECT_EQ(first(sum), 2);
+        }
+        backend_->destroy(handle);
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
   }
 
   static float first(const aten::Tensor& tensor) { return tensor.const_data_ptr<float>()[0]; }

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The original's options have the same bytes, Samsung's compiler gets the same graph, and quantised models are as near
+to float32 as the original's."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.export import export, save
+from torch.nn import functional
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import samsung_modules
+from samsung_lowering import computed, lower, quantized
+
+from interop.originals import InOriginal
+from npu_models import model_of, snr
+from sdk.backends.samsung.partition.enn_partitioner import EnnPartitioner
+from sdk.backends.samsung.serialization.compile_options import gen_samsung_backend_compile_spec
+from sdk.exir import to_edge_transform_and_lower
+
+pytestmark = [pytest.mark.oracle, pytest.mark.network]
+
+
+class Net(nn.Module):
+    """Calls that both sides write alike: the original needs other passes for batch normalisations."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.second = nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.third = nn.Conv2d(8, 8, 1, bias=False)
+        self.head = nn.Linear(8, 5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = functional.relu6(self.first(x))
+        x = self.third(functional.relu(self.second(x))) + x
+        x = functional.hardswish(functional.avg_pool2d(x, 2))
+        return functional.softmax(self.head(x.mean((2, 3))) * 0.5, -1)
+
+
+def same(found: Any, expected: Any) -> None:
+    """Compares descriptions of graphs."""
+    if isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=1e-6)
+    elif isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for key, value in expected.items():
+            same(found[key], value)
+    elif isinstance(expected, (list, tuple)):
+        assert len(found) == len(expected), (found, expected)
+        for one, other in zip(found, expected, strict=True):
+            same(one, other)
+    elif hasattr(expected, "dtype"):
+        torch.testing.assert_close(torch.as_tensor(found), torch.as_tensor(expected))
+    else:
+        assert found == expected
+
+
+def test_as_the_original(in_original: InOriginal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """EXY-02, EXY-03, EXY-07: the bytes of options, the calls of a graph, and less than 1 dB below the original."""
+    torch.manual_seed(0)
+    models = {name: model_of(name) for name in ("convolutional", "vision", "decoder")}
+    models["graph"] = (Net().eval(), (torch.randn(1, 3, 16, 16),))
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[5]))
+    mobilenet = importlib.import_module("examples.mobilenet_v2.model").mobilenet_v2()
+    models["mobilenet"] = (mobilenet, (torch.randn(1, 3, 64, 64),))
+    for name, (model, inputs) in models.items():
+        save(export(model, inputs), tmp_path / f"{name}.pt2")
+        torch.save(inputs, tmp_path / f"{name}.inputs.pt")
+    in_original(Path(__file__).with_name("original_samsung.py"), tmp_path)
+    for chip, expected in torch.load(tmp_path / "options.pt").items():
+        assert bytes(gen_samsung_backend_compile_spec(chip).value) == expected
+    for name, (model, inputs) in models.items():
+        scheme, expected = quantized(model, inputs), model(*inputs)
+        found = computed(lower(scheme, inputs), inputs, tmp_path)
+        original = torch.load(tmp_path / f"{name}.outputs.pt")
+        if isinstance(original, str):
+            assert name in ("vision", "decoder")
+            print(f"{name}: {snr(expected, found):.1f} dB; the original's quantizer fails: {original}")
+            continue
+        print(f"{name}: {snr(expected, found):.1f} dB, the original's scheme {snr(expected, original):.1f} dB")
+        assert snr(expected, found) >= snr(expected, original) - 1
+    for name, module in samsung_modules.modules("sdk").items():
+        monkeypatch.setitem(sys.modules, name, module)
+    model, inputs = models["graph"]
+    for kind, program in (("float", model), ("int8", quantized(model, inputs))):
+        samsung_modules.Graph.all.clear()
+        to_edge_transform_and_lower(export(program, inputs), partitioner=[EnnPartitioner()])
+        (graph,) = samsung_modules.Graph.all
+        same(samsung_modules.described(graph), torch.load(tmp_path / f"{kind}.graph.pt", weights_only=False))
