@@ -96,6 +96,14 @@ def test_text_is_no_call(name: str) -> None:
 MORE: list[tuple[str, str, str, list[tuple[str, Any]]]] = [
     (
         "hermes",
+        "<tool_call>\n<function=f>\n<parameter=a>\nx\ny\n</parameter>\n"
+        "<parameter=b>\n[1]\n</parameter>\n</function>\n</tool_call>",
+        "",
+        [("f", {"a": "x\ny", "b": [1]})],
+    ),
+    ("llama3", '<function=f>{"a": 1}</function><function=g>{}</function>', "", [("f", {"a": 1}), ("g", {})]),
+    (
+        "hermes",
         '<think>\nx\n</think>\n\nlet me <tool_call>{"name": "f", "arguments": "{\\"a\\": 1}"}</tool_call>',
         "let me",
         [("f", {"a": 1})],
@@ -139,6 +147,9 @@ def test_other_forms_of_the_same_models(name: str, text: str, content: str, call
         ("llama3", "<|python_tag|>print(1)"),
         ("llama3", "<|python_tag|>f.call(a=1, b"),
         ("llama3", "<|python_tag|>"),
+        ("llama3", '<function=f>{"a": 1}'),
+        ("hermes", "<tool_call><function=f><parameter=a>b"),
+        ("hermes", "<tool_call><function=f></function>"),
         ("mistral", "[TOOL_CALLS]"),
         ("mistral", '[TOOL_CALLS] [{"name": "f", "arguments": {}}'),
         ("mistral", "[TOOL_CALLS] []"),

@@ -355,6 +355,31 @@ TEST_F(LlmTest, AnswersFollowAGrammar) {
   EXPECT_TRUE(std::regex_match(answer.text, std::regex("[0-9]{3}-[0-9]{2}"))) << answer.text;
 }
 
+/// The program's template has no form of calls; tests/python/llm/test_tool_calls.py has those that have one.
+TEST_F(LlmTest, CallsOfToolsNeedATemplateThatHasThem) {
+  const char* message = nullptr;
+  C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "no known form", et_llm_parse_tool_calls, runner_.get(), "a", &message);
+  EXPECT_EQ(message, nullptr);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "NULL", et_llm_parse_tool_calls, runner_.get(), nullptr, &message);
+}
+
+TEST_F(LlmTest, AModelDrafts) {
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "NULL", et_llm_set_draft, runner_.get(), nullptr);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "cannot draft for itself", et_llm_set_draft, runner_.get(),
+                     runner_.get());
+  set("draft_tokens", 3);
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_STATE, "call set_draft() first", et_llm_generate, runner_.get(), kPrompt,
+                     config_.get(), nullptr, nullptr);
+  et_llm* draft = nullptr;
+  ASSERT_EQ(et_llm_load_file(kModel.c_str(), nullptr, nullptr, &draft, nullptr), et_status{ET_STATUS_OK});
+  ASSERT_EQ(et_llm_set_draft(runner_.get(), draft, nullptr), et_status{ET_STATUS_OK});  // which frees it
+  C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "debug.generate_full_logits=true", et_llm_generate, runner_.get(),
+                     kPrompt, config_.get(), nullptr, nullptr);
+  set("draft_tokens", 0);
+  ASSERT_EQ(et_llm_reset(runner_.get(), nullptr), et_status{ET_STATUS_OK});
+  EXPECT_EQ(generate(), kEager);
+}
+
 TEST_F(LlmTest, SavesAndRestoresAConversation) {
   const std::string path = std::string(kDataFolder) + "/multimodal/llava.pte";
   const std::string file = ::testing::TempDir() + "c_api.session";

@@ -80,6 +80,7 @@ constexpr Setting<int64_t> kIntegers[] = {
     {"max_new_tokens", [](GenerationConfig& c, int64_t v) { c.max_new_tokens = as_int32(v); }},
     {"seq_len", [](GenerationConfig& c, int64_t v) { c.seq_len = as_int32(v); }},
     {"top_k", [](GenerationConfig& c, int64_t v) { c.top_k = as_int32(v); }},
+    {"draft_tokens", [](GenerationConfig& c, int64_t v) { c.draft_tokens = as_int32(v); }},
     {"lookup_tokens", [](GenerationConfig& c, int64_t v) { c.lookup_tokens = as_int32(v); }},
     {"num_bos", [](GenerationConfig& c, int64_t v) { c.num_bos = as_int32(v); }},
     {"num_eos", [](GenerationConfig& c, int64_t v) { c.num_eos = as_int32(v); }},
@@ -292,6 +293,20 @@ et_status et_llm_apply_chat_template([[maybe_unused]] et_llm* llm, [[maybe_unuse
       const Claim claim(*llm);
       ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
       return apply_chat_template(*llm, variables, out);
+    })
+  });
+}
+
+et_status et_llm_set_draft([[maybe_unused]] et_llm* llm, [[maybe_unused]] et_llm* draft, et_error** error) {
+  return call(error, [&]() -> Error {
+    ET_WITH_LLM({
+      ET_CHECK_NOT_NULL(llm);
+      ET_CHECK_NOT_NULL(draft);
+      const Claim claim(*llm);
+      ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
+      ET_CHECK_OK_OR_RETURN_ERROR(llm->runner->set_draft(draft->runner));
+      delete draft;  // the runner owns its module, and lives on
+      return Error::Ok;
     })
   });
 }

@@ -27,8 +27,9 @@ ET_API bool et_has_llm(void);
 typedef struct et_llm_config et_llm_config;
 ET_API et_status et_llm_config_create(et_llm_config** out, et_error** error);
 /** Sets "max_new_tokens" (-1: what the context holds), "seq_len" (tokens of prompt and answer; -1: what fits), "top_k"
- * (0: all), "lookup_tokens" (0: no prompt look-up; 1.7), "num_bos", "num_eos", "seed" (all 64 bits count), or "echo"
- * and "ignore_eos" (0 or 1). Unknown names are an error; values are checked when the text is made. */
+ * (0: all), "lookup_tokens" (0: no prompt look-up; 1.7), "draft_tokens" (0: no drafts of et_llm_set_draft; 1.7),
+ * "num_bos", "num_eos", "seed" (all 64 bits count), or "echo" and "ignore_eos" (0 or 1). Unknown names are an error;
+ * values are checked when the text is made. */
 ET_API et_status et_llm_config_set_int(et_llm_config* config, const char* name, int64_t value, et_error** error);
 /** Sets "temperature" (0: the likeliest token), "top_p" (1: all), "min_p" (0: all), "repetition_penalty" (1: none),
  * "presence_penalty" or "frequency_penalty" (0: none). */
@@ -90,6 +91,10 @@ ET_API et_status et_llm_prefill_audio(et_llm* llm, const float* features, int32_
                                       et_error** error);
 /** The same for `count` samples from -1 to 1, of a program with a front end. (1.7) */
 ET_API et_status et_llm_prefill_samples(et_llm* llm, const float* samples, int32_t count, et_error** error);
+/** Makes `draft`, a smaller model of the same vocabulary, draft what `llm` generates with "draft_tokens", and frees it
+ * as et_llm_free does. ET_STATUS_INVALID_ARGUMENT for another vocabulary, ET_STATUS_NOT_SUPPORTED for a program whose
+ * cache cannot go back; `draft` is then as before. (1.7) */
+ET_API et_status et_llm_set_draft(et_llm* llm, et_llm* draft, et_error** error);
 /** Writes the conversation and the program's cache to a file, and goes on with them. ET_STATUS_ACCESS_FAILED for a file
  * that cannot be read or written, ET_STATUS_INVALID_EXTERNAL_DATA for one that is cut or was changed,
  * ET_STATUS_INVALID_ARGUMENT for that of another program; the conversation is then as before. (1.7) */

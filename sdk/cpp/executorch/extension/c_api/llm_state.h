@@ -18,7 +18,7 @@
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
 
 struct et_llm {
-  std::unique_ptr<executorch::extension::llm::TextLLMRunner> runner;
+  std::shared_ptr<executorch::extension::llm::TextLLMRunner> runner;
   executorch::extension::Module* module = nullptr;  // the runner's
   std::optional<executorch::extension::llm::ChatTemplate> chat_template;
   std::string rendered;

@@ -31,41 +31,43 @@ std::string grammar_text(const py::object& grammar) {
 
 void bind_config(py::module_& m) {
   py::class_<GenerationConfig>(m, "GenerationConfig", "What one generation does.")
-      .def(py::init([](bool echo, int32_t max_new_tokens, bool warming, int32_t seq_len, float temperature,
-                       int32_t num_bos, int32_t num_eos, bool ignore_eos, int32_t top_k, float top_p, float min_p,
-                       float repetition_penalty, float presence_penalty, float frequency_penalty,
-                       const Bias& logit_bias, std::optional<uint64_t> seed, std::vector<std::string> stop,
-                       int32_t lookup_tokens, const py::object& grammar, std::string grammar_type) {
-             GenerationConfig made;
-             made.echo = echo;
-             made.max_new_tokens = max_new_tokens;
-             made.warming = warming;
-             made.seq_len = seq_len;
-             made.temperature = temperature;
-             made.num_bos = num_bos;
-             made.num_eos = num_eos;
-             made.ignore_eos = ignore_eos;
-             made.top_k = top_k;
-             made.top_p = top_p;
-             made.min_p = min_p;
-             made.repetition_penalty = repetition_penalty;
-             made.presence_penalty = presence_penalty;
-             made.frequency_penalty = frequency_penalty;
-             made.logit_bias.assign(logit_bias.begin(), logit_bias.end());
-             made.seed = seed;
-             made.stop = std::move(stop);
-             made.lookup_tokens = lookup_tokens;
-             made.grammar = grammar_text(grammar);
-             made.grammar_type = std::move(grammar_type);
-             return made;
-           }),
-           py::arg("echo") = true, py::arg("max_new_tokens") = -1, py::arg("warming") = false, py::arg("seq_len") = -1,
-           py::arg("temperature") = 0.8f, py::arg("num_bos") = 0, py::arg("num_eos") = 0, py::kw_only(),
-           py::arg("ignore_eos") = false, py::arg("top_k") = 0, py::arg("top_p") = kTopp, py::arg("min_p") = 0.0f,
-           py::arg("repetition_penalty") = 1.0f, py::arg("presence_penalty") = 0.0f,
-           py::arg("frequency_penalty") = 0.0f, py::arg("logit_bias") = Bias(), py::arg("seed") = py::none(),
-           py::arg("stop") = std::vector<std::string>(), py::arg("lookup_tokens") = 0, py::arg("grammar") = "",
-           py::arg("grammar_type") = "")
+      .def(
+          py::init([](bool echo, int32_t max_new_tokens, bool warming, int32_t seq_len, float temperature,
+                      int32_t num_bos, int32_t num_eos, bool ignore_eos, int32_t top_k, float top_p, float min_p,
+                      float repetition_penalty, float presence_penalty, float frequency_penalty, const Bias& logit_bias,
+                      std::optional<uint64_t> seed, std::vector<std::string> stop, int32_t lookup_tokens,
+                      int32_t draft_tokens, const py::object& grammar, std::string grammar_type) {
+            GenerationConfig made;
+            made.echo = echo;
+            made.max_new_tokens = max_new_tokens;
+            made.warming = warming;
+            made.seq_len = seq_len;
+            made.temperature = temperature;
+            made.num_bos = num_bos;
+            made.num_eos = num_eos;
+            made.ignore_eos = ignore_eos;
+            made.top_k = top_k;
+            made.top_p = top_p;
+            made.min_p = min_p;
+            made.repetition_penalty = repetition_penalty;
+            made.presence_penalty = presence_penalty;
+            made.frequency_penalty = frequency_penalty;
+            made.logit_bias.assign(logit_bias.begin(), logit_bias.end());
+            made.seed = seed;
+            made.stop = std::move(stop);
+            made.lookup_tokens = lookup_tokens;
+            made.draft_tokens = draft_tokens;
+            made.grammar = grammar_text(grammar);
+            made.grammar_type = std::move(grammar_type);
+            return made;
+          }),
+          py::arg("echo") = true, py::arg("max_new_tokens") = -1, py::arg("warming") = false, py::arg("seq_len") = -1,
+          py::arg("temperature") = 0.8f, py::arg("num_bos") = 0, py::arg("num_eos") = 0, py::kw_only(),
+          py::arg("ignore_eos") = false, py::arg("top_k") = 0, py::arg("top_p") = kTopp, py::arg("min_p") = 0.0f,
+          py::arg("repetition_penalty") = 1.0f, py::arg("presence_penalty") = 0.0f, py::arg("frequency_penalty") = 0.0f,
+          py::arg("logit_bias") = Bias(), py::arg("seed") = py::none(), py::arg("stop") = std::vector<std::string>(),
+          py::arg("lookup_tokens") = 0, py::arg("draft_tokens") = 0, py::arg("grammar") = "",
+          py::arg("grammar_type") = "")
       .def_readwrite("echo", &GenerationConfig::echo)
       .def_readwrite("max_new_tokens", &GenerationConfig::max_new_tokens)
       .def_readwrite("warming", &GenerationConfig::warming)
@@ -83,6 +85,7 @@ void bind_config(py::module_& m) {
       .def_readwrite("seed", &GenerationConfig::seed)
       .def_readwrite("stop", &GenerationConfig::stop)
       .def_readwrite("lookup_tokens", &GenerationConfig::lookup_tokens)
+      .def_readwrite("draft_tokens", &GenerationConfig::draft_tokens)
       .def_property(
           "grammar", [](const GenerationConfig& self) { return self.grammar; },
           [](GenerationConfig& self, const py::object& grammar) { self.grammar = grammar_text(grammar); })

@@ -56,6 +56,10 @@ struct GenerationConfig {
   /// the program, which is faster where the answer repeats the context. The tokens are those that come without it. 0:
   /// off. Needs a program with a cache that gives the logits of all tokens (debug.generate_full_logits).
   int32_t lookup_tokens = 0;
+  /// Speculation: up to so many tokens that a smaller model drafts are checked in one call of the program. The tokens
+  /// are those that come without it. 0: off. Needs TextLLMRunner::set_draft(), and the same of the program as
+  /// lookup_tokens, which goes first where the context repeats.
+  int32_t draft_tokens = 0;
   /// Texts before which generation ends; they are not given to the token callback.
   std::vector<std::string> stop;
 

@@ -7,6 +7,7 @@
 
 #include <executorch/extension/llm/grammar/grammar_engine.h>
 #include <executorch/extension/llm/runner/constants.h>
+#include <executorch/extension/llm/runner/draft_model.h>
 #include <executorch/extension/llm/runner/one_call.h>
 #include <executorch/extension/llm/runner/util.h>
 
@@ -115,30 +116,12 @@ Error TextLLMRunner::configure(const GenerationConfig& config) {
   }
   ET_CHECK_OK_OR_RETURN_ERROR(check_limit("max_new_tokens", config.max_new_tokens));
   ET_CHECK_OK_OR_RETURN_ERROR(check_limit("seq_len", config.seq_len));
-  ET_CHECK_OK_OR_RETURN_ERROR(configure_lookup(config.lookup_tokens));
+  ET_CHECK_OK_OR_RETURN_ERROR(configure_speculation(config));
   text_token_generator_->set_ignore_eos(config.ignore_eos);
   ET_ASSIGN_OR_RETURN(constraint, constraint_of(config));
   TokenSampler& sampler = text_decoder_runner_->token_sampler();
   ET_CHECK_OK_OR_RETURN_ERROR(sampler.configure(options));
   sampler.set_constraint(std::move(constraint));
-  return Error::Ok;
-}
-
-Error TextLLMRunner::configure_lookup(int32_t tokens) {
-  ET_CHECK_OR_RETURN_ERROR(tokens >= 0, InvalidArgument, "lookup_tokens is %" PRId32 "; expected a number from 0",
-                           tokens);
-  const auto entry = [this](const char* name, int64_t otherwise) {
-    const auto found = metadata_.find(name);
-    return found == metadata_.end() ? otherwise : found->second;
-  };
-  // Attention sinks move with the last token of a call, and other state cannot go back.
-  const bool can_go_back =
-      conversation_.has_cache() && entry(kHasRecurrentState, 0) == 0 && entry(kMaxContextLen, 0) < INT32_MAX;
-  const int64_t most = entry(kEnableDynamicShape, 0) != 0 ? entry(kMaxSeqLen, 128) - 1 : 0;
-  ET_CHECK_OR_RETURN_ERROR(tokens == 0 || (can_go_back && most > 0), NotSupported,
-                           "lookup_tokens needs a program with a cache that can go back, without attention sinks, and "
-                           "with dynamic shapes (model.use_kv_cache, model.enable_dynamic_shape)");
-  text_token_generator_->set_lookup_tokens(static_cast<int32_t>(std::min<int64_t>(tokens, most)));
   return Error::Ok;
 }
 

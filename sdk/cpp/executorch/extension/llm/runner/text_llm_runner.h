@@ -27,8 +27,9 @@ namespace extension {
 namespace llm {
 
 namespace internal {
+class DraftModel;
 class GrammarEngine;
-}
+}  // namespace internal
 
 /// Text from a language model, with the conversation so far as its context; made by create_text_llm_runner().
 ///
@@ -99,6 +100,11 @@ class TextLLMRunner : public IRunner {
   runtime::Error save_session(const std::string& path);
   runtime::Error load_session(const std::string& path);
 
+  /// A smaller model of the same vocabulary that drafts for GenerationConfig::draft_tokens; it must have a cache that
+  /// can go back. Nobody else may use it from then on. Null: none. InvalidArgument for another vocabulary, NotSupported
+  /// for a program without such a cache.
+  runtime::Error set_draft(std::shared_ptr<TextLLMRunner> draft);
+
   /// A generation that touches all memory once, so that the next one is not slower than later ones. Nothing of it stays
   /// in the context or the statistics. InvalidState if a conversation has begun.
   runtime::Error warmup(const std::string& prompt, int32_t max_new_tokens);
@@ -139,7 +145,8 @@ class TextLLMRunner : public IRunner {
   runtime::Error load_and_time();
   runtime::Result<std::vector<uint64_t>> encode(const std::string& text, int32_t num_bos, int32_t num_eos) const;
   runtime::Error configure(const GenerationConfig& config);
-  runtime::Error configure_lookup(int32_t tokens);
+  bool can_go_back() const;
+  runtime::Error configure_speculation(const GenerationConfig& config);
   runtime::Result<std::unique_ptr<TokenConstraint>> constraint_of(const GenerationConfig& config);
   runtime::Error make_grammar_engine();
   runtime::Result<std::vector<uint64_t>> tokens_of(const Prompt& prompt, int32_t num_bos, int32_t num_eos);
@@ -172,6 +179,7 @@ class TextLLMRunner : public IRunner {
   internal::Conversation conversation_;
   std::optional<uint64_t> next_;  // what prefill() returned
   std::vector<uint64_t> generated_;
+  std::unique_ptr<internal::DraftModel> draft_;
   std::unique_ptr<internal::GrammarEngine> grammars_;  // made for the first grammar
   std::string unfinished_;                             // bytes of the character in which the last text was cut
   std::atomic<bool> busy_{false};

@@ -117,6 +117,11 @@ class PyRunner {
     check("the session could not be loaded", [&] { return runner_->load_session(path); });
   }
 
+  void set_draft(const PyRunner* draft) {
+    check("the model that drafts cannot be used",
+          [&] { return runner_->set_draft(draft == nullptr ? nullptr : draft->runner_); });
+  }
+
   void warmup(const std::string& prompt, int32_t max_new_tokens) {
     check("warmup failed", [&] { return runner_->warmup(prompt, max_new_tokens); });
   }
@@ -195,7 +200,7 @@ class PyRunner {
     }
   }
 
-  std::unique_ptr<TextLLMRunner> runner_;
+  std::shared_ptr<TextLLMRunner> runner_;
   std::optional<std::string> chat_template_;
 };
 
@@ -233,6 +238,8 @@ void bind_text_runner(py::module_& m) {
       .def("save_session", &PyRunner::save_session, py::arg("path"),
            "Writes the conversation and the program's cache to a file.")
       .def("load_session", &PyRunner::load_session, py::arg("path"), "Goes on with a conversation from such a file.")
+      .def("set_draft", &PyRunner::set_draft, py::arg("draft").none(true),
+           "A smaller model of the same vocabulary that drafts draft_tokens; None for none. Do not use it otherwise.")
       .def("warmup", &PyRunner::warmup, py::arg("prompt"), py::arg("max_new_tokens"),
            "A generation that leaves nothing in the context.")
       .def(

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cinttypes>
 
+#include <executorch/extension/llm/runner/draft_model.h>
 #include <executorch/extension/llm/runner/prompt_lookup.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 
@@ -21,9 +22,10 @@ namespace {
 
 /// The logits of one of `rows` tokens.
 Result<TensorPtr> row_of(const Tensor& logits, size_t row, size_t rows) {
-  ET_CHECK_OR_RETURN_ERROR(logits.dim() == 3 && static_cast<size_t>(logits.size(1)) == rows, NotSupported,
-                           "lookup_tokens needs a program that gives the logits of all tokens: export it with "
-                           "debug.generate_full_logits=true");
+  ET_CHECK_OR_RETURN_ERROR(
+      logits.dim() == 3 && static_cast<size_t>(logits.size(1)) == rows, NotSupported,
+      "lookup_tokens and draft_tokens need a program that gives the logits of all tokens: export it with "
+      "debug.generate_full_logits=true");
   const size_t bytes = logits.nbytes() / rows;
   auto* const data = static_cast<uint8_t*>(const_cast<void*>(logits.const_data_ptr())) + row * bytes;
   return from_blob(data, {1, static_cast<SizesType>(logits.size(2))}, logits.scalar_type());
@@ -39,7 +41,12 @@ Result<int64_t> TextTokenGenerator::generate(std::vector<uint64_t>& tokens, int6
   while (generated < max_new_tokens && !should_stop_ && !text.is_stopped() && !has_ended) {
     // The input of the program: the last token and what may follow it, or all tokens if it has no cache.
     const auto most = static_cast<size_t>(std::min<int64_t>(lookup_tokens_, max_new_tokens - generated - 1));
-    const std::vector<uint64_t> drafted = internal::look_up(tokens, most);
+    std::vector<uint64_t> drafted = internal::look_up(tokens, most);
+    if (drafted.empty() && draft_ != nullptr) {
+      const int64_t room = std::min<int64_t>(draft_tokens_, max_new_tokens - generated - 1);
+      ET_ASSIGN_OR_RETURN(found, draft_->draft(tokens, static_cast<size_t>(room)));
+      drafted = std::move(found);
+    }
     std::vector<int64_t> input(use_kv_cache_ ? tokens.end() - 1 : tokens.begin(), tokens.end());
     input.insert(input.end(), drafted.begin(), drafted.end());
     TensorPtr view = from_blob(input.data(), {1, static_cast<SizesType>(input.size())}, ScalarType::Long);

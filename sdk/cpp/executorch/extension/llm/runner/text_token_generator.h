@@ -22,6 +22,10 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
+namespace internal {
+class DraftModel;
+}
+
 /// Generates tokens one after another.
 class TextTokenGenerator {
  public:
@@ -39,6 +43,11 @@ class TextTokenGenerator {
   void set_ignore_eos(bool ignore_eos) { ignore_eos_ = ignore_eos; }
   /// Prompt look-up, see GenerationConfig::lookup_tokens. A call of the program has one token more.
   void set_lookup_tokens(int32_t lookup_tokens) { lookup_tokens_ = lookup_tokens; }
+  /// What drafts up to `draft_tokens` tokens where look-up finds none; it must outlive its use. Null: nothing.
+  void set_draft(internal::DraftModel* draft, int32_t draft_tokens) {
+    draft_ = draft_tokens > 0 ? draft : nullptr;
+    draft_tokens_ = draft_tokens;
+  }
   /// Processors change the logits of all tokens of a generation, also of the first one that a TextPrefiller with the
   /// same TextDecoderRunner samples.
   void add_logit_processor(std::shared_ptr<LogitProcessor> processor) {
@@ -94,6 +103,8 @@ class TextTokenGenerator {
   bool use_kv_cache_;
   bool ignore_eos_ = false;
   int32_t lookup_tokens_ = 0;
+  internal::DraftModel* draft_ = nullptr;
+  int32_t draft_tokens_ = 0;
   std::atomic<bool> should_stop_{false};
   Stats* stats_;
 };

@@ -83,6 +83,16 @@ std::string_view CallReader::until(std::string_view word) {
   return found;
 }
 
+bool CallReader::find(std::string_view word, std::string_view& before) {
+  if (text_.find(word, position_) == std::string_view::npos) {
+    position_ = text_.size();
+    fail(std::string(word).c_str());
+    return false;
+  }
+  before = until(word);
+  return true;
+}
+
 std::string CallReader::name() {
   const size_t begin = position_;
   const auto is_part = [](char c) {
@@ -191,6 +201,47 @@ bool CallReader::escaped_value(std::string& json, int depth) {
     return escaped_members(']', json, depth);
   }
   return plain_value(",]}", json);
+}
+
+bool CallReader::marked_up_call(ToolCall& call) {
+  std::string_view found;
+  if (!find(">", found)) {
+    return false;
+  }
+  call.name = found;
+  skip_space();
+  if (!at_end() && rest().front() == '{') {
+    const Document value = json();
+    skip_space();
+    return value && take("</function>") ? write_json(yyjson_doc_get_root(value.get()), call.arguments)
+                                        : (fail("</function>"), false);
+  }
+  call.arguments = "{";
+  while (!take("</function>")) {
+    if (!take("<parameter=")) {
+      fail("<parameter= or </function>");
+      return false;
+    }
+    std::string_view name, value;
+    if (!find(">", name) || !find("</parameter>", value)) {
+      return false;
+    }
+    value.remove_prefix(value.substr(0, 1) == "\n" ? 1 : 0);
+    value.remove_suffix(!value.empty() && value.back() == '\n' ? 1 : 0);
+    call.arguments += call.arguments.size() > 1 ? ", " : "";
+    write_json_string(name, call.arguments);
+    call.arguments += ": ";
+    const Document parsed(yyjson_read(value.data(), value.size(), YYJSON_READ_NOFLAG), yyjson_doc_free);
+    std::string json;
+    if (parsed && write_json(yyjson_doc_get_root(parsed.get()), json)) {
+      call.arguments += json;
+    } else {
+      write_json_string(value, call.arguments);
+    }
+    skip_space();
+  }
+  call.arguments += '}';
+  return true;
 }
 
 bool CallReader::keyword_arguments(std::string& json) {

@@ -28,6 +28,8 @@ class CallReader final {
   bool take(std::string_view word);
   /// The text up to `word`, and goes on behind it; all that is left if it does not come.
   std::string_view until(std::string_view word);
+  /// The same, or false, after a log line, if it does not come.
+  bool find(std::string_view word, std::string_view& before);
   /// A name of a function: letters, digits, '_', '-', '.' and ':' as long as they come.
   std::string name();
 
@@ -37,6 +39,9 @@ class CallReader final {
   /// A value as Gemma writes it, as JSON: <escape>text<escape>, numbers, true, {name:value}, [value]. False, after a
   /// log line, if there is none.
   bool escaped_value(std::string& json, int depth = 0);
+  /// `name>` and parameters `<parameter=name>value</parameter>`, or JSON, up to `</function>`. A value is JSON, or
+  /// text.
+  bool marked_up_call(ToolCall& call);
   /// Arguments `name="value", ...` up to `)`, as a JSON object.
   bool keyword_arguments(std::string& json);
 

@@ -31,6 +31,9 @@ constexpr Format kFormats[] = {
     {"llama3", ToolCallFormat::kLlama3, {"<|python_tag|>", "<|start_header_id|>"}},
 };
 
+// Other forms that have the same words.
+constexpr const char* kOtherMarks[] = {"<arg_key>", "<tool_calls>", "]<]minimax[>["};
+
 // Tokens that end an answer, which an application may have kept in its text.
 constexpr std::string_view kEnds[] = {"<|im_end|>",      "<|eot_id|>", "<|eom_id|>",
                                       "<|endoftext|>",   "</s>",       "<end_of_turn>",
@@ -65,13 +68,24 @@ Error parse_hermes(std::string_view text, ParsedAnswer& found) {
       break;
     }
     reader.skip_space();
-    const CallReader::Document value = reader.json();
-    reader.skip_space();
-    if (!value) {
-      return Error::InvalidArgument;
+    if (reader.take("<function=")) {
+      ToolCall call;
+      if (!reader.marked_up_call(call)) {
+        return Error::InvalidArgument;
+      }
+      found.calls.push_back(std::move(call));
+    } else {
+      const CallReader::Document value = reader.json();
+      if (!value) {
+        return Error::InvalidArgument;
+      }
+      if (!add_calls(yyjson_doc_get_root(value.get()), found.calls)) {
+        return reader.fail("an object with name and arguments before this");
+      }
     }
-    if (!add_calls(yyjson_doc_get_root(value.get()), found.calls) || !reader.take("</tool_call>")) {
-      return reader.fail("an object with name and arguments, and </tool_call> behind it");
+    reader.skip_space();
+    if (!reader.take("</tool_call>")) {
+      return reader.fail("</tool_call>");
     }
   }
   return text.size() >= 11 && text.substr(text.size() - 11) == "<tool_call>" ? reader.fail("a call") : Error::Ok;
@@ -111,6 +125,18 @@ Error parse_objects(std::string_view text, bool must_be_calls, ParsedAnswer& fou
 }
 
 Error parse_llama3(std::string_view text, ParsedAnswer& found) {
+  if (text.substr(0, 10) == "<function=") {
+    CallReader reader(text);
+    while (reader.take("<function=")) {
+      ToolCall call;
+      if (!reader.marked_up_call(call)) {
+        return Error::InvalidArgument;
+      }
+      found.calls.push_back(std::move(call));
+      reader.skip_space();
+    }
+    return reader.at_end() ? Error::Ok : reader.fail("<function= or the end of the answer");
+  }
   const size_t tag = text.find("<|python_tag|>");
   if (tag == std::string_view::npos) {
     return parse_objects(text, false, found);
@@ -214,6 +240,11 @@ Error parse_gemma(std::string_view text, ParsedAnswer& found) {
 }  // namespace
 
 Result<ToolCallFormat> tool_call_format(const std::string& chat_template) {
+  for (const char* const mark : kOtherMarks) {
+    if (chat_template.find(mark) != std::string::npos) {
+      return Error::NotFound;
+    }
+  }
   for (const Format& known : kFormats) {
     for (const char* const mark : known.marks) {
       if (chat_template.find(mark) != std::string::npos) {
