@@ -170,8 +170,8 @@ Value fill_with_zeros(Interpreter& in, const Value& self, const Bound& arguments
   const size_t sign = !all.empty() && (all[0] == '-' || all[0] == '+') ? 1 : 0;
   TextBuilder made(in);
   made.add(all.substr(0, sign));
-  made.repeat("0", static_cast<uint64_t>(
-                       std::max<int64_t>(width - static_cast<int64_t>(std::min<size_t>(self.length(), INT64_MAX)), 0)));
+  made.repeat("0", static_cast<uint64_t>(std::max<int64_t>(
+                       width - static_cast<int64_t>(std::min<uint64_t>(self.length(), INT64_MAX)), 0)));
   made.add(all.substr(sign));
   return made.value();
 }
