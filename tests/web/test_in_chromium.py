@@ -3,55 +3,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib.machinery
-import importlib.util
 import json
-import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from web_pages import DATA, ROOT, Browser, needs_package, serve, served
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "page"))
-
-from browser import EXECUTABLE, Browser, browser
-
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "build" / "web-package"
-DATA = ROOT / "tests" / "data"
 PROGRAMS = sorted(path.parent.name for path in (DATA / "corpus").glob("*/manifest.json"))
 
-_loader = importlib.machinery.SourceFileLoader("serve", str(ROOT / "sdk" / "web" / "page" / "serve"))
-_spec = importlib.util.spec_from_loader("serve", _loader)
-assert _spec is not None
-serve = importlib.util.module_from_spec(_spec)
-_loader.exec_module(serve)
-
-pytestmark = pytest.mark.skipif(
-    EXECUTABLE is None or not (PACKAGE / "dist" / "executorch.wasm").exists(),
-    reason="needs Chromium, and the package that sdk/web/build makes",
-)
-
-
-@contextlib.contextmanager
-def served(folder: Path, headers: dict[str, str]) -> Iterator[str]:
-    folders = {"": folder, "package": PACKAGE, "data": DATA}
-    with serve.server(0, folders, headers) as found:
-        thread = threading.Thread(target=found.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{found.server_port}/"
-        finally:
-            found.shutdown()
-            thread.join()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as found:
-        yield found
+pytestmark = needs_package
 
 
 @pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "not_isolated"])
@@ -125,3 +85,80 @@ def test_the_page_loads_runs_and_times_a_program(chromium: Browser, tmp_path: Pa
         chromium.choose_files("#files", DATA / "errors.json")
         text = chromium.wait("!document.getElementById('error').hidden && document.getElementById('error').textContent")
         assert text.startswith("InvalidProgram: ") and "export it again" in text
+
+
+def test_the_page_answers_with_a_language_model(chromium: Browser, tmp_path: Path) -> None:
+    with served(ROOT / "sdk" / "web" / "page", serve.ISOLATION) as address:
+        chromium.open(address, width=400)
+        chromium.choose_files("#files", DATA / "language_model.pte")
+        chromium.wait("!document.getElementById('language').hidden")
+        chromium.evaluate("document.getElementById('temperature').value = '0'")
+        chromium.evaluate("document.getElementById('most').value = '6'")
+        chromium.evaluate("document.getElementById('prompt').value = 'Hi'")
+        chromium.evaluate("document.getElementById('ask').requestSubmit()")
+        chromium.wait("document.getElementById('speed').textContent.includes('6 written')")
+        rows = chromium.evaluate(
+            "[...document.querySelectorAll('#conversation p')].map(p => [p.className, p.textContent])"
+        )
+        assert rows[0] == ["user", "Hi"]
+        assert rows[1][0] == "assistant"
+        assert len(rows[1][1]) == 6
+        assert chromium.evaluate("document.documentElement.scrollWidth") <= 400
+        chromium.screenshot(tmp_path / "language.png")
+
+
+def test_canvases_bitmaps_frames_and_sound_become_tensors(chromium: Browser) -> None:
+    with served(ROOT / "sdk" / "web" / "test", serve.ISOLATION) as address:
+        chromium.open(address + "chromium.html")
+        found = chromium.evaluate("""(async () => {
+          const module = await et.Module.load("data/corpus/add/model.pte");
+          const canvas = new OffscreenCanvas(2, 1);
+          const context = canvas.getContext("2d");
+          context.fillStyle = "rgb(10, 20, 30)";
+          context.fillRect(0, 0, 1, 1);
+          context.fillStyle = "rgb(40, 50, 60)";
+          context.fillRect(1, 0, 1, 1);
+          const element = Object.assign(document.createElement("canvas"), { width: 2, height: 1 });
+          element.getContext("2d").drawImage(canvas, 0, 0);
+          const frame = new VideoFrame(element, { timestamp: 0 });
+          const image = new Image();
+          image.src = element.toDataURL();
+          await image.decode();
+          const pixels = context.getImageData(0, 0, 2, 1);
+          const sources = [canvas, element, await createImageBitmap(canvas), pixels, image, frame];
+          const tensors = [];
+          for (const source of sources) {
+            tensors.push([...(await module.imageToTensor(source, { width: 2, height: 1, scaleFactor: 1 })).data]);
+          }
+          frame.close();
+          const sound = new AudioBuffer({ numberOfChannels: 2, length: 800, sampleRate: 8000 });
+          for (let c = 0; c < 2; c++) sound.getChannelData(c).fill(0.25 + c / 2);
+          const mono = await et.soundToTensor(sound, { sampleRate: 16000 });
+          et.shutdown();
+          return [tensors, mono.sizes, mono.data[800]];
+        })()""")
+        tensors, sizes, middle = found
+        assert tensors == [[10, 40, 20, 50, 30, 60]] * 6
+        assert sizes == [1, 1600]
+        assert abs(middle - 0.5) < 1e-3
+
+
+@pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "not_isolated"])
+def test_a_language_model_answers_as_eager_does(chromium: Browser, isolated: bool) -> None:
+    """tests/data/make_language_model.py makes the model, and says what eager mode makes of the prompt."""
+    with served(ROOT / "sdk" / "web" / "test", serve.ISOLATION if isolated else {}) as address:
+        chromium.open(address + "chromium.html")
+        found = chromium.evaluate("""(async () => {
+          const llm = await et.LlmModule.load("data/language_model.pte");
+          const pieces = [];
+          const options = { temperature: 0, maxNewTokens: 20 };
+          for await (const piece of llm.generate("Once upon a time", options)) pieces.push(piece);
+          await llm.reset();
+          const left = [];
+          for await (const piece of llm.generate("Once upon a time", options)) if (left.push(piece) === 3) break;
+          await llm.dispose();
+          et.shutdown();
+          return [pieces, left];
+        })()""")
+        eager = "pDl*!Vn8{l9W{l9W{l9W"
+        assert found == [list(eager), list(eager[:3])]

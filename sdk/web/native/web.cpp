@@ -6,12 +6,17 @@
 #include <cstdlib>
 
 #include <executorch/extension/c_api/executorch.h>
+#include <executorch/extension/c_api/llm.h>
 
 #define ET_WEB_EXPORT(name) extern "C" __attribute__((export_name(#name), used))
 
 /// Receives a line of the log. In JavaScript.
 extern "C" __attribute__((import_module("env"), import_name("et_web_log"))) void et_web_log(et_log_level level,
                                                                                             const char* message);
+
+/// Receives a piece of an answer; false ends it. In JavaScript.
+extern "C" __attribute__((import_module("env"), import_name("et_web_text"))) bool et_web_text(const char* text,
+                                                                                              size_t size);
 
 namespace {
 
@@ -21,6 +26,10 @@ void free_memory(void* data, void*) {
 
 void log_to_javascript(et_log_level level, const char*, size_t, const char* message, void*) {
   et_web_log(level, message);
+}
+
+bool text_to_javascript(const char* text, size_t size, void*) {
+  return et_web_text(text, size);
 }
 
 }  // namespace
@@ -45,6 +54,11 @@ ET_WEB_EXPORT(et_web_release) et_release et_web_release() {
 
 ET_WEB_EXPORT(et_web_set_log_level) et_status et_web_set_log_level(et_log_level level, et_error** error) {
   return et_set_log_sink(log_to_javascript, nullptr, level, error);
+}
+
+/// The function that receives the text of et_llm_generate.
+ET_WEB_EXPORT(et_web_text_function) et_llm_text et_web_text_function() {
+  return text_to_javascript;
 }
 
 /// Gives the calling thread its thread-local objects, which the C library frees when the thread ends.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loads a program that is dropped, shows its methods, and runs and times them.
-import { ExecuTorchError, Module, Runtime, ScalarType, Tag, Tensor, shutdown } from "./package/dist/esm/index.js";
+import { ExecuTorchError, LlmModule, Module, Runtime, ScalarType, Tag, Tensor, shutdown } from "./package/dist/esm/index.js";
 
 const by = (id) => document.getElementById(id);
 const MEAN = [0.485, 0.456, 0.406]; // of ImageNet, which vision models are trained with
 const DEVIATION = [0.229, 0.224, 0.225];
 
 let module;
+let llm;
+let messages = [];
 let files = [];
 
 function show(error) {
@@ -35,8 +37,12 @@ async function load(chosen) {
   if (program === undefined) throw new ExecuTorchError("InvalidArgument", "expected a .pte file");
   files = [program, chosen.filter((file) => file.name.endsWith(".ptd"))];
   await module?.dispose();
-  module = undefined;
-  by("program").hidden = true;
+  await llm?.dispose();
+  module = llm = undefined;
+  messages = [];
+  by("program").hidden = by("language").hidden = true;
+  by("conversation").replaceChildren();
+  by("speed").textContent = "";
   module = await Module.load(program, { data: files[1] });
   const methods = await module.getMethods();
   by("name").textContent = `${program.name}, ${program.size.toLocaleString("en")} bytes`;
@@ -44,6 +50,7 @@ async function load(chosen) {
   if (methods.includes("forward")) by("method").value = "forward";
   await describe();
   by("program").hidden = false;
+  by("language").hidden = !methods.includes("get_vocab_size"); // metadata of language models
 }
 
 let inputs = [];
@@ -78,16 +85,9 @@ async function describe() {
   by("result").textContent = "";
 }
 
-/** The picture as a float tensor, normalised by channel. */
-async function pictureTensor([, channels, height, width], file) {
-  const canvas = new OffscreenCanvas(width, height).getContext("2d");
-  canvas.drawImage(await createImageBitmap(file), 0, 0, width, height);
-  const pixels = canvas.getImageData(0, 0, width, height).data;
-  const data = new Float32Array(channels * height * width);
-  for (let c = 0; c < channels; c++) {
-    for (let i = 0; i < height * width; i++) data[c * height * width + i] = (pixels[4 * i + c] / 255 - MEAN[c]) / DEVIATION[c];
-  }
-  return new Tensor(data, [1, channels, height, width]);
+/** The picture as the input, normalised by channel. */
+async function pictureTensor([, , height, width], file) {
+  return module.imageToTensor(await createImageBitmap(file), { width, height, mean: MEAN, stdDev: DEVIATION });
 }
 
 async function values() {
@@ -145,6 +145,40 @@ async function time() {
   }
 }
 
+function paragraph(role, content) {
+  const added = document.createElement("p");
+  added.className = role;
+  added.textContent = content;
+  by("conversation").append(added);
+  return added;
+}
+
+/** The answer to the text: in the form of a conversation if the program has a template, otherwise what follows the text. */
+async function answer() {
+  const content = by("prompt").value;
+  if (content === "") return;
+  llm ??= await LlmModule.load(files[0], { data: files[1] });
+  const options = { temperature: Number(by("temperature").value), maxNewTokens: Number(by("most").value) };
+  let pieces;
+  try {
+    await llm.applyChatTemplate({ messages: [...messages, { role: "user", content }], add_generation_prompt: true });
+    pieces = llm.chat([...messages, { role: "user", content }], options);
+  } catch (error) {
+    if (error.code !== "NotFound") throw error;
+    pieces = llm.generate(content, options);
+  }
+  by("prompt").value = "";
+  paragraph("user", content);
+  const written = paragraph("assistant", "");
+  by("stop").disabled = false;
+  let result = await pieces.next();
+  for (; !result.done; result = await pieces.next()) written.textContent += result.value;
+  messages.push({ role: "user", content }, { role: "assistant", content: written.textContent });
+  const { promptTokens, generatedTokens, promptMs, generationMs } = result.value;
+  const speed = generatedTokens > 1 && generationMs > 0 ? `, ${((generatedTokens - 1) / (generationMs / 1000)).toFixed(1)} tokens in a second` : "";
+  by("speed").textContent = `${promptTokens} tokens read in ${promptMs} ms; ${generatedTokens} written${speed}`;
+}
+
 const runtime = Runtime.create().then((found) => {
   const { threads, operators, backends } = found;
   found.dispose();
@@ -159,6 +193,11 @@ by("files").addEventListener("change", (event) => attempt(() => load([...event.t
 by("method").addEventListener("change", () => attempt(describe));
 by("run").addEventListener("click", () => attempt(run));
 by("time").addEventListener("click", () => attempt(time));
+by("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  attempt(answer);
+});
+by("stop").addEventListener("click", () => llm?.stop());
 for (const name of ["dragover", "dragleave", "drop"]) {
   by("drop").addEventListener(name, (event) => {
     event.preventDefault();

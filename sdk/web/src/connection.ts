@@ -2,7 +2,7 @@
 // The way to a runtime: a worker, or a server in this thread.
 import { isNode, startThread, type Thread } from "./environment.js";
 import { ExecuTorchError, fromPlain } from "./errors.js";
-import type { Progress } from "./download.js";
+import type { Source } from "./download.js";
 import { locations } from "./locations.js";
 import type { RuntimeOptions } from "./runtime.js";
 import { Server, type Reply, type Request } from "./server.js";
@@ -15,7 +15,7 @@ export interface ConnectionOptions extends RuntimeOptions {
 interface Waiting {
   resolve(value: never): void;
   reject(error: ExecuTorchError): void;
-  onProgress: ((progress: Progress) => void) | undefined;
+  onPart: ((part: never) => void) | undefined;
 }
 
 export class Connection {
@@ -51,9 +51,10 @@ export class Connection {
 
   /** The connection with these options; one that ended is replaced. */
   static to(options: ConnectionOptions): Connection {
-    const names = ["wasm", "threads", "onLog", "logLevel", "worker"] as const;
+    const names = ["wasm", "threads", "onLog", "logLevel"] as const;
+    const isInWorker = (of: ConnectionOptions): boolean => of.worker ?? !isNode;
     for (const known of Connection.all) {
-      if (names.every((name) => known.options[name] === options[name])) return known;
+      if (isInWorker(known.options) === isInWorker(options) && names.every((name) => known.options[name] === options[name])) return known;
     }
     const made = new Connection(options);
     if (made.ended === undefined) Connection.all.add(made);
@@ -65,7 +66,8 @@ export class Connection {
     for (const each of [...Connection.all]) each.end(new ExecuTorchError("InvalidState", "the runtime was disposed of"));
   }
 
-  call<T>(name: string, args: unknown[], onProgress?: (progress: Progress) => void, transfer: Transferable[] = [], signal?: AbortSignal): Promise<T> {
+  /** `onPart` receives what the call sends before its result: the progress of a download, or pieces of an answer. */
+  call<T>(name: string, args: unknown[], onPart?: (part: never) => void, transfer: Transferable[] = [], signal?: AbortSignal): Promise<T> {
     if (this.ended !== undefined) {
       return Promise.reject(
         new ExecuTorchError("InvalidState", `the runtime ended earlier (${this.ended.message}): load the module again`),
@@ -77,7 +79,7 @@ export class Connection {
         reject(new ExecuTorchError("Cancelled", "the download was aborted"));
         return;
       }
-      this.waiting.set(id, { resolve, reject, onProgress });
+      this.waiting.set(id, { resolve, reject, onPart });
       this.worker?.keepAlive(true);
       signal?.addEventListener("abort", () => this.waiting.has(id) && void this.call("abort", [id]), { once: true });
       try {
@@ -102,8 +104,8 @@ export class Connection {
     }
     const waiting = this.waiting.get(reply.id);
     if (waiting === undefined) return;
-    if ("progress" in reply) {
-      waiting.onProgress?.(reply.progress);
+    if ("part" in reply) {
+      waiting.onPart?.(reply.part as never);
       return;
     }
     this.remove(reply.id);
@@ -134,7 +136,15 @@ export class Connection {
 }
 
 /** An address as a worker has to be told it: against the page's. */
-export function resolve(url: string | URL): string {
+function resolve(url: string | URL): string {
   const base = (globalThis as { document?: { baseURI: string }; location?: { href: string } }).document?.baseURI ?? (isNode ? undefined : globalThis.location?.href);
   return base === undefined ? String(url) : new URL(url, base).href;
+}
+
+/** A source as a message carries it. */
+export function resolveSource(source: Source): Source {
+  if (typeof source === "string" || source instanceof URL) return resolve(source);
+  if (source instanceof Blob || source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return source;
+  if (Object.prototype.toString.call(source) === "[object SharedArrayBuffer]") return source;
+  throw new ExecuTorchError("InvalidArgument", `expected a program's address, bytes or File, found ${source === null ? "null" : typeof source}`);
 }

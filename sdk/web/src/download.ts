@@ -2,7 +2,8 @@
 // Programs and weights from addresses, files and buffers, into the memory of a runtime while they arrive.
 import { fetchResponse } from "./environment.js";
 import { ExecuTorchError } from "./errors.js";
-import type { Bytes, Runtime, RuntimeMemory } from "./runtime.js";
+import type { Bytes, RuntimeMemory } from "./memory.js";
+import type { Runtime } from "./runtime.js";
 
 /** Where a program or its weights are: an address, bytes, or a file that the user chose. */
 export type Source = string | URL | ArrayBuffer | SharedArrayBuffer | ArrayBufferView | Blob;

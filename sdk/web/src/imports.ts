@@ -14,6 +14,7 @@ const NOT_IMPLEMENTED = 52; // its ENOSYS
 export type Call = (...args: (number | bigint)[]) => number;
 export type Functions = Record<string, Call>;
 export type LogSink = (level: number, message: string) => void;
+export type TextSink = (text: string) => boolean;
 
 /** What the threads of one runtime share. */
 export interface Shared {
@@ -37,6 +38,8 @@ export function makeMemory(): WebAssembly.Memory {
 /** The functions that the module imports. */
 export class Imports {
   log: LogSink = () => {};
+  /** Receives the pieces of an answer; false ends it. */
+  text: TextSink = () => false;
   /** Whether memory could not grow, which explains why the program ended. */
   outOfMemory = false;
   functions: Functions = {};
@@ -57,6 +60,7 @@ export class Imports {
         );
       },
       et_web_log: (level: number, message: number) => this.log(level, this.string(message)),
+      et_web_text: (text: number, size: number) => (this.text(this.string(text, size)) ? 1 : 0),
       emscripten_resize_heap: (size: number) => this.grow(size >>> 0),
       emscripten_memcpy_big: (to: number, from: number, size: number) => {
         new Uint8Array(this.shared.memory.buffer).copyWithin(to >>> 0, from >>> 0, (from >>> 0) + (size >>> 0));
@@ -95,11 +99,10 @@ export class Imports {
         return 0;
       },
       environ_get: () => 0,
-      random_get: (to: number, size: number) => {
-        // Not in place: the function refuses shared memory.
-        new Uint8Array(this.shared.memory.buffer).set(crypto.getRandomValues(new Uint8Array(size)), to >>> 0);
-        return 0;
-      },
+      random_get: (to: number, size: number) => this.random(to >>> 0, size),
+      getentropy: (to: number, size: number) => this.random(to >>> 0, size),
+      _tzset_js: () => {},
+      _localtime_js: (seconds: number, to: number) => this.localTime(seconds >>> 0, to >>> 0),
     };
     const modules: Record<string, Record<string, WebAssembly.ImportValue>> = {};
     for (const { module, name, kind } of WebAssembly.Module.imports(this.shared.module)) {
@@ -108,6 +111,25 @@ export class Imports {
       modules[module][name] = kind === "memory" ? this.shared.memory : (known[name] ?? (() => (module === "env" ? -NOT_IMPLEMENTED : NOT_IMPLEMENTED)));
     }
     return modules;
+  }
+
+  private random(to: number, size: number): number {
+    // Not in place: the function refuses shared memory.
+    new Uint8Array(this.shared.memory.buffer).set(crypto.getRandomValues(new Uint8Array(size)), to);
+    return 0;
+  }
+
+  /** The local time, as the C library's `struct tm`. */
+  private localTime(seconds: number, to: number): void {
+    const view = this.view();
+    const date = new Date(view.getInt32(seconds, true) * 1000);
+    const dayOf = (year: number, month: number, day: number): number => Date.UTC(year, month, day) / 86400000;
+    const [year, month, day] = [date.getFullYear(), date.getMonth(), date.getDate()];
+    const offset = date.getTimezoneOffset();
+    const standard = Math.max(new Date(year, 0, 1).getTimezoneOffset(), new Date(year, 6, 1).getTimezoneOffset());
+    const dayOfYear = dayOf(year, month, day) - dayOf(year, 0, 1);
+    const parts = [date.getSeconds(), date.getMinutes(), date.getHours(), day, month, year - 1900, date.getDay(), dayOfYear];
+    [...parts, offset < standard ? 1 : 0, -60 * offset].forEach((part, i) => view.setInt32(to + 4 * i, part, true));
   }
 
   view(): DataView {

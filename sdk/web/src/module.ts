@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-import { Connection, resolve, type ConnectionOptions } from "./connection.js";
+import { Connection, resolveSource, type ConnectionOptions } from "./connection.js";
 import type { DownloadOptions, Source } from "./download.js";
 import { ExecuTorchError } from "./errors.js";
+import { pixelsOf, type ImageOptions, type ImageSource } from "./images.js";
 import type { MethodMeta } from "./metadata.js";
-import type { LoadOptions } from "./runtime.js";
+import type { LoadOptions } from "./runtime_module.js";
 import { fromPlainMeta, fromPlainValue, toPlainValue, type Plain, type PlainMeta } from "./server.js";
+import type { Tensor } from "./tensor.js";
 import type { Input, Output } from "./values.js";
 
 export interface ModuleOptions extends ConnectionOptions, LoadOptions, DownloadOptions {
@@ -33,7 +35,7 @@ export class Module {
     const connection = Connection.to(runtime);
     await connection.started;
     const weights = (Array.isArray(data) ? data : [data]) as readonly Source[];
-    const sources = [program, ...weights].map(checked);
+    const sources = [program, ...weights].map(resolveSource);
     const settings = { backendOptions, shareMemory, etdump, cache };
     const id = await connection.call<number>("load", [sources[0], sources.slice(1), settings, onProgress !== undefined], onProgress, [], signal);
     return new Module(connection, id);
@@ -78,6 +80,12 @@ export class Module {
     return this.execute("forward", inputs);
   }
 
+  /** A picture as a float tensor of {1, 3, height, width}, resized with bilinear interpolation and normalised. */
+  async imageToTensor(image: ImageSource, options: ImageOptions): Promise<Tensor> {
+    const { data, width, height } = pixelsOf(image);
+    return fromPlainValue(await this.call<Plain>("image", { data, width, height }, options)) as Tensor;
+  }
+
   /** What was recorded since the last call: the bytes of an ETDump file. Needs the option `etdump`. */
   etdump(): Promise<Uint8Array> {
     return this.call("etdump");
@@ -97,14 +105,6 @@ export class Module {
   delete(): Promise<void> {
     return this.dispose();
   }
-}
-
-/** A source as a message carries it. */
-function checked(source: Source): Source {
-  if (typeof source === "string" || source instanceof URL) return resolve(source);
-  if (source instanceof Blob || source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return source;
-  if (Object.prototype.toString.call(source) === "[object SharedArrayBuffer]") return source;
-  throw new ExecuTorchError("InvalidArgument", `expected a program's address, bytes or File, found ${source === null ? "null" : typeof source}`);
 }
 
 /** The elements alone: a message copies the whole buffer of a view. */

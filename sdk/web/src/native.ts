@@ -2,7 +2,7 @@
 // An instance of executorch.wasm, and the conversions that its callers need.
 import { fetchResponse } from "./environment.js";
 import { ExecuTorchError, type ErrorCode } from "./errors.js";
-import { Imports, PAGE, makeMemory, type Functions, type LogSink, type Shared } from "./imports.js";
+import { Imports, PAGE, makeMemory, type Functions, type LogSink, type Shared, type TextSink } from "./imports.js";
 import { ThreadTeam } from "./threads.js";
 
 /** Compiles the module at an address while it is downloaded, or from its bytes. */
@@ -59,6 +59,11 @@ export class Native {
 
   set log(sink: LogSink) {
     this.imports.log = sink;
+  }
+
+  /** What receives the text of the next answer. */
+  onText(sink: TextSink): void {
+    this.imports.text = sink;
   }
 
   stop(): void {

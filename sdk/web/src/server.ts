@@ -2,8 +2,12 @@
 // The runtime behind messages: what runs in the worker of a page, and in this thread where there is no worker.
 import { download, type DownloadOptions, type Source } from "./download.js";
 import { ExecuTorchError, toPlain, type PlainError } from "./errors.js";
+import type { ImageOptions, Pixels } from "./images.js";
 import type { MethodMeta, TensorInfo } from "./metadata.js";
-import { Runtime, type LoadOptions, type LogLevel, type RuntimeModule, type RuntimeOptions } from "./runtime.js";
+import type { Bytes } from "./memory.js";
+import { Runtime, type LogLevel, type RuntimeOptions } from "./runtime.js";
+import type { GenerationOptions, RuntimeLlm } from "./runtime_llm.js";
+import type { LoadOptions, RuntimeModule } from "./runtime_module.js";
 import { ScalarType, Tag, type TypedArray } from "./scalar_type.js";
 import { Tensor } from "./tensor.js";
 import type { Input, Output } from "./values.js";
@@ -70,14 +74,18 @@ export interface Request {
 export type Reply =
   | { id: number; value: unknown }
   | { id: number; error: PlainError; hasEnded: boolean }
-  | { id: number; progress: { loaded: number; total: number } }
+  | { id: number; part: unknown }
   | { log: [LogLevel, string] };
+
+/** Functions of RuntimeLlm that a message names. */
+type LlmCall = "prefill" | "prefillImage" | "prefillAudio" | "prefillSamples" | "applyChatTemplate" | "reset";
 
 type Post = (reply: Reply, transfer?: Transferable[]) => void;
 
 export class Server {
   private runtime: Runtime | undefined;
   private readonly modules = new Map<number, RuntimeModule>();
+  private readonly llms = new Map<number, RuntimeLlm>();
   private readonly aborts = new Map<number, AbortController>();
   private next = 1;
 
@@ -109,25 +117,36 @@ export class Server {
     return found;
   }
 
+  private llm(id: number): RuntimeLlm {
+    const found = this.llms.get(id);
+    if (found === undefined) throw new ExecuTorchError("InvalidState", "this language model was disposed of");
+    return found;
+  }
+
+  /** The bytes of the sources of call `id`, which "abort" ends; what they become is `load`'s to say. */
+  private async loaded<T>(id: number, sources: Source[], options: DownloadOptions, wantsProgress: boolean, load: (bytes: Bytes[]) => T): Promise<T> {
+    const abort = new AbortController();
+    this.aborts.set(id, abort);
+    const onProgress = (part: { loaded: number; total: number }): void => this.post({ id, part });
+    try {
+      const settings = { ...options, signal: abort.signal, ...(wantsProgress ? { onProgress } : {}) };
+      return load(await download(this.running(), sources, settings));
+    } finally {
+      this.aborts.delete(id);
+    }
+  }
+
   private readonly calls = {
     start: async (_id: number, options: RuntimeOptions) => {
       this.runtime = await Runtime.create({ ...options, onLog: (level, message) => this.post({ log: [level, message] }) });
       const { threads, operators, backends } = this.runtime;
       return { threads, operators, backends };
     },
-    load: async (id: number, program: Source, data: Source[], options: LoadOptions & DownloadOptions, wantsProgress: boolean) => {
-      const abort = new AbortController();
-      this.aborts.set(id, abort);
-      const onProgress = (progress: { loaded: number; total: number }): void => this.post({ id, progress });
-      try {
-        const settings = { ...options, signal: abort.signal, ...(wantsProgress ? { onProgress } : {}) };
-        const [first, ...rest] = await download(this.running(), [program, ...data], settings);
+    load: (id: number, program: Source, data: Source[], options: LoadOptions & DownloadOptions, wantsProgress: boolean) =>
+      this.loaded(id, [program, ...data], options, wantsProgress, ([first, ...rest]) => {
         this.modules.set(this.next, this.running().Module.load(first!, { ...options, data: rest }));
         return this.next++;
-      } finally {
-        this.aborts.delete(id);
-      }
-    },
+      }),
     abort: (_id: number, load: number) => this.aborts.get(load)?.abort(),
     methods: (_id: number, module: number) => this.module(module).getMethods(),
     meta: (_id: number, module: number, method: string) => toPlainMeta(this.module(module).getMethodMetadata(method)),
@@ -135,10 +154,28 @@ export class Server {
     unloadMethod: (_id: number, module: number, method: string) => this.module(module).unloadMethod(method),
     execute: (_id: number, module: number, method: string, inputs: Plain[]) =>
       this.module(module).execute(method, inputs.map(fromPlainValue) as Input[]).map(toPlainValue),
+    image: (_id: number, _module: number, pixels: Pixels, options: ImageOptions) => toPlainValue(this.running().imageToTensor(pixels, options)),
     etdump: (_id: number, module: number) => this.module(module).etdump(),
     free: (_id: number, module: number) => {
       this.modules.get(module)?.delete();
       this.modules.delete(module);
+    },
+    llmLoad: (id: number, sources: Source[], options: DownloadOptions & { hasTokenizer: boolean }, wantsProgress: boolean) =>
+      this.loaded(id, sources, options, wantsProgress, ([program, ...data]) => {
+        const tokenizer = options.hasTokenizer ? { tokenizer: data.pop()! } : {};
+        this.llms.set(this.next, this.running().Llm.load(program!, { data, ...tokenizer }));
+        return this.next++;
+      }),
+    llmGenerate: (id: number, llm: number, prompt: string, options: GenerationOptions, ends: Int32Array | undefined) =>
+      this.llm(llm).generate(prompt, options, (part) => {
+        this.post({ id, part });
+        return ends === undefined || Atomics.load(ends, 0) === 0;
+      }),
+    llmCall: (_id: number, llm: number, name: LlmCall, ...args: never[]) => (this.llm(llm)[name] as (...args: never[]) => unknown)(...args),
+    llmPosition: (_id: number, llm: number) => this.llm(llm).position,
+    llmFree: (_id: number, llm: number) => {
+      this.llms.get(llm)?.delete();
+      this.llms.delete(llm);
     },
   };
 }

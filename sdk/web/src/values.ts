@@ -175,7 +175,7 @@ function refused(index: number, message: string): Refused {
 }
 
 /** The tensor of an et_tensor: a copy, or a view of the memory of the runtime. */
-function readTensor(native: Native, handle: number, copy: boolean): Tensor {
+export function readTensor(native: Native, handle: number, copy: boolean): Tensor {
   const { call } = native;
   const rank = call["et_tensor_rank"]!(handle);
   const type = ScalarType.of(call["et_tensor_dtype"]!(handle));

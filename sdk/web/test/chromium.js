@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the tests in Chromium call: the package, and the programs of tests/data.
 import * as et from "./package/dist/esm/index.js";
-import { checkMistake, checkProgram } from "./corpus.js";
+import { checkMistake, checkProgram, differenceOf } from "./corpus.js";
 
 async function read(path) {
   const response = await fetch(`data/${path}`);
@@ -28,5 +28,9 @@ async function failures(names, options) {
   return found;
 }
 
-Object.assign(globalThis, { et, read, failures });
+/** differenceOf() of a program that the server has in a folder of its own. */
+const modelDifference = (folder, options) =>
+  differenceOf(et, folder, async (path) => (await fetch(`models/${path}`)).arrayBuffer(), options);
+
+Object.assign(globalThis, { et, read, failures, modelDifference });
 document.documentElement.dataset.ready = "true";

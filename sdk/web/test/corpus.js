@@ -119,6 +119,32 @@ export async function checkProgram(et, name, read, backends, options = {}) {
   }
 }
 
+/**
+ * How far the float outputs of the first call of the program in `folder` are from the expected ones: the largest difference,
+ * relative to the largest number, and the signal over the noise in decibels.
+ */
+export async function differenceOf(et, folder, read, options = {}) {
+  const manifest = JSON.parse(new TextDecoder().decode(await read(`${folder}/manifest.json`)));
+  const module = await et.Module.load(await read(`${folder}/${manifest.pte}`), options);
+  const [{ method, inputs, outputs }] = manifest.calls;
+  const found = await module.execute(method, await Promise.all(inputs.map((value) => inputOf(et, value, folder, read))));
+  const { backends } = await module.getMethodMetadata(method);
+  await module.delete();
+  let [difference, largest, signal, noise] = [0, 0, 0, 0];
+  for (const [i, wanted] of outputs.entries()) {
+    const [a, b] = [found[i].toNumbers(), (await tensorOf(et, wanted, folder, read)).toNumbers()];
+    expect(a.length === b.length, `expected ${b.length} elements, found ${a.length}`);
+    b.forEach((number, k) => {
+      // Of NaN too: Math.max() returns it.
+      difference = Math.max(difference, Math.abs(a[k] - number));
+      largest = Math.max(largest, Math.abs(number));
+      signal += number ** 2;
+      noise += (a[k] - number) ** 2;
+    });
+  }
+  return { difference: difference / largest, decibels: 10 * Math.log10(signal / noise), backends };
+}
+
 /** tests/data/errors.json: the same mistake gives the same code and the same words in every language. */
 export async function checkMistake(et, mistake, read) {
   let bytes;

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A program in the runtime of this thread.
+import { ExecuTorchError } from "./errors.js";
+import { OwnedBytes, type Bytes } from "./memory.js";
+import { readMethodMeta, type MethodMeta } from "./metadata.js";
+import type { Native } from "./native.js";
+import { InputSlots, readResult, type Input, type Output } from "./values.js";
+
+export interface LoadOptions {
+  /** Backend options, by the names of backend and option. */
+  backendOptions?: Record<string, Record<string, number | boolean | string>>;
+  /** All methods use one set of planned buffers: less memory, but each run overwrites the outputs of other methods. */
+  shareMemory?: boolean;
+  /** Records what etdump() returns. */
+  etdump?: boolean;
+}
+
+export interface ExecuteOptions {
+  /** false: outputs are views of the runtime's memory, valid until the method runs again. By default they are copies. */
+  copy?: boolean;
+}
+
+/**
+ * Calls `body` with an et_options and the release function of `owned`, of which all but the first become its data. The
+ * runtime takes over what is removed from `owned`.
+ */
+export function withOptions<T>(native: Native, owned: OwnedBytes, options: LoadOptions, body: (settings: number, release: number) => T): T {
+  const release = native.call["et_web_release"]!();
+  const settings = native.make("et_options_create");
+  try {
+    setOptions(native, settings, options);
+    while (owned.count > 1) {
+      const { address, size } = owned.take();
+      native.check("et_options_add_data_buffer", settings, address, size, release, 0);
+    }
+    return body(settings, release);
+  } finally {
+    native.call["et_options_free"]!(settings);
+  }
+}
+
+function setOptions(native: Native, settings: number, options: LoadOptions): void {
+  if (options.shareMemory) native.check("et_options_set_share_memory", settings, 1);
+  if (options.etdump) native.check("et_options_set_etdump", settings, 1);
+  for (const [backend, values] of Object.entries(options.backendOptions ?? {})) {
+    for (const [key, value] of Object.entries(values)) {
+      native.withString(backend, (b) =>
+        native.withString(key, (k) => {
+          if (typeof value === "string") native.withString(value, (v) => native.check("et_options_set_backend_string", settings, b, k, v));
+          else if (typeof value === "boolean") native.check("et_options_set_backend_bool", settings, b, k, value ? 1 : 0);
+          else native.check("et_options_set_backend_int", settings, b, k, value);
+        }),
+      );
+    }
+  }
+}
+
+const finalization = new FinalizationRegistry((free: () => void) => free());
+
+/** A method that ran: the memory of its inputs, and its name. */
+interface Method {
+  slots: InputSlots;
+  name: number;
+}
+
+/** A program. */
+export class RuntimeModule {
+  private handle: number;
+  private readonly methods = new Map<string, Method>();
+
+  /** @internal */
+  constructor(
+    private readonly native: Native,
+    program: Bytes,
+    options: LoadOptions & { data?: Bytes[] },
+  ) {
+    this.handle = OwnedBytes.use(native, [program, ...(options.data ?? [])], (owned) =>
+      withOptions(native, owned, options, (settings, release) => {
+        const { address, size } = owned.take();
+        return native.make("et_module_load_buffer", address, size, release, 0, settings);
+      }),
+    );
+    finalization.register(this, freeModule(native, this.handle, this.methods), this);
+  }
+
+  private guard<T>(body: () => T): T {
+    if (this.handle === 0) throw new ExecuTorchError("InvalidState", "this module was disposed of");
+    return this.native.guard(body);
+  }
+
+  getMethods(): string[] {
+    const { call } = this.native;
+    return this.guard(() =>
+      Array.from({ length: call["et_module_method_count"]!(this.handle) }, (_, i) =>
+        this.native.string(call["et_method_meta_name"]!(call["et_module_method_at"]!(this.handle, i))),
+      ),
+    );
+  }
+
+  getMethodMetadata(method: string): MethodMeta {
+    return this.guard(() => this.native.withString(method, (name) => readMethodMeta(this.native, this.native.make("et_module_method", this.handle, name))));
+  }
+
+  /** The name of getMethodMetadata() in the original's bindings. */
+  getMethodMeta(method: string): MethodMeta {
+    return this.getMethodMetadata(method);
+  }
+
+  /** Loads a method; otherwise its first run does. */
+  loadMethod(method: string): void {
+    this.guard(() => this.native.withString(method, (name) => this.native.check("et_module_load_method", this.handle, name)));
+  }
+
+  /** Frees the memory of a method, and its state. */
+  unloadMethod(method: string): void {
+    this.guard(() => this.native.withString(method, (name) => this.native.check("et_module_unload_method", this.handle, name)));
+  }
+
+  execute(method: string, inputs: Input | readonly Input[] = [], options: ExecuteOptions = {}): Output[] {
+    const all = Array.isArray(inputs) ? (inputs as readonly Input[]) : [inputs as Input];
+    return this.guard(() => {
+      const { native } = this;
+      const known = this.known(method);
+      const values = known.slots.fill(all);
+      const result = native.make("et_module_execute", this.handle, known.name, values, all.length);
+      try {
+        return readResult(native, result, options.copy ?? true);
+      } finally {
+        native.call["et_result_free"]!(result);
+      }
+    });
+  }
+
+  forward(inputs: Input | readonly Input[] = [], options: ExecuteOptions = {}): Output[] {
+    return this.execute("forward", inputs, options);
+  }
+
+  private known(method: string): Method {
+    const present = this.methods.get(method);
+    if (present !== undefined) return present;
+    const { native } = this;
+    const meta = native.withString(method, (name) => readMethodMeta(native, native.make("et_module_method", this.handle, name)));
+    const bytes = new TextEncoder().encode(method);
+    const name = native.allocate(bytes.length + 1);
+    native.heap.set(bytes, name);
+    native.heap[name + bytes.length] = 0;
+    const made = { slots: new InputSlots(native, meta.inputTags), name };
+    this.methods.set(method, made);
+    return made;
+  }
+
+  /** What was recorded since the last call: the bytes of an ETDump file. Needs the option `etdump`. */
+  etdump(): Uint8Array {
+    return this.guard(() => {
+      const { native } = this;
+      const bytes = native.make("et_module_take_etdump", this.handle);
+      const start = native.call["et_bytes_data"]!(bytes) >>> 0;
+      const found = native.heap.slice(start, start + native.call["et_bytes_size"]!(bytes));
+      native.call["et_bytes_free"]!(bytes);
+      return found;
+    });
+  }
+
+  delete(): void {
+    if (this.handle === 0) return;
+    finalization.unregister(this);
+    freeModule(this.native, this.handle, this.methods)();
+    this.handle = 0;
+  }
+
+  dispose(): void {
+    this.delete();
+  }
+}
+
+/** What frees a module, also one that the garbage collector found: it does not refer to the module itself. */
+function freeModule(native: Native, handle: number, methods: Map<string, Method>): () => void {
+  return () => {
+    if (native.failure !== undefined) return;
+    native.guard(() => {
+      native.call["et_module_free"]!(handle);
+      for (const { slots, name } of methods.values()) {
+        slots.free();
+        native.free(name);
+      }
+      methods.clear();
+    });
+  };
+}
