@@ -4,11 +4,13 @@
 #include <array>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include <executorch/extension/memory_allocator/load_delegate.h>
+#include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/platform/runtime.h>
 
@@ -81,6 +83,30 @@ TEST_F(DelegateFaultsTest, AnArenaWithoutMemoryIsAnError) {
   BackendInitContext context(&arena);
   const auto made = load_delegate<FakeDelegate>(context, [](FakeDelegate*, FakeDelegate*&) { return Error::Ok; });
   EXPECT_EQ(made.error(), Error::MemoryAllocationFailed);
+}
+
+/// Memory that runs out is not a backend that is missing.
+TEST_F(DelegateFaultsTest, AvailabilityOfEveryBackendThatIsLinked) {
+  using executorch::extension::internal::is_found;
+  EXPECT_TRUE(is_found([] { return Error::Ok; }));
+  EXPECT_FALSE(is_found([] { return Error::NotSupported; }));
+  EXPECT_FALSE(is_found([]() -> Error { throw std::runtime_error("a driver's error"); }));
+  EXPECT_TRUE(is_found([]() -> Error { throw std::bad_alloc(); }));
+  for (size_t i = 0; i < executorch::runtime::get_num_registered_backends(); ++i) {
+    const auto name = executorch::runtime::get_backend_name(i);
+    ASSERT_TRUE(name.ok());
+    const auto* const backend = executorch::runtime::get_backend_class(*name);
+    ASSERT_NE(backend, nullptr);
+    const bool is_available = backend->is_available();
+    size_t n = 0;
+    for (bool met = true; met; ++n) {
+      faults::arm(faults::Kind::kAllocation, n);
+      bool is_still_available = false;
+      EXPECT_NO_THROW(is_still_available = backend->is_available()) << *name << ", allocation " << n;
+      met = faults::disarm();
+      EXPECT_TRUE(is_still_available || !is_available) << *name << ", allocation " << n;
+    }
+  }
 }
 
 /// Texts among the options of backends. Backends ignore the keys of others.

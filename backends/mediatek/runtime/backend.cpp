@@ -13,7 +13,7 @@ namespace neuron {
 
 using extension::delegate::DelegateBackend;
 using extension::delegate::Loading;
-using extension::internal::report_exceptions;
+using extension::internal::is_found;
 using runtime::BackendExecutionContext;
 using runtime::Error;
 using runtime::EValue;
@@ -26,7 +26,7 @@ class NeuronBackend final : public DelegateBackend<Delegate> {
  public:
   /// Logs what to install where the adapter is missing.
   bool is_available() const override {
-    return report_exceptions([] { return adapter().error(); }) == Error::Ok;
+    return is_found([] { return adapter().error(); });
   }
 
  protected:

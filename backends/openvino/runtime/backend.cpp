@@ -19,7 +19,7 @@ namespace openvino {
 
 using extension::delegate::DelegateBackendWithOptions;
 using extension::delegate::Loading;
-using extension::internal::report_bad_alloc;
+using extension::internal::is_found;
 using runtime::BackendExecutionContext;
 using runtime::Error;
 using runtime::EValue;
@@ -34,7 +34,7 @@ class OpenvinoBackend final : public DelegateBackendWithOptions<Delegate, Option
 
   /// Logs what to install where it is not.
   bool is_available() const override {
-    return report_bad_alloc([] { return library().error(); }) == Error::Ok;
+    return is_found([] { return library().error(); });
   }
 
  protected:

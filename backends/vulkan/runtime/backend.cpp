@@ -24,6 +24,7 @@ using extension::delegate::DelegateBackend;
 using extension::delegate::Loading;
 using extension::delegate::Option;
 using extension::delegate::OptionTable;
+using extension::internal::is_found;
 using extension::internal::report_bad_alloc;
 using gpu::DeviceChoice;
 using runtime::BackendExecutionContext;
@@ -56,7 +57,7 @@ struct OpenDevice {
 class VulkanBackend final : public DelegateBackend<Graph> {
  public:
   bool is_available() const override {
-    return report_bad_alloc([&] { return open().device != nullptr ? Error::Ok : Error::NotSupported; }) == Error::Ok;
+    return is_found([&] { return open().device != nullptr ? Error::Ok : Error::NotSupported; });
   }
 
   Error set_option(BackendOptionContext&, const Span<BackendOption>& options) override {

@@ -15,7 +15,7 @@ namespace vgf {
 
 using extension::delegate::DelegateBackend;
 using extension::delegate::Loading;
-using extension::internal::report_bad_alloc;
+using extension::internal::is_found;
 using runtime::BackendExecutionContext;
 using runtime::Error;
 using runtime::EValue;
@@ -28,7 +28,7 @@ class VgfBackend final : public DelegateBackend<Graph> {
  public:
   /// Logs what is missing.
   bool is_available() const override {
-    return report_bad_alloc([&] { return device().error(); }) == Error::Ok;
+    return is_found([&] { return device().error(); });
   }
 
  protected:

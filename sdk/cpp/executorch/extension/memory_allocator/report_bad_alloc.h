@@ -46,6 +46,14 @@ auto report_exceptions(Function&& function) -> decltype(function()) {
 #endif
 }
 
+/// What is_available() returns for the Error of `find`. Memory that runs out does not tell that a backend is missing:
+/// init() then reports it.
+template <typename Function>
+bool is_found(Function&& find) {
+  const runtime::Error error = report_exceptions(std::forward<Function>(find));
+  return error == runtime::Error::Ok || error == runtime::Error::MemoryAllocationFailed;
+}
+
 }  // namespace internal
 }  // namespace extension
 }  // namespace executorch
