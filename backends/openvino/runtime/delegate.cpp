@@ -120,6 +120,9 @@ Error Delegate::compile_ir(const std::string& refusal, const std::string& key, c
   auto xml = data.get_data(key + ".xml");
   ET_CHECK_OK_OR_RETURN_ERROR(xml.error());
   auto bin = data.get_data(key + ".bin");
+  if (!bin.ok() && bin.error() != Error::NotFound) {
+    return bin.error();  // they are there, and cannot be read
+  }
   ET_CHECK_OR_RETURN_ERROR(bin.ok(), DelegateInvalidCompatibility,
                            "OpenVINO: the program has the IR %s.xml without its weights %s.bin: export the model again",
                            key.c_str(), key.c_str());

@@ -129,6 +129,9 @@ Result<FreeableBuffer> Payload::find_named(uint32_t index, std::string_view key,
                            "Vulkan payload: constant %" PRIu32 " is the named data %.*s, the program has none", index,
                            length, key.data());
   Result<FreeableBuffer> data = named_data_->get_data(key);
+  if (!data.ok() && data.error() != Error::NotFound) {
+    return data.error();  // it is there, and cannot be read
+  }
   ET_CHECK_OR_RETURN_ERROR(data.ok(), NotFound,
                            "Vulkan payload: constant %" PRIu32
                            " is the named data %.*s, which the program does not have; load the .ptd file that belongs "

@@ -18,6 +18,8 @@ namespace {
 
 using fb_vulkan::GraphTypes;
 using runtime::Error;
+using runtime::FreeableBuffer;
+using runtime::Result;
 using runtime::Span;
 
 constexpr uint32_t kGraphAt = 32;
@@ -197,6 +199,32 @@ TEST_F(PayloadTest, NamedDataThatIsMissingIsNotFound) {
   ASSERT_EQ(payload.open(bytes.data(), bytes.size(), nullptr), Error::Ok);
   EXPECT_EQ(payload.name(0), "weights");
   EXPECT_EQ(payload.read(0, 16, [](Span<const uint8_t>) { return Error::Ok; }), Error::NotFound);
+}
+
+/// Named data that exist and cannot be read.
+class Unreadable final : public runtime::NamedDataMap {
+ public:
+  explicit Unreadable(Error error) : error_(error) {}
+  Result<const runtime::TensorLayout> get_tensor_layout(std::string_view) const override { return error_; }
+  Result<FreeableBuffer> get_data(std::string_view) const override { return error_; }
+  Error load_data_into(std::string_view, void*, size_t) const override { return error_; }
+  Result<uint32_t> get_num_keys() const override { return 1u; }
+  Result<const char*> get_key(uint32_t) const override { return "weights"; }
+
+ private:
+  Error error_;
+};
+
+TEST_F(PayloadTest, NamedDataThatCannotBeReadSaysWhy) {
+  Plan plan;
+  plan.key = "weights";
+  const std::vector<uint8_t> bytes = payload_of(plan);
+  for (const Error error : {Error::MemoryAllocationFailed, Error::AccessFailed, Error::NotFound}) {
+    const Unreadable data(error);
+    Payload payload;
+    ASSERT_EQ(payload.open(bytes.data(), bytes.size(), &data), Error::Ok);
+    EXPECT_EQ(payload.read(0, 16, [](Span<const uint8_t>) { return Error::Ok; }), error);
+  }
 }
 
 TEST_F(PayloadTest, ChangedBytesAreRefusedOrOpen) {
