@@ -48,6 +48,13 @@ class Browser:
         self._call("Page.navigate", url=url)
         self.wait(f"location.href === {json.dumps(url)} && document.documentElement?.dataset.ready")
 
+    def open_on_phone(self, place: Path, width: int) -> None:
+        """Opens a page of which no script says that it is ready, with the layout that a phone gives it."""
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=True)
+        self.errors.clear()
+        self._call("Page.navigate", url=place.as_uri())
+        self.wait(f"location.href === {json.dumps(place.as_uri())} && document.readyState === 'complete'")
+
     def wait(self, condition: str) -> Any:
         """Waits until an expression is true, and returns it."""
         end = time.monotonic() + _TIMEOUT_S

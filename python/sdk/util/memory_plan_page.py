@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sdk.devtools.report.facts import program_facts
 from sdk.devtools.report.plan_picture import plan_picture
+from sdk.util.html_page import html_page
 from sdk.util.words import readable_bytes
 
 if TYPE_CHECKING:
@@ -48,8 +49,5 @@ def write_memory_plan_page(
             body.append(f"<p>Arena {memory_id}: {len(tensors)} tensors in {readable_bytes(size)}</p>")
             body.append(plan_picture(tensors, size, method.instructions))
     style = resources.files("sdk.devtools.report").joinpath("page.css").read_text(encoding="utf-8")
-    page = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Memory plan</title>'
-        f"<style>{style}</style></head>\n<body>\n<h1>Memory plan</h1>\n" + "\n".join(body) + "\n</body></html>\n"
-    )
+    page = html_page("Memory plan", style, "<h1>Memory plan</h1>\n" + "\n".join(body))
     Path(html_filename).write_text(page, encoding="utf-8")

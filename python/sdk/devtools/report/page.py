@@ -13,6 +13,7 @@ from sdk.devtools.report.export_result import ExportResult
 from sdk.devtools.report.facts import MethodFacts
 from sdk.devtools.report.plan_picture import plan_picture
 from sdk.devtools.report.summary import delegated, memory, signature, verified
+from sdk.util.html_page import html_page
 from sdk.util.words import counted, readable_bytes
 
 _LARGEST = 15
@@ -34,11 +35,7 @@ def page(result: ExportResult, report: dict[str, Any]) -> str:
     for method in result.facts.methods:
         body += _method(method, result)
     body += ["<h2>Time of the export</h2>", _stages(report["stages"])]
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width"><title>{escape(result.output.name)}</title>'
-        f"<style>{style}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
-    )
+    return html_page(result.output.name, style, "\n".join(body))
 
 
 def _cards(result: ExportResult, program: dict[str, Any]) -> str:

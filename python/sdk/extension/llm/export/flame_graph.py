@@ -14,6 +14,7 @@ from types import CodeType, FrameType, TracebackType
 
 from sdk.exir._serialize._cord import Cord
 from sdk.exir._serialize._files import write_atomically
+from sdk.util.html_page import html_page
 
 _INTERVAL = 0.005
 """Seconds of processor time between two samples."""
@@ -98,11 +99,11 @@ class FlameGraph:
     def page(self) -> str:
         """The HTML page."""
         body = _html(self._title, self.root, 1.0, self.root.seconds or 1.0)
-        return (
-            f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(self._title)}</title>'
-            f"<style>{_STYLE}</style></head>\n<body>\n<h1>{escape(self._title)}</h1>\n<p>The width of a call is its "
-            "share of the time. Calls are below those that made them; a click shows one alone.</p>\n"
-            f"{body}\n<script>{_SCRIPT}</script>\n</body></html>\n"
+        return html_page(
+            self._title,
+            _STYLE,
+            f"<h1>{escape(self._title)}</h1>\n<p>The width of a call is its share of the time. Calls are below those "
+            f"that made them; a click shows one alone.</p>\n{body}\n<script>{_SCRIPT}</script>",
         )
 
 
