@@ -161,6 +161,8 @@ end {{- ' a ' -}} b {{ {'a': {'b': 1}}.a.b }} {{ (1, 2) | length }} {{ (1) }} {{
 {{ 7.5 // 2 }} {{ -7.5 % 2 }} {{ 2 ** -1 }} {{ 1e400 }} {{ -0.0 }} {{ 1 == true }} {{ 2 * 'ab' }} {{ (1, 2) + (3,) }} {{ l[::-2] }} {{ 'é€a'[::-1] }}
 {{ '٣' | int }} {{ '１２_٣' | int }} {{ ' -１.５e２ ' | float }} {{ '²' | int(7) }} {{ '１f' | int(base=16) }} {{ '１__２' | int(7) }} {{ '٣' | int(7, 2) }} {{ '_1' | int(7) }} {{ '1_' | int(7) }} {{ '-_1' | int(7) }} {{ '1_.5' | float(7) }} {{ '𝟗𝟘' | int }}
 {% set i = 7 %}{{ i.real }}{{ i.imag }}{{ i.numerator }}{{ i.denominator }} {{ true.real }} {% set f = 2.5 %}{{ f.real }} {{ f.imag }} {{ f.numerator }} {{ '{0.real}'.format(1) }} {% set r = range(1, 9, 2) %}{{ r.start }}{{ r.stop }}{{ r.step }}
+{{ [2, 1] | sort(reverse=0) }} {{ [1, 2] | sort(true) }} {{ d | dictsort(reverse=1) }}
+{{ 'abc'.removeprefix('a') }}{{ 'abc'.removesuffix('c') }}{{ 'abc'.removeprefix('b') }}{{ ''.removesuffix('x') }}{{ 'a'.removesuffix('aa') }} {{ 'a\\nb'.splitlines(true) }}{{ 'a\\nb'.splitlines(0) }}
 {{ u is sequence }} {{ u is iterable }} {{ u == v }} {{ u | list }} {{ u ~ 'x' }} {{ [u] }} {{ 'a' in u }}
 """.strip().splitlines()  # noqa: E501
 
@@ -245,6 +247,14 @@ UNKNOWN_ARGUMENTS = (
     "{}.items() is filter",
     "[{}] | select('test') | list",
     "'abcdefghijkl' | truncate(5, true, '123456')",
+    "'abc'.removeprefix('a', 1)",
+    "'abc'.removesuffix('c', none)",
+    "'abc'.removeprefix(('z',))",
+    "'a'.splitlines(none)",
+    "'a'.splitlines('x')",
+    "[1] | sort('x')",
+    "[1] | sort(reverse=1.5)",
+    "{'a': 1} | dictsort(reverse='x')",
 )
 
 

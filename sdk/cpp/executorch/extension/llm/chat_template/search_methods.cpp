@@ -137,27 +137,31 @@ Value replace(Interpreter& in, const Value& self, const Bound& arguments) {
   return replaced(in, self.as_text(), arguments.get(0)->as_text(), to.as_text(), count);
 }
 
+/// The text without the argument at its start or its end.
+Value without(Interpreter& in, const Value& self, const Bound& arguments, bool at_start) {
+  if (!in.string(*arguments.get(0), at_start ? "a prefix" : "a suffix")) {
+    return {};
+  }
+  const std::string_view all = self.as_text();
+  const std::string_view part = arguments.get(0)->as_text();
+  in.read(part.size());
+  const bool has =
+      part.size() <= all.size() && all.substr(at_start ? 0 : all.size() - part.size(), part.size()) == part;
+  return has ? in.text(at_start ? all.substr(part.size()) : all.substr(0, all.size() - part.size())) : self;
+}
 Value remove_prefix(Interpreter& in, const Value& self, const Bound& arguments) {
-  const bool starts = borders(in, self, arguments, true).truthy() && in.string(*arguments.get(0), "a prefix");
-  return starts ? in.text(std::string_view(self.as_text()).substr(arguments.get(0)->as_text().size())) : self;
+  return without(in, self, arguments, true);
 }
 Value remove_suffix(Interpreter& in, const Value& self, const Bound& arguments) {
-  const bool ends = borders(in, self, arguments, false).truthy() && in.string(*arguments.get(0), "a suffix");
-  const std::string_view all = self.as_text();
-  return ends ? in.text(all.substr(0, all.size() - arguments.get(0)->as_text().size())) : self;
+  return without(in, self, arguments, false);
 }
 
 constexpr Method kSearchMethods[] = {
-    {{"startswith", "prefix start? end? /", starts_with}},
-    {{"endswith", "suffix start? end? /", ends_with}},
-    {{"replace", "old new count? /", replace}, true},
-    {{"find", "sub start? end? /", find}},
-    {{"rfind", "sub start? end? /", find_from_right}},
-    {{"index", "sub start? end? /", index}},
-    {{"rindex", "sub start? end? /", index_from_right}},
-    {{"count", "sub start? end? /", count}},
-    {{"removeprefix", "prefix start? end? /", remove_prefix}, true},
-    {{"removesuffix", "suffix start? end? /", remove_suffix}, true},
+    {{"startswith", "prefix start? end? /", starts_with}}, {{"endswith", "suffix start? end? /", ends_with}},
+    {{"replace", "old new count? /", replace}, true},      {{"find", "sub start? end? /", find}},
+    {{"rfind", "sub start? end? /", find_from_right}},     {{"index", "sub start? end? /", index}},
+    {{"rindex", "sub start? end? /", index_from_right}},   {{"count", "sub start? end? /", count}},
+    {{"removeprefix", "prefix /", remove_prefix}, true},   {{"removesuffix", "suffix /", remove_suffix}, true},
 };
 
 }  // namespace

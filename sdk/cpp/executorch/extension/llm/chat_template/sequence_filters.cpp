@@ -114,14 +114,21 @@ Value sort_key(Interpreter& in, const Value& item, const Value& paths, bool fold
   return keys.value();
 }
 
+/// Whether an argument says that the order is reversed: as in Python, true, false or an integer.
+bool is_reversed(Interpreter& in, const Value* argument) {
+  int64_t reverse = 0;
+  return argument != nullptr && in.integer(*argument, "the argument 'reverse'", reverse) && reverse != 0;
+}
+
 Value sort(Interpreter& in, const Value& input, const Bound& arguments) {
+  const bool reverse = is_reversed(in, arguments.get(0));
   const Value items = in.elements(input);
   ListBuilder keys(in);
   const Value paths = arguments.has(2) ? *arguments.get(2) : Value::none();
   for (size_t i = 0; !in.failed() && i < items.as_list().size(); i++) {
     keys.add(sort_key(in, items.as_list()[i], paths, !arguments.truthy(1)));
   }
-  return in.failed() ? Value() : in.sorted(items.as_list(), keys.items(), arguments.truthy(0));
+  return in.failed() ? Value() : in.sorted(items.as_list(), keys.items(), reverse);
 }
 
 Value dict_sort(Interpreter& in, const Value& input, const Bound& arguments) {
@@ -132,13 +139,14 @@ Value dict_sort(Interpreter& in, const Value& input, const Bound& arguments) {
   if (!input.is_dict()) {
     return in.fail(std::string("filter 'dictsort' needs a dictionary, found a value of type ") + input.type_name());
   }
+  const bool reverse = is_reversed(in, arguments.get(2));
   const Value pairs = dict_items(in, input);
   ListBuilder keys(in);
   for (size_t i = 0; !in.failed() && i < pairs.as_list().size(); i++) {
     const Value& key = pairs.as_list()[i].as_list()[by == "key" ? 0 : 1];
     keys.add(arguments.truthy(0) ? key : folded(in, key));
   }
-  return in.failed() ? Value() : in.sorted(pairs.as_list(), keys.items(), arguments.truthy(2));
+  return in.failed() ? Value() : in.sorted(pairs.as_list(), keys.items(), reverse);
 }
 
 Value items(Interpreter& in, const Value& input, const Bound&) {

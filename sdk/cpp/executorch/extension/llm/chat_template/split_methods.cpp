@@ -83,10 +83,13 @@ Value split_from_right(Interpreter& in, const Value& self, const Bound& argument
 
 Value split_lines(Interpreter& in, const Value& self, const Bound& arguments) {
   ListBuilder lines(in);
-  const bool keeps = arguments.truthy(0);
+  int64_t keeps = 0;
+  if (arguments.has(0) && !in.integer(*arguments.get(0), "the argument of method 'splitlines'", keeps)) {
+    return {};
+  }
   in.read(4 * self.as_text().size());
   each_line(self.as_text(), [&](std::string_view line, std::string_view end) {
-    return lines.add(in.text(keeps ? std::string_view(line.data(), line.size() + end.size()) : line));
+    return lines.add(in.text(keeps != 0 ? std::string_view(line.data(), line.size() + end.size()) : line));
   });
   return lines.value();
 }
