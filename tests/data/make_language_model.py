@@ -22,28 +22,39 @@ FOLDER = Path(__file__).parent
 PROMPT, COUNT = "Once upon a time", 20
 
 
-def main() -> None:
+def settings_of(params: dict[str, int], *settings: str) -> list[str]:
+    """Settings for a model of these sizes and its tokenizer, for which a letter is a token."""
     folder = Path(tempfile.mkdtemp())
-    params = {"dim": 32, "n_layers": 1, "n_heads": 2, "vocab_size": 95, "hidden_dim": 32}
     (folder / "params.json").write_text(json.dumps(params))
     tokenizer = {
         "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "."}, "behavior": "Isolated", "invert": False},
-        "model": {"type": "WordLevel", "vocab": {chr(32 + i): i for i in range(95)}, "unk_token": "?"},
+        "model": {
+            "type": "WordLevel",
+            "vocab": {chr(127 - params["vocab_size"] + i): i for i in range(params["vocab_size"])},
+            "unk_token": "~",
+        },
         "decoder": {"type": "Fuse"},
     }
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
     template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
     (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
-    settings = [
+    return [
         f"base.params={folder / 'params.json'}",
         f"base.tokenizer_path={folder / 'tokenizer.json'}",
         "model.use_kv_cache=true",
+        "export.embed_tokenizer=true",
+        *settings,
+    ]
+
+
+def main() -> None:
+    settings = settings_of(
+        {"dim": 32, "n_layers": 1, "n_heads": 2, "vocab_size": 95, "hidden_dim": 32},
         "export.max_seq_length=32",
         "export.max_context_length=64",
-        "export.embed_tokenizer=true",
         f"export.output_dir={FOLDER}",
         "export.output_name=language_model.pte",
-    ]
+    )
     torch.manual_seed(7)
     export(None, settings)
     torch.manual_seed(7)

@@ -114,6 +114,39 @@ def test_the_logits_are_the_same_bits(files: tuple[str, str], tmp_path: Path) ->
     assert runner.generated_tokens == other.generated_tokens
 
 
+def with_nan(whole: bytes) -> bytes:
+    """The session with NaN in every element of its buffers, and the hash of these bytes."""
+    at = 48 + 8 * struct.unpack_from("<Q", whole, 40)[0] + 16
+    at += 8 + struct.unpack_from("<Q", whole, at)[0]  # text
+    count = struct.unpack_from("<Q", whole, at)[0]
+    body, at = bytearray(whole[: at + 8]), at + 8
+    for _ in range(count):
+        start = at
+        at += 8 + struct.unpack_from("<Q", whole, at)[0]
+        size = struct.unpack_from("<Q", whole, at)[0]
+        body += whole[start : at + 8]
+        blocks, at = -(-size // 4096), at + 8
+        used = int.from_bytes(whole[at : at + -(-blocks // 8)], "little")
+        at += -(-blocks // 8) + sum(min(4096, size - 4096 * i) for i in range(blocks) if used >> i & 1)
+        body += b"\xff" * -(-blocks // 8) + struct.pack("<f", float("nan")) * (size // 4)
+    assert at == len(whole) - 32
+    return bytes(body) + hashlib.sha256(body).digest()
+
+
+def test_a_new_conversation_knows_nothing_of_a_restored_session(tmp_path: Path) -> None:
+    """Whoever signs the file may put NaN where no token is, and a new conversation overwrites only a part of a cache,
+    the whole of which attention without `model.use_sdpa_with_kv_cache` reads."""
+    runner = TextLLMRunner(*exported(tmp_path))
+    runner.generate(PROMPT, greedy(9))
+    expected = runner.generated_tokens
+    runner.save_session(str(tmp_path / "s"))
+    (tmp_path / "s").write_bytes(with_nan((tmp_path / "s").read_bytes()))
+    runner.load_session(str(tmp_path / "s"))
+    runner.reset()
+    runner.generate(PROMPT, greedy(9))
+    assert runner.generated_tokens == expected
+
+
 def test_files_that_cannot_be_used(files: tuple[str, str], tmp_path: Path) -> None:
     """The conversation stays as it was."""
     runner = TextLLMRunner(*files)
@@ -152,6 +185,7 @@ def test_files_that_cannot_be_used(files: tuple[str, str], tmp_path: Path) -> No
         ([1, 1 << 40], 1, r"token 1099511627776 is not one of the program's"),
         ([1], 1 << 40, r"token 1099511627776 is not one of the program's"),
         ([], (1 << 64) - 3, r"is not one of the program's"),
+        ([1], (1 << 64) - 1, r"is not one of the program's"),
     ):
         session.write_bytes(signed(tokens, pending))
         with pytest.raises(ExecuTorchError, match=words):

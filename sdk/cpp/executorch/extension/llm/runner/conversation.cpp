@@ -55,6 +55,9 @@ Error Conversation::check_restorable(const std::vector<uint64_t>& seen, std::opt
   ET_CHECK_OR_RETURN_ERROR(count <= static_cast<uint64_t>(limit_), InvalidExternalData,
                            "the session has %zu tokens, and the program's context at most %" PRId64, count, limit_);
   ET_CHECK_OK_OR_RETURN_ERROR(check_known(seen));
+  // Pictures and sound are behind the program, and are not predicted.
+  ET_CHECK_OR_RETURN_ERROR(pending != kNoToken && next != kNoToken, InvalidArgument,
+                           "token %" PRIu64 " is not one of the program's: the session expects it next", kNoToken);
   return check_known({pending.value_or(kNoToken), next.value_or(kNoToken)});
 }
 
@@ -96,6 +99,7 @@ void Conversation::restore(std::vector<uint64_t> seen, std::optional<uint64_t> p
   seen_ = std::move(seen);
   pending_ = pending;
   needs_new_state_ = false;
+  has_foreign_state_ = true;
 }
 
 Error Conversation::rewind(int64_t position) {
@@ -117,6 +121,7 @@ void Conversation::clear() {
   seen_.clear();
   pending_.reset();
   needs_new_state_ = false;
+  has_foreign_state_ = false;
 }
 
 }  // namespace internal

@@ -39,7 +39,8 @@ class Conversation final {
   /// kNoToken.
   runtime::Error check_fits(const std::vector<uint64_t>& added) const;
   /// InvalidExternalData if a session with these tokens does not fit the context; InvalidArgument for other tokens than
-  /// the program's. `next` is a token that was predicted and is not in the context.
+  /// the program's, of which `pending` and `next` may not be kNoToken. `next` is a token that was predicted and is not
+  /// in the context.
   runtime::Error check_restorable(const std::vector<uint64_t>& seen, std::optional<uint64_t> pending,
                                   std::optional<uint64_t> next) const;
 
@@ -66,7 +67,7 @@ class Conversation final {
   /// The program's state is unknown.
   void invalidate() { needs_new_state_ = true; }
   /// Whether the program must begin with a new state, not only at position 0.
-  bool needs_new_state() const { return needs_new_state_; }
+  bool needs_new_state() const { return needs_new_state_ || has_foreign_state_; }
   /// Begins anew; the program's state must be new if needs_new_state().
   void clear();
 
@@ -80,6 +81,7 @@ class Conversation final {
   std::vector<uint64_t> seen_;
   std::optional<uint64_t> pending_;
   bool needs_new_state_ = false;
+  bool has_foreign_state_ = false;  // restore(): it may hold NaN where no token is, which a new cache has nowhere
 };
 
 }  // namespace internal
