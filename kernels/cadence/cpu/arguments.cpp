@@ -2,6 +2,7 @@
 #include "kernels/cadence/cpu/arguments.h"
 
 #include <cmath>
+#include <cstdio>
 
 namespace torch::executor::native::cadence {
 
@@ -40,6 +41,17 @@ bool read_number(KernelRuntimeContext& ctx, const char* op, const char* name, co
                       false, "%s: expected an integer as %s, found %g", op, name, read);
   *number = static_cast<int64_t>(read);
   return true;
+}
+
+bool read_quantization(KernelRuntimeContext& ctx, const char* op, const char* name, const Tensor& scale,
+                       const Tensor& zero_point, Quantization* read) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%s_scale", name);
+  if (!read_number(ctx, op, text, scale, &read->scale)) {
+    return false;
+  }
+  std::snprintf(text, sizeof(text), "%s_zero_point", name);
+  return read_number(ctx, op, text, zero_point, &read->zero_point);
 }
 
 bool read_numbers(KernelRuntimeContext& ctx, const char* op, const char* name, IntArrayRef values, size_t count,

@@ -19,6 +19,16 @@ bool check_scale(KernelRuntimeContext& ctx, const char* op, const char* name, do
 bool read_number(KernelRuntimeContext& ctx, const char* op, const char* name, const Tensor& tensor, double* number);
 bool read_number(KernelRuntimeContext& ctx, const char* op, const char* name, const Tensor& tensor, int64_t* number);
 
+/// The scale and the zero point of a quantised operand or result.
+struct Quantization {
+  double scale;
+  int64_t zero_point;
+};
+
+/// Reads both from tensors of one number; `name` begins their names, as `X` in `X_scale`.
+bool read_quantization(KernelRuntimeContext& ctx, const char* op, const char* name, const Tensor& scale,
+                       const Tensor& zero_point, Quantization* read);
+
 /// Stores `count` numbers: as many as `values` has, its last ones, or one for all. They are from `least` to 2^31 - 1.
 bool read_numbers(KernelRuntimeContext& ctx, const char* op, const char* name, IntArrayRef values, size_t count,
                   int64_t least, int64_t* numbers);

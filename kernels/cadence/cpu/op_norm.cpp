@@ -92,11 +92,9 @@ Tensor& cadence_quantized_layer_norm_out(KernelRuntimeContext& ctx, const Tensor
                                          const Tensor& bias, double eps, double output_scale, int64_t output_zero_point,
                                          Tensor& out) {
   constexpr const char* op = "cadence::quantized_layer_norm";
-  double scale = 0;
-  int64_t zero_point = 0;
-  if (read_number(ctx, op, "X_scale", X_scale, &scale) &&
-      read_number(ctx, op, "X_zero_point", X_zero_point, &zero_point)) {
-    cadence_quantized_layer_norm_per_tensor_out(ctx, X, scale, zero_point, normalized_shape, weight, bias, eps,
+  Quantization x{};
+  if (read_quantization(ctx, op, "X", X_scale, X_zero_point, &x)) {
+    cadence_quantized_layer_norm_per_tensor_out(ctx, X, x.scale, x.zero_point, normalized_shape, weight, bias, eps,
                                                 output_scale, output_zero_point, out);
   }
   return out;

@@ -75,11 +75,9 @@ Tensor& cadence_dequantize_per_tensor_out(KernelRuntimeContext& ctx, const Tenso
 Tensor& cadence_dequantize_out(KernelRuntimeContext& ctx, const Tensor& X, const Tensor& X_scale,
                                const Tensor& X_zero_point, Tensor& out) {
   constexpr const char* op = "cadence::dequantize";
-  double scale = 0;
-  int64_t zero_point = 0;
-  if (read_number(ctx, op, "X_scale", X_scale, &scale) &&
-      read_number(ctx, op, "X_zero_point", X_zero_point, &zero_point)) {
-    cadence_dequantize_per_tensor_out(ctx, X, scale, zero_point, 0, 0, X.scalar_type(), out);
+  Quantization x{};
+  if (read_quantization(ctx, op, "X", X_scale, X_zero_point, &x)) {
+    cadence_dequantize_per_tensor_out(ctx, X, x.scale, x.zero_point, 0, 0, X.scalar_type(), out);
   }
   return out;
 }
@@ -113,13 +111,11 @@ Tensor& cadence_requantize_out(KernelRuntimeContext& ctx, const Tensor& input, c
                                const Tensor& in_zero_point, const Tensor& out_scale, const Tensor& out_zero_point,
                                ScalarType out_dtype, Tensor& out) {
   constexpr const char* op = "cadence::requantize";
-  double scales[2];
-  int64_t zero_points[2];
-  if (read_number(ctx, op, "in_scale", in_scale, &scales[0]) &&
-      read_number(ctx, op, "in_zero_point", in_zero_point, &zero_points[0]) &&
-      read_number(ctx, op, "out_scale", out_scale, &scales[1]) &&
-      read_number(ctx, op, "out_zero_point", out_zero_point, &zero_points[1])) {
-    cadence_requantize_per_tensor_out(ctx, input, scales[0], zero_points[0], scales[1], zero_points[1], out_dtype, out);
+  Quantization given{}, result{};
+  if (read_quantization(ctx, op, "in", in_scale, in_zero_point, &given) &&
+      read_quantization(ctx, op, "out", out_scale, out_zero_point, &result)) {
+    cadence_requantize_per_tensor_out(ctx, input, given.scale, given.zero_point, result.scale, result.zero_point,
+                                      out_dtype, out);
   }
   return out;
 }

@@ -85,14 +85,11 @@ Tensor& cadence_quantized_softmax_out(KernelRuntimeContext& ctx, const Tensor& i
                                       const Tensor& in_zero_point, const Tensor& out_scale,
                                       const Tensor& out_zero_point, Tensor& out) {
   constexpr const char* op = "cadence::quantized_softmax";
-  double scales[2];
-  int64_t zero_points[2];
-  if (read_number(ctx, op, "in_scale", in_scale, &scales[0]) &&
-      read_number(ctx, op, "in_zero_point", in_zero_point, &zero_points[0]) &&
-      read_number(ctx, op, "out_scale", out_scale, &scales[1]) &&
-      read_number(ctx, op, "out_zero_point", out_zero_point, &zero_points[1])) {
-    cadence_quantized_softmax_per_tensor_out(ctx, input, mask, dim, mask_type, pos, scales[0], zero_points[0],
-                                             scales[1], zero_points[1], out);
+  Quantization given{}, result{};
+  if (read_quantization(ctx, op, "in", in_scale, in_zero_point, &given) &&
+      read_quantization(ctx, op, "out", out_scale, out_zero_point, &result)) {
+    cadence_quantized_softmax_per_tensor_out(ctx, input, mask, dim, mask_type, pos, given.scale, given.zero_point,
+                                             result.scale, result.zero_point, out);
   }
   return out;
 }

@@ -8,27 +8,7 @@ namespace torch::executor::native {
 namespace {
 
 using namespace cortex_m;
-
-// Stores function(a, b) for each pair of elements, after the checks of dtypes.
-template <typename T, typename Function>
-void for_each_pair(const Tensor& a, const Tensor& b, Tensor& out, const Function& function) {
-  if (out.numel() == 0) {
-    return;
-  }
-  const Tensor* const in[] = {&a, &b};
-  auto loops = internal::broadcast_loops(out, in, 2);
-  int64_t strides[4];
-  const int64_t inner = loops.pop(strides);
-  const T* const first = a.const_data_ptr<T>();
-  const T* const second = b.const_data_ptr<T>();
-  T* const results = out.mutable_data_ptr<T>();
-  loops.for_each([&](const int64_t* offsets) {
-    for (int64_t i = 0; i < inner; ++i) {
-      results[offsets[3] + i * strides[3]] =
-          function(first[offsets[0] + i * strides[0]], second[offsets[1] + i * strides[1]]);
-    }
-  });
-}
+using internal::for_each_pair;
 
 bool check_int8_pair(KernelRuntimeContext& ctx, const char* op, const Tensor& a, const Tensor& b, Tensor& out) {
   return check_dtype(ctx, op, "a first operand", a, ScalarType::Char) &&

@@ -23,6 +23,24 @@ bool check_pool(KernelRuntimeContext& ctx, const char* op, const Tensor& in, Int
   return true;
 }
 
+// Stores result(visit) for each window and channel: visit(take) calls take with each element of the window that is in
+// the image.
+template <typename Result>
+void pool(const Tensor& input, Tensor& out, const Window& window, const Result& result) {
+  const auto channels = static_cast<size_t>(input.size(1));
+  const auto image_size = channels * static_cast<size_t>(input.size(2) * input.size(3));
+  const int8_t* const values = input.const_data_ptr<int8_t>();
+  int8_t* const results = out.mutable_data_ptr<int8_t>();
+  for_each_window(out, window, [&](size_t n, const Taps& rows, const Taps& columns, size_t pixel) {
+    const int8_t* const image = values + n * image_size;
+    for (size_t channel = 0; channel < channels; ++channel) {
+      results[pixel * channels + channel] = static_cast<int8_t>(result([&](const auto& take) {
+        window.for_each(rows, columns, [&](size_t, size_t, size_t at) { take(image[at * channels + channel]); });
+      }));
+    }
+  });
+}
+
 }  // namespace
 
 /// The mean of the elements in the image, not of the padding, rounded to nearest, ties away from zero. The result has
@@ -39,22 +57,15 @@ Tensor& cortex_m_quantized_avg_pool2d_out(KernelRuntimeContext& ctx, const Tenso
                           window.width.windows())) {
     return out;
   }
-  const auto channels = static_cast<size_t>(input.size(1));
-  const auto image_size = channels * static_cast<size_t>(input.size(2) * input.size(3));
-  const int8_t* const values = input.const_data_ptr<int8_t>();
-  int8_t* const results = out.mutable_data_ptr<int8_t>();
-  for_each_window(out, window, [&](size_t n, const Taps& rows, const Taps& columns, size_t pixel) {
-    const int8_t* const image = values + n * image_size;
-    for (size_t channel = 0; channel < channels; ++channel) {
-      int32_t sum = 0;
-      int32_t count = 0;
-      window.for_each(rows, columns, [&](size_t, size_t, size_t at) {
-        sum += image[at * channels + channel];
-        ++count;
-      });
-      sum += sum > 0 ? count / 2 : -(count / 2);
-      results[pixel * channels + channel] = static_cast<int8_t>(sum / count);
-    }
+  pool(input, out, window, [](const auto& visit) {
+    int32_t sum = 0;
+    int32_t count = 0;
+    visit([&](int32_t value) {
+      sum += value;
+      ++count;
+    });
+    sum += sum > 0 ? count / 2 : -(count / 2);
+    return sum / count;
   });
   return out;
 }
@@ -78,20 +89,10 @@ Tensor& cortex_m_quantized_max_pool2d_out(KernelRuntimeContext& ctx, const Tenso
   if (!check_resize_image(ctx, op, out, input.size(0), input.size(1), height, width)) {
     return out;
   }
-  const auto channels = static_cast<size_t>(input.size(1));
-  const auto image_size = channels * static_cast<size_t>(input.size(2) * input.size(3));
-  const int8_t* const values = input.const_data_ptr<int8_t>();
-  int8_t* const results = out.mutable_data_ptr<int8_t>();
-  for_each_window(out, window, [&](size_t n, const Taps& rows, const Taps& columns, size_t pixel) {
-    const int8_t* const image = values + n * image_size;
-    for (size_t channel = 0; channel < channels; ++channel) {
-      int32_t largest = INT8_MIN;
-      window.for_each(rows, columns, [&](size_t, size_t, size_t at) {
-        const int32_t value = image[at * channels + channel];
-        largest = value > largest ? value : largest;
-      });
-      results[pixel * channels + channel] = static_cast<int8_t>(clamp(largest, output.min, output.max));
-    }
+  pool(input, out, window, [&](const auto& visit) {
+    int32_t largest = INT8_MIN;
+    visit([&](int32_t value) { largest = value > largest ? value : largest; });
+    return clamp(largest, output.min, output.max);
   });
   return out;
 }
