@@ -176,6 +176,15 @@ def test_what_a_manifest_may_leave_out(script: ModuleType, tree: Path) -> None:
     assert "enabled: ." in options(tree, "-DEXECUTORCH_BUILD_BACKENDS=windows", after=_SHOW)[1]
 
 
+def test_an_option_turns_on_those_that_it_implies(script: ModuleType, tree: Path) -> None:
+    """Another name of the backend's option."""
+    add(tree, options={"EXECUTORCH_BUILD_OTHER_NAME": {"text": "the same", "implies": ["EXECUTORCH_BUILD_DEMO"]}})
+    assert len(script.read_all(tree)) == 1
+    for value, enabled in (("ON", "demo"), ("OFF", "")):
+        status, text = options(tree, f"-DEXECUTORCH_BUILD_OTHER_NAME={value}", after=_SHOW)
+        assert status == 0 and f"enabled: {enabled}." in text
+
+
 @pytest.mark.parametrize("field", ["id", "option", "target"])
 def test_two_backends_do_not_share_what_names_them(script: ModuleType, tree: Path, field: str) -> None:
     add(tree)
