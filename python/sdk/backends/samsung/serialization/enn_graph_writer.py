@@ -146,7 +146,7 @@ class _Writer:
         if call.name not in norms:
             return None
         shape = self._graph.values[call.args[0].value].shape
-        size = shape[1] if index in (1, 4) or norms[call.name] == 1 else shape[-1]
+        size = shape[1] if norms[call.name] == 1 else shape[-1]
         return self._constant(torch.ones(size) if index == norms[call.name] else torch.zeros(size))
 
     def _finish(self, call: Call, type: str, operands: Sequence[int], params: dict[str, Any]) -> None:
