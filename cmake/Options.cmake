@@ -58,7 +58,7 @@ if(EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER AND NOT CMAKE_SYSTEM_NAME MATCHES "^(Em
   set(executorch_has_grammars ON)
 endif()
 executorch_option(EXECUTORCH_BUILD_LLM_GRAMMAR ${executorch_has_grammars}
-  "Language models: answers by a JSON schema or a grammar (fetches xgrammar)" NEEDS EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER)
+  "Language models: answers by a JSON schema or a grammar (fetches xgrammar)")
 executorch_option(EXECUTORCH_BUILD_EXTENSION_ASR_RUNNER ${executorch_runs_text} "Speech: text from sound" GROUP extensions
   TARGETS extension_asr_runner NEEDS EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER)
 executorch_option(EXECUTORCH_BUILD_EXTENSION_LLM ${executorch_runs_text}
