@@ -51,7 +51,7 @@ export class Connection {
 
   /** The connection with these options; one that ended is replaced. */
   static to(options: ConnectionOptions): Connection {
-    const names = ["wasm", "threads", "onLog", "logLevel"] as const;
+    const names = ["wasm", "llm", "threads", "onLog", "logLevel"] as const;
     const isInWorker = (of: ConnectionOptions): boolean => of.worker ?? !isNode;
     for (const known of Connection.all) {
       if (isInWorker(known.options) === isInWorker(options) && names.every((name) => known.options[name] === options[name])) return known;

@@ -10,6 +10,7 @@ const file = (name: string) => (): URL => new URL(name, here);
 
 setLocations({
   wasm: file("../executorch.wasm"),
+  llmWasm: file("../executorch-llm.wasm"),
   thread: file("../esm/thread.js"),
   startThread: () => new Worker(file("../esm/thread.js")(), { type: "module" }),
   worker: file("../esm/worker.js"),

@@ -71,7 +71,7 @@ export class LlmModule {
   /** Downloads and verifies a program. Modules with the same options share a worker, in which one call runs at a time. */
   static async load(program: Source, options: LlmModuleOptions = {}): Promise<LlmModule> {
     const { data = [], tokenizer, onProgress, signal, cache, ...runtime } = options;
-    const connection = Connection.to({ worker: true, ...runtime });
+    const connection = Connection.to({ worker: true, llm: true, ...runtime });
     await connection.started;
     const weights = (Array.isArray(data) ? data : [data]) as readonly Source[];
     const settings = { cache, hasTokenizer: tokenizer !== undefined };

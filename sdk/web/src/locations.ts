@@ -5,6 +5,8 @@ import { ExecuTorchError } from "./errors.js";
 
 export interface Locations {
   wasm(): URL;
+  /** The module with language models. */
+  llmWasm(): URL;
   thread(): URL;
   startThread(): Worker;
   worker(): URL;

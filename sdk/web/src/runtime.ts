@@ -19,6 +19,8 @@ const MOST_THREADS = 64;
 export interface RuntimeOptions {
   /** Where executorch.wasm is, or its bytes; by default beside the package. */
   wasm?: string | URL | BufferSource | WebAssembly.Module;
+  /** Whether it runs language models, for which the module executorch-llm.wasm is larger. */
+  llm?: boolean;
   /** Threads of kernels and backends: by default one for each processor, at most 8, and 1 where memory cannot be shared. */
   threads?: number;
   /** Receives the log; by default errors go to the console. */
@@ -68,7 +70,7 @@ const finalization = new FinalizationRegistry((free: () => void) => free());
 export class Runtime {
   /** Programs: `runtime.Module.load(bytes)`. */
   readonly Module: { load(program: Bytes, options?: LoadOptions & { data?: Bytes[] }): RuntimeModule };
-  /** Language models: `runtime.Llm.load(bytes)`. */
+  /** Language models, of a runtime with the option `llm`: `runtime.Llm.load(bytes)`. */
   readonly Llm: { load(program: Bytes, options?: LlmLoadOptions): RuntimeLlm };
 
   private constructor(
@@ -84,7 +86,7 @@ export class Runtime {
     const threads = threadCount(options.threads);
     const level = LOG_LEVELS.indexOf(options.logLevel ?? "error");
     if (level < 0) throw new ExecuTorchError("InvalidArgument", `expected a log level of ${LOG_LEVELS.join(", ")}, found ${options.logLevel}`);
-    const native = await Native.start(await compile(options.wasm ?? locations().wasm()), threads);
+    const native = await Native.start(await compile(options.wasm ?? (options.llm ? locations().llmWasm() : locations().wasm())), threads);
     native.log = (found, message) => {
       if (options.onLog) options.onLog(LOG_LEVELS[Math.min(found, 2)]!, message);
       else if (found >= 3) console.error(message); // errors are thrown

@@ -124,6 +124,9 @@ export class RuntimeLlm {
     program: Bytes,
     options: LlmLoadOptions,
   ) {
+    if (!("et_llm_load_buffer" in native.call)) {
+      throw new ExecuTorchError("NotSupported", "this runtime has no language models: start it with { llm: true }, or use a wasm with them");
+    }
     const { data = [], tokenizer } = options;
     const files = tokenizer === undefined ? [] : [tokenizer];
     this.handle = OwnedBytes.use(native, [program, ...data, ...files], (owned) => {

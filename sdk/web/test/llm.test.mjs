@@ -198,7 +198,11 @@ test("pictures and sound become part of the context", async () => {
 });
 
 test("language models that are loaded again and again leave the memory flat", async () => {
-  const runtime = await et.Runtime.create({ threads: 1 });
+  const plain = await et.Runtime.create({ threads: 1 });
+  assert.throws(() => plain.Llm.load(read("language_model.pte")), fails("NotSupported", "start it with { llm: true }"));
+  assert.equal(plain.failure, undefined);
+  plain.dispose();
+  const runtime = await et.Runtime.create({ threads: 1, llm: true });
   const bytes = read("language_model.pte");
   let size = 0;
   for (let i = 0; i < 40; i++) {
