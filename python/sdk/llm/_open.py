@@ -38,12 +38,33 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--stop", action="append", default=[], metavar="TEXT", help="ends the answer before it; repeatable"
     )
+    group.add_argument(
+        "--grammar",
+        type=Path,
+        help="a file that answers follow: a JSON schema (.json), or a .gbnf, .lark or .regex file",
+    )
+
+
+def _grammar(path: Path | None) -> tuple[str, str]:
+    """A grammar and its type. Raises CommandError for a file of another name."""
+    if path is None:
+        return "", ""
+    types = {".json": "json_schema", ".gbnf": "gbnf", ".lark": "lark", ".regex": "regex"}
+    if path.suffix not in types:
+        raise CommandError(f"--grammar: `{path}` ends in {path.suffix!r}; expected one of {', '.join(types)}")
+    try:
+        text = existing(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CommandError(f"--grammar: `{path}` is not UTF-8: {error.reason}") from None
+    kind = types[path.suffix]
+    return text.rstrip("\n") if kind == "regex" else text, kind
 
 
 def sampling(options: argparse.Namespace) -> GenerationConfig:
     """The options of `add_sampling`."""
     from sdk.extension.llm.runner import GenerationConfig
 
+    grammar, grammar_type = _grammar(options.grammar)
     return GenerationConfig(
         echo=False,
         max_new_tokens=options.max_new_tokens or -1,
@@ -54,6 +75,8 @@ def sampling(options: argparse.Namespace) -> GenerationConfig:
         repetition_penalty=options.repetition_penalty,
         seed=options.seed,
         stop=options.stop,
+        grammar=grammar,
+        grammar_type=grammar_type,
     )
 
 

@@ -153,6 +153,18 @@ def test_run_prints_what_eager_continues(program: Path, checkpoint: Path, capsys
     assert capsys.readouterr().out.rstrip("\n") == found["text"]
 
 
+def test_run_follows_a_grammar(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """The letters of the vocabulary, and its token that ends an answer."""
+    for name, grammar in (("a.regex", "(ab){3}\n"), ("a.gbnf", 'root ::= "abab" "ab"'), ("a.lark", 'start: "ababab"')):
+        path = tmp_path / name
+        path.write_text(grammar)
+        assert main(["llm", "run", str(program), "--raw", "--prompt", "b", "--grammar", str(path)]) == 0
+        assert capsys.readouterr().out == "ababab\n"
+    path.write_text("start: x")
+    assert main(["llm", "run", str(program), "--raw", "--prompt", "b", "--grammar", str(path)]) == 1
+    assert "line 1, column 8" in capsys.readouterr().err
+
+
 def test_run_answers_through_the_template(program: Path, capsys: pytest.CaptureFixture) -> None:
     arguments = ["--temperature", "0", "--max-new-tokens", "5", "--json"]
     assert main(["llm", "run", str(program), "--prompt", "ab", "--system", "b", *arguments]) == 0
@@ -263,6 +275,11 @@ def test_bench_measures(program: Path, capsys: pytest.CaptureFixture) -> None:
         (["run", "PROGRAM", "--prompt", "a", "--top-p", "1.5"], "--top-p: expected a number from 0 to 1, found `1.5`"),
         (["run", "PROGRAM", "--prompt", "a", "--min-p", "-1"], "--min-p: expected a number from 0 to 1, found `-1`"),
         (["run", "PROGRAM", "--prompt", "a", "--repetition-penalty", "0"], "--repetition-penalty: expected a number"),
+        (
+            ["run", "PROGRAM", "--prompt", "a", "--grammar", "text.txt"],
+            "`text.txt` ends in '.txt'; expected one of .json,",
+        ),
+        (["run", "PROGRAM", "--prompt", "a", "--grammar", "no.json"], "no.json"),
         (["run", "PROGRAM"], "one of the arguments --prompt --prompt-file is required"),
         (["run", "text.txt", "--prompt", "a"], "`text.txt`: expected a program (.pte), found 5 bytes"),
         (["run", "x.gguf", "--prompt", "a"], "`x.gguf`: expected a program (.pte), found a GGUF file"),
