@@ -105,6 +105,7 @@ std::string shown(GrammarType type, std::string problem) {
   if (type != GrammarType::kGbnf && problem.rfind("EBNF ", 0) == 0 && end != std::string::npos) {
     problem.erase(0, end + 2);
   }
+  problem.erase(std::min(problem.find('\n'), problem.size()));  // a line of the log has one line
   return problem;
 }
 
