@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+from random import Random
 from typing import Any
 
 import pytest
@@ -133,6 +134,57 @@ def test_each_field_acts_as_in_transformers_or_is_named(name: str):
             )
             counts["the same"] += 1
     assert counts["the same"] > 20 and counts["named"] > 0, counts
+
+
+OLD_AND_NEW: dict[str, list[Any]] = {
+    "tie_word_embeddings": [True, False],
+    "rope_theta": [500.0],
+    "rope_scaling": [
+        {"type": "linear", "factor": 3.0},
+        {"rope_type": "dynamic", "factor": 2.0},
+        {"type": "yarn", "factor": 2.0, "original_max_position_embeddings": 16},
+    ],
+    "rope_parameters": [...],
+    "layer_types": [...],
+    "attention_bias": [True],
+    "sliding_window": [4, None],
+    "sliding_window_pattern": [2],
+    "use_sliding_window": [True, False],
+}
+"""Fields of files of any age, some of which depend on others; `...`: the field is not there."""
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", ["llama", "mistral", "qwen2", "qwen3", "phi3", "smollm3", "gemma2", "gemma3", "lfm2"])
+def test_several_fields_at_once_act_as_in_transformers_or_are_named(name: str):
+    """A field that has no effect by itself may have one beside another."""
+    random, config = Random(name), CONFIGS[name]().to_dict()
+    own = [field for field in sorted(config) if field not in {*BASE, "model_type"} and others(field, config[field])]
+    same = 0
+    for _ in range(25):
+        changes: dict[str, Any] = {}
+        for _ in range(random.randint(2, 4)):
+            older = random.random() < 0.5
+            field = random.choice(list(OLD_AND_NEW) if older else own)
+            changes[field] = random.choice(OLD_AND_NEW[field] if older else others(field, config[field]))
+        changed = {**copy.deepcopy(config), **copy.deepcopy(changes)}
+        changed = {key: value for key, value in changed.items() if value is not ...}
+        theirs = theirs_of(changed)
+        if theirs is None:
+            continue
+        try:
+            ours = with_weights_of(theirs, changed)
+        except CheckpointError:
+            continue
+        torch.testing.assert_close(
+            logits(ours, TOKENS),
+            logits(theirs, TOKENS),
+            rtol=1e-3,
+            atol=1e-3,
+            msg=lambda m, at=changes: f"{at}: {m}",
+        )
+        same += 1
+    assert same >= 3
 
 
 @pytest.mark.sampled
