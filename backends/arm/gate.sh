@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The step of Arm's backends, for scripts/test.sh: builds the Python extension and the runner with the delegates, and runs the tests:
-# those of VGF on lavapipe with the ML emulation layers, some of them in the original's environment too, those of the Ethos-U on
-# the model of the NPU, whose C++ tests run with sanitizers, and in firmware for an emulated board.
-gate_step arm 2 220 "arm-none-eabi-g++=gcc-arm-none-eabi" "/usr/lib/arm-none-eabi/newlib/libc.a=libnewlib-arm-none-eabi" \
+# those of VGF and its column of the conformance suite on lavapipe with the ML emulation layers, some of them in the original's
+# environment too; those of the Ethos-U on the model of the NPU, whose C++ tests run with sanitizers, and in firmware for an
+# emulated board.
+gate_step arm 2 310 "arm-none-eabi-g++=gcc-arm-none-eabi" "/usr/lib/arm-none-eabi/newlib/libc.a=libnewlib-arm-none-eabi" \
   "/usr/lib/arm-none-eabi/newlib/libstdc++.a=libstdc++-arm-none-eabi-newlib" "qemu-system-arm=qemu-system-arm"
 needs_network arm
 
@@ -29,10 +30,13 @@ step_arm() (
   "${python}" tests/interop/make_oracle.py || return
   # lavapipe compiles shaders without LLVM's optimisations: compiling takes longer than running them.
   export GALLIVM_PERF=nopt
-  SDK_OTHER_VELA="${other}" SDK_PORTABLE_LIB="$(find "${build}" -name '_portable_lib*.so')" \
-    SDK_EXECUTOR_RUNNER="${build}/examples/portable/executor_runner/executor_runner" PYTHONPATH="${folder}" \
-    "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal backends/arm
+  SDK_PORTABLE_LIB="$(find "${build}" -name '_portable_lib*.so')"
+  export SDK_PORTABLE_LIB PYTHONPATH="${folder}"
+  SDK_OTHER_VELA="${other}" SDK_EXECUTOR_RUNNER="${build}/examples/portable/executor_runner/executor_runner" \
+    run_arm_tests backends/arm && run_arm_tests tests/backends/test_operators.py -k vgf
 )
+
+run_arm_tests() { "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal "$@"; }
 
 # With the options of the step asan, whose object files ccache has.
 ethos_u_with_sanitizers() {
