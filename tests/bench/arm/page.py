@@ -100,5 +100,5 @@ def missing(rows: list[Row]) -> Iterator[str]:
     for (column, precision, reason), models in found.items():
         for processors in dict.fromkeys(map(tuple, models.values())):
             names = "; ".join(model for model, titles in models.items() if tuple(titles) == processors)
-            where = "" if len(processors) == everywhere else f" on {', '.join(processors)}"
+            where = "" if len(processors) == everywhere else f" on {' and '.join(processors)}"
             yield f"- {column}, {precision}, {names}{where}: {reason}"
