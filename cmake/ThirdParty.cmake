@@ -66,6 +66,9 @@ if(EXECUTORCH_BUILD_CPUINFO AND NOT TARGET cpuinfo)
     add_subdirectory("${CPUINFO_SOURCE_DIR}" "${CMAKE_BINARY_DIR}/third_party/cpuinfo" EXCLUDE_FROM_ALL SYSTEM)
   endfunction()
   executorch_add_cpuinfo()
+  if(CMAKE_SYSTEM_NAME STREQUAL "Emscripten")  # which its CMake file leaves out, because it does not know the processor
+    target_sources(cpuinfo PRIVATE "${CPUINFO_SOURCE_DIR}/src/emscripten/init.c")
+  endif()
 endif()
 
 # SIMD code that is compiled from one source for each instruction set, with run-time dispatch. Fetched and built only if

@@ -32,7 +32,7 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
 // The forms in which messages of the runtime name operators and backends: method_execute.cpp and instruction_init.cpp in
 // sdk/cpp/executorch/runtime/executor.
 const OPERATORS = [/Operator (\S+) \(instruction \d+ of method /, /operators that are not registered [^:]*: ([^\s,]+)/];
-const BACKENDS = [/Backend (\S+) \(instruction \d+ of method /, /backends that are not registered[^:]*: ([^\s,]+)/];
+const BACKENDS = [/Backend (\S+) \(instruction \d+ of method /, /Backend (\S+) refused its part of method /, /backends that are not registered[^:]*: ([^\s,]+)/];
 
 function nameIn(message: string, forms: RegExp[]): string | undefined {
   for (const form of forms) {
