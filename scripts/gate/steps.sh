@@ -157,7 +157,7 @@ step_android-asan() { EXECUTORCH_BUILD="${root}/build/asan-backends" sdk/android
 
 # The npm package: its WebAssembly module, its tests in Node.js, and in a browser.
 step_web() {
-  sdk/web/build && sdk/web/test/run && "${python}" -m pytest -q -m "not slow" tests/web
+  sdk/web/build && sdk/web/test/run && "${python}" -m pytest -q -m "not slow" tests/web backends/*/test/python/test_*_in_web.py
 }
 
 # Firmware for three boards, in an emulator.

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "page"))
 
 from browser import EXECUTABLE, Browser, browser
 
-__all__ = ["DATA", "PACKAGE", "ROOT", "Browser", "browser", "needs_package", "serve", "served"]
+__all__ = ["DATA", "PACKAGE", "ROOT", "Browser", "browser", "chromium", "needs_package", "serve", "served"]
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "build" / "web-package"
@@ -33,6 +33,12 @@ needs_package = pytest.mark.skipif(
     EXECUTABLE is None or not (PACKAGE / "dist" / "executorch.wasm").exists(),
     reason="needs Chromium, and the package that sdk/web/build makes",
 )
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as found:
+        yield found
 
 
 @contextlib.contextmanager

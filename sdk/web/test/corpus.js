@@ -5,7 +5,7 @@
 const TOLERANCES = { Half: 2e-3, Float: 1e-5, Double: 1e-12 };
 /** In this program, eager quantises all activations with one scale, but the backend has a scale for each row. */
 const QUANTIZED_BY_ROW = "q8_dynamic_linear_xnn";
-/** XNNPACK has no kernels of float16 for WebAssembly. */
+/** Its backend has no kernels of float16 for WebAssembly. */
 const FLOAT16 = "xnn_fp16";
 const TYPES = {
   uint8: "Byte",

@@ -5,17 +5,23 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
-from web_pages import ROOT, Browser, needs_package, serve, served
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "tests" / "web"))
+
+from web_pages import ROOT, Browser, chromium, needs_package, serve, served
 
 from bench.worker import load_model
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from sdk.exir import EdgeCompileConfig, to_edge_transform_and_lower
+
+__all__ = ["chromium"]  # the fixture
 
 pytestmark = needs_package
 
