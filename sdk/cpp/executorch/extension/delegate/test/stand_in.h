@@ -4,7 +4,6 @@
 // the library.
 #pragma once
 
-#include <atomic>
 #include <cstdlib>
 #include <mutex>
 
@@ -20,7 +19,6 @@ struct Counters {
   int calls = 0;
   int fails_at = 0;
   int living = 0;
-  std::atomic<bool> returns_at_once{false};
 };
 
 inline Counters& counters() {
@@ -38,11 +36,6 @@ inline bool fails() {
   Counters& all = counters();
   const std::lock_guard<std::mutex> lock(all.mutex);
   return ++all.calls == all.fails_at;
-}
-
-/// Whether an execution does nothing.
-inline bool returns_at_once() {
-  return counters().returns_at_once;
 }
 
 /// Counts the objects that exist.
@@ -65,9 +58,6 @@ EXPORT void stand_in_fail_at(int call) {
   const std::lock_guard<std::mutex> lock(stand_in::counters().mutex);
   stand_in::counters().calls = 0;
   stand_in::counters().fails_at = call;
-}
-EXPORT void stand_in_return_at_once(bool does) {
-  stand_in::counters().returns_at_once = does;
 }
 EXPORT int stand_in_calls() {
   const std::lock_guard<std::mutex> lock(stand_in::counters().mutex);

@@ -5,8 +5,6 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -114,28 +112,6 @@ class StandInTest : public testing::Test {
     }
     runtime::BackendExecutionContext context;
     return backend_->execute(context, handle, {args.data(), args.size()});
-  }
-
-  /// The microseconds of the fastest of many calls while the library returns at once: what the delegate itself takes.
-  double overhead_of(runtime::DelegateHandle* handle, std::vector<aten::Tensor> tensors) {
-    std::vector<runtime::EValue> values(tensors.begin(), tensors.end());
-    std::vector<runtime::EValue*> args;
-    for (runtime::EValue& value : values) {
-      args.push_back(&value);
-    }
-    const auto set = function<void (*)(bool)>("stand_in_return_at_once");
-    set(true);
-    double fastest = 1e9;
-    for (int call = 0; call < 1000; ++call) {
-      runtime::BackendExecutionContext context;
-      const auto start = std::chrono::steady_clock::now();
-      const runtime::Error error = backend_->execute(context, handle, {args.data(), args.size()});
-      const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
-      EXPECT_EQ(error, runtime::Error::Ok);
-      fastest = std::min(fastest, taken.count());
-    }
-    set(false);
-    return fastest;
   }
 
   /// Threads that each add numbers with their own delegate, whose payload does so, and destroy it.
