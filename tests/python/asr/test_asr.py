@@ -205,7 +205,7 @@ def test_the_command(
         (["export", "MODEL", "-o", "x.pt"], 2, "ends in .pte"),
         (["export", "EMPTY", "-o", "x.pte"], 2, "expected a folder with a config.json"),
         (["transcribe", "PROGRAM", "none.wav"], 2, "there is no file"),
-        (["transcribe", "PROGRAM", "SLOW"], 1, "8000 samples a second"),
+        (["transcribe", "PROGRAM", "SLOW"], 2, "8000 samples a second"),
         (["transcribe", "PROGRAM", "SLOW", "--language", "de"], 2, "the model knows one language"),
         (["transcribe", "SLOW", "SLOW"], 2, ""),
         (["sing"], 2, "the commands are: export, transcribe"),

@@ -87,6 +87,14 @@ def test_the_message_of_a_wrong_command_line(sdk: Call, folder: Path, line: str,
         assert len(said) == 1, found.err
 
 
+def test_an_export_does_not_agree_where_nothing_is_compared(sdk: Call, folder: Path) -> None:
+    """All outputs of a model may be empty, or NaN."""
+    (folder / "empty.py").write_text("import torch\n\nNet = torch.nn.ReLU\n")
+    found = sdk("export", "empty.py:Net", "--input", "0x8:float32", "--backend", "portable")
+    assert found.status == 0 and "nothing was compared: 0 elements in 3 calls" in found.out
+    assert "3 calls, nothing to compare" in found.err and "agrees" not in found.err
+
+
 def test_a_nearby_file_is_not_proposed_for_another_name(sdk: Call, folder: Path) -> None:
     """`Did you mean` names a file that exists, as the path to pass."""
     assert "Did you mean" not in sdk("run", "nosuch.pte").err

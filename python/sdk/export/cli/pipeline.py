@@ -216,8 +216,10 @@ def _finish(made: _Made, progress: Progress, folder: Path) -> None:
                 _verify_all(made, load, None if runner is None else runner.tolerance)
                 # The time of a runner says nothing about the device.
                 result.timings = [] if runner is not None else _timings(made.references, load)
-                calls = sum(comparison.calls for comparison in result.comparisons)
-                stage.detail = f"the program agrees with PyTorch in {counted(calls, 'call')}"
+                calls = counted(sum(comparison.calls for comparison in result.comparisons), "call")
+                compared = any(comparison.compared for comparison in result.comparisons)
+                agrees = f"the program agrees with PyTorch in {calls}"
+                stage.detail = agrees if compared else f"{calls}, nothing to compare"
     _refuse_losses(options, result)
     if options.report is not None:
         report = folder / f"report{options.report.suffix}"
