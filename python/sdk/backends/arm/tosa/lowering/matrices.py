@@ -28,8 +28,8 @@ def bmm(call: Call) -> Value:
 
 def _product(call: Call, first: Node, second: Node) -> Value:
     """A product of two matrices."""
-    batches = [call.b.reshape(value, (1, *value.shape)) for value in (call.value(first), call.value(second))]
-    return call.b.reshape(call.b.matmul(*batches), call.shape)
+    left, right = (call.b.reshape(value, (1, *value.shape)) for value in (call.value(first), call.value(second)))
+    return call.b.reshape(call.b.matmul(left, right), call.shape)
 
 
 @lowers("aten.mm.default")
