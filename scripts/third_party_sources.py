@@ -181,7 +181,10 @@ def from_pypi(pin: Pin, scratch: pathlib.Path) -> pathlib.Path:
     has_pip = subprocess.run([sys.executable, "-m", "pip", "--version"], env=environment, capture_output=True)
     pip = [sys.executable, "-m", "pip"] if has_pip.returncode == 0 else [shutil.which("pip3") or "pip"]
     name = pin.pypi.partition("==")[0]
-    command = [*pip, "download", "--quiet", "--no-deps", "--no-binary", name, pin.pypi]
+    # pip runs the archive's build to read its metadata: only that of the pinned one.
+    wanted = scratch / "requirements.txt"
+    wanted.write_text(f"{pin.pypi} --hash=sha256:{pin.archive_sha256}\n")
+    command = [*pip, "download", "--quiet", "--no-deps", "--no-binary", name, "--requirement", str(wanted)]
     try:
         done = subprocess.run(command, cwd=scratch, env=environment, text=True, capture_output=True)
     except OSError as error:

@@ -65,12 +65,15 @@ def number(least: float, most: float = math.inf) -> Callable[[str], float]:
 
 def chosen_backend(name: str | None) -> Backend | None:
     """The backend of `--backend NAME`: that of CPUs without a name, none for `portable`. Raises CommandError for one
-    that is not there."""
+    that is not there, or has no delegate."""
     from sdk.backends.registry import BackendError, backend, default_backend
 
     if name == "portable":
         return None
     try:
-        return default_backend() if name is None else backend(name)
+        found = default_backend() if name is None else backend(name)
     except BackendError as error:
         raise CommandError(f"--backend: {describe(error)}") from None
+    if found is not None and found.partitioner is None:
+        raise CommandError(f"--backend {found.name} has no delegate; name another one, or `portable`")
+    return found

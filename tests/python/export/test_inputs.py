@@ -83,11 +83,14 @@ def test_inputs_of_numpy(tmp_path: Path) -> None:
     assert torch.equal(example_inputs(alone, [], None)["forward"].args[0], torch.from_numpy(x))
 
 
-@pytest.mark.parametrize("name", ["values", "function"])
+@pytest.mark.parametrize("name", ["values", "function", "partial"])
 def test_inputs_of_a_python_file(tmp_path: Path, name: str) -> None:
     """A value or a function, as --calibrate takes them."""
     file = tmp_path / "samples.py"
-    file.write_text("import torch\nvalues = (torch.ones(2), torch.zeros(2))\ndef function(): return values\n")
+    file.write_text(
+        "import torch\nvalues = (torch.ones(2), torch.zeros(2))\n"
+        "def function(x=values): return x\nimport functools\npartial = functools.partial(function, values)\n"
+    )
     leaves = example_inputs(Model("m", {"forward": Pair()}), [], Path(f"{file}:{name}"))["forward"].leaves()
     assert [leaf.tolist() for leaf in leaves] == [[1, 1], [0, 0]]
     with pytest.raises(CommandError, match="has no `nothing`"):

@@ -170,3 +170,68 @@ def test_the_command_refuses_small_outputs_that_are_wrong(
     answer = export(f"{models.name}:Small", "--input", "1x8:float32", *options)
     assert answer.status == ("float16" in options)
     assert not answer.status or "export it with --dtype float32" in " ".join(answer.err.split())
+
+
+class Chain(torch.nn.Module):
+    """Three roundings of parameters: in bfloat16 each is a large share of the output."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(0)
+        for name in ("a", "b", "c"):
+            setattr(self, name, torch.nn.Parameter(0.03 * torch.rand(8, generator=generator)))
+        self.bfloat16()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.a * self.b * self.c
+
+
+@pytest.mark.parametrize("wrong", [torch.zeros_like, lambda answer: answer * 2])
+def test_several_roundings_of_bfloat16_excuse_no_wrong_output(wrong: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    assert not is_right(compared(Chain(), torch.rand(4, 8).bfloat16(), wrong))
+
+
+class Counted(torch.nn.Module):
+    calls = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        Counted.calls += 1
+        return x * (1e-9 * Counted.calls)
+
+
+class Drawn(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 1e-9 * torch.rand_like(x)
+
+
+@pytest.mark.parametrize("model", [Counted, Drawn])
+def test_what_differs_in_every_run_is_not_rounding(model: type[torch.nn.Module]) -> None:
+    assert not is_right(compared(model(), torch.rand(4, 8) + 1, lambda answer: answer * 0.5))
+
+
+class There(torch.nn.Module):
+    """Rounding alone, of complex numbers."""
+
+    def forward(self, z: torch.Tensor) -> torch.Tensor:
+        return torch.fft.ifft(torch.fft.fft(z)) - z
+
+
+def test_complex_inputs_have_other_last_bits_too() -> None:
+    z = torch.complex(torch.randn(4, 100), torch.randn(4, 100))
+    assert is_right(compared(There(), z, lambda answer: answer * -1))
+
+
+class Wide(torch.nn.Module):
+    """Rounding alone, with a buffer that cannot be written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("wide", torch.tensor([[0.1]]).expand(4, 100))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (x * self.wide).sum(-1) - (x.flip(-1) * self.wide).sum(-1)
+
+
+def test_a_buffer_that_is_expanded_is_changed() -> None:
+    x = torch.randn(4, 100)
+    assert is_right(compared(Wide(), x, lambda answer: answer + 1e-7))

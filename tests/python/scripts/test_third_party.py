@@ -121,17 +121,21 @@ def test_a_release_of_pypi_is_asked_of_pip(
     monkeypatch.setitem(script.PINS, "sample", pin)
     labels = [label for label, _ in script.sources(pin)]
     assert labels == ["mirror folder", "PyPI source distribution"]
-    commands = []
+    commands: list[list[str]] = []
+    requirements: list[str] = []
 
     def pip(command: list[str], cwd: pathlib.Path = tmp_path, **_: object) -> subprocess.CompletedProcess[str]:
         commands.append(command)
+        if "--requirement" in command:
+            requirements.append(pathlib.Path(command[-1]).read_text())
         (cwd / "sample.tar.gz").write_bytes((tmp_path / "mirror" / "sample.tar.gz").read_bytes())
         return subprocess.CompletedProcess(command, 0, "", "")
 
     monkeypatch.setattr(script.subprocess, "run", pip)
     run(script, monkeypatch, "--output", str(pinned), "--only", "PyPI", "sample")
     assert (pinned / "sample" / "include" / "a.h").read_text() == "a\n"
-    assert commands[-1][-2:] == ["sample", "sample==1.0"]
+    assert commands[-1][-4:-1] == ["--no-binary", "sample", "--requirement"]
+    assert requirements == [f"sample==1.0 --hash=sha256:{pin.archive_sha256}\n"]
 
 
 def test_an_archive_cannot_write_outside(script: ModuleType, tmp_path: pathlib.Path) -> None:

@@ -141,6 +141,14 @@ def test_refusals_are_in_words() -> None:
     assert reasons(lambda a: functional.avg_pool2d(a, 2, divisor_override=3), IMAGE) == {
         "its divisor is 3, which is not the number of elements in its window"
     }
+    pool = {"padding": 1, "divisor_override": 4}
+    assert reasons(lambda a: functional.avg_pool2d(a, 2, count_include_pad=False, **pool), IMAGE) == {
+        "its divisor counts the padding, and count_include_pad does not"
+    }
+    assert reasons(lambda a: functional.avg_pool2d(a, 2, **pool), IMAGE) == set()
+    wider = torch.nn.ConvTranspose2d(IMAGE.shape[1], 3, 3, stride=2, padding=1, output_padding=1)
+    assert reasons(wider, IMAGE) == {"it has an output padding"}
+    assert reasons(lambda a: a[:1].expand(1, 3, 4), ROWS) >= {"it adds a dimension and expands another"}
     assert reasons(lambda a: torch.cat([a, torch.ones(1, 4), torch.zeros(1, 4)]), ROWS) >= {
         "it joins 2 constants; Samsung takes at most one"
     }

@@ -70,7 +70,13 @@ def _pool(node: Node, given: dict[str, Any], program: ExportedProgram) -> str | 
     divisor = given.get("divisor_override")
     if divisor is not None and divisor != kernel[0] * kernel[-1]:
         return f"its divisor is {divisor}, which is not the number of elements in its window"
+    if divisor is not None and any(given["padding"]) and not given["count_include_pad"]:
+        return "its divisor counts the padding, and count_include_pad does not"
     return None
+
+
+def _convolution(node: Node, given: dict[str, Any], program: ExportedProgram) -> str | None:
+    return "it has an output padding" if given["transposed"] and any(given["output_padding"]) else None
 
 
 def _joint(node: Node, given: dict[str, Any], program: ExportedProgram) -> str | None:
@@ -93,9 +99,12 @@ def expanded_axes(size: Sequence[int], shape: Sequence[int]) -> list[int] | None
 
 
 def _expansion(node: Node, given: dict[str, Any], program: ExportedProgram) -> str | None:
-    axes = expanded_axes(given["size"], shape_of(given["input"] if "input" in given else given["self"]))
+    shape = shape_of(given["input"] if "input" in given else given["self"])
+    axes = expanded_axes(given["size"], shape)
     if axes is None:
         return "it adds a dimension that is not of size 1"
+    if axes and len(given["size"]) > len(shape):
+        return "it adds a dimension and expands another"
     return f"it expands {len(axes)} dimensions; Samsung expands at most one" if len(axes) > 1 else None
 
 
@@ -131,6 +140,7 @@ _CONDITIONS: dict[str, Condition] = {
     "aten.avg_pool2d.default": _pool,
     "aten.cat.default": _joint,
     "aten.constant_pad_nd.default": _pad,
+    "aten.convolution.default": _convolution,
     "aten.expand_copy.default": _expansion,
     "aten.gelu.default": _gelu,
     "aten.max_pool2d_with_indices.default": _pool,

@@ -129,7 +129,7 @@ def read_inputs(file: Path) -> Any:
         if not colon:
             raise CommandError(no_file(file))
         found = find(surroundings_of(place), name, place, lambda value, _: inspect.isroutine(value))
-        return called(found, str(file)) if inspect.isroutine(found) else found
+        return called(found, str(file)) if callable(found) else found
     if file.suffix.lower() == ".npy":
         return _tensor(read_npy(file), f"`{file}`")
     if file.suffix.lower() == ".npz":
