@@ -136,6 +136,8 @@ TEST(KernelWindowsTest, OtherArguments) {
   Tensor out = tf.zeros({2, 6}, TensorShapeDynamism::DYNAMIC_BOUND);
   EXPECT_TRUE(check_constant_pad_args(in, ref({1, 2}), Scalar(0), out));
   EXPECT_FALSE(check_constant_pad_args(in, ref({-1, 2}), Scalar(0), out));
+  EXPECT_FALSE(check_constant_pad_args(in, ref({int64_t{1} << 32, 0}), Scalar(0), out));
+  EXPECT_FALSE(check_constant_pad_args(in, ref({INT64_MAX, INT64_MAX}), Scalar(0), out));
   EXPECT_FALSE(check_constant_pad_args(in, ref({1, 1, 1, 1, 1, 1}), Scalar(0), out));
   ASSERT_EQ(resize_constant_pad_output(in, ref({1, 1}), out), Error::Ok);
   EXPECT_EQ(out.size(1), 5);

@@ -66,7 +66,7 @@ void TestLanguageModels(NSString *corpus) {
   digits.grammarType = @"regex";
   NSString *number = Answer(runner, kPrompt, [digits copy]);
   CHECK(number.length == 3 &&
-            [number rangeOfCharacterFromSet:NSCharacterSet.decimalDigitCharacterSet.invertedSet].length == 0,
+            [number rangeOfCharacterFromSet:[[NSCharacterSet decimalDigitCharacterSet] invertedSet]].length == 0,
         number);
 
   NSString *tooLong = [@"" stringByPaddingToLength:100 withString:@"x" startingAtIndex:0];

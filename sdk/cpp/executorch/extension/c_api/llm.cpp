@@ -19,9 +19,10 @@
 using executorch::extension::c_api::call;
 using executorch::extension::c_api::call_for;
 using executorch::runtime::Error;
-using executorch::runtime::Result;
 
 #ifdef ET_C_API_LLM
+
+using executorch::runtime::Result;
 
 using executorch::extension::c_api::Claim;
 using executorch::extension::llm::ChatTemplate;
@@ -304,7 +305,12 @@ et_status et_llm_set_draft([[maybe_unused]] et_llm* llm, [[maybe_unused]] et_llm
       ET_CHECK_NOT_NULL(draft);
       const Claim claim(*llm);
       ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
-      ET_CHECK_OK_OR_RETURN_ERROR(llm->runner->set_draft(draft->runner));
+      ET_CHECK_OR_RETURN_ERROR(draft != llm, InvalidArgument, "a model cannot draft for itself");
+      {
+        const Claim of_draft(*draft);
+        ET_CHECK_OK_OR_RETURN_ERROR(of_draft.check());
+        ET_CHECK_OK_OR_RETURN_ERROR(llm->runner->set_draft(draft->runner));
+      }
       delete draft;  // the runner owns its module, and lives on
       return Error::Ok;
     })

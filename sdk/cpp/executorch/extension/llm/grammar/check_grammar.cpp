@@ -2,6 +2,7 @@
 #include <executorch/extension/llm/grammar/grammar_engine.h>
 
 #include <executorch/extension/llm/grammar/json_schema.h>
+#include <executorch/extension/llm/grammar/nesting.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {
@@ -25,44 +26,6 @@ constexpr GrammarName kGrammarNames[] = {{"json_schema", GrammarType::kJsonSchem
 
 constexpr size_t kMaxBytes = 128 * 1024;
 
-/// Reads brackets: those in strings of JSON, GBNF and Lark, and those behind a backslash, do not nest.
-class Nesting final {
- public:
-  explicit Nesting(GrammarType type)
-      : has_strings_(type != GrammarType::kRegex), limit_(is_json(type) ? 3 * kMaxGrammarDepth : kMaxGrammarDepth) {}
-
-  /// False if the text nests too deep at `c`.
-  bool push(char c) {
-    line_ += c == '\n' ? 1 : 0;
-    column_ = c == '\n' ? 0 : column_ + 1;
-    if (is_escaped_) {
-      is_escaped_ = false;
-    } else if (c == '\\') {
-      is_escaped_ = true;
-    } else if (has_strings_ && (c == '"' || is_in_string_)) {
-      is_in_string_ = c == '"' ? !is_in_string_ : c != '\n';
-    } else if (c == '(' || c == '[' || c == '{') {
-      depth_++;
-    } else if (c == ')' || c == ']' || c == '}') {
-      depth_ -= depth_ > 0 ? 1 : 0;
-    }
-    return depth_ <= limit_;
-  }
-  size_t line() const { return line_; }
-  size_t column() const { return column_; }
-
- private:
-  static bool is_json(GrammarType type) { return type == GrammarType::kJsonSchema; }
-
-  bool has_strings_;
-  int limit_;
-  int depth_ = 0;
-  bool is_escaped_ = false;
-  bool is_in_string_ = false;
-  size_t line_ = 1;
-  size_t column_ = 0;
-};
-
 }  // namespace
 
 Result<GrammarType> grammar_type_of(const std::string& name) {
@@ -84,6 +47,9 @@ Error check_grammar(GrammarType type, const std::string& text) {
   ET_CHECK_OR_RETURN_ERROR(text.find('\0') == std::string::npos, InvalidArgument, "the grammar has a NUL byte");
   ET_CHECK_OR_RETURN_ERROR(type != GrammarType::kLark || text.find("%json") == std::string::npos, NotSupported,
                            "%%json in a Lark grammar is not supported: use the grammar_type json_schema");
+  // The macro Regex("...") has a regular expression in a string.
+  ET_CHECK_OR_RETURN_ERROR(type != GrammarType::kGbnf || text.find("Regex") == std::string::npos, NotSupported,
+                           "the macro Regex in GBNF is not supported: use the grammar_type regex");
   Nesting nesting(type);
   for (const char c : text) {
     ET_CHECK_OR_RETURN_ERROR(nesting.push(c), InvalidArgument,

@@ -58,6 +58,52 @@ class GrammarTest : public ::testing::Test {
   std::unique_ptr<GrammarEngine> engine_;
 };
 
+std::string repeated(const std::string& part, size_t count) {
+  std::string text;
+  for (size_t i = 0; i < count; i++) {
+    text += part;
+  }
+  return text;
+}
+
+TEST_F(GrammarTest, GroupsOfPatternsNestWithinLimits) {
+  const std::string open = repeated("(", 65000), hidden = repeated("[)]([)](", 16000);
+  const std::string schemas[] = {R"({"type": "string", "pattern": ")" + open + R"("})",
+                                 R"({"type": "object", "patternProperties": {")" + open + R"(": {}}})",
+                                 R"({"type": "string", "pattern": ")" + hidden + R"("})"};
+  for (const std::string& schema : schemas) {
+    EXPECT_EQ(check_grammar(GrammarType::kJsonSchema, schema), Error::InvalidArgument);
+  }
+  EXPECT_EQ(check_grammar(GrammarType::kRegex, hidden), Error::InvalidArgument);
+  EXPECT_EQ(check_grammar(GrammarType::kLark, "start: /" + hidden + "/i"), Error::InvalidArgument);
+  EXPECT_EQ(check_grammar(GrammarType::kLark, "start: /\"" + open + "/"), Error::InvalidArgument);
+  EXPECT_EQ(check_grammar(GrammarType::kLark, "// a/ \"\nstart: \"" + open + "\""), Error::Ok);
+  EXPECT_EQ(check_grammar(GrammarType::kGbnf, "# [\nroot ::= " + open), Error::InvalidArgument);
+  EXPECT_EQ(check_grammar(GrammarType::kGbnf, "root ::= Regex(\"a\")"), Error::NotSupported);
+  EXPECT_EQ(check_grammar(GrammarType::kGbnf, "root ::= " + repeated("[(]", 200)), Error::Ok);
+  EXPECT_EQ(check_grammar(GrammarType::kRegex, repeated("[(]", 200)), Error::Ok);
+}
+
+TEST_F(GrammarTest, RepetitionsOfRepetitionsAreCounted) {
+  const auto check = [](const std::string& pattern) {
+    return check_grammar(GrammarType::kJsonSchema, R"({"type": "string", "pattern": ")" + pattern + R"("})");
+  };
+  EXPECT_EQ(check("a{1}{128}{128}"), Error::InvalidArgument);
+  EXPECT_EQ(check(std::string("a") + repeated("{2}", 40)), Error::InvalidArgument);
+  EXPECT_EQ(check("(" + std::string(500, 'a') + ")+{128}"), Error::InvalidArgument);
+  EXPECT_EQ(check("a{1}{30}{30}"), Error::Ok);
+}
+
+TEST_F(GrammarTest, SchemasAreWhatWasChecked) {
+  const auto check = [](const char* schema) { return check_grammar(GrammarType::kJsonSchema, schema); };
+  EXPECT_EQ(check(R"({"$ref": "#/$defs/a", "$defs": {"a": {"type": "integer"}}})"), Error::Ok);
+  EXPECT_EQ(check(R"({"$ref": "#/examples/0", "examples": [{"type": "integer"}]})"), Error::NotSupported);
+  EXPECT_EQ(check(R"({"$ref": "#/$defs/x%2Fy", "$defs": {"x%2Fy": {}}})"), Error::InvalidArgument);
+  EXPECT_EQ(check(R"({"type": "string", "type": "object"})"), Error::InvalidArgument);
+  EXPECT_EQ(check(R"({"type": "integer", "enum": [1e300]})"), Error::Ok);
+  EXPECT_EQ(check(R"({"type": "integer", "enum": [1.5]})"), Error::InvalidArgument);
+}
+
 TEST_F(GrammarTest, OnlyWhatMayFollow) {
   const auto found = constrain(GrammarType::kRegex, "tr?(x|ue)");
   EXPECT_EQ(allowed(*found), "t true");

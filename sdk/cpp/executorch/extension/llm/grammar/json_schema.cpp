@@ -3,13 +3,17 @@
 #include <executorch/extension/llm/grammar/json_schema.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <executorch/extension/llm/grammar/json_schema_keywords.h>
+#include <executorch/extension/llm/grammar/nesting.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {
@@ -60,51 +64,13 @@ bool is_of_type(yyjson_val* value, std::string_view type) {
     case YYJSON_TYPE_OBJ:
       return type == "object";
     default:
-      return type == "number" ||
-             (type == "integer" &&
-              (!yyjson_is_real(value) ||
-               yyjson_get_real(value) == static_cast<double>(static_cast<int64_t>(yyjson_get_real(value)))));
+      return type == "number" || (type == "integer" && (!yyjson_is_real(value) ||
+                                                        yyjson_get_real(value) == std::floor(yyjson_get_real(value))));
   }
 }
 
 constexpr uint64_t kMaxPatternLength = 1000;
 constexpr uint64_t kMaxCounted = 32;
-
-/// The number of characters of a regular expression in which repetitions like {2,9} are written out; at most 2^32.
-uint64_t pattern_length(std::string_view pattern) {
-  std::vector<uint64_t> groups{0};  // lengths of the groups that are open
-  uint64_t last = 0;                // of what a repetition would repeat
-  for (size_t i = 0; i < pattern.size(); i++) {
-    const char c = pattern[i];
-    if (c == '(') {
-      groups.push_back(0);
-      continue;
-    }
-    if (c == ')' && groups.size() > 1) {
-      last = groups.back();
-      groups.pop_back();
-    } else if (c == '{') {
-      uint64_t number = 0, most = 1;
-      for (; i + 1 < pattern.size() && pattern[i] != '}'; i++) {
-        const bool is_digit = pattern[i + 1] >= '0' && pattern[i + 1] <= '9';
-        number =
-            is_digit ? std::min<uint64_t>(number * 10 + static_cast<uint64_t>(pattern[i + 1] - '0'), UINT32_MAX) : 0;
-        most = std::max(most, number);
-      }
-      last = std::min<uint64_t>(last, UINT32_MAX) * (most - 1);
-    } else {
-      i += c == '\\' ? 1 : 0;
-      last = 1;
-    }
-    groups.back() = std::min<uint64_t>(groups.back() + last, UINT32_MAX);
-  }
-  while (groups.size() > 1) {
-    const uint64_t open = groups.back();
-    groups.pop_back();
-    groups.back() = std::min<uint64_t>(groups.back() + open, UINT32_MAX);
-  }
-  return groups.back();
-}
 
 class Checker final {
  public:
@@ -118,16 +84,30 @@ class Checker final {
     }
     ET_CHECK_OR_RETURN_ERROR(yyjson_is_obj(schema), InvalidArgument,
                              "the JSON schema cannot be used at %s: expected an object, true or false", path.c_str());
+    schemas_.insert(schema);
     std::vector<std::string_view> types;
     ET_CHECK_OK_OR_RETURN_ERROR(read_types(schema, path, types));
     ET_CHECK_OK_OR_RETURN_ERROR(check_kind(schema, path, types));
     yyjson_obj_iter all;
     yyjson_obj_iter_init(schema, &all);
     while (yyjson_val* const key = yyjson_obj_iter_next(&all)) {
+      if (yyjson_obj_getn(schema, yyjson_get_str(key), yyjson_get_len(key)) != yyjson_obj_iter_get_val(key)) {
+        return refuse(Error::InvalidArgument, path + member(text_of(key)), "the keyword is there twice");
+      }
       ET_CHECK_OK_OR_RETURN_ERROR(check_keyword(text_of(key), yyjson_obj_iter_get_val(key), path, types, depth));
     }
     ET_CHECK_OK_OR_RETURN_ERROR(check_counts(schema, path));
     return check_required(schema, path);
+  }
+
+  /// Behind check(): references lead to schemas, which it has seen.
+  Error check_references() const {
+    for (const auto& [part, path] : references_) {
+      if (schemas_.count(part) == 0) {
+        return refuse(Error::NotSupported, path, "the part is not a schema");
+      }
+    }
+    return Error::Ok;
   }
 
  private:
@@ -308,6 +288,10 @@ class Checker final {
 
   /// The engine writes repetitions of patterns out, and its work grows with the square of their length.
   Error charge_pattern(std::string_view pattern, const std::string& at) {
+    if (pattern_nests_too_deep(pattern)) {
+      return refuse(Error::InvalidArgument, at,
+                    "the pattern nests more than " + std::to_string(kMaxGrammarDepth) + " groups");
+    }
     pattern_length_ += pattern_length(pattern);
     return pattern_length_ <= kMaxPatternLength
                ? Error::Ok
@@ -316,7 +300,7 @@ class Checker final {
                             " characters where repetitions are written out");
   }
 
-  Error check_reference(yyjson_val* value, const std::string& at) const {
+  Error check_reference(yyjson_val* value, const std::string& at) {
     const std::string_view reference = text_of(value);
     if (reference == "#") {
       return Error::Ok;
@@ -324,9 +308,11 @@ class Checker final {
     if (reference.substr(0, 2) != "#/") {
       return refuse(Error::NotSupported, at, "expected a part of this schema, \"#/$defs/name\"");
     }
-    return find(reference.substr(1)) != nullptr
-               ? Error::Ok
-               : refuse(Error::InvalidArgument, at, "the schema has no part " + std::string(reference));
+    // The engine decodes %xx, which no name needs.
+    yyjson_val* const part = reference.find('%') == std::string_view::npos ? find(reference.substr(1)) : nullptr;
+    references_.emplace_back(part, at);
+    return part != nullptr ? Error::Ok
+                           : refuse(Error::InvalidArgument, at, "the schema has no part " + std::string(reference));
   }
 
   /// The engine makes rules for each property and each count.
@@ -381,6 +367,8 @@ class Checker final {
 
   yyjson_val* root_;
   uint64_t pattern_length_ = 0;
+  std::unordered_set<yyjson_val*> schemas_;
+  std::vector<std::pair<yyjson_val*, std::string>> references_;
 };
 
 }  // namespace
@@ -397,7 +385,9 @@ Error check_json_schema(const std::string& text) {
     return Error::InvalidArgument;
   }
   yyjson_val* const root = yyjson_doc_get_root(document.get());
-  return Checker(root).check(root, "$", 0);
+  Checker checker(root);
+  ET_CHECK_OK_OR_RETURN_ERROR(checker.check(root, "$", 0));
+  return checker.check_references();
 }
 
 }  // namespace internal

@@ -38,6 +38,7 @@ constexpr int kMaxRecursion = 1000;
 constexpr size_t kKeptGrammars = 8;
 constexpr int kBitsOfWord = 32;
 constexpr int kWarning = 2;
+constexpr char kNoMemory[] = "there is not enough memory";
 
 thread_local std::string* warnings = nullptr;
 
@@ -54,7 +55,7 @@ std::string problem_of(const Function& function) {
     function();
     return "";
   } catch (const std::bad_alloc&) {
-    return "there is not enough memory";
+    return kNoMemory;
   } catch (const std::exception& exception) {
     const std::string said = exception.what();
     return said.empty() ? "unknown error" : said;
@@ -65,6 +66,7 @@ std::string problem_of(const Function& function) {
 template <typename Function>
 Error guarded(const char* what, const Function& function) {
   const std::string problem = problem_of(function);
+  ET_CHECK_OR_RETURN_ERROR(problem != kNoMemory, MemoryAllocationFailed, "%s: %s", what, kNoMemory);
   ET_CHECK_OR_RETURN_ERROR(problem.empty(), Internal, "%s: %s", what, problem.c_str());
   return Error::Ok;
 }
@@ -221,6 +223,7 @@ class XGrammarEngine final : public GrammarEngine {
       }
       return Error::Ok;
     }
+    ET_CHECK_OR_RETURN_ERROR(problem != kNoMemory, MemoryAllocationFailed, "the grammar: %s", kNoMemory);
     if (type != GrammarType::kJsonSchema) {
       ET_LOG(Error, "the grammar cannot be used: %s", shown(type, problem).c_str());
       return Error::InvalidArgument;

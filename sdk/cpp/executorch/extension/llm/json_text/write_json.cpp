@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/llm/json_text/write_json.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <string>
 
 namespace executorch {
 namespace extension {
@@ -17,7 +19,12 @@ void write_number(yyjson_val* value, std::string& out) {
   std::array<char, 32> digits;
   if (yyjson_is_real(value)) {
     std::snprintf(digits.data(), digits.size(), "%.17g", yyjson_get_real(value));
-    out += digits.data();
+    // The point is that of the locale, of one character or more.
+    const std::string text = digits.data();
+    const size_t begin = text.find_first_not_of("-0123456789");
+    const size_t end = std::min(text.find_first_of("0123456789e", begin), text.size());
+    const bool has_point = begin != std::string::npos && text[begin] != 'e';
+    out += has_point ? text.substr(0, begin) + "." + text.substr(end) : text;
   } else {
     out += yyjson_is_uint(value) ? std::to_string(yyjson_get_uint(value)) : std::to_string(yyjson_get_sint(value));
   }
@@ -62,6 +69,8 @@ bool write_json(yyjson_val* value, std::string& out, int depth) {
     out += is_object ? '}' : ']';
   } else if (yyjson_is_str(value)) {
     write_json_string({yyjson_get_str(value), yyjson_get_len(value)}, out);
+  } else if (yyjson_is_raw(value)) {
+    out.append(yyjson_get_raw(value), yyjson_get_len(value));
   } else if (yyjson_is_num(value)) {
     write_number(value, out);
   } else {

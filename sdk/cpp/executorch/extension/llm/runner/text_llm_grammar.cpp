@@ -35,6 +35,7 @@ Error TextLLMRunner::make_grammar_engine() {
   if (grammars_) {
     return Error::Ok;
   }
+  ET_CHECK_OK_OR_RETURN_ERROR(check_vocabularies());
   std::vector<int32_t> stop_tokens;
   for (const uint64_t token : text_token_generator_->eos_ids()) {
     stop_tokens.push_back(static_cast<int32_t>(std::min<uint64_t>(token, INT32_MAX)));

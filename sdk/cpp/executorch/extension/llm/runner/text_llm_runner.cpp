@@ -75,7 +75,7 @@ Error TextLLMRunner::check_vocabularies() const {
     return Error::Ok;
   }
   // Programs pad their vocabulary, and some tokenizers know a few tokens that their text model does not have.
-  ET_CHECK_OR_RETURN_ERROR(std::abs(program - tokenizer) * 8 <= std::max(program, tokenizer), InvalidArgument,
+  ET_CHECK_OR_RETURN_ERROR(std::abs(program - tokenizer) <= std::max(program, tokenizer) / 8, InvalidArgument,
                            "the tokenizer is not the model's: it has %" PRId64 " tokens, the program has %" PRId64,
                            tokenizer, program);
   return Error::Ok;

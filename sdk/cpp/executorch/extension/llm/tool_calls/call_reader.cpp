@@ -19,6 +19,11 @@ constexpr int kMaxDepth = 100;
 constexpr std::string_view kSpace = " \t\r\n";
 constexpr std::string_view kEscape = "<escape>";
 
+/// A whole text of JSON. Numbers stay as they are written.
+CallReader::Document parse(std::string_view text) {
+  return {yyjson_read(text.data(), text.size(), YYJSON_READ_NUMBER_AS_RAW), yyjson_doc_free};
+}
+
 std::string_view text_of(yyjson_val* value) {
   return yyjson_is_str(value) ? std::string_view(yyjson_get_str(value), yyjson_get_len(value)) : std::string_view();
 }
@@ -30,7 +35,7 @@ bool arguments_of(yyjson_val* value, std::string& arguments) {
     return value == nullptr || write_json(value, arguments);
   }
   const std::string_view text = text_of(value);
-  const CallReader::Document inner(yyjson_read(text.data(), text.size(), YYJSON_READ_NOFLAG), yyjson_doc_free);
+  const CallReader::Document inner = parse(text);
   return yyjson_is_obj(yyjson_doc_get_root(inner.get())) && write_json(yyjson_doc_get_root(inner.get()), arguments);
 }
 
@@ -64,6 +69,11 @@ bool add_calls(yyjson_val* value, std::vector<ToolCall>& calls) {
     }
   }
   return yyjson_arr_size(value) > 0;
+}
+
+CallReader::CallReader(std::string_view text) : copy_(text) {
+  copy_.resize(text.size() + YYJSON_PADDING_SIZE, '\0');
+  text_ = std::string_view(copy_).substr(0, text.size());
 }
 
 void CallReader::skip_space() {
@@ -112,10 +122,9 @@ Error CallReader::fail(const char* expected) const {
 }
 
 CallReader::Document CallReader::json() {
-  // yyjson may write behind the text that it reads in place, and reads a copy otherwise.
-  Document found(
-      yyjson_read_opts(const_cast<char*>(rest().data()), rest().size(), YYJSON_READ_STOP_WHEN_DONE, nullptr, nullptr),
-      yyjson_doc_free);
+  // In place, because yyjson copies all of the rest otherwise, for each value.
+  constexpr yyjson_read_flag kFlags = YYJSON_READ_STOP_WHEN_DONE | YYJSON_READ_NUMBER_AS_RAW | YYJSON_READ_INSITU;
+  Document found(yyjson_read_opts(&copy_[position_], rest().size(), kFlags, nullptr, nullptr), yyjson_doc_free);
   if (found) {
     position_ += yyjson_doc_get_read_size(found.get());
   } else {
@@ -135,7 +144,7 @@ bool CallReader::plain_value(std::string_view ends, std::string& json) {
     return false;
   }
   position_ = end;
-  const Document value(yyjson_read(word.data(), word.size(), YYJSON_READ_NOFLAG), yyjson_doc_free);
+  const Document value = parse(word);
   if (value) {
     return write_json(yyjson_doc_get_root(value.get()), json);
   }
@@ -208,6 +217,10 @@ bool CallReader::marked_up_call(ToolCall& call) {
   if (!find(">", found)) {
     return false;
   }
+  if (found.empty()) {
+    fail("a name before '>'");
+    return false;
+  }
   call.name = found;
   skip_space();
   if (!at_end() && rest().front() == '{') {
@@ -231,7 +244,7 @@ bool CallReader::marked_up_call(ToolCall& call) {
     call.arguments += call.arguments.size() > 1 ? ", " : "";
     write_json_string(name, call.arguments);
     call.arguments += ": ";
-    const Document parsed(yyjson_read(value.data(), value.size(), YYJSON_READ_NOFLAG), yyjson_doc_free);
+    const Document parsed = parse(value);
     std::string json;
     if (parsed && write_json(yyjson_doc_get_root(parsed.get()), json)) {
       call.arguments += json;

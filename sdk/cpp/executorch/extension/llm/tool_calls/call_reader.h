@@ -18,7 +18,9 @@ namespace internal {
 
 class CallReader final {
  public:
-  explicit CallReader(std::string_view text) : text_(text) {}
+  explicit CallReader(std::string_view text);
+  CallReader(const CallReader&) = delete;
+  CallReader& operator=(const CallReader&) = delete;
 
   size_t position() const { return position_; }
   std::string_view rest() const { return text_.substr(position_); }
@@ -33,7 +35,8 @@ class CallReader final {
   /// A name of a function: letters, digits, '_', '-', '.' and ':' as long as they come.
   std::string name();
 
-  /// One value of JSON. Null, after a log line that says where, if there is none.
+  /// One value of JSON, with numbers as they are written, which lives as long as this. Null, after a log line that says
+  /// where, if there is none.
   using Document = std::unique_ptr<yyjson_doc, void (*)(yyjson_doc*)>;
   Document json();
   /// A value as Gemma writes it, as JSON: <escape>text<escape>, numbers, true, {name:value}, [value]. False, after a
@@ -52,6 +55,7 @@ class CallReader final {
   bool escaped_members(char end, std::string& json, int depth);
   bool plain_value(std::string_view ends, std::string& json);
 
+  std::string copy_;  // of the text, which is read in place
   std::string_view text_;
   size_t position_ = 0;
 };

@@ -150,7 +150,7 @@ Error parse_llama3(std::string_view text, ParsedAnswer& found) {
   ToolCall call;
   call.name = reader.name();
   const size_t method = call.name.rfind(".call");
-  if (method == std::string::npos || method + 5 != call.name.size() || !reader.take("(")) {
+  if (method == std::string::npos || method == 0 || method + 5 != call.name.size() || !reader.take("(")) {
     return reader.fail("name.call(");
   }
   call.name.resize(method);
@@ -158,7 +158,8 @@ Error parse_llama3(std::string_view text, ParsedAnswer& found) {
     return Error::InvalidArgument;
   }
   found.calls.push_back(std::move(call));
-  return Error::Ok;
+  reader.skip_space();
+  return reader.at_end() ? Error::Ok : reader.fail("the end of the answer");
 }
 
 Error parse_mistral(std::string_view text, ParsedAnswer& found) {

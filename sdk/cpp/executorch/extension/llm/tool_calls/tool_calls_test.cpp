@@ -36,6 +36,35 @@ TEST(ToolCallsTest, EachForm) {
   }
 }
 
+TEST(ToolCallsTest, NumbersStayAsTheyAreWritten) {
+  const char* const numbers = "[0.1, 1.0, 1E400, 123456789012345678901234567890, -0]";
+  const auto found =
+      parse_tool_calls("<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": " + std::string(numbers) + "}}</tool_call>",
+                       ToolCallFormat::kHermes);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->calls[0].arguments, "{\"a\": " + std::string(numbers) + "}");
+}
+
+TEST(ToolCallsTest, NothingOfAnAnswerIsLost) {
+  for (const char* const text :
+       {"<|python_tag|>f.call(a=\"b\"); g.call(c=\"d\")", "<|python_tag|>.call()", "<function=>{}</function>"}) {
+    EXPECT_EQ(parse_tool_calls(text, ToolCallFormat::kLlama3).error(), Error::InvalidArgument) << text;
+  }
+  const auto found = parse_tool_calls("<|python_tag|>f.call(a=\"x\\\"y\", b=[1], c=2)", ToolCallFormat::kLlama3);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->calls[0].arguments, "{\"a\": \"x\\\"y\", \"b\": [1], \"c\": 2}");
+}
+
+TEST(ToolCallsTest, ALongAnswerTakesTimeInProportion) {
+  std::string text = "<|python_tag|>f.call(a=\"\"";
+  for (int i = 0; i < 100000; i++) {
+    text += ", a=\"\"";
+  }
+  const auto found = parse_tool_calls(text + ")", ToolCallFormat::kLlama3);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->calls[0].arguments.size(), 100001 * 9 - 1 + 1);
+}
+
 TEST(ToolCallsTest, TextAndErrors) {
   const auto found = parse_tool_calls("a \"b\"\n", ToolCallFormat::kHermes);
   ASSERT_TRUE(found.ok());

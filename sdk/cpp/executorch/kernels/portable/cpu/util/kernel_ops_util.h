@@ -8,6 +8,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cinttypes>
+#include <limits>
 #include <optional>
 
 #include <executorch/kernels/portable/cpu/util/kernel_window_util.h>
@@ -183,6 +185,13 @@ ET_NODISCARD inline bool check_constant_pad_args(const Tensor& in, ::executorch:
   ET_LOG_AND_RETURN_IF_FALSE(tensors_have_same_rank(in, out));
   ET_CHECK_OR_RETURN_FALSE(pad.size() % 2 == 0 && pad.size() <= 2 * static_cast<size_t>(in.dim()),
                            "constant_pad: %zu numbers for %zd dimensions", pad.size(), static_cast<ssize_t>(in.dim()));
+  for (size_t i = 0; i < pad.size() / 2; ++i) {
+    const auto size = static_cast<int64_t>(in.size(in.dim() - 1 - static_cast<ssize_t>(i)));
+    const int64_t room = std::numeric_limits<int32_t>::max() - size;
+    ET_CHECK_OR_RETURN_FALSE(pad[2 * i] <= room && pad[2 * i + 1] <= room - pad[2 * i],
+                             "constant_pad: a size of %" PRId64 " cannot be padded by %" PRId64 " and %" PRId64, size,
+                             pad[2 * i], pad[2 * i + 1]);
+  }
   return int_array_all_ge(pad, 0);
 }
 

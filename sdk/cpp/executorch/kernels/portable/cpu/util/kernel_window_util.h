@@ -112,8 +112,8 @@ inline void calculate_kernel_output_sizes(
     if (transposed) {
       out = (size - 1) * step - 2 * added + extent + val_at(output_padding, i, 0);
     } else {
-      const int64_t room = size + 2 * added - extent;
-      out = (room + (ceil_mode ? step - 1 : 0)) / step + 1;
+      const int64_t room = size + 2 * added - extent + (ceil_mode ? step - 1 : 0);
+      out = room < 0 ? 0 : room / step + 1;  // no window fits
       // The last window begins within the input or the padding before it.
       out -= ceil_mode && (out - 1) * step >= size + added ? 1 : 0;
     }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How deep the brackets of a grammar nest, and how long a pattern is: what an engine works with call by call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <executorch/extension/llm/grammar/grammar_engine.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace internal {
+
+/// Reads a text character by character. Brackets in strings, in comments, in classes of characters and behind a
+/// backslash do not nest. A closing bracket without its opening one changes nothing.
+class Nesting final {
+ public:
+  explicit Nesting(GrammarType type);
+
+  /// False if the text nests too deep at `c`.
+  bool push(char c);
+  size_t line() const { return line_; }
+  size_t column() const { return column_; }
+
+ private:
+  enum class Place { kText, kString, kClass, kComment };
+
+  bool is_regex() const { return type_ == GrammarType::kRegex || is_in_regex_; }
+  void read(char c);
+  void read_text(char c);
+  void leave_regex();
+
+  GrammarType type_;
+  size_t limit_;
+  Place place_ = Place::kText;
+  bool is_escaped_ = false;
+  bool is_in_regex_ = false;  // between the slashes of Lark
+  bool regex_begins_ = false;
+  std::string open_;   // the brackets that are
+  std::string outer_;  // those around a regular expression of Lark
+  size_t line_ = 1;
+  size_t column_ = 0;
+};
+
+/// Whether the groups of a regular expression nest deeper than kMaxGrammarDepth.
+bool pattern_nests_too_deep(std::string_view pattern);
+
+/// The number of characters of a regular expression in which repetitions like {2,9} are written out; at most about
+/// 2^32.
+uint64_t pattern_length(std::string_view pattern);
+
+}  // namespace internal
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch
