@@ -19,7 +19,7 @@ DATA = Path(__file__).resolve().parents[2] / "data"
 @pytest.mark.parametrize(
     ("wrong", "known", "meant"),
     [
-        ("XNNPACK", ["xnnpack", "vulkan"], "xnnpack"),
+        ("PORTABLE", ["portable", "other"], "portable"),
         ("--quantise", ["--quantize", "--strict"], "--quantize"),
         ("--frobnicate", ["--strict", "--recipe", "--calibrate"], None),
         ("--format", ["--report", "--json"], None),
@@ -74,7 +74,7 @@ TWO = "--input ones --input ones"
         ("export text.pt", 1, "`text.pt` has weights, from which a model cannot be exported."),
         ("export models", 1, "`models` is a folder. Write file.py:name for a model in a file of it"),
         ("export resnet18", 1, "`resnet18` does not say which model to export. Write file.py:name"),
-        ("export a.py:b --input 1x8:float32 --backend XNNPACK", 2, "Did you mean `xnnpack`?"),
+        ("export a.py:b --input 1x8:float32 --backend PORTABLE", 2, "Did you mean `portable`?"),
         ("export a.py:b --input 1x8:float32 --frobnicate", 2, "unrecognized arguments: --frobnicate\n"),
     ],
 )
