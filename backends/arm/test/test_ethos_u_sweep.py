@@ -24,6 +24,10 @@ SEEDS = range(6)
 """The seed 0 has the extremes."""
 
 
+FAULTS_OF_VELA = {("split", 8, "ethos-u-vela==5.2.0")}
+"""Operators, bits and releases whose commands are wrong, which an export says."""
+
+
 def _path_of(release: int) -> str:
     """The search path of Python with a release of Vela: the step `arm` installs the second one beside the first."""
     path = os.environ["PYTHONPATH"]
@@ -45,6 +49,10 @@ def _compare(model: Model, bits: int, name: str, monkeypatch: pytest.MonkeyPatch
     for target, release in _pairs(name):
         monkeypatch.setenv("PYTHONPATH", paths[release])
         for case in cases:
+            if (name, bits, PACKAGES[release]) in FAULTS_OF_VELA:
+                with pytest.raises(RuntimeError, match="writes two parts of its result to one address"):
+                    case.run(EthosUCompileSpec(target))
+                continue
             try:
                 commands = case.run(EthosUCompileSpec(target))
             except (AssertionError, RuntimeError) as error:

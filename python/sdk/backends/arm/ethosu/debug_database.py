@@ -10,16 +10,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-import struct
 from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
 
+from sdk.backends.arm.ethosu.command_stream import COMPUTES, DMA, words_of
+
 _TABLE = re.compile(r'<table name="(\w+)">\s*<!\[CDATA\[\n(.*?)\]\]>', re.DOTALL)
-_MAGIC = b"COP1"
-_CONFIGURE, _STREAM, _NOTHING = 1, 2, 5  # actions of the driver
-_DMA = 0x010
-_COMPUTES = {0x002, 0x003, 0x005, 0x006, 0x007}  # convolution, depthwise, pool, elementwise, resize
 
 
 @dataclass(frozen=True)
@@ -77,23 +74,8 @@ def _share(cycles: list[int], members: list[int], amount: int) -> None:
 
 def _places(commands: bytes) -> list[tuple[int, bool]]:
     """For each command that computes or copies, its byte after the begin of the stream, and whether it copies."""
-    words = struct.unpack(f"<{len(commands) // 4}I", commands[: len(commands) // 4 * 4])
-    if commands[:4] != _MAGIC:
-        raise ValueError("the commands do not begin with COP1")
-    places = []
-    at = 1
-    while at < len(words):
-        action = words[at] & 0xFF
-        length = words[at] >> 16 | (words[at] >> 8 & 0xFF) << 16
-        at += 3 if action == _CONFIGURE else 1
-        if action not in (_CONFIGURE, _STREAM, _NOTHING):
-            raise ValueError(f"the driver's action {action} is not known")
-        if action != _STREAM:
-            continue
-        start = at
-        while at < start + length:
-            code, has_second = words[at] & 0x3FF, words[at] >> 14 & 3 == 1
-            if not has_second and (code == _DMA or code in _COMPUTES):
-                places.append((4 * (at - start), code == _DMA))
-            at += 2 if has_second else 1
-    return places
+    return [
+        (place, code == DMA)
+        for place, code, _, second in words_of(commands)
+        if second is None and (code == DMA or code in COMPUTES)
+    ]

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sdk.backends.arm.ethosu.command_stream import writes_over_itself
 from sdk.backends.arm.ethosu.debug_database import read_commands
 from sdk.backends.arm.ethosu.stream import Edge, Timing, VelaStream
 
@@ -77,6 +78,11 @@ def compile_graph(graph: bytes, flags: Sequence[str]) -> Compiled:
         raise RuntimeError(f"Vela {' '.join(flags)} failed with the exit status {done.returncode}:\n{message}")
     stream = _stream_of(archive)
     try:
+        if writes_over_itself(stream.commands) and not any("u85" in flag for flag in flags):
+            raise RuntimeError(
+                "Vela made a command that writes two parts of its result to one address; Vela 5.2.0 does so for parts "
+                f"of a tensor that was reshaped: pip install {PACKAGES[0]}"
+            )
         made_from = read_commands(stream.commands, database)
         (row,) = csv.DictReader(io.StringIO(summary))
         timing = Timing(int(float(row["core_clock"])), tuple(each.cycles for each in made_from))
