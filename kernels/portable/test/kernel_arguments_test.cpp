@@ -12,6 +12,8 @@
 #include <executorch/runtime/core/exec_aten/testing_util/tensor_util.h>
 #include <gtest/gtest.h>
 
+#include "kernel_util_test_support.h"
+
 namespace {
 
 using executorch::aten::Scalar;
@@ -23,16 +25,7 @@ using executorch::runtime::Error;
 using executorch::runtime::KernelRuntimeContext;
 using executorch::runtime::testing::TensorFactory;
 using namespace torch::executor;
-using Sizes = std::vector<SizesType>;
-
-/// The sizes that a function writes to an array.
-template <typename Function, typename... Args>
-Sizes sizes_of(const Function& function, const Args&... args) {
-  SizesType sizes[8] = {};
-  size_t rank = 0;
-  function(args..., sizes, &rank);
-  return Sizes(sizes, sizes + rank);
-}
+using namespace kernel_util_test;
 
 TEST(KernelArgumentsTest, MatrixMultiplications) {
   TensorFactory<ScalarType::Float> tf;

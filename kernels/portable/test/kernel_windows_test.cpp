@@ -17,6 +17,8 @@
 #include <executorch/runtime/core/exec_aten/testing_util/tensor_util.h>
 #include <gtest/gtest.h>
 
+#include "kernel_util_test_support.h"
+
 namespace {
 
 using executorch::aten::ArrayRef;
@@ -28,20 +30,7 @@ using executorch::aten::TensorShapeDynamism;
 using executorch::runtime::Error;
 using executorch::runtime::testing::TensorFactory;
 using namespace torch::executor;
-using Sizes = std::vector<SizesType>;
-using Ints = std::vector<int64_t>;
-
-ArrayRef<int64_t> ref(const Ints& list) {
-  return {list.data(), list.size()};
-}
-
-template <typename Function>
-Sizes sizes_of(const Function& function) {
-  SizesType sizes[kTensorDimensionLimit] = {};
-  size_t rank = 0;
-  function(sizes, &rank);
-  return Sizes(sizes, sizes + rank);
-}
+using namespace kernel_util_test;
 
 TEST(KernelWindowsTest, Lists) {
   EXPECT_EQ(val_at(ref({5}), 1), 5);
