@@ -97,6 +97,7 @@ TEST_F(GrammarTest, RepetitionsOfRepetitionsAreCounted) {
 TEST_F(GrammarTest, SchemasAreWhatWasChecked) {
   const auto check = [](const char* schema) { return check_grammar(GrammarType::kJsonSchema, schema); };
   EXPECT_EQ(check(R"({"$ref": "#/$defs/a", "$defs": {"a": {"type": "integer"}}})"), Error::Ok);
+  EXPECT_EQ(check(R"({"$ref": "#/$defs/a", "$defs": {"a": true}})"), Error::Ok);
   EXPECT_EQ(check(R"({"$ref": "#/examples/0", "examples": [{"type": "integer"}]})"), Error::NotSupported);
   EXPECT_EQ(check(R"({"$ref": "#/$defs/x%2Fy", "$defs": {"x%2Fy": {}}})"), Error::InvalidArgument);
   EXPECT_EQ(check(R"({"type": "string", "type": "object"})"), Error::InvalidArgument);

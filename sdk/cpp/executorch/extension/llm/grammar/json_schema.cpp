@@ -79,12 +79,12 @@ class Checker final {
   Error check(yyjson_val* schema, const std::string& path, int depth) {
     ET_CHECK_OR_RETURN_ERROR(depth <= kMaxGrammarDepth, InvalidArgument,
                              "the JSON schema nests more than %d schemas, at %s", kMaxGrammarDepth, path.c_str());
+    schemas_.insert(schema);
     if (yyjson_is_bool(schema)) {
       return Error::Ok;
     }
     ET_CHECK_OR_RETURN_ERROR(yyjson_is_obj(schema), InvalidArgument,
                              "the JSON schema cannot be used at %s: expected an object, true or false", path.c_str());
-    schemas_.insert(schema);
     std::vector<std::string_view> types;
     ET_CHECK_OK_OR_RETURN_ERROR(read_types(schema, path, types));
     ET_CHECK_OK_OR_RETURN_ERROR(check_kind(schema, path, types));
