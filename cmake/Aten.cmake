@@ -71,7 +71,7 @@ endfunction()
 # that link it.
 function(executorch_precompile_torch library)
   if(library STREQUAL "executorch_core_aten")
-    target_precompile_headers(${library} PRIVATE <executorch/runtime/core/exec_aten/exec_aten.h>)
+    target_precompile_headers(${library} PRIVATE <ATen/core/Tensor.h> <c10/core/Scalar.h> <c10/util/OptionalArrayRef.h>)
   else()
     target_precompile_headers(${library} REUSE_FROM executorch_core_aten)
   endif()

@@ -88,16 +88,18 @@ function(executorch_unity target count)
   endif()
 endfunction()
 
-# executorch_kernel_options(target): compiles kernels for speed, and parses the headers that all of them include once. Other
-# systems have tools that do not know precompiled headers, or compile for several processors at once;
-# -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON turns them off.
+# executorch_kernel_options(target): compiles kernels for speed, and parses the headers of the standard library once. None
+# of the project's own is precompiled: GCC knows a file of `#pragma once` again by a checksum of all its bytes, and ccache
+# takes a precompiled header for current when only comments or indentation differ. Other systems have tools that do not know
+# precompiled headers, or compile for several processors at once; -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON turns them off.
 function(executorch_kernel_options target)
   target_compile_options(${target} PRIVATE ${EXECUTORCH_KERNEL_OPTIONS})
   # The runtime traces the calls of kernels. ccache then has one object file for builds with event tracers and without.
   set_target_properties(${target} PROPERTIES EXECUTORCH_UNTRACED ON)
   if(CMAKE_SYSTEM_NAME MATCHES "^(Linux|Android)$")
-    target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <complex> <cstring>
-      <executorch/runtime/kernel/kernel_includes.h>)
+    target_precompile_headers(${target} PRIVATE <algorithm> <array> <cinttypes> <cmath> <complex> <cstdarg> <cstddef>
+      <cstdint> <cstring> <initializer_list> <iterator> <limits> <memory> <new> <optional> <string_view> <type_traits>
+      <utility>)
   endif()
 endfunction()
 

@@ -13,8 +13,6 @@ mkdir -p "${logs}" "${stamps}"
 export CCACHE_BASEDIR="${root}" CCACHE_NOHASHDIR=1
 # Without this, ccache does not cache files that use a precompiled header.
 export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"
-# A precompiled header has checksums of what it includes, comments and all, by which `#pragma once` knows a file again.
-export CCACHE_COMMENTS=1
 # One name for the compiler, because ccache treats gcc and cc as different. Python's builds call the first, CMake's the
 # second.
 if [[ -z "${CC:-}${CXX:-}" ]] && command -v cc >/dev/null && command -v c++ >/dev/null; then
