@@ -25,7 +25,8 @@ declare -A lane=() budget=() tools=() needed=()
 
 # gate_step NAME LANE SECONDS [WHAT=PACKAGE ...]: a step of the gate, the function step_NAME. The steps of a lane run in
 # sequence: in lane 1 those that compile most, so that they find object files of earlier ones in ccache; in lane 2 those
-# that test from Python. SECONDS is its budget: the CPU time that it may take if ccache has all object files, on the server
+# that test from Python; steps of the lane `either`, whose build folders are their own, are for the lane that has nothing
+# left. SECONDS is its budget: the CPU time that it may take if ccache has all object files, on the server
 # with which slowness() compares this machine; allowed() adds to it for each file that is compiled. A budget is about a
 # fifth more than the step took when it was last measured. WHAT, a command or the pattern of an absolute path, comes from
 # the Debian package; one package each, because the file of one says nothing about another.

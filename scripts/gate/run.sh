@@ -6,17 +6,18 @@ costs="${root}/.cache/costs"
 
 # run_gate NAME...: runs the steps of the gate in two lanes, then the long steps.
 run_gate() {
-  local name one=() two=() rest=()
+  local name one=() two=() either=() rest=()
   for name; do
     case "${lane[${name}]:-}" in
       1) one+=("${name}") ;;
       2) two+=("${name}") ;;
+      either) either+=("${name}") ;;
       *) rest+=("${name}") ;;
     esac
   done
-  (erase='' && run_steps "${one[@]}") &
+  (erase='' && run_steps "${one[@]}" && run_unclaimed "${either[@]}") &
   local first=$!
-  (erase='' && run_steps "${two[@]}")
+  (erase='' && run_steps "${two[@]}" && run_unclaimed "${either[@]}")
   wait "${first}"
   run_steps "${rest[@]}"
 }
@@ -24,6 +25,15 @@ run_gate() {
 run_steps() {
   local name
   for name; do run_step "${name}"; done
+}
+
+# run_unclaimed NAME...: runs those of the steps that the other lane has not begun.
+run_unclaimed() {
+  local name
+  for name; do
+    # The folder is made by one lane only.
+    if mkdir "${results}/${name}.claim" 2>/dev/null; then run_step "${name}"; fi
+  done
 }
 
 # measured NAME COMMAND...: writes the command's cost to a file: seconds, CPU seconds, and the number of files that were

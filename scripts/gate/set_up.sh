@@ -79,7 +79,7 @@ advice() {
 unmet_of() {
   local part tool parts="${needed[$1]:-environment compiler build test demo weights package}"
   # A step of lane 2 compiles little.
-  [[ "${lane[$1]:-1}" -eq 2 ]] || parts+=" disk"
+  [[ "${lane[$1]:-1}" == 2 ]] || parts+=" disk"
   for part in ${parts}; do
     [[ -z "${unmet[${part}]:-}" ]] || { echo "it needs the part \`${part}\` of the set-up: ${unmet[${part}]}"; return; }
   done

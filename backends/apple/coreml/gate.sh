@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The step of Core ML, for scripts/test.sh.
-gate_step coreml 2 85 "clang-19=clang-19" "/usr/lib/llvm-19/lib/clang/*/lib/linux/libclang_rt.asan-*.a=libclang-rt-19-dev" \
+gate_step coreml either 85 "clang-19=clang-19" "/usr/lib/llvm-19/lib/clang/*/lib/linux/libclang_rt.asan-*.a=libclang-rt-19-dev" \
   "/usr/include/GNUstep/Foundation/Foundation.h=libgnustep-base-dev"
 needs_network coreml
 

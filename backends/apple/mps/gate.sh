@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The step of Metal Performance Shaders, for scripts/test.sh. It needs no Python package: the interpreter is PyTorch.
-gate_step mps 2 55 "clang-19=clang-19" "/usr/lib/llvm-19/lib/clang/*/lib/linux/libclang_rt.asan-*.a=libclang-rt-19-dev" \
+gate_step mps either 55 "clang-19=clang-19" "/usr/lib/llvm-19/lib/clang/*/lib/linux/libclang_rt.asan-*.a=libclang-rt-19-dev" \
   "/usr/include/GNUstep/Foundation/Foundation.h=libgnustep-base-dev"
 
 step_mps() {

@@ -57,6 +57,27 @@ def test_steps_of_backends_run_two_at_a_time_and_are_counted(tree: Path) -> None
     assert "over budget" not in done.stdout
 
 
+def test_a_lane_that_has_ended_takes_steps_of_either_lane(tree: Path) -> None:
+    """The first lane waits for a step that only the second one can run then; each step runs once."""
+    steps = """
+gate=() long=()
+set_up() { :; }
+gate_step one 1 600
+gate_step two 2 600
+gate_step three either 600
+gate_step four either 600
+step_one() { while [[ ! -e "${root}/four" ]]; do sleep 0.05; done; echo "1 passed in 1.0s"; }
+step_two() { echo "1 failed in 1.0s"; return 1; }
+step_three() { echo three >>"${root}/begun"; echo "1 passed in 1.0s"; }
+step_four() { echo four >>"${root}/begun"; touch "${root}/four"; echo "1 passed in 1.0s"; }
+"""
+    (tree / "backends/demo/gate.sh").write_text(steps)
+    done = run(tree)
+    assert done.returncode == 1, done.stdout
+    assert (tree / "begun").read_text() == "three\nfour\n"
+    assert re.search(r"^3 passed, 1 failed, 0 skipped in ", done.stdout, re.M)
+
+
 def test_steps_over_their_budget_are_named(tree: Path) -> None:
     steps = STEPS.replace("gate_step three 2 600", "gate_step three 2 0").replace('echo "1 failed,', 'echo "')
     (tree / "backends/demo/gate.sh").write_text(steps.replace('1.0s"; return 1', '1.0s"'))

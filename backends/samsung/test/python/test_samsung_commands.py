@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from sdk.backends.samsung.verify import ReferenceProgram
+from sdk.export.cli import main
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -23,34 +27,47 @@ def example_inputs():
 """
 
 
-def run(*command: object, folder: Path, reference: bool) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONWARNINGS": "ignore", "EXECUTORCH_REFERENCE_PAYLOADS": str(int(reference))}
-    return subprocess.run(
-        [sys.executable, *map(str, command)], capture_output=True, text=True, cwd=folder, env=environment
-    )
+def run(script: Path, *arguments: str) -> int:
+    """The exit status of a script that this process runs, which has imported torch already."""
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as ended:
+        patch.setattr(sys, "argv", [str(script), *arguments])
+        runpy.run_path(str(script), run_name="__main__")
+    return ended.value.code or 0
 
 
-def test_the_command_verifies_by_the_interpreter(tmp_path: Path) -> None:
+def test_the_command_verifies_by_the_interpreter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """EXY-02: and says that this is not Samsung's arithmetic."""
-    (tmp_path / "my_model.py").write_text(MODEL)
-    command = ("-m", "sdk.export", "my_model.py:model", "--backend", "samsung", "-o", "model.pte")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EXECUTORCH_REFERENCE_PAYLOADS", "1")
+    Path("my_model.py").write_text(MODEL)
+    command = ["my_model.py:model", "--backend", "samsung", "-o", "model.pte"]
     for quantize in ([], ["--quantize", "int8"]):
-        done = run(*command, *quantize, folder=tmp_path, reference=True)
-        said = " ".join((done.stdout + done.stderr).split())
-        assert done.returncode == 0, said
+        status = main([*command, *quantize])
+        said = " ".join("".join(capsys.readouterr()).split())
+        assert status == 0, said
         assert "the program agrees with PyTorch" in said and "1 call to EnnBackend" in said
         assert "verified by an interpreter in PyTorch, which is not Samsung's compiler and arithmetic" in said
-    done = run(*command, folder=tmp_path, reference=False)
-    assert done.returncode != 0 and "Samsung's compiler is not installed" in " ".join(done.stderr.split())
+    monkeypatch.setenv("EXECUTORCH_REFERENCE_PAYLOADS", "0")
+    assert main(command) != 0
+    assert "Samsung's compiler is not installed" in " ".join(capsys.readouterr().err.split())
 
 
-def test_the_script_exports_a_model(tmp_path: Path) -> None:
+def test_the_script_exports_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """EXY-01, EXY-05"""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EXECUTORCH_REFERENCE_PAYLOADS", "1")
     script = ROOT / "examples" / "samsung" / "aot_compiler.py"
-    made = run(script, "-c", "e9955", "-m", "linear", "-o", "folder", "-p", "A8W8", folder=tmp_path, reference=True)
+    command = [sys.executable, str(script), "-c", "e9955", "-m", "linear", "-o", "folder", "-p", "A8W8"]
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    made = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert made.returncode == 0 and made.stdout == "wrote folder/linear_exynos_a8w8.pte\n", made.stderr
-    ReferenceProgram(tmp_path / "folder" / "linear_exynos_a8w8.pte")
-    wrong = run(script, "-c", "E1", "-m", "linear", folder=tmp_path, reference=True)
-    assert wrong.returncode == 1 and "there is no chip 'E1' of Samsung; expected one of E9955, E9965" in wrong.stderr
-    missing = run(script, "-c", "E9955", "-m", "linear", folder=tmp_path, reference=False)
-    assert missing.returncode == 1 and "Samsung's compiler is not installed" in missing.stderr
+    ReferenceProgram(Path("folder", "linear_exynos_a8w8.pte"))
+    assert run(script, "-c", "E1", "-m", "linear") == 1
+    assert "there is no chip 'E1' of Samsung; expected one of E9955, E9965" in capsys.readouterr().err
+    monkeypatch.setenv("EXECUTORCH_REFERENCE_PAYLOADS", "0")
+    assert run(script, "-c", "E9955", "-m", "linear") == 1
+    assert "Samsung's compiler is not installed" in capsys.readouterr().err
