@@ -7,6 +7,15 @@ import { locations } from "./locations.js";
 import type { RuntimeOptions } from "./runtime.js";
 import { Server, type Reply, type Request } from "./server.js";
 
+export const CONNECTION_OPTIONS: Record<keyof Required<ConnectionOptions>, true> = {
+  wasm: true,
+  llm: true,
+  threads: true,
+  onLog: true,
+  logLevel: true,
+  worker: true,
+};
+
 export interface ConnectionOptions extends RuntimeOptions {
   /** Whether the runtime is in a worker, so that the page stays alive during a run: by default in browsers. */
   worker?: boolean;

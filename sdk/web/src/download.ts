@@ -22,6 +22,8 @@ export interface DownloadOptions {
   signal?: AbortSignal;
 }
 
+export const DOWNLOAD_OPTIONS: Record<keyof Required<DownloadOptions>, true> = { cache: true, onProgress: true, signal: true };
+
 interface Caches {
   open(name: string): Promise<{ match(url: string): Promise<Response | undefined>; put(url: string, response: Response): Promise<void> }>;
 }

@@ -66,6 +66,21 @@ export class ExecuTorchError extends Error {
   }
 }
 
+/**
+ * Refuses options that a function does not have. `known` has their names as keys: declared as a record of the options'
+ * interface, the compiler finds a list that lacks one.
+ */
+export function checkOptions(options: unknown, known: Readonly<Record<string, true>>): void {
+  if (typeof options !== "object" || options === null) {
+    throw new ExecuTorchError("InvalidArgument", `expected an object of options, found ${options === null ? "null" : typeof options}`);
+  }
+  for (const name of Object.keys(options)) {
+    if (!Object.hasOwn(known, name)) {
+      throw new ExecuTorchError("InvalidArgument", `there is no option ${name}; there are: ${Object.keys(known).join(", ")}`);
+    }
+  }
+}
+
 /** An error as messages between threads carry it, and back. */
 export interface PlainError {
   code: ErrorCode;

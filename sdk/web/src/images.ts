@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pictures: their pixels, and the tensors that the runtime makes of them.
-import { ExecuTorchError } from "./errors.js";
+import { checkOptions, ExecuTorchError } from "./errors.js";
 import type { Native } from "./native.js";
 import { ScalarType } from "./scalar_type.js";
 import { Tensor } from "./tensor.js";
@@ -68,16 +68,27 @@ export function pixelsOf(source: ImageSource): Pixels {
   return context.getImageData(0, 0, width, height);
 }
 
+const OPTIONS: Record<keyof Required<ImageOptions>, true> = {
+  width: true,
+  height: true,
+  resize: true,
+  padValue: true,
+  scaleFactor: true,
+  mean: true,
+  stdDev: true,
+};
+
 function threeOf(name: string, values: readonly number[] | undefined, usual: number): readonly number[] {
   const found = values ?? [usual, usual, usual];
-  if (found.length === 3) return found;
-  throw new ExecuTorchError("InvalidArgument", `expected ${name} of 3 numbers, found ${found.length}`);
+  if (found.length === 3 && found.every(Number.isFinite)) return found;
+  throw new ExecuTorchError("InvalidArgument", `expected ${name} of 3 numbers, found [${found.join(", ")}]`);
 }
 
 function check(pixels: Pixels, options: ImageOptions): void {
   const refuse = (message: string): never => {
     throw new ExecuTorchError("InvalidArgument", message);
   };
+  checkOptions(options, OPTIONS);
   const bytes = 4 * pixels.width * pixels.height;
   const { data } = pixels;
   if (!(data instanceof Uint8Array || data instanceof Uint8ClampedArray) || data.length !== bytes) {
@@ -85,6 +96,10 @@ function check(pixels: Pixels, options: ImageOptions): void {
   }
   for (const name of ["width", "height"] as const) {
     if (!Number.isInteger(options[name]) || options[name] < 1) refuse(`expected a positive ${name} in pixels, found ${String(options[name])}`);
+  }
+  for (const name of ["padValue", "scaleFactor"] as const) {
+    const value = options[name];
+    if (value !== undefined && !Number.isFinite(value)) refuse(`expected a number for ${name}, found ${String(value)}`);
   }
   if (!MODES.includes(options.resize ?? "stretch")) refuse(`expected a resize of ${MODES.join(", ")}, found ${String(options.resize)}`);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-import { Connection, resolveSource, type ConnectionOptions } from "./connection.js";
-import type { DownloadOptions, Source } from "./download.js";
+import { Connection, CONNECTION_OPTIONS, resolveSource, type ConnectionOptions } from "./connection.js";
+import { DOWNLOAD_OPTIONS, type DownloadOptions, type Source } from "./download.js";
 import { canShareMemory } from "./environment.js";
-import { ExecuTorchError } from "./errors.js";
+import { checkOptions, ExecuTorchError } from "./errors.js";
 import type { GenerationOptions, LlmStats } from "./runtime_llm.js";
 
 export interface LlmModuleOptions extends ConnectionOptions, DownloadOptions {
@@ -70,6 +70,7 @@ export class LlmModule {
 
   /** Downloads and verifies a program. Modules with the same options share a worker, in which one call runs at a time. */
   static async load(program: Source, options: LlmModuleOptions = {}): Promise<LlmModule> {
+    checkOptions(options, { ...CONNECTION_OPTIONS, ...DOWNLOAD_OPTIONS, data: true, tokenizer: true });
     const { data = [], tokenizer, onProgress, signal, cache, ...runtime } = options;
     const connection = Connection.to({ worker: true, llm: true, ...runtime });
     await connection.started;

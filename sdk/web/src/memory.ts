@@ -18,13 +18,19 @@ export class RuntimeMemory {
     this.address = native.guard(() => native.allocate(size));
   }
 
+  private check(): void {
+    if (this.address === 0) throw new ExecuTorchError("InvalidState", "this memory was used or freed already");
+  }
+
   /** The bytes; asked for again after each call of the runtime, which may grow its memory. */
   get bytes(): Uint8Array {
+    this.check();
     return this.native.heap.subarray(this.address, this.address + this.size);
   }
 
   /** Makes it larger or smaller; bytes that it keeps do not change. */
   resize(size: number): void {
+    this.check();
     const kept = Math.min(size, this.size);
     const address = this.native.guard(() => this.native.allocate(size));
     this.native.heap.copyWithin(address, this.address, this.address + kept);
@@ -35,7 +41,7 @@ export class RuntimeMemory {
 
   /** @internal Its address and size; whoever takes them frees the memory. */
   take(): Owned {
-    if (this.address === 0) throw new ExecuTorchError("InvalidState", "this memory was used or freed already");
+    this.check();
     const { address, size } = this;
     this.address = 0;
     return { address, size };

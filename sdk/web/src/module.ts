@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-import { Connection, resolveSource, type ConnectionOptions } from "./connection.js";
-import type { DownloadOptions, Source } from "./download.js";
-import { ExecuTorchError } from "./errors.js";
+import { Connection, CONNECTION_OPTIONS, resolveSource, type ConnectionOptions } from "./connection.js";
+import { DOWNLOAD_OPTIONS, type DownloadOptions, type Source } from "./download.js";
+import { checkOptions, ExecuTorchError } from "./errors.js";
 import { pixelsOf, type ImageOptions, type ImageSource } from "./images.js";
 import type { MethodMeta } from "./metadata.js";
-import type { LoadOptions } from "./runtime_module.js";
+import { LOAD_OPTIONS, type LoadOptions } from "./runtime_module.js";
 import { fromPlainMeta, fromPlainValue, toPlainValue, type Plain, type PlainMeta } from "./server.js";
 import type { Tensor } from "./tensor.js";
 import type { Input, Output } from "./values.js";
@@ -31,6 +31,7 @@ export class Module {
 
   /** Downloads and verifies a program. Modules with the same options share a runtime. */
   static async load(program: Source, options: ModuleOptions = {}): Promise<Module> {
+    checkOptions(options, { ...CONNECTION_OPTIONS, ...LOAD_OPTIONS, ...DOWNLOAD_OPTIONS, data: true });
     const { data = [], onProgress, signal, backendOptions, shareMemory, etdump, cache, ...runtime } = options;
     const connection = Connection.to(runtime);
     await connection.started;

@@ -122,8 +122,9 @@ export class Native {
 
   /** A NUL-terminated copy of a text during `body`. */
   withString<T>(text: string, body: (address: number) => T): T {
+    if (typeof text !== "string") throw new Refused(new ExecuTorchError("InvalidArgument", `expected a text, found ${typeof text}`));
     const bytes = new TextEncoder().encode(text);
-    if (bytes.includes(0)) throw new Refused(new ExecuTorchError("InvalidArgument", `expected a name without NUL, found ${JSON.stringify(text)}`));
+    if (bytes.includes(0)) throw new Refused(new ExecuTorchError("InvalidArgument", `expected a text without NUL, found ${JSON.stringify(text)}`));
     const address = this.allocate(bytes.length + 1);
     try {
       this.heap.set(bytes, address);

@@ -2,7 +2,7 @@
 // The runtime in this thread: calls return when they are done. Module (module.ts) has the same calls as promises, and runs
 // them in a worker of a page.
 import { canShareMemory, processorCount } from "./environment.js";
-import { ExecuTorchError } from "./errors.js";
+import { checkOptions, ExecuTorchError } from "./errors.js";
 import { imageToTensor, pixelsOf, type ImageOptions, type ImageSource } from "./images.js";
 import { locations } from "./locations.js";
 import { RuntimeMemory, type Bytes } from "./memory.js";
@@ -28,6 +28,8 @@ export interface RuntimeOptions {
   /** The least severe lines that are logged: by default "error". */
   logLevel?: LogLevel;
 }
+
+const OPTIONS: Record<keyof Required<RuntimeOptions>, true> = { wasm: true, llm: true, threads: true, onLog: true, logLevel: true };
 
 /** The number of threads that a runtime is started with. */
 export function threadCount(wanted: number | undefined): number {
@@ -59,9 +61,15 @@ class NativeTensor extends Tensor {
     finalization.register(this, () => memory.delete(), this);
   }
 
+  private isFreed = false;
+  override get isDeleted(): boolean {
+    return this.isFreed;
+  }
+
   override delete(): void {
     finalization.unregister(this);
     this.memory.delete();
+    this.isFreed = true;
   }
 }
 
@@ -83,6 +91,7 @@ export class Runtime {
   }
 
   static async create(options: RuntimeOptions = {}): Promise<Runtime> {
+    checkOptions(options, OPTIONS);
     const threads = threadCount(options.threads);
     const level = LOG_LEVELS.indexOf(options.logLevel ?? "error");
     if (level < 0) throw new ExecuTorchError("InvalidArgument", `expected a log level of ${LOG_LEVELS.join(", ")}, found ${options.logLevel}`);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A language model in the runtime of this thread.
-import { ExecuTorchError } from "./errors.js";
+import { checkOptions, ExecuTorchError } from "./errors.js";
 import { OwnedBytes, type Bytes } from "./memory.js";
 import { Refused, type Native } from "./native.js";
 import { withOptions } from "./runtime_module.js";
@@ -87,7 +87,11 @@ function set(native: Native, config: number, name: string, value: unknown): void
   const expected = (what: string): never => refuse(`expected ${what} for the option ${name}, found ${String(value)}`);
   if (name in INTEGERS) {
     if (typeof value !== "bigint" && !Number.isSafeInteger(value)) expected("an integer");
-    native.withString(INTEGERS[name]!, (key) => native.check("et_llm_config_set_int", config, key, BigInt.asIntN(64, BigInt(value as number | bigint))));
+    const integer = BigInt(value as number | bigint);
+    const signed = BigInt.asIntN(64, integer);
+    // Seeds are unsigned.
+    if (integer !== signed && !(name === "seed" && integer === BigInt.asUintN(64, integer))) expected("an integer of 64 bits");
+    native.withString(INTEGERS[name]!, (key) => native.check("et_llm_config_set_int", config, key, signed));
   } else if (name in SWITCHES) {
     if (typeof value !== "boolean") expected("true or false");
     native.withString(SWITCHES[name]!, (key) => native.check("et_llm_config_set_int", config, key, value ? 1n : 0n));
@@ -105,11 +109,12 @@ function set(native: Native, config: number, name: string, value: unknown): void
       if (!/^\d+$/.test(token) || typeof bias !== "number") expected("an object of numbers by tokens' numbers");
       native.check("et_llm_config_add_logit_bias", config, BigInt(token), bias as number);
     }
-  } else {
-    const known = [...Object.keys(INTEGERS), ...Object.keys(SWITCHES), ...Object.keys(NUMBERS), "stop", "logitBias"];
-    refuse(`there is no option ${name}; there are: ${known.join(", ")}`);
   }
 }
+
+const GENERATION_OPTIONS: Record<string, true> = Object.fromEntries(
+  [...Object.keys(INTEGERS), ...Object.keys(SWITCHES), ...Object.keys(NUMBERS), "stop", "logitBias"].map((name) => [name, true]),
+);
 
 const finalization = new FinalizationRegistry((free: () => void) => free());
 const STATS = 10; // 64-bit numbers of et_llm_stats
@@ -127,6 +132,7 @@ export class RuntimeLlm {
     if (!("et_llm_load_buffer" in native.call)) {
       throw new ExecuTorchError("NotSupported", "this runtime has no language models: start it with { llm: true }, or use a wasm with them");
     }
+    checkOptions(options, { data: true, tokenizer: true } satisfies Record<keyof LlmLoadOptions, true>);
     const { data = [], tokenizer } = options;
     const files = tokenizer === undefined ? [] : [tokenizer];
     this.handle = OwnedBytes.use(native, [program, ...data, ...files], (owned) => {
@@ -153,6 +159,7 @@ export class RuntimeLlm {
    * false ends it.
    */
   generate(prompt: string, options: GenerationOptions, onText: (text: string) => boolean | void): LlmStats {
+    checkOptions(options, GENERATION_OPTIONS);
     let failure: unknown;
     const stats = this.guard(() => {
       const { native } = this;
@@ -242,9 +249,15 @@ export class RuntimeLlm {
    * `{ messages: [{ role: "user", content: "Hi" }], add_generation_prompt: true }`.
    */
   applyChatTemplate(variables: object): string {
+    let json: string;
+    try {
+      json = JSON.stringify(variables);
+    } catch (error) {
+      throw new ExecuTorchError("InvalidArgument", `the variables of the chat template cannot be written as JSON: ${(error as Error).message}`);
+    }
     return this.guard(() => {
       const { native } = this;
-      return native.string(native.withString(JSON.stringify(variables), (text) => native.make("et_llm_apply_chat_template", this.handle, text)));
+      return native.string(native.withString(json, (text) => native.make("et_llm_apply_chat_template", this.handle, text)));
     });
   }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program in the runtime of this thread.
-import { ExecuTorchError } from "./errors.js";
+import { checkOptions, ExecuTorchError } from "./errors.js";
 import { OwnedBytes, type Bytes } from "./memory.js";
 import { readMethodMeta, type MethodMeta } from "./metadata.js";
-import type { Native } from "./native.js";
+import { Refused, type Native } from "./native.js";
 import { InputSlots, readResult, type Input, type Output } from "./values.js";
 
 export interface LoadOptions {
@@ -48,7 +48,8 @@ function setOptions(native: Native, settings: number, options: LoadOptions): voi
         native.withString(key, (k) => {
           if (typeof value === "string") native.withString(value, (v) => native.check("et_options_set_backend_string", settings, b, k, v));
           else if (typeof value === "boolean") native.check("et_options_set_backend_bool", settings, b, k, value ? 1 : 0);
-          else native.check("et_options_set_backend_int", settings, b, k, value);
+          else if (typeof value === "number" && value === (value | 0)) native.check("et_options_set_backend_int", settings, b, k, value);
+          else throw new Refused(new ExecuTorchError("InvalidArgument", `expected an integer of 32 bits, a boolean or a text for the option ${key} of ${backend}, found ${String(value)}`));
         }),
       );
     }
@@ -56,6 +57,8 @@ function setOptions(native: Native, settings: number, options: LoadOptions): voi
 }
 
 const finalization = new FinalizationRegistry((free: () => void) => free());
+
+export const LOAD_OPTIONS: Record<keyof Required<LoadOptions>, true> = { backendOptions: true, shareMemory: true, etdump: true };
 
 /** A method that ran: the memory of its inputs, and its name. */
 interface Method {
@@ -74,6 +77,7 @@ export class RuntimeModule {
     program: Bytes,
     options: LoadOptions & { data?: Bytes[] },
   ) {
+    checkOptions(options, { ...LOAD_OPTIONS, data: true });
     this.handle = OwnedBytes.use(native, [program, ...(options.data ?? [])], (owned) =>
       withOptions(native, owned, options, (settings, release) => {
         const { address, size } = owned.take();
@@ -118,6 +122,7 @@ export class RuntimeModule {
 
   execute(method: string, inputs: Input | readonly Input[] = [], options: ExecuteOptions = {}): Output[] {
     const all = Array.isArray(inputs) ? (inputs as readonly Input[]) : [inputs as Input];
+    checkOptions(options, { copy: true });
     return this.guard(() => {
       const { native } = this;
       const known = this.known(method);

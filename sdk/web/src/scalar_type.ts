@@ -72,7 +72,7 @@ export class ScalarType {
         if (type !== ScalarType.Half || type.array !== (Uint16Array as unknown as ElementArray)) return type;
       }
     }
-    throw new ExecuTorchError("InvalidArgument", `expected a typed array of numbers, found ${array.constructor.name}`);
+    throw new ExecuTorchError("InvalidArgument", `expected a typed array of numbers, found ${(array as TypedArray | null | undefined)?.constructor.name ?? String(array)}`);
   }
 
   /** Whether elements are BigInts. */
@@ -80,10 +80,16 @@ export class ScalarType {
     return this === ScalarType.Long || this === ScalarType.UInt64;
   }
 
+  get isInteger(): boolean {
+    return !NOT_INTEGERS.has(this.name);
+  }
+
   toString(): string {
     return this.name;
   }
 }
+
+const NOT_INTEGERS: ReadonlySet<string> = new Set(["Half", "Float", "Double", "Bool", "BFloat16"]);
 
 /** What kind of value an input or output is. */
 export class Tag {

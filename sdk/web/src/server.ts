@@ -144,7 +144,8 @@ export class Server {
     },
     load: (id: number, program: Source, data: Source[], options: LoadOptions & DownloadOptions, wantsProgress: boolean) =>
       this.loaded(id, [program, ...data], options, wantsProgress, ([first, ...rest]) => {
-        this.modules.set(this.next, this.running().Module.load(first!, { ...options, data: rest }));
+        const { backendOptions = {}, shareMemory = false, etdump = false } = options;
+        this.modules.set(this.next, this.running().Module.load(first!, { backendOptions, shareMemory, etdump, data: rest }));
         return this.next++;
       }),
     abort: (_id: number, load: number) => this.aborts.get(load)?.abort(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tensors of sound.
-import { ExecuTorchError } from "./errors.js";
+import { checkOptions, ExecuTorchError } from "./errors.js";
 import { Tensor } from "./tensor.js";
 
 /** Sound, such as an AudioBuffer. */
@@ -23,6 +23,7 @@ export async function soundToTensor(sound: Sound, options: SoundOptions = {}): P
   if (typeof sound?.getChannelData !== "function" || !(sound.numberOfChannels > 0)) {
     throw new ExecuTorchError("InvalidArgument", "expected an AudioBuffer with a channel");
   }
+  checkOptions(options, { sampleRate: true, mono: true } satisfies Record<keyof SoundOptions, true>);
   const { sampleRate = sound.sampleRate, mono = true } = options;
   const found = sampleRate === sound.sampleRate ? sound : await resample(sound, sampleRate);
   const channels = Array.from({ length: found.numberOfChannels }, (_, i) => found.getChannelData(i));

@@ -91,7 +91,9 @@ export class Tensor {
 
   static full(sizes: readonly number[], value: number | bigint | boolean, scalarType: ScalarType = ScalarType.Float): Tensor {
     const tensor = Tensor.zeros(sizes, scalarType);
-    (tensor.data as { fill(value: unknown): unknown }).fill(elementOf(value, scalarType));
+    const element = elementOf(value, scalarType);
+    (tensor.data as { fill(value: unknown): unknown }).fill(element);
+    if (tensor.data.length > 0) checkStored(tensor.data[0]!, element, scalarType);
     return tensor;
   }
 
@@ -107,7 +109,11 @@ export class Tensor {
     if (array.length !== count) refuse(`expected ${count} elements for the sizes [${sizes.join(", ")}], found ${array.length}`);
     const type = scalarType ?? usualType(array[0]);
     const data = new type.array(count);
-    for (let i = 0; i < count; i++) (data as unknown as unknown[])[i] = elementOf(array[i]!, type);
+    for (let i = 0; i < count; i++) {
+      const element = elementOf(array[i]!, type);
+      (data as unknown as unknown[])[i] = element;
+      checkStored(data[i]!, element, type);
+    }
     return new Tensor(data, sizes, type, dimOrderOf(sizes, dimOrder, strides));
   }
 
@@ -147,6 +153,11 @@ export class Tensor {
     return numbers;
   }
 
+  /** Whether delete() freed its memory. */
+  get isDeleted(): boolean {
+    return false;
+  }
+
   /** Frees the memory of a tensor that a Runtime allocated. Others are freed by the garbage collector. */
   delete(): void {}
 
@@ -160,7 +171,15 @@ function usualType(first: number | bigint | boolean | undefined): ScalarType {
   return typeof first === "boolean" ? ScalarType.Bool : ScalarType.Float;
 }
 
+/** Typed arrays of integers drop fractions and high bits. */
+function checkStored(stored: number | bigint, element: number | bigint, type: ScalarType): void {
+  if (type.isInteger && stored !== element) refuse(`expected an integer that ${type.name} can hold, found ${String(element)}`);
+}
+
 function elementOf(value: number | bigint | boolean, type: ScalarType): number | bigint {
+  if (typeof value !== "number" && typeof value !== "bigint" && typeof value !== "boolean") {
+    refuse(`expected elements that are numbers, BigInts or booleans, found ${value === null ? "null" : typeof value}`);
+  }
   if (type.isBig) {
     if (typeof value === "bigint") return value;
     if (!Number.isInteger(Number(value))) refuse(`expected an integer for ${type.name}, found ${String(value)}`);

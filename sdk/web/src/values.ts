@@ -121,6 +121,7 @@ export class InputSlots {
       return view;
     };
     if (input instanceof Tensor) {
+      if (input.isDeleted) throw refused(index, "a tensor with memory, found one that was deleted");
       const tensor = (this.tensors[index] ??= new TensorSlot(this.native)).fill(input);
       set(Tag.Tensor).setUint32(address + 8, tensor, true);
     } else if (input === null || input === undefined) {

@@ -217,3 +217,19 @@ test("language models that are loaded again and again leave the memory flat", as
   assert.equal(runtime.memoryBytes, size);
   runtime.dispose();
 });
+
+test("what is no text, JSON or option is refused, and the runtime goes on", async () => {
+  const llm = await load();
+  const round = { messages: [] };
+  round.messages.push(round);
+  for (const variables of [round, { messages: [], number: 1n }]) {
+    await assert.rejects(llm.applyChatTemplate(variables), fails("InvalidArgument", "cannot be written as JSON"));
+  }
+  await assert.rejects(llm.applyChatTemplate(undefined), fails("InvalidArgument", "expected a text, found undefined"));
+  await assert.rejects(textOf(llm.generate(7, GREEDY)), fails("InvalidArgument", "expected a text, found number"));
+  await assert.rejects(textOf(llm.generate(PROMPT, { seed: 2n ** 64n })), fails("InvalidArgument", "expected an integer of 64 bits for the option seed"));
+  await assert.rejects(LlmModule.load(new ArrayBuffer(8), { tokeniser: "x" }), fails("InvalidArgument", "there is no option tokeniser"));
+  await assert.rejects(Module.load(new ArrayBuffer(8), { theads: 2 }), fails("InvalidArgument", "there is no option theads"));
+  assert.equal(await textOf(llm.generate(PROMPT, GREEDY)), EAGER);
+  await llm.dispose();
+});

@@ -57,7 +57,7 @@ test("what is not a picture is refused", () => {
   refused({}, {}, "expected a canvas, ImageBitmap");
   refused({ width: 2, height: 1 }, {}, "pass them as { data, width, height }", "NotSupported");
   refused(two, { resize: "crop" }, "expected a resize of stretch, letterbox, letterboxTopLeft, found crop");
-  refused(two, { mean: [1] }, "expected a mean of 3 numbers, found 1");
+  refused(two, { mean: [1] }, "expected a mean of 3 numbers, found [1]");
   refused(two, { stdDev: [1, 0, 1] }, "");
   assert.equal(runtime.failure, undefined);
 });

@@ -176,17 +176,31 @@ test("the log goes to its receiver", async () => {
   other.dispose();
 });
 
-test("a call takes little time in JavaScript", () => {
+test("options that no function has are refused, and the runtime goes on", async () => {
+  await assert.rejects(Runtime.create({ thread: 2 }), fails("InvalidArgument", "there is no option thread; there are: wasm, llm, threads, onLog, logLevel"));
+  await assert.rejects(Runtime.create(null), fails("InvalidArgument", "expected an object of options, found null"));
+  assert.throws(() => load("add", { etDump: true }), fails("InvalidArgument", "there is no option etDump"));
+  for (const value of [3.7, 2 ** 40, null, undefined, 5n]) {
+    const options = { backendOptions: { XnnpackBackend: { workspace_sharing_mode: value } } };
+    assert.throws(() => load("add", options), fails("InvalidArgument", `for the option workspace_sharing_mode of XnnpackBackend, found ${value}`));
+  }
   const module = load("add");
-  const inputs = [Tensor.ones([2, 3]), Tensor.ones([2, 3])];
-  const time = (count) => {
-    const start = performance.now();
-    for (let i = 0; i < count; i++) module.forward(inputs);
-    return ((performance.now() - start) / count) * 1000;
-  };
-  time(3000);
-  const best = Math.min(...Array.from({ length: 5 }, () => time(1000)));
-  console.log(`a call of aten::add takes ${best.toFixed(1)} us`);
-  assert.ok(best < 500, `${best} us`);
+  assert.throws(() => module.execute(7), fails("InvalidArgument", "expected a text, found number"));
+  assert.throws(() => module.forward([], { copies: false }), fails("InvalidArgument", "there is no option copies"));
+  assert.equal(runtime.failure, undefined);
+  assert.equal(module.forward([Tensor.ones([2, 3]), Tensor.ones([2, 3])])[0].data[0], 2);
+  module.delete();
+});
+
+test("memory that was given away or freed is refused", () => {
+  const module = load("add");
+  const input = runtime.empty([2, 3]);
+  input.delete();
+  assert.throws(() => module.forward([input, Tensor.ones([2, 3])]), fails("InvalidArgument", "input 0: expected a tensor with memory, found one that was deleted"));
+  const memory = runtime.allocate(8);
+  memory.delete();
+  for (const use of [() => memory.bytes, () => memory.resize(16), () => runtime.Module.load(memory)]) {
+    assert.throws(use, fails("InvalidState", "used or freed already"));
+  }
   module.delete();
 });

@@ -68,4 +68,22 @@ test("what cannot be a tensor is refused", () => {
   refuses(() => Tensor.fromArray([1], [1n], ScalarType.Float), "found the BigInt 1n");
   refuses(() => Tensor.fromArray([1], [1.5], ScalarType.Long), "expected an integer for Long, found 1.5");
   refuses(() => new Tensor([1, 2], [2]), "expected a typed array");
+  refuses(() => new Tensor(null, [2]), "expected a typed array of numbers, found null");
+});
+
+test("integers that a dtype does not have are refused", () => {
+  const limits = { Byte: [0, 255], Char: [-128, 127], Short: [-32768, 32767], Int: [-(2 ** 31), 2 ** 31 - 1], UInt16: [0, 65535], UInt32: [0, 2 ** 32 - 1] };
+  for (const [name, [least, most]] of Object.entries(limits)) {
+    assert.deepEqual([...Tensor.fromArray([3], [least, most, -0], ScalarType[name]).data], [least, most, 0]);
+    for (const wrong of [least - 1, most + 1, 0.5, NaN, Infinity]) {
+      refuses(() => Tensor.fromArray([1], [wrong], ScalarType[name]), `expected an integer that ${name} can hold, found ${wrong}`);
+      refuses(() => Tensor.full([2], wrong, ScalarType[name]), `expected an integer that ${name} can hold, found ${wrong}`);
+    }
+  }
+  for (const [name, wrong] of [["Long", 2n ** 63n], ["Long", -(2n ** 63n) - 1n], ["UInt64", -1n], ["UInt64", 2n ** 64n]]) {
+    refuses(() => Tensor.fromArray([1], [wrong], ScalarType[name]), `expected an integer that ${name} can hold, found ${wrong}`);
+  }
+  for (const wrong of [undefined, null, "3", {}]) {
+    refuses(() => Tensor.fromArray([1], [wrong]), "expected elements that are numbers, BigInts or booleans");
+  }
 });
