@@ -49,7 +49,7 @@ def needing_torch(what: str) -> Iterator[None]:
 
 def lazily(namespace: dict[str, Any], places: Mapping[str, str]) -> Callable[[str], Any]:
     """The `__getattr__` of a package with the given globals, whose names are imported when they are first used.
-    `places` has the module of each name: a full name, or that of a submodule of the package."""
+    `places` has the module of each name: a full name, or the name of a submodule of the package."""
 
     def find(name: str) -> Any:
         package = namespace["__name__"]

@@ -78,7 +78,7 @@ def _transcribe(options: argparse.Namespace) -> int:
 
 
 def _prompt(runner: Any, tokens: list[int], options: argparse.Namespace) -> list[int]:
-    """The tokens after the start token: those of the program, with another language or task."""
+    """The tokens after the start token: the program's options, with another language or task."""
     if options.language is None and options.task is None:
         return tokens
     if len(tokens) < 2:

@@ -34,13 +34,13 @@ class LanguageModels:
             Its module imports no torch; its `__all__` has the names that `llm_config` offers. A field whose argument of
             `export_llama` is not `<name>_<field>` has it in its metadata as "argument".
         acted_on: The fields that have an effect. A changed value of another one is refused.
-        arguments: A callable of the group's settings and of the `LlmConfig` that returns the partitioner's arguments;
-            None if there are none. It raises ValueError for settings that cannot be used.
-        check: A callable of an `LlmConfig` in which the backend is enabled that raises ValueError for settings that do
-            not go together; None if all do.
+        arguments: A callable of the group's settings and of the `LlmConfig`. It returns the partitioner's arguments,
+            and raises ValueError for settings that cannot be used. None if the partitioner has no arguments.
+        check: A callable of an `LlmConfig` in which the backend is enabled. It raises ValueError for settings that
+            cannot be combined. None if all can.
         quantizers: The quantizers by their names.
-        static_quantizer: A callable of the bits of weights that returns a quantizer with int8 activations and a scale
-            for each channel of weights, against which another backend's is measured; None if there is none.
+        static_quantizer: A callable of the number of bits of weights. It returns a quantizer with int8 activations and
+            a scale for each channel of weights, with which other backends' quantizers are compared. May be None.
     """
 
     settings: str

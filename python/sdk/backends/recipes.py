@@ -40,7 +40,7 @@ class BackendRecipes(BackendRecipeProvider):
         return None
 
     def dtype(self, recipe_type: Any) -> Any:
-        """The dtype in which a recipe computes; None for that of the model."""
+        """The dtype in which a recipe computes; None for the model's dtype."""
         return None
 
     @property

@@ -79,7 +79,7 @@ _KNOWN = {
 
 
 def schemes(**recipes: tuple[str, str]) -> dict[str, QuantizationScheme]:
-    """Schemes whose names are known, each with its recipe and what it says about the layers. In names, `_` is `-`."""
+    """Schemes whose names are known, each with its recipe and a text about its layers. In names, `_` is `-`."""
     found = {}
     for argument, (recipe, about) in recipes.items():
         name = argument.replace("_", "-")
@@ -119,7 +119,7 @@ class Backend:
         partitioner: A callable without arguments that returns the Partitioner. None for a backend without a delegate:
             its recipes lower models to operators that have kernels, and `id` is the namespace of these operators.
         recipes: A callable without arguments that returns the BackendRecipeProvider; None if there are no recipes.
-        float_recipe: The name of the recipe that lowers without quantising; None if there is none.
+        float_recipe: The name of the recipe that lowers without quantising, if there is one.
         quantization: The schemes of `--quantize`, by name.
         targets: The backend's part in recipes for a kind of device, by the name of the target.
         float16: Whether it computes float16 programs (`--dtype float16`).
@@ -132,13 +132,13 @@ class Backend:
         runner_note: What a reader of the summary of `sdk.export` must know of the runner, such as that its arithmetic
             is not the device's. A phrase that continues "The program was verified by".
         tolerance: The relative difference from PyTorch that `sdk.export` allows in the runner if the user names none;
-            None for that of each output's dtype.
+            None stands for the default of each output's dtype.
         models: How `sdk inspect` lists and writes the models in payloads: a callable of the bytes of a `.pte` and of a
             new folder, or None to write nothing, that returns objects with `name`, `methods`, `bytes` and `operations`
             (how often each is called). None where payloads hold nothing that other tools read.
         operators: The table of the backend's operators, a mapping by their names in the edge dialect, for the
             documentation (`sdk.backends.operators`).
-        language_models: The backend's part in the export of language models; None if it has none.
+        language_models: The backend's part in the export of language models, if it has one.
         packages: The packages to install with pip for the partitioner, the recipes and the runner, for messages.
     """
 

@@ -121,7 +121,7 @@ def _turns(
 
 
 def ratio(series: Sequence[Series], ratios: Sequence[float]) -> Interval | Refusal:
-    """The time of the second program divided by that of the first."""
+    """The time of the second program, divided by the first one's."""
     for one in series:
         call = one.call()
         if isinstance(call, Refusal):

@@ -64,7 +64,7 @@ def number(least: float, most: float = math.inf) -> Callable[[str], float]:
 
 
 def chosen_backend(name: str | None) -> Backend | None:
-    """The backend of `--backend NAME`: that of CPUs without a name, none for `portable`. Raises CommandError for one
+    """The backend of `--backend NAME`: by default the one for CPUs; None for `portable`. Raises CommandError for one
     that is not there, or has no delegate."""
     from sdk.backends.registry import BackendError, backend, default_backend
 

@@ -176,7 +176,7 @@ def prepare(
         model: The file.
         method: Its name; None for the only one, or `forward`.
         data: Files of external data.
-        given: What `--input` named; None for those of a test case, or for `fill`.
+        given: The argument of `--input`; None for inputs of a test case, or from `fill`.
         case: The test case of a bundled program; None for the first one.
         fill: How to fill inputs that are not given; None if all must be given.
         options: How files become inputs: `sdk.run._inputs.InputOptions`.
@@ -222,7 +222,7 @@ def slots(method: Any) -> list[Slot]:
 
 
 def dtype_name(info: Any) -> str:
-    """NumPy's name of the dtype of a `TensorInfo`; torch's where NumPy has none."""
+    """NumPy's name of the dtype of a `TensorInfo`; torch's name if NumPy lacks the dtype."""
     return type_name(ScalarType(info.dtype()))
 
 

@@ -21,7 +21,7 @@ commands:
 
 def run_subcommand(package: str, doc: str, commands: Mapping[str, str], argv: Sequence[str] | None, prog: str) -> int:
     """Runs `main(argv, prog)` of the module `_NAME` of `package`, whose name is the first argument; returns the exit
-    status. `doc` and `commands`, names and what they do, are shown by `--help`."""
+    status. `--help` shows `doc` and `commands`, which maps names to descriptions."""
     name, *rest = [*(sys.argv[1:] if argv is None else argv), ""]
     if name in commands:
         run = importlib.import_module(f"{package}._{name}").main

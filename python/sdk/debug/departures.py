@@ -39,7 +39,7 @@ ROUNDING, EPS, QUANTIZED = 64.0, 16.0, 2.0
 
 @dataclass(frozen=True)
 class Comparison:
-    """A recorded result and what eager mode computes from the inputs that the runtime had.
+    """A recorded result, and the result of eager mode for the inputs that the runtime had.
 
     Attributes:
         node: The operator's node in the exported graph.

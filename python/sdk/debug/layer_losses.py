@@ -70,8 +70,8 @@ def layer_losses(module: GraphModule, inputs: Sequence[Any], float_model: torch.
     Args:
         module: What `ExportedProgram.module()` returns.
         inputs: The flattened inputs. They are not changed.
-        float_model: The model before it was quantised, for its weights. Without it weights stay quantised, and what is
-            measured is the loss of the activations.
+        float_model: The model before it was quantised, for its weights. Without it, weights stay quantised, and only
+            the loss of the activations is measured.
     """
     found = layers_of(module)
     weights, note = _float_weights(module, found, inputs, float_model)

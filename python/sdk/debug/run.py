@@ -74,7 +74,7 @@ def read_run(
     """Reads a device's records.
 
     Raises:
-        ValueError: A file is damaged, or of another program; it says which, and what to do.
+        ValueError: A file is damaged, or belongs to another program; the message says which file, and what to do.
     """
     try:
         runs = read_etdump(read_file(etdump)).run_data
@@ -94,7 +94,7 @@ def read_run(
 
 
 def _other_program(runs: Sequence[RunData], calls: Sequence[str]) -> str | None:
-    """Why the events cannot be those of a program with these calls; None if they can be."""
+    """Why a program with these calls cannot have recorded the events; None if it can."""
     for run in runs:
         for event in run.events or ():
             profile = event.profile_event

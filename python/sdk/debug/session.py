@@ -103,8 +103,8 @@ def _cases_of(options: Namespace, program: DebuggedProgram) -> dict[str, list[li
 def _known_inputs(
     options: Namespace, cases: list[list[Any]], record: ETRecord
 ) -> Callable[[EventBlock | None], list[list[Any]]]:
-    """The inputs that a run may have been on: those of the user, of bundled cases, or of the ETRecord. Of cases that
-    the user does not choose from, the run's own comes first; without a run, the first one."""
+    """The inputs that a run may have been on: the user's, those of bundled cases, or the ETRecord's. Of cases that the
+    user does not choose from, the run's own comes first; without a run, the first one."""
     if options.inputs is not None:
         given = [list(pytree.tree_leaves(read_inputs(options.inputs)))]
         return lambda _: given

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Markers of the API life cycle: `@experimental("...")` and `@deprecated("...")` warn when what they mark is used.
+"""Markers of the API life cycle: `@experimental("...")` and `@deprecated("...")` warn when the marked function or class
+is used.
 
 The message of a deprecation names the replacement and the earliest version that may remove the old name.
 """

@@ -14,7 +14,7 @@ import torch
 def tracing_context(
     inputs: tuple[torch.Tensor, ...],
 ) -> Callable[..., Callable[..., torch.Tensor | tuple[torch.Tensor]]]:
-    """Decorator for a branch: checks that the branch takes as many arguments as there are example inputs."""
+    """Decorator for a branch: checks that the branch takes one argument for each example input."""
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(f)

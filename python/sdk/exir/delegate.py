@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 
 class ExecutorchCallDelegate(HigherOrderOperator):
     """`executorch_call_delegate(lowered_module, *inputs)` returns the tuple of the lowered module's results. Both are
-    flat: the leaves of what the module that was lowered takes and returns. If the module returns a tensor, so does the
+    flat: the leaves of the lowered module's arguments and results. If the module returns a tensor, so does the
     operator, as TorchDynamo expects.
 
     In Python it runs the module that was lowered, so a partly lowered graph gives the same numbers as before.

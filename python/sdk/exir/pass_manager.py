@@ -120,7 +120,7 @@ class _Held:
         return copy_signature(held.graph_signature), dict(held.state_dict), dict(held.constants)
 
     def move_to(self, program: ExportedProgram, gm: GraphModule) -> ExportedProgram:
-        """`program` with what the pass that returned `gm` has changed in the held one."""
+        """`program` with the changes that the pass which returned `gm` has made to the held program."""
         (before, *weights_before), (after, *weights_after) = self._last, self._state()
         if before == after and all(map(_have_the_same, weights_before, weights_after)):
             return program

@@ -53,8 +53,8 @@ _Names = ETRecordReservedFileNames
 class ETRecord:
     """Made by `to_edge(..., generate_etrecord=True)` or `to_edge_transform_and_lower`, and filled stage by stage.
 
-    `edge_dialect_program` is one program, or a dict from method name to program if there are several. The maps are from
-    method name to instruction number to what the property of `ExecutorchProgramManager` of that name says.
+    `edge_dialect_program` is one program, or a dict from method name to program if there are several. Each map has, by
+    method name and instruction number, the value of the property of `ExecutorchProgramManager` with the same name.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class ETRecord:
         )
 
     def update_reference_outputs(self, reference_outputs: Any) -> None:
-        """Sets the outputs that are compared with: by method, a list for `forward`, or those of a `BundledProgram`."""
+        """Sets the outputs that are compared with: by method, as a list for `forward`, or from a `BundledProgram`."""
         if _is_bundled(reference_outputs):
             reference_outputs = _get_reference_outputs(reference_outputs)
         elif isinstance(reference_outputs, list):
@@ -227,7 +227,7 @@ def _get_reference_outputs(bundled_program: Any) -> dict[str, list[Any]]:
 
 
 def _get_representative_inputs(bundled_program: Any) -> list[Any] | None:
-    """The inputs of the first test case of `forward`; None if there is no such method."""
+    """The inputs of the first test case of `forward`; None without test cases of this method."""
     for suite in bundled_program.method_test_suites:
         if suite.method_name == "forward":
             if not suite.test_cases:

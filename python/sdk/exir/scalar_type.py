@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Element types as numbered by the program schema (the numbers are those of c10::ScalarType)."""
+"""Element types, with the numbers of the program schema, which are c10::ScalarType's."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class AllocationDetails:
 
 
 class TensorShapeDynamism(IntEnum):
-    """Whether a tensor's sizes are fixed, have an upper bound, or have none."""
+    """Whether a tensor's sizes are fixed, bounded, or unbounded."""
 
     STATIC = 0
     DYNAMIC_BOUND = 1

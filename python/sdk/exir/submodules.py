@@ -76,7 +76,7 @@ def create_exported_program_from_submodule(
         is_submodule: Whether the call is in a branch or loop body, which owns no constants.
 
     Returns:
-        The program; and what `owning_program` no longer has, by the names of the nodes: inputs, and writes to buffers.
+        The program; and what it took from `owning_program`, by the names of the nodes: inputs, and writes to buffers.
     """
     arrange_graph_placeholders(submodule, owning_program, tag)
     signature = owning_program.graph_signature

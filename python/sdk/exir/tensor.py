@@ -144,7 +144,7 @@ def dim_order_of(tensor: torch.Tensor) -> tuple[int, ...]:
     """`dim_order_from_stride` of the tensor's strides.
 
     A tensor without elements has strides of 0, because PyTorch multiplies sizes of 0: its order is channels_last if the
-    strides are those of channels_last, otherwise row-major. The stride of a dimension of size 1 carries no information:
+    strides say so, otherwise row-major. The stride of a dimension of size 1 carries no information:
     if it yields an order that kernels do not take, and the tensor is also row-major, the order is row-major.
     """
     stride, shape = tuple(tensor.stride()), tuple(tensor.shape)

@@ -317,7 +317,7 @@ class ExportSession:
         return self.get_executorch_program_manager().buffer
 
     def get_receipt(self) -> Receipt:
-        """Every node, where it runs, why it does not run elsewhere, and what would be lost silently."""
+        """Every node, where it runs, why it does not run elsewhere, and the losses compared with the model."""
         manager = self.get_executorch_program_manager()
         try:
             captured = {method: self.get_exported_program(method) for method in manager.methods}

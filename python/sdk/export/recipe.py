@@ -86,9 +86,9 @@ class ExportRecipe:
         name: For messages and reports.
         quantization_recipe: None leaves the model as it is.
         aten_transform_passes: Functions of a method's name and captured program that return a program.
-        lowering_recipe: None lowers without delegates; there is no default backend here, unlike on the command line.
+        lowering_recipe: None lowers without delegates: unlike the command line, a recipe has no default backend.
         executorch_backend_config: Memory planning and serialisation.
-        pipeline_stages: The stages to run; None chooses them by what the model is.
+        pipeline_stages: The stages to run; None chooses them by the kind of model.
         mode: What the program is for.
         strict: The `strict` of torch.export.export. (To fail where something would be lost silently, say
             `export(..., strict=True)`.)

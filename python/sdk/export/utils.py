@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions that tell what the exporting machine can do."""
+"""Functions that find out what the exporting machine can do."""
 
 from __future__ import annotations
 

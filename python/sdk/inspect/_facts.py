@@ -24,8 +24,7 @@ def facts(path: Path, models_folder: Path | None = None) -> dict[str, Any]:
     """The facts of a file, as `sdk inspect FILE --json` prints them. The models of backends in a program are written to
     `models_folder`, which must not exist, if it is not None.
 
-    Raises CommandError if there is no such file, or if it is of another kind or damaged, or if there are no models to
-    write.
+    Raises CommandError if the file does not exist, is of another kind or is damaged, or if it has no models to write.
     """
     kind = kind_of(existing(path))
     found = {"kind": kind, "path": str(path), "bytes": path.stat().st_size, **read(path, kind, _reader(kind))}

@@ -39,7 +39,7 @@ def _program(facts: Facts) -> list[str]:
 
 
 def _models(models: Sequence[Facts]) -> list[str]:
-    """The models of backends in a program, and after they were written, where they are and what they call."""
+    """The models of backends in a program; if they were written, also their files and the operations that they call."""
     rows = []
     for model in models:
         uses = f"{model['backend']}, in {', '.join(map(printable, model['methods']))}"

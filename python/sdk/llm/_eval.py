@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Perplexity of a text: e to the mean negative log-likelihood of its tokens, each after those before it.
 
-The text is cut into windows of the context's length, each of which begins anew. The program gives the logits of one
-token a call unless it was exported with debug.generate_full_logits=true, which makes this many times quicker.
+The text is cut into windows of the context's length; each window begins with an empty context. The program gives the
+logits of one token a call unless it was exported with debug.generate_full_logits=true, which makes this many times
+quicker.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ def content_of(prompt: str, images: list[Path], sounds: list[Path]) -> str | lis
 
 
 def inputs_of(runner: Any, tokens: list[int], images: list[Path], sounds: list[Path], model: Path) -> list[Any]:
-    """The parts of a prompt: each run of tokens that stand for a picture or sound becomes the next one. Where the
-    prompt has none of them, pictures and sound come first. Raises CommandError for another number of places."""
+    """The parts of a prompt: each run of tokens that stand for a picture or sound becomes the next one. If the prompt
+    has no such places, pictures and sound come first. Raises CommandError for another number of places."""
     from sdk.extension.llm.runner import make_token_input
 
     left = {"--image": [_picture(file, model) for file in images], "--audio": [_sound(file) for file in sounds]}

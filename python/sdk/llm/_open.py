@@ -97,7 +97,7 @@ def open_runner(options: argparse.Namespace, methods: Collection[str] = ()) -> T
 
 
 def _why(said: str, model: Path, tokenizer: str | None) -> str:
-    """Why a program cannot be opened, from what the runner says of it."""
+    """Why a program cannot be opened, from the runner's message."""
     from sdk.llm._media import methods_of
 
     if not methods_of(model) & {"get_max_seq_len", "max_seq_len"}:

@@ -46,7 +46,7 @@ def read_inputs(given: Sequence[str], slots: Sequence[Slot], options: InputOptio
         options: How files become inputs.
 
     Raises:
-        CommandError: A file cannot be read, or the number of values differs from that of the inputs.
+        CommandError: A file cannot be read, or the number of values differs from the number of inputs.
     """
     values: list[Any] = []
     for text in given:

@@ -81,8 +81,8 @@ def as_input(path: Path, slot: Slot, channel: str, rate: int | None, fit: bool) 
         path: The file.
         slot: The input; int16 takes samples from -32768 to 32767, floats take -1 to 1.
         channel: `mix` for the mean of all, `all`, or the number of one.
-        rate: How many frames make a second in what the method expects; None takes any.
-        fit: Cut off what is too long, and fill with zeros what is too short.
+        rate: The sampling rate that the method expects; None takes any.
+        fit: Truncate sound that is too long, and fill up sound that is too short with zeros.
 
     Raises:
         CommandError: The file cannot be read, or does not fit.

@@ -56,7 +56,7 @@ class Program:
         """Loads a method. Returns the same object for the same name.
 
         Raises:
-            KeyError: There is no method of that name; the message lists the methods.
+            KeyError: The program has no method of that name; the message lists the methods.
             ExecuTorchError: Operators or backends that it needs are missing, or memory is exhausted.
         """
         self._check_name(name)

@@ -36,7 +36,7 @@ class BackendRegistry:
         have.
 
         Raises:
-            ExecuTorchError: There is no such backend, or it does not take the value, or no longer takes it.
+            ExecuTorchError: The backend does not exist, or refuses the value, now or in general.
             ValueError: The key has more than 63 bytes, or a text more than 255.
         """
         self._legacy_module._set_backend_option(backend_name, key, value)

@@ -61,8 +61,8 @@ def compare(method: str, case: int, found: Sequence[Any], expected: Sequence[Any
         case: Its number.
         found: Tensors and numbers.
         expected: The same; empty where nothing is expected.
-        tolerance: The share of an output's largest magnitude by which it may differ; None for 1e-4 of float32, 1e-6 of
-            float64, 1e-2 of float16 and 5e-2 of bfloat16. Other dtypes must be equal.
+        tolerance: The allowed difference, relative to an output's largest magnitude; None for 1e-4 for float32, 1e-6
+            for float64, 1e-2 for float16 and 5e-2 for bfloat16. Other dtypes must be equal.
     """
     if not expected:
         return Result(method, case, RAN)

@@ -112,7 +112,8 @@ def _cannot_pass(case: Case, taken: Sequence[Slot]) -> str:
 
 
 def _output(file: Path, expected: Any) -> Any:
-    """A tensor of the runner with the dtype and shape of what is expected; None for a number, which it does not write.
+    """The runner's tensor, with the dtype and shape of the expected value; None for a number, which the runner does not
+    write.
 
     Raises CommandError where it has written no tensor, or one of another size.
     """
@@ -126,8 +127,8 @@ def _output(file: Path, expected: Any) -> Any:
 
 
 def find_runners() -> list[Runner]:
-    """The executor_runner that SDK_EXECUTOR_RUNNER names, the one of the build that this package is of, and that of
-    the PATH."""
+    """The executor_runner that SDK_EXECUTOR_RUNNER names, the one in the build of this package, and the one on the
+    PATH."""
     found: list[Path] = []
     if named := os.environ.get("SDK_EXECUTOR_RUNNER"):
         found.append(Path(named))

@@ -26,8 +26,8 @@ def _is_contiguous_image(node: object) -> bool:
 
 
 def with_channels_last(program: ExportedProgram) -> ExportedProgram:
-    """The program with float inputs of rank 4 copied to channels_last, and outputs of rank 4 copied back, so that what
-    is between them computes in this format. The inputs and the outputs themselves keep their formats."""
+    """The program with float inputs of rank 4 copied to channels_last, and outputs of rank 4 copied back, so that the
+    operators between them compute in this format. The inputs and the outputs themselves keep their formats."""
     graph = program.graph_module.graph
     inputs = set(program.graph_signature.user_inputs)
     for node in graph.find_nodes(op="placeholder"):

@@ -27,7 +27,7 @@ class CortexMRecipeType(RecipeType):
 
 class CortexMRecipeProvider(OperatorRecipes):
     """The recipe has the option `target`, such as "cortex-m4", which is "cortex-m55" by default. Convolutions compute
-    in the memory format channels_last, whichever that of the inputs is."""
+    in the memory format channels_last, whatever the format of the inputs."""
 
     types = CortexMRecipeType
 

@@ -22,7 +22,7 @@ def tensor_of(node: Any) -> torch.Tensor:
 
 
 def shape_of(node: Any) -> tuple[Any, ...]:
-    """The sizes of a node's tensor, of which some may be symbols."""
+    """The sizes of a node's tensor; some may be symbols."""
     return tuple(tensor_of(node).shape)
 
 

@@ -45,7 +45,7 @@ def check_specs(specs: Sequence[CompileSpec]) -> None:
 
 
 def value_of(specs: Sequence[CompileSpec], key: str) -> str | None:
-    """The text of a compile spec; None if there is none. Raises ValueError if it is not text."""
+    """The text of a compile spec; None without such a spec. Raises ValueError if it is not text."""
     for spec in specs:
         if spec.key == key:
             try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The door to the compilers of vendors. It has three answers: the compiled bytes; that the compiler is not installed,
-and what to do; and, only on request, a reference payload, which the interpreter and the stand-ins of the tests
-compute."""
+"""The door to the compilers of vendors. It has three answers: the compiled bytes; an error that the compiler is not
+installed, with what to do; and, only on request, a reference payload, which the interpreter and the stand-ins of the
+tests compute."""
 
 from __future__ import annotations
 

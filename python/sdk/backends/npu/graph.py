@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quantised graph of a partition: calls of ATen operators on values, of which some are integers with scales."""
+"""The quantised graph of a partition: calls of ATen operators on values, some of which are integers with scales."""
 
 from __future__ import annotations
 

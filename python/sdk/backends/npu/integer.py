@@ -94,7 +94,7 @@ def _has_axis(value: Value) -> bool:
 
 
 def _fits(call: Call, weight: Value) -> bool:
-    """Whether the scales of a weight are those of output channels."""
+    """Whether a weight has a scale for each output channel."""
     assert weight.quantization is not None
     transposed = call.name == "aten.convolution.default" and call.args[6]
     return weight.quantization.axis == 0 and not transposed
@@ -202,7 +202,7 @@ def _pair(sizes: Any) -> tuple[int, int]:
 
 
 def _requantized(c: Computation, argument: Ref, moved: torch.Tensor) -> torch.Tensor:
-    """Integers of an operand as those of the result."""
+    """The integers of an operand in the quantisation of the result."""
     given, out = c.given(argument), c.out
     if (given.scales, given.zero_points) == (out.scales, out.zero_points):
         return moved

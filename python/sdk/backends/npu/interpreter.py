@@ -100,7 +100,7 @@ def _in_floats(call: Call, values: Sequence[Value], tensors: Sequence[torch.Tens
 
 
 def dequantized(stored: torch.Tensor, given: Quantization) -> torch.Tensor:
-    """The numbers for which integers stand, in float32."""
+    """The numbers that integers represent, in float32."""
     if given.axis is None:
         arguments = (given.scale, given.zero_point, given.low, given.high, stored.dtype)
         return _quantized.dequantize_per_tensor(stored, *arguments)

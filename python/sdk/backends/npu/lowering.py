@@ -224,7 +224,7 @@ def _activation(node: Node, name: str, call: Call) -> Node | None:
 
 
 def _quantize_after(node: Node) -> Node | None:
-    """The call that quantises a result, or what is moved of it, and is the only way in which it is read."""
+    """The call that quantises a result, possibly after its elements were moved, if nothing else reads the result."""
     while not (found := _quantizes(node)):
         readers = list(node.users)
         if len(readers) != 1 or name_of(readers[0]) not in MOVES or readers[0].args[0] is not node:

@@ -94,8 +94,8 @@ def _is_result(node: Node) -> bool:
 def _try(
     program: ExportedProgram, calls: Sequence[Node], owned: Callable[[Node], bool], keep: bool = False
 ) -> str | None:
-    """Why OpenVINO cannot convert a partition; None if it can. The graph is that of the program that `to_backend` makes
-    of these calls."""
+    """Why OpenVINO cannot convert a partition; None if it can. The graph is the one of the program that `to_backend`
+    makes from these calls."""
     inside = set(calls)
     read = dict.fromkeys(node for call in calls for node in call.all_input_nodes if node not in inside)
     given = [node for node in read if node.op in ("placeholder", "get_attr") and owned(node)]

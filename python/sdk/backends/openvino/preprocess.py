@@ -27,8 +27,8 @@ _ALIGNMENT = 64  # of weights, which OpenVINO uses in place
 
 @final
 class OpenvinoBackend(BackendDetails):
-    """The payload is what OpenVINO exports of the compiled model. It runs with the release, and on the kind of device,
-    that it was compiled with; the IR, if it is asked for, lies in the named data of the program and is compiled by any.
+    """The payload is OpenVINO's export of the compiled model. It runs with the release, and on the kind of device, that
+    it was compiled with; the IR, if it is asked for, lies in the named data of the program and is compiled by any.
 
     Compile specs: `device` (CPU by default), `include_ir`, and properties of OpenVINO in capitals with their values as
     text, for example `INFERENCE_PRECISION_HINT`.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantised values in a graph of ATen, as OpenVINO's compiler expects them: weights as integers with a conversion, a
-subtraction and a multiplication behind them, activations as FakeQuantize."""
+"""Quantised values in a graph of ATen, as OpenVINO's compiler expects them: weights as integers followed by a
+conversion, a subtraction and a multiplication, activations as FakeQuantize."""
 
 from __future__ import annotations
 

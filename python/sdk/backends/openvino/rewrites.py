@@ -39,7 +39,7 @@ def _scalar(compare: Any) -> Callable[..., Node]:
 
 
 def _extreme(is_less: bool) -> Callable[..., Node]:
-    """A maximum or minimum in which NaN wins, as in PyTorch and not in OpenVINO."""
+    """A maximum or minimum that is NaN if an operand is, as in PyTorch; OpenVINO's is not."""
 
     def rule(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node:
         a, b = args

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tells by which modules of the model the nodes of a captured graph were computed."""
+"""Tells which modules of the model computed the nodes of a captured graph."""
 
 from __future__ import annotations
 

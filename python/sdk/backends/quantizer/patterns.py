@@ -226,7 +226,7 @@ def _shared(source: Any, node: Node) -> SharedQuantizationSpec:
 
 def _only_reader(node: Node, targets: Iterable[Any]) -> list[Node]:
     """The only reader of `node`, as a list, if it is one of `targets`. Batch norms in training mode return several
-    results, of which only the first counts."""
+    results; only the first one matters here."""
     readers = list(node.users)
     return readers if len(readers) == 1 and readers[0].target in tuple(targets) else []
 

@@ -64,8 +64,8 @@ def settled(program: ExportedProgram) -> Iterator[None]:
 
 @contextmanager
 def unknown(program: ExportedProgram, nodes: Collection[Node]) -> Iterator[None]:
-    """A context inside `settled` in which these constants are none, such as those of which a delegate would not be
-    given the tensors."""
+    """A context inside `settled` in which these nodes do not count as constants, for example because a delegate does
+    not get their tensors."""
     known = _settled[program]
     weights = {n.name: known.weights.pop(n.name) for n in nodes if n not in known.inner and n.name in known.weights}
     inner = {node: known.inner[node] for node in nodes if node in known.inner}

@@ -10,8 +10,8 @@ from sdk.backends.graph.quantized import dynamic_chain, dynamic_source
 
 
 class DuplicateDynamicQuantChainPass(PassBase):
-    """Gives each reader of a dynamic dequantize a choose_qparams, a quantize and a dequantize of its own, so that a
-    partitioner can take one reader without the others."""
+    """Gives each reader of a dynamic dequantize its own choose_qparams, quantize and dequantize, so that a partitioner
+    can take one reader without the others."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False

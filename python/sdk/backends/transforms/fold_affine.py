@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Folds products and sums with constants behind a convolution into its weights, such as a frozen batch norm."""
+"""Folds products and sums with constants that follow a convolution, such as a frozen batch norm, into its weights."""
 
 from __future__ import annotations
 

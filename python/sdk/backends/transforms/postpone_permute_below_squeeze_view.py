@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView`: moves permutations behind views, so that both can be fused."""
+"""`PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView`: moves permutations after views, so that both can be fused."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from sdk.exir.passes.external_constants_pass import delegate_tag
 
 
 class WeightFiles(TorchFunctionMode):
-    """Finds the file of a constant: the one for which the weights are marked that it is computed from.
+    """Finds the file of a constant: the file for which the weights that it is computed from are marked.
 
     Weights become constants by permutations, casts, packing and fusion. While this mode is active, each result knows
     the marked weights that it is computed from. Numbers that leave a tensor (`item`) do not.

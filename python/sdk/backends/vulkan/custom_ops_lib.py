@@ -2,8 +2,8 @@
 """The operators of the runtime that PyTorch lacks, as `torch.ops.et_vk`, in eager PyTorch: what each computes, and in
 which form it takes its weights. Importing this module registers them, so that models can call them.
 
-Weights of int8 layers are signed; `weight_sums` are their sums over the inputs of each output. Sizes of outputs in
-scales, sums and biases may be padded to a multiple of 4 or 8; what is beyond the outputs is not read. 4-bit weights lie
+Weights of int8 layers are signed; `weight_sums` are their sums over the inputs of each output. In scales, sums and
+biases, the dimension of the outputs may be padded to a multiple of 4 or 8; the padding is not read. 4-bit weights lie
 two in a byte, each plus 8.
 """
 
@@ -127,7 +127,7 @@ def apply_rotary_emb_hf(
     xq: Tensor, xk: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, start_pos: int
 ) -> tuple[Tensor, Tensor]:
     """Rotates the first half with the second. xq and xk are [batch, positions, heads, width]; the tables have a row of
-    up to width elements for each position, of which those from start_pos on are read."""
+    up to width elements for each position, and are read from start_pos on."""
     count = xq.shape[1]
     cos, sin = (table[start_pos : start_pos + count, None].float() for table in (freqs_cos, freqs_sin))
     return _rotated_halves(xq, cos, sin), _rotated_halves(xk, cos, sin)

@@ -179,7 +179,7 @@ def check_update_cache(node: Node) -> str | None:
 
 
 def _check_caches(node: Node) -> str | None:
-    """A call changes caches in place, so nothing may read what they were before."""
+    """A call changes caches in place, so nothing may read their old contents."""
     operands = [value for value in node.kwargs.values() if isinstance(value, Node)]
     if any(tensor.dtype not in FLOATS for operand in operands for tensor in tensors_in(operand)):
         return "its operands are neither float16 nor float32"

@@ -37,7 +37,7 @@ class OpFeatures:
             argument, None where the argument is not a tensor or a constant that the operator packs itself.
         outputs_storage: Likewise for results; None if they have the representation of the first operand.
         inputs_dtypes: One set for all operands, or one for each argument.
-        outputs_dtypes: Likewise for results; None if they are those of the first operand.
+        outputs_dtypes: Likewise for results; None if they have the first operand's.
         supports_resize: Whether sizes may change while the program is loaded.
         supports_highdim: Whether tensors may have more than four dimensions.
         supports_prepacking: Whether the operator packs its constants itself.

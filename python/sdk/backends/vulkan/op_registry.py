@@ -2,8 +2,8 @@
 """The operators of the runtime. `vulkan_supported_ops` has the conditions of each by its name, which is the name of
 calls in payloads. The partitioner delegates calls that meet them.
 
-The conditions without `ours` and `widened` are those of the original of version 1.4, so that it can run what is made
-with `compat="1.4"`.
+The conditions without `ours` and `widened` are those of the original of version 1.4, which therefore runs the programs
+made with `compat="1.4"`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The compile options of `VulkanPartitioner`, and the compile specs in which they reach the backend."""
+"""The compile options of `VulkanPartitioner`, and the compile specs that pass them to the backend."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Options:
 
     @property
     def preferred(self) -> TensorRepr:
-        """The representation of a tensor for which all cost the same."""
+        """The representation of tensors for which all representations cost the same."""
         storage = TEXTURE if self.compat else BUFFER
         return TensorRepr(
             storage if self.storage_type_override is None else self.storage_type_override,

@@ -25,7 +25,7 @@ __all__ = ["VulkanBackend", "parse_compile_spec"]
 
 @final
 class VulkanBackend(BackendDetails):
-    """Weights become named data: of the program, or of the data file for which they are marked."""
+    """Weights become named data: of the program, or of the data file that their marks name."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:

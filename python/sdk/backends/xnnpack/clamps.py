@@ -18,7 +18,7 @@ _NO_LIMITS = (None, OutputMinMax(-math.inf, math.inf))
 def join_clamps(nodes: Sequence[XNode], read: Counter[int], floats: Collection[int]) -> list[XNode]:
     """Returns the nodes, with each clamp fused into the convolution or linear layer before it.
 
-    XNNPACK fuses clamps itself, but not into layers for which the runtime has steps of its own. Changes `nodes` in
+    XNNPACK fuses clamps itself, but not into layers that the runtime computes by its own steps. Changes `nodes` in
     place.
 
     Args:

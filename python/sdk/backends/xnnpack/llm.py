@@ -53,7 +53,7 @@ def dynamic_int4() -> Any:
 
 
 def static_quantizer(bits: int) -> Any:
-    """Weights of so many bits and int8 activations with ranges from calibration."""
+    """Weights of this number of bits and int8 activations with ranges from calibration."""
     return _quantizer(False, bits)
 
 

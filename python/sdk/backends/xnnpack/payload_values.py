@@ -37,7 +37,7 @@ _WEIGHTS = {
 
 
 class PayloadValues:
-    """Ids are indices into `values`. `files` says in which data file a constant is stored."""
+    """Ids are indices into `values`. `files` gives the data file of each constant."""
 
     def __init__(self, files: WeightFiles) -> None:
         self.values: list[XNNTensorValue] = []
@@ -48,7 +48,7 @@ class PayloadValues:
         self._type = torch.float32  # the dtype of the call that is written
 
     def constant(self, tensor: torch.Tensor, dtype: torch.dtype | None = None) -> int:
-        """Adds a constant, stored once under a hash of its bytes. By default its dtype is that in which the call
+        """Adds a constant, stored once under a hash of its bytes. By default it has the dtype in which the call
         computes."""
         dtype = self._type if dtype is None else torch.float16 if dtype == torch.float16 else torch.float32
         return self._add_constant(tensor.detach().to(dtype), _DATATYPES[dtype])

@@ -72,7 +72,7 @@ def shape_of(node: Node) -> list[int]:
 
 
 class SubgraphWriter(PayloadValues):
-    """Ids are indices into `values`, until `graph` numbers those that are left. Inside a delegate, bools are float32
+    """Ids are indices into `values`, until `graph` numbers the remaining values. Inside a delegate, bools are float32
     numbers 0 and 1; integers exist only as arguments.
 
     int8: while an `IntegerCall` is written (`integers_for`), its `dequantize_per_tensor` operands are read as their

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Avoids computing rows that are not read: those of the last block of an encoder of which only the class token is read,
-or the logits of all tokens but the last one."""
+"""Avoids computing rows that are not read: those of an encoder's last block if only the class token is read, or the
+logits of all tokens but the last one."""
 
 from __future__ import annotations
 

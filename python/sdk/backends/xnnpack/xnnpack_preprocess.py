@@ -35,7 +35,7 @@ from sdk.exir.backend.declarations import declare_note
 @final
 class XnnpackBackend(BackendDetails):
     """Weights become named data under a hash of their bytes, so that equal weights are stored once: in the program, or
-    in the data file for which they are marked."""
+    in the data file that their marks name."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:

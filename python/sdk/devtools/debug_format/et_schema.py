@@ -141,7 +141,7 @@ def _value(node: FXNode, inputs: list[Node] | None) -> ValueNode:
 
 
 def _results(node: FXNode) -> list[torch.Tensor]:
-    """The tensors that a node returns; those of an output node are those of its arguments."""
+    """The tensors that a node returns; an output node returns its arguments."""
     if node.op == "output":
         return [tensor for used in node.all_input_nodes for tensor in _results(used)]
     value = node.meta.get("val")

@@ -25,7 +25,7 @@ def compare_results(
     """Compares outputs with expected ones.
 
     Args:
-        reference_output: The outputs to expect, for instance those of eager mode.
+        reference_output: The expected outputs, for instance from eager mode.
         run_output: The same number of outputs: `EventBlock.run_output`.
         metrics: Any of `snr` (in dB), `mse` and `cosine_similarity`; by default all.
         plot: Also show them as bars, and write these to `METRIC.png` in the current folder. Needs matplotlib.
@@ -34,7 +34,7 @@ def compare_results(
         For each metric, a value for each output.
 
     Raises:
-        ValueError: The numbers of outputs or their sizes differ, or there is no such metric.
+        ValueError: The numbers of outputs or their sizes differ, or the metric is unknown.
     """
     wanted = list(_METRICS) if metrics is None else metrics
     if unknown := [name for name in wanted if name not in _METRICS]:

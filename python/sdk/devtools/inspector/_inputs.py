@@ -19,7 +19,7 @@ Inputs = Sequence[Any]
 
 
 def recorded_blocks(blocks: Iterable[EventBlock], stateful: bool = False) -> list[EventBlock]:
-    """The runs with recorded values, those of the first bundled cases first. Of a method with state only the first run:
+    """The runs with recorded values, in the order of the bundled cases. Of a method with state only the first run:
     later ones depend on those before. Raises ValueError without such a run."""
     runs = [block for block in blocks if block.name == "Execute"]
     if stateful:
@@ -93,7 +93,8 @@ def _is_same(recorded: int, digest: int) -> bool | None:
 
 
 def _read(value: Any) -> tuple[bytes | memoryview, ...] | None:
-    """The type of an input and the parts of its contents, all little-endian; None for what the runtime skips."""
+    """The type of an input and the parts of its contents, all little-endian; None for an input that the runtime
+    skips."""
     if isinstance(value, torch.Tensor):
         if value.layout != torch.strided or value.is_quantized:
             return None

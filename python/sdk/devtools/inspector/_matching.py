@@ -286,7 +286,7 @@ def has_state(program: ExportedProgram) -> bool:
 def instructions_problem(
     record: ETRecord, method: str, events: Sequence[tuple[int, str, int | str | None]]
 ) -> str | None:
-    """Why instructions are not those of a method of an ETRecord, or None where they may be.
+    """Why instructions cannot belong to a method of an ETRecord; None if they can.
 
     Args:
         record: The ETRecord.

@@ -37,7 +37,8 @@ Operator: TypeAlias = tuple[DebugHandle, Kind]
 class Layer:
     """A value that the runtime and eager mode have both computed.
 
-    `handle` is the debug handle of its operator, `runtime_handle` has those of what the runtime ran at once.
+    `handle` is the debug handle of its operator; `runtime_handle` has the handles of all operators that the runtime ran
+    in one step.
     """
 
     handle: DebugHandle
@@ -133,7 +134,7 @@ def _reference_program(
 
 def inputs_of(record: ETRecord, method: str) -> list[list[Any]]:
     """The inputs that an ETRecord has for a method, flat: those of `update_representative_inputs()` or of a bundled
-    case, then those that it was exported with. Raises ValueError where it has none."""
+    case, and otherwise the example inputs of the export. Raises ValueError where it has none."""
     programs = programs_of(record)
     if method not in programs:
         raise ValueError(f"the ETRecord has no edge program of method {method!r}")
@@ -157,8 +158,8 @@ def copies(values: Iterable[Any]) -> list[Any]:
 def layers(block: EventBlock, reference: Reference, sources: Sources) -> list[Layer]:
     """The values of a block that eager mode computed too, in the order of the graph, one for each debug handle.
 
-    If several instructions carry out one operator, the last one is taken. The results of a delegate are those of its
-    operators that others read; values that a backend recorded of the operators inside are taken too. Of a quantised
+    If several instructions carry out one operator, the last one is taken. A delegate's results are the results of its
+    operators that are read outside. Values that a backend recorded of its operators are included. Of a quantised
     result, the last recorded form is taken.
     """
     position = {handle: index for index, handle in enumerate(reference.outputs)}
@@ -250,9 +251,9 @@ def _is_in(node: Node, members: set[int]) -> bool:
 def comparable(expected: Any, found: Any) -> tuple[Any, Any] | None:
     """The parts of an expected value and of a found one to compare; None if they have no comparable part.
 
-    An operator of the edge dialect may have more results than the ATen operator that it was made of; the first results
-    are those of the ATen operator. A view that needs no instruction has another shape, with the elements in the same
-    order. Of several results of the same form, the nearest is taken.
+    An operator of the edge dialect may have more results than its ATen operator, whose results then come first. A view
+    that needs no instruction has another shape, with the elements in the same order. Of several results of the same
+    form, the nearest is taken.
     """
     if isinstance(found, torch.Tensor):
         options = [o for o in _list(expected) if isinstance(o, torch.Tensor) and o.numel() == found.numel()]

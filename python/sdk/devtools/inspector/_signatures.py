@@ -20,7 +20,7 @@ def find_populated_event(event: flatcc.Event) -> ProfileEvent | DebugEvent:
 
 
 def delegate_ids(event: ProfileEvent | DebugEvent) -> tuple[int | None, str | None]:
-    """The identifier that a delegate gave an event, an integer or a text; None for what it does not have."""
+    """The identifier that a delegate gave an event: an integer or a text, and None for the other one."""
     number, text = event.delegate_debug_id_int, event.delegate_debug_id_str
     return (number if number is not None and number != -1 else None), (text or None)
 
@@ -29,14 +29,14 @@ _NO_CHAIN = (-1, 2**64 - 1)  # also as an unsigned number
 
 
 def instruction_of(event: ProfileEvent | DebugEvent) -> int:
-    """The number of the instruction that an event belongs to; -1 where it belongs to a method as a whole, which the
-    runtime writes as one outside of all chains."""
+    """The number of the instruction that an event belongs to; -1 for an event of a whole method, which the runtime
+    writes as an instruction outside of all chains."""
     return -1 if event.chain_index in _NO_CHAIN else event.instruction_id
 
 
 @dataclass(frozen=True)
 class InstructionEventSignature:
-    """An instruction, or what a delegate runs inside of one."""
+    """An instruction, or an operator that a delegate runs inside of one."""
 
     instruction_id: int
     chain_index: int
@@ -76,7 +76,7 @@ class DebugEventSignature:
 
 @dataclass
 class InstructionEvent:
-    """The events of an instruction in one run, or of what a delegate runs inside of one."""
+    """The events in one run of an instruction, or of an operator that a delegate runs inside of one."""
 
     signature: InstructionEventSignature
     profile_events: list[ProfileEvent] | None = None

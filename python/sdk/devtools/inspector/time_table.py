@@ -36,8 +36,8 @@ class TimeRow:
 def time_rows(block: EventBlock) -> list[TimeRow]:
     """The time of the block, the slowest row first. No time is counted twice: the rows sum up to the method's time.
 
-    A delegate that logs its operators has a row for each, and one for the rest of its time; what is outside of
-    instructions is the row `runtime`.
+    A delegate that logs its operators has a row for each, and a row for the rest of its time. The row `runtime` has the
+    time outside of instructions.
     """
     rows: dict[tuple[str, str], TimeRow] = {}
     total = method_time(block)
@@ -90,7 +90,7 @@ def _time(event: Event) -> float:
 
 
 def leaves(block: EventBlock) -> Iterator[tuple[Event, float]]:
-    """The events of instructions, each with its time without that of the events inside it."""
+    """The events of instructions, each with its time minus the time of the events inside it."""
     inside: dict[int, float] = {}
     timed = [
         e for e in block.events if e.perf_data is not None and e._instruction_id is not None and e._instruction_id >= 0

@@ -94,7 +94,7 @@ class Graph:
 def graph_of_edge_program(file: MethodFile, sources: Sources, program: ExportedProgram) -> Graph:
     """The graph of an ETRecord's edge program, with the delegates and instructions of the program made from it.
 
-    Raises ValueError if the record's instructions are not those of the program.
+    Raises ValueError if the record's instructions do not belong to the program.
     """
     handles = _handles_of_instructions(file, sources)
     builder = _EdgeGraph(program)

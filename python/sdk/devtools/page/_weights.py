@@ -86,7 +86,7 @@ def _reading_modules(program: ExportedProgram) -> dict[str, str]:
 
 
 def _module_of_reader(weight: Node) -> str:
-    """The module of the first node that reads a weight, behind those that dequantise it."""
+    """The module of the first node that reads a weight, after the nodes that dequantise it."""
     node = weight
     while readers := [user for user in node.users if user.op == "call_function"]:
         node = readers[0]

@@ -90,7 +90,7 @@ def _named_data(a: PTEFile, b: PTEFile) -> list[NamedDataDiff]:
 
 
 class _Plans:
-    """Two methods, of which each value is compared with that of the same index."""
+    """Compares two methods: each value with the value of the same index."""
 
     def __init__(self, a: PTEFile, b: PTEFile, plan_a: ExecutionPlan, plan_b: ExecutionPlan, samples: int) -> None:
         self.files, self.plans, self.samples = (a, b), (plan_a, plan_b), samples
@@ -199,7 +199,7 @@ def _usages(plan: ExecutionPlan) -> dict[int, list[OperatorUsage]]:
 
 
 def _fields(a: Any, b: Any, prefix: str = "") -> list[FieldDiff]:
-    """The fields that differ, with those of parts that both have."""
+    """The fields that differ, including fields of parts that both have."""
     found = []
     for each in dataclasses.fields(a):
         value_a, value_b = getattr(a, each.name), getattr(b, each.name)

@@ -7,8 +7,8 @@
     receipt.raise_for_losses()
 
 `ExportSession.get_receipt()` does the same. Partitioners give their reasons with `sdk.exir.backend.utils.refuse` (or
-`WhyNoPartition`). Backends declare what they change with `sdk.exir.backend.declarations.declare_loss`, and what else
-users should know with `declare_note`.
+`WhyNoPartition`). Backends declare losses with `sdk.exir.backend.declarations.declare_loss`, and other facts that users
+should know with `declare_note`.
 
     _rows, _losses, _operators, _receipt, _text   the receipt: its lines, how they are found, and its table
     _receipt_of                                   the receipt of a manager's programs

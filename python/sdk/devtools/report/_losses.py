@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds what a program loses compared with its model."""
+"""Finds the losses of a program compared with its model."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`Receipt`: a table of a program's nodes, and what the program loses compared with its model."""
+"""`Receipt`: a table of a program's nodes, and of its losses compared with the model."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from sdk.exir._serialize._tensor_data import Data, TensorData, chunks
 
 
 class Cord:
-    """Byte strings that behave as their concatenation. Holds references; never copies what is appended."""
+    """Byte strings that behave as their concatenation. Holds references to the appended bytes and never copies them."""
 
     def __init__(self, data: Data | Cord | None = None) -> None:
         self._buffers: list[Data] = []

@@ -165,6 +165,6 @@ class FlatTensorSerializer(DataSerializer):
         return DataPayload([bytes(segments[index]) for index in range(len(segments))], named_data)
 
     def deserialize_to_named_data_store_output(self, blob: bytes, name: str) -> NamedDataStoreOutput:
-        """The data of a file as that of the external file `name`."""
+        """The data of a file, as data of the external file `name`."""
         payload = self.deserialize(Cord(blob))
         return NamedDataStoreOutput(list(payload.buffers), {}, {name: payload.named_data})

@@ -100,7 +100,7 @@ class _ExtendedHeader:
 
 
 def _get_extended_header(program_data: bytes) -> _ExtendedHeader | None:
-    """The extended header of a file, or None if it has none."""
+    """The extended header of a file; None for a file without one."""
     data = program_data[HEADER_OFFSET : HEADER_OFFSET + _ExtendedHeader.EXPECTED_LENGTH]
     if len(data) < _ExtendedHeader.MINIMUM_LENGTH:
         return None

@@ -49,7 +49,7 @@ class EdgeOptions:
 
 
 class EdgeEmitter:
-    """Builds `graph`. Nodes get the metadata in `_meta`, which is that of the operator being lowered."""
+    """Builds `graph`. Nodes get the metadata in `_meta`, which belongs to the operator being lowered."""
 
     def __init__(self, fake_mode: FakeTensorMode, options: EdgeOptions, constants: ConstantSink) -> None:
         self._fake_mode = fake_mode

@@ -185,8 +185,8 @@ class EdgeLowering(WriteLowering):
             return self._constants(self._graph, op(*args, **kwargs))
 
     def _is_argument(self, node: Node, op: torch._ops.OpOverload) -> bool:
-        """Whether a write to what a call returns is one to its argument. A program without writes keeps the copy of
-        PyTorch's decomposition, which ExecuTorch's programs have too."""
+        """Whether writing to the result of a call also writes to its argument. A program without writes keeps the copy
+        of PyTorch's decomposition, which ExecuTorch's programs have too."""
         return self._has_writes and returns_argument(node) and op not in self._options.preserved
 
     def _slice_arguments(self, tensor: Any, dim: int, start: Any, length: Any) -> tuple:

@@ -117,7 +117,7 @@ def _dense(tensors: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _WithoutBackendKernels:
-    """PyTorch must decompose into operators that exist everywhere, not into those of its own CPU back ends."""
+    """PyTorch must decompose into operators that exist everywhere, not into operators of its own CPU backends."""
 
     def __enter__(self) -> None:
         from torch.nn.attention import SDPBackend, sdpa_kernel

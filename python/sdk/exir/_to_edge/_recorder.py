@@ -40,7 +40,7 @@ class NeedsRetracingError(Exception):
 
 class DecompositionRecorder(TorchDispatchMode):
     """While active, every operator that is called is either decomposed further or passed to `emit`. `alias` gives
-    another fake tensor for the same node. `candidates` are operators of which `keep` decides."""
+    another fake tensor for the same node. `keep` decides whether calls of `candidates` are kept."""
 
     def __init__(
         self,

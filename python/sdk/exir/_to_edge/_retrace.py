@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes a program functional by `torch.export`'s own tracer, where writes through views need it.
 
-Where a program writes to a result of `unbind` or `split`, that tracer fixes all dynamic sizes at those of the example.
-Each result is one `select` or `slice` for it instead, which it handles. If sizes are fixed nevertheless, the program
-would refuse what it was exported for: an error says so.
+Where a program writes to a result of `unbind` or `split`, that tracer fixes all dynamic sizes at the sizes of the
+example. Each result is one `select` or `slice` for it instead, which it handles. If sizes are fixed nevertheless, the
+program would refuse inputs that it was exported for: an error says so.
 """
 
 from __future__ import annotations

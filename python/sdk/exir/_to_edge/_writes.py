@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""In-place operators in a functional graph: each write gives a new value to its target, and to the tensor of which the
-target is a view.
+"""In-place operators in a functional graph: each write gives a new value to its target, and to the tensor that the
+target is a view of.
 
 A write through a view needs a scatter into the tensor that owns the memory. If there is no such operator, or if another
 view sees the write, `NeedsRetracingError` asks for a trace of the whole program instead.
@@ -90,7 +90,8 @@ class WriteLowering(EdgeEmitter):
         return returned if len(returned) > 1 else returned[0] if returned else None
 
     def _store(self, node: Node, target: Node, compute: Callable[[], Any]) -> Any:
-        """From `node` on, `target` means what `compute` gives, and what it is a view of has that in its place."""
+        """From `node` on, `target` has the value of `compute`, and the tensor that it is a view of has this value in
+        its place."""
         chain = self._chain(target)
         base, position = self._views.get(target, target), self._order[node]
         for other in [view for view, root in self._views.items() if root is base and view not in chain]:
@@ -157,7 +158,7 @@ class WriteLowering(EdgeEmitter):
         return nodes
 
     def _chain(self, node: Node) -> list[Node]:
-        """A view, what it is a view of, and so on to the tensor that owns the memory."""
+        """A view, the tensor that it is a view of, and so on to the tensor that owns the memory."""
         chain = [node]
         while chain[-1] in self._parents:
             chain.append(self._origin(self._parents[chain[-1]][0]))
@@ -197,5 +198,5 @@ class WriteLowering(EdgeEmitter):
         return value
 
     def _to_node_list(self, shape: torch.Size) -> list[Any]:
-        """The sizes of a shape, nodes for those that are symbolic."""
+        """The sizes of a shape, with nodes for symbolic sizes."""
         return [self._to_node(size) for size in shape]

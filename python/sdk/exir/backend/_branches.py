@@ -22,7 +22,7 @@ _STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
 def kept_graphs(graph_module: GraphModule) -> Iterator[GraphModule]:
-    """The graph and the branches in it, outermost first, without those of operators that are tagged for a backend."""
+    """The graph and its branches, outermost first, without the branches of operators that are tagged for a backend."""
     yield graph_module
     seen: set[str] = set()
     for name, submodule, node in get_control_flow_submodules(graph_module):
@@ -87,7 +87,7 @@ def _fixed_inputs(node: Node, branches: list[GraphModule]) -> list[tuple[Node, .
 def drop_unused_operands(module: GraphModule, owned: set[Node]) -> None:
     """Removes operands that no branch uses any more because a backend owns their values; edits `module`.
 
-    `owned` are the placeholders that backends took over. Those that passed such a value on to an inner branch are
+    `owned` are the placeholders that backends took over. Branches that passed such a value on to an inner branch are
     added.
     """
     for node, branches in _calls(module):

@@ -39,8 +39,8 @@ COPIES = "tags_of_copies"
 class Partition:
     """Nodes of one tag in one graph, and the program made of them.
 
-    `owned` maps placeholders of weights and state that become the backend's to what they are; `inputs` are the values
-    that the backend is called with; `written` are owned buffers with the nodes that compute their new values.
+    `owned` maps the placeholders that become the backend's to their weights and state; `inputs` are the values that the
+    backend is called with; `written` maps owned buffers to the nodes that compute their new values.
     """
 
     tag: str

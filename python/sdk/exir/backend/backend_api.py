@@ -180,8 +180,8 @@ def _tag(program: ExportedProgram, partitioner: Any, method: str) -> tuple[Expor
 def _preprocess(
     partitions: dict[str, list[Partition]], declared: dict[str, list[tuple[str, str]]]
 ) -> dict[str, dict[int, PreprocessResult]]:
-    """Compiles all partitions, each backend being called once with what it gets from all methods. What a backend
-    declares of its payloads is added to `declared`."""
+    """Compiles all partitions. Each backend is called once, with its partitions of all methods. What a backend declares
+    of its payloads is added to `declared`."""
     results: dict[str, dict[int, PreprocessResult]] = {method: {} for method in partitions}
     backends = dict.fromkeys(p.spec.backend_id for found in partitions.values() for p in found)
     for backend_id in backends:
@@ -240,7 +240,8 @@ def _lowered(
 
 
 def _check_files(program: ExportedProgram, backend_id: str, stored: NamedDataStoreOutput | None) -> None:
-    """Raises ValueError if a partition has a weight that is marked for a file in which its backend stores nothing."""
+    """Raises ValueError if a partition has a weight that is marked for a file, and the backend does not store weights
+    in files."""
     files, signature = set(stored.external_data) if stored is not None else set(), program.graph_signature
     state = set(signature.buffers_to_mutate.values())
     weights = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}

@@ -117,7 +117,7 @@ def note_untaken(before: GraphModule, after: GraphModule, partitioner: Any, back
 
 
 def _calls(module: GraphModule, prefix: str) -> Iterator[tuple[str, Node]]:
-    """Path and node of each operator call, those in branches included, except in branches of what is tagged."""
+    """Path and node of each operator call, also in branches, except in the branches of tagged calls."""
     for node in module.graph.nodes:
         if node.op == "call_function" and node.target not in (operator.getitem, executorch_call_delegate):
             yield prefix + node.name, node
@@ -146,6 +146,6 @@ def preprocessing() -> Generator[list[tuple[str, str]], None, None]:
 
 
 def keep_losses(lowered: Any, declared: list[tuple[str, str]]) -> None:
-    """Stores what a backend has declared in the metadata of a lowered module."""
+    """Stores the declarations of a backend in the metadata of a lowered module."""
     if declared:
         lowered.meta = {**(lowered.meta or {}), _LOSSES: [*_declarations(lowered), *declared]}

@@ -82,7 +82,7 @@ class DontPartitionName(DontSupportBase):
 
 
 class DontPartitionModule(DontSupportBase):
-    """Keeps what a module computes out of partitions.
+    """Keeps the nodes that a module computes out of partitions.
 
     `module_name` is the name of its class: with a dot, the module that defines the class is part of it; without, a
     class of that name in any module is meant. `instance_name` is the module's name in the model. With `exact=False` a

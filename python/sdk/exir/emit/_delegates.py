@@ -38,8 +38,8 @@ def debug_handles_of(lowered: Any) -> list[int] | None:
 
 
 def debug_ids_of(lowered: Any) -> dict[str, Any]:
-    """The backend's name, and its own identifiers with the debug handles of each; `value_map`, where the backend says
-    what it records, has the node of each identifier's value and its layout."""
+    """The backend's name, and the debug handles of each of its identifiers. If the backend says what it records,
+    `value_map` has the node and the layout of each identifier's value."""
     meta = getattr(lowered, "meta", None) or {}
     ids = {"name": lowered.backend_id, "delegate_map": meta.get("debug_handle_map") or {}}
     if values := meta.get("debug_value_map"):

@@ -23,7 +23,7 @@ from sdk.exir.version import EXECUTORCH_SCHEMA_VERSION
 
 @dataclass
 class EmitterOutput:
-    """A program with its data inline, and what tools need to relate it to the graphs that it was made from."""
+    """A program with its data inline, and the maps by which tools find the graphs that it was made from."""
 
     program: Program
 

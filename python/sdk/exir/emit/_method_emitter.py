@@ -322,7 +322,7 @@ class MethodEmitter:
         return self._kernel_call(node, target, env)
 
     def _kernel_call(self, node: Node, target: torch._ops.OpOverload, env: dict[Node, Result]) -> Result:
-        """Arguments in the order of the schema, out arguments included, then what the operator returns."""
+        """The arguments in the order of the schema, out arguments included, and after them the operator's results."""
         schema = target._schema
         args: list[Ref] = []
         outs: list[Result] = []

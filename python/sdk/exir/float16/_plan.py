@@ -42,7 +42,7 @@ class Plan:
     Attributes:
         halves: The calls that read and compute float16.
         same: Calls that return their operand once it may be of either dtype: conversions from float32 to float32.
-        anew: Calls that are made once for each dtype in which something reads their result.
+        anew: Calls that are made once for each dtype in which their result is read.
         values: The value (`meta["val"]`) that each of `halves` and `anew` has in float16.
         constants: The dtype of each float32 weight or constant in the program.
         wide: Nodes whose float32 result float16 may not hold. Operators that read them stay in float32, except layers
@@ -65,7 +65,7 @@ class Planner:
     Args:
         mode: The mode of its fake tensors.
         constants: The weights and constants by node, without the buffers that the program changes.
-        names: The names of weights and constants in the model, by those of their nodes.
+        names: The names of weights and constants in the model, by the names of their nodes.
         wide: What float16 may not hold: state, and inputs whose examples exceed it.
     """
 
@@ -160,8 +160,8 @@ class Planner:
             self._plan.wide.add(node)
 
     def _computed(self, node: Node) -> Any:
-        """The value of a call in float16: its sizes are those in float32, its dtypes those of a call with examples of
-        its operands, because a call with symbols for sizes may restrict them."""
+        """The value of a call in float16: it has the sizes of the float32 result, and the dtypes of a call with example
+        operands, because a call with symbolic sizes may restrict these."""
         before, spec = pytree.tree_flatten(node.meta["val"])
         after = [HALF if _is_float_tensor(leaf) else getattr(leaf, "dtype", None) for leaf in before]
         with self._examples:

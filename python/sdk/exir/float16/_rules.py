@@ -112,7 +112,7 @@ def name_of(node: Node) -> str:
 
 
 def is_aten(node: Node) -> bool:
-    """Whether a node calls an operator of PyTorch, of which this module knows."""
+    """Whether a node calls an operator of PyTorch; this module knows only those."""
     return isinstance(node.target, torch._ops.OpOverload) and node.target.namespace == "aten"
 
 

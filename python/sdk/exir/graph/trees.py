@@ -157,7 +157,7 @@ _LEAF = pytree.tree_structure(0)
 
 
 def _read_compact(text: str) -> tuple[pytree.TreeSpec, str]:
-    """The tree at the start of `text`, and what follows it."""
+    """The tree at the start of `text`, and the rest of `text`."""
     if text.startswith("$"):
         return _LEAF, text[1:]
     head = _COMPACT.match(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The algorithms that place a method's tensors in arenas, and what they return."""
+"""The algorithms that place a method's tensors in arenas, and their results."""
 
 from __future__ import annotations
 

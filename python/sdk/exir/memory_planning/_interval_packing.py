@@ -129,7 +129,7 @@ def pack(blocks: Sequence[Block]) -> tuple[int, list[int]]:
 def _long_before_short(
     blocks: Sequence[Block], conflicts: Sequence[Sequence[int]], floor: int
 ) -> Iterator[tuple[tuple[int, list[int]], list[int]]]:
-    """Plans, and their orders, in which small and short-lived blocks do not fragment the space that others need. This
+    """Plans with their orders. In these, small and short-lived blocks do not fragment the space that others need. This
     helps recurrent networks, which accumulate the results of their steps.
     """
     area = [block.size * (block.last - block.first + 1) for block in blocks]

@@ -67,7 +67,7 @@ def place_parts_on_operands(
 ) -> None:
     """Sets `inplace_base` and `inplace_offset` of specs, in branches too; call it after `place_results_on_operands`.
 
-    `ignored` is what has no planned memory, as for `collect_specs_from_nodes`. Nothing is done if
+    `ignored` says which nodes have no planned memory, as for `collect_specs_from_nodes`. Nothing is done if
     `graph_module.meta["share_parts"]` is False, which `ExecutorchBackendConfig(remove_view_copy=False)` asks for.
     """
     if not graph_module.meta.get("share_parts", True):

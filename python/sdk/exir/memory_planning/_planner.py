@@ -99,7 +99,7 @@ class _Planner:
         elsewhere: Iterable[TensorSpec] = (),
         inputs: Iterable[TensorSpec] = (),
     ) -> tuple[list[int], list[TensorSpec]]:
-        """Sizes of the arenas and all specs placed in them, those of branches included, except the ones `elsewhere`.
+        """The sizes of the arenas, and all specs placed in them, also those of branches, except `elsewhere`.
 
         `inputs` are placed although others are ignored.
         """

@@ -152,7 +152,7 @@ def _shared_pairs(specs: list[TensorSpec]) -> tuple[int, tuple[TensorSpec, Tenso
 
 
 def _overlaps(specs: list[TensorSpec]) -> int:
-    """How many pairs of one arena share bytes: all pairs except those of which one ends before the other starts."""
+    """How many pairs of one arena share bytes: all pairs, except those in which one ends before the other starts."""
     start, size = np.array([(s.mem_offset, s.nbytes()) for s in specs], dtype=np.int64).T
     after = len(specs) - np.searchsorted(np.sort(start), start + size)
     return len(specs) * (len(specs) - 1) // 2 - int(after.sum())

@@ -209,7 +209,7 @@ def returns_alias(op: torch._ops.OpOverload) -> bool:
 
 
 def functional_form(op: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
-    """The operator that computes what the in-place operator `op` writes; None without one that takes the same
+    """The operator that computes what the in-place operator `op` writes; None if no such operator takes the same
     arguments."""
     name = op._schema.name.split("::")[-1]
     if not name.endswith("_") or name.endswith("__"):

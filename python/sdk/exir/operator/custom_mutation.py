@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Custom operators that write to arguments, such as one that updates a cache in place.
+"""Custom operators that write to their arguments, for example to update a cache in place.
 
 A functional graph has `auto_functionalized_v2(op, ..., _all_bases=[...])` in their place, which returns the results of
 `op` and then the new value of each base.

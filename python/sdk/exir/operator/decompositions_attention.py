@@ -16,8 +16,8 @@ aten = torch.ops.aten
 
 
 def _masked(scores: Tensor, mask: Tensor | None, mask_type: int | None) -> Tensor:
-    """The mask, whose elements say what is left out unless they are zero, is of (length, length) for the type 0, of
-    (batch, length) for 1, and of the shape of the scores, which is (batch, heads, length, length), for 2."""
+    """Elements of the mask other than zero leave a score out. Its shape is (length, length) for the type 0, (batch,
+    length) for 1, and for 2 the shape of the scores, (batch, heads, length, length)."""
     if mask is None:
         return scores
     if mask_type == 1:

@@ -101,8 +101,9 @@ def _log_normal(x: Tensor, mean: float = 1, std: float = 2, *, generator: Any = 
 
 
 def _multinomial(p: Tensor, count: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
-    """Random indices with the probabilities p. Without replacement they are those of the largest p / e, where e has an
-    exponential distribution; with replacement, the places of uniform numbers in the cumulative sum of p."""
+    """Random indices with the probabilities p. Without replacement, they are the indices of the largest p / e, where e
+    has an exponential distribution. With replacement, they are the places of uniform numbers in the cumulative sum of
+    p."""
     p = p.to(_float_of(p.dtype))
     if not replacement or count == 1:
         keys = p / -torch.log1p(-_uniform(p.shape, p.dtype))

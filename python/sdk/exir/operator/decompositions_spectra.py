@@ -24,7 +24,7 @@ def _stft(
     align_to_window: bool | None = None,
 ) -> Tensor:
     """Spectra (..., frequencies, frames) of the windows of `x` (..., samples). PyTorch's C++ definition requires static
-    sizes; its Python definition transposes in place, for which the whole program would be traced again."""
+    sizes. Its Python definition transposes in place, so the whole program would have to be traced again."""
     if align_to_window:
         options = (normalized, onesided, return_complex, align_to_window)
         return aten.stft.center(x, n_fft, hop_length, win_length, window, False, "reflect", *options)

@@ -23,7 +23,7 @@ def define(
 ) -> None:
     """Defines an operator with its out variant, unless another package in the process already has.
 
-    `eager` computes, and `meta` says what the result looks like. The schema of the out variant is that of the kernel.
+    `eager` computes, and `meta` says what the result looks like. The schema of the out variant is the kernel's.
     """
     _, known = torch._C._jit_get_operation(f"{library.ns}::{name}")
     if "" not in (known or []):

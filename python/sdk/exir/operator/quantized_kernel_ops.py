@@ -2,8 +2,8 @@
 """Registers with PyTorch every operator that the quantized kernel library has, so that exports and out-variant
 conversions find them. Importing this module registers them.
 
-The schemas are those of kernels/quantized/functions.yaml. Each operator has an implementation of PyTorch tensor
-operations, which is what eager runs and what an export traces; PyTorch's own ones of `quantized_decomposed` are kept.
+The schemas are those of kernels/quantized/functions.yaml. Each operator has an implementation in PyTorch's tensor
+operations, which eager mode runs and an export traces. PyTorch's own operators of `quantized_decomposed` are kept.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Registers the quantised operators that runtimes have kernels for, with Python implementations.
 
-PyTorch defines quantize and dequantize in `quantized_decomposed`. Added are fused operators, which compute on
-quantised tensors, and the out variants of all, whose schemas are those of the kernels.
+PyTorch defines quantize and dequantize in `quantized_decomposed`. Added are fused operators, which compute on quantised
+tensors, and the out variants of all operators, with the schemas of the kernels.
 """
 
 from __future__ import annotations

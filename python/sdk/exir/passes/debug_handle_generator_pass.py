@@ -40,7 +40,7 @@ def captured_node(node: Node) -> tuple[int, str] | None:
 
 
 def _assign(node: Node, last: int, known: dict[tuple[int, str], int]) -> int:
-    """Gives a node its handle. `known` has those of nodes that were captured; returns the largest one."""
+    """Gives a node its handle. `known` has the handles of captured nodes. Returns the largest handle."""
     if node.op != "call_function":
         return last
     if node.target is operator.getitem and isinstance(node.args[0], Node) and DEBUG_HANDLE_KEY in node.args[0].meta:

@@ -52,8 +52,8 @@ def external_mutable_weights_pass(gm: GraphModule, ep: ExportedProgram) -> PassR
 def external_trained_weights_pass(
     gm: GraphModule, ep: ExportedProgram, gen_tag_fn: GenTagFn | None = None
 ) -> PassResult:
-    """Marks the parameters of which `ep` returns gradients. `gen_tag_fn` is that of `external_constants_pass`, which
-    does not mark them because they are state of the program."""
+    """Marks the parameters whose gradients `ep` returns. `gen_tag_fn` is that of `external_constants_pass`, which does
+    not mark them because they are state of the program."""
     return _mark_parameters(gm, ep, _TRAINED[:1], gen_tag_fn)
 
 
@@ -122,7 +122,7 @@ def tag_for_delegates(program: ExportedProgram, file: str) -> ExportedProgram:
 
 
 def delegate_tag(node: Node) -> str | None:
-    """The file for which a weight is marked, if a backend gets it."""
+    """The file that the mark of a weight names, if a backend gets the weight."""
     custom = node.meta.get("custom")
     return custom.get(_TAG) if isinstance(custom, dict) else None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stores a weight in the order in which its only reader reads it."""
+"""Stores a weight in the memory order that its only reader uses."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class MemoryPlanningPass(PassBase):
     Arguments:
         memory_planning_algo: called as `algo(alignment, specs, graph_module, graph_signature, extra_padding)`; sets the
             place of each spec and returns the arenas' sizes in bytes, or returns a `MemoryAlgoResult`.
-        allow_lifetime_and_storage_overlap: accept plans in which tensors share memory while both are needed.
+        allow_lifetime_and_storage_overlap: accept plans in which two tensors share memory while both are needed.
         alloc_graph_input, alloc_graph_output, alloc_mutable_buffers: whether the plan has room for them. If not, the
             program's user supplies the memory at run time.
         share_mutable_buffers: give a buffer that several methods use the same place in all of them, in a separate

@@ -27,7 +27,7 @@ TARGET_DEVICE_COMPILE_SPEC_KEY = "target_device"
 
 
 def _parse_device_spec_value(value: bytes) -> tuple[DeviceType, int]:
-    """Type and index of a device; the index is 0 if the name has none. Raises `ValueError` for any other text."""
+    """Type and index of a device; the index is 0 if the name lacks it. Raises `ValueError` for any other text."""
     text = value.decode("utf-8", errors="replace").rstrip("\0").strip().lower()
     found = re.fullmatch(r"([a-z]+)(?::(\d+))?", text)
     kind = found and DeviceType.__members__.get(found[1].upper())
@@ -67,9 +67,9 @@ class PropagateDevicePass(PassBase):
         *,
         user_inputs: Collection[Any] | None = None,
     ) -> None:
-        """The first two are those of `PropagateDeviceConfig`, and need `enable_non_cpu_memory_planning`: without it, no
-        tensor is on a device when the method is called. `user_inputs` are the names of the placeholders that the caller
-        provides; by default all except the weights.
+        """The first two are fields of `PropagateDeviceConfig`, and need `enable_non_cpu_memory_planning`: without it,
+        no tensor is on a device when the method is called. `user_inputs` are the names of the placeholders that the
+        caller provides; by default all except the weights.
         """
         super().__init__()
         self.config = PropagateDeviceConfig(skip_h2d_for_method_inputs, skip_d2h_for_method_outputs)

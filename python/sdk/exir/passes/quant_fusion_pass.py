@@ -32,7 +32,7 @@ class QuantFusionPass(ExportPass):
     then work on integers. Edits the graph in place.
 
     `_fix_node_meta_val` and `node_value_dict` are accepted for compatibility. Metadata is always right, because a fused
-    node gets that of the node it replaces.
+    node gets the metadata of the node that it replaces.
     """
 
     def __init__(self, _fix_node_meta_val: bool = False, node_value_dict: dict[str, Any] | None = None) -> None:

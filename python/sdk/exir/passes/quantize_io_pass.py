@@ -153,7 +153,7 @@ def quantize_input(
 
 def quantize_output(exported_program: ExportedProgram, output_index: int) -> tuple[Any, ...]:
     """`QuantizeOutputs` for one output of a program without a manager; edits the program. Returns the scale, zero
-    point, minimum, maximum and dtype of what the program now returns."""
+    point, minimum, maximum and dtype of the program's new output."""
     parameters = _return_quantized(exported_program.graph_module, exported_program, output_index)
     exported_program.graph_module.recompile()
     return parameters
@@ -205,7 +205,7 @@ def extract_io_quant_params(
     edge_prog: Manager, *, input_idxs: Sequence[int] = (0,), output_idxs: Sequence[int] = (0,)
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """The quantisation parameters of inputs and outputs, by name: {"inputs": {"x": {"scale": 0.1, ...}}, "outputs":
-    {...}}. Does not change the program. The name of an output is that of the node that quantises it."""
+    {...}}. Does not change the program. An output has the name of the node that quantises it."""
     program = edge_prog.exported_program()
     found: dict[str, dict[str, dict[str, Any]]] = {"inputs": {}, "outputs": {}}
     for index in input_idxs:

@@ -22,7 +22,7 @@ _ASSERTIONS = frozenset(
 
 
 class RemoveGraphAssertsPass(PassBase):
-    """Erases the assertions, and what only they used."""
+    """Erases the assertions, and the nodes that only they used."""
 
     assertions = _ASSERTIONS
 

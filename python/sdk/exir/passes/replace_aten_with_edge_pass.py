@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls edge operators instead of those of `torch.ops`."""
+"""Calls edge operators instead of operators of `torch.ops`."""
 
 from __future__ import annotations
 

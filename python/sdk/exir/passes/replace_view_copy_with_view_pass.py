@@ -23,7 +23,7 @@ def _is_view_copy(node: Node) -> bool:
 
 
 class _ViewSpec(TensorSpec):
-    """The spec of a view: it has its own sizes, but all properties of its memory are those of its base."""
+    """The spec of a view: it has its own sizes, but the memory of its base."""
 
     _SHARED = (
         "const",

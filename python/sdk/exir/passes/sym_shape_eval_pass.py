@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Replaces symbolic sizes in specs by the numbers for which memory is planned."""
+"""Replaces symbolic sizes in specs by the numbers that memory is planned for."""
 
 from __future__ import annotations
 

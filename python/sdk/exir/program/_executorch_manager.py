@@ -130,8 +130,8 @@ class ExecutorchProgramManager:
         write_atomically(target, self._pte_data)
 
     def get_receipt(self, captured: Mapping[str, ExportedProgram] | None = None) -> Any:
-        """A `sdk.devtools.report.Receipt`: every node, where it runs and why not elsewhere, and what the program loses
-        of the model.
+        """A `sdk.devtools.report.Receipt`: every node, where it runs and why not elsewhere, and the losses compared
+        with the model.
 
         With `captured`, the programs that torch.export gave, by method name, dtypes are compared too.
         """

@@ -64,10 +64,10 @@ def to_edge(
     """Lowers exported programs (ATen dialect) to edge dialect.
 
     `programs` is one program, which becomes the method "forward", or a dict from method name to program.
-    `constant_methods` are methods that return a fixed value. Raises `SpecViolationError` for operators outside the
-    Core ATen set for which there is no kernel either; it names all of them, in all methods, with the lines of the model
-    that call them. The programs are not changed and their weights are shared with the result. `generate_etrecord` keeps
-    them for the debugging tools: see `ExecutorchProgramManager.get_etrecord`.
+    `constant_methods` are methods that return a fixed value. Raises `SpecViolationError` for operators that are outside
+    the Core ATen set and have no kernel. It names all of them, in all methods, with the lines of the model that call
+    them. The programs are not changed and their weights are shared with the result. `generate_etrecord` keeps them for
+    the debugging tools: see `ExecutorchProgramManager.get_etrecord`.
     """
     programs = _read(programs)
     config = compile_config or EdgeCompileConfig()
@@ -87,13 +87,13 @@ def to_edge_transform_and_lower(
     compile_config: EdgeCompileConfig | None = None,
     generate_etrecord: bool = False,
 ) -> EdgeProgramManager:
-    """Lowers exported programs to edge dialect and hands what the partitioners claim to their backends.
+    """Lowers exported programs to edge dialect, and passes the nodes that the partitioners claim to their backends.
 
-    Partitioners are tried in order: what the first does not take is offered to the next, and what none takes stays
-    for kernels. In contrast to `to_edge` followed by `to_backend`, operators that a partitioner lists in
-    `ops_to_not_decompose` reach it whole; those that it then leaves behind are decomposed afterwards.
-    `partitioner` and `transform_passes` may be given per method. `generate_etrecord` keeps the programs for the
-    debugging tools: see `ExecutorchProgramManager.get_etrecord`.
+    Partitioners are tried in order: nodes that the first does not take are offered to the next, and the remaining ones
+    run on kernels. In contrast to `to_edge` followed by `to_backend`, operators that a partitioner lists in
+    `ops_to_not_decompose` reach it whole; the calls that it does not take are decomposed afterwards. `partitioner` and
+    `transform_passes` may be given per method. `generate_etrecord` keeps the programs for the debugging tools: see
+    `ExecutorchProgramManager.get_etrecord`.
     """
     programs = _read(programs)
     config = compile_config or EdgeCompileConfig()
@@ -344,7 +344,8 @@ def _check_constant_methods(methods: dict[str, Any] | None, programs: dict[str, 
 
 
 def _named_data(programs: dict[str, ExportedProgram], added: Mapping[str, bytes]) -> Any:
-    """Data that the lowered modules of all methods store outside their payloads, and what the caller adds."""
+    """The data that the lowered modules of all methods store outside their payloads, and the data that the caller
+    adds."""
     store, found = NamedDataStore(), bool(added)
     for key, data in added.items():
         store.add_named_data(key, data, 16)

@@ -109,7 +109,7 @@ def is_emitted(module: GraphModule) -> bool:
 
 
 def without_writes(module: GraphModule, signature: ExportGraphSignature) -> ExportGraphSignature:
-    """The signature of what the graph of an emitted program returns: it writes to buffers itself."""
+    """The signature of the results of an emitted program's graph: it writes to buffers itself."""
     returned = {node.name for node in module.graph.output_node().all_input_nodes}
     written = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION, OutputKind.PARAMETER_MUTATION)
     outputs = [

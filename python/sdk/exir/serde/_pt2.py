@@ -110,7 +110,7 @@ def _storage(content: bytes) -> torch.UntypedStorage:
 
 
 def _view(storage: torch.UntypedStorage, entry: schema.PayloadMeta) -> torch.Tensor:
-    """A tensor of the archive, whose elements are those of a member."""
+    """A tensor of the archive; a member has its elements."""
     meta = entry.tensor_meta
     if meta is None:
         raise TensorFileError("a weight of the archive has no shape")

@@ -2,8 +2,8 @@
 """What a node of a serialised program may call.
 
 torch's reader follows any dotted name from `torch`, `operator` or `math`, so that `torch.os.system` and
-`torch.ops.load_library` are functions to it. Here a name is one of a list, or that of a registered operator whose
-effects stay within tensors.
+`torch.ops.load_library` are functions to it. Here a name must be in a list, or name a registered operator whose effects
+stay within tensors.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def check_target(name: str) -> str:
 
 
 def check_functions(node: schema.Node) -> schema.Node:
-    """Returns `node` if the functions that it takes are what its target calls: graphs of the file or registered
-    operators, and only where the target expects them. Raises ExportError otherwise."""
+    """Returns `node` if the functions among its arguments are those that its target calls: graphs of the file or
+    registered operators, and only where the target expects them. Raises ExportError otherwise."""
     found = _HIGHER_ORDER.fullmatch(node.target)
     name = found[1] if found else ""
     wanted = dict.fromkeys(_GRAPHS.get(name, ()), "as_graph")

@@ -328,7 +328,7 @@ def _without_storage(dtype: torch.dtype, size: Any, stride: Any, requires_grad: 
 
 
 def _wrapper(kind: _Named, *arguments: Any) -> Any:
-    """A tensor of a class that is registered as safe, before it has what it wraps."""
+    """A tensor of a class that is registered as safe, before its wrapped tensors are set."""
     if kind.call not in _registered().values():
         raise TensorFileError("the data makes a tensor of an unknown class")
     return torch._utils._rebuild_wrapper_subclass(kind.call, *arguments)
@@ -379,7 +379,7 @@ _CALLS: dict[str, Callable[..., Any]] = {
 
 
 def _registered_by(module: str) -> dict[str, Any]:
-    """The registered classes, those of torchao included where a file has them."""
+    """The registered classes, with torchao's if the file contains them."""
     if module.startswith("torchao.") and "torchao" not in sys.modules:
         with contextlib.suppress(ImportError):
             import torchao.quantization  # noqa: F401

@@ -158,7 +158,7 @@ def save(
 def load(f: str | os.PathLike[str] | io.BytesIO, *, extra_files: dict[str, Any] | None = None) -> ExportedProgram:
     """Reads a `.pt2` file of `save` or of `torch.export.save`, without running anything of it. The values of
     `extra_files` are filled in with the text of the members that the file has. Raises ExportError for a file that is
-    damaged, or that has objects other than tensors, or operators that are not registered."""
+    damaged, that contains objects other than tensors, or that calls operators which are not registered."""
     if not isinstance(f, (str, os.PathLike)):
         if f.seekable():
             f.seek(0)  # `save` leaves a file at its end

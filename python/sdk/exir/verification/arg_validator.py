@@ -61,7 +61,7 @@ def rejected_dtypes(op: EdgeOpOverload, args: tuple, kwargs: dict[str, Any], res
 
 
 def scalar_in_place_of_tensor(op: EdgeOpOverload, args: tuple) -> str | None:
-    """The name of the first argument for which a call passes a number although the operator takes a tensor."""
+    """The name of the first argument that must be a tensor and is a number."""
     for argument, value in zip(op._op._schema.arguments, args, strict=False):
         if isinstance(value, (bool, int, float, torch.SymInt, torch.SymFloat, torch.SymBool)):
             kind = argument.type
@@ -73,7 +73,7 @@ def scalar_in_place_of_tensor(op: EdgeOpOverload, args: tuple) -> str | None:
 
 
 def describe(op: EdgeOpOverload, dtypes: Dtypes) -> str:
-    """A message with the dtypes that were found and those that are accepted."""
+    """A message with the dtypes that were found and the accepted ones."""
     arguments = {name: dtype for name, dtype in dtypes.items() if not name.startswith("__ret_")}
     results = [str(dtype) for name, dtype in dtypes.items() if name not in arguments]
     call = ", ".join(f"{name}: {dtype}" for name, dtype in arguments.items() if dtype is not None)

@@ -61,7 +61,7 @@ def _advice(ops: list[OpOverload]) -> str:
 class RefusedCallsError(SpecViolationError):
     """Calls that edge dialect does not have, of a program or of several methods, in one message.
 
-    `calls` maps what is wrong to the nodes that call it so; `ops` are the operators that are not core.
+    `calls` maps each problem to the nodes that have it; `ops` are the operators that are not core.
     """
 
     def __init__(self, calls: dict[str, list[Node]], ops: list[OpOverload]) -> None:

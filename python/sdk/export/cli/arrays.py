@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads files of arrays: `.npy` and `.npz` of NumPy, and what torch.save() wrote. Nothing in them is unpickled but
+"""Reads files of arrays: `.npy` and `.npz` of NumPy, and files of torch.save(). Nothing in them is unpickled but
 tensors. Imports torch only for its files."""
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def fresh(inputs: ExampleInputs, sizes: Sizes, specs: Sequence[InputSpec], gener
     """The inputs with new values in the tensors that `sizes` changes. The others stay as they are.
 
     Floats lie between the smallest and the largest of the example, or are some of its values where these are few, as in
-    a mask. Integers are distinct if there are as many between the smallest and the largest.
+    a mask. Integers are distinct if there are enough integers between the smallest and the largest.
 
     Args:
         inputs: The example.

@@ -59,9 +59,9 @@ _LOWERING_ADVICE = "\n--backend portable exports the model without a backend."
 
 
 def eager(module: torch.nn.Module, calls: Sequence[ExampleInputs], own: bool = False) -> list[Any]:
-    """PyTorch's outputs for calls in sequence, the state of one being that of the next. The module and the inputs are
-    not changed. Without the fast paths, because nn.TransformerEncoder's writes zeros where its mask says padding, and
-    no captured program does. With `own`, the module is the caller's copy, which may change."""
+    """PyTorch's outputs for calls in sequence; each call begins with the state that the last one left. The module and
+    the inputs are not changed. Without the fast paths, because nn.TransformerEncoder's writes zeros where its mask says
+    padding, and no captured program does. With `own`, the module is the caller's copy, which may change."""
     # A model may change its buffers when it runs, but must be captured with their initial values.
     copied = module if own else copy.deepcopy(module)
     return [_call(copied, inputs) for inputs in calls]

@@ -304,7 +304,7 @@ def _verify(program: WrittenProgram, reference: Reference, made: _Made, default:
 
 
 def _cause(reference: Reference, made: _Made, worst: OutputError, tolerance: float | None) -> str:
-    """Why the outputs differ, where that can be found, and what to do."""
+    """Why the outputs differ, if the reason can be found, and what to do."""
     if reference.varies(tolerance):
         drawn = ", ".join(random_calls(made.captured.get(reference.method)))
         return (

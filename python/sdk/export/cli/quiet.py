@@ -28,8 +28,8 @@ _LOGGERS = ("torch", "torch._dynamo", "torch.export", "torch.fx", "torchao")
 
 @contextmanager
 def quiet(verbose: bool, notes: list[str], others: list[str]) -> Iterator[None]:
-    """Within the block, warnings of this package are added to `notes`, and those of PyTorch and other code that may
-    concern the model to `others`. The rest, and torch's log lines, are shown only with `verbose`."""
+    """Within the block, warnings of this package are added to `notes`. Warnings of PyTorch and of other code that may
+    concern the model are added to `others`. The rest, and torch's log lines, are shown only with `verbose`."""
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     levels = [logger.level for logger in loggers]
     with warnings.catch_warnings():

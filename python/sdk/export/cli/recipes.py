@@ -27,11 +27,11 @@ def recipe_of(
     weights_file: str | None,
     dtype: str = "float32",
 ) -> ExportRecipe:
-    """The recipe called `name`, else one for `backends`, of which the first quantises by `scheme` if that is given.
-    With `weights_file`, weights go to a `.ptd` of that name. With the dtype `float16`, it computes in float16.
+    """The recipe called `name`, or else a recipe for `backends`, the first of which quantises by `scheme` if it is
+    given. With `weights_file`, weights go to a `.ptd` of that name. With the dtype `float16`, it computes in float16.
 
     Raises:
-        CommandError: there is no such recipe, or its backend cannot make it here.
+        CommandError: the recipe does not exist, or its backend cannot make it here.
     """
     recipe = _named(name) if name is not None else _for_backends(scheme, backends)
     if dtype == "float16":

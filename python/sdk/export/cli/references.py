@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""PyTorch's outputs, with which those of the program are compared: a sequence of calls for each set of sizes."""
+"""PyTorch's outputs, which the program's outputs are compared with: a sequence of calls for each set of sizes."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def quantized(found: Sequence[Reference], programs: dict[str, ExportedProgram], 
     """The same with the outputs of the quantised model, which the program must match.
 
     Raises:
-        CommandError: the quantised model fails, or has lost what the model keeps from one call to the next.
+        CommandError: the quantised model fails, or does not keep the model's state from one call to the next.
     """
     made = []
     for reference in found:

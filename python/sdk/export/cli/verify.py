@@ -173,15 +173,14 @@ def _same_float(expected: float, actual: Any) -> bool:
 
 
 def compared_elements(expected: torch.Tensor) -> int:
-    """The number of elements of which `tensor_difference` takes the difference: those that are neither NaN nor
-    infinite."""
+    """The number of elements that `tensor_difference` compares: those that are neither NaN nor infinite."""
     finite = torch.isfinite(_real(expected))
     return int((finite.all(-1) if expected.is_complex() else finite).sum())
 
 
 def tensor_difference(expected: torch.Tensor, actual: torch.Tensor) -> tuple[float, float]:
-    """The largest absolute difference, and its ratio to the largest finite magnitude in `expected`; of complex numbers
-    those of their parts.
+    """The largest absolute difference, and its ratio to the largest finite magnitude in `expected`. For complex
+    numbers, both are taken over the real and imaginary parts.
 
     Both numbers are infinite if infinities or NaN are at different positions.
     """

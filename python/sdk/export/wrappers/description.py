@@ -93,8 +93,8 @@ def describe_program(
         file: the .pte, whose size and hash the wrapper names.
         data_file: the .ptd with its weights, if there is one.
         input_names: by method, a name for each input. Without, or with another number of names, they are input_0, ...
-        ranges: by method, (index of an input, dimension) -> the sizes it may have. Without, they are those of the
-            program; where that does not have them either, a dynamic dimension may have any size up to its largest.
+        ranges: by method, (index of an input, dimension) -> the sizes it may have. By default they come from the
+            program. If the program lacks them too, a dynamic dimension may have any size up to its largest.
 
     Raises:
         ValueError: the program is damaged, or has methods that the runtime cannot tell apart by name.
@@ -164,13 +164,13 @@ def _value(name: str, value: object, ranges: Mapping[int, tuple[int, int]], all_
 
 
 def _identifiers(names: Sequence[str]) -> list[str]:
-    """Unique names: `state.0` becomes `state_0`. A language may change those that are reserved in it."""
+    """Unique names: `state.0` becomes `state_0`. A language may change names that are reserved in it."""
     scope = Scope(PORTABLE)
     return [scope.add(snake(name, "input").lower()) for name in names]
 
 
 def _check_names(names: Sequence[str]) -> None:
-    """Raises ValueError for names of methods by which the runtime finds another method or none."""
+    """Raises ValueError for method names by which the runtime would not find the method."""
     for name in names:
         if "\0" in name or not name:
             raise ValueError(

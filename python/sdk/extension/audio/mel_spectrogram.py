@@ -32,8 +32,8 @@ class WhisperAudioProcessor(nn.Module):
     """The features that transformers' WhisperFeatureExtractor computes, of one channel of samples.
 
     Sound is padded to whole chunks of `chunk_length` seconds with `padding_value`; with `stack_output` each chunk is an
-    item of the batch. With `streaming` there is no padding. `max_audio_len` is what an exported program takes, in
-    seconds.
+    item of the batch. With `streaming` there is no padding. `max_audio_len` is the length of the sound that an exported
+    program takes, in seconds.
     """
 
     def __init__(

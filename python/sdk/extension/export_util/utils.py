@@ -31,7 +31,7 @@ def export_to_edge(
     Args:
         dynamic_shapes, strict: As in `torch.export.export`.
         edge_constant_methods: Methods that return a fixed value.
-        edge_compile_config: By default memory formats stay what they are (`_skip_dim_order`), as in the original.
+        edge_compile_config: By default memory formats do not become dim orders (`_skip_dim_order`), as in the original.
         verbose: Whether the graphs are logged, at the level INFO.
     """
     from torch.export import export

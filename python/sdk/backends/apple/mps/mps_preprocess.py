@@ -90,7 +90,7 @@ def fold(program: ExportedProgram, node: Node, visitors: Operators[NodeVisitor])
 
 
 def _needed(program: ExportedProgram, visitors: Operators[NodeVisitor]) -> set[Node]:
-    """The calls that the payload computes: those that are not constants, nor read by constants alone."""
+    """The calls that the payload computes: neither constants nor calls that only constants read."""
     calls = [node for node in program.graph.nodes if node.op == "call_function"]
     folded = {node for node in calls if visitors.refusal(node) is not None and fold(program, node, visitors)}
     needed: set[Node] = set(program.graph.output_node().all_input_nodes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The words of a command stream: those that set a register or begin a command, and what is wrong with them."""
+"""The words of a command stream: reads and checks those that set a register or begin a command."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _DECOMPOSITIONS[_aten._cdist_forward.default] = _distances
 
 
 def decompose(model: GraphModule, is_wanted: Callable[[Node], bool]) -> None:
-    """Changes `model`: the calls for which `is_wanted` returns true, if everything that they become is quantised."""
+    """Changes `model`: the calls for which `is_wanted` returns true, if all resulting calls are quantised."""
     for node in list(model.graph.nodes):
         if node.op == "call_function" and _is_unknown(node) and is_wanted(node):
             traced = _traced(node)

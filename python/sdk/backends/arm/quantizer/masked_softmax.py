@@ -139,7 +139,7 @@ def _in_floats(node: Node) -> Node:
 
 
 def _leaves_in_floats(nodes: set[Node] | None) -> bool:
-    """Leaves what all of some nodes compute as it is; False if there are none."""
+    """Leaves the results of all these nodes in floats. Returns False for None."""
     for node in nodes or ():
         _in_floats(node)
     return nodes is not None
@@ -211,7 +211,7 @@ def _reshaped(place: Place, operand: Node, whole: tuple[int, ...], shape: tuple[
 
 
 def _limit(node: Node) -> Node | None:
-    """The lower limit of a call, a number that scores do not reach; None if it has none."""
+    """The lower limit of a call, if it is a number that scores do not reach; otherwise None."""
     if node.target not in (_aten.maximum.default, _aten.max.other):
         return None
     known = constant_of(node.args[1])

@@ -164,7 +164,7 @@ def _deviation(*finish: Any) -> Callable[[Place], Node | None]:
 
 
 def _expanded(place: Place) -> Node | None:
-    """A tensor of which only the sizes count is not read."""
+    """The operand with the sizes of the result; a tensor that only gives these sizes is not read."""
     if not is_static(place.node):
         return None
     return place.call(_aten.expand.default, place.arguments["self"], list(shape_of(place.node)))
@@ -276,7 +276,7 @@ def make_functional(model: GraphModule) -> None:
 
 
 def _without_writing(target: Any) -> Any:
-    """The operator that makes a new tensor of what this one writes to its operand; None if there is none."""
+    """The functional form of an operator that writes to its operand; None without such a form."""
     if not isinstance(target, torch._ops.OpOverload) or target.namespace != "aten" or not target._schema.is_mutable:
         return None
     packet = getattr(_aten, target._opname.removesuffix("_"), None) if target._opname.endswith("_") else None
@@ -291,7 +291,8 @@ def _is_read_once(base: Any) -> bool:
 
 
 def _nothing(place: Place) -> Node | None:
-    """Copies, if nothing is written to them or to what they copy, and dropout that drops nothing."""
+    """The operand of a call that changes nothing: a copy, if nothing is written to it or to its source, or dropout that
+    drops nothing. None for other calls."""
     source = base = place.node.all_input_nodes[0]
     while is_view(base):
         base = base.all_input_nodes[0]

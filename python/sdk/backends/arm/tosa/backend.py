@@ -63,7 +63,7 @@ def lower_to_file(program: ExportedProgram, spec: ArmCompileSpec, in_memory_orde
 
 
 def _free(folder: Path, name: str, suffix: str) -> Path:
-    """A file that does not exist yet, in a folder that is made if there is none."""
+    """The path of a new file; makes the folder if it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     return next(
         path for path in (folder / f"{name}_{number}{suffix}" for number in itertools.count()) if not path.exists()

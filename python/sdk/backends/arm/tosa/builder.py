@@ -30,7 +30,7 @@ _ATTRIBUTES: dict[str, dict[str, Any]] = {
 
 
 class Builder(Graph):
-    """A graph with a function for each operator of which lowerings are made."""
+    """A graph with a function for each operator that lowerings consist of."""
 
     def __init__(self, specification: TosaSpecification) -> None:
         super().__init__(specification)
@@ -249,8 +249,8 @@ class Builder(Graph):
         return self.reshape(value, (1,) * (rank - value.rank) + value.shape)
 
     def transpose(self, value: Value, order: Sequence[int]) -> Value:
-        """Axis i of the result is axis `order[i]` of the value. Each transpose is made once; those of a transpose
-        start at its operand; those that move only sizes of 1 are reshapes."""
+        """Axis i of the result is axis `order[i]` of the value. Each transpose is made once. A transpose of a transpose
+        starts at the first one's operand, and a transpose that moves only dimensions of size 1 is a reshape."""
         order = tuple(order)
         if value.constant is not None:
             return self._computed(value, "transpose", order, lambda array: array.transpose(order))

@@ -113,9 +113,9 @@ def lower(
     custom: Collection[str] = (),
     in_memory_order: bool = False,
 ) -> Builder:
-    """The TOSA graph of a partition. Its inputs and outputs are those of the program, in their order. Their dimensions
-    are in the order of the model or, with `in_memory_order`, in that in which they lie in memory: for a runtime that
-    gives the graph memory, channels-last tensors then need no transpose.
+    """The TOSA graph of a partition. It has the program's inputs and outputs, in the same order. Their dimensions are
+    in the order of the model or, with `in_memory_order`, in that in which they lie in memory: for a runtime that gives
+    the graph memory, channels-last tensors then need no transpose.
 
     Raises RuntimeError for a call that TOSA cannot express: partitioners leave those out.
     """
@@ -158,7 +158,7 @@ def examine(
     units: Mapping[Node, Unit],
     known: Callable[[Node], bool],
 ) -> Examined:
-    """Lowers a call alone, or with its unit, so that the answer is that of `lower`.
+    """Lowers a call alone, or with its unit, so that the answer agrees with `lower`.
 
     Args:
         node: The call.

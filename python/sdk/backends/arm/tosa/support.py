@@ -132,7 +132,7 @@ class TosaSupport(Support):
         return [(node, f"{refusal} (a constant is read outside too)")] if refusal else []
 
     def _constants_of(self, inside: set[Node]) -> set[Node]:
-        """The constants that a partition owns: those that nothing outside reads or that are copied, and what is
+        """The constants that a partition owns: constants that are copied or that nothing outside reads, and values
         computed from them."""
         known: set[Node] = set()
         for node in next(iter(inside)).graph.nodes:

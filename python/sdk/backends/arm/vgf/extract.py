@@ -36,7 +36,7 @@ def files_of(program: bytes) -> dict[str, bytes]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Writes the files of a program to a folder, which is made if there is none. Returns the exit status."""
+    """Writes the files of a program to a folder, which is made if it is missing. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m sdk.backends.arm.vgf.extract", description=__doc__)
     parser.add_argument("program", type=Path, help="a .pte file")
     parser.add_argument("folder", type=Path, help="where the VGF files are written")

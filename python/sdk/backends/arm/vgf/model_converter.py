@@ -23,7 +23,7 @@ _MOST_LINES = 5  # of a message of the converter
 def find_converter() -> Path:
     """The converter: that of the environment variable, of the path, or of the Python package.
 
-    Raises RuntimeError, with what to install, if there is none.
+    Raises RuntimeError, which says what to install, if it is missing.
     """
     given = os.environ.get(VARIABLE)
     if given:
@@ -47,7 +47,7 @@ def find_converter() -> Path:
 def convert(graph: bytes, flags: Sequence[str] = ()) -> bytes:
     """The VGF file of a TOSA file. `flags` are further options of the converter.
 
-    Raises RuntimeError if there is no converter, or with the converter's message if it refuses the file.
+    Raises RuntimeError if the converter is missing, or if it refuses the file, with its message.
     """
     converter = find_converter()
     with tempfile.TemporaryDirectory() as folder:

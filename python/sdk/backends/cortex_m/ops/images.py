@@ -26,7 +26,7 @@ def is_channels_last(tensor: Tensor) -> bool:
 
 
 def to_physical_order(numbers: Sequence[int], tensor: Tensor) -> list[int]:
-    """The numbers of an image's four dimensions in the order in which `pad` has them for this tensor."""
+    """Four numbers, one for each dimension of an image, in the order that `pad` has for this tensor."""
     return [numbers[dim] for dim in _PHYSICAL] if is_channels_last(tensor) else list(numbers)
 
 

@@ -55,7 +55,7 @@ def softmax(values: Tensor, dim: int, multiplier: int, shift: int, least: int) -
 
 
 def _exponential(value: Tensor) -> Tensor:
-    """e^x of x <= 0, with 31 bits behind the binary point."""
+    """e^x for x <= 0, with 31 bits after the binary point."""
     part = (value & (_QUARTER - 1)) - _QUARTER
     x = (part << INTEGER_BITS) + (1 << 28)
     square = saturating_high_product(x, x)
@@ -69,7 +69,7 @@ def _exponential(value: Tensor) -> Tensor:
 
 
 def _reciprocal_of_one_plus(x: Tensor) -> Tensor:
-    """1 / (1 + x) of 0 <= x <= 1, with 31 bits behind the binary point."""
+    """1 / (1 + x) for 0 <= x <= 1, with 31 bits after the binary point."""
     half = torch.div(x + (1 << 31), 2, rounding_mode="trunc")
     guess = 1515870810 + saturating_high_product(half, -1010580540)  # 48/17 - 32/17 x
     for _ in range(3):

@@ -95,7 +95,7 @@ def _scales(first: QuantArgs, weight: QuantArgs, output: QuantArgs, count: int) 
 
 
 def _bias(dialect_pass: AtenToCortexMPass, node: Node, count: int) -> Tensor | None:
-    """The bias in steps of the sums of products, of which each channel has its own."""
+    """The bias in steps of the sums of products; each channel has its own step."""
     operand = node.args[2] if len(node.args) > 2 else None
     if not isinstance(operand, Node):
         return None

@@ -14,7 +14,8 @@ _aten = torch.ops.aten
 
 
 class MatmulToBmmPass(ExportPass):
-    """Replaces `matmul` of as many matrices on both sides by `bmm`, with the other dimensions in one."""
+    """Replaces `matmul` with the same number of matrices on both sides by `bmm`, with the other dimensions joined to
+    one."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False

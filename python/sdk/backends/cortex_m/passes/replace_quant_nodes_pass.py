@@ -18,7 +18,7 @@ _PAIRS = {
 
 
 class ReplaceQuantNodesPass(ExportPass):
-    """Replaces quantize and dequantize of int8 and int16 with one scale by those of cortex_m."""
+    """Replaces quantize and dequantize of int8 and int16 with one scale by the operators of cortex_m."""
 
     def call_operator(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: Any) -> Any:
         if op in _PAIRS and args[5] in (torch.int8, torch.int16) and not kwargs:

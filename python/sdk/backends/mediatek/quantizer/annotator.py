@@ -84,7 +84,7 @@ def annotate_affine_ops(node: Node, quant_config: QuantizationConfig) -> None:
 
 @register_annotator((*_ARITHMETIC, *_OTHERS))
 def annotate_output_qspec(node: Node, quant_config: QuantizationConfig) -> None:
-    """Annotates the result of a call, unless it is what a mask of attention is added to: its range is infinite."""
+    """Annotates the result of a call, unless a mask of attention is added to it: its range is infinite."""
     if not is_annotated(node) and not _is_masked(node):
         _annotation(node).output_qspec = quant_config.activation
         _mark(node)

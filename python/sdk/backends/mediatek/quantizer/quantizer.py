@@ -29,7 +29,7 @@ class NeuropilotQuantizer(Quantizer):
         self._is_qat = False
 
     def setup_precision(self, precision: Precision) -> None:
-        """Sets the widths of activations and weights. Raises ValueError for what is not a precision."""
+        """Sets the widths of activations and weights. Raises ValueError for a value that is not a precision."""
         self._precision = Precision(precision)
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:

@@ -16,8 +16,8 @@ _LAYERS = (*CONVOLUTIONS, *LINEAR)
 
 
 class BiasCorrection:
-    """Compares each convolution and linear layer of the quantised model with the one of the same name in the float
-    model, on the float model's inputs of that layer."""
+    """Compares each convolution and linear layer of the quantised model with the layer of the same name in the float
+    model, for the inputs that the float model gives that layer."""
 
     def __init__(self, model: GraphModule, quantized: GraphModule) -> None:
         self._model, self._quantized = model, quantized

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantised weights of layers that compute in floats: integers with an ATen expression that gives floats again, which
-eager PyTorch runs as it is and in which OpenVINO recognises compressed weights."""
+"""Quantised weights of layers that compute in floats: integers, and an ATen expression that converts them to floats.
+Eager PyTorch runs the expression, and OpenVINO recognises it as compressed weights."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def annotate_index(node: Node, quant_config: QuantizationConfig) -> None:
 
 @register_annotator([_aten.index_put.default, _aten.index_put_.default])
 def annotate_index_put(node: Node, quant_config: QuantizationConfig) -> None:
-    """The tensor, what is written into it and the result share one scale."""
+    """The tensor, the tensor that is written into it, and the result share one scale."""
     if _is_float(node.args[0]):
         _share(node, [node.args[0], node.args[2]], quant_config)
 

@@ -118,7 +118,7 @@ class EnnGraph:
         return position
 
     def finish(self) -> None:
-        """Ends the graph, of which all inputs and outputs are defined."""
+        """Ends the graph, after all inputs and outputs are defined."""
         self.graph.SetGraphInputTensors(self.inputs)
         self.graph.SetGraphOutputTensors(self.outputs)
         self.graph.FinishBuild()

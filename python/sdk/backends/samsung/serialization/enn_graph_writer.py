@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the graph of a partition as one of Samsung's compiler."""
+"""Writes the graph of a partition in the form of Samsung's compiler."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class _Writer:
         return self._constant(torch.ones(size) if index == norms[call.name] else torch.zeros(size))
 
     def _finish(self, call: Call, type: str, operands: Sequence[int], params: dict[str, Any]) -> None:
-        """Writes a call, what limits its result, and what brings a moved operand to another scale."""
+        """Writes a call, the clamp of its result, and the conversion of a moved operand to another scale."""
         result = self._graph.values[call.results[0]]
         source = call.args[0]
         moved = self._graph.values[source.value].quantization if isinstance(source, Ref) else None

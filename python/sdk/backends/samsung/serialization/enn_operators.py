@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The calls of a graph as those of Samsung's compiler: the operator's type, which arguments are operands, and the
+"""The calls of a graph in the form of Samsung's compiler: the operator's type, which arguments are operands, and the
 parameters."""
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def _limits(given: Given) -> dict[str, Any]:
 
 
 def _padding(given: Given) -> dict[str, Any]:
-    """First what is before each dimension, then what is after it; PyTorch has pairs from the last dimension on."""
+    """All paddings before the dimensions, then all paddings after them; PyTorch has a pair for each dimension,
+    beginning with the last."""
     pairs = list(zip(given.args[1][::2], given.args[1][1::2], strict=True))[::-1]
     pairs = [(0, 0)] * (len(given.shapes[0]) - len(pairs)) + pairs
     sizes = [before for before, _ in pairs] + [after for _, after in pairs]

@@ -11,9 +11,9 @@ from sdk.exir.backend.compile_spec_schema import CompileSpec
 def get_compile_spec(
     compile_specs: Sequence[CompileSpec], spec_name: str, required: bool = False
 ) -> CompileSpec | None:
-    """The first compile spec with a name; None if there is none.
+    """The first compile spec with a name; None without such a spec.
 
-    Raises ValueError if there is none and it is required.
+    Raises ValueError if a required spec is missing.
     """
     for spec in compile_specs:
         if spec.key == spec_name:

@@ -279,7 +279,7 @@ def _attention(lowering: Lowering, node: Node) -> Value | None:
 
 @rule("llama.custom_sdpa.default")
 def _cached_attention(lowering: Lowering, node: Node) -> Value | None:
-    """A mask of bool becomes what is added to the scores."""
+    """A bool mask becomes numbers that are added to the scores."""
     arguments = bound_arguments(node)
     if arguments[4] is None:
         return None

@@ -167,7 +167,8 @@ class _Solver:
         return (repr.storage_type != preferred.storage_type, repr.memory_layout != preferred.memory_layout, repr)
 
     def _cost_with(self, changed: dict[_Choice, TensorRepr]) -> tuple[int, int]:
-        """The elements of the transitions around choices, were they made so; and how far from what is preferred."""
+        """The cost of choices: the elements of the transitions around them, and how far they are from the preferred
+        ones."""
         tensors = {tensor for choice in changed for tensor in (*choice.made, *choice.read)}
 
         def chosen(choice: _Choice) -> TensorRepr:

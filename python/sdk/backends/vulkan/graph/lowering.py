@@ -198,7 +198,7 @@ class Lowering:
         return is_constant(self.program, node)
 
     def changed_in_place(self, state: Node, reader: Node) -> Tensor | None:
-        """The tensor of a buffer that `reader` may change in place, because nothing else reads what it was before. None
+        """The tensor of a buffer that `reader` may change in place, because nothing else reads the old contents. None
         if there is another reader, or if `state` is not a buffer of the delegate."""
         value = self.value(state)
         alone = list(state.users) == [reader]

@@ -62,7 +62,7 @@ def plan(graph: GpuGraph, views_share: bool) -> int:
 
 
 def viewed_operand(call: Call) -> Tensor | None:
-    """The operand whose planned memory is that of the result, byte for byte."""
+    """The operand with which the result shares its planned memory, byte for byte."""
     operand, result = call.args[0] if call.args else None, call.result
     if call.name not in VIEWS or not isinstance(operand, Tensor) or not isinstance(result, Tensor):
         return None

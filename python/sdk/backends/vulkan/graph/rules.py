@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules for operators that need no call, or other calls than that of the same name."""
+"""Rules for operators that need no call, or calls of other names."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def converted(lowering: Lowering, tensor: Tensor, dtype: torch.dtype) -> Tensor:
 @rule("aten.div.Tensor_mode", "aten.pow.Tensor_Tensor", "aten.minimum.default", "aten.maximum.default")
 @rule("aten.bitwise_and.Tensor", "aten.bitwise_or.Tensor")
 def _binary(lowering: Lowering, node: Node) -> Value | None:
-    """Operands of different types are converted to that of the result, or of the comparison."""
+    """Operands of different types are converted to the type of the result, or of the comparison."""
     name = called_operator(node)
     left, right = (lowering.tensor(argument) for argument in node.args[:2])
     if any(name == f"aten.{comparison}.Tensor" for comparison in _COMPARISONS):
@@ -207,7 +207,7 @@ def _argument_of_extreme(lowering: Lowering, node: Node) -> Value | None:
 
 
 def viewed(lowering: Lowering, value: Tensor, node: Node) -> Tensor:
-    """A tensor in the shape of the result of a node. Dynamic sizes but one must be those of other nodes."""
+    """A tensor in the shape of the result of a node. All dynamic sizes but one must be sizes of other nodes."""
     after = shape_of(node)
     if value.shape == after:
         return value

@@ -13,7 +13,7 @@ from sdk.backends.vulkan.op_registry import called_operator
 
 @rule("llama.update_cache.default", "llama.sdpa_with_kv_cache.default")
 def _change_caches(lowering: Lowering, node: Node) -> Value | None:
-    """The results are those of the operator, and then the caches, which it changes in place."""
+    """Returns the operator's results, and then the caches, which it changes in place."""
     operator = node.args[0]
     assert isinstance(operator, torch._ops.OpOverload)
     bases = node.kwargs["_all_bases"]
@@ -29,7 +29,7 @@ def _change_caches(lowering: Lowering, node: Node) -> Value | None:
 
 @rule("aten.index_put.default")
 def _write_rows(lowering: Lowering, node: Node) -> Value | None:
-    """A buffer of which nothing else reads the old elements is changed in place."""
+    """A buffer is changed in place if nothing else reads its old elements."""
     buffer, *rest = bound_arguments(node)
     state = lowering.changed_in_place(buffer, node)
     return None if state is None else lowering.change("aten.index_put_.default", state, rest)

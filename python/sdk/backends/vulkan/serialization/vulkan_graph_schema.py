@@ -72,7 +72,7 @@ class VkMemoryLayout(IntEnum):
 
 @dataclass
 class OperatorCall:
-    """`args` are the ids of the arguments, in the order of the operator's schema, and then that of the result; several
+    """`args` are the ids of the arguments, in the order of the operator's schema, and the id of the result; several
     results are one ValueList. `node_id` is the identifier in the debug handle map."""
 
     node_id: int
@@ -165,8 +165,8 @@ class VkBytes:
 
 @dataclass
 class VkGraph:
-    """`constants` are what `VkTensor.constant_id` counts. The overrides apply to tensors without a storage type or
-    memory layout of their own."""
+    """`VkTensor.constant_id` is an index into `constants`. The overrides apply to tensors that have no storage type or
+    memory layout."""
 
     version: str
     chain: list[OperatorCall] = field(default_factory=list)

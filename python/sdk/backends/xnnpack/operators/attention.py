@@ -88,8 +88,8 @@ def _four(tensor: Any) -> torch.Tensor:
 
 
 def heads_of(writer: SubgraphWriter, operand: Node) -> tuple[Node, torch.Tensor]:
-    """The tensor of which the heads are parts, and a view of it, without elements, that has four dimensions and selects
-    the heads."""
+    """The tensor that contains the heads, and a view of it, without elements, that has four dimensions and selects the
+    heads."""
 
     def has_rows(source: Node, view: torch.Tensor) -> bool:
         return (view.stride(-1) == 1 or view.shape[-1] == 1) and writer.can_read(source)

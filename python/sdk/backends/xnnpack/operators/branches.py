@@ -151,8 +151,8 @@ def _join(first: _Branch, second: _Branch) -> _Branch | None:
 
 
 def _in_groups(weight: torch.Tensor, like: _Branch) -> torch.Tensor | None:
-    """`weight` for the groups of `like`. Possible if it has as many groups, or is the diagonal weight of a batch norm;
-    else None."""
+    """`weight` for the groups of `like`. Possible if it has the same number of groups, or is the diagonal weight of a
+    batch norm; else None."""
     if weight.shape[:2] == like.weight.shape[:2]:
         return weight
     outputs, inputs = weight.shape[:2]

@@ -165,8 +165,8 @@ def _refusal_of_slices(node: Any) -> str | None:
 def write_volume_convolution(
     writer: SubgraphWriter, node: Node, result: Node, weight: torch.Tensor, bias: torch.Tensor | None
 ) -> None:
-    """Adds a convolution over depth, height and width, with other weights, whose result is that of `result`. It is a
-    convolution over height and width of images whose channels are the channels of all slices of a window along
+    """Adds a convolution over depth, height and width, with other weights, which computes the value of `result`. It is
+    a convolution over height and width of images whose channels are the channels of all slices of a window along
     depth."""
     (stride, *strides), (padding, *paddings), (dilation, *dilations) = (argument(node, i) for i in (3, 4, 5))
     outputs, inputs, slices, height, width = weight.shape
@@ -236,7 +236,7 @@ def _part(node: Node) -> tuple[slice, ...]:
 
 
 def write_convolution(writer: SubgraphWriter, node: Node, result: Node, filters: int, bias: int) -> None:
-    """Adds the convolution of `node` with other weights, whose result is that of `result`."""
+    """Adds the convolution of `node` with other weights, which computes the value of `result`."""
     image = node.args[0]
     rows, columns = taps_of(node)
     window = (rows.end - rows.first, columns.end - columns.first)

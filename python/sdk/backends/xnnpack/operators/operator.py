@@ -32,7 +32,7 @@ class ConfigPrecisionType(Enum):
 
 
 class XNNPartitionerConfig:
-    """An operator: which of its calls XNNPACK supports, and what they become in a payload.
+    """An operator: which of its calls XNNPACK supports, and how a payload expresses them.
 
     Attributes:
         target_names: The operators, for example `aten.add.Tensor`.
@@ -105,7 +105,7 @@ class XNNPartitionerConfig:
         return any(isinstance(tensor, torch.Tensor) and tensor.dtype not in FLOATS for tensor in tensors)
 
     def packed(self, node: Node, program: ExportedProgram) -> tuple[int, ...]:
-        """Positions of arguments of which XNNPACK makes packed copies when it builds the graph."""
+        """Positions of the arguments that XNNPACK copies to a packed form when it builds the graph."""
         return self.weights
 
     def constants_read(self, node: Node, program: ExportedProgram) -> list[Any]:

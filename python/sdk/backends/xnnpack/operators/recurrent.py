@@ -152,8 +152,8 @@ def _place(writer: SubgraphWriter, gates: Node, state: Node, count: int) -> tupl
 
 
 def _gates_of(gates: list[Any], next_state: Node) -> tuple[Node, ...] | None:
-    """The tensor whose four equal parts are i, f, g and o, or the two tensors whose sum it is; None if there is
-    none."""
+    """The tensor whose four equal parts are i, f, g and o, or two tensors with this sum; None if there is no such
+    tensor."""
     split = _split_of(gates[0], next_state, 4)
     if split is None or any(name_of(gate) != "getitem" or len(gate.users) != 1 for gate in gates):
         return None
@@ -169,8 +169,8 @@ def _gates_of(gates: list[Any], next_state: Node) -> tuple[Node, ...] | None:
 
 
 def _split_of(part: Any, state: Node, count: int) -> Any:
-    """The node that splits a tensor into `count` gates of a state's width, of which `part` is one. None if there is
-    none, or if gates have other readers."""
+    """The node that splits a tensor into `count` gates of a state's width, one of which is `part`. None if there is no
+    such node, or if gates have other readers."""
     split: Any = part.args[0] if name_of(part) == "getitem" and len(part.users) == 1 else None
     if name_of(split) != "aten.split_with_sizes_copy.default" or len(split.users) != count:
         return None

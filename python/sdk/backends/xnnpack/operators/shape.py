@@ -118,8 +118,8 @@ def write_slice(writer: SubgraphWriter, source: Node, dim: int, start: int, size
 
 
 def write_strided_slice(writer: SubgraphWriter, node: Node, dim: int, start: int) -> None:
-    """Writes every n-th element of a dimension from `start` on. The dimension is reshaped to two, of which the second
-    has the size of the step, and sliced."""
+    """Writes every n-th element of a dimension from `start` on. The dimension is split in two, the second of which has
+    the size of the step, and sliced."""
     assert isinstance(node.args[0], Node)
     step, before = argument(node, 4), list(node.args[0].meta["val"].shape)
     after = list(node.meta["val"].shape)

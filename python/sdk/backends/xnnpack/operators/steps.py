@@ -152,7 +152,7 @@ def _only_index(program: ExportedProgram, numbers: Any) -> int | None:
 
 
 def write_repeated_row(writer: SubgraphWriter, node: Node, table: Node, row: int) -> None:
-    """Writes one row of a table to all positions of the result, whose last dimensions are those of a row."""
+    """Writes one row of a table to all positions of the result, whose last dimensions have the shape of a row."""
     shape = writer.values[writer.read(table)].dims
     chosen, flat = (
         writer.temporary([1, *shape[1:]]),

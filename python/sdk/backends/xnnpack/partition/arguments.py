@@ -3,7 +3,8 @@
 
 XNNPACK packs the weights of layers when it builds its graph, and reads other constants where they are. The runtimes of
 the original free the named data of a delegate once the graph is built: version 1.3 all of them, 1.4 and 1.5 those that
-some layer packs. So those that are read later belong to the program, which passes them, as in the original's programs.
+some layer packs. Constants that are read later therefore belong to the program, which passes them, as in the original's
+programs.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def _copied(call: Node, operand: Node) -> Node:
 
 
 def _remove_unread(program: ExportedProgram, calls: list[Node]) -> None:
-    """Removes those of `calls` that nothing reads, and then what only they read."""
+    """Removes the calls that nothing reads, and then the nodes that only these calls read."""
     pending = list(dict.fromkeys(calls))
     while pending:
         call = pending.pop()

@@ -22,7 +22,7 @@ _GROUPED = XNNPackRecipeType.TORCHAO_INT8_DYNAMIC_ACT_INT4_WEIGHT_PER_TENSOR
 
 class XNNPACKRecipeProvider(BackendRecipes):
     """The recipe for int4 weights "per tensor" has the option `group_size`, 32 by default: the number of weights of a
-    row that share a scale. It must be one for which XNNPACK has a kernel, a multiple of 32."""
+    row that share a scale. XNNPACK has kernels for multiples of 32."""
 
     types = XNNPackRecipeType
 

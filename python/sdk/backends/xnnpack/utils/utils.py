@@ -88,7 +88,7 @@ def get_source_fn(node: Node) -> Any | None:
 
 
 def get_relu_fused_node(node: Node) -> Node | None:
-    """The ReLU that is the only reader of a node, and could be fused with it; None if there is none."""
+    """The ReLU that can be fused with a node because it is the only reader; None without such a ReLU."""
     readers = list(node.users)
     return readers[0] if len(readers) == 1 and name_of(readers[0]) == "aten.relu.default" else None
 

@@ -45,7 +45,7 @@ class NumericalComparatorBase(ABC):
 
     @abstractmethod
     def element_compare(self, a: Any, b: Any) -> float:
-        """The distance of a value of the runtime, `b`, from that of eager mode, `a`."""
+        """The distance of the runtime's value, `b`, from eager mode's value, `a`."""
 
     def compare(
         self,

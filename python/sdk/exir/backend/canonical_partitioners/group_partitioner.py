@@ -49,7 +49,7 @@ class GroupBasedPartitioner(CapabilityBasedPartitioner):
             raise ValueError(f"{', '.join(shared)}: in several groups of nodes; expected each node in one at most")
 
     def propose_partitions(self) -> list[Partition]:
-        """The largest partitions of supported nodes in which no group is split."""
+        """The largest partitions of supported nodes that do not split a group."""
         if not self.node_groups:
             return super().propose_partitions()
         partitions = _Partitions()

@@ -39,7 +39,8 @@ def generate_partitions_from_list_of_nodes(
 
 
 def _largest_partitions(graph_module: GraphModule, support: OperatorSupportBase) -> list[Partition]:
-    """The fewest partitions between which there is no cycle, the last of the graph first, in time linear in the nodes.
+    """The smallest number of partitions that depend on each other without a cycle, the last of the graph first. Takes
+    time in proportion to the nodes.
 
     The stage of a node is the largest number of times that a path from it to the end of the graph leaves the supported
     nodes and comes back. All supported nodes of a stage are a partition: no path leads from one of them through another

@@ -41,7 +41,7 @@ _OPERATORS = frozenset(
 
 
 class DemoOp(NamedTuple):
-    """One instruction; `numel` and `dtype` are those of its result, at its largest."""
+    """One instruction, with the `dtype` and the largest `numel` of its result."""
 
     op: str
     numel: int

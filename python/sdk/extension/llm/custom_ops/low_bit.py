@@ -5,8 +5,8 @@
 - `llama::linear_packed`: the same with the activations as they are, in float32,
 - `torchao::_shared_embedding_<bits>bit`: rows of such weights, which a linear layer may share.
 
-Names and arguments of the first and the last are torchao's; the bytes of the weights are those of
-`sdk.extension.llm.custom_ops.packed`, as torchao's own are not documented. Activations may have any number of
+The first and the last have torchao's names and arguments. The bytes of the weights have the form of
+`sdk.extension.llm.custom_ops.packed`, because torchao's form is not documented. Activations may have any number of
 dimensions.
 """
 

@@ -78,7 +78,7 @@ def _planes(bits: int) -> list[tuple[int, int]]:
 
 
 def _fitting(matrix: LowBitMatrix) -> LowBitMatrix:
-    """The same weights in groups that the packed form has, and with as many bits as these groups need."""
+    """The same weights in groups that the packed form has, with the number of bits that these groups need."""
     bits, group, columns = matrix.bits, matrix.group, matrix.q.shape[1]
     scale, minimum = matrix.scale, matrix.minimum
     if group > MAX_GROUP and matrix.factors is None:
@@ -157,7 +157,7 @@ def _in_tiles(parameter: Tensor) -> Tensor:
 
 
 def _from_tiles(content: Tensor, dtype: torch.dtype, rows: int) -> tuple[Tensor, Tensor]:
-    """The parameter with which uint8 [tiles, n, bytes] begins, [rows, n], and the bytes after it."""
+    """The parameter at the start of uint8 [tiles, n, bytes], as [rows, n], and the bytes after it."""
     tiles, count, _ = content.shape
     width = _TILE * dtype.itemsize
     head = content[..., :width].contiguous().view(dtype)

@@ -85,9 +85,9 @@ class LLMEdgeManager:
         """`example_inputs`: tokens, int64 [1, tokens], and with a cache `{"input_pos": int64 [1]}`.
 
         `enable_dynamic_shape`: calls of up to `max_seq_len` tokens, unless `dynamic_shapes` says otherwise.
-        `calibration_data`, with `calibration_seq_length` and `tokenizer_path`: the text by which `pt2e_quantize` finds
-        ranges of values. `metadata`: values of methods without inputs. `save_exported_program`: `export` writes a .pt2
-        file.
+        `calibration_data`, with `calibration_seq_length` and `tokenizer_path`: the text with which `pt2e_quantize`
+        finds ranges of values. `metadata`: values of methods without inputs. `save_exported_program`: `export` writes a
+        .pt2 file.
         """
         self.model, self.modelname, self.max_seq_len, self.use_kv_cache = model, modelname, max_seq_len, use_kv_cache
         self.example_inputs, self.example_kwarg_inputs = example_inputs, example_kwarg_inputs
@@ -209,7 +209,8 @@ class LLMEdgeManager:
         return logits[last] if logits.dim() == 2 else logits
 
     def pt2e_quantize(self, quantizers: list[Any] | None) -> LLMEdgeManager:
-        """Quantises the captured graph with torchao's quantisers, of which each takes what those before it left.
+        """Quantises the captured graph with torchao's quantizers, each of which takes the nodes that the ones before it
+        left.
 
         Without text for calibration the example inputs give the ranges of values.
         """
@@ -266,7 +267,7 @@ class LLMEdgeManager:
     def to_edge_transform_and_lower(
         self, partitioners: list[Partitioner] | None, transform_passes: Sequence[PassType] | None = None
     ) -> LLMEdgeManager:
-        """`export_to_edge` and `to_backend` in one, in which partitioners see operators before they are decomposed."""
+        """`export_to_edge` and `to_backend` in one step: partitioners see operators before they are decomposed."""
         if self.pre_autograd_graph_module is None:
             self.export()
         self.edge_manager = lower(

@@ -101,7 +101,7 @@ class ReplaceSDPAWithCustomSDPAPass(ExportPass):
 
 
 class _Graph:
-    """Adds operators to a graph, with what they give."""
+    """Adds operators to a graph, with the values that they give."""
 
     def __init__(self, module: GraphModule) -> None:
         self.module = module

@@ -233,7 +233,7 @@ def metadata_of(model: Transformer, config: LlmConfig) -> dict[str, Any]:
 def lower(
     exported: ExportedProgram | dict[str, ExportedProgram], config: LlmConfig, metadata: dict[str, Any]
 ) -> EdgeProgramManager:
-    """Gives the program, or that of each method, to the enabled backends, in the order of `BackendConfig`.
+    """Passes the program, or the program of each method, to the enabled backends, in the order of `BackendConfig`.
 
     Raises SettingsError or `BackendError` for a backend that is not there or lacks a package.
     """
@@ -294,7 +294,7 @@ def _digest(model: Transformer, config: LlmConfig) -> bytes:
 
 
 def _plain(value: Any) -> Iterator[torch.Tensor]:
-    """The tensors of which a quantised one consists."""
+    """The tensors that a quantised tensor consists of."""
     if is_traceable_wrapper_subclass(value):
         for name in value.__tensor_flatten__()[0]:
             yield from _plain(getattr(value, name))

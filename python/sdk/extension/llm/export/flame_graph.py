@@ -67,7 +67,8 @@ class FlameGraph:
             ...
 
     The processor's timer interrupts the block, which runs at nearly its usual speed. The page needs no other file and
-    no network. Raises RuntimeError where there is no such timer: in another thread than the main one, and on Windows.
+    no network. Raises RuntimeError on systems without such a timer: in another thread than the main one, and on
+    Windows.
     """
 
     def __init__(self, path: str | Path, title: str) -> None:

@@ -75,7 +75,7 @@ class ExportableInt4Tensor(TorchAOBaseTensor):
     def from_intx_unpacked_to_int8_tensor(cls, w: Any) -> ExportableInt4Tensor:
         """From torchao's `IntxUnpackedToInt8Tensor` of 4-bit weights.
 
-        Raises ValueError when its integers have other than 4 bits or its activations are quantised.
+        Raises ValueError if its integers do not have 4 bits or its activations are quantised.
         """
         if w.target_dtype != torch.int4:
             raise ValueError(f"expected 4-bit weights (target_dtype=torch.int4), found target_dtype={w.target_dtype}")

@@ -201,7 +201,7 @@ def _of_transformers(folder: Path) -> Any:
 
 
 def _image_settings(folder: Path) -> dict[str, Any]:
-    """The settings of the processor for pictures; {} where the folder has none."""
+    """The settings of the processor for pictures; {} for a folder without them."""
     for name in ("preprocessor_config.json", "processor_config.json"):
         if not (folder / name).is_file():
             continue

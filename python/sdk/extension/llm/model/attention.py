@@ -112,8 +112,8 @@ class SDPA(nn.Module):
     ) -> Tensor:
         """[bsz, seqlen, dim] of [batch, heads, tokens or places, head_dim] each.
 
-        The mask is [tokens, places], bool or what is added to the scores. `input_pos` is for modules in place of this
-        one that have no use for the mask.
+        The mask is [tokens, places]: bool, or numbers that are added to the scores. `input_pos` is for modules in place
+        of this one that have no use for the mask.
         """
         if self.softcap is None:
             y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=self.scale, enable_gqa=True)
@@ -125,7 +125,7 @@ class SDPA(nn.Module):
 
 
 def masked(scores: Tensor, mask: Tensor) -> Tensor:
-    """Scores of attention with a mask, which is bool or what is added to them."""
+    """Scores of attention with a mask, which is bool, or numbers that are added to the scores."""
     return scores.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else scores + mask
 
 

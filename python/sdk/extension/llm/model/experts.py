@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mixtures of experts (Shazeer et al., 2017): feed-forward blocks of which a router chooses a few for each token."""
+"""Mixtures of experts (Shazeer et al., 2017): feed-forward blocks, a few of which a router chooses for each token."""
 
 from __future__ import annotations
 

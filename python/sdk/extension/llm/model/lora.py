@@ -33,7 +33,7 @@ class LoRALinear(nn.Module):
         return self.linear.bias
 
     def forward(self, x: Tensor, lora_a: Tensor | None = None, lora_b: Tensor | None = None) -> Tensor:
-        """`lora_a`, `lora_b`: matrices in place of those of the adapter, both or none."""
+        """`lora_a`, `lora_b`: matrices in place of the adapter's; give both or neither."""
         z = self.dropout(x)
         if lora_a is None or lora_b is None:
             z = self.lora_b(self.lora_a(z))

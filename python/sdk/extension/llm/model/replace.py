@@ -89,7 +89,7 @@ def replace_kv_cache_with_ring_kv_cache(module: nn.Module, layer_sizes: Sequence
     """Layer i of `module.layers` sees the last `layer_sizes[i % len(layer_sizes)]` tokens, its own included; 0 stands
     for all. Returns the module.
 
-    Raises ValueError unless the number of layers is a multiple of that of sizes, and for a layer without a cache.
+    Raises ValueError if the number of layers is not a multiple of the number of sizes, and for a layer without a cache.
     """
     layers: nn.ModuleList = module.layers
     if not layer_sizes or len(layers) % len(layer_sizes):

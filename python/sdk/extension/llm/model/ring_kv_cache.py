@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Caches of the last tokens, in which a module that is put into any model keeps the positions itself.
+"""Caches of the last tokens. A module that can be put into any model keeps their positions.
 
 `window` has them for the models of this package: there, all layers of a window share the positions.
 """
@@ -151,7 +151,7 @@ class KVCacheWithAttentionSink(RingKVCache):
         self._use_ring(window_size, sink_size)
 
     def evict_tokens(self, input_pos: Tensor, seq_len: int) -> int:
-        """The number of positions by which tokens move to make room: 0, because new tokens replace the oldest."""
+        """By how many positions tokens move to make room: 0, because new tokens replace the oldest."""
         return 0
 
 

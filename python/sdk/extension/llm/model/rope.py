@@ -92,8 +92,8 @@ class Rope(nn.Module):
 
 
 def rotate_pairs(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotates neighbouring numbers of the last dimension, (0, 1), (2, 3) and so on, in float32. The tables have half as
-    many numbers; numbers beyond those of the tables stay."""
+    """Rotates neighbouring numbers of the last dimension, (0, 1), (2, 3) and so on, in float32. The tables have a
+    number for each pair; numbers beyond the tables are not rotated."""
     rotated, rest = x[..., : 2 * cos.shape[-1]], x[..., 2 * cos.shape[-1] :]
     even, odd = rotated.float().unflatten(-1, (-1, 2)).unbind(-1)
     y = torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2).type_as(x)

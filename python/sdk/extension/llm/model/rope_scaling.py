@@ -25,7 +25,7 @@ def base_frequencies(params: ModelArgs, theta: float | None = None) -> Tensor:
 def stretched(params: ModelArgs, frequencies: Tensor) -> Tensor:
     """The frequencies as the model has them. Raises ValueError for ways that are not known or do not fit them.
 
-    Those of `dynamic` depend on the positions: they are those of contexts within the trained length.
+    Those of `dynamic` depend on the positions: they are meant for contexts within the trained length.
     """
     if params.rope_scaling_type not in _TYPES:
         raise ValueError(
@@ -90,8 +90,8 @@ def _divisors(params: ModelArgs) -> list[float] | None:
 
 
 def long_wavelengths(frequencies: Tensor, factor: float, low: float, high: float, trained: int) -> Tensor:
-    """Llama 3.1's scaling: wavelengths of more than 1 / low of the trained context grow by `factor`, those of less than
-    1 / high of it stay, and those between are interpolated."""
+    """Llama 3.1's scaling: wavelengths above 1 / low of the trained context grow by `factor`, wavelengths below 1 /
+    high of it stay, and those between are interpolated."""
     periods = trained * frequencies / (2 * math.pi)
     kept = ((periods - low) / (high - low)).clamp(0, 1)
     return frequencies * (kept + (1 - kept) / factor)

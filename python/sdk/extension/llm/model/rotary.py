@@ -136,6 +136,6 @@ class RopeWithAttentionSink(Rope):
             self.extend()
 
     def get_freqs_using_indices(self, indices: Tensor) -> tuple[Tensor, Tensor]:
-        """See `Rope`. With a key-value cache, the frequencies are those of the cache slots of the positions."""
+        """See `Rope`. With a key-value cache, the frequencies belong to the cache slots of the positions."""
         window = Window(self.window_size, self.sink_size, self.ring_size)
         return super().get_freqs_using_indices(window.slots(indices) if self.params.use_kv_cache else indices)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Caches as inputs and outputs of a program whose shapes are fixed, as NPUs need them.
 
-A call takes the cache and returns the keys and values of its own tokens; whoever calls it puts them into the cache
-(`StaticKVCache.apply_update`) and says by a mask which places are used.
+A call takes the cache and returns the keys and values of its own tokens. The caller puts them into the cache
+(`StaticKVCache.apply_update`), and passes a mask of the places that are used.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class StaticKVCache(nn.Module, ABC):
         update_pos: int = 0,
         update_len: int | None = None,
     ) -> Tensor:
-        """The cache with `update_len` tokens from `update_pos` on of what a call returned; all when None.
+        """The cache after the call's tokens from `update_pos` on are added, `update_len` of them; all if it is None.
 
         `pos`: how many tokens came before. `transpose`: tokens are the last dimension, not the second to last.
         """

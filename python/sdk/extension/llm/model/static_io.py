@@ -29,7 +29,7 @@ class _NGrams:
         self.cache: deque[list[int]] = deque()
 
     def add(self, x: list[int]) -> None:
-        """Adds a sequence, in place of the oldest one where there is no room."""
+        """Adds a sequence, which replaces the oldest one if there is no room."""
         if x in self.cache:
             return
         if len(self.cache) == self.max_size:
@@ -162,7 +162,7 @@ class StaticAttentionIOManager:
 
     @staticmethod
     def _longest(x: list[int], y: list[int], checks: int, steps: int, count: int) -> tuple[int, list[int]]:
-        """The guess of which most tokens are what the model gives, and the tokens after those."""
+        """The guess that agrees with the model for most tokens, and the tokens after them."""
         best: tuple[int, list[int]] = (0, [])
         for branch in range(count):
             first, found = checks + branch * steps, [y[0]]
@@ -187,7 +187,7 @@ class StaticAttentionIOManager:
         freqs_cos_override: Tensor | None = None,
         freqs_sin_override: Tensor | None = None,
     ) -> tuple[Tensor, dict[str, Any]]:
-        """A call with up to `input_len` tokens, of which the first `non_padded_len` are put into the caches; all when
+        """A call with up to `input_len` tokens. The first `non_padded_len` are put into the caches; all if it is
         None."""
         rows = torch.tensor([tokens], dtype=torch.int32) if isinstance(tokens, list) else tokens
         count = rows.shape[1]

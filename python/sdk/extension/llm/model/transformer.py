@@ -40,7 +40,7 @@ _LAYER_TYPES = ("full_attention", "sliding_attention", "conv")
 class TransformerBlock(nn.Module):
     """Attention or a short convolution, then a feed-forward block: each is added to its input.
 
-    Each has a norm before it and none behind it, unless `ModelArgs` says otherwise.
+    Each has a norm before it and no norm after it, unless `ModelArgs` says otherwise.
     """
 
     def __init__(self, args: ModelArgs, attention: Attention, experts: bool = False) -> None:
@@ -62,8 +62,8 @@ class TransformerBlock(nn.Module):
     def forward(
         self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, attn_options: dict[str, Any] | None = None
     ) -> tuple[Tensor, dict[str, Any] | None]:
-        """`attn_options`: those of its attention, as `Transformer` makes them. Returns the new x, and what attention
-        changes of the options for the next layer."""
+        """`attn_options`: those of its attention, as `Transformer` makes them. Returns the new x, and the options that
+        attention changes for the next layer."""
         y, update = getattr(self, self.mixer)(self.attention_norm(x), freqs_cos, freqs_sin, **(attn_options or {}))
         x = x + self._scaled(self.post_attention_norm(y))
         return x + self._scaled(self.post_ffn_norm(self.feed_forward(self.ffn_norm(x)))), update

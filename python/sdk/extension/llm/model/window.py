@@ -33,7 +33,7 @@ class Window:
     def mask(self, positions: Tensor, seen: Tensor) -> Tensor:
         """bool [tokens, places]: what the tokens at int64 [tokens] `positions` see.
 
-        `seen`: int64 [places], the positions of what is in them; `held` gives those of a ring.
+        `seen`: int64 [places], the positions of the tokens in them; `held` gives the positions in a ring.
         """
         queries = positions[:, None]
         mask = seen <= queries

@@ -5,9 +5,9 @@
     ids = tokenizer.encode("Hello", bos=True, eos=False)
     text = tokenizer.decode(ids)
 
-The names are those of the package `pytorch_tokenizers`. All run in C++ and need no other package. The classes `Cpp...`
-are the C++ ones themselves, `load_tokenizer` finds the format of a file by its content, and `StreamDecoder` gives the
-text of a stream of tokens in whole characters.
+The names are the same as in the package `pytorch_tokenizers`. All run in C++ and need no other package. The classes
+`Cpp...` are the C++ ones themselves, `load_tokenizer` finds the format of a file by its content, and `StreamDecoder`
+gives the text of a stream of tokens in whole characters.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ __all__ = [
 def get_tokenizer(
     tokenizer_path: str, tokenizer_config_path: str | None = None
 ) -> HuggingFaceTokenizer | Llama2cTokenizer | TiktokenTokenizer:
-    """Loads the tokenizer in a file. A `.json` file is one of Hugging Face; the content of any other file says of which
-    kind it is.
+    """Loads the tokenizer in a file. A `.json` file has Hugging Face's format; the format of other files is found from
+    their content.
 
     Raises ValueError or RuntimeError, with the reason, if the file is not a tokenizer.
     """

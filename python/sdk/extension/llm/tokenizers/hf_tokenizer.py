@@ -24,7 +24,7 @@ class HuggingFaceTokenizer:
         self.stop_tokens = [] if self.eos_id is None else [self.eos_id]
 
     def encode(self, s: str, *, bos: bool, eos: bool) -> list[int]:
-        """The ids of a text, behind the token that begins one (`bos`) and before the one that ends it (`eos`).
+        """The ids of a text, between `bos` tokens that begin a text and `eos` tokens that end it.
 
         A model without such a token gets none.
         """

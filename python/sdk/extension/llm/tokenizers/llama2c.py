@@ -21,7 +21,7 @@ class Llama2cTokenizer:
         self.eos_id: int = self.sp_model.eos_tok()
 
     def encode(self, s: str, bos: bool, eos: bool) -> list[int]:
-        """The ids of a text, behind the token that begins one (`bos`) and before the one that ends it (`eos`)."""
+        """The ids of a text, between `bos` tokens that begin a text and `eos` tokens that end it."""
         return self.sp_model.encode(s, int(bos), int(eos))
 
     def decode(self, t: list[int]) -> str:

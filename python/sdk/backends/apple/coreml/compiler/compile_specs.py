@@ -62,7 +62,7 @@ class EnumeratedShape:
 
 
 def text_of(specs: Sequence[CompileSpec], key: COMPILE_SPEC_KEYS) -> str | None:
-    """The text of the last spec with a key; None if there is none."""
+    """The text of the last spec with a key; None without such a spec."""
     found = None
     for spec in specs:
         if spec.key == key.value:

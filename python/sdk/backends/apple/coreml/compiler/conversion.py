@@ -194,8 +194,8 @@ def cast_of(node: Node, value: torch.Tensor) -> Node:
 
 
 class _Stated(torch.Tensor):
-    """Dtype and sizes of a tensor for coremltools. It would compare the sizes and strides of a fake tensor, and a
-    comparison of symbols narrows what the whole program accepts."""
+    """Dtype and sizes of a tensor for coremltools. It would compare the sizes and strides of a fake tensor, and
+    comparing symbols would restrict the sizes that the whole program accepts."""
 
     sizes: tuple[Any, ...]
     shape = property(lambda self: self.sizes)

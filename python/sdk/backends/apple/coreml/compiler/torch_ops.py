@@ -263,6 +263,6 @@ def register() -> None:
 
 
 def _constant(value: Any) -> Any:
-    """The value of a constant of MIL, or the argument itself; None for what is computed."""
+    """The value of a constant of MIL, or the argument itself; None for a computed value."""
     found = getattr(value, "val", value)
     return [_constant(each) for each in found] if isinstance(found, (list, tuple)) else found

@@ -66,8 +66,8 @@ class Trials:
         return self._answers[key]
 
     def first(self, node: Node, targets: Iterable[Any]) -> tuple[Any, str | None]:
-        """The first of the deployment targets for which a node converts; if there is none, None and the reason for the
-        last one."""
+        """The first of the deployment targets for which a node converts; otherwise None and the reason for the last
+        target."""
         reason: str | None = "there is no deployment target to convert it for"
         for target in targets:
             reason = self.error(node, target)

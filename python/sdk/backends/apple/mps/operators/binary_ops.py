@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arithmetic, comparisons and operations on bits of two operands, of which the second may be a number. Operands of
-different dtypes are converted to the common one first, because MPSGraph does not convert them."""
+"""Arithmetic, comparisons and bitwise operations with two operands; the second may be a number. Operands of different
+dtypes are converted to the common one first, because MPSGraph does not convert them."""
 
 from __future__ import annotations
 

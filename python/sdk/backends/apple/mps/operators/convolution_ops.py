@@ -56,5 +56,5 @@ class Conv2D(NodeVisitor):
 
 
 def _pair(values: list[int], default: int) -> tuple[int, int]:
-    """Numbers for the last two dimensions, of which a convolution of one spatial dimension has the last."""
+    """Numbers for the last two dimensions; a convolution with one spatial dimension has only the last."""
     return (default, int(values[0])) if len(values) == 1 else (int(values[0]), int(values[1]))

@@ -33,7 +33,7 @@ def _indexed(indices: list[Node | None]) -> list[int]:
 
 
 def _merged(sizes: list[int], dims: list[int]) -> list[int]:
-    """Sizes with the dimensions `dims`, which are in sequence, as one."""
+    """The sizes after the consecutive dimensions `dims` are joined to one."""
     return [*sizes[: dims[0]], math.prod(sizes[dim] for dim in dims), *sizes[dims[-1] + 1 :]]
 
 
@@ -53,7 +53,7 @@ class IndexSelectVisitor(NodeVisitor):
 
 @register_node_visitor
 class EmbeddingVisitor(NodeVisitor):
-    """embedding. The row of `padding_idx` is read like others, as in PyTorch, so the payload has none."""
+    """embedding. As in PyTorch, the row of `padding_idx` is read like the others, so the payload has no such field."""
 
     target = "aten.embedding.default"
 
@@ -67,8 +67,8 @@ class EmbeddingVisitor(NodeVisitor):
 
 
 class _Advanced(NodeVisitor):
-    """index and index_put, whose indices may be negative. MPSGraph indexes one dimension: indices of several become
-    positions in these dimensions as one."""
+    """index and index_put, whose indices may be negative. MPSGraph indexes one dimension: the indices of several
+    dimensions become positions in the joined dimension."""
 
     def refusal(self, node: Node) -> str | None:
         given = arguments_of(node)
@@ -84,7 +84,8 @@ class _Advanced(NodeVisitor):
         return None if any(shape_of(index) for index in indices) else "MPS has indices of rank 1 at least"
 
     def _operand(self, node: Node, mps_graph: MPSGraph) -> tuple[int, list[int]]:
-        """The ids of what is indexed, its indexed dimensions as one, and of the indices by dimension."""
+        """The id of the indexed tensor, whose indexed dimensions are joined to one, and the ids of the indices by
+        dimension."""
         given = arguments_of(node)
         dims, sizes = _indexed(given["indices"]), shape_of(given["self"])
         value = self.define_tensor(given["self"], mps_graph)
@@ -94,7 +95,7 @@ class _Advanced(NodeVisitor):
         return value, [index if dim == dims[0] else ABSENT for dim in range(len(given["indices"]) - len(dims) + 1)]
 
     def _positions(self, indices: list[Node | None], sizes: list[int], mps_graph: MPSGraph) -> int:
-        """The id of the positions in the indexed dimensions as one."""
+        """The id of the positions in the joined dimension."""
         found: int = ABSENT
         shape: list[int] = []
         own = [(index, size) for index, size in zip(indices, sizes, strict=False) if index is not None]

@@ -52,7 +52,7 @@ class NodeVisitor:
         raise NotImplementedError(f"{type(self).__name__} does not define lower()")
 
     def stored(self, dtype: torch.dtype) -> torch.dtype:
-        """The dtype in which values of a dtype of the model are computed."""
+        """The dtype in which MPS computes values that have this dtype in the model."""
         return torch.float16 if self.convert_model_to_fp16 and dtype == torch.float32 else dtype
 
     def define_tensor(self, node: Node | None, mps_graph: MPSGraph) -> int:
@@ -203,7 +203,7 @@ def wrapped(dim: int, rank: int) -> int:
 
 
 def is_exact(value: float) -> bool:
-    """Whether a number is one of float32, in which payloads have numbers."""
+    """Whether float32 holds a number exactly; payloads store numbers in float32."""
     return value != value or float(torch.tensor(value, dtype=torch.float64).to(torch.float32)) == value
 
 

@@ -76,7 +76,7 @@ class OpDequantizePerChannelGroupDefault(NodeVisitor):
 
 @register_node_visitor
 class TokenQuantizationVisitor(NodeVisitor):
-    """The dynamic quantisation of activations, of which nothing remains: its result is its operand."""
+    """The dynamic quantisation of activations, which the payload leaves out: its result is its operand."""
 
     target = (_CHOOSE, _QUANTIZE, _DEQUANTIZE)
 
@@ -105,7 +105,7 @@ class TokenQuantizationVisitor(NodeVisitor):
 
     @staticmethod
     def _chooses(quantize: Node) -> bool:
-        """Whether the scales of a quantisation are chosen from what it quantises."""
+        """Whether the scales of a quantisation are computed from the values that it quantises."""
         scales = quantize.args[1]
         chosen = scales.args[0] if isinstance(scales, Node) and scales.args else None
         return isinstance(chosen, Node) and _are((chosen,), (_CHOOSE,)) and chosen.args[0] is quantize.args[0]

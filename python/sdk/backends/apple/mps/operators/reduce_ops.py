@@ -41,7 +41,7 @@ class MeanVisitor(NodeVisitor):
         result: Callable[[Node, MPSGraph], int] | None = None,
     ) -> tuple[int, int]:
         """The id of the mean over the dimensions of a reduction, which is `result`, and the number of elements.
-        `value` is what is reduced, else the operand of the node in the dtype of `dtype`."""
+        `value` is the tensor to reduce; by default the node's operand, in the dtype `dtype`."""
         given = arguments_of(node)
         sizes = shape_of(given["self"])
         asked = [given["dim"]] if isinstance(given["dim"], int) else given["dim"]

@@ -36,7 +36,7 @@ class MPSDivNode2x1(MPSNode2x1):
 
 @dataclass
 class MPSNode3x1:
-    """An operation with three operands, of which the last may be absent in convolutions."""
+    """An operation with three operands; a convolution may lack the last one."""
 
     input1_id: int
     input2_id: int
@@ -97,7 +97,7 @@ class MPSHardTanh(MPSNode1x1):
 
 @dataclass
 class MPSReLU(MPSNode1x1):
-    """Declared with two operands, of which it has one."""
+    """The schema declares two operands, and the node has one."""
 
     input2_id: int = 0
 

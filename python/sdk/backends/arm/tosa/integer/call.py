@@ -111,5 +111,5 @@ class IntegerCall(Call):
         return self.rescaled(sums, factors if factors.size == 1 else factors[first : first + sums.shape[-1]])
 
     def rescaled(self, value: Value, factors: Any, zero_point: int = 0) -> Value:
-        """Integers with a zero point, times a factor, as those of the result."""
+        """Integers with a zero point, times a factor, in the quantisation of the result."""
         return rescale(self.b, value, factors, zero_point, self.out.dtype, self.out.zero_point)

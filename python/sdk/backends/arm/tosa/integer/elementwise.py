@@ -128,7 +128,7 @@ def table(call: IntegerCall, operand: Node | None = None) -> Placed:
 
 
 def _interpolated(call: IntegerCall, value: Value, points: np.ndarray) -> Value:
-    """TABLE of int16, whose results are 128 times those of its 513 points."""
+    """TABLE of int16; it interpolates between 513 points, and its results are 128 times as large as theirs."""
     entries = call.b.constant(points.astype(np.int16), DType.INT16)
     return rescale(
         call.b, call.b.emit(Op["TABLE"], [value, entries], value.shape, DType.INT32), 1 / 128, 0, DType.INT16

@@ -96,8 +96,8 @@ def logarithm(b: Builder, mantissa: Value) -> Value:
 
 
 def powers(b: Builder, steps: Value, scale: float) -> Value:
-    """exp(-steps * scale) in units of 2^-30, of int32 steps from 0 to 65,535: the exponential of their high byte times
-    that of their low byte, by a table each."""
+    """exp(-steps * scale) in units of 2^-30, of int32 steps from 0 to 65,535: the product of the exponentials of their
+    high and low bytes, each from a table."""
     high = b.shift_right(steps, 8)
     low = b.sub(steps, b.shift_left(high, 8))
     factors = [
@@ -150,8 +150,8 @@ def total(b: Builder, values: Value, axis: int, empty: bool) -> Total:
 
 
 def split_sums(b: Builder, values: Value, axis: int, spare: int) -> tuple[Value, Value]:
-    """The sum of numbers from 0 to 2^31 along an axis of up to 2^spare of them, in two parts, of which the second has
-    the lowest `spare` bits."""
+    """The sum of numbers from 0 to 2^31 along an axis of at most 2^spare numbers, in two parts; the second has the
+    lowest `spare` bits."""
     high = b.shift_right(values, spare)
     low = b.sub(values, b.shift_left(high, spare))
     high, low = (b.reduce("REDUCE_SUM", each, [axis]) for each in (high, low))

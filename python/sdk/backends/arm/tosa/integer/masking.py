@@ -53,7 +53,7 @@ class Counted:
 
 
 def counted(call: IntegerCall) -> Counted:
-    """What the operand `self` of a call reads. Raises UnsupportedError for what is not quantised."""
+    """What the operand `self` of a call reads. Raises UnsupportedError for an operand that is not quantised."""
     source = call["self"]
     if is_any_dequantize(source):
         placed = call.placed(source)
@@ -88,7 +88,7 @@ def _range(given: Parameters) -> tuple[float, float]:
 def _with_constants(
     call: IntegerCall, mask: Value, value: Value, axis: int, given: Parameters, alone: np.ndarray
 ) -> Counted:
-    """Scores where `mask` is true. `alone` has the exponentials of rows of which the mask leaves nothing."""
+    """Scores where `mask` is true. `alone` has the exponentials of rows that the mask hides completely."""
     b = call.b
     left = np.False_ if mask.constant is None else mask.constant.any(axis, keepdims=True)
     alone = np.where(left, 0, alone)

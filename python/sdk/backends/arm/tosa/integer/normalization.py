@@ -219,8 +219,8 @@ def rms_norm(call: IntegerCall) -> Value:
 
 @lowers_integers("aten.linalg_vector_norm.default")
 def vector_norm(call: IntegerCall) -> Value:
-    """The root of q, a sum of squares: with m = q * 2^2r it is m / sqrt(m / 2^31) * 2^(-15.5 - r). That of int16 has
-    five bits below a step, of which its largest operand has 32,767."""
+    """The root of q, a sum of squares: with m = q * 2^2r it is m / sqrt(m / 2^31) * 2^(-15.5 - r). With int16, it has
+    five bits below a step; the largest operand has 32,767 steps."""
     if call["ord"] != 2:
         raise UnsupportedError(f"its order is {call['ord']}; 2 is lowered")
     b, sizes = call.b, call.shape_of("self")

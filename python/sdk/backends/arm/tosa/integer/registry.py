@@ -32,7 +32,7 @@ class IntegerLowering(Tried):
     Attributes:
         function: Gets an `IntegerCall` and returns the integers of the result. It raises UnsupportedError for calls
             that have no lowering to integers.
-        result: The type of a result that is not quantised, such as that of a comparison; None for quantised results.
+        result: The type of a result that is not quantised, such as a comparison's; None for quantised results.
     """
 
     function: Function
@@ -74,7 +74,7 @@ def lowers_integers(*names: str, result: DType | None = None) -> Callable[[Funct
 
 
 def _limited(call: IntegerCall, value: Any, limit: Node | None) -> Any:
-    """Integers within the range of the quantisation, and within that of an activation function."""
+    """Integers, limited to the range of the quantisation and to that of an activation function."""
     out: Parameters = call.out
     low, high = out.low, out.high
     if limit is not None:

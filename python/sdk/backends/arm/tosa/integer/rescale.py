@@ -37,8 +37,8 @@ def multiplier_and_shift(factor: float, bits: int) -> tuple[int, int]:
 def rescale(
     b: Builder, value: Value, factors: Any, zero_point: int, result: DType, result_zero_point: int = 0
 ) -> Value:
-    """`(value - zero_point) * factor + result_zero_point`, limited to the type. Several factors are those of the
-    indices of the last axis."""
+    """`(value - zero_point) * factor + result_zero_point`, limited to the type. Several factors belong to the indices
+    of the last axis."""
     wide = value.dtype != DType.INT48
     pairs = [multiplier_and_shift(float(factor), 31 if wide else 15) for factor in np.asarray(factors).reshape(-1)]
     multipliers, shifts = (np.array(numbers) for numbers in zip(*pairs, strict=True))

@@ -80,7 +80,7 @@ def softmax(call: IntegerCall) -> Placed:
 
 @lowers_integers("aten._log_softmax.default")
 def log_softmax(call: IntegerCall) -> Placed:
-    """x - max - ln(sum), in units in which the result has at most 30 bits."""
+    """x - max - ln(sum), in units for which the result has at most 30 bits."""
     scores, b = counted(call), call.b
     found = _exponentials(call, scores)
     widest = scores.given.scale * (scores.given.high - scores.given.low) + math.log(_MOST_ADDED)

@@ -2,8 +2,8 @@
 """`Call`: a node of the model while it is lowered, with its operands as tensors of TOSA in the wanted layouts.
 
 TOSA's convolutions and pools want the channels last, PyTorch has them first. A tensor is therefore kept in the layout
-in which it was computed (`Placed`), and every other layout is made when an operator asks for it. Operators on single
-elements, reductions and what moves elements work in any layout, so that transposes are left only where layouts meet.
+in which it was computed (`Placed`), and converted when an operator asks for another layout. Elementwise operators,
+reductions and operators that move elements work in any layout, so transposes remain only where two layouts meet.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Call:
         return self._arguments[name]
 
     def get(self, name: str) -> Any:
-        """An argument, or None if the operator's schema has none of that name."""
+        """An argument, or None if the operator's schema has no argument of that name."""
         return self._arguments.get(name)
 
     def __contains__(self, name: str) -> bool:
@@ -95,7 +95,7 @@ class Call:
         return 0
 
     def bias(self, channels: int) -> Value:
-        """The bias of a convolution; that of one element is for all channels."""
+        """The bias of a convolution; a bias with one element applies to all channels."""
         return self.b.number(0, self.dtype, 1) if self["bias"] is None else self.value("bias")
 
     def finished(self, sums: Value, first: int) -> Value:
@@ -113,14 +113,14 @@ class Call:
         return static_shape(self._arguments[name])
 
     def placed(self, node: str | Node) -> Placed:
-        """An operand in the layout that it has, in the type in which operators compute."""
+        """An operand in its present layout, converted to the type in which operators compute."""
         found = self._resolve(self._arguments[node] if isinstance(node, str) else node)
         if found.value.dtype == DType.BF16:
             found = Placed(self.b.convert(found.value, DType.FP32), found.order)
         return found
 
     def value(self, node: str | Node, order: Sequence[int] | None = None) -> Value:
-        """An operand in a layout; in that of the model if none is given."""
+        """An operand in a layout, by default the model's."""
         placed = self.placed(node)
         wanted = tuple(range(len(placed.order))) if order is None else tuple(order)
         return self.b.transpose(placed.value, [placed.order.index(dim) for dim in wanted])
@@ -132,7 +132,7 @@ class Call:
 
     def operands(self, *arguments: Any, dtype: DType | None = None, dtypes: Sequence[DType] | None = None) -> list[Any]:
         """Tensors in one layout and with one rank, as the result has it; numbers stay. Tensors are converted to
-        `dtype`, or each to that of `dtypes`, or to the type of the result."""
+        `dtype`, or each to its entry in `dtypes`; by default to the type of the result."""
         rank = len(self.shape)
         placed = [self._lift(self.placed(each), rank) if isinstance(each, Node) else each for each in arguments]
         tensors = [each for each in placed if isinstance(each, Placed)]

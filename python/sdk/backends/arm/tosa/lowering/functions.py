@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions of one variable: those of TOSA, and those that are made of them."""
+"""Functions of one variable: TOSA's own, and functions that combine them."""
 
 from __future__ import annotations
 

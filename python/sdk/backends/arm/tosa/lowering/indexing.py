@@ -60,7 +60,7 @@ class _Indexed:
     Attributes:
         rows: The operand as [rows, ...].
         indices: The rows, in the shape of the tensors of indices.
-        order: The dimensions of a result, of which those of the indices come first in a tensor of rows.
+        order: The order of a result's dimensions; in a tensor of rows, the dimensions of the indices come first.
         shape: The shape of such a tensor: that of the indices, then the other sizes.
     """
 

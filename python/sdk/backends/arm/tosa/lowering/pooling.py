@@ -52,7 +52,7 @@ def _two(found: list[Window], results: Sequence[int]) -> tuple[list[Window], lis
 
 
 def average(call: Call, value: Value, found: Sequence[Window], pads: Sequence[tuple[int, int]]) -> Value:
-    """Means over windows of [batch, height, width, channels], of which the padding is not a part."""
+    """Means over windows of [batch, height, width, channels], without the padding."""
     zero = call.b.number(call.zero_point("self"), value.dtype, 1)
     accumulator = DType.FP32 if value.dtype in FLOATS else DType.INT32
     if found[0].kernel * found[1].kernel > MOST_READ:

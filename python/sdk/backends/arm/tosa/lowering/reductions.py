@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sums, means, extremes and what else reduces dimensions."""
+"""Sums, means, extremes and other reductions."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from sdk.exir.dialects.edge.dtype.supported import regular_tensor_dtypes_to_str
 
 
 class Shape(tuple):
-    """The shape of a tensor argument; its dtype is what varies."""
+    """The shape of a tensor argument, whose dtype varies."""
 
 
 def _t(*sizes: int) -> Shape:

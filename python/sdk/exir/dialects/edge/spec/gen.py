@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes `edge.yaml`: which dtypes each operator of the Core ATen set accepts and what it then returns.
 
-Nothing is written down by hand: every operator is called with each combination of dtypes of its tensors, and what
-PyTorch computes is in the table. Half and BFloat16 are accepted wherever Float is, because hardware often has them
+Nothing is written down by hand: every operator is called with each combination of dtypes of its tensors, and the table
+has the dtypes that PyTorch returns. Half and BFloat16 are accepted wherever Float is, because hardware often has them
 where PyTorch's CPU kernels do not.
 
     python -m sdk.exir.dialects.edge.spec.gen            # writes the table
@@ -155,7 +155,7 @@ def _call(
 
 
 def _with_small_floats(combinations: set[tuple[str, ...]], arguments: int) -> set[tuple[str, ...]]:
-    """Adds the calls in which all tensors of dtype Float have a smaller type of float instead, results included."""
+    """Adds the calls in which all Float tensors, results included, have a smaller floating-point dtype instead."""
     with_float = [c for c in combinations if "Float" in c[:arguments]]
     return combinations | {tuple(NAMES[d] if t == "Float" else t for t in c) for c in with_float for d in _LIKE_FLOAT}
 

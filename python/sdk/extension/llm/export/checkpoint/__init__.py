@@ -91,7 +91,7 @@ def _load_folder(folder: Path, adapter: Weights | None, overrides: dict[str, Any
 
 
 def model_of(args: ModelArgs, weights: Weights, adapter: Weights | None = None) -> Transformer:
-    """A model with these hyperparameters and weights, and those of LoRA adapters under PEFT's names."""
+    """A model with these hyperparameters and weights, and with the weights of LoRA adapters under PEFT's names."""
     with _WithoutWeights():
         model = construct_transformer(args)
     set_weights(model, {**weights, **adapter_weights((adapter or {}).items(), args)})
@@ -108,8 +108,8 @@ class _WithoutWeights(TorchFunctionMode):
 def set_weights(model: torch.nn.Module, weights: Weights) -> None:
     """Makes tensors the parameters of a model, without copying them.
 
-    The names are those of the model, or of one without LoRA adapters for the weights below them. Raises
-    CheckpointError, before it changes anything, when names or shapes are not those of the model.
+    The names are the model's; weights below LoRA adapters may have the names of a model without them. Raises
+    CheckpointError, before it changes anything, if names or shapes differ from the model's.
     """
     weights = with_adapters(model, weights)
     expected = dict(model.named_parameters(remove_duplicate=False))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Defaults of the fields of a `config.json`, by `model_type`.
 
-Defaults are those of the model's configuration class in transformers. A field that is neither read (`_hugging_face.py`,
+Defaults come from the model's configuration class in transformers. A field that is neither read (`_hugging_face.py`,
 `_rope.py`) nor in a table here is an error.
 """
 

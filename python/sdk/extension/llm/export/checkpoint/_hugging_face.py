@@ -92,7 +92,7 @@ def _windows(fields: Fields, types: list[str]) -> dict[str, Any]:
 
 
 def _layer_types(kind: str, fields: Fields) -> list[str]:
-    """The attention of each layer: `layer_types`, or what the model's configuration class chooses without it."""
+    """The attention of each layer: `layer_types`, or the choice of the model's configuration class if it is missing."""
     count = fields.whole("num_hidden_layers")
     sliding = _sliding(kind, fields, count)
     chosen = ["sliding_attention" if slides else "full_attention" for slides in sliding]
@@ -193,7 +193,7 @@ def _gemma(kind: str, fields: Fields) -> dict[str, Any]:
 def _gemma3_rope(fields: Fields) -> dict[str, Any]:
     """RoPE of the layers that see everything and of the others: two objects in one, or fields of older files.
 
-    `rope_scaling` of older files is that of the former alone.
+    `rope_scaling` of older files applies to the former alone.
     """
     rope = rope_entries(fields)
     nested = fields.has("rope_parameters")
@@ -247,7 +247,7 @@ _READERS = {
 def hugging_face_weights(
     items: Iterable[tuple[str, Tensor]], model_type: str, args: ModelArgs, tied: bool = True
 ) -> Weights:
-    """Weights under their names in transformers as those of `Transformer`.
+    """Renames weights from transformers to the names of `Transformer`.
 
     `tied`: whether the output may have the weights of the embedding. Raises CheckpointError for unknown names.
     """
@@ -276,7 +276,7 @@ def _expert_names(args: ModelArgs) -> dict[str, str]:
 
 
 def _each_expert(items: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:
-    """The same weights, with those of all experts of a layer, [experts, rows, columns], split into one for each
+    """The same weights; a tensor for all experts of a layer, [experts, rows, columns], is split into one for each
     expert."""
     for name, value in items:
         stem, _, last = name.rpartition(".")

@@ -99,9 +99,9 @@ def adapter_args(path: str | Path) -> dict[str, Any]:
 
 
 def adapter_weights(items: Iterable[tuple[str, Tensor]], args: ModelArgs) -> Weights:
-    """Weights under the names of PEFT as those of a `Transformer`. Raises CheckpointError for other names.
+    """Renames weights from PEFT to the names of a `Transformer`. Raises CheckpointError for other names.
 
-    PEFT's are for Hugging Face's order of the rows of queries and keys, in which RoPE rotates halves of a head.
+    PEFT's weights have the rows of queries and keys in Hugging Face's order, in which RoPE rotates halves of a head.
     """
     weights: Weights = {}
     for name, value in items:
@@ -134,7 +134,7 @@ def read_adapter(path: str | Path) -> Weights:
 
 
 def with_adapters(model: nn.Module, weights: Weights) -> Weights:
-    """The same weights, with those of layers that have adapters under the names that `LoRALinear` gives them."""
+    """The same weights; in layers with adapters, they have the names that `LoRALinear` gives them."""
     inner = {f"{name}." for name, module in model.named_modules() if isinstance(module, LoRALinear)}
 
     def renamed(name: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names of weights in different checkpoints, and their conversion to those of `Transformer`."""
+"""Names of weights in different checkpoints, and their conversion to the names of `Transformer`."""
 
 from __future__ import annotations
 

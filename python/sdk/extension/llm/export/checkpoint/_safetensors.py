@@ -16,7 +16,7 @@ from sdk.extension.llm.export.checkpoint._names import CheckpointError
 
 
 def read_safetensors(path: Path) -> Iterator[tuple[str, Tensor]]:
-    """Names and values of the weights of a file, or of those of a folder. A weight is read when it is asked for.
+    """Names and values of the weights in a file, or in the files of a folder. A weight is read when it is asked for.
 
     Weights that torchao quantised and saved are its tensors. Raises CheckpointError for files that are not valid.
     """

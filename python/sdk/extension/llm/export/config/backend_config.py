@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The settings of each backend. Names and defaults are ExecuTorch's.
 
-A backend declares its own (`Backend.language_models`); here are those of backends that only ExecuTorch has.
+A backend declares its own settings (`Backend.language_models`); here are the settings of backends that only ExecuTorch
+has.
 """
 
 from __future__ import annotations

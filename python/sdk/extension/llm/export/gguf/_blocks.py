@@ -164,7 +164,8 @@ def _q2_k(block: Tensor) -> Groups:
 
 
 def _q3_k(block: Tensor) -> Groups:
-    """The third bit of weight 32 i + j is bit i of byte j; those of scales are two bits of the last four bytes."""
+    """The third bit of weight 32 i + j is bit i of byte j. The upper two bits of the scales are in the last four
+    bytes."""
     high = _bits(block[:, :32], 1).reshape(-1, QK_K) << 2
     low = _bits(block[:, 32:96].reshape(-1, 32), 2).reshape(-1, QK_K)
     scales = _nibbles(block[:, 96:104]) | _bits(block[:, 104:108], 2).reshape(-1, 16) << 4
@@ -176,7 +177,7 @@ def _ternary(digits: Tensor, block: Tensor) -> Groups:
 
 
 def _tq1_0(block: Tensor) -> Groups:
-    """A byte holds the first five digits of a fraction to the base of 3, those of the last four bytes four."""
+    """A byte holds five digits to the base of 3, as a fraction; each of the last four bytes holds four digits."""
     parts = []
     for start, end, count in ((0, 32, 5), (32, 48, 5), (48, 52, 4)):
         powers = torch.tensor([3**i for i in range(count)], dtype=torch.int32)[:, None]

@@ -76,7 +76,7 @@ class _Cursor:
         return layout.unpack(self.bytes(layout.size, what))[0]
 
     def count(self, least_bytes: int, what: str) -> int:
-        """A number of items that take at least so many bytes each."""
+        """Reads a number of items, each of which takes at least `least_bytes` bytes."""
         at, count = self.position, self.number("Q", f"the number of {what}")
         left = len(self._data) - self.position
         if count * least_bytes > left:
@@ -110,7 +110,7 @@ class _Cursor:
 class GGUFPart:
     """One file of the format, mapped: tensors are read when they are used.
 
-    Raises `GGUFError` for what is not a valid file, OSError when it cannot be opened.
+    Raises `GGUFError` for a file that is not valid, OSError for a file that cannot be opened.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -139,7 +139,7 @@ class GGUFPart:
         return raw.view(prod(tensor.shape[:-1]), -1)
 
     def _read_header(self, cursor: _Cursor) -> int:
-        """Returns the number of tensors and leaves the cursor at that of the key-value pairs."""
+        """Returns the number of tensors, and leaves the cursor at the number of key-value pairs."""
         if (magic := cursor.bytes(4, "the header")) != _MAGIC:
             raise GGUFError(f"{self.path} is not a GGUF file: it begins with {magic!r}, not with {_MAGIC!r}")
         version = cursor.number("I", "the version")
@@ -193,7 +193,7 @@ class GGUFPart:
         return tensors
 
     def _tensor(self, name: str, shape: tuple[int, ...], kind: int, offset: int) -> GGUFTensor:
-        """Raises ValueError with what is wrong with the tensor."""
+        """Raises ValueError, which says what is wrong with the tensor."""
         type = _FLOATS.get(kind) or _QUANTIZED.get(kind)
         if type is None:
             known = ", ".join(["f32", "f16", "bf16", *FORMATS])

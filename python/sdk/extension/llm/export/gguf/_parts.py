@@ -24,8 +24,8 @@ _MOST = 99999
 class GGUFFile:
     """A GGUF file with the other parts of its checkpoint; all are mapped, and tensors are read when they are used.
 
-    Raises `GGUFError` for what is not a valid file and for parts that are not there or do not belong together, OSError
-    when the file cannot be opened.
+    Raises `GGUFError` for a file that is not valid, and for parts that are missing or do not belong together; OSError
+    for a file that cannot be opened.
     """
 
     def __init__(self, path: str | Path) -> None:

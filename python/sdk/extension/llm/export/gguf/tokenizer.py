@@ -3,8 +3,8 @@
 
 A GGUF file has the tokens and how they were made: merges of byte-level BPE (`tokenizer.ggml.model` is `gpt2`), whose
 words are split in a way that it names only (`tokenizer.ggml.pre`), or scores of SentencePiece's BPE (`llama`). The keys
-are those of ggml's `docs/gguf.md`. What a file does not say, which tokens end a turn and which take the white space
-behind them, is found as llama.cpp finds it: by the tokens' texts and the model's name.
+are those of ggml's `docs/gguf.md`. A file does not say which tokens end a turn, and which take the white space after
+them. They are found as in llama.cpp: by the tokens' texts and the model's name.
 """
 
 from __future__ import annotations

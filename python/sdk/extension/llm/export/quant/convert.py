@@ -55,7 +55,7 @@ def maybe_cast(value: Tensor, dtype: torch.dtype | None) -> Tensor:
 
 
 def fuse_along_output(tensors: Sequence[Tensor]) -> Tensor:
-    """One matrix with the rows of all, such as those of queries, keys and values. Nothing is quantised again.
+    """One matrix with the rows of all matrices, for example of queries, keys and values. Nothing is quantised again.
 
     Raises ValueError for no matrices and for quantised ones with different settings, TypeError for different kinds.
     """

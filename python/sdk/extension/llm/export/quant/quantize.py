@@ -82,7 +82,8 @@ def _hqq(weight: Tensor, config: QuantConfig) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def dequantize_weight(weight: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """The numbers of a quantised weight. Raises TypeError for another kind than those of this package and of GGUF."""
+    """The numbers of a quantised weight. Raises TypeError for a kind of weight that is neither this package's nor
+    GGUF's."""
     weight = to_exportable("", weight)
     if isinstance(weight, IntxUnpackedToInt8Tensor):
         return weight.to(dtype).dequantize()

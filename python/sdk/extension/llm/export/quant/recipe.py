@@ -34,7 +34,7 @@ class QuantRule:
 
 @dataclass
 class QuantRecipe:
-    """Rules, of which the first that matches counts."""
+    """Rules; the first that matches counts."""
 
     rules: list[QuantRule]
 

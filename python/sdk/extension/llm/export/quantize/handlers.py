@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantises a module of any kind to the layers of `sdk.extension.llm.model.quantized_layers`, and makes those of a
-checkpoint that is quantised already."""
+"""Quantises a module of any kind to the layers of `sdk.extension.llm.model.quantized_layers`, and makes the layers of a
+checkpoint that is already quantised."""
 
 from __future__ import annotations
 
@@ -204,7 +204,8 @@ def _is_quantized(checkpoint: Any, name: str, scales: torch.dtype) -> bool:
 def transform_linear_for_pre_quantization(
     module: nn.Module, checkpoint: Any, group_size: int, dtype: torch.dtype, weight_only: bool = False
 ) -> nn.Module:
-    """Makes the linear layers for which a checkpoint has scales layers of 4-bit integers in groups, without contents.
+    """Replaces the linear layers that have scales in a checkpoint by layers of 4-bit integers in groups, without
+    contents.
 
     Activations are rounded to int8, unless `weight_only`. Returns the module. Raises ValueError for another group size,
     rows that are not whole groups, and other dtypes.
@@ -246,7 +247,7 @@ def transform_output_linear_for_pre_quantization(module: nn.Module, checkpoint: 
 def transform_embedding_for_pre_quantization(
     module: nn.Module, checkpoint: Any, dtype: torch.dtype, bit_width: int, group_size: int | None = None
 ) -> nn.Module:
-    """Makes the embeddings for which a checkpoint has scales ones of bytes in groups. Returns the module.
+    """Replaces the embeddings that have scales in a checkpoint by embeddings of bytes in groups. Returns the module.
 
     `bit_width` says what the bytes hold. Raises ValueError for another group size and other dtypes.
     """

@@ -32,7 +32,7 @@ def quantize_model_(
     by half-quadratic optimisation. `tie_word_embeddings`: where both are quantised alike, `lm_head` of a model of
     transformers gets the weight of `model.embed_tokens`. `skip_incompatible_shapes`: layers whose rows are not whole
     groups stay as they are; otherwise the first is a RuntimeError.
-    Raises ValueError for kinds that are not known, NotImplementedError for those of kernels that are not here.
+    Raises ValueError for unknown kinds, NotImplementedError for kinds whose kernels are not here.
     """
     if qlinear_packing_format is not None:
         raise NotImplementedError(f"qlinear_packing_format={qlinear_packing_format!r}: packed weights are for CUDA")

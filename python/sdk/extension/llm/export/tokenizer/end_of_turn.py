@@ -18,7 +18,7 @@ _VARIABLES: tuple[dict[str, Any], ...] = ({}, {"tools": [], "functions": "", "da
 
 
 def end_of_turn(template: str, added_tokens: Iterable[Mapping[str, Any]], eos_token: str = "") -> int | None:
-    """The id of the token that a template writes behind an answer; None if it writes none there.
+    """The id of the token that a template writes after an answer; None if it writes no token there.
 
     `added_tokens` have the form of a `tokenizer.json`, `eos_token` is the text of the token that ends a text. None also
     for a template that refuses a plain conversation.

@@ -63,7 +63,7 @@ class TurboQuantKVCache(nn.Module):
 
     def _compress(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The codes, two in a byte with the first in its high bits, and the lengths. Computed in bfloat16, whose
-        rounding is small beside that of 4 bits."""
+        rounding is small compared with that of 4 bits."""
         rows = x.to(torch.bfloat16)
         norms = torch.linalg.vector_norm(rows, dim=-1, keepdim=True)
         codes = torch.bucketize(rows / (norms + _SMALLEST) @ self.rotation_T, self.boundaries).to(torch.uint8)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of operations, and what they share.
 
-An operation is a function whose parameters are those of MIL. Tensors in float16 arrive in float32; results are
+An operation is a function with the parameters of MIL's operation. Tensors in float16 arrive in float32; results are
 converted to the dtype that the program declares. Constants arrive as tensors, texts as `str`.
 """
 

@@ -14,7 +14,7 @@ from sdk.backends.apple.coreml.verify.operations.registry import flag, integer, 
 
 @operation("reshape")
 def reshape(x: torch.Tensor, shape: Any) -> torch.Tensor:
-    """Another shape: 0 keeps a size, counted from the last dimension, -1 is what remains."""
+    """Another shape: 0 keeps a size, counted from the last dimension; -1 stands for the size that remains."""
     sizes = ints(shape)
     for i, size in enumerate(sizes):
         if size == 0:
