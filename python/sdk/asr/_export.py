@@ -26,8 +26,10 @@ def main(argv: Sequence[str], prog: str) -> int:
     parser = Parser(prog, __doc__ or "", "never", _EPILOG, extra="examples")
     parser.add_argument("model", type=Path, metavar="MODEL", help="a folder of Hugging Face's form")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="OUT.pte", help="the program to write")
-    parser.add_argument("--backend", help="the backend, or `portable` for none (that of CPUs)")
-    parser.add_argument("--language", default="en", help="what is spoken, for models of several languages (en)")
+    parser.add_argument("--backend", help="the backend, or `portable` for no backend (the one for CPUs)")
+    parser.add_argument(
+        "--language", default="en", help="the language of the sound, for models of several languages (en)"
+    )
     parser.add_argument(
         "--task", choices=("transcribe", "translate"), default="transcribe", help="translate: into English"
     )

@@ -32,7 +32,7 @@ def main(argv: Sequence[str], prog: str) -> int:
     parser.add_argument("--tokenizer", type=Path, help="its tokenizer (the one inside the program)")
     parser.add_argument("--data", type=Path, help="a file of external weights (.ptd)")
     parser.add_argument("--threads", type=count(1), help="how many threads kernels run on (one for each fast core)")
-    parser.add_argument("--language", help="what is spoken: en, de ... (that of the export)")
+    parser.add_argument("--language", help="the language of the sound: en, de ... (the export's)")
     parser.add_argument("--task", choices=("transcribe", "translate"), help="translate: into English (the export's)")
     parser.add_argument(
         "--max-new-tokens", type=count(1), help="maximum number of tokens in a window (224)", default=224

@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.bench") -
     parser.add_argument("--method", help="the method to run (the only one, or forward)")
     parser.add_argument("--data", type=Path, action="append", default=[], help="external data (.ptd); repeatable")
     parser.add_argument("--input", action="append", default=[], metavar="FILE", help="as in `sdk run` (random)")
-    parser.add_argument("--case", type=count(0), help="the test case of a bundled program whose inputs to take")
+    parser.add_argument("--case", type=count(0), help="take the inputs of this test case of a bundled program")
     parser.add_argument("--threads", type=count(1), help="how many threads kernels run on (one for each fast core)")
     parser.add_argument("--seconds", type=seconds, default=2.0, help="how long to call each program in all (2)")
     parser.add_argument("--processes", type=count(4), default=8, help="fresh processes for each program (8)")

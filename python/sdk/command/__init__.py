@@ -123,7 +123,7 @@ def existing(path: str | Path) -> Path:
     if not file.exists():
         raise CommandError(f"there is no file `{file}`: pass the path of one.{_nearest(file)}")
     if not file.is_file():
-        raise CommandError(f"expected a file, found the device or pipe `{file}`: write what it gives to a file first")
+        raise CommandError(f"expected a file, found the device or pipe `{file}`: write its content to a file first")
     if not os.access(file, os.R_OK):
         raise CommandError(f"`{file}` cannot be read: you have no permission to")
     return file

@@ -92,7 +92,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     inputs.add_argument("--inputs", type=Path, metavar="FILE", help="inputs that torch.save() wrote, or .npy, .npz")
     inputs.add_argument("--bundled", type=Path, metavar="FILE.bpte", help="a bundled program: the inputs of its cases")
     inputs.add_argument("--case", type=int, metavar="N", help="which of its cases (default: the first that ran)")
-    device = parser.add_argument_group("what a device recorded (default: the program runs here)")
+    device = parser.add_argument_group("the ETDump of a device (default: the program runs here)")
     device.add_argument("--etdump", type=Path, help="the ETDump, with intermediate outputs")
     device.add_argument("--debug-buffer", type=Path, metavar="FILE", help="the tensors that were written with it")
     parser.add_argument(

@@ -105,9 +105,9 @@ def _other_program(runs: Sequence[RunData], calls: Sequence[str]) -> str | None:
                 return f"it has an instruction {index}, the program has {len(calls)}"
             kernel = calls[index].partition("::")[2] or calls[index]
             if name.startswith(KERNEL_EVENT) and name != (KERNEL_EVENT + kernel)[: len(name)]:
-                return f"its instruction {index} calls {name.removeprefix(KERNEL_EVENT)}, that of the program {kernel}"
+                return f"its instruction {index} calls {name.removeprefix(KERNEL_EVENT)}, the program's calls {kernel}"
             if name == "DELEGATE_CALL" and not calls[index].startswith("delegate "):
-                return f"its instruction {index} calls a delegate, that of the program {kernel}"
+                return f"its instruction {index} calls a delegate, the program's calls {kernel}"
     return None
 
 

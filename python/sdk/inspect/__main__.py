@@ -63,9 +63,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.inspect")
     page = parser.add_argument_group("one page to look at (docs/page.md)")
     page.add_argument("--html", type=Path, metavar="OUT.html", help="write the page: graph, times, memory plan, sizes")
     page.add_argument("--debug-buffer", type=Path, help="the values that the ETDump recorded: adds the numeric gap")
-    page.add_argument(
-        "--report", type=Path, help="the JSON file of `sdk export --report`: adds what the export recorded"
-    )
+    page.add_argument("--report", type=Path, help="the JSON file of `sdk export --report`: adds the export's records")
     page.add_argument("--method", help="the method of the ETDump, if the ETDump does not name it")
     return finish(parser, argv, _run)
 

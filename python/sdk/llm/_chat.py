@@ -23,7 +23,7 @@ def main(argv: Sequence[str], prog: str) -> int:
     """Holds a conversation; returns the exit status."""
     parser = Parser(prog, __doc__ or "", "a generation fails")
     add_model(parser)
-    parser.add_argument("--system", help="what the model is told first (its template's own)")
+    parser.add_argument("--system", help="the system prompt (the template's)")
     add_sampling(parser)
     return finish(parser, argv, _chat)
 

@@ -36,7 +36,7 @@ def main(argv: Sequence[str], prog: str) -> int:
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="OUT.pte", help="the program to write")
     parser.add_argument("--context", type=count(1), help=f"positions of the cache (the model's, {_CONTEXT} at most)")
     parser.add_argument("--chunk", type=count(1), help=f"tokens that one call takes ({_CHUNK}, or the context)")
-    parser.add_argument("--backend", help="the backend, or `portable` for none (that of CPUs)")
+    parser.add_argument("--backend", help="the backend, or `portable` for no backend (the one for CPUs)")
     parser.add_argument(
         "--set",
         action="append",

@@ -30,7 +30,7 @@ def main(argv: Sequence[str], prog: str) -> int:
     prompt = parser.add_mutually_exclusive_group(required=True)
     prompt.add_argument("--prompt", help="the text to answer or to continue")
     prompt.add_argument("--prompt-file", type=Path, help="a file with it, or - for the standard input")
-    parser.add_argument("--system", help="what the model is told first (its template's own)")
+    parser.add_argument("--system", help="the system prompt (the template's)")
     parser.add_argument(
         "--image", type=Path, action="append", default=[], help="a picture before the prompt (needs Pillow); repeatable"
     )

@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.run") -> 
         "--data", type=Path, action="append", default=[], help="a file of external data (.ptd); repeatable"
     )
     parser.add_argument("--input", action="append", default=[], metavar="FILE", help="an input; see below; repeatable")
-    parser.add_argument("--case", type=count(0), help="the test case of a bundled program whose inputs to take")
+    parser.add_argument("--case", type=count(0), help="take the inputs of this test case of a bundled program")
     parser.add_argument("--cast", action="store_true", help="convert inputs to the dtypes of the method")
     parser.add_argument(
         "--output",
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.run") -> 
     )
     parser.add_argument("--threads", type=count(1), help="how many threads kernels run on (one for each fast core)")
     parser.add_argument(
-        "--repeat", type=count(1), default=1, help="how often to run (1); outputs are those of the last time"
+        "--repeat", type=count(1), default=1, help="how often to run (1); the outputs of the last run are kept"
     )
     parser.add_argument(
         "--top", type=count(1), help="how many of the largest values to list of an output (5 of scores)"
@@ -84,8 +84,8 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.run") -> 
     pictures.add_argument(
         "--resize-to", type=count(1), metavar="N", help="the shorter side before the middle is cut out"
     )
-    pictures.add_argument("--mean", type=numbers, help="what is subtracted from values between 0 and 1, by channel")
-    pictures.add_argument("--std", type=numbers, help="what they are divided by then, by channel")
+    pictures.add_argument("--mean", type=numbers, help="mean of each channel: subtracted from values between 0 and 1")
+    pictures.add_argument("--std", type=numbers, help="standard deviation of each channel: divides the difference")
     pictures.add_argument("--bgr", action="store_true", help="blue first")
     sound = parser.add_argument_group("sound")
     sound.add_argument("--channel", type=_channel, help="mix, all, or the number of one (mix)")

@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.test") ->
     parser.add_argument("--case", type=count(0), help="the case to test (all)")
     parser.add_argument("--runner", type=Path, action="append", default=[], help="an executor_runner; repeatable")
     parser.add_argument("--only-runners", action="store_true", help="leave out the Python module and found runners")
-    parser.add_argument("--tolerance", type=number(0), help="the share by which an output may differ (by dtype)")
+    parser.add_argument("--tolerance", type=number(0), help="allowed difference, relative to the output (by dtype)")
     parser.add_argument("--threads", type=count(1), help="threads of the Python module (one for each fast core)")
     parser.add_argument("--timeout", type=seconds, default=300.0, help="seconds for a case of a runner (300)")
     return finish(parser, argv, _run)

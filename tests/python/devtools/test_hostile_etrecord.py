@@ -85,7 +85,7 @@ def test_a_program_without_its_own_call(tmp_path: Path, calls: int) -> None:
     graph["module_call_graph"] = [{**graph["module_call_graph"][0], "fqn": "linear"}][:calls]
     path = tmp_path / "changed.etrecord"
     path.write_bytes(written({**whole(), name: json.dumps(program).encode()}))
-    with pytest.raises(RuntimeError, match="its first call of a module is not that of the whole program"):
+    with pytest.raises(RuntimeError, match="its first call of a module is not the call of the whole program"):
         parse_etrecord(path)
 
 

@@ -122,7 +122,7 @@ def _layer_norm(node: Node, given: dict[str, Any], program: ExportedProgram) -> 
 
 def _matrices(node: Node, given: dict[str, Any], program: ExportedProgram) -> str | None:
     if (given["alpha"], given["beta"]) != (1, 1):
-        return "it scales what it adds (alpha or beta)"
+        return "it scales its summands (alpha or beta)"
     weight = get_constant(program, given["mat2"])
     bias = get_constant(program, given["self"])
     if weight is None or bias is None:

@@ -9,7 +9,7 @@ from sdk.backends.registry import Backend, schemes
 BACKEND = Backend(
     name="vulkan",
     id="VulkanBackend",
-    about="GPUs, those of Android devices above all",
+    about="GPUs, above all in Android devices",
     partitioner="sdk.backends.vulkan.partitioner.vulkan_partitioner:VulkanPartitioner",
     recipes="sdk.backends.vulkan.recipes:VulkanRecipeProvider",
     float_recipe="vulkan_fp32",

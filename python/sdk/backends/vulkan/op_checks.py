@@ -59,7 +59,7 @@ def pick_reduction(node: Node) -> Storages:
 def check_copy(node: Node) -> str | None:
     source = argument_of(node, 1, "src")
     if not isinstance(source, Node) or dtype_of(source) != dtype_of(node) or shape_of(source) != shape_of(node):
-        return "it converts or broadcasts what it copies"
+        return "it converts or broadcasts the copied tensor"
     return None
 
 

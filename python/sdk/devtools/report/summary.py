@@ -66,7 +66,7 @@ def weights(facts: ProgramFacts) -> str:
     size = readable_bytes(facts.weight_bytes)
     if not any(method.delegates for method in facts.methods):
         return size
-    return f"{size} besides those of the delegates" if facts.weight_bytes else "in the delegates"
+    return f"{size} besides the delegates' weights" if facts.weight_bytes else "in the delegates"
 
 
 def signature(method: MethodFacts) -> str:

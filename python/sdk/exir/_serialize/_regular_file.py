@@ -12,7 +12,7 @@ def regular(path: str | os.PathLike[str]) -> Path:
     """The path, unless it is a pipe, a device or a socket: those raise OSError."""
     found = Path(path)
     if found.exists() and not found.is_file() and not found.is_dir():
-        problem = "expected a file, found a device or a pipe: write what it gives to a file first"
+        problem = "expected a file, found a device or a pipe: write its content to a file first"
         raise OSError(errno.EINVAL, problem, str(found))
     return found
 

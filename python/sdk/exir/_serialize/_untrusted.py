@@ -90,5 +90,5 @@ def read_json(text: str | bytes) -> Any:
     # What CPython takes for a dict of one item, a list, half of a string, and an item of either.
     needed = 300 * data.count(b"{") + 80 * data.count(b"[") + 40 * data.count(b'"') + 40 * data.count(b",")
     if needed > _JSON_SPARE + _JSON_RATIO * len(data):
-        raise ValueError(f"its {len(data)} bytes of JSON have more lists, objects and texts than those of a program")
+        raise ValueError(f"its {len(data)} bytes of JSON have more lists, objects and texts than a program has")
     return json.loads(data)

@@ -111,7 +111,7 @@ def from_dict(
         raise damaged(f"it takes the tensor {min(objects)[:80]!r} as an object")
     calls = data.graph_module.module_call_graph
     if not calls or calls[0].fqn:
-        raise damaged("its first call of a module is not that of the whole program")
+        raise damaged("its first call of a module is not the call of the whole program")
     of_texts = any(argument.type == "as_string" for argument in data.graph_module.graph.inputs)
     guards = check_guards(data.guards_code, of_texts=of_texts) if guarded else []
     ranges = {

@@ -241,7 +241,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     lowering.add_argument(
         "--calibrate",
         metavar="FILE",
-        help="inputs like those of the application, from which --quantize finds the ranges of activations: a list "
+        help="inputs like those of the application, with which --quantize finds the ranges of activations: a list "
         "that torch.save() wrote, or file.py:name or package.module:name of a function that returns one",
     )
     lowering.add_argument(

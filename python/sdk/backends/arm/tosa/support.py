@@ -76,7 +76,7 @@ class TosaSupport(Support):
         wrong: Refusals = []
         for node in nodes:
             if node.target is not operator.getitem and self._is_constant(node):
-                wrong += [] if node in known else [(node, "it is a constant of what is read outside too")]
+                wrong += [] if node in known else [(node, "it is a constant of a value that is read outside too")]
             else:
                 wrong += self._int64_at_the_edge(node, inside, known)
                 wrong += self._quantization_at_the_edge(node, inside, known)

@@ -102,7 +102,7 @@ class DynamicQuantConfig(_ConversionConfig):
             return refusal_of_tensor(node.args[0].meta.get("val"), node.args[0], FLOATS)
         is_last = any(name == names[-1] for names in DYNAMIC)
         if is_last and dynamic_source(node) is None:
-            return "its scale does not come from what it quantises, row by row"
+            return "its scale is not computed from each row of its operand"
         return None
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:

@@ -195,7 +195,7 @@ def register() -> None:
             [_constant(each) for each in _get_inputs(context, node)] + [None] * 7
         )[:7]
         if data is None or scale is None or (np.ndim(scale) == 0 and data.ndim == 0):
-            raise ValueError("it dequantises what is not a constant")
+            raise ValueError("it dequantises a value that is not a constant")
         sizes = [int(size) for size in np.asarray(block).reshape(-1)]
         blocks = [data.shape[i] // size for i, size in enumerate(sizes)]
         bits = 4 if low is not None and int(low) >= -8 and int(high) <= 7 else 8
@@ -252,7 +252,7 @@ def register() -> None:
         """Constants as indices into tables (torchao's codebooks), which Core ML keeps as they are."""
         codes, tables, bits = (_constant(each) for each in _get_inputs(context, node)[:3])
         if codes is None or tables is None:
-            raise ValueError("it looks up what is not a constant")
+            raise ValueError("it looks up a value that is not a constant")
         if not is_current_opset_version_compatible_with(target.iOS18):
             raise ValueError("codebooks need the deployment target iOS18")
         width = min(each for each in _INDEX_BITS if each >= int(bits))

@@ -27,7 +27,7 @@ class Quantize(Tried):
     def lower(self, node: Node, partition: Partition) -> None:
         source = partition.resolve(node.args[0])
         if source.value.dtype not in FLOATS:
-            raise UnsupportedError("it quantises what is not a float")
+            raise UnsupportedError("it quantises a value that is not a float")
         integers = _quantized(partition.builder, source.value, parameters_of(node, partition.program))
         partition.results[node] = Placed(integers, source.order)
 
