@@ -57,8 +57,9 @@ struct ErrorStats {
 };
 
 /**
- * Compares the outputs of the last execution with those that case `testset_idx` expects. Elements that are the same,
- * and both NaN, differ by 0. Errors in `status`: as those of verify_method_outputs(), but for values that differ.
+ * Compares the outputs of the last execution with those that case `testset_idx` expects. The difference of equal
+ * elements, and of two NaN, is 0. Errors in `status`: the errors of verify_method_outputs(), except that values may
+ * differ.
  */
 ErrorStats compute_method_output_error_stats(Method& method, SerializedBundledProgram* bundled_program_ptr,
                                              size_t testset_idx);
@@ -75,9 +76,9 @@ ET_NODISCARD ::executorch::runtime::Error verify_method_outputs(Method& method,
                                                                 double atol = 1e-8);
 
 /**
- * Finds the program in a file that is a bundled program or a program: the bytes to make a data loader of. A bundled
- * program is verified; the program in it, when it is loaded.
- * Errors: NotSupported when the file is neither; as for any damaged file otherwise.
+ * Finds the program in a file, which is a bundled program or a program: the bytes for a data loader. Verifies a bundled
+ * program; the program inside is verified when it is loaded.
+ * Errors: NotSupported when the file is neither; InvalidExternalData when it is damaged.
  */
 ET_NODISCARD ::executorch::runtime::Error get_program_data(void* file_data, size_t file_data_len,
                                                            const void** out_program_data, size_t* out_program_data_len);

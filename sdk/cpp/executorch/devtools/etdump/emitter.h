@@ -21,12 +21,12 @@ namespace executorch {
 namespace etdump {
 namespace internal {
 
-/// Where ETDumps start in memory: at a multiple of this.
+/// ETDumps start in memory at a multiple of this number of bytes.
 constexpr size_t kEtdumpAlignment = 16;
 
 /// Writes the size-prefixed ETDump of a log that starts with a Block to the end of `memory`, which is aligned to
-/// kEtdumpAlignment and has written_bound() bytes. The part of it that the dump takes; empty when it does not fit after
-/// all.
+/// kEtdumpAlignment and has written_bound() bytes. Returns the part of `memory` that the dump takes; it is empty if the
+/// dump does not fit.
 ::executorch::runtime::Span<uint8_t> write_etdump(EventLog& log, ::executorch::runtime::Span<uint8_t> memory);
 
 }  // namespace internal

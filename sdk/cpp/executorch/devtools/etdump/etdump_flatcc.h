@@ -74,15 +74,15 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
   /// Adds an input to the digest of the block, which tells tools whether a run was on the inputs that they have.
   void log_input(size_t index, const ::executorch::runtime::EValue& value) override;
 
-  /// True when the value is logged, false when it is of a type that is not (None, texts, lists of numbers), or on a
-  /// device. Errors: InvalidState for a tensor without a data sink; those of the data sink; OutOfResources without room
-  /// for the event.
+  /// Returns true if the value is logged. Values in the memory of a device, None, texts and lists of numbers are not
+  /// logged. Errors: InvalidState for a tensor without a data sink; the errors of the data sink; OutOfResources if
+  /// there is no room for the event.
   Result<bool> log_evalue(const ::executorch::runtime::EValue& evalue,
                           ::executorch::runtime::LoggedEValueType evalue_type =
                               ::executorch::runtime::LoggedEValueType::kIntermediateOutput) override;
 
-  /// True when the output is logged, false when the filter leaves it out. Errors: InvalidArgument unless the output has
-  /// either a name or an integer; otherwise as log_evalue().
+  /// Returns true if the output is logged, false if the filter leaves it out. Errors: InvalidArgument unless the output
+  /// has either a name or an integer; the errors of log_evalue().
   Result<bool> log_intermediate_output_delegate(const char* name, DelegateDebugIntId delegate_debug_index,
                                                 const executorch::aten::Tensor& output) override;
   Result<bool> log_intermediate_output_delegate(

@@ -116,8 +116,8 @@ class EventLog {
   static uint32_t record_bytes(size_t data_size) {
     return static_cast<uint32_t>(sizeof(Record) + (data_size + 7) / 8 * 8);
   }
-  /// Whether the log may have these `bytes`, and the dump of it `bound`. When it may not, that is logged, and is so for
-  /// all later records: they would be without what they belong to.
+  /// Whether the log may grow by `bytes`, and its dump to `bound` bytes. After the first refusal, which is logged, all
+  /// later records are refused, too: they could belong to a record that is missing.
   bool has_room(size_t bytes, size_t bound) {
     return (bytes <= room_ && bound < (on_heap_ ? kMaxBytes : capacity_ - bytes + 1)) || make_room(bytes, bound);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * What ExecuTorch's header of this name gives to data loaders of applications: the size of a page, that of a file, and
- * advice on mapped pages. On POSIX systems also mmap() and its relatives.
+ * For data loaders of applications, which include this header of ExecuTorch: the size of a page, the size of a file,
+ * and advice on mapped pages. On POSIX systems it also includes the header of mmap().
  */
 #pragma once
 
@@ -19,12 +19,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/// In bytes.
+/// The size of a page in bytes.
 ET_INLINE size_t get_os_page_size() {
   return static_cast<size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// Sets the size of an open file in bytes. Negative with the reason in errno on failure.
+/// Stores the size of an open file, in bytes, in `out_size`. Returns a negative number, with the reason in errno, on
+/// failure.
 ET_INLINE int get_file_stat(int fd, size_t* out_size) {
   struct stat found;
   const int result = ::fstat(fd, &found);
@@ -34,7 +35,7 @@ ET_INLINE int get_file_stat(int fd, size_t* out_size) {
   return result;
 }
 
-/// The type that mmap() takes.
+/// Converts an offset to the type that mmap() takes.
 ET_INLINE off_t get_mmap_offset(size_t offset) {
   return static_cast<off_t>(offset);
 }
@@ -67,7 +68,7 @@ ET_INLINE void fcntl_rdadvise_apple(int fd, size_t file_size) {
 
 #include <io.h>
 
-/// In bytes: what the offset of a view of a file is a multiple of.
+/// The granularity of mappings in bytes: a view of a file begins at a multiple of it.
 ET_INLINE long get_os_page_size() {
   SYSTEM_INFO info;
   ::GetSystemInfo(&info);

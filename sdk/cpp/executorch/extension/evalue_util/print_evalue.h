@@ -24,7 +24,7 @@ std::ostream& operator<<(std::ostream& os, const EValue& value);
 
 namespace extension {
 
-/// Stream manipulator: lists of more than twice `edge_items` entries then show that many at each end.
+/// Stream manipulator: of lists with more than twice `edge_items` entries, the first and last `edge_items` are shown.
 /// The default is 3; 0 or less restores it. It stays set for the stream.
 ///
 ///     std::cout << evalue_edge_items(10) << value;

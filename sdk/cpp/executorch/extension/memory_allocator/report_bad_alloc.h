@@ -46,8 +46,8 @@ auto report_exceptions(Function&& function) -> decltype(function()) {
 #endif
 }
 
-/// What is_available() returns for the Error of `find`. Memory that runs out does not tell that a backend is missing:
-/// init() then reports it.
+/// The result of is_available() of a backend, from the Error of `find`. A backend may still be there if memory runs
+/// out: the result is true then, and init() reports the error.
 template <typename Function>
 bool is_found(Function&& find) {
   const runtime::Error error = report_exceptions(std::forward<Function>(find));

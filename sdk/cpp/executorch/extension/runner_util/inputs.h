@@ -45,14 +45,14 @@ struct PrepareInputTensorsOptions {
   size_t max_total_allocation_size = 1024 * 1024 * 1024;
   /// Most inputs a method may have.
   size_t max_inputs = 1024;
-  /// The sizes of each tensor input, in order. Empty ones, and those that are missing at the end, stand for the
-  /// largest.
+  /// The sizes of each tensor input, in order. Inputs with an empty entry, and inputs without an entry at the end, have
+  /// the largest sizes.
   std::vector<std::vector<executorch::aten::SizesType>> input_sizes;
 };
 
-/// Sets every input of `method`: tensors are filled with ones or, if `input_buffers` is not empty, with its bytes: one
-/// (pointer, size) for each tensor input in order, exactly as large as the tensor with its sizes. Int, Double and Bool
-/// inputs keep their values of the program. The result owns the memory and must outlive the runs of `method`.
+/// Sets every input of `method`. Tensors are filled with ones, or with the bytes of `input_buffers` if it is not empty:
+/// a (pointer, size) for each tensor input in order, whose size is the tensor's. Int, Double and Bool inputs keep the
+/// values that they have in the program. The result owns the memory and must outlive the runs of `method`. Errors:
 /// InvalidProgram if a limit is exceeded, InvalidArgument if the buffers do not fit or the method does not take the
 /// sizes, MemoryAllocationFailed.
 runtime::Result<BufferCleanup> prepare_input_tensors(Method& method, PrepareInputTensorsOptions options = {},

@@ -37,13 +37,13 @@ using ::executorch::runtime::Result;
 /// The options of one transcription.
 struct Seq2SeqTranscribeConfig {
   int64_t max_new_tokens = 128;
-  /// Tokens that end the text; empty: those of the program or of the tokenizer.
+  /// Tokens that end the text. If it is empty, the program's tokens do, or else the tokenizer's.
   std::unordered_set<int64_t> eos_token_ids = {};
   /// 0 takes the likeliest token; see Sampler.
   float temperature = 0.0f;
   int64_t decoder_start_token_id = 0;
 
-  // Beyond the original. Seq2SeqRunner::default_config() has those of a program.
+  // Beyond the original. Seq2SeqRunner::default_config() takes them from the program.
 
   /// Tokens after the start token that the model does not choose, such as a language and a task.
   std::vector<int64_t> prompt_token_ids = {};
@@ -59,13 +59,14 @@ struct Seq2SeqTranscribeConfig {
 ///                 logits; keeps a cache. It is called for one token at a time unless it takes more.
 ///   preprocessor  float32 [samples] to features (beyond the original)
 ///
-/// Methods without inputs (beyond the original, all may be left out): those of get_eos_ids(),
+/// Methods without inputs, each of which may be missing (beyond the original): the methods that get_eos_ids() calls,
 /// `get_decoder_start_token_id`, `get_decoder_prompt_ids`, `get_suppress_tokens`, `get_begin_suppress_tokens`,
-/// `get_sampling_rate`, `get_max_context_len`. Functions log the reason before they return an error, and one call runs
-/// at a time.
+/// `get_sampling_rate`, `get_max_context_len`.
+///
+/// One call runs at a time. Functions log the reason before they return an error.
 class Seq2SeqRunner {
  public:
-  /// Loads nothing. Without `tokenizer_path`, which is then "", the tokenizer is the one inside the program.
+  /// Does not load the files yet. If `tokenizer_path` is "", the tokenizer is the one inside the program.
   Seq2SeqRunner(const std::string& module_path, std::optional<std::string> data_path,
                 const std::string& tokenizer_path);
 
@@ -73,16 +74,16 @@ class Seq2SeqRunner {
   /// Loads the program and the tokenizer. Calling it again has no effect.
   Error load();
 
-  /// The tokens of a text; one that ends it included. `token_callback` gets the text in pieces of whole characters,
-  /// without special tokens. Errors: InvalidArgument for features of another size or dtype and for settings that cannot
-  /// be used; InvalidState during another call; those of the program.
+  /// Returns the tokens of the text, including the token that ends it. `token_callback` gets the text in pieces of
+  /// whole characters, without special tokens. Errors: InvalidArgument for features of another size or dtype and for
+  /// settings that cannot be used; InvalidState during another call; the program's errors.
   Result<std::vector<int64_t>> transcribe(::executorch::extension::TensorPtr preprocessed_features,
                                           Seq2SeqTranscribeConfig config = {},
                                           std::function<void(const std::string&)> token_callback = {});
 
   // Beyond the original.
 
-  /// The settings that the program names; the others are those of Seq2SeqTranscribeConfig.
+  /// The settings that the program names, and the defaults of Seq2SeqTranscribeConfig for the others.
   Result<Seq2SeqTranscribeConfig> default_config();
   /// The features of sound, float32 [samples]. NotSupported without the method `preprocessor`.
   Result<::executorch::extension::TensorPtr> preprocess(::executorch::extension::TensorPtr raw_audio);
@@ -94,7 +95,7 @@ class Seq2SeqRunner {
   Result<std::string> transcribe_file(const std::string& wav_path, const Seq2SeqTranscribeConfig& config,
                                       const std::function<void(const std::string&)>& token_callback = {});
 
-  /// Ends transcribe() after the token at work. Callable from any thread.
+  /// Ends transcribe() after the current token. Callable from any thread.
   void stop() { should_stop_ = true; }
   /// Samples a second that the preprocessor takes. Loads the program.
   Result<int64_t> sampling_rate();

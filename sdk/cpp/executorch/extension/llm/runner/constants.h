@@ -28,9 +28,9 @@ inline constexpr auto kAudioEncoderMethod = "audio_encoder";
 inline constexpr auto kTokenEmbeddingMethod = "token_embedding";
 inline constexpr auto kTextModelMethod = "text_decoder";
 
-/// Beyond the original: uint8 [channels, height, width] to what the vision encoder takes.
+/// Beyond the original: turns uint8 [channels, height, width] into the input of the vision encoder.
 inline constexpr auto kVisionPreprocessorMethod = "vision_preprocessor";
-/// Beyond the original: samples of sound, float32 [samples], to the features that the audio encoder takes.
+/// Beyond the original: turns samples of sound, float32 [samples], into the features that the audio encoder takes.
 inline constexpr auto kAudioPreprocessorMethod = "audio_preprocessor";
 
 }  // namespace llm

@@ -38,33 +38,33 @@ class Conversation final {
   /// InvalidArgument if there is no room for `added`, or one of them is neither in the program's vocabulary nor
   /// kNoToken.
   runtime::Error check_fits(const std::vector<uint64_t>& added) const;
-  /// InvalidExternalData if a session with these tokens does not fit the context; InvalidArgument for other tokens than
-  /// the program's, of which `pending` and `next` may not be kNoToken. `next` is a token that was predicted and is not
-  /// in the context.
+  /// Checks the tokens of a session; `next` is a token that was predicted and is not in the context.
+  /// InvalidExternalData if they do not fit the context; InvalidArgument for a token that is not in the program's
+  /// vocabulary, and for kNoToken as `pending` or `next`.
   runtime::Error check_restorable(const std::vector<uint64_t>& seen, std::optional<uint64_t> pending,
                                   std::optional<uint64_t> next) const;
 
-  /// The last token once `added` follows; 0 if there is none.
+  /// The last token of the conversation followed by `added`; 0 if both are empty.
   uint64_t last_token(const std::vector<uint64_t>& added) const;
-  /// The tokens that the program must see for `added` to be seen: the pending one comes first.
+  /// The tokens to run, so that the program has seen `added`: the pending token, if there is one, and `added`.
   std::vector<uint64_t> unseen(std::vector<uint64_t> added) const;
-  /// The program has seen what unseen() returned.
+  /// Call it when the program has seen the tokens that unseen() returned.
   void add_seen(const std::vector<uint64_t>& tokens);
-  /// A token that was generated.
+  /// Adds a token that was generated and that the program has not seen.
   void set_pending(uint64_t token) { pending_ = token; }
-  /// The program has seen all of `tokens` but the last, which is pending unless it `has_ended` the sequence.
+  /// Replaces the tokens. The program has seen all but the last, which is pending unless it `has_ended` the sequence.
   void assign_generated(std::vector<uint64_t> tokens, bool has_ended);
 
-  /// Another conversation, of which the program has all but `pending` in its state.
+  /// Replaces the conversation. The program has all its tokens except `pending` in its state.
   void restore(std::vector<uint64_t> seen, std::optional<uint64_t> pending);
 
   /// Forgets what comes after the first `position` tokens. InvalidArgument beyond the end; NotSupported if the program
   /// keeps state that cannot go back there.
   runtime::Error rewind(int64_t position);
-  /// A call of the program failed or was stopped: its cache is valid up to the seen tokens, but state that is not
-  /// indexed by position is not, and none is that has met NaN.
+  /// Call it when a call of the program failed or was stopped. The cache is still valid up to the seen tokens. State
+  /// that is not indexed by position is unknown then, and so is all state after NaN.
   void note_failure(bool found_nan) { needs_new_state_ = has_recurrent_state_ || found_nan; }
-  /// The program's state is unknown.
+  /// Call it when the program's state is unknown.
   void invalidate() { needs_new_state_ = true; }
   /// Whether the program must begin with a new state, not only at position 0.
   bool needs_new_state() const { return needs_new_state_ || has_foreign_state_; }

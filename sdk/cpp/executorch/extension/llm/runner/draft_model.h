@@ -22,8 +22,8 @@ class DraftModel final {
   /// `runner` has a program with a cache that can go back.
   explicit DraftModel(std::shared_ptr<TextLLMRunner> runner) : runner_(std::move(runner)) {}
 
-  /// The likeliest tokens behind `tokens`, of which there is at least one: `most` of them, fewer where its context
-  /// ends. None for a sequence with pictures or sound. Of what it has seen, only what differs is computed again.
+  /// The likeliest tokens after `tokens`, which may not be empty: `most` tokens, or fewer at the end of the context;
+  /// none for a sequence with pictures or sound. Computes only what differs from the tokens of the last call.
   runtime::Result<std::vector<uint64_t>> draft(const std::vector<uint64_t>& tokens, size_t most);
 
  private:

@@ -13,15 +13,15 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// Gives an image to a program in an application's own way. MultimodalPrefiller is the one of this library.
+/// An application derives from it to pass images to its program. MultimodalPrefiller does so for this library.
 class ImagePrefiller {
  public:
   /// `module` must outlive this.
   explicit ImagePrefiller(::executorch::extension::Module* module) : module_(module) {}
   virtual ~ImagePrefiller() = default;
 
-  /// Runs the program for an image from the position `start_pos`, which becomes the one after it. Returns the logits
-  /// that follow.
+  /// Runs the program for an image from the position `start_pos`, which becomes the position after the image. Returns
+  /// the logits of the next token.
   virtual ::executorch::runtime::Result<executorch::aten::Tensor> prefill(Image& image, int64_t& start_pos) = 0;
   virtual ::executorch::runtime::Error load() = 0;
   virtual bool is_method_loaded() = 0;

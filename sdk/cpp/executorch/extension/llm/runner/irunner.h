@@ -23,15 +23,17 @@ namespace llm {
 struct GenerationConfig {
   /// Whether the token callback gets the prompt first.
   bool echo = true;
-  /// What the answer follows, without the prompt; it ends where the grammar does, unless a limit cuts it. "": anything.
+  /// The grammar that the answer follows, from its first character to its last, unless a limit cuts the answer. "" for
+  /// any answer.
   std::string grammar;
-  /// What `grammar` is: "json_schema", "regex" (the whole answer), "gbnf" (rules from `root`) or "lark" (from `start`).
+  /// The language of `grammar`: "json_schema", "regex" (for the whole answer), "gbnf" (rules from `root`) or "lark"
+  /// (rules from `start`).
   std::string grammar_type;
   /// Whether generation goes on after a token that ends a sequence.
   bool ignore_eos = false;
   /// The most tokens to generate; -1: until the context is full.
   int32_t max_new_tokens = -1;
-  /// Whether this run only prepares for others: nothing is given to callbacks.
+  /// Whether this run only warms up: the callbacks get nothing.
   bool warming = false;
   /// Tokens of the prompt and of the answer together, without earlier turns; -1 for as many as the context has room
   /// for.
@@ -52,19 +54,20 @@ struct GenerationConfig {
   std::vector<std::pair<uint64_t, float>> logit_bias;
   /// Random if not set. The same seed gives the same text again.
   std::optional<uint64_t> seed;
-  /// Prompt look-up: up to so many tokens that followed the last ones earlier in the context are checked in one call of
-  /// the program, which is faster where the answer repeats the context. The tokens are those that come without it. 0:
-  /// off. Needs a program with a cache that gives the logits of all tokens (debug.generate_full_logits).
+  /// Prompt look-up; 0 turns it off. If the last tokens occurred earlier in the context, up to `lookup_tokens` tokens
+  /// that followed them there are checked in one call of the program. This is faster where the answer repeats the
+  /// context, and does not change the answer. Needs a program with a cache that gives the logits of all tokens
+  /// (debug.generate_full_logits).
   int32_t lookup_tokens = 0;
-  /// Speculation: up to so many tokens that a smaller model drafts are checked in one call of the program. The tokens
-  /// are those that come without it. 0: off. Needs TextLLMRunner::set_draft(), and the same of the program as
-  /// lookup_tokens, which goes first where the context repeats.
+  /// Speculative decoding; 0 turns it off. Up to `draft_tokens` tokens of a smaller model are checked in one call of
+  /// the program. This does not change the answer. Needs TextLLMRunner::set_draft(), and a program as for
+  /// lookup_tokens. Where the context repeats, look-up is used instead.
   int32_t draft_tokens = 0;
   /// Texts before which generation ends; they are not given to the token callback.
   std::vector<std::string> stop;
 
-  /// The number of tokens to generate when `num_tokens_occupied` of a context of `max_context_len` are taken: the least
-  /// of what the three limits allow, never below 0.
+  /// The number of tokens to generate when `num_tokens_occupied` of a context of `max_context_len` are taken: the
+  /// smallest of the three limits, and at least 0.
   int32_t resolve_max_new_tokens(int64_t max_context_len, int64_t num_tokens_occupied) const {
     const int64_t limit = seq_len == -1 ? max_context_len : std::min<int64_t>(seq_len, max_context_len);
     const int64_t room = std::max<int64_t>(0, limit - num_tokens_occupied);
@@ -83,13 +86,13 @@ class IRunner {
   /// Reads the program and makes it ready. Calling it again has no effect.
   virtual runtime::Error load() = 0;
 
-  /// Continues the conversation so far by `prompt` and by what the model makes of it. `token_callback` gets the text in
-  /// pieces of whole characters, `stats_callback` the measurements at the end. Either may be null.
+  /// Adds `prompt` and the model's answer to the conversation. `token_callback` gets the text in pieces of whole
+  /// characters, `stats_callback` the measurements at the end. Either may be null.
   virtual runtime::Error generate(const std::string& prompt, const GenerationConfig& config,
                                   std::function<void(const std::string&)> token_callback,
                                   std::function<void(const Stats&)> stats_callback) = 0;
 
-  /// The same from an earlier position: what came after it is forgotten.
+  /// The same from an earlier position. Later tokens of the conversation are forgotten.
   virtual runtime::Error generate_from_pos(const std::string& prompt, int64_t start_pos, const GenerationConfig& config,
                                            std::function<void(const std::string&)> token_callback,
                                            std::function<void(const Stats&)> stats_callback) {
@@ -104,7 +107,7 @@ class IRunner {
     return runtime::Error::NotSupported;
   }
 
-  /// Ends the current generation after the token at work, without an error. Callable from any thread.
+  /// Ends the current generation after the current token, without an error. Callable from any thread.
   virtual void stop() = 0;
   /// Begins a new conversation.
   virtual void reset() = 0;

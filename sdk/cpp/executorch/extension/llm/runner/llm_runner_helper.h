@@ -36,20 +36,20 @@ std::unique_ptr<tokenizers::Tokenizer> load_tokenizer(
 runtime::Result<std::unique_ptr<tokenizers::Tokenizer>> load_embedded_tokenizer(Module& module);
 runtime::Result<std::string> load_embedded_chat_template(Module& module);
 
-/// The tokenizer of the file `tokenizer_path`; if that is empty, the one that lies in the program. The errors of both:
-/// InvalidArgument for a file that cannot be used.
+/// The tokenizer of the file `tokenizer_path`, or the tokenizer inside the program if the path is empty.
+/// InvalidArgument for a file that cannot be used; the errors of load_embedded_tokenizer().
 runtime::Result<std::unique_ptr<tokenizers::Tokenizer>> load_tokenizer_for(Module& module,
                                                                            const std::string& tokenizer_path);
 
-/// The metadata of a program, under the names of constants.h: the results of its methods without inputs, which may
-/// also be called without "get_"; the limit of the context defaults to that of a call, and other defaults are those
-/// of programs with a cache and static shapes. Tokens that the program does not name are the tokenizer's.
-/// InvalidArgument if it does not say how many tokens a call takes; the errors of loading.
+/// The metadata of a program, under the names of constants.h: the results of its methods without inputs, whose names
+/// may lack "get_". Missing values have defaults: the limit of the context is the limit of a call, tokens are the
+/// tokenizer's, and the program is assumed to have a cache and static shapes. InvalidArgument if the program does not
+/// say how many tokens a call takes; the errors of loading.
 runtime::Result<std::unordered_map<std::string, int64_t>> get_llm_metadata(tokenizers::Tokenizer* tokenizer,
                                                                            Module* module);
 
-/// The numbers that a method of the program without inputs returns, which may also be called without "get_". NotFound,
-/// without a log line, if the program does not have it; the errors of loading and running it.
+/// The numbers that a method without inputs returns; its name in the program may lack "get_". NotFound, without a log
+/// line, if the program has no such method; the errors of loading and running it.
 runtime::Result<std::vector<int64_t>> metadata_numbers(Module& module, const std::string& method);
 
 /// The tokens that end a sequence: those that the program names, otherwise the tokenizer's.
@@ -93,7 +93,7 @@ std::unique_ptr<MultimodalRunner> create_multimodal_runner(const std::string& mo
 /// The same for a Module that the caller has made.
 std::unique_ptr<MultimodalRunner> create_multimodal_runner(std::unique_ptr<Module> module,
                                                            std::unique_ptr<::tokenizers::Tokenizer> tokenizer);
-/// Whether a program has the methods of one that a MultimodalRunner runs. Errors: those of loading it.
+/// Whether a program has the methods that a MultimodalRunner calls. Errors: the errors of loading it.
 runtime::Result<bool> is_multimodal(Module& module);
 
 }  // namespace llm

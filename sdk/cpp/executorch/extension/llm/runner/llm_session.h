@@ -34,7 +34,7 @@ struct DecodeResult {
 };
 
 struct LLMServingCapacity {
-  /// Sessions whose weights are those of the program in memory; more would copy some.
+  /// How many sessions can share the program's weights in memory. Further sessions would copy some of the weights.
   int32_t max_physical_sessions_without_weight_duplication = 1;
   /// Memory of a session for its cache and activations; 0 if it is not known.
   int64_t estimated_bytes_per_session = 0;
@@ -55,7 +55,7 @@ class LLMSession {
   /// Number of tokens in the conversation.
   virtual int64_t position() const = 0;
   virtual runtime::Error reset() = 0;
-  /// Ends the call at work, or the next one, with Cancelled. Callable from any thread.
+  /// Ends the current call, or else the next one, with Cancelled. Callable from any thread.
   virtual void stop() = 0;
 };
 

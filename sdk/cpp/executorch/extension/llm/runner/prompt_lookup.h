@@ -10,9 +10,9 @@ namespace extension {
 namespace llm {
 namespace internal {
 
-/// What may follow `tokens`: the tokens that followed the last three of them, or the last two, where these occurred
-/// before, at the latest such place. There are `most` of them, or those before a picture or sound: at the end of
-/// `tokens` they begin again. None if the last tokens did not occur before.
+/// Guesses the tokens that follow `tokens`. Finds the latest earlier place of the last three tokens, or else of the
+/// last two, and returns the `most` tokens after it. If `tokens` ends first, the result repeats from that place; a
+/// picture or sound ends it early. Empty if the last two tokens did not occur before.
 std::vector<uint64_t> look_up(const std::vector<uint64_t>& tokens, size_t most);
 
 }  // namespace internal

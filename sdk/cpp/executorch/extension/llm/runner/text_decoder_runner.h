@@ -48,20 +48,20 @@ class TextDecoderRunner {
     const auto token = sample(logits_tensor, temperature);
     return token.ok() ? static_cast<int32_t>(*token) : -1;
   }
-  /// The same with the error, see TokenSampler::sample().
+  /// The same, but returns the error of TokenSampler::sample().
   runtime::Result<uint64_t> sample(const executorch::aten::Tensor& logits, float temperature) {
     sampler_.set_temperature(temperature);
     return sampler_.sample(logits);
   }
   TokenSampler& token_sampler() { return sampler_; }
-  /// What the last step() returned.
+  /// The logits of the last step(); none after clear_logits().
   const std::optional<executorch::aten::Tensor>& last_logits() const { return last_logits_; }
 
-  /// Forgets them: the context is another.
+  /// Forgets the last logits, which do not belong to a changed context.
   void clear_logits() { last_logits_.reset(); }
 
-  /// For a program without a cache whose input has exactly `length` tokens: shorter sequences are padded behind, which
-  /// needs a program that gives the logits of all tokens. 0: any number.
+  /// For a program without a cache whose input has exactly `length` tokens; 0 if it takes any number. Shorter sequences
+  /// are padded at their end, which needs a program that gives the logits of all tokens.
   void set_static_length(int64_t length) { static_length_ = length; }
   int64_t static_length() const { return static_length_; }
 

@@ -85,28 +85,28 @@ class TextLLMRunner : public IRunner {
   runtime::Result<uint64_t> prefill(const std::vector<MultimodalInput>& inputs, int32_t num_bos = 0,
                                     int32_t num_eos = 0) override;
   runtime::Result<uint64_t> prefill(const std::string& prompt, int32_t num_bos = 0, int32_t num_eos = 0);
-  /// With num_bos and num_eos of `config`, and samples the token that is returned as it says.
+  /// The same with num_bos and num_eos of `config`; the returned token is sampled by `config`.
   runtime::Result<uint64_t> prefill(const std::string& prompt, const GenerationConfig& config);
 
-  /// Forgets what comes after the first `position` tokens of the context. InvalidArgument unless `position` is from 0
-  /// to position(); NotSupported if the program keeps more than a cache, and it is neither of them.
+  /// Forgets all but the first `position` tokens of the context. InvalidArgument unless `position` is from 0 to
+  /// position(). A program that keeps more than a cache can only go back to 0: NotSupported for a position between.
   runtime::Error rewind(int64_t position);
 
-  /// Writes the conversation and the program's cache to a file, and goes on with them, in this process or another. The
-  /// text that follows is the same bit for bit. Errors: AccessFailed for a file that cannot be read or written,
-  /// InvalidExternalData for one that is cut or was changed, InvalidArgument for that of another program; NotSupported
-  /// for a program that was not exported by this version, or whose cache a backend keeps. The conversation is then as
-  /// before.
+  /// save_session() writes the conversation and the program's cache to a file. load_session() continues from the file,
+  /// in this process or another, with the same text bit for bit. Errors, which leave the conversation as it was:
+  /// AccessFailed for a file that cannot be read or written, InvalidExternalData for a file that is truncated or was
+  /// changed, InvalidArgument for a file of another program; NotSupported for a program that was not exported by this
+  /// version, or whose cache a backend keeps.
   runtime::Error save_session(const std::string& path);
   runtime::Error load_session(const std::string& path);
 
-  /// A smaller model of the same vocabulary that drafts for GenerationConfig::draft_tokens; it must have a cache that
-  /// can go back. Nobody else may use it from then on. Null: none. InvalidArgument for another vocabulary, NotSupported
-  /// for a program without such a cache.
+  /// Sets a smaller model of the same vocabulary, which drafts for GenerationConfig::draft_tokens; null removes it. Do
+  /// not use `draft` otherwise from then on. InvalidArgument for another vocabulary, NotSupported for a program whose
+  /// cache cannot go back.
   runtime::Error set_draft(std::shared_ptr<TextLLMRunner> draft);
 
-  /// A generation that touches all memory once, so that the next one is not slower than later ones. Nothing of it stays
-  /// in the context or the statistics. InvalidState if a conversation has begun.
+  /// Generates once to touch all memory, so that the first answer is not slower than later ones. The context and the
+  /// statistics do not change. InvalidState if a conversation has begun.
   runtime::Error warmup(const std::string& prompt, int32_t max_new_tokens);
 
   /// Also makes the runner usable again after any error. Has no effect during a generation.
@@ -115,7 +115,7 @@ class TextLLMRunner : public IRunner {
 
   /// Number of tokens in the context.
   int64_t position() const { return conversation_.position(); }
-  /// The tokens of the last generation, one that ended it included.
+  /// The tokens of the last generation, including the token that ended it.
   const std::vector<uint64_t>& generated_tokens() const { return generated_; }
   const std::unordered_map<std::string, int64_t>& metadata() const { return metadata_; }
   const ::tokenizers::Tokenizer& tokenizer() const { return *tokenizer_; }

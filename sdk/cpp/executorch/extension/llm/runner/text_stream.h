@@ -15,7 +15,7 @@ namespace extension {
 namespace llm {
 namespace internal {
 
-/// What becomes of tokens that are not text, such as those that name a language.
+/// How tokens that are not text are shown, such as the tokens that name a language.
 enum class SpecialTokens { kShown, kLeftOut };
 
 /// Turns generated tokens into text for a callback: whole characters, up to the first stop text.
@@ -23,8 +23,8 @@ class TextStream final {
  public:
   using Callback = std::function<void(const std::string&)>;
 
-  /// `previous` is the token before the first one, `unfinished` what unfinished() gave before. `tokenizer` and
-  /// `callback` (may be empty) must outlive this.
+  /// `previous` is the token before the first one, `unfinished` the result of unfinished() of the previous stream.
+  /// `tokenizer` and `callback` (may be empty) must outlive this.
   TextStream(const ::tokenizers::Tokenizer& tokenizer, uint64_t previous, std::vector<std::string> stops,
              const Callback& callback, std::string unfinished = {},
              SpecialTokens special_tokens = SpecialTokens::kShown)
@@ -35,13 +35,14 @@ class TextStream final {
 
   /// Gives a text to the callback as it is.
   runtime::Error write(const std::string& text);
-  /// Gives the callback what the token completes. Tokens that are only in the program, as vocabularies are padded, have
-  /// no text. Errors: Cancelled, after a log line, if the callback throws; InvalidArgument if the tokenizer fails.
+  /// Gives the callback the characters that the token completes. Tokens beyond the tokenizer's vocabulary, which pad
+  /// the program's, have no text. Errors: Cancelled, after a log line, if the callback throws; InvalidArgument if the
+  /// tokenizer fails.
   runtime::Error push(uint64_t token);
-  /// Gives the callback what was held back, unless a stop text was found. A character that is not whole is U+FFFD where
-  /// the sequence `has_ended`; where the text is only cut here, unfinished() has its bytes.
+  /// Gives the callback the text that was held back, unless a stop text was found. An incomplete character becomes
+  /// U+FFFD if the sequence `has_ended`; otherwise unfinished() has its bytes.
   runtime::Error finish(bool has_ended);
-  /// The bytes of the character in which the text was cut: at most three.
+  /// The bytes of the incomplete character at the end of the text: at most three.
   const std::string& unfinished() const { return decoder_.unfinished(); }
 
   /// Whether a stop text was found: there is no more text.

@@ -43,7 +43,8 @@ class TextTokenGenerator {
   void set_ignore_eos(bool ignore_eos) { ignore_eos_ = ignore_eos; }
   /// Prompt look-up, see GenerationConfig::lookup_tokens. A call of the program has one token more.
   void set_lookup_tokens(int32_t lookup_tokens) { lookup_tokens_ = lookup_tokens; }
-  /// What drafts up to `draft_tokens` tokens where look-up finds none; it must outlive its use. Null: nothing.
+  /// Sets the model that drafts up to `draft_tokens` tokens where look-up finds none; null removes it. It must outlive
+  /// its use.
   void set_draft(internal::DraftModel* draft, int32_t draft_tokens) {
     draft_ = draft_tokens > 0 ? draft : nullptr;
     draft_tokens_ = draft_tokens;
@@ -59,10 +60,10 @@ class TextTokenGenerator {
     return text_decoder_runner_->token_sampler().apply_processors(logits);
   }
 
-  /// Goes on after `tokens`, the last of which has the position `start_pos` and was not run yet, by up to
-  /// `max_new_tokens` tokens: until one ends the sequence, or stop(). Returns their number, that last one included.
-  /// `token_callback` gets the text in pieces of whole characters, without the token that ends the sequence; a
-  /// character of which `max_new_tokens` leaves out a part is left out.
+  /// Generates up to `max_new_tokens` tokens after `tokens`, until a token ends the sequence or stop() is called. The
+  /// last of `tokens` has the position `start_pos` and was not run yet. Returns the number of new tokens, including the
+  /// one that ends the sequence. `token_callback` gets the text in pieces of whole characters, without the token that
+  /// ends the sequence, and without a character that `max_new_tokens` cuts.
   inline runtime::Result<int64_t> generate(std::vector<uint64_t> tokens, int64_t start_pos, int32_t max_new_tokens,
                                            float temperature = 0.0f,
                                            const std::function<void(const std::string&)>& token_callback = {}) {
@@ -72,8 +73,8 @@ class TextTokenGenerator {
     return generate(tokens, start_pos, max_new_tokens, temperature, text);
   }
 
-  /// The same to `text`, until it has found a stop text as well, and adds the tokens to `tokens`, also those before an
-  /// error. Does not clear an earlier stop().
+  /// The same, but writes to `text`, which may also end the generation by a stop text. Adds the new tokens to `tokens`,
+  /// even if an error follows. Does not clear an earlier stop().
   runtime::Result<int64_t> generate(std::vector<uint64_t>& tokens, int64_t start_pos, int32_t max_new_tokens,
                                     float temperature, internal::TextStream& text);
 
@@ -85,7 +86,7 @@ class TextTokenGenerator {
     return eos_ids_ ? std::vector<uint64_t>(eos_ids_->begin(), eos_ids_->end()) : std::vector<uint64_t>();
   }
 
-  /// Ends generate() after the token at work. Callable from any thread.
+  /// Ends generate() after the current token. Callable from any thread.
   inline void stop() { should_stop_ = true; }
   void clear_stop() { should_stop_ = false; }
   bool is_stopping() const { return should_stop_; }

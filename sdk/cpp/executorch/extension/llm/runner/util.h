@@ -51,7 +51,8 @@ inline void log_failure(runtime::Error error) {
 }
 }  // namespace internal
 
-/// Prints a piece of text to stdout, but for a single control character that would change the terminal. Null: nothing.
+/// Prints a piece of text to stdout. Prints nothing for null, and for a single control character, which would change
+/// the terminal.
 void safe_printf(const char* piece);
 
 /// Length of the longest prefix that does not end inside of a UTF-8 character.
@@ -60,8 +61,9 @@ size_t utf8_complete_prefix_len(const std::string& s);
 /// The largest length, at most `len`, at which `s` can be cut without dividing a UTF-8 character.
 size_t utf8_safe_prefix_len(const std::string& s, size_t len);
 
-/// Length of the part of `text` that can be shown although more text follows: up to the first of `stops` in it, for
-/// which `stop_hit` becomes true, or up to an end that may be the beginning of one. Empty stops are ignored.
+/// Length of the part of `text` that can be shown before more text follows. The part ends at the first of `stops` in
+/// `text`, and `stop_hit` becomes true then; otherwise it ends where a stop may begin that the text does not complete.
+/// Empty stops are ignored.
 size_t stop_safe_prefix_len(const std::string& text, const std::vector<std::string>& stops, bool& stop_hit);
 
 /// Milliseconds since the epoch.
@@ -70,9 +72,9 @@ long time_in_ms();
 /// Bytes of this process in memory; 0 where the system does not say.
 size_t get_rss_bytes();
 
-/// The second input of a method: the position of the first of `seq_len` tokens, int64 [1], or the positions of them
-/// all, int64 [seq_len], as the method expects. A view of `start_pos` or of `cache_positions_vec`, which must outlive
-/// it.
+/// Makes the second input of a method, as the method expects it: the position of the first of `seq_len` tokens, int64
+/// [1], or the positions of all tokens, int64 [seq_len]. The result is a view of `start_pos` or `cache_positions_vec`,
+/// which must outlive it.
 runtime::Result<TensorPtr> populate_start_pos_or_cache_position(Module* module, int64_t& start_pos,
                                                                 std::vector<int64_t>& cache_positions_vec, int seq_len,
                                                                 const char* method_name = "forward");

@@ -12,8 +12,8 @@ namespace executorch {
 namespace extension {
 namespace training {
 
-/// All tensors of a map, by their keys, with copies of their data: of a checkpoint in a `.ptd`, for instance. The
-/// errors of the map, InvalidExternalData if the layout of one is not that of a dense tensor.
+/// Copies all tensors of a map, such as a checkpoint in a `.ptd`. The result has them by their keys. Errors: the map's,
+/// and InvalidExternalData for a tensor whose layout is not dense.
 ET_NODISCARD runtime::Result<std::map<std::string, TensorPtr>> load_state_dict(const runtime::NamedDataMap& data);
 
 }  // namespace training
