@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The error class, and what the messages of the runtime say beside their text.
+// The error class, and the facts that it reads from messages of the runtime.
 
 /** The names of the status numbers of the C interface. */
 export type ErrorCode =

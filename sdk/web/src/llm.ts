@@ -24,7 +24,7 @@ export interface ChatMessage {
   [name: string]: unknown;
 }
 
-/** The pieces of an answer that nobody has read yet. */
+/** The pieces of an answer that were not read yet. */
 class Pieces {
   private readonly unread: string[] = [];
   private wake: (() => void) | undefined;
@@ -92,8 +92,8 @@ export class LlmModule {
   }
 
   /**
-   * Continues the conversation by `prompt` and yields the pieces of what the model makes of it, of whole characters. A
-   * caller that leaves the loop ends the answer.
+   * Adds `prompt` to the conversation and yields the model's answer in pieces of whole characters. A caller that leaves
+   * the loop ends the answer.
    */
   async *generate(prompt: string, options: AnswerOptions = {}): AsyncGenerator<string, LlmStats> {
     this.context = undefined;

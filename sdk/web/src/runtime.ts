@@ -19,7 +19,7 @@ const MOST_THREADS = 64;
 export interface RuntimeOptions {
   /** Where executorch.wasm is, or its bytes; by default beside the package. */
   wasm?: string | URL | BufferSource | WebAssembly.Module;
-  /** Whether it runs language models, for which the module executorch-llm.wasm is larger. */
+  /** Whether it runs language models, which need the larger module executorch-llm.wasm. */
   llm?: boolean;
   /** Threads of kernels and backends: by default one for each processor, at most 8, and 1 where memory cannot be shared. */
   threads?: number;
@@ -136,7 +136,7 @@ export class Runtime {
     return new RuntimeMemory(this.native, size);
   }
 
-  /** A tensor in the memory of the runtime: what is written to its `data` needs no copy in a run. */
+  /** A tensor in the memory of the runtime: a run uses its `data` without a copy. */
   empty(sizes: readonly number[], scalarType: ScalarType = ScalarType.Float): Tensor {
     const size = elementCount(sizes) * scalarType.array.BYTES_PER_ELEMENT;
     return new NativeTensor(this.allocate(Math.max(size, 1)), sizes, scalarType);

@@ -155,8 +155,8 @@ export class RuntimeLlm {
   }
 
   /**
-   * Continues the conversation by `prompt` and by what the model makes of it. `onText` receives the pieces of the answer;
-   * false ends it.
+   * Adds `prompt` and the model's answer to the conversation. `onText` receives the pieces of the answer; false ends
+   * it.
    */
   generate(prompt: string, options: GenerationOptions, onText: (text: string) => boolean | void): LlmStats {
     checkOptions(options, GENERATION_OPTIONS);

@@ -21,8 +21,8 @@ export interface ExecuteOptions {
 }
 
 /**
- * Calls `body` with an et_options and the release function of `owned`, of which all but the first become its data. The
- * runtime takes over what is removed from `owned`.
+ * Calls `body` with an et_options and the release function of `owned`. All of `owned` but the first become the options'
+ * data. The runtime takes over the entries that are removed from `owned`.
  */
 export function withOptions<T>(native: Native, owned: OwnedBytes, options: LoadOptions, body: (settings: number, release: number) => T): T {
   const release = native.call["et_web_release"]!();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The runtime behind messages: what runs in the worker of a page, and in this thread where there is no worker.
+// The runtime behind messages: the code that runs in the worker of a page, or in this thread if there is no worker.
 import { download, type DownloadOptions, type Source } from "./download.js";
 import { ExecuTorchError, toPlain, type PlainError } from "./errors.js";
 import type { ImageOptions, Pixels } from "./images.js";

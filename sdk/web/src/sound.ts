@@ -12,7 +12,7 @@ export interface Sound {
 }
 
 export interface SoundOptions {
-  /** Samples in a second of the tensor, for which the browser resamples; by default those of the sound. */
+  /** The sampling rate of the tensor, to which the browser resamples; by default the rate of the sound. */
   sampleRate?: number;
   /** One channel, the mean of all; by default true. */
   mono?: boolean;

@@ -65,7 +65,7 @@ export class Tensor {
   /** The dimensions from the outermost in memory to the innermost. */
   readonly dimOrder: readonly number[];
 
-  /** Over `data`, which is not copied. The dtype is by default that of the typed array. */
+  /** Over `data`, which is not copied. By default it has the dtype of the typed array. */
   constructor(data: TypedArray, sizes: readonly number[], scalarType?: ScalarType, dimOrder: readonly number[] = []) {
     const type = scalarType ?? ScalarType.ofArray(data);
     // The bits of a Half are also taken where the engine has an array of them.
@@ -117,7 +117,7 @@ export class Tensor {
     return new Tensor(data, sizes, type, dimOrderOf(sizes, dimOrder, strides));
   }
 
-  /** The same from an iterable, of which as many elements are read as the sizes have. */
+  /** The same from an iterable; it reads the number of elements that the sizes have. */
   static fromIter(
     sizes: readonly number[],
     iterable: Iterable<number | bigint | boolean>,
@@ -140,7 +140,7 @@ export class Tensor {
     return stridesOf(this.sizes, this.dimOrder);
   }
 
-  /** The elements as numbers; those of Long and UInt64 are rounded where a number does not have them. */
+  /** The elements as numbers; elements of Long and UInt64 are rounded if a number cannot hold them. */
   toNumbers(): Float64Array {
     const convert =
       this.scalarType === ScalarType.BFloat16

@@ -12,7 +12,7 @@ namespace vulkan {
 
 namespace {
 
-/// clone, _to_copy and the like, whose other arguments say what the result's dtype says.
+/// clone, _to_copy and the like; their other arguments follow from the result's dtype.
 void clone(OpContext& c) {
   Tensor& in = c.tensor(0);
   Tensor& out = c.result();

@@ -33,8 +33,8 @@ extension AnyTensor {
   }
 
   #if canImport(CoreML)
-    /// The tensor of a multi-array, which it keeps alive. The elements are not copied if they lie without gaps, in
-    /// whatever order of the dimensions, as those of most multi-arrays do; then each sees the other's changes.
+    /// The tensor of a multi-array, which it keeps alive. The elements are not copied if they lie without gaps, in any
+    /// order of the dimensions, as in most multi-arrays; then each sees the other's changes.
     /// - Throws: `notSupported` for elements of an unknown type.
     public convenience init(_ array: MLMultiArray) throws {
       // Numbers, because the names of some are newer than the oldest systems.
@@ -52,8 +52,8 @@ extension AnyTensor {
   #endif
 
   #if canImport(Metal)
-    /// A tensor over the memory of a Metal buffer, without a copy. It keeps the buffer alive; wait for the GPU before a
-    /// run that reads what it wrote, and synchronize a buffer of managed storage.
+    /// A tensor over the memory of a Metal buffer, without a copy. It keeps the buffer alive; before a run reads the
+    /// GPU's results, wait for the GPU, and synchronize a buffer of managed storage.
     /// - Parameter offset: of the first element, in bytes: a multiple of the element's size.
     /// - Throws: `notSupported` for a buffer that the CPU cannot read, `invalidArgument` for one that is too small.
     public convenience init(_ buffer: MTLBuffer, offset: Int = 0, shape: [Int], dataType: DataType) throws {

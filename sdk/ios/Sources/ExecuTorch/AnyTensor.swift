@@ -39,7 +39,7 @@ public final class AnyTensor {
     et_tensor_free(handle)
   }
 
-  /// A view: another tensor over the same memory, with another shape of as many elements if one is given.
+  /// A view: another tensor over the same memory; `shape`, if given, has the same number of elements.
   public convenience init(
     _ tensor: AnyTensor, shape: [Int] = [], dimensionOrder: [Int] = [], strides: [Int] = []
   ) {
@@ -119,7 +119,7 @@ public final class AnyTensor {
     return try withExtendedLifetime(self) { try body(storage.base, count, dataType) }
   }
 
-  /// Gives the tensor another shape of as many elements, which do not change.
+  /// Gives the tensor another shape with the same number of elements, which do not change.
   /// - Throws: `notSupported` for a tensor of static shape, `invalidArgument` for another number of elements.
   public func resize(to shape: [Int]) throws {
     guard shape != self.shape else { return }

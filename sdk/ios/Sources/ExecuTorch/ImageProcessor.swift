@@ -46,7 +46,7 @@ public struct ImageNormalization: Hashable, Sendable {
   public let standardDeviation: [Float]
 
   /// - Parameters:
-  ///   - mean: three numbers or more, of which the first three are used, and likewise for the deviations, which are
+  ///   - mean: three numbers or more; only the first three are used. The same holds for the deviations, which are
   ///     positive.
   public init(scaleFactor: Float, mean: [Float], standardDeviation: [Float]) {
     precondition(
@@ -62,7 +62,7 @@ public struct ImageNormalization: Hashable, Sendable {
     ImageNormalization(scaleFactor: 1 / 255, mean: [0, 0, 0], standardDeviation: [1, 1, 1])
   }
 
-  /// The mean and the standard deviation of ImageNet, with which torchvision's models are trained.
+  /// The mean and the standard deviation of ImageNet, which torchvision's models are trained with.
   public static func imagenet() -> ImageNormalization {
     ImageNormalization(scaleFactor: 1 / 255, mean: [0.485, 0.456, 0.406], standardDeviation: [0.229, 0.224, 0.225])
   }

@@ -2,7 +2,7 @@
 import CExecuTorch
 import Foundation
 
-/// The severity of a log line. Its raw value is the letter with which log lines begin.
+/// The severity of a log line. Its raw value is the first letter of log lines.
 public enum LogLevel: UInt8, Sendable {
   case debug = 0x44  // D
   case info = 0x49  // I

@@ -21,7 +21,7 @@ public final class Tensor<T: Scalar>: Equatable, CustomStringConvertible {
     anyTensor = tensor
   }
 
-  /// A view: another tensor over the same memory, with another shape of as many elements if one is given.
+  /// A view: another tensor over the same memory; `shape`, if given, has the same number of elements.
   public convenience init(
     _ tensor: Tensor<T>, shape: [Int] = [], dimensionOrder: [Int] = [], strides: [Int] = []
   ) {
@@ -128,7 +128,7 @@ public final class Tensor<T: Scalar>: Equatable, CustomStringConvertible {
     withUnsafeBytes { Array($0) }
   }
 
-  /// Gives the tensor another shape of as many elements, see ``AnyTensor/resize(to:)``.
+  /// Gives the tensor another shape with the same number of elements, see ``AnyTensor/resize(to:)``.
   public func resize(to shape: [Int]) throws {
     try anyTensor.resize(to: shape)
   }
@@ -139,7 +139,7 @@ public final class Tensor<T: Scalar>: Equatable, CustomStringConvertible {
 
   public var description: String { anyTensor.description }
 
-  /// - Precondition: there are as many scalars as the shape has elements.
+  /// - Precondition: the number of scalars is the number of elements of the shape.
   private static func shape(_ shape: [Int], of count: Int) -> [Int] {
     let shape = shape.isEmpty && count != 1 ? [count] : shape.isEmpty ? [1] : shape
     precondition(

@@ -62,7 +62,7 @@ public final class TextRunner: @unchecked Sendable {
   }
 
   /// The model's answer to a prompt, piece by piece, without the prompt. Generation begins at once, in the background,
-  /// and waits for the runner's other streams. It ends after the token at work when the stream is no longer read: when
+  /// and waits for the runner's other streams. It ends after the current token when the stream is no longer read: when
   /// the loop is left, or its task cancelled.
   /// - Parameter config: of it, ``Config/isEchoEnabled`` does not count.
   public func stream(_ prompt: String, _ config: Config = Config()) -> AsyncThrowingStream<String, Swift.Error> {
@@ -100,7 +100,7 @@ public final class TextRunner: @unchecked Sendable {
     }
   }
 
-  /// Ends the current answer after the token at work.
+  /// Ends the current answer after the current token.
   public func stop() {
     lock.withLock { et_llm_stop(handle) }
   }

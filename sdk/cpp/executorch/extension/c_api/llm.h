@@ -34,7 +34,7 @@ ET_API et_status et_llm_config_set_int(et_llm_config* config, const char* name, 
 /** Sets "temperature" (0: the likeliest token), "top_p" (1: all), "min_p" (0: all), "repetition_penalty" (1: none),
  * "presence_penalty" or "frequency_penalty" (0: none). */
 ET_API et_status et_llm_config_set_double(et_llm_config* config, const char* name, double value, et_error** error);
-/** Sets "grammar", which the answer follows, and "grammar_type", which says what it is: "json_schema", "regex", "gbnf"
+/** Sets "grammar", which the answer follows, and its language, "grammar_type": "json_schema", "regex", "gbnf"
  * or "lark". "" for both: anything. ET_STATUS_INVALID_ARGUMENT of et_llm_generate says what is wrong in a grammar, and
  * where; ET_STATUS_NOT_SUPPORTED a library without EXECUTORCH_BUILD_LLM_GRAMMAR. (1.7) */
 ET_API et_status et_llm_config_set_string(et_llm_config* config, const char* name, const char* value, et_error** error);
@@ -69,7 +69,7 @@ ET_API void et_llm_free(et_llm* llm);
 /** Receives a piece of the answer: `size` bytes of whole UTF-8 characters, and a NUL. They are valid until the function
  * returns. False ends the answer, as et_llm_stop does. */
 typedef bool (*et_llm_text)(const char* text, size_t size, void* context);
-/** Continues the conversation by `prompt` and by what the model makes of it. `config` may be NULL, and `text` too.
+/** Adds `prompt` and the model's answer to the conversation. `config` may be NULL, and `text` too.
  * Errors: ET_STATUS_INVALID_ARGUMENT for settings or a prompt that cannot be used, among them one that is too long for
  * the context, and for a tokenizer of another model; ET_STATUS_INVALID_STATE during another call, and after a failure
  * until et_llm_reset. */
@@ -95,12 +95,13 @@ ET_API et_status et_llm_prefill_samples(et_llm* llm, const float* samples, int32
  * as et_llm_free does. ET_STATUS_INVALID_ARGUMENT for another vocabulary, ET_STATUS_NOT_SUPPORTED for a program whose
  * cache cannot go back; `draft` is then as before. (1.7) */
 ET_API et_status et_llm_set_draft(et_llm* llm, et_llm* draft, et_error** error);
-/** Writes the conversation and the program's cache to a file, and goes on with them. ET_STATUS_ACCESS_FAILED for a file
- * that cannot be read or written, ET_STATUS_INVALID_EXTERNAL_DATA for one that is cut or was changed,
- * ET_STATUS_INVALID_ARGUMENT for that of another program; the conversation is then as before. (1.7) */
+/** et_llm_save_session writes the conversation and the program's cache to a file, and et_llm_load_session continues
+ * from it. ET_STATUS_ACCESS_FAILED for a file that cannot be read or written, ET_STATUS_INVALID_EXTERNAL_DATA for a
+ * file that is truncated or was changed, ET_STATUS_INVALID_ARGUMENT for a file of another program; the conversation is
+ * then as before. (1.7) */
 ET_API et_status et_llm_save_session(et_llm* llm, const char* path, et_error** error);
 ET_API et_status et_llm_load_session(et_llm* llm, const char* path, et_error** error);
-/** Ends the current generation after the token at work, without an error. Has no effect without one. */
+/** Ends the current generation after the current token, without an error. Has no effect without one. */
 ET_API void et_llm_stop(et_llm* llm);
 /** Begins a new conversation. Also makes the runner usable again after an error. ET_STATUS_INVALID_STATE during a call.
  */
@@ -134,7 +135,7 @@ typedef struct et_llm_stats {
   int64_t inference_end_ms;
   int64_t sampling_ms; /**< in all */
 } et_llm_stats;
-/** Fills `stats`, of which `size` bytes are known to the caller: sizeof(et_llm_stats). Not during a call. */
+/** Fills `stats`; `size` is the caller's sizeof(et_llm_stats). Not during a call. */
 ET_API et_status et_llm_get_stats(const et_llm* llm, et_llm_stats* stats, size_t size, et_error** error);
 
 #ifdef __cplusplus

@@ -53,7 +53,7 @@ struct Normalization {
   static constexpr Normalization zeroToOne() {
     return {1.0f / 255.0f, {0.0f, 0.0f, 0.0f, 0.0f}, {1.0f, 1.0f, 1.0f, 1.0f}};
   }
-  /// The mean and standard deviation of ImageNet, with which torchvision's models are trained.
+  /// The mean and standard deviation of ImageNet, which torchvision's models are trained with.
   static constexpr Normalization imagenet() {
     return {1.0f / 255.0f, {0.485f, 0.456f, 0.406f, 0.0f}, {0.229f, 0.224f, 0.225f, 1.0f}};
   }

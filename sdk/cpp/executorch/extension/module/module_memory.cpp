@@ -49,7 +49,7 @@ Result<CommonNeeds> common_needs_of(const Program& program) {
     }
     largest.resize(std::max(largest.size(), needs->size()), {0, runtime::etensor::DeviceType::CPU});
     for (size_t k = 0; k < needs->size(); ++k) {
-      // Buffer k of one method may be on another device than that of the next.
+      // Buffer k may be on different devices in different methods.
       ET_CHECK_OR_RETURN_ERROR((*needs)[k].device.is_cpu(), NotSupported,
                                "planned buffer %zu of method '%s' is in memory of device type %d: methods share "
                                "buffers in CPU memory only, load without share_memory_arenas",

@@ -26,7 +26,7 @@ std::string type_name(const py::handle& value) {
          py::str(py::type::of(value).attr("__qualname__")).cast<std::string>();
 }
 
-// The dim order that the method expects; contiguous if the method has none, or one of another rank.
+// The dim order that the method expects; contiguous if the method has no dim order, or one of another rank.
 std::vector<DimOrderType> expected_dim_order(const runtime::MethodMeta& meta, size_t index, size_t rank) {
   std::vector<DimOrderType> dim_order(rank);
   std::iota(dim_order.begin(), dim_order.end(), 0);

@@ -36,9 +36,9 @@ struct Bound {
   bool truthy(size_t i) const { return has(i) && given[i]->truthy(); }
 };
 
-/// `parameters` are names with spaces between them: "?" behind one says that it may be left out, "/" that those before
-/// it have no names for callers, "*" and "**" that more arguments, and more with names, are taken. What is not known,
-/// or is missing, is an error.
+/// `parameters` are names with spaces between them: "?" after a parameter says that it may be left out; "/" that the
+/// parameters before it cannot be passed by name; "*" and "**" that more arguments are taken, without and with names.
+/// What is not known, or is missing, is an error.
 bool bind(Work& work, const char* kind, std::string_view name, std::string_view parameters, const Arguments& arguments,
           Bound& bound);
 

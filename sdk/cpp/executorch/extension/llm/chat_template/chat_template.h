@@ -29,7 +29,7 @@ class ChatTemplate {
   static runtime::Result<ChatTemplate> parse(const std::string& source);
 
   /// The text for a model, from the template's variables as a JSON object: `messages`, `add_generation_prompt`,
-  /// `bos_token`, `eos_token`, `tools` and what else the template reads. `tools` and `documents` are none where they
+  /// `bos_token`, `eos_token`, `tools` and other variables of the template. `tools` and `documents` are none where they
   /// are left out, and the `thinking` or `reasoning` of a message is its `reasoning_content` too. Errors, with a log
   /// line: InvalidArgument with the line and column of what fails, when the template refuses the conversation, and when
   /// it takes more than 20 million steps or 64 MiB; MemoryAllocationFailed.

@@ -19,8 +19,8 @@ namespace extension {
 namespace llm {
 namespace jinja {
 
-/// The first error of a piece of work, and what the work may still cost. After an error everything returns at once,
-/// with values that mean nothing.
+/// The first error of a piece of work, and its remaining budget. After an error everything returns at once, with values
+/// that mean nothing.
 class Work {
  public:
   /// Both live longer.

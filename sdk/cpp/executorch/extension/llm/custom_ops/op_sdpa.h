@@ -15,9 +15,9 @@ namespace torch {
 namespace executor {
 namespace native {
 
-/// query (batch, positions, heads, width); key and value (batch, at least start_pos + positions, key heads, width), of
-/// which query i sees the first start_pos + positions, the first start_pos + i + 1 if it is causal, or all of them by a
-/// mask.
+/// query (batch, positions, heads, width); key and value (batch, at least start_pos + positions, key heads, width).
+/// Query i sees the first start_pos + positions keys, or the first start_pos + i + 1 if it is causal; with a mask, all
+/// keys.
 Tensor& custom_sdpa_out(KernelRuntimeContext& ctx, const Tensor& query, const Tensor& key, const Tensor& value,
                         int64_t start_pos, const std::optional<Tensor>& attn_mask, double dropout, bool is_causal,
                         std::optional<double> scale, Tensor& out);

@@ -15,7 +15,8 @@ namespace torch {
 namespace executor {
 namespace native {
 
-/// value (batch, positions, heads, width) goes to the cache, which has as many or more positions, from start_pos.
+/// value (batch, positions, heads, width) is written to the cache from start_pos on; the cache has room for its
+/// positions.
 Tensor& update_cache_out(KernelRuntimeContext& ctx, const Tensor& value, Tensor& cache, int64_t start_pos, Tensor& out);
 
 /// Position i of batch b of `value` goes to position indices[b][i] of the cache; of equal ones the last stays.

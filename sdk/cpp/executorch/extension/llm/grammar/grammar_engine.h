@@ -22,7 +22,7 @@ runtime::Result<GrammarType> grammar_type_of(const std::string& name);
 
 /// A grammar with what its application may say of it checked before an engine sees it: its length, how deep it nests,
 /// and, of a JSON schema, the syntax and the keywords. Errors, after a log line with line and column or the path in the
-/// schema: InvalidArgument for what is wrong, NotSupported for keywords that answers would not follow.
+/// schema: InvalidArgument for a grammar with an error, NotSupported for keywords that answers would not follow.
 runtime::Error check_grammar(GrammarType type, const std::string& text);
 
 /// Turns grammars into constraints for the tokens of one vocabulary. Not thread safe.

@@ -7,8 +7,8 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// What the work on a file that nobody vouches for may cost: steps of time, and bytes of memory held at the same time.
-/// Both are charged before the work is done or the memory is taken. Not thread-safe: one budget belongs to one call.
+/// Limits for the work on an untrusted file: steps of time, and bytes of memory held at the same time. Both are charged
+/// before the work is done or the memory is taken. Not thread-safe: one budget belongs to one call.
 class Budget final {
  public:
   Budget(uint64_t steps, uint64_t bytes) : steps_(steps), bytes_(bytes) {}

@@ -15,7 +15,7 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// Runs a program whose decoder takes embeddings: the method `token_embedding` gives those of tokens.
+/// Runs a program whose decoder takes embeddings: the method `token_embedding` gives the embeddings of tokens.
 class MultimodalDecoderRunner : public TextDecoderRunner {
  public:
   explicit MultimodalDecoderRunner(Module* module, IOManager* io_manager, std::string method_name = kTextModelMethod,

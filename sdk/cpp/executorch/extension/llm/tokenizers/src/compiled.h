@@ -56,7 +56,7 @@ class CompiledReader {
     column.view(reinterpret_cast<const T*>(section.data()), section.size() / sizeof(T));
     return Error::Ok;
   }
-  /// Error::ParseFailure that names what is not valid.
+  /// Error::ParseFailure, which names the part that is not valid.
   Error damaged(const char* what) const;
 
  private:

@@ -18,8 +18,8 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  /// All tokens of a sequence; their text is what the strings are then, joined. The strings are charged to `work` by
-  /// their heap_bytes(), before and after.
+  /// All tokens of a sequence; their text is the resulting strings, joined. The strings are charged to `work` by their
+  /// heap_bytes(), before and after.
   virtual Error apply(std::vector<std::string>& tokens, Work& work) const = 0;
   /// One token of a sequence, the first or a later one: the bytes that it adds. What a decoder does to the end of a
   /// sequence is left out.

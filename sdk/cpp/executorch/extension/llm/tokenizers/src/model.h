@@ -16,7 +16,7 @@
 
 namespace tokenizers::detail {
 
-/// Memory that one call of encode reuses from word to word, and what the call may use.
+/// Memory that one call of encode reuses from word to word, and the limits of the call.
 struct Workspace {
   explicit Workspace(Work& work) : work(work) {}
 
@@ -37,7 +37,7 @@ class Model {
 
   /// Appends the ids of a word, which is not empty. An error of the workspace's Work if that takes too much.
   virtual Error tokenize(std::string_view word, Workspace& workspace, std::vector<uint64_t>& ids) const = 0;
-  /// Whether words are given as the bytes for which the characters of a ByteLevel pre-tokenizer stand.
+  /// Whether words are passed as bytes, which the characters of a ByteLevel pre-tokenizer stand for.
   virtual bool takes_bytes() const { return false; }
   /// The largest id plus one.
   virtual size_t size() const { return vocabulary_.size(); }

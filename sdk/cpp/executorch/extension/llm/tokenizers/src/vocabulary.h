@@ -74,7 +74,7 @@ class Vocabulary {
   size_t longest() const { return longest_; }
 
   void write(CompiledWriter& writer) const;
-  /// Error::ParseFailure if a table refers to what is not there.
+  /// Error::ParseFailure if a table has an invalid reference.
   Error read(CompiledReader& reader);
 
  private:

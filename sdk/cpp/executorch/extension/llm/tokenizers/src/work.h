@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits of what a tokenizer's file can make one call do.
+// Limits for the work that a tokenizer's file can cause in one call.
 #pragma once
 
 #include <algorithm>

@@ -171,7 +171,7 @@ ET_NODISCARD inline bool check_cumsum_args(const Tensor& self, int64_t dim, std:
   return !enforced_dtype || ::executorch::runtime::tensor_is_type(out, *enforced_dtype);
 }
 
-/// `mask` has the dtype Bool, and `out` that of `in`.
+/// `mask` has the dtype Bool, and `out` the dtype of `in`.
 ET_NODISCARD inline bool check_masked_fill_args(const Tensor& in, const Tensor& mask, const Scalar& /*value*/,
                                                 Tensor& out) {
   ET_LOG_AND_RETURN_IF_FALSE(tensors_have_same_dtype(in, out));

@@ -4,7 +4,8 @@ package org.pytorch.executorch
 /**
  * The type of a tensor's elements.
  *
- * @property jniCode the number that programs and the native library use, that of PyTorch's `c10::ScalarType`.
+ * @property jniCode the number that programs and the native library use, which is the number in PyTorch's
+ * `c10::ScalarType`.
  */
 public enum class DType(@JvmField public val jniCode: Int, internal val bytes: Int) {
   UINT8(0, 1),

@@ -73,7 +73,7 @@ public class ImageNormalization(public val scaleFactor: Float, mean: FloatArray,
     @JvmStatic
     public fun zeroToOne(): ImageNormalization = ImageNormalization(1f / 255, FloatArray(3), floatArrayOf(1f, 1f, 1f))
 
-    /** The mean and the standard deviation of ImageNet, with which torchvision's models are trained. */
+    /** The mean and the standard deviation of ImageNet, which torchvision's models are trained with. */
     @JvmStatic
     public fun imagenet(): ImageNormalization =
       ImageNormalization(1f / 255, floatArrayOf(0.485f, 0.456f, 0.406f), floatArrayOf(0.229f, 0.224f, 0.225f))

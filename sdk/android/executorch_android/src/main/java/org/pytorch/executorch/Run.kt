@@ -18,8 +18,8 @@ internal class MethodState(val name: String) {
 
 /**
  * One run of a method; its output tensors share this object. The native result is freed when the next run begins,
- * because nobody can read this one's outputs any more. If buffers over its memory were handed out, it is freed when
- * they are unreachable.
+ * because its outputs can no longer be read. If buffers over its memory were handed out, it is freed when they are
+ * unreachable.
  */
 internal class Run(val module: Module, private val method: MethodState) {
   private val number = method.runs

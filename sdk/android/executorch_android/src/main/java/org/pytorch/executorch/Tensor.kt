@@ -14,7 +14,7 @@ import java.nio.ShortBuffer
  * A dense array of elements of one [DType].
  *
  * A tensor that is made from an array copies it. One that is made from a direct buffer uses the buffer in place: the
- * next run reads what is in the buffer then.
+ * next run reads the buffer's content at that time.
  *
  * The tensors that [Module.execute] returns refer to the module's memory, without a copy. They stay valid until the
  * same method runs again; reading one after that throws an [IllegalStateException]. [copy] makes a tensor that stays
@@ -228,8 +228,8 @@ private constructor(
       copied(DType.BOOL, data.size, shape) { bytes -> data.forEach { (bytes as ByteBuffer).put(if (it) 1 else 0) } }
 
     /**
-     * A tensor over a direct buffer in native order, without a copy. The shape must have as many elements as the
-     * buffer's capacity, whatever its position and limit are; otherwise throws [IllegalArgumentException].
+     * A tensor over a direct buffer in native order, without a copy. The shape must fill the buffer's capacity,
+     * whatever its position and limit are; otherwise throws [IllegalArgumentException].
      */
     @JvmStatic public fun fromBlob(data: FloatBuffer, shape: LongArray): Tensor = over(DType.FLOAT, data, shape)
 

@@ -66,7 +66,7 @@ public class Normalization(public val scaleFactor: Float, mean: FloatArray, stan
     /** Bytes from 0 to 255 become 0 to 1. */
     @JvmStatic public fun zeroToOne(): Normalization = Normalization(1f / 255, FloatArray(3), floatArrayOf(1f, 1f, 1f))
 
-    /** The mean and the standard deviation of ImageNet, with which torchvision's models are trained. */
+    /** The mean and the standard deviation of ImageNet, which torchvision's models are trained with. */
     @JvmStatic
     public fun imagenet(): Normalization =
       Normalization(1f / 255, floatArrayOf(0.485f, 0.456f, 0.406f), floatArrayOf(0.229f, 0.224f, 0.225f))

@@ -16,7 +16,7 @@ import kotlinx.coroutines.launch
 /**
  * The model's answer to [prompt], piece by piece: whole characters, usually of one token. The flow is cold: each
  * collector continues the conversation. The model runs on [Dispatchers.IO] and waits for a collector that is slower. It
- * stops after the token at work when the collector is cancelled or has enough, as with `take(20)`.
+ * stops after the current token when the collector is cancelled or has enough, as with `take(20)`.
  *
  *     model.generateFlow("Once upon a time").collect { text -> view.append(text) }
  *

@@ -6,13 +6,13 @@ package org.pytorch.executorch.extension.llm
  *
  * @property isEcho whether the callback receives the prompt first.
  * @property maxNewTokens the most tokens of the answer; -1: what the context has room for.
- * @property isWarming whether this is a run that prepares later ones, whose answer nobody reads: the callback receives
+ * @property isWarming whether this run only warms up, and its answer is not read: the callback receives
  *   none.
  * @property seqLen the most tokens of prompt and answer together; -1: all of the context.
  * @property temperature 0: always the likeliest token; higher values make the answer more random.
  * @property numBos the number of begin tokens before the prompt.
  * @property numEos the number of end tokens after it.
- * @property grammar what the answer follows, of the type that [grammarType] names; "": anything.
+ * @property grammar the grammar that the answer follows, in the language that [grammarType] names; "": anything.
  * @property grammarType "json_schema", "regex", "gbnf" or "lark".
  */
 public class LlmGenerationConfig

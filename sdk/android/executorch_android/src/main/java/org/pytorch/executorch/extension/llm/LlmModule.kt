@@ -213,7 +213,7 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
     String(Native.llmApplyChatTemplate(it, variables.toByteArray())!!, Charsets.UTF_8)
   }
 
-  /** Ends the current answer after the token at work. May be called from any thread, also from the callback. */
+  /** Ends the current answer after the current token. May be called from any thread, also from the callback. */
   public fun stop() {
     // Not under the lock, which the thread that generates holds. `Synchronized` with close(), which frees the model.
     synchronized(this) { if (handle != 0L) Native.llmStop(handle) }
@@ -229,7 +229,7 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
   /**
    * Frees the model. Calling it again has no effect.
    *
-   * @throws IllegalStateException if the model is at work in this or another thread.
+   * @throws IllegalStateException if the model is running in this or another thread.
    */
   override fun close() {
     check(lock.tryLock()) { "the model is in use by another thread: call stop(), and close it when the call has returned" }

@@ -13,7 +13,7 @@ import org.pytorch.executorch.Module
  * @property modelType one of the constants `MODEL_TYPE_*`.
  * @property numBos the number of begin tokens before a prompt, of functions that are not given one.
  * @property numEos the number of end tokens after it.
- * @property loadMode one of the constants `LOAD_MODE_*`, which are those of [Module].
+ * @property loadMode one of the constants `LOAD_MODE_*`, which have the values of [Module]'s.
  */
 public class LlmModuleConfig
 private constructor(
