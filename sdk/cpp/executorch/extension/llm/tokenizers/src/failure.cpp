@@ -74,8 +74,8 @@ Error read_file(const std::string& path, std::string& bytes) {
   // Opening a pipe would wait for its writer, and a device may never end.
   struct stat found{};
   if (::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) {
-    return fail(Error::LoadFailure,
-                "%s: expected a file, found a device or a pipe; write its content to a file first", path.c_str());
+    return fail(Error::LoadFailure, "%s: expected a file, found a device or a pipe; write its content to a file first",
+                path.c_str());
   }
 #endif
   const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
