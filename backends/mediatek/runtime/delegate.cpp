@@ -200,7 +200,7 @@ Error Delegate::bind(bool is_input, size_t index, const void* data, size_t size,
                      : answer(adapter_.execution_set_output(execution, place, nullptr, const_cast<void*>(data), size),
                               "NeuronExecution_setOutput", kStep, Error::DelegateInvalidHandle);
   }
-  // After a failure it is unknown what is bound, so that the next call binds again.
+  // After a failure it is unknown which tensors are bound, so the next call binds them again.
   tensor.unit = error == Error::Ok ? std::move(unit) : nullptr;
   tensor.data = data;
   tensor.size = size;

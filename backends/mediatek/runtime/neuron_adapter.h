@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <string>
 
+#include <executorch/extension/delegate/shared_library.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/result.h>
 
@@ -44,7 +45,6 @@ static_assert(sizeof(void*) != 8 || (sizeof(OperandType) == 24 && offsetof(Opera
                                      offsetof(OperandType, scale) == 16 && offsetof(OperandType, zero_point) == 20),
               "the layout of the interface");
 
-constexpr int kNoError = 0;
 constexpr int32_t kTensorFloat32 = 3;
 constexpr int32_t kPreferTurboBoost = 3;
 constexpr int kPriorityHigh = 110;
@@ -96,7 +96,9 @@ struct Adapter {
 runtime::Result<const Adapter*> adapter();
 
 /// Error::Ok for the code 0. Otherwise logs the function, its code and the step, and returns `error`.
-runtime::Error answer(int code, const char* function, const char* step, runtime::Error error);
+inline runtime::Error answer(int code, const char* function, const char* step, runtime::Error error) {
+  return extension::delegate::check_call("MediaTek", code, function, step, error);
+}
 
 }  // namespace neuron
 }  // namespace backends

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
-#include <mutex>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include <executorch/extension/delegate/shared_library.h>
@@ -18,7 +17,8 @@ namespace backends {
 namespace openvino {
 
 using extension::delegate::file_of_code;
-using extension::delegate::SharedLibrary;
+using extension::delegate::LibrarySearch;
+using extension::delegate::load_once;
 using extension::delegate::Symbol;
 using runtime::Error;
 using runtime::Result;
@@ -108,45 +108,22 @@ bool is_known_release(const std::string& version) {
   return year > 2025 || (year == 2025 && minor >= 1);
 }
 
-struct Loaded {
-  Error error = Error::NotFound;
-  std::string problem;
-  Library* library = nullptr;
-};
+LibrarySearch search() {
+  return {"OpenVINO", names(), openvino_library_variable, kWhatToDo};
+}
 
-/// A failure is not remembered: the variable may be set after the first attempt.
-Loaded load() {
-  static std::mutex mutex;
-  static Library* loaded = nullptr;
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (loaded != nullptr) {
-    return {Error::Ok, "", loaded};
-  }
-  Library functions{};
-  SharedLibrary opened =
-      SharedLibrary::open({"OpenVINO", names(), openvino_library_variable, kWhatToDo}, symbols(functions));
-  if (opened.error() != Error::Ok) {
-    return {opened.error(), opened.problem(), nullptr};
-  }
-  functions.version = version_of(functions);
-  if (!is_known_release(functions.version)) {
-    return {Error::NotSupported,
-            "the version of OpenVINO is '" + functions.version + "', expected 2025.1 or later; " + kWhatToDo, nullptr};
-  }
-  opened.keep();
-  loaded = new Library(std::move(functions));  // as long as the process: delegates use it
-  return {Error::Ok, "", loaded};
+/// "", or what is wrong with the release. Sets its version.
+std::string check_release(Library& library) {
+  library.version = version_of(library);
+  return is_known_release(library.version)
+             ? ""
+             : "the version of OpenVINO is '" + library.version + "', expected 2025.1 or later; " + kWhatToDo;
 }
 
 }  // namespace
 
 Result<const Library*> library() {
-  const Loaded loaded = load();
-  if (loaded.error != Error::Ok) {
-    ET_LOG(Error, "%s", loaded.problem.c_str());
-    return loaded.error;
-  }
-  return static_cast<const Library*>(loaded.library);
+  return load_once<Library>(search, symbols, check_release);
 }
 
 std::string last_error(const Library& library) {

@@ -2,9 +2,9 @@
 #include "enn_api.h"
 
 #include <mutex>
+#include <vector>
 
 #include <executorch/extension/delegate/shared_library.h>
-#include <executorch/runtime/platform/log.h>
 
 #include "EnnBackend.h"
 
@@ -12,7 +12,9 @@ namespace executorch {
 namespace backends {
 namespace enn {
 
-using extension::delegate::SharedLibrary;
+using extension::delegate::LibrarySearch;
+using extension::delegate::load_once;
+using extension::delegate::Symbol;
 using runtime::Error;
 using runtime::Result;
 
@@ -29,47 +31,30 @@ Sessions& sessions() {
   return *all;
 }
 
+LibrarySearch search() {
+  return {"Samsung's ENN library",
+          {"libenn_public_api_cpp.so"},
+          enn_library_variable,
+          "it is on devices with an Exynos 2500 or 2600, whose app names it in uses-native-library; "
+          "docs/backends-samsung.md"};
+}
+
+std::vector<Symbol> symbols(Api& to) {
+  return {
+      {"EnnInitialize", &to.initialize},
+      {"EnnDeinitialize", &to.deinitialize},
+      {"EnnOpenModelFromMemory", &to.open_model_from_memory},
+      {"EnnCloseModel", &to.close_model},
+      {"EnnAllocateAllBuffersWithSessionId", &to.allocate_all_buffers},
+      {"EnnReleaseBuffers", &to.release_buffers},
+      {"EnnExecuteModel", &to.execute_model},
+  };
+}
+
 }  // namespace
 
 Result<const Api*> api() {
-  static std::mutex mutex;
-  static Api functions;
-  static bool is_loaded = false;
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (is_loaded) {
-    return &functions;
-  }
-  Api& f = functions;
-  SharedLibrary library =
-      SharedLibrary::open({"Samsung's ENN library",
-                           {"libenn_public_api_cpp.so"},
-                           enn_library_variable,
-                           "it is on devices with an Exynos 2500 or 2600, whose app names it in uses-native-library; "
-                           "docs/backends-samsung.md"},
-                          {
-                              {"EnnInitialize", &f.initialize},
-                              {"EnnDeinitialize", &f.deinitialize},
-                              {"EnnOpenModelFromMemory", &f.open_model_from_memory},
-                              {"EnnCloseModel", &f.close_model},
-                              {"EnnAllocateAllBuffersWithSessionId", &f.allocate_all_buffers},
-                              {"EnnReleaseBuffers", &f.release_buffers},
-                              {"EnnExecuteModel", &f.execute_model},
-                          });
-  if (library.error() != Error::Ok) {
-    ET_LOG(Error, "%s", library.problem().c_str());
-    return library.error();
-  }
-  library.keep();
-  is_loaded = true;
-  return &functions;
-}
-
-Error answer(int code, const char* function, const char* step, Error error) {
-  if (code == kNoError) {
-    return Error::Ok;
-  }
-  ET_LOG(Error, "Samsung: %s failed with the code %d while %s", function, code, step);
-  return error;
+  return load_once<Api>(search, symbols);
 }
 
 Error Session::open() {

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <executorch/extension/delegate/shared_library.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/result.h>
 
@@ -38,8 +39,6 @@ struct BufferCounts {
 };
 static_assert(sizeof(BufferCounts) == 8, "the layout of the interface");
 
-constexpr int kNoError = 0;
-
 /// The functions of the library. A return value of 0 is success.
 struct Api {
   int (*initialize)();
@@ -61,7 +60,9 @@ struct Api {
 runtime::Result<const Api*> api();
 
 /// Error::Ok for the code 0. Otherwise logs the function, its code and the step, and returns `error`.
-runtime::Error answer(int code, const char* function, const char* step, runtime::Error error);
+inline runtime::Error answer(int code, const char* function, const char* step, runtime::Error error) {
+  return extension::delegate::check_call("Samsung", code, function, step, error);
+}
 
 /// The library is initialised while sessions exist: by the first one, until the last one ends.
 class Session final {

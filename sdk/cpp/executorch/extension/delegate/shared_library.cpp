@@ -201,6 +201,14 @@ SharedLibrary::~SharedLibrary() {
   }
 }
 
+Error check_call(const char* vendor, int code, const char* function, const char* step, Error error) {
+  if (code == 0) {
+    return Error::Ok;
+  }
+  ET_LOG(Error, "%s: %s failed with the code %d while %s", vendor, function, code, step);
+  return error;
+}
+
 std::string file_of_code(const void* address) {
 #ifdef _WIN32
   HMODULE module = nullptr;

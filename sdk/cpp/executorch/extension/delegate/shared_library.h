@@ -6,11 +6,14 @@
  */
 #pragma once
 
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/result.h>
+#include <executorch/runtime/platform/log.h>
 
 namespace executorch {
 namespace extension {
@@ -84,6 +87,44 @@ class SharedLibrary {
   runtime::Error error_ = runtime::Error::NotFound;
   std::string problem_;
 };
+
+/**
+ * The functions of a vendor's library: `Functions` is a struct of pointers, and there is one for the process. The first
+ * call that succeeds loads the library, which is never unloaded. A failure is not remembered: the variable may be set
+ * after it.
+ *
+ * @param search Returns what SharedLibrary::open() searches for.
+ * @param symbols Returns the symbols, with the pointers in `Functions` that they set.
+ * @param check Null, or a function that completes `Functions` and returns "" or one line that says why this release of
+ * the library cannot be used.
+ * @retval Error::NotFound (logged in one line, which says what to install or set) there is no such library.
+ * @retval Error::NotSupported (logged) it lacks a function, or `check` refuses it.
+ */
+template <typename Functions>
+runtime::Result<const Functions*> load_once(LibrarySearch (*search)(), std::vector<Symbol> (*symbols)(Functions&),
+                                            std::string (*check)(Functions&) = nullptr) {
+  static std::mutex mutex;
+  static const Functions* loaded = nullptr;  // never deleted: delegates may call functions at exit
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (loaded != nullptr) {
+    return loaded;
+  }
+  Functions functions{};
+  SharedLibrary library = SharedLibrary::open(search(), symbols(functions));
+  if (library.error() != runtime::Error::Ok) {
+    ET_LOG(Error, "%s", library.problem().c_str());
+    return library.error();
+  }
+  const std::string problem = check == nullptr ? "" : check(functions);
+  ET_CHECK_OR_RETURN_ERROR(problem.empty(), NotSupported, "%s", problem.c_str());
+  loaded = new Functions(std::move(functions));
+  library.keep();
+  return loaded;
+}
+
+/// Error::Ok for the code 0, which is success in most vendors' C interfaces. Otherwise logs the vendor, the function,
+/// its code and what was being done ("the network was run"), and returns `error`.
+runtime::Error check_call(const char* vendor, int code, const char* function, const char* step, runtime::Error error);
 
 /// The path of the executable or shared library that contains the code at `address`, for libraries that are installed
 /// beside it; "" if it is unknown.

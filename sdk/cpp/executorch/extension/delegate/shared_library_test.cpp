@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <executorch/extension/delegate/shared_library.h>
+#include <executorch/runtime/platform/runtime.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -151,6 +152,57 @@ TEST_F(SharedLibraryTest, InTheFolderOfTheVariableTheHighestVersionIsTaken) {
   EXPECT_EQ(open({"libstand_in.so"}).error(), Error::Ok);
   text_file("libstand_in.so.10.2");
   EXPECT_THAT(open({"libstand_in.so"}).problem(), HasSubstr("libstand_in.so.10.2 ("));
+}
+
+struct StandIn {
+  int (*sum)(int, int) = nullptr;
+  std::string version;
+};
+
+LibrarySearch stand_in_search() {
+  return {"The stand-in", {"libnot_on_this_machine.so"}, kVariable, "install the stand-in"};
+}
+
+std::vector<Symbol> stand_in_symbols(StandIn& to) {
+  return {{"stand_in_sum", &to.sum}};
+}
+
+std::string refused;  ///< what check_stand_in() returns
+
+std::string check_stand_in(StandIn& library) {
+  library.version = "1.2";
+  return refused;
+}
+
+TEST_F(SharedLibraryTest, FunctionsAreLoadedOnceAndFailuresAreNotRemembered) {
+  const auto load = [] { return load_once<StandIn>(stand_in_search, stand_in_symbols, check_stand_in); };
+  const auto said = [&load](Error error) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(load().error(), error);
+    return testing::internal::GetCapturedStderr();
+  };
+  runtime::runtime_init();
+  EXPECT_THAT(said(Error::NotFound), HasSubstr("tried libnot_on_this_machine.so ("));
+  setenv(kVariable, kLibrary, 1);
+  refused = "the stand-in has version 1.2, expected 2: update it";
+  EXPECT_THAT(said(Error::NotSupported), HasSubstr(refused));
+  refused = "";
+  const auto loaded = load();
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_EQ((*loaded)->sum(2, 40), 42);
+  EXPECT_EQ((*loaded)->version, "1.2");
+  unsetenv(kVariable);
+  refused = "not asked again";
+  EXPECT_EQ(*load(), *loaded);
+}
+
+TEST_F(SharedLibraryTest, AFailedCallIsLoggedWithItsCode) {
+  runtime::runtime_init();
+  EXPECT_EQ(check_call("Vendor", 0, "VendorRun", "the network was run", Error::Internal), Error::Ok);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(check_call("Vendor", 3, "VendorRun", "the network was run", Error::Internal), Error::Internal);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("Vendor: VendorRun failed with the code 3 while the network was run"));
 }
 
 TEST_F(SharedLibraryTest, FindsTheFileThatContainsAFunction) {

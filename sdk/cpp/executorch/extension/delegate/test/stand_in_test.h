@@ -3,11 +3,14 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -68,6 +71,31 @@ inline std::string reference_sum(const std::string& key = "") {
   return bytes.text();
 }
 
+/**
+ * Passes 20,000 damaged copies of `good` to `reads`, which returns whether it accepts one: between 1,000 and 19,000 are
+ * expected to be. Only the first `header` bytes change. Each copy has memory of just its size, so that the address
+ * sanitizer sees what is read behind it.
+ */
+template <typename Reads>
+void read_damaged(const std::string& good, size_t header, Reads reads) {
+  runtime::runtime_init();
+  std::mt19937 random(1);
+  int accepted = 0;
+  testing::internal::CaptureStderr();
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes = good.substr(0, random() % 4 == 0 ? random() % (good.size() + 1) : good.size());
+    for (size_t change = random() % 3; change > 0 && !bytes.empty(); --change) {
+      bytes[random() % std::min(bytes.size(), header)] = static_cast<char>(random());
+    }
+    const std::unique_ptr<char[]> exact(new char[bytes.size()]);
+    std::copy(bytes.begin(), bytes.end(), exact.get());
+    accepted += reads(exact.get(), bytes.size()) ? 1 : 0;
+  }
+  testing::internal::GetCapturedStderr();
+  EXPECT_GT(accepted, 1000);
+  EXPECT_LT(accepted, 19000);
+}
+
 class StandInTest : public testing::Test {
  protected:
   /// The stand-in's path, the variable that makes the delegate open it, and the name of the backend.
@@ -112,6 +140,28 @@ class StandInTest : public testing::Test {
     }
     runtime::BackendExecutionContext context;
     return backend_->execute(context, handle, {args.data(), args.size()});
+  }
+
+  /// Checks that is_available() is false, and returns what it logged.
+  std::string why_unavailable() const {
+    testing::internal::CaptureStderr();
+    EXPECT_FALSE(backend_->is_available());
+    return testing::internal::GetCapturedStderr();
+  }
+
+  /// Checks what a user reads whose device lacks the library: one line with its path and the page that says what to do.
+  void expect_missing_library(const char* path, const char* page, const std::string& payload) {
+    setenv(variable_, path, 1);
+    const std::string line = why_unavailable();
+    EXPECT_THAT(line, testing::AllOf(testing::HasSubstr(path), testing::HasSubstr(page)));
+    EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
+    EXPECT_EQ(load(payload).error(), runtime::Error::NotFound);
+  }
+
+  /// Checks that a library of something else is refused, because it lacks the first function.
+  void expect_other_library(const char* function) const {
+    setenv(variable_, "libm.so.6", 1);
+    EXPECT_THAT(why_unavailable(), testing::HasSubstr(std::string("lacks ") + function));
   }
 
   /// Threads that each add numbers with their own delegate, whose payload does so, and destroy it.
