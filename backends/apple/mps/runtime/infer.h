@@ -3,6 +3,7 @@
 // checked here before it sees them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,11 @@ std::string infer(const Node& node, const OperandTypes& operands, std::vector<Ty
 /// Rules for nodes with a window or a filter, and for those that move elements; infer() calls them.
 std::string infer_window(const Node& node, const OperandTypes& operands, std::vector<Type>& results);
 std::string infer_movement(const Node& node, const OperandTypes& operands, std::vector<Type>& results);
+
+constexpr int64_t kMostElements = int64_t{1} << 31;
+
+/// The sizes of a shape that a node lists; {1} for an empty list. Returns what is wrong, or "".
+std::string listed(const Sizes& list, Sizes& sizes);
 
 /// The numbers of convolutions and poolings by name.
 struct Window {

@@ -1,84 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text from a language model. tests/data/make_language_model.py makes the model and says what eager mode makes of it.
-#include <executorch/extension/c_api/llm.h>
-
+// Text from a language model.
 #include <cstdio>
 #include <fstream>
-#include <functional>
 #include <regex>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "c_api_test_support.h"
-#include "paths.h"
+#include "c_api_llm_test_support.h"
 
 using namespace c_api_test;
 using executorch::tests::kDataFolder;
 
 namespace {
-
-using Runner = std::unique_ptr<et_llm, FreeWith<et_llm_free>>;
-using Config = std::unique_ptr<et_llm_config, FreeWith<et_llm_config_free>>;
-
-const std::string kModel = std::string(kDataFolder) + "/language_model.pte";
-constexpr const char* kPrompt = "Once upon a time";
-constexpr const char* kEager = "pDl*!Vn8{l9W{l9W{l9W";
-
-/// What the callback got, and what it does.
-struct Answer {
-  std::string text;
-  size_t pieces = 0;
-  size_t most_pieces = 1000;
-  std::function<void()> on_piece;
-};
-
-bool receive(const char* text, size_t size, void* context) {
-  auto& answer = *static_cast<Answer*>(context);
-  EXPECT_EQ(text[size], '\0');
-  answer.text.append(text, size);
-  answer.pieces++;
-  if (answer.on_piece) {
-    answer.on_piece();
-  }
-  return answer.pieces < answer.most_pieces;
-}
-
-class LlmTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!et_has_llm()) {
-      GTEST_SKIP() << "built without EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER";
-    }
-    runner_ = C_API_MAKE(Runner, et_llm_load_file, kModel.c_str(), nullptr, nullptr);
-    et_llm_config* config = nullptr;
-    ASSERT_EQ(et_llm_config_create(&config, nullptr), et_status{ET_STATUS_OK});
-    config_.reset(config);
-    set("max_new_tokens", 20);
-    ASSERT_EQ(et_llm_config_set_double(config_.get(), "temperature", 0, nullptr), et_status{ET_STATUS_OK});
-  }
-
-  void set(const char* name, int64_t value) {
-    EXPECT_EQ(et_llm_config_set_int(config_.get(), name, value, nullptr), et_status{ET_STATUS_OK}) << name;
-  }
-
-  std::string generate(const char* prompt = kPrompt) {
-    Answer answer;
-    et_error* error = nullptr;
-    EXPECT_EQ(et_llm_generate(runner_.get(), prompt, config_.get(), receive, &answer, &error), et_status{ET_STATUS_OK});
-    EXPECT_EQ(take(error), "");
-    return answer.text;
-  }
-
-  et_llm_stats stats() {
-    et_llm_stats stats;
-    EXPECT_EQ(et_llm_get_stats(runner_.get(), &stats, sizeof(stats), nullptr), et_status{ET_STATUS_OK});
-    return stats;
-  }
-
-  Runner runner_;
-  Config config_;
-};
 
 TEST(LlmWithoutRunner, SaysWhatIsMissing) {
   if (et_has_llm()) {
@@ -183,95 +117,6 @@ TEST_F(LlmTest, ErrorsSayWhatToDoAndLeaveItUsable) {
                      nullptr);
   ASSERT_EQ(et_llm_config_set_double(config_.get(), "top_p", 1, nullptr), et_status{ET_STATUS_OK});
   EXPECT_EQ(generate(), kEager);
-}
-
-TEST_F(LlmTest, FilesThatCannotBeUsedAreNamed) {
-  et_llm* llm = nullptr;
-  C_API_EXPECT_ERROR(ET_STATUS_ACCESS_FAILED, "/none.pte", et_llm_load_file, "/none.pte", nullptr, nullptr, &llm);
-  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "the tokenizer /none.json cannot be loaded", et_llm_load_file,
-                     kModel.c_str(), "/none.json", nullptr, &llm);
-  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "contains no tokenizer: name its file", et_llm_load_file,
-                     program("add").c_str(), nullptr, nullptr, &llm);
-  EXPECT_EQ(llm, nullptr);
-}
-
-/// The tokenizer of tests/data/make_language_model.py: a letter a token.
-std::string letters() {
-  std::string text = R"({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "."}, "behavior": "Isolated",)"
-                     R"("invert": false}, "decoder": {"type": "Fuse"}, "model": {"type": "WordLevel",)"
-                     R"("unk_token": "?", "vocab": {)";
-  for (int i = 0; i < 95; ++i) {
-    const char letter = static_cast<char>(32 + i);
-    const bool is_escaped = letter == '"' || letter == '\\';
-    text += std::string(i == 0 ? "\"" : ",\"") + (is_escaped ? "\\" : "") + letter + "\":" + std::to_string(i);
-  }
-  return text + "}}}";
-}
-
-TEST_F(LlmTest, LoadsFromMemory) {
-  const std::string tokenizer = letters();
-  for (const size_t offset : {0, 1}) {  // in place, and copied
-    int released = 0;
-    const PlacedBytes bytes(bytes_of(kModel), offset);
-    for (const char* const file : {static_cast<const char*>(nullptr), tokenizer.data()}) {
-      runner_ = C_API_MAKE(Runner, et_llm_load_buffer, bytes.data(), bytes.size(), count_release, &released, file,
-                           tokenizer.size(), nullptr);
-      EXPECT_EQ(generate(), kEager);
-    }
-    runner_.reset();
-    EXPECT_EQ(released, 2);
-  }
-}
-
-TEST_F(LlmTest, RefusesMemoryThatItCannotUseAndReleasesIt) {
-  int released = 0;
-  et_llm* llm = nullptr;
-  const PlacedBytes bytes(bytes_of(kModel), 0);
-  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "the tokenizer cannot be loaded", et_llm_load_buffer, bytes.data(),
-                     bytes.size(), count_release, &released, "{", 1, nullptr, &llm);
-  const PlacedBytes other(bytes_of(program("add")), 0);
-  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "pass the bytes of its file in `tokenizer`", et_llm_load_buffer,
-                     other.data(), other.size(), count_release, &released, nullptr, 0, nullptr, &llm);
-  C_API_EXPECT_ERROR(ET_STATUS_INVALID_PROGRAM, "", et_llm_load_buffer, bytes.data(), 100, count_release, &released,
-                     nullptr, 0, nullptr, &llm);
-  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "`data`", et_llm_load_buffer, nullptr, 0, count_release, &released,
-                     nullptr, 0, nullptr, &llm);
-  et_options* made = nullptr;
-  ASSERT_EQ(et_options_create(&made, nullptr), et_status{ET_STATUS_OK});
-  const Options options(made);
-  ASSERT_EQ(et_options_add_data_file(made, "/none.ptd", nullptr), et_status{ET_STATUS_OK});
-  C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "found 1 data files", et_llm_load_buffer, bytes.data(), bytes.size(),
-                     count_release, &released, nullptr, 0, made, &llm);
-  EXPECT_EQ(released, 5);
-  EXPECT_EQ(llm, nullptr);
-}
-
-TEST_F(LlmTest, TiktokenTakesSpecialTokens) {
-  // The letters of the model but the last two, whose numbers are those of the special tokens.
-  const char* const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const std::string path = ::testing::TempDir() + "letters.tiktoken";
-  std::ofstream file(path);
-  for (int i = 0; i < 93; ++i) {
-    const int letter = 32 + i;
-    file << digits[letter >> 2] << digits[(letter & 3) << 4] << "== " << i << "\n";
-  }
-  file.close();
-  const char* const tokens[] = {"<a>", "<b>"};
-  et_llm* llm = nullptr;
-  ASSERT_EQ(et_llm_load_file_with_special_tokens(kModel.c_str(), path.c_str(), tokens, 2, nullptr, &llm, nullptr),
-            et_status{ET_STATUS_OK});
-  const Runner runner(llm);
-  ASSERT_EQ(et_llm_prefill(runner.get(), "<a>x<b>", nullptr), et_status{ET_STATUS_OK});
-  EXPECT_EQ(et_llm_position(runner.get()), 3);
-  // With the 256 of Llama 3 it is the tokenizer of another model.
-  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "it has 349 tokens, the program has 95",
-                     et_llm_load_file_with_special_tokens, kModel.c_str(), path.c_str(), tokens, 0, nullptr, &llm);
-  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "`special_tokens`", et_llm_load_file_with_special_tokens,
-                     kModel.c_str(), path.c_str(), nullptr, 2, nullptr, &llm);
-  const char* const missing[] = {"<a>", nullptr};
-  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "`special_tokens[i]`", et_llm_load_file_with_special_tokens,
-                     kModel.c_str(), path.c_str(), missing, 2, nullptr, &llm);
-  std::remove(path.c_str());
 }
 
 TEST_F(LlmTest, MakesPromptsOfConversations) {
