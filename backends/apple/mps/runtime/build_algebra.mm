@@ -78,13 +78,13 @@ EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* build_layer_norm(const Call& call) {
   return normalize(call, mean, variance, 1, sizes, call.node.floats[0]);
 }
 
-/// A convolution of one spatial dimension is one of two, whose height is 1.
+/// A convolution over one spatial dimension is computed over two, with the height 1.
 Sizes with_height(const Sizes& sizes) {
   return sizes.size() == 4 ? sizes : Sizes{sizes[0], sizes[1], 1, sizes[2]};
 }
 
-/// Groups of one channel, with as many outputs: MPSGraph's depthwise convolution of three spatial dimensions takes the
-/// channels as one of them, and weights whose first two dimensions are exchanged.
+/// For groups of one channel with one output each. MPSGraph's depthwise convolution over three spatial dimensions takes
+/// the channels as one of these dimensions, and weights whose first two dimensions are exchanged.
 EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* depthwise(MPSGraph* graph, MPSGraphTensor* x, MPSGraphTensor* weight,
                                                    const Window& w) {
   MPSGraphDepthwiseConvolution3DOpDescriptor* const descriptor =

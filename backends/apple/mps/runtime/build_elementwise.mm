@@ -30,8 +30,8 @@ EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* maximum(MPSGraph* graph, MPSGraphTensor
                         : [graph maximumWithPrimaryTensor:a secondaryTensor:b name:nil];
 }
 
-/// Between two bounds, of which each may be infinite. The upper bound holds where they cross, as in PyTorch, which
-/// MPSGraph does not say of its own clamp.
+/// Clamps to two bounds, which may be infinite. If they cross, the upper bound is the result, as in PyTorch; MPSGraph
+/// does not say so of its clamp.
 EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* clamp(const Call& call, double low, double high) {
   const DataType type = call.types[0]->type;
   MPSGraphTensor* x = call.operands[0];
@@ -71,7 +71,7 @@ EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* log_softmax(const Call& call) {
   return [graph subtractionWithPrimaryTensor:moved secondaryTensor:[graph logarithmWithTensor:sum name:nil] name:nil];
 }
 
-/// Towards zero, by operations of old systems.
+/// Rounds towards zero, by operations that old systems have, too.
 EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* truncate(MPSGraph* graph, MPSGraphTensor* x, DataType type) {
   MPSGraphTensor* const negative = [graph lessThanWithPrimaryTensor:x secondaryTensor:filled(graph, 0, type) name:nil];
   return [graph selectWithPredicateTensor:negative
@@ -80,8 +80,7 @@ EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* truncate(MPSGraph* graph, MPSGraphTenso
                                      name:nil];
 }
 
-/// A quotient, which is rounded down or towards zero if the node says so, or what remains of the dividend. Integers are
-/// divided in float32.
+/// A quotient, rounded down or towards zero if the node says so, or the remainder. Integers are divided in float32.
 EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* divide(const Call& call, MPSGraphTensor* a, MPSGraphTensor* b, DataType type) {
   MPSGraph* const graph = call.graph;
   const DataType inside = is_float(type) ? type : DataType::Float32;

@@ -25,7 +25,7 @@ bool is_index(const Type& type) {
   return !is_float(type.type) && type.type != DataType::Bool && type.type != DataType::Int4;
 }
 
-/// The one index of index and index_put, and its dimension: `ids` are those of the operands from `first` on.
+/// Finds the dimension of the only index of index or index_put, among the operands from `first` on.
 std::string only_index(const OperandTypes& operands, size_t first, size_t end, size_t& dim) {
   size_t found = 0;
   for (size_t i = first; i < end; ++i) {

@@ -32,8 +32,8 @@ std::atomic<const Multiplication*> chosen_multiplication{nullptr};
 
 }  // namespace
 
-// Asking a processor what it has may take longer than a product, so that the answer is kept. Threads that ask at once
-// get the same one.
+// Asking a processor for its features may take longer than a product, so the answer is kept. Threads that ask at the
+// same time get the same answer.
 const Multiplication& multiplication() {
   const Multiplication* chosen = chosen_multiplication.load(std::memory_order_relaxed);
   if (chosen == nullptr) {

@@ -2,7 +2,8 @@
 """Flattens the input of a layer before it is quantised dynamically.
 
 PyTorch decomposes a linear layer whose input has three dimensions or more into a view, a product of matrices and
-another view. The first one is then between the dequantize and the product, which a backend would compute in floats.
+another view. The first view is then between the dequantize and the product, so a backend would compute the product in
+floats.
 """
 
 from __future__ import annotations

@@ -55,9 +55,8 @@ class PartitionerConfig(ABC):
 
 
 class ConfigerationBasedPartitioner(Partitioner):
-    """Gives all calls that its configurations accept to one backend, in the largest connected parts. (The spelling is
-    that of the
-    original.)"""
+    """Gives all calls that its configurations accept to one backend, in the largest connected parts. (The original
+    spells the name like this.)"""
 
     def __init__(self, delegation_spec: DelegationSpec, partitioner_configs: Iterable[PartitionerConfig]) -> None:
         super().__init__()

@@ -89,7 +89,7 @@ _SUPPORTED = {
 
 
 def refuse_unsupported(config: LlmConfig) -> None:
-    """Raises SettingsError that names all settings with another value than the default that this version ignores."""
+    """Raises SettingsError if settings that this version ignores differ from their defaults; it names all of them."""
     default = LlmConfig()
     names = []
     for group, supported in _SUPPORTED.items():

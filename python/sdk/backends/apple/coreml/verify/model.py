@@ -96,7 +96,7 @@ def value_of(model: Model, value: Any) -> Any:
     """A constant: a tensor, a text, or a list of constants.
 
     Raises:
-        PayloadError: it is not where the program says, or has another size.
+        PayloadError: the constant is not where the program says, or has another size.
     """
     if value.WhichOneof("value") == "immediateValue" and value.immediateValue.WhichOneof("value") == "list":
         return [value_of(model, each) for each in value.immediateValue.list.values]

@@ -154,7 +154,7 @@ class EmbeddingQuantHandler(QuantHandler):
 
     @torch.no_grad()
     def create_quantized_state_dict(self, packed: bool = False) -> dict[str, Tensor]:
-        """`packed`: in the packed form, also where the handler's is another one."""
+        """`packed`: use the packed form, whatever the handler's form is."""
         from torchao.quantization.granularity import PerAxis, PerGroup
         from torchao.quantization.quant_api import IntxWeightOnlyConfig, quantize_
 
@@ -231,7 +231,7 @@ def transform_linear_for_pre_quantization(
 
 
 def transform_output_linear_for_pre_quantization(module: nn.Module, checkpoint: Any, dtype: torch.dtype) -> nn.Module:
-    """Makes the layer `output`, if a checkpoint has scales for it, one of int8 with a scale for each row. Returns the
+    """Makes the layer `output` an int8 layer with a scale for each row, if a checkpoint has scales for it. Returns the
     module."""
 
     def make(name: str, child: nn.Module) -> nn.Module | None:
