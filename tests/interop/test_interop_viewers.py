@@ -55,13 +55,13 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], str, str]] = {
     "sigmoid": (lambda: _Call(torch.sigmoid), ROWS, "sigmoid", "Sigmoid"),
     "pad": (lambda: _Call(lambda x: F.pad(x, (1, 1))), ROWS, "constant_pad_nd", "StaticConstantPad"),
 }
-"""A model, the shape of its input, and an operator of its program for kernels and of that for XNNPACK."""
+"""A model, the shape of its input, an operator of its program for kernels, and an operator of its program for XNNPACK."""
 UNREADABLE = {"ptd_portable": "Netron does not read constants of other files"}
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
-    """By model: its program for kernels, and that for XNNPACK."""
+    """By model: its program for kernels, and its program for XNNPACK."""
     folder, made = tmp_path_factory.mktemp("programs"), {}
     for name, (make, shape, *_) in MODELS.items():
         program = torch.export.export(make().eval(), (torch.randn(shape),))

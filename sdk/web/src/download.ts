@@ -99,7 +99,7 @@ export async function download(runtime: Runtime, sources: readonly Source[], opt
     }
     if (typeof source !== "string" && !(source instanceof URL)) return source;
     const response = await open(source, options);
-    // A length of compressed bytes says nothing of the file's.
+    // The length of compressed bytes does not give the length of the file.
     const length = response.headers.has("content-encoding") ? 0 : Number(response.headers.get("content-length") ?? 0);
     progress.total += length;
     if (response.body === null) return response.arrayBuffer();

@@ -18,7 +18,7 @@ struct Options {
 
   static const extension::delegate::OptionTable<Options>& table();
 
-  /// Takes the compute unit of the export where the caller chose none. InvalidProgram (logged): an unknown one.
+  /// Sets the export's compute unit if the caller chose none. InvalidProgram (logged) if it is unknown.
   runtime::Error complete(runtime::ArrayRef<runtime::CompileSpec> compile_specs);
 };
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Models in half precision, lowered to XNNPACK.
 
-Tolerance: PyTorch eager computes each operator in float32 and rounds the result to half, an error of 2^-11 of it; so
-does XNNPACK, in another order. Of a few operators in a row the results differ by some of these: 2^-9 of the largest.
+Tolerance: PyTorch eager computes each operator in float32 and rounds the result to half, with an error of 2^-11 of it;
+so does XNNPACK, in another order. After a few operators in sequence the errors add up: 2^-9 of the largest result.
 """
 
 from __future__ import annotations

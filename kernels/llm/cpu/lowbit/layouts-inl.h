@@ -17,8 +17,8 @@ constexpr int kBlockVectors = std::min(kVectorsOfTile, 2);
 constexpr int kBlockRows = kBlockSums / kBlockVectors;
 
 // Where a dot product is one instruction, the operands of several steps fit the registers, and so do a block's arrays
-// of vectors if each loop over them is unrolled: GCC copies all sums in each turn of a loop over steps. Products of
-// several instructions would spill.
+// of vectors if each loop over them is unrolled, because GCC copies all sums in each iteration of a loop over steps.
+// Products of several instructions would spill.
 #if ET_LLM_DOTPROD || HWY_TARGET == HWY_AVX3_DL
 #define ET_LLM_UNROLL _Pragma("GCC unroll 16")
 constexpr int kBlockSteps = 4;

@@ -28,8 +28,7 @@ from sdk.exir.graph.programs import assemble, copy_program, make_graph_module, w
 
 
 def to_float16(program: ExportedProgram) -> ExportedProgram:
-    """A program that computes what `program`, as torch.export captured it, computes in float32, with float16 weights
-    and intermediate results.
+    """A copy of `program`, a float32 program from torch.export, with float16 weights and intermediate results.
 
     Inputs, outputs and state keep their dtypes. What loses accuracy in float16 (sums, exponentials, norms, positions,
     numbers outside its range), the bodies of control flow and operators of other libraries stay in float32; notes of
@@ -80,7 +79,7 @@ def rounding_steps(program: ExportedProgram) -> int:
 
 
 def _rounds(node: Node) -> bool:
-    """Whether a call computes float16: a view has what was rounded before."""
+    """Whether a call rounds its result to float16; views only pass on values that were rounded before."""
     if not isinstance(node.target, torch._ops.OpOverload):
         return False
     is_view = any(result.alias_info is not None for result in node.target._schema.returns)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arm's Ethos-U NPUs: `EthosUPartitioner` delegates the parts of a quantised model, of which Arm's compiler Vela makes
-command streams."""
+"""Arm's Ethos-U NPUs: `EthosUPartitioner` delegates parts of a quantised model, and Arm's compiler Vela makes command
+streams of them."""
 
 from sdk.extras import lazily
 

@@ -21,7 +21,7 @@ QK_K = 256
 
 @dataclass(frozen=True)
 class Products:
-    """Scales and minima as the product of a factor of the block and one of the group; float32 holds the product."""
+    """Scales and minima as products of a factor for the block and a factor for the group; float32 holds the product."""
 
     factors: Tensor
     """float16 [blocks, 1], or [blocks, 2] with minima."""
@@ -58,7 +58,7 @@ class BlockFormat:
     group: int
     """Weights that share a scale."""
     bits: int
-    """Bits of an integer weight; of its value if the format has a table."""
+    """Bits of an integer weight or, if the format has a table, of a value of the table."""
     decode: Callable[[Tensor], Groups]
     """Decodes uint8 [blocks, bytes]."""
     zero: int | None = None
@@ -181,7 +181,7 @@ def _tq1_0(block: Tensor) -> Groups:
     parts = []
     for start, end, count in ((0, 32, 5), (32, 48, 5), (48, 52, 4)):
         powers = torch.tensor([3**i for i in range(count)], dtype=torch.int32)[:, None]
-        # Bytes wrap around: what is above the digit falls off.
+        # Bytes wrap around, so the digits above this one drop out.
         digits = ((block[:, None, start:end].int() * powers) & 255) * 3 >> 8
         parts.append(digits.flatten(1))
     return _ternary(torch.cat(parts, dim=1), block)

@@ -79,7 +79,7 @@ DimOrder::DimOrder(const aten::Tensor& tensor) {
   if (strides.size() > kTensorDimensionLimit) {
     return;
   }
-  // Largest step first; of equal steps, one is of a dimension with one index, and the dimensions keep their order.
+  // Largest step first. Dimensions with equal steps keep their order: one of them has a single index.
   for (size_t i = 0; i < strides.size(); ++i) {
     size_t place = i;
     for (; place > 0 && strides[order_[place - 1]] < strides[i]; --place) {
