@@ -55,7 +55,7 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], str, str]] = {
     "sigmoid": (lambda: _Call(torch.sigmoid), ROWS, "sigmoid", "Sigmoid"),
     "pad": (lambda: _Call(lambda x: F.pad(x, (1, 1))), ROWS, "constant_pad_nd", "StaticConstantPad"),
 }
-"""A model, the shape of its input, an operator of its program for kernels, and an operator of its program for XNNPACK."""
+"""A model, the shape of its input, and an operator of each program: for kernels, and for XNNPACK."""
 UNREADABLE = {"ptd_portable": "Netron does not read constants of other files"}
 
 

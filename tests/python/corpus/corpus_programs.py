@@ -60,7 +60,7 @@ def dim_orders(name: str, call: int) -> tuple[list[list[int]], list[list[int]]]:
 
 # Relative to the largest value of the output; what one rounding in a sum of a few hundred terms costs.
 TOLERANCES = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12}
-# Eager quantises the activations of this one all together, the backend each row by itself.
+# For this program eager quantises all activations together, but the backend quantises each row separately.
 TOLERANCES_OF_PROGRAMS = {"q8_dynamic_linear_xnn": 1e-2}
 
 

@@ -228,7 +228,7 @@ Error CoreMLModel::read_description(const FunctionNames& names) {
   return Error::Ok;
 }
 
-/// Makes `input.array` that of the tensor. Sets `is_bound` to false if it is another array than in the last call.
+/// Makes `input.array` an array for the tensor. Sets `is_bound` to false if it is another array than in the last call.
 Error CoreMLModel::bind(Input& input, const Tensor& tensor, bool& is_bound) {
   const Elements given{tensor.mutable_data_ptr(), tensor.scalar_type(), layout_of(tensor)};
   const bool in_place = given.type == input.type;

@@ -137,7 +137,7 @@ def test_hostile_payloads_are_refused(payload: bytes, words: str) -> None:
 
 
 def test_damaged_payloads_are_refused_or_read() -> None:
-    """No byte that is changed, and no end that is cut, gives another error or a file that was not there."""
+    """Neither a changed byte nor a truncation gives another error, or a file that the payload did not have."""
     payload = pack({"a": b"hello", "d": {"b": b"there"}}, "r")
     numbers = random.Random(2)
     for _ in range(2000):

@@ -158,7 +158,7 @@ def test_the_model_is_exported_again(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_weights_that_are_random_are_named_as_the_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A class without a seed has other weights each time that it is built: the program is right."""
+    """A class without a seed has other weights each time that it is built, so no difference is reported as a defect."""
     model, pte = tmp_path / "unseeded.py", tmp_path / "unseeded.pte"
     seeded = tmp_path / "seeded.py"
     model.write_text(

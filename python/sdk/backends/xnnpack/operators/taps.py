@@ -27,7 +27,7 @@ class Taps:
 
     @staticmethod
     def of(size: int, window: int, stride: int, padding: int, dilation: int) -> Taps:
-        """The window's rows from the first to the last that reads one of the image's `size` rows for some result. There
+        """The window's rows without the first and last rows that read only padding, for an image of `size` rows. There
         are as many results as with the whole window."""
         results = (size + 2 * padding - dilation * (window - 1) - 1) // stride + 1
 

@@ -35,7 +35,7 @@ def iter_checkpoint(
     others.
 
     Each weight gets the name of `key_map`, the form that `convert` gives it, and `dtype`, if it is floating-point;
-    quantised ones keep their integers. Those of `tie_map` that the file does not have come last. Raises ValueError
+    quantised weights keep their integers. Weights of `tie_map` that the file does not have come last. Raises ValueError
     (`CheckpointError`, `GGUFError`) for a file that is not valid or of another kind.
     """
     found: set[str] = set()

@@ -31,7 +31,7 @@ struct Bound {
 
   const Value* get(size_t i) const { return given[i]; }
   bool has(size_t i) const { return given[i] != nullptr; }
-  /// True if it is given, and neither None.
+  /// True if the argument is given and is not None.
   bool has_value(size_t i) const { return has(i) && !given[i]->is_none(); }
   bool truthy(size_t i) const { return has(i) && given[i]->truthy(); }
 };
