@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counts the instructions of a call under QEMU: three calls and one call, each in a process, and half the difference,
-so that start and loading cancel out."""
+"""Counts the instructions of a call under QEMU, without start and loading: half of what a process does in its second and
+third call. A program that does not mark them runs twice, with three calls and with one; the difference is counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ SOURCE = Path(__file__).with_name("counter.c")
 CACHE = ROOT / ".cache/arm"
 CALLS = (1, 3)
 LONGEST_SECONDS = 3600
-NOT_COUNTED = "not emulated yet"
 PLACE = "{calls}"  # stands in a command for the number of calls
 
 
@@ -113,6 +112,7 @@ class Command:
 
     Attributes:
         arguments: PLACE stands for the number of calls.
+        marks: Whether the program marks all calls but the first, as counter.c says.
         packages: The folder of Python's packages.
         libraries: The folder of the program's own libraries.
         depends: On what the counts depend besides the processor: counts are kept by its digest.
@@ -122,54 +122,51 @@ class Command:
     depends: list[bytes]
     packages: Path | None = None
     libraries: Path | None = None
+    marks: bool = False
+
+    def key(self, processor: Processor) -> str:
+        """The digest of what the counts depend on."""
+        digest = hashlib.sha256()
+        for part in (SOURCE.read_bytes(), processor.qemu.encode(), processor.cpuinfo.encode(), *self.depends):
+            digest.update(hashlib.sha256(part).digest())
+        return digest.hexdigest()
 
 
-def count(
-    command: Command, processor: Processor, system: Path, check: Callable[[], float], kept_only: bool = False
-) -> Counts:
-    """Counts a call.
+def count(command: Command, processor: Processor, system: Path, check: Callable[[], float]) -> Counts:
+    """Counts a call, or reads the counts of an earlier one from CACHE.
 
     Args:
         system: The folder with the program's libraries, and its /proc/cpuinfo.
         check: Called when the program has made one call; returns the decibels of its result, and raises
             ImpossibleError if that is wrong.
-        kept_only: Emulates nothing; raises ImpossibleError where no earlier run has counted the command.
     """
-    digest = hashlib.sha256()
-    for part in (SOURCE.read_bytes(), processor.qemu.encode(), processor.cpuinfo.encode(), *command.depends):
-        digest.update(hashlib.sha256(part).digest())
-    path = CACHE / "counts" / f"{digest.hexdigest()}.json"
-    kept = json.loads(path.read_text()) if path.exists() else {}
-    if "blocks" in kept:
+    path = CACHE / "counts" / f"{command.key(processor)}.json"
+    if path.exists():
+        kept = json.loads(path.read_text())
         return Counts(tuple(Block(*block) for block in kept["blocks"]), kept["decibels"])
-    if kept_only:
-        raise ImpossibleError(kept.get("reason", NOT_COUNTED))
-    try:
-        counts = _counted(command, processor, system, check)
-    except ImpossibleError as error:
-        _keep(path, {"reason": str(error)})
-        raise
+    counts = _counted(command, processor, system, check)
     blocks = [(block.code, block.count, block.symbol) for block in counts.blocks]
-    _keep(path, {"decibels": counts.decibels, "blocks": blocks})
+    keep(path, json.dumps({"decibels": counts.decibels, "blocks": blocks}))
     return counts
 
 
 def _counted(command: Command, processor: Processor, system: Path, check: Callable[[], float]) -> Counts:
     files = []
+    decibels = None
     with tempfile.TemporaryDirectory() as folder:
-        for calls in CALLS:
+        for calls in CALLS[1:] if command.marks else CALLS:
             files.append(Path(folder) / f"{calls}.txt")
             run(command, calls, processor, system, files[-1])
-            if calls == CALLS[0]:
-                decibels = check()
-        return Counts(difference(*(read(file) for file in files)), decibels)
+            decibels = check() if decibels is None else decibels
+        assert decibels is not None
+        return Counts(difference(*([{}] if command.marks else []), *(read(file) for file in files)), decibels)
 
 
-def _keep(path: Path, what: dict[str, object]) -> None:
+def keep(path: Path, text: str) -> None:
     """Writes the file as a whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     made = path.with_suffix(f".{os.getpid()}")
-    made.write_text(json.dumps(what))
+    made.write_text(text)
     made.rename(path)
 
 

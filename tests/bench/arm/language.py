@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.arm.counting import CACHE, NOT_COUNTED, PLACE, Command
+from bench.arm.counting import CACHE, PLACE, Command
 from bench.arm.measure import RUNNER, Figures, Row, require_runner
 from bench.arm.processors import Processor
 from bench.comparison import LEAST_DECIBELS, signal_to_noise
@@ -49,7 +49,6 @@ class ArmLanguageModels:
     """Measures the models; `folder` keeps what is made for them."""
 
     def __init__(self, folder: Path, models: list[str] | None, processors: list[Processor], figures: Figures) -> None:
-        require_runner()
         if unknown := [name for name in models or () if name not in FILES]:
             raise ValueError(f"there is no model {unknown[0]!r}; expected some of {', '.join(FILES)}")
         self.folder, self.processors, self.figures = folder, processors, figures
@@ -60,25 +59,19 @@ class ArmLanguageModels:
         self.rows.clear()
         for call in CALLS:
             for model in self.models:
-                files = self._files(FILES[model])
                 rows = [Row(f"{model}, {call.title}", "weights of few bits", each) for each in self.processors]
                 self.rows += rows
-                for row in rows:
-                    if files is None:
-                        row.reasons = dict.fromkeys(COLUMNS, NOT_COUNTED)
-                    else:
-                        self._measure(row, Inputs(self.folder, call, files[1]), files[0])
-
-    def _measure(self, row: Row, inputs: Inputs, gguf: Path) -> None:
-        for column, command in {PEER: inputs.peer_command(gguf), OURS: inputs.own_command()}.items():
-            self.figures.add(row, column, command, inputs.check_of(column))
-
-    def _files(self, model: str) -> tuple[Path, Path] | None:
-        """The GGUF file and the program; None if they are not there and nothing is to be made."""
-        path = self.folder / f"{model}.gguf"
-        if self.figures.kept_only and not path.with_suffix(".pte").is_file():
-            return None
-        return gguf_of(model, self.folder), self._program(path)
+                wanted = [(row, column) for row in rows for column in (PEER, OURS) if self.figures.wants(row, column)]
+                if not wanted:
+                    continue
+                require_runner()
+                gguf = gguf_of(FILES[model], self.folder)
+                inputs = Inputs(self.folder, call, self._program(gguf))
+                if not inputs.logits.exists():  # with which this SDK's are compared
+                    wanted = [(rows[0], PEER), *(each for each in wanted if each != (rows[0], PEER))]
+                for row, column in wanted:
+                    command = inputs.peer_command(gguf) if column == PEER else inputs.own_command()
+                    self.figures.add(row, column, command, inputs.check_of(column))
 
     def _program(self, gguf: Path) -> Path:
         path = gguf.with_suffix(".pte")
@@ -94,6 +87,7 @@ class Inputs:
     def __init__(self, folder: Path, call: Call, program: Path) -> None:
         self.program, self.tokens = program, np.array(prompt_of(call.tokens, 0))
         self.result = folder / f"{program.stem}-{call.tokens}"
+        self.logits = self.result.with_suffix(".llama")
         self.files = {"peer": folder / f"tokens-{call.tokens}.int32", "own": folder / f"tokens-{call.tokens}.int64"}
         self.files["peer"].write_bytes(self.tokens.astype(np.int32).tobytes())
         self.files["own"].write_bytes(self.tokens.astype(np.int64).tobytes())
@@ -108,12 +102,9 @@ class Inputs:
 
     def peer_command(self, gguf: Path) -> Command:
         libraries, program = llama_cpp()
-        files = [str(libraries), str(gguf), str(self.files["peer"]), str(self._logits())]
+        files = [str(libraries), str(gguf), str(self.files["peer"]), str(self.logits)]
         depends = [program.read_bytes(), PACKAGE.encode(), gguf.read_bytes(), self.tokens.tobytes()]
-        return Command([str(program), *files, PLACE], depends, libraries=libraries)
-
-    def _logits(self) -> Path:
-        return self.result.with_suffix(".llama")
+        return Command([str(program), *files, PLACE], depends, libraries=libraries, marks=True)
 
     def check_of(self, column: str) -> Callable[[], float]:
         """Compares this SDK's logits of the last token with those of llama.cpp, which runs first."""
@@ -121,9 +112,9 @@ class Inputs:
         def check() -> float:
             if column == PEER:
                 return float("inf")
-            if not self._logits().exists():
+            if not self.logits.exists():
                 raise ImpossibleError(f"there is no result of {PEER} to compare it with")
-            expected = np.fromfile(self._logits(), dtype=np.float32)
+            expected = np.fromfile(self.logits, dtype=np.float32)
             found = np.fromfile(f"{self.result}-0.bin", dtype=np.float32)
             if found.size != expected.size:
                 raise ImpossibleError(f"its result has {found.size} elements, llama.cpp's {expected.size}")

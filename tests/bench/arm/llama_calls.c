@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls llama.cpp in the emulator: llama_calls LIBRARIES MODEL TOKENS OUTPUT CALLS. A call computes the tokens of a
-// file of int32 with an empty cache. Writes the logits of the first call's last token.
+// file of int32 with an empty cache. Writes the logits of the first call's last token, and marks the other calls for the
+// plugin that counts.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 // What this file uses of llama.h, which the npm package does not have. A structure of more than 16 bytes is passed and
 // returned by its address on 64-bit Arm, so that one that is too large does; all parameters keep their defaults.
@@ -26,7 +28,7 @@ Structure llama_batch_get_one(int32_t* tokens, int32_t count);
 int32_t llama_decode(void* context, Structure batch);
 float* llama_get_logits_ith(void* context, int32_t index);
 
-enum { kMost = 512 };  // positions of a context with the default parameters
+enum { kMost = 512, kMark = 0x6D61726B };  // positions of a context with the default parameters; counter.c
 
 static void require(bool good, const char* what) {
   if (!good) {
@@ -51,7 +53,8 @@ int main(int count, char** arguments) {
   void* context = llama_init_from_model(model, llama_context_default_params());
   require(context != NULL, "llama_init_from_model");
   llama_set_n_threads(context, 1, 1);
-  for (int call = 0; call < atoi(arguments[5]); ++call) {
+  const int calls = atoi(arguments[5]);
+  for (int call = 0; call < calls; ++call) {
     llama_memory_seq_rm(llama_get_memory(context), -1, 0, -1);
     require(llama_decode(context, llama_batch_get_one(tokens, size)) == 0, "llama_decode");
     if (call == 0) {
@@ -60,6 +63,9 @@ int main(int count, char** arguments) {
       require(file != NULL, arguments[4]);
       require(fwrite(llama_get_logits_ith(context, -1), sizeof(float), words, file) == words, arguments[4]);
       fclose(file);
+    }
+    if (call == 0 || call == calls - 1) {
+      lseek(-1, kMark, SEEK_SET);
     }
   }
   return 0;

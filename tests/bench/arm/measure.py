@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from bench.arm.counting import NOT_COUNTED, PLACE, Command, count
+from bench.arm.counting import PLACE, Command, count
 from bench.arm.cycles import cycles
 from bench.arm.hottest import hottest
 from bench.arm.processors import Processor
+from bench.arm.results import Figure, Results
 from bench.arm.system import PYTHON, requirements, system_of, wheels_of
 from bench.comparison import LEAST_DECIBELS, signal_to_noise
 from bench.engines import ImpossibleError
@@ -45,19 +46,6 @@ EXPECTED = "expected.npy"
 COLUMNS = ("sdk", "ncnn", "MNN", "LiteRT", "onnxruntime")
 
 
-@dataclass(frozen=True)
-class Figure:
-    """What a call costs.
-
-    Attributes:
-        decibels: The signal of the result over its difference from eager float32.
-    """
-
-    instructions: float
-    cycles: float
-    decibels: float
-
-
 @dataclass
 class Row:
     """A model in one precision on one processor.
@@ -73,6 +61,10 @@ class Row:
     figures: dict[str, Figure] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
 
+    def name(self, column: str) -> str:
+        """Of a cell in the results."""
+        return Results.name(self.model, self.precision, self.processor.name, column)
+
     def best_peer(self, what: str) -> str | None:
         """The column with the fewest `instructions` or `cycles` besides this SDK's."""
         peers = [column for column in self.figures if column != OURS]
@@ -86,31 +78,58 @@ class Row:
         return float(getattr(self.figures[OURS], what) / getattr(self.figures[best], what))
 
 
+@dataclass
 class Figures:
-    """Counts commands, says so, and keeps the figures in rows.
+    """Counts commands, says so, and keeps the figures in rows and in the results.
 
-    Args:
+    Attributes:
         blocks: How many of each program's hottest blocks are printed.
-        kept_only: Uses the counts of earlier runs, and emulates nothing.
+        kept_only: Uses the results of earlier runs, and emulates nothing.
+        missing_only: Counts only what is not among the results, whatever has changed since.
     """
 
-    def __init__(self, blocks: int = 0, kept_only: bool = False) -> None:
-        self.blocks, self.kept_only = blocks, kept_only
+    blocks: int = 0
+    kept_only: bool = False
+    missing_only: bool = False
+    results: Results = field(default_factory=Results)
+
+    def wants(self, row: Row, column: str) -> bool:
+        """Whether a cell may have to be counted. Otherwise the row gets what an earlier run has found."""
+        if self.kept_only or (self.missing_only and self.results.has(row.name(column), None)):
+            self.fill(row, column)
+            return False
+        return True
+
+    def fill(self, row: Row, column: str) -> None:
+        """Puts what the results have into a row."""
+        try:
+            row.figures[column] = self.results.figure(row.name(column))
+        except ImpossibleError as error:
+            row.reasons[column] = str(error)
+
+    def refuse(self, row: Row, column: str, reason: str) -> None:
+        """There is no program to count."""
+        self.results.put(row.name(column), "", ImpossibleError(reason))
+        self.fill(row, column)
 
     def add(self, row: Row, column: str, command: Command, check: Callable[[], float]) -> None:
         """Counts a command; `check` is that of `count`."""
-        name = f"{row.model}, {row.processor.name}, {column}"
-        try:
-            counts = count(command, row.processor, system_of(row.processor), check, self.kept_only)
-        except ImpossibleError as error:
-            row.reasons[column] = str(error)
-            say(f"{name}: {error}")
+        name, key = row.name(column), command.key(row.processor)
+        if not self.blocks and self.results.has(name, key):
+            self.fill(row, column)
             return
-        made = Figure(counts.instructions, cycles(counts, row.processor.model), counts.decibels)
-        row.figures[column] = made
-        say(f"{name}: {made.instructions / 1e6:.1f} M instructions, {made.cycles / 1e6:.1f} M cycles")
-        for line in hottest(counts, row.processor, self.blocks) if self.blocks else ():
-            say(line)
+        try:
+            counts = count(command, row.processor, system_of(row.processor), check)
+        except ImpossibleError as error:
+            self.results.put(name, key, error)
+            say(f"{name}: {error}")
+        else:
+            made = Figure(counts.instructions, cycles(counts, row.processor.model), counts.decibels)
+            self.results.put(name, key, made)
+            say(f"{name}: {made.instructions / 1e6:.1f} M instructions, {made.cycles / 1e6:.1f} M cycles")
+            for line in hottest(counts, row.processor, self.blocks) if self.blocks else ():
+                say(line)
+        self.fill(row, column)
 
 
 def until_stopped(figures: Figures, measure: Callable[[], None]) -> None:
@@ -137,34 +156,37 @@ class ArmTable:
     """Counts the programs that a table of peers has written."""
 
     def __init__(self, table: PeerTable, processors: list[Processor], figures: Figures) -> None:
-        require_runner()
         self.table, self.processors, self.figures = table, processors, figures
         self.rows: list[Row] = []
 
     def measure(self, precisions: list[str]) -> None:
         self.rows.clear()
         for precision in precisions:
-            if not self.figures.kept_only:
-                self.table.write_programs([precision])
-            for model, spec in self.table.models.items():
-                folder = self.table.directory / "arm" / model.replace(" ", "_").replace(",", "")
-                unknown = self.figures.kept_only and not Example.is_written(folder)
-                example = None if unknown else Example(folder, spec)
+            for model in self.table.models:
+                wanted = []
                 for processor in self.processors:
                     row = Row(model, precision, processor)
-                    for column, engine in self.table.columns.items():
-                        self._measure(row, column, engine + ENDINGS[precision], example)
                     self.rows.append(row)
+                    wanted += [(row, column) for column in self.table.columns if self.figures.wants(row, column)]
+                if wanted:
+                    self._measure(model, precision, wanted)
 
-    def _measure(self, row: Row, column: str, engine: str, example: Example | None) -> None:
-        path = self.table.program(engine, row.model)
-        refused = path.with_name(path.name + ".reason")
-        if example is None or not path.exists():
-            row.reasons[column] = refused.read_text() if refused.exists() else NOT_COUNTED
-            return
-        system = system_of(row.processor)
-        command = own_command(path, example) if column == OURS else peer_command(engine, path, example, system)
-        self.figures.add(row, column, command, lambda: example.check(column, row.precision))
+    def _measure(self, model: str, precision: str, wanted: list[tuple[Row, str]]) -> None:
+        """Counts the cells of a model in a precision."""
+        require_runner()
+        spec = self.table.models[model]
+        columns = list(dict.fromkeys(column for _, column in wanted))
+        PeerTable({model: spec}, self.table.directory, self.table.backend, columns).write_programs([precision])
+        example = Example(self.table.directory / "arm" / model.replace(" ", "_").replace(",", ""), spec)
+        for row, column in wanted:
+            engine = self.table.columns[column] + ENDINGS[precision]
+            path = self.table.program(engine, model)
+            if not path.exists():
+                self.figures.refuse(row, column, path.with_name(path.name + ".reason").read_text())
+                continue
+            system = system_of(row.processor)
+            command = own_command(path, example) if column == OURS else peer_command(engine, path, example, system)
+            self.figures.add(row, column, command, lambda c=column: example.check(c, precision))
 
 
 class Example:
@@ -243,7 +265,7 @@ def peer_command(engine: str, program: Path, example: Example, system: Path) -> 
     depends = [engine.encode(), *map(str.encode, requirements(module)), *(path.read_bytes() for path in read)]
     files = [str(program), str(example.inputs), str(example.result)]
     arguments = [str(system / PYTHON), str(script), engine, *files, PLACE]
-    return Command(arguments, [*depends, *example.depends()], wheels_of(module))
+    return Command(arguments, [*depends, *example.depends()], wheels_of(module), marks=True)
 
 
 def _files(program: Path) -> list[Path]:

@@ -10,6 +10,7 @@ from math import isinf
 from bench.arm.cycles import tool
 from bench.arm.language import PACKAGE, PEER
 from bench.arm.measure import Row
+from bench.arm.results import Results
 from bench.arm.system import requirements
 from bench.comparison import geometric_mean
 from bench.engines import module_of
@@ -19,15 +20,23 @@ from bench.peer_table import OURS
 FIGURES = ("instructions", "cycles")
 
 
-def page(rows: list[Row], columns: dict[str, str]) -> str:
-    """The page of one run."""
-    parts = [versions(columns)]
+def page(rows: list[Row], columns: dict[str, str], results: Results) -> str:
+    """The page of one run: tables of the rows that have figures, and what has none."""
+    parts = [f"{versions(columns)} {_dates(rows, list(columns), results)}".strip()]
     for precision, processor in kinds(rows):
-        chosen = [row for row in rows if (row.precision, row.processor.name) == (precision, processor)]
+        chosen = [row for row in rows if (row.precision, row.processor.name) == (precision, processor) and row.figures]
+        if not chosen:
+            continue
         title = f"{precision}, {chosen[0].processor.title} (cycles by llvm-mca's {chosen[0].processor.model}):"
         parts.append("\n".join([title, "", *_table(chosen, list(columns))]))
     parts += ["\n".join(missing(rows))]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _dates(rows: list[Row], columns: list[str], results: Results) -> str:
+    """A sentence: cells are counted on several days."""
+    found = results.dates([row.name(column) for row in rows for column in columns])
+    return "" if found is None else f"Counted from {found[0]} to {found[1]}."
 
 
 def kinds(rows: list[Row]) -> list[tuple[str, str]]:

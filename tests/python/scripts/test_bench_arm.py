@@ -8,6 +8,7 @@ import math
 import shutil
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,10 @@ from bench import llm_files  # noqa: E402
 from bench.arm import counting, cycles  # noqa: E402
 from bench.arm.counting import PLACE, Block, Command, Counts, count, difference  # noqa: E402
 from bench.arm.language import ArmLanguageModels, Call, Inputs  # noqa: E402
-from bench.arm.measure import Figure, Figures, Row, until_stopped  # noqa: E402
+from bench.arm.measure import Figures, Row, until_stopped  # noqa: E402
 from bench.arm.page import page  # noqa: E402
 from bench.arm.processors import PROCESSORS, chosen  # noqa: E402
+from bench.arm.results import Figure, Results  # noqa: E402
 from bench.engines import ImpossibleError  # noqa: E402
 
 COMPILER = "aarch64-linux-gnu-gcc"
@@ -89,18 +91,80 @@ def test_a_program_that_fails_is_not_counted(program: Path, tmp_path: Path) -> N
 
 
 @emulated
-def test_kept_counts_need_no_emulator(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    good = Command([str(program), PLACE], [program.read_bytes()])
-    bad = Command([str(program), PLACE, "more"], [b"more"])
-    with pytest.raises(ImpossibleError, match="not emulated yet"):
-        count(good, PROCESSORS["a55"], tmp_path, lambda: 60.0, kept_only=True)
-    expected = count(good, PROCESSORS["a55"], tmp_path, lambda: 60.0)
-    with pytest.raises(ImpossibleError, match="ends with 1"):
-        count(bad, PROCESSORS["a55"], tmp_path, lambda: 60.0)
-    monkeypatch.setattr(counting, "run", lambda *_: pytest.fail("the emulator was started"))
-    assert count(good, PROCESSORS["a55"], tmp_path, lambda: 60.0, kept_only=True) == expected
-    with pytest.raises(ImpossibleError, match="ends with 1 in the emulator"):  # the reason is kept, too
-        count(bad, PROCESSORS["a55"], tmp_path, lambda: 60.0, kept_only=True)
+def test_marked_calls_need_one_process(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = PROGRAM.replace("for (int call", "int first = 1; for (int call").replace(
+        "    long left", "    if (!first && call == 2) lseek(-1, 0x6D61726B, 0);\n    first = 0;\n    long left"
+    )
+    source = source.replace("  char line", "  lseek(-1, 0x6D61726B, 0);\n  char line").replace(
+        "#include <stdlib.h>", "#include <stdlib.h>\n#include <unistd.h>"
+    )
+    (tmp_path / "loop.c").write_text(source)
+    subprocess.run([COMPILER, "-O1", "-static", "-o", str(program), str(tmp_path / "loop.c")], check=True)
+    ran: list[int] = []
+    run = counting.run
+    monkeypatch.setattr(counting, "run", lambda *a: (ran.append(a[1]), run(*a)))
+    command = Command([str(program), PLACE], [program.read_bytes()], marks=True)
+    found = count(command, PROCESSORS["a55"], tmp_path, lambda: 60.0)
+    assert ran == [3]
+    assert (found.blocks[0].size, found.blocks[0].count) == (4, LOOPS - 1)
+    assert 4 * LOOPS < found.instructions < 4 * LOOPS + 300  # the C library's lseek is counted, too
+
+
+class Emulated:
+    """Stands for `count`: remembers the commands, and has the counts of three of them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, results: Results) -> None:
+        self.commands: list[str] = []
+        self.results = results
+        monkeypatch.setattr("bench.arm.measure.count", self.count)
+        monkeypatch.setattr("bench.arm.measure.system_of", lambda processor: Path())
+        monkeypatch.setattr("bench.arm.measure.cycles", lambda counts, model: counts.instructions / 2)
+
+    def count(self, command: Command, *_: object) -> Counts:
+        self.commands.append(command.arguments[0])
+        if command.arguments == ["bad"]:
+            raise ImpossibleError("it ends with 1 in the emulator: no operator")
+        return Counts((Block("aa", 4e6, "-"),), 60.0)
+
+    def row(self, name: str, depends: str, **options: bool) -> Row:
+        """Counts a command, as a run of the script does."""
+        row = Row("A", "int8", PROCESSORS["a76"])
+        figures = Figures(results=Results(self.results.path), **options)
+        if figures.wants(row, name):
+            figures.add(row, name, Command([name], [depends.encode()]), lambda: 60.0)
+        return row
+
+
+def test_a_cell_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs share the file of results; a cell is counted again when what it depends on has changed."""
+    emulated = Emulated(monkeypatch, Results(tmp_path / "results.json"))
+    assert emulated.row("good", "1", kept_only=True).reasons == {"good": "not emulated yet"}
+    expected = {"good": Figure(4e6, 2e6, 60.0)}
+    assert emulated.row("good", "1").figures == expected
+    assert emulated.row("good", "1").figures == expected
+    assert emulated.row("good", "2", missing_only=True).figures == expected
+    assert emulated.row("good", "2", kept_only=True).figures == expected
+    assert emulated.commands == ["good"]
+    assert emulated.row("good", "2").figures == expected
+    assert emulated.commands == ["good", "good"]
+
+
+def test_the_reason_of_a_failure_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    emulated = Emulated(monkeypatch, Results(tmp_path / "results.json"))
+    for options in ({}, {}, {"missing_only": True}, {"kept_only": True}):
+        row = emulated.row("bad", "1", **options)
+        assert (row.figures, row.reasons) == ({}, {"bad": "it ends with 1 in the emulator: no operator"})
+    assert emulated.commands == ["bad"]
+
+
+def test_an_interrupted_write_leaves_the_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    emulated = Emulated(monkeypatch, Results(tmp_path / "results.json"))
+    emulated.row("good", "1")
+    before = emulated.results.path.read_text()
+    monkeypatch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        emulated.row("other", "1")
+    assert emulated.results.path.read_text() == before
 
 
 def test_an_interrupted_run_has_what_was_counted() -> None:
@@ -168,10 +232,9 @@ def test_blocks_that_are_not_modelled_cost_as_much_as_others(tmp_path: Path, mon
     assert cycles.cycles(counts, "cortex-a55") == pytest.approx(120 * 8 * 1000 / 960, rel=0.05)
 
 
-def test_unknown_names_are_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_names_are_errors(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no processor 'm4'; expected some of a55, a76"):
         chosen(["a76", "m4"])
-    monkeypatch.setattr("bench.arm.language.require_runner", lambda: None)
     with pytest.raises(ValueError, match="no model 'GPT'; expected some of SmolLM2 Q4_1"):
         ArmLanguageModels(tmp_path, ["GPT"], chosen(["a76"]), Figures())
 
@@ -189,7 +252,7 @@ def test_logits_must_be_those_of_llama_cpp(tmp_path: Path) -> None:
         inputs.check_of("sdk")()
 
 
-def test_the_page_has_ratios_and_means(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_has_ratios_and_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench.arm.page.versions", lambda columns: "Versions.")
     rows = []
     for model, ours in (("A", 2e6), ("B", 8e6)):
@@ -197,13 +260,21 @@ def test_the_page_has_ratios_and_means(monkeypatch: pytest.MonkeyPatch) -> None:
         row.figures = {"sdk": Figure(ours, 1e6, 90.0), "ncnn": Figure(4e6, 2e6, 90.0), "MNN": Figure(5e6, 1e6, 90.0)}
         row.reasons = {"LiteRT": "it has no operator"}
         rows.append(row)
-    text = page(rows, {"sdk": "sdk-x", "ncnn": "ncnn", "MNN": "mnn", "LiteRT": "litert"})
+    empty = Row("C", "float32", PROCESSORS["a76"], reasons={"sdk": "it has no program"})
+    results = Results(tmp_path / "results.json")
+    results.put(rows[0].name("sdk"), "key", Figure(1.0, 1.0, 1.0))
+    text = page([*rows, empty], {"sdk": "sdk-x", "ncnn": "ncnn", "MNN": "mnn", "LiteRT": "litert"}, results)
+    today = date.today()
+    assert f"Versions. Counted from {today} to {today}." in text
+    assert "| C |" not in text and "- sdk, float32, C: it has no program" in text
     assert "| A | 2.0 / 1.0 | 4.0 / 2.0 | 5.0 / 1.0 | – | 0.50 (ncnn) | 1.00 (MNN) |" in text
     assert "| geometric mean |  |  |  |  | **1.00** | **1.00** |" in text
     assert "- LiteRT, float32, A; B: it has no operator" in text
 
 
-def test_the_page_says_on_which_processors_a_model_was_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_says_on_which_processors_a_model_was_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("bench.arm.page.versions", lambda columns: "Versions.")
     rows = []
     for model in ("A", "B", "C"):
@@ -212,7 +283,7 @@ def test_the_page_says_on_which_processors_a_model_was_not_counted(monkeypatch: 
             if name == "a55" or model == "C":
                 row.reasons = {"sdk": "it has no operator"}
             rows.append(row)
-    text = page(rows, {"sdk": "sdk-x"})
+    text = page(rows, {"sdk": "sdk-x"}, Results(tmp_path / "results.json"))
     assert "- sdk, float32, A; B on Cortex-A55: it has no operator\n- sdk, float32, C: it has no operator" in text
 
 

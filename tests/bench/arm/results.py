@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The cells of the tables that earlier runs have counted: a table of hours is counted over several of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+
+from bench.arm.counting import keep
+from bench.engines import ImpossibleError
+
+FILE = Path(__file__).with_name("results.json")
+NOT_COUNTED = "not emulated yet"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a call costs.
+
+    Attributes:
+        decibels: The signal of the result over its difference from eager float32.
+    """
+
+    instructions: float
+    cycles: float
+    decibels: float
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a run found.
+
+    Attributes:
+        key: The digest of the program, its inputs, the engine and the processor.
+        counted: The date.
+        reason: Why there is no figure.
+    """
+
+    key: str
+    counted: str
+    figure: Figure | None
+    reason: str = ""
+
+
+class Results:
+    """The file of the cells. It is written with each one, so that a run that ends early loses nothing."""
+
+    def __init__(self, path: Path = FILE) -> None:
+        self.path = path
+        self.cells: dict[str, Cell] = {}
+        for name, kept in (json.loads(path.read_text()) if path.exists() else {}).items():
+            figure = Figure(**kept.pop("figure")) if "figure" in kept else None
+            self.cells[name] = Cell(figure=figure, **kept)
+
+    @staticmethod
+    def name(model: str, precision: str, processor: str, column: str) -> str:
+        return " | ".join((precision, model, processor, column))
+
+    def figure(self, name: str) -> Figure:
+        """The figure of a cell. Raises ImpossibleError with the reason where there is none."""
+        cell = self.cells.get(name)
+        if cell is None or cell.figure is None:
+            raise ImpossibleError(cell.reason if cell else NOT_COUNTED)
+        return cell.figure
+
+    def has(self, name: str, key: str | None) -> bool:
+        """Whether a cell was counted; with a key, of what the key stands for."""
+        return name in self.cells and key in (None, self.cells[name].key)
+
+    def put(self, name: str, key: str, found: Figure | ImpossibleError) -> None:
+        figure = found if isinstance(found, Figure) else None
+        self.cells[name] = Cell(key, str(date.today()), figure, "" if figure else str(found))
+        lines = []
+        for each in sorted(self.cells):
+            content = {key: value for key, value in asdict(self.cells[each]).items() if value not in (None, "")}
+            lines.append(f"{json.dumps(each)}: {json.dumps(content)}")
+        keep(self.path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+    def dates(self, names: list[str]) -> tuple[str, str] | None:
+        """The first and the last day on which cells were counted."""
+        found = sorted(self.cells[name].counted for name in names if name in self.cells)
+        return (found[0], found[-1]) if found else None
