@@ -178,9 +178,9 @@ step_aarch64() {
   build_for_aarch64 "${names[@]/%/_test}" &&
     ctest --test-dir build/linux-aarch64 --output-on-failure --no-tests=error --parallel "${jobs}" -R '^[A-Z]' \
       -E '_NOT_BUILT$|WorksInAForkedProcess|HasAsManyThreadsAsThereAre' &&
-    kernels/simd/test/spills build/linux-aarch64/kernels/llm/llm_low_bit_test low_bit_block &&
+    kernels/simd/test/spills build/linux-aarch64/kernels/llm/llm_low_bit_test low_bit_block low_bit_row &&
     kernels/simd/test/executed build/linux-aarch64/kernels/llm/llm_low_bit_test \
-      LowBitTest.NaNAndInfinityReachTheirRowsOnly cortex-a53= a55=sdot a76=sdot x2=sdot,smmla,usdot max=sdot,smmla,usdot
+      LowBitTest.NaNAndInfinityReachTheirRowsOnly cortex-a53= a55=sdot a76=sdot x2=sdot,smmla max=sdot,smmla
 }
 step_aarch64-all() { build_for_aarch64 && ctest --preset linux-aarch64 --parallel "${jobs}"; }
 

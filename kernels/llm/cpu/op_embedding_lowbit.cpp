@@ -35,10 +35,11 @@ float parameter(const PackedWeights& w, const uint8_t* from, int64_t lane, const
 }
 
 // The integer of a column of a unit, by the layout of packed.h.
-int32_t weight_at(const uint8_t* unit, int bits, int64_t lane, int64_t column) {
+int32_t weight_at(const PackedWeights& w, const uint8_t* unit, int64_t lane, int64_t column) {
+  const int bits = w.bits;
   const int64_t byte = lane * 4 + column % 4, columns = column / 4, units = unit_of(bits);
   if (bits == 8) {
-    return unit[columns * 64 + byte];
+    return unit[columns * 64 + byte] ^ (w.signed_bytes ? 0x80 : 0);
   }
   int32_t value = 0, above = 0;
   for (const int plane : {4, 2, 1}) {
@@ -69,7 +70,7 @@ void dequantize_row(const PackedWeights& w, int64_t row, float* out) {
     const int64_t count = std::min(w.group, w.columns - g * w.group);
     for (int64_t k = 0; k < count; ++k) {
       const int32_t number =
-          weight_at(weights + k / unit * unit * kTileOutputs * w.bits / 8, w.bits, lane, k % unit) - w.zero_point;
+          weight_at(w, weights + k / unit * unit * kTileOutputs * w.bits / 8, lane, k % unit) - w.zero_point;
       out[g * w.group + k] = static_cast<float>(number) * scale - minimum;
     }
   }

@@ -106,6 +106,12 @@ class LowBitTest : public KernelTest {
 };
 
 const Shape kShapes[] = {
+    {8, 32, 15, 96, false, false, false, 0, true},  // Q8_0
+    {8, 32, 33, 2080, false, false, false, 0, true},
+    {8, 4, 16, 20, false, true, true, 0, true},
+    {8, 256, 5, 600, true, false, true, 0, true},
+    {8, 4, 18, 36, true, true, false, 3, true},
+    {8, 20, 31, 60, false, true, true, 0, true},
     {4, 32, 1, 32},
     {4, 32, 16, 64, true},
     {4, 8, 17, 40, false, true, true},
@@ -173,7 +179,10 @@ TEST_F(LowBitTest, ExtremeWeightsAndActivations) {
 }
 
 TEST_F(LowBitTest, NaNAndInfinityReachTheirRowsOnly) {
-  const Shape shapes[] = {{4, 32, 17, 100, true, false}, {4, 32, 17, 100, false, true}, {8, 32, 17, 100}};
+  const Shape shapes[] = {{4, 32, 17, 100, true, false},
+                          {4, 32, 17, 100, false, true},
+                          {8, 32, 17, 100},
+                          {8, 32, 17, 100, false, false, false, 0, true}};
   for (const Shape& shape : shapes) {
     const Weights weights(shape);
     for (const float bad : {kNaN, kInfinity, -kInfinity}) {
@@ -230,6 +239,9 @@ TEST_F(LowBitTest, RefusesWhatDoesNotFit) {
   in_blocks[20] = 2;
   in_blocks[5] |= kWideScales;
   fails(in_blocks);
+  std::vector<uint8_t> signed_bytes = good;  // of 4 bits
+  signed_bytes[5] |= kSignedBytes;
+  fails(signed_bytes);
   linear_8bit_act_out(ctx, x, packed, 32, 16, 64, out);
   expect_failure();
   linear_packed_out(ctx, tf.zeros({1, 63}), packed, 32, 17, 64, out);

@@ -17,6 +17,7 @@ struct Shape {
   int32_t group, rows, columns;
   bool minima = false, row_activations = false, wide = false;
   int32_t block_groups = 0;  // 0: scales stand alone
+  bool signed_bytes = false;
 };
 
 /// Weights of a shape, and what they mean.
@@ -68,7 +69,8 @@ struct Weights {
     append(&bytes, kPackedMagic);
     append(&bytes, static_cast<uint8_t>(shape.bits));
     append(&bytes, static_cast<uint8_t>((shape.minima ? kMinima : 0) | (shape.row_activations ? kRowActivations : 0) |
-                                        (shape.wide ? kWideScales : 0) | (shape.block_groups > 0 ? kBlockFactors : 0)));
+                                        (shape.wide ? kWideScales : 0) | (shape.block_groups > 0 ? kBlockFactors : 0) |
+                                        (shape.signed_bytes ? kSignedBytes : 0)));
     append(&bytes, static_cast<uint16_t>(zero_point));
     for (const int32_t number : {shape.group, shape.rows, shape.columns, shape.block_groups}) {
       append(&bytes, static_cast<uint32_t>(number));
@@ -138,6 +140,9 @@ struct Weights {
           (*bytes)[start + static_cast<size_t>(block * 64 + (row - first) * 4 + c % 4)] |=
               static_cast<uint8_t>(part << shift);
         }
+      }
+      for (size_t i = start; shape.signed_bytes && i < bytes->size(); ++i) {
+        (*bytes)[i] ^= 0x80;
       }
       above += plane;
     }

@@ -71,6 +71,28 @@ def test_blocks_of_256_multiply_as_their_definition(type: str, rows: int, column
         torch.testing.assert_close(eight, rounded @ plain.t(), rtol=0, atol=bound)
 
 
+def test_8_bits_of_earlier_versions_are_read():
+    """Programs of earlier versions have unsigned bytes: they mean, and compute, the same."""
+    for group, row in ((32, False), (64, True)):
+        m = matrix(8, 17, 128, group, False, row)
+        new = pack(m)
+        assert new[5] & 16
+        sums = 4 * 16 if row else 0
+        scales = 16 * (4 if new[5] & 4 else 2)
+        content = new[64:].clone().view(2, -1)
+        content[:, sums:].view(2, 128 // group, -1)[..., scales:] ^= 0x80
+        old = torch.cat([new[:64], content.flatten()])
+        old[5] ^= 16
+        assert torch.equal(unpack(old).dequantize(), m.dequantize())
+        for tokens in (1, 2, 9):
+            x = torch.randn(tokens, 128, generator=torch.Generator().manual_seed(tokens))
+            for floats in (False, True):
+                found = [run(PackedLinear(m, None, packed, floats), x) for packed in (old, new)]
+                assert torch.equal(*found)
+        indices = torch.tensor([0, 16, 5])
+        assert torch.equal(run(PackedEmbedding(m, old), indices), m.dequantize()[indices])
+
+
 def test_what_cannot_be_packed_is_refused():
     with pytest.raises(ValueError, match="groups of 6 weights cannot be packed; expected a multiple of 4"):
         pack(matrix(4, 3, 12, 6))

@@ -91,6 +91,17 @@ def test_a_program_that_fails_is_not_counted(program: Path, tmp_path: Path) -> N
 
 
 @emulated
+def test_a_program_that_does_not_end_is_not_counted(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loop.c").write_text('int main(void) { for (;;) __asm__ volatile(""); }')
+    subprocess.run([COMPILER, "-O1", "-static", "-o", str(program), str(tmp_path / "loop.c")], check=True)
+    monkeypatch.setattr(counting, "LONGEST_SECONDS", 1)
+    with pytest.raises(ImpossibleError, match="it does not end in 1 s in the emulator"):
+        count(Command([str(program), PLACE], []), PROCESSORS["a76"], tmp_path, lambda: 60.0)
+
+
+@emulated
 def test_marked_calls_need_one_process(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = PROGRAM.replace("for (int call", "int first = 1; for (int call").replace(
         "    long left", "    if (!first && call == 2) lseek(-1, 0x6D61726B, 0);\n    first = 0;\n    long left"

@@ -19,8 +19,14 @@ namespace torch::executor::native {
 namespace {
 
 // NEON's dot products take signed bytes: 8-bit weights are then 128 less, and so is their zero point.
+constexpr bool kTakesSignedBytes = HWY_ARCH_ARM;
 constexpr int32_t zero_point_shift(int bits) {
-  return HWY_ARCH_ARM && bits == 8 ? 128 : 0;
+  return kTakesSignedBytes && bits == 8 ? 128 : 0;
+}
+
+/// The bits of stored 8-bit weights that are inverted for the dot products.
+constexpr uint8_t flipped_bits(const PackedWeights& w) {
+  return w.bits == 8 && w.signed_bytes != kTakesSignedBytes ? 0x80 : 0;
 }
 
 #if ET_LLM_DOTPROD
@@ -58,15 +64,6 @@ HWY_INLINE Vec32 add_dots(VecByte weights, Fours activations, Vec32 sums) {
 }
 
 #if ET_LLM_I8MM
-/// The same for unsigned weights of 8 bits.
-template <int kFour>
-HWY_INLINE Vec32 add_mixed_dots(VecByte weights, Fours activations, Vec32 sums) {
-  asm(ET_LLM_ASSEMBLE("i8mm", "usdot %0.4s, %1.16b, %2.4b[%c3]", "0x4F80F000 + ((%c3 & 1) << 21) + ((%c3 & 2) << 10)")
-      : "+w"(sums.raw)
-      : "w"(weights.raw), "w"(activations.raw), "i"(kFour));
-  return sums;
-}
-
 /// The same for the eight bytes of two rows and of two outputs: sums has two outputs of each row.
 HWY_INLINE Vec32 add_products(VecInt8 rows, VecByte outputs, Vec32 sums) {
   asm(ET_LLM_ASSEMBLE("i8mm", "smmla %0.4s, %1.16b, %2.16b", "0x4E80A400")
@@ -106,25 +103,6 @@ HWY_INLINE Vec32 add_dots(VecByte weights, Fours activations, Vec32 sums) {
 }
 
 #endif
-
-/// What add_dots_of_row() takes off the zero point: with products of unsigned and signed bytes, nothing.
-constexpr int32_t zero_point_shift_of_row(int bits) {
-  return ET_LLM_I8MM ? 0 : zero_point_shift(bits);
-}
-
-/// add_dots() of weights as they are packed.
-template <int kBits, int kFour>
-HWY_INLINE Vec32 add_dots_of_row(VecByte weights, Fours activations, Vec32 sums) {
-#if ET_LLM_I8MM
-  if constexpr (kBits == 8) {
-    return add_mixed_dots<kFour>(weights, activations, sums);
-  }
-#endif
-  if constexpr (zero_point_shift(kBits) != 0) {
-    weights = hn::Xor(weights, hn::Set(TagByte(), uint8_t{0x80}));
-  }
-  return add_dots<(kBits < 8), kFour>(weights, activations, sums);
-}
 
 }  // namespace
 }  // namespace torch::executor::native

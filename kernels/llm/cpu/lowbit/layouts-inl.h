@@ -100,15 +100,12 @@ struct OfTwoRows {
   }
 
   static HWY_INLINE void add(const uint8_t* weights, const int8_t* activations, Vec32 (&sums)[kBlockSums]) {
-    const Tag32 d;
-    const Vec32 first = hn::BitCast(d, hn::LoadU(TagInt8(), activations));
-    const Vec32 second = hn::BitCast(d, hn::LoadU(TagInt8(), activations + kBlockRows * 4));
-    const Vec32 rows[] = {hn::InterleaveLower(d, first, second), hn::InterleaveUpper(d, first, second)};
+    const VecInt8 rows[] = {hn::LoadU(TagInt8(), activations), hn::LoadU(TagInt8(), activations + 2 * kColumns)};
     for (int v = 0; v < kOutputParts; ++v) {
       const VecByte operand = hn::LoadU(TagByte(), weights + v * 16);
       for (int i = 0; i < kRowParts; ++i) {
         Vec32& sum = sums[place(i, v)];
-        sum = add_products(hn::BitCast(TagInt8(), rows[i]), operand, sum);
+        sum = add_products(rows[i], operand, sum);
       }
     }
   }

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "kernels/llm/cpu/lowbit/multiply_block-inl.h"
-#include "kernels/llm/cpu/lowbit/multiply_row-inl.h"
+#include "kernels/llm/cpu/lowbit/multiply_common-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torch::executor::native {
@@ -26,7 +26,7 @@ void multiply_int8(const PackedWeights& w, const QuantizedRows& rows, int64_t be
   const auto multiply = kMultiply[w.bits - 1](w);
   auto blocks = w.bits < 8 ? multiply_blocks<OfOneRow<true>> : multiply_blocks<OfOneRow<false>>;
 #if ET_LLM_I8MM
-  if (w.group % OfTwoRows::kColumns == 0) {
+  if (rows.columns == OfTwoRows::kColumns) {
     blocks = multiply_blocks<OfTwoRows>;
   }
 #endif

@@ -65,6 +65,8 @@ QuantizedRows place_rows(const PackedWeights& weights, int64_t rows, void* memor
   QuantizedRows placed;
   placed.rows = rows;
   placed.interleave = interleave_of(rows);
+  const int64_t columns = multiplication().block_columns;
+  placed.columns = weights.group % columns == 0 ? columns : 4;
   const int64_t padded = placed.blocks() * placed.interleave;
   placed.scales = static_cast<float*>(memory);
   placed.scaled_sums = placed.scales + padded * weights.groups;

@@ -8,12 +8,13 @@
 
 namespace torch::executor::native {
 
-/// Activations in int8. Blocks of `interleave` rows are interleaved: four columns of the first row, the same columns of
-/// the second row and so on, then the next four columns. Rows are padded with zeros, and the last block with zero rows.
+/// Activations in int8. Blocks of `interleave` rows are interleaved: some columns of the first row, the same columns of
+/// the second row and so on, then the next columns. Rows are padded with zeros, and the last block with zero rows.
 struct QuantizedRows {
   int64_t rows;
   int64_t interleave;
-  int8_t* values;      ///< [block][padded columns / 4][interleave][4]
+  int64_t columns;     ///< of a row that lie together: 4 or 8
+  int8_t* values;      ///< [block][padded columns / columns][interleave][columns]
   float* scales;       ///< [block][group][interleave]
   float* scaled_sums;  ///< [block][group][interleave]: scale * sum of the group's integers
   int32_t* sums;       ///< [block][group][interleave]: the sum of the group's integers
@@ -25,8 +26,9 @@ struct QuantizedRows {
 /// multiply_tiles() and multiply_float_tiles() for one instruction set.
 struct Multiplication {
   const char* name;
-  bool (*runs)();      ///< whether this processor has the instructions
-  int64_t block_rows;  ///< QuantizedRows::interleave, unless the rows are few
+  bool (*runs)();         ///< whether this processor has the instructions
+  int64_t block_rows;     ///< QuantizedRows::interleave, unless the rows are few
+  int64_t block_columns;  ///< QuantizedRows::columns, unless groups have another number of them
   void (*tiles)(const PackedWeights& weights, const QuantizedRows& rows, int64_t begin, int64_t end, float* out);
   /// nullptr: the baseline's is called.
   void (*float_tiles)(const PackedWeights& weights, const float* x, int64_t rows, int64_t begin, int64_t end,

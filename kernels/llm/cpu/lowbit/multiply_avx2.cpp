@@ -9,5 +9,5 @@
 #include "kernels/llm/cpu/lowbit/multiply_float-inl.h"
 
 const torch::executor::native::Multiplication torch::executor::native::kMultiplyAvx2 = {
-    "avx2", runs_on<HWY_AVX2>, kBlockRows, multiply_int8, multiply_float};
+    "avx2", runs_on<HWY_AVX2>, kBlockRows, 4, multiply_int8, multiply_float};
 #endif

@@ -9,5 +9,5 @@
 #include "kernels/llm/cpu/lowbit/multiply_float-inl.h"
 
 const torch::executor::native::Multiplication torch::executor::native::kMultiplyAvx3Dl = {
-    "avx512-vnni", runs_on<HWY_AVX3_DL>, kBlockRows, multiply_int8, multiply_float};
+    "avx512-vnni", runs_on<HWY_AVX3_DL>, kBlockRows, 4, multiply_int8, multiply_float};
 #endif

@@ -6,4 +6,4 @@
 #include "kernels/llm/cpu/lowbit/multiply_float-inl.h"
 
 const torch::executor::native::Multiplication torch::executor::native::kMultiplyBaseline = {
-    "baseline", [] { return true; }, kBlockRows, multiply_int8, multiply_float};
+    "baseline", [] { return true; }, kBlockRows, 4, multiply_int8, multiply_float};

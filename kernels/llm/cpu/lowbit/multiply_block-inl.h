@@ -124,7 +124,7 @@ HWY_NOINLINE void multiply_blocks(const PackedWeights& w, const QuantizedRows& r
   Panel panel;
   panel.first = 0;
   do {  // without columns, once
-    unpack_panel(w, zero_point_shift(w.bits) == 0 ? 0 : 0x80, from, panel);
+    unpack_panel(w, flipped_bits(w), from, panel);
     Layout::prepare(panel.weights, panel.groups * w.group);
     for (int64_t block = 0; block < rows.blocks(); ++block) {
       const int64_t first = block * kBlockRows;

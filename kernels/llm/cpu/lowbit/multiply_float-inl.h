@@ -86,7 +86,7 @@ void multiply_float(const PackedWeights& w, const float* x, int64_t rows, int64_
     Panel panel;
     panel.first = 0;
     do {
-      unpack_panel(w, 0, from, panel);
+      unpack_panel(w, w.signed_bytes ? 0x80 : 0, from, panel);
       for (int64_t row = 0; row < rows;) {
         const bool block = row + kFloatRows <= rows;
         for (int v = 0; v < kVectorsOfTile; ++v) {

@@ -8,5 +8,5 @@
 #include "kernels/simd/arm_features.h"
 
 const torch::executor::native::Multiplication torch::executor::native::kMultiplyNeonDotprod = {
-    "neon-dotprod", [] { return simd::has_dotprod(); }, kBlockRows, multiply_int8, nullptr};
+    "neon-dotprod", [] { return simd::has_dotprod(); }, kBlockRows, 4, multiply_int8, nullptr};
 #endif

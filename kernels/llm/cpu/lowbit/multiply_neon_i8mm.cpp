@@ -9,5 +9,6 @@
 #include "kernels/simd/arm_features.h"
 
 const torch::executor::native::Multiplication torch::executor::native::kMultiplyNeonI8mm = {
-    "neon-i8mm", [] { return simd::has_dotprod() && simd::has_i8mm(); }, kBlockRows, multiply_int8, nullptr};
+    "neon-i8mm", [] { return simd::has_dotprod() && simd::has_i8mm(); }, kBlockRows, OfTwoRows::kColumns, multiply_int8,
+    nullptr};
 #endif

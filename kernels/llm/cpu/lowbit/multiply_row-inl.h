@@ -12,8 +12,8 @@ namespace torch::executor::native {
 namespace {
 
 // Adds the products of 4 kCount columns, which are whole units, from number 4 kFour on. `fours` has those from the
-// previous multiple of 16 on.
-template <int kBits, int kCount, int kFour = 0>
+// previous multiple of 16 on. kFlipped: see flipped_bits().
+template <int kBits, bool kFlipped, int kCount, int kFour = 0>
 HWY_INLINE void add_columns(const uint8_t* units, const int8_t* activations, Fours fours,
                             Vec32 (&sums)[kVectorsOfTile]) {
   if constexpr (kFour < kCount) {
@@ -24,10 +24,13 @@ HWY_INLINE void add_columns(const uint8_t* units, const int8_t* activations, Fou
     }
     const uint8_t* unit = units + kFour / (kUnit / 4) * kUnitBytes;
     for (int v = 0; v < kVectorsOfTile; ++v) {
-      const VecByte weights = weights_at<kBits, kFour % (kUnit / 4)>(unit + v * kLanes32 * 4);
-      sums[v] = add_dots_of_row<kBits, kFour % 4>(weights, fours, sums[v]);
+      VecByte weights = weights_at<kBits, kFour % (kUnit / 4)>(unit + v * kLanes32 * 4);
+      if constexpr (kFlipped) {
+        weights = hn::Xor(weights, hn::Set(TagByte(), uint8_t{0x80}));
+      }
+      sums[v] = add_dots<(kBits < 8), kFour % 4>(weights, fours, sums[v]);
     }
-    add_columns<kBits, kCount, kFour + 1>(units, activations, fours, sums);
+    add_columns<kBits, kFlipped, kCount, kFour + 1>(units, activations, fours, sums);
   }
 }
 
@@ -45,13 +48,13 @@ HWY_INLINE void store_row(const PackedWeights& w, int64_t tile, float offset, co
 // loop.
 constexpr int64_t kStepColumns = ET_LLM_DOTPROD ? 32 : 16;
 
-template <int kBits>
+template <int kBits, bool kFlipped>
 HWY_NOINLINE void multiply_row(const PackedWeights& w, const QuantizedRows& rows, int64_t row, int64_t tile,
                                float* out) {
   const TagFloat df;
   constexpr int64_t kUnit = unit_of(kBits), kUnitBytes = kUnit * kTileOutputs * kBits / 8;
   constexpr int64_t kUnits = std::max(kStepColumns / kUnit, int64_t{1});  // of a step of the loop
-  const int32_t zero_point = w.zero_point - zero_point_shift_of_row(kBits);
+  const int32_t zero_point = w.zero_point - zero_point_shift(kBits);
   const int8_t* activations = rows.values + row * w.padded_columns();
   const float* scales = rows.scales + row * w.groups;
   const float* scaled_sums = rows.scaled_sums + row * w.groups;
@@ -72,12 +75,12 @@ HWY_NOINLINE void multiply_row(const PackedWeights& w, const QuantizedRows& rows
     const uint8_t* unit = from.weights(w);
     int64_t left = w.group;
     for (; left >= kUnit * kUnits; left -= kUnit * kUnits) {
-      add_columns<kBits, kUnit * kUnits / 4>(unit, activations, Fours(), sums);
+      add_columns<kBits, kFlipped, kUnit * kUnits / 4>(unit, activations, Fours(), sums);
       unit += kUnitBytes * kUnits;
       activations += kUnit * kUnits;
     }
     for (; kUnits > 1 && left > 0; left -= kUnit) {
-      add_columns<kBits, kUnit / 4>(unit, activations, Fours(), sums);
+      add_columns<kBits, kFlipped, kUnit / 4>(unit, activations, Fours(), sums);
       unit += kUnitBytes;
       activations += kUnit;
     }
@@ -95,82 +98,6 @@ HWY_NOINLINE void multiply_row(const PackedWeights& w, const QuantizedRows& rows
     }
   }
   store_row(w, tile, rows.offsets[row], totals, out + row * w.rows);
-}
-
-/// The groups of ggml's most common types: 32 columns, with scales and minima that are
-enum class CommonGroup {
-  Halves,           ///< float16, without minima: Q4_0 and Q8_0
-  HalvesAndMinima,  ///< float16: Q4_1
-  Products,         ///< factors of a block times bytes: Q4_K
-};
-constexpr int64_t kCommonColumns = 32;
-
-/// multiply_row(), where what that asks in each group is known to the compiler.
-template <int kBits, CommonGroup kGroup>
-HWY_NOINLINE void multiply_row_of_common_groups(const PackedWeights& w, const QuantizedRows& rows, int64_t row,
-                                                int64_t tile, float* out) {
-  const TagFloat df;
-  constexpr bool kHasMinima = kGroup != CommonGroup::Halves, kIsProduct = kGroup == CommonGroup::Products;
-  constexpr int64_t kScaleBytes = kTileOutputs * (kIsProduct ? 1 : 2);
-  constexpr int64_t kWeightsAt = kScaleBytes * (kHasMinima ? 2 : 1);
-  const int32_t zero_point = w.zero_point - zero_point_shift_of_row(kBits);
-  const int8_t* activations = rows.values + row * w.padded_columns();
-  const float* scales = rows.scales + row * w.groups;
-  const float* scaled_sums = rows.scaled_sums + row * w.groups;
-  const int32_t* activation_sums = rows.sums + row * w.groups;
-  VecFloat factors[kVectorsOfTile], minimum_factors[kVectorsOfTile], parameters[kVectorsOfTile], totals[kVectorsOfTile];
-  for (int v = 0; v < kVectorsOfTile; ++v) {
-    factors[v] = minimum_factors[v] = totals[v] = hn::Zero(df);
-  }
-  const uint8_t* at = w.blocks_of(tile);
-  int64_t left_in_block = 0;
-  for (int64_t g = 0; g < w.groups; ++g) {
-    if (kIsProduct && left_in_block-- == 0) {
-      load_halves(at, factors);
-      load_halves(at + kTileOutputs * 2, minimum_factors);
-      at += kTileOutputs * 4;
-      left_in_block = w.block_groups - 1;
-    }
-    Vec32 sums[kVectorsOfTile];
-    for (int v = 0; v < kVectorsOfTile; ++v) {
-      sums[v] = kHasMinima ? hn::Zero(Tag32()) : hn::Set(Tag32(), -zero_point * activation_sums[g]);
-    }
-    add_columns<kBits, kCommonColumns / 4>(at + kWeightsAt, activations + g * kCommonColumns, Fours(), sums);
-    kIsProduct ? load_products(at, factors, parameters) : load_halves(at, parameters);
-    for (int v = 0; v < kVectorsOfTile; ++v) {
-      const VecFloat scaled = hn::Mul(parameters[v], hn::Set(df, scales[g]));
-      totals[v] = hn::MulAdd(hn::ConvertTo(df, sums[v]), scaled, totals[v]);
-    }
-    if constexpr (kHasMinima) {
-      const uint8_t* minima = at + kScaleBytes;
-      kIsProduct ? load_products(minima, minimum_factors, parameters) : load_halves(minima, parameters);
-      for (int v = 0; v < kVectorsOfTile; ++v) {
-        totals[v] = hn::NegMulAdd(parameters[v], hn::Set(df, scaled_sums[g]), totals[v]);
-      }
-    }
-    at += kWeightsAt + kCommonColumns * kTileOutputs * kBits / 8;
-  }
-  store_row(w, tile, rows.offsets[row], totals, out + row * w.rows);
-}
-
-/// The function that multiplies a row by these weights.
-template <int kBits>
-decltype(&multiply_row<kBits>) multiply_row_by(const PackedWeights& w) {
-  if constexpr (ET_LLM_DOTPROD && (kBits == 4 || kBits == 8)) {
-    const bool is_common = w.group == kCommonColumns && !w.wide_scales;
-    // With minima, sums start at zero.
-    const bool has_common_minima = w.has_minima && w.zero_point == zero_point_shift_of_row(kBits);
-    if (is_common && !w.block_factors && !w.has_minima) {
-      return multiply_row_of_common_groups<kBits, CommonGroup::Halves>;
-    }
-    if constexpr (kBits == 4) {
-      if (is_common && has_common_minima) {
-        return w.block_factors ? multiply_row_of_common_groups<kBits, CommonGroup::Products>
-                               : multiply_row_of_common_groups<kBits, CommonGroup::HalvesAndMinima>;
-      }
-    }
-  }
-  return multiply_row<kBits>;
 }
 
 }  // namespace

@@ -26,18 +26,20 @@ bool parse(const uint8_t* header, PackedWeights* weights) {
   weights->row_activations = (flags & kRowActivations) != 0;
   weights->wide_scales = (flags & kWideScales) != 0;
   weights->block_factors = (flags & kBlockFactors) != 0;
+  weights->signed_bytes = (flags & kSignedBytes) != 0;
   weights->zero_point = read<uint16_t>(header + 6);
   weights->group = read<uint32_t>(header + 8);
   weights->rows = read<uint32_t>(header + 12);
   weights->columns = read<uint32_t>(header + 16);
   weights->block_groups = read<uint32_t>(header + 20);
-  if (read<uint32_t>(header) != kPackedMagic || weights->bits < 1 || weights->bits > 8 || flags > 15 ||
+  if (read<uint32_t>(header) != kPackedMagic || weights->bits < 1 || weights->bits > 8 || flags > 31 ||
       weights->zero_point > 255 || weights->group < 1 || weights->group > kMaxGroup ||
       weights->group % unit_of(weights->bits) != 0) {
     return false;
   }
   weights->groups = (weights->columns + weights->group - 1) / weights->group;
-  if (weights->block_factors != (weights->block_groups != 0) || (weights->block_factors && weights->wide_scales)) {
+  if (weights->block_factors != (weights->block_groups != 0) || (weights->block_factors && weights->wide_scales) ||
+      (weights->signed_bytes && weights->bits != 8)) {
     return false;
   }
   if (!weights->block_factors) {

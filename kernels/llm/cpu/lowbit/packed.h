@@ -21,9 +21,9 @@
 //   scale[16]         float16, or float32 with kWideScales, or int8 with kBlockFactors
 //   minimum[16]       of the same type, only with kMinima
 //   the weights, in units of unit_of(bits) columns. A unit has a plane of 4 bits, of 2 bits and of 1 bit, as the number
-//   of bits is the sum of these; 8 bits are whole bytes. Weight [row r, column 4 j + i] belongs to byte 4 r + i: of
-//   64-byte block j for whole bytes; else in a plane of b bits, of block j / (8 / b), from bit (j % (8 / b)) * b on.
-//   Low planes hold the high bits: 6 = 4 + 2 is (low 4 bits) | (2 bits) << 4.
+//   of bits is the sum of these; 8 bits are whole bytes, with kSignedBytes those of u - 128. Weight [row r, column 4 j
+//   + i] belongs to byte 4 r + i: of 64-byte block j for whole bytes; else in a plane of b bits, of block j / (8 / b),
+//   from bit (j % (8 / b)) * b on. Low planes hold the high bits: 6 = 4 + 2 is (low 4 bits) | (2 bits) << 4.
 //
 // With kBlockFactors, as in ggml's Q4_K, Q5_K and Q6_K, a block of groups begins with
 //   float16[16]       the factor of its scales
@@ -49,6 +49,7 @@ enum PackedFlags : uint8_t {
   kRowActivations = 2,  ///< int8 activations have one scale and one zero point a row, else a scale a group
   kWideScales = 4,
   kBlockFactors = 8,  ///< not with kWideScales
+  kSignedBytes = 16,  ///< only of 8 bits; Arm's dot products take them as they are
 };
 
 /// The columns of a unit: they fill a 64-byte block of the plane with the fewest bits.
@@ -63,6 +64,7 @@ struct PackedWeights {
   bool row_activations;
   bool wide_scales;
   bool block_factors;
+  bool signed_bytes;
   int32_t zero_point;
   int64_t group;
   int64_t rows;

@@ -118,6 +118,14 @@ HWY_INLINE Parameters asymmetric(const float* x, int64_t count) {
   return {scale, 1.0f / scale, static_cast<int32_t>(std::min(std::max(zero_point, -128.0f), 127.0f))};
 }
 
+// The columns of a row, kTogether at a time, to where they lie beside those of `interleave` - 1 other rows.
+template <int64_t kTogether>
+HWY_INLINE void place_columns(const int8_t* from, int64_t columns, int64_t interleave, int8_t* to) {
+  for (int64_t k = 0; k < columns; k += kTogether, to += interleave * kTogether) {
+    std::memcpy(to, from + k, kTogether);
+  }
+}
+
 // Row `row` as number `lane` of a block.
 HWY_INLINE void quantize_row(const PackedWeights& w, const float* x, int64_t block, int64_t lane,
                              const QuantizedRows& to) {
@@ -127,7 +135,7 @@ HWY_INLINE void quantize_row(const PackedWeights& w, const float* x, int64_t blo
   }
   to.offsets[block * to.interleave + lane] = parameters.scale * static_cast<float>(parameters.zero_point);
   int8_t group[kMaxGroup];
-  int8_t* values = to.values + (block * w.padded_columns() * to.interleave) + lane * 4;
+  int8_t* values = to.values + (block * w.padded_columns() * to.interleave) + lane * to.columns;
   for (int64_t g = 0; g < w.groups; ++g) {
     const float* from = x + g * w.group;
     const int64_t count = std::min(w.group, w.columns - g * w.group);
@@ -140,9 +148,9 @@ HWY_INLINE void quantize_row(const PackedWeights& w, const float* x, int64_t blo
       std::memcpy(values, group, static_cast<size_t>(w.group));
       values += w.group;
     } else {
-      for (int64_t k = 0; k < w.group; k += 4, values += to.interleave * 4) {
-        std::memcpy(values, group + k, 4);
-      }
+      to.columns == 8 ? place_columns<8>(group, w.group, to.interleave, values)
+                      : place_columns<4>(group, w.group, to.interleave, values);
+      values += to.interleave * w.group;
     }
     const int64_t at = (block * w.groups + g) * to.interleave + lane;
     to.scales[at] = parameters.scale;
@@ -153,9 +161,9 @@ HWY_INLINE void quantize_row(const PackedWeights& w, const float* x, int64_t blo
 
 HWY_INLINE void clear_row(const PackedWeights& w, int64_t block, int64_t lane, const QuantizedRows& to) {
   to.offsets[block * to.interleave + lane] = 0.0f;
-  int8_t* values = to.values + (block * w.padded_columns() * to.interleave) + lane * 4;
-  for (int64_t k = 0; k < w.padded_columns(); k += 4, values += to.interleave * 4) {
-    std::memset(values, 0, 4);
+  int8_t* values = to.values + (block * w.padded_columns() * to.interleave) + lane * to.columns;
+  for (int64_t k = 0; k < w.padded_columns(); k += to.columns, values += to.interleave * to.columns) {
+    std::memset(values, 0, static_cast<size_t>(to.columns));
   }
   for (int64_t g = 0; g < w.groups; ++g) {
     const int64_t at = (block * w.groups + g) * to.interleave + lane;

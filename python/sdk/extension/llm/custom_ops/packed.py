@@ -12,7 +12,7 @@ from torch import Tensor
 
 _MAGIC = 0x3157424C
 _HEADER = struct.Struct("<IBBHIIII40x")
-_MINIMA, _ROW_ACTIVATIONS, _WIDE_SCALES, _BLOCK_FACTORS = 1, 2, 4, 8
+_MINIMA, _ROW_ACTIVATIONS, _WIDE_SCALES, _BLOCK_FACTORS, _SIGNED_BYTES = 1, 2, 4, 8, 16
 _TILE = 16
 _BLOCK = 64
 MAX_GROUP = 256
@@ -103,7 +103,8 @@ def _fitting(matrix: LowBitMatrix) -> LowBitMatrix:
 def pack(matrix: LowBitMatrix) -> Tensor:
     """The packed form, uint8 [bytes]. Integers, scales and minima keep their exact values.
 
-    With factors, scales and minima are stored as int8, and the factors for each block; otherwise in float16 if that
+    Weights of 8 bits are stored as int8, 128 less: Arm's dot products take them as they are, and a processor that needs
+    unsigned ones inverts a bit of each as it loads them. With factors, scales and minima are stored as int8, and the factors for each block; otherwise in float16 if that
     holds them exactly. Raises ValueError for groups that are not a multiple of 4, for blocks that do not fill a row,
     and for factors of groups of more than MAX_GROUP weights.
     """
@@ -132,7 +133,7 @@ def pack(matrix: LowBitMatrix) -> Tensor:
         for part in range(1, parts):
             packed |= shifted[..., part, :] << (part * plane)
         planes.append(packed.reshape(*q.shape[:3], -1))
-    weights = torch.cat(planes, dim=-1).reshape(tiles, groups, -1)
+    weights = torch.cat(planes, dim=-1).reshape(tiles, groups, -1) ^ (0x80 if m.bits == 8 else 0)
     dtype = torch.int8 if m.factors is not None else torch.float32 if wide else torch.float16
     content = torch.cat([*(_in_tiles(p.to(dtype)) for p in parameters), weights], dim=-1)
     if m.factors is not None:
@@ -144,6 +145,7 @@ def pack(matrix: LowBitMatrix) -> Tensor:
         content = torch.cat([sums.view(tiles, _TILE).contiguous().view(torch.uint8), content], dim=1)
     flags = (_MINIMA if len(parameters) > 1 else 0) | (_ROW_ACTIVATIONS if m.row_activations else 0)
     flags |= (_WIDE_SCALES if wide else 0) | (_BLOCK_FACTORS if m.factors is not None else 0)
+    flags |= _SIGNED_BYTES if m.bits == 8 else 0
     block_groups = 0 if m.factors is None else groups // blocks
     header = _HEADER.pack(_MAGIC, m.bits, flags, m.zero_point, m.group, rows, columns, block_groups)
     return torch.cat([torch.frombuffer(bytearray(header), dtype=torch.uint8), content.flatten()])
@@ -199,6 +201,7 @@ def unpack(packed: Tensor) -> LowBitMatrix:
         values = (stored >> shifts) & ((1 << plane) - 1)
         q |= values.reshape(q.shape) << above
         content = content[..., length:]
+    q ^= 0x80 if flags & _SIGNED_BYTES else 0
     q = q.view(tiles, groups, group // unit, unit // 4, _TILE, 4).permute(0, 4, 1, 2, 3, 5)
     q = q.reshape(tiles * _TILE, groups * group)[:rows, :columns]
     minimum = parameters[1] if flags & _MINIMA else None
