@@ -21,6 +21,10 @@ ITERATIONS = 100
 TRIPLE = "aarch64"
 ONE_VECTOR_A_CYCLE = ("cortex-a55",)
 """Processors that start one operation on 128 bits a cycle, as Arm's optimization guide says; LLVM has two."""
+ADDRESSES_AT_ONCE = ("cortex-a55",)
+"""Processors on which the address that a load or store leaves is there in the next cycle; LLVM has it when the load is
+done."""
+_UPDATE = re.compile(r"\], (?:#-?\d+|x\d+)$|(?<=\])!$")
 _VECTOR = re.compile(r"(?!ld|st).*\.(?:16b|8h|4s|2d)\b")
 _AT_A_TIME = 200  # blocks in a call of llvm-mca
 
@@ -90,6 +94,8 @@ def _analysed(codes: list[str], texts: dict[str, str], model: str) -> dict[str, 
     regions = []
     for index, code in enumerate(codes):
         body = [texts[word] for word in code.split() if word in texts]
+        if model in ADDRESSES_AT_ONCE:
+            body = [_UPDATE.sub(lambda found: "]" if found[0] != "!" else "", text) for text in body]
         regions += [f"# LLVM-MCA-BEGIN {index}", *body, f"# LLVM-MCA-END {index}"]
     command = [tool("llvm-mca"), f"--mtriple={TRIPLE}", f"--mcpu={model}", "--mattr=+all", "--json"]
     command += [f"--iterations={ITERATIONS}", "--skip-unsupported-instructions=any"]

@@ -237,6 +237,24 @@ def test_products_take_the_cycles_of_the_optimization_guides(
 
 
 @modelled
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("fc408463 fc408464", 2.0),  # ldr d3, [x3], #8; ldr d4, [x3], #8
+        ("fc410c63", 1.0),  # ldr d3, [x3, #16]!
+        ("0cdf7a60", 1.0),  # ld1 {v0.2s}, [x19], #8
+    ],
+)
+def test_a_load_of_the_a55_does_not_delay_its_address(
+    code: str, expected: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One load a cycle, as Arm's optimization guide says."""
+    monkeypatch.setattr(cycles, "CACHE", tmp_path)
+    (found,) = cycles.of_blocks([code], "cortex-a55").values()
+    assert found == pytest.approx(expected, rel=0.05)
+
+
+@modelled
 def test_blocks_that_are_not_modelled_cost_as_much_as_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cycles, "CACHE", tmp_path)
     counts = Counts((Block(PRODUCTS, 120.0, "-"), Block("d65f03c0", 40.0, "-")), 0.0)  # 960 and 40 instructions
