@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from datetime import date
+from math import inf, isinf
 from pathlib import Path
+from typing import Any
 
 from bench.arm.counting import keep
 from bench.engines import ImpossibleError
@@ -33,14 +35,14 @@ class Cell:
     """What a run found.
 
     Attributes:
-        key: The digest of the program, its inputs, the engine and the processor.
         counted: The date.
+        key: The digest of the program, its inputs, the engine and the processor; "" for one that was not kept.
         reason: Why there is no figure.
     """
 
-    key: str
     counted: str
-    figure: Figure | None
+    figure: Figure | None = None
+    key: str = ""
     reason: str = ""
 
 
@@ -51,7 +53,7 @@ class Results:
         self.path = path
         self.cells: dict[str, Cell] = {}
         for name, kept in (json.loads(path.read_text()) if path.exists() else {}).items():
-            figure = Figure(**kept.pop("figure")) if "figure" in kept else None
+            figure = Figure(**{"decibels": inf, **kept.pop("figure")}) if "figure" in kept else None
             self.cells[name] = Cell(figure=figure, **kept)
 
     @staticmethod
@@ -71,14 +73,21 @@ class Results:
 
     def put(self, name: str, key: str, found: Figure | ImpossibleError) -> None:
         figure = found if isinstance(found, Figure) else None
-        self.cells[name] = Cell(key, str(date.today()), figure, "" if figure else str(found))
+        self.cells[name] = Cell(str(date.today()), figure, key, "" if figure else str(found))
         lines = []
         for each in sorted(self.cells):
-            content = {key: value for key, value in asdict(self.cells[each]).items() if value not in (None, "")}
-            lines.append(f"{json.dumps(each)}: {json.dumps(content)}")
+            lines.append(f"{json.dumps(each)}: {json.dumps(_content(self.cells[each]))}")
         keep(self.path, "{\n" + ",\n".join(lines) + "\n}\n")
 
     def dates(self, names: list[str]) -> tuple[str, str] | None:
         """The first and the last day on which cells were counted."""
         found = sorted(self.cells[name].counted for name in names if name in self.cells)
         return (found[0], found[-1]) if found else None
+
+
+def _content(cell: Cell) -> dict[str, Any]:
+    """Without what is empty; JSON has no infinity."""
+    content = {key: value for key, value in asdict(cell).items() if value not in (None, "")}
+    if cell.figure and isinf(cell.figure.decibels):
+        del content["figure"]["decibels"]
+    return content

@@ -168,6 +168,15 @@ def test_the_reason_of_a_failure_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
     assert emulated.commands == ["bad"]
 
 
+def test_results_that_are_expected_ones_are_kept(tmp_path: Path) -> None:
+    """Those of llama.cpp, with which others are compared, have no noise; JSON has no infinity."""
+    results = Results(tmp_path / "results.json")
+    exact = Figure(4e6, 2e6, math.inf)
+    results.put("a", "key", exact)
+    assert "Infinity" not in results.path.read_text()
+    assert Results(results.path).figure("a") == exact
+
+
 def test_an_interrupted_write_leaves_the_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     emulated = Emulated(monkeypatch, Results(tmp_path / "results.json"))
     emulated.row("good", "1")
