@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import date
 from math import inf, isinf
@@ -47,14 +50,19 @@ class Cell:
 
 
 class Results:
-    """The file of the cells. It is written with each one, so that a run that ends early loses nothing."""
+    """The file of the cells. It is written with each one: a run that ends early loses nothing, and runs at the same time
+    keep each other's."""
 
     def __init__(self, path: Path = FILE) -> None:
         self.path = path
-        self.cells: dict[str, Cell] = {}
-        for name, kept in (json.loads(path.read_text()) if path.exists() else {}).items():
+        self.cells = self._read()
+
+    def _read(self) -> dict[str, Cell]:
+        found = {}
+        for name, kept in (json.loads(self.path.read_text()) if self.path.exists() else {}).items():
             figure = Figure(**{"decibels": inf, **kept.pop("figure")}) if "figure" in kept else None
-            self.cells[name] = Cell(figure=figure, **kept)
+            found[name] = Cell(figure=figure, **kept)
+        return found
 
     @staticmethod
     def name(model: str, precision: str, processor: str, column: str) -> str:
@@ -73,11 +81,18 @@ class Results:
 
     def put(self, name: str, key: str, found: Figure | ImpossibleError) -> None:
         figure = found if isinstance(found, Figure) else None
-        self.cells[name] = Cell(str(date.today()), figure, key, "" if figure else str(found))
-        lines = []
-        for each in sorted(self.cells):
-            lines.append(f"{json.dumps(each)}: {json.dumps(_content(self.cells[each]))}")
-        keep(self.path, "{\n" + ",\n".join(lines) + "\n}\n")
+        with self._alone():
+            self.cells = self._read()
+            self.cells[name] = Cell(str(date.today()), figure, key, "" if figure else str(found))
+            lines = [f"{json.dumps(each)}: {json.dumps(_content(self.cells[each]))}" for each in sorted(self.cells)]
+            keep(self.path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Other runs wait for this one to write."""
+        with (self.path.parent / f".{self.path.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def dates(self, names: list[str]) -> tuple[str, str] | None:
         """The first and the last day on which cells were counted."""

@@ -168,6 +168,13 @@ def test_the_reason_of_a_failure_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
     assert emulated.commands == ["bad"]
 
 
+def test_runs_at_the_same_time_keep_each_others_cells(tmp_path: Path) -> None:
+    runs = [Results(tmp_path / "results.json") for _ in range(2)]
+    for index, name in enumerate("abc"):
+        runs[index % 2].put(name, "key", Figure(1.0, 2.0, 3.0))
+    assert set(Results(runs[0].path).cells) == {"a", "b", "c"}
+
+
 def test_results_that_are_expected_ones_are_kept(tmp_path: Path) -> None:
     """Those of llama.cpp, with which others are compared, have no noise; JSON has no infinity."""
     results = Results(tmp_path / "results.json")
