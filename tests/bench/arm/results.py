@@ -50,8 +50,8 @@ class Cell:
 
 
 class Results:
-    """The file of the cells. It is written with each one: a run that ends early loses nothing, and runs at the same time
-    keep each other's."""
+    """The file of the cells. It is written with each one: a run that ends early loses nothing, and runs at the same
+    time keep each other's."""
 
     def __init__(self, path: Path = FILE) -> None:
         self.path = path
