@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sdk.exir._serialize._regular_file import read_file, regular
+from sdk.exir._serialize._regular_file import read_file
+from sdk.exir.serde._weights_file import load_weights
 
 
 def get_default_model_resource_dir(model_file_path: str) -> Path:
@@ -43,7 +44,7 @@ def load_checkpoint_from_pytorch_model(input_dir: str) -> dict[str, Tensor]:
 
 
 def _read(path: Path) -> dict[str, Tensor]:
-    weights: dict[str, Tensor] = torch.load(regular(path), map_location="cpu", weights_only=True)
+    weights: dict[str, Tensor] = load_weights(path)
     return weights
 
 

@@ -32,10 +32,13 @@ class TensorFileError(ValueError):
     """The data is not what `torch.save` writes for tensors and plain values."""
 
 
-def read_tensors(data: bytes) -> Any:
-    """The value that `torch.save` wrote as `data`. Raises TensorFileError."""
+def read_tensors(data: bytes, *, packed: bool = False) -> Any:
+    """The value that `torch.save` wrote as `data`. Raises TensorFileError.
+
+    `packed`: members may be compressed, as other tools write them.
+    """
     try:
-        members = read_members(io.BytesIO(data), stored=True)
+        members = read_members(io.BytesIO(data), stored=not packed)
         (code,) = (name for name in members if name.count("/") == 1 and name.endswith("/data.pkl"))
         return _Machine(members, code.removesuffix("data.pkl")).run(members[code])
     except TensorFileError:

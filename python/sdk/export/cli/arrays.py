@@ -17,7 +17,7 @@ _TORCH_HEADS = (b"PK\x03\x04", b"\x80\x02")
 """Files of torch.save() are ZIP archives, or pickles of protocol 2 from before torch 1.6."""
 _OBJECTS = re.compile("Object arrays|Python objects")
 """NumPy's errors about arrays of objects: they advise to unpickle them."""
-_NOT_ALLOWED = re.compile(r"GLOBAL (?P<name>[\w.]+)")
+_NOT_ALLOWED = re.compile(r"(?:GLOBAL|the data has a) (?P<name>[\w.]+)")
 
 
 def read_npy(path: Path) -> Any:
@@ -56,10 +56,10 @@ def _native(array: Any) -> Any:
 
 def read_saved(path: Path) -> Any:
     """What torch.save() wrote: tensors, numbers, and tuples, lists or dicts of them. Raises CommandError."""
-    import torch
+    from sdk.exir.serde._weights_file import load_values
 
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)
+        return load_values(path)
     except Exception as error:
         expected = "a file in which torch.save() wrote tensors, numbers, and tuples, lists or dicts of them"
         raise _unreadable(path, expected, _TORCH_HEADS, error) from error

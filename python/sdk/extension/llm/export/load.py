@@ -14,7 +14,9 @@ from typing import Any
 
 import torch
 
-from sdk.exir._serialize._regular_file import read_file, regular
+from sdk.exir._serialize._regular_file import read_file
+from sdk.exir.serde._tensor_file import TensorFileError
+from sdk.exir.serde._weights_file import load_weights
 from sdk.extension.llm.export.checkpoint import (
     HUB_IDS,
     CheckpointError,
@@ -139,8 +141,8 @@ def _check_same(params: dict[str, Any], found: ModelArgs, path: str) -> None:
 def _read_weights(checkpoint: str) -> dict[str, torch.Tensor]:
     """The tensors of a .pth file. Raises CheckpointError for a file that holds something else."""
     try:
-        read = torch.load(regular(checkpoint), map_location="cpu", mmap=True, weights_only=True)
-    except (RuntimeError, EOFError, UnpicklingError) as error:
+        read = load_weights(checkpoint)
+    except (TensorFileError, RuntimeError, EOFError, UnpicklingError) as error:
         raise CheckpointError(f"{checkpoint} is not a checkpoint of PyTorch: {str(error).splitlines()[0]}") from error
     if not isinstance(read, dict) or not all(isinstance(value, torch.Tensor) for value in read.values()):
         raise CheckpointError(f"{checkpoint}: expected a dictionary of tensors by their names")

@@ -11,10 +11,11 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from sdk.exir._serialize._regular_file import read_file, regular
+from sdk.exir.serde._tensor_file import TensorFileError
+from sdk.exir.serde._weights_file import load_weights
 from sdk.extension.llm.export.checkpoint._fields import Fields
 from sdk.extension.llm.export.checkpoint._names import CheckpointError, Weights
 from sdk.extension.llm.model.lora import LoRALinear
@@ -127,9 +128,8 @@ def read_adapter(path: str | Path) -> Weights:
     try:
         if Path(path).suffix == ".safetensors":
             return load_file(regular(path))
-        read: Any = torch.load(regular(path), map_location="cpu", weights_only=True)
-        return dict(read.items())
-    except (SafetensorError, RuntimeError, EOFError, UnpicklingError, AttributeError) as error:
+        return dict(load_weights(path).items())
+    except (SafetensorError, TensorFileError, RuntimeError, EOFError, UnpicklingError, AttributeError) as error:
         raise CheckpointError(f"{path} is not an adapter: {str(error).splitlines()[0]}") from None
 
 

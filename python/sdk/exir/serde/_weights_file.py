@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads what `torch.save` wrote, from files that nobody vouches for: checkpoints, adapters and example inputs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_STORED, BadZipFile, ZipFile
+
+import torch
+
+from sdk.exir._serialize._regular_file import regular
+from sdk.exir.serde._tensor_file import TensorFileError, read_tensors
+
+
+def load_weights(path: str | os.PathLike[str]) -> Any:
+    """The content of a checkpoint. Nothing of it is executed.
+
+    Its tensors are mapped: a file may be larger than the memory, and a tensor beyond the end of its storage is an error
+    that takes none. PyTorch would read the compressed bytes of a file that another tool has packed again as weights, so
+    such a file is unpacked first. Raises OSError, TensorFileError, and what torch.load raises.
+    """
+    file = regular(path)
+    if not _is_archive(file):
+        return torch.load(file, map_location="cpu", weights_only=True)
+    try:
+        with ZipFile(file) as archive:
+            is_packed = any(info.compress_type != ZIP_STORED for info in archive.infolist())
+    except (BadZipFile, NotImplementedError, ValueError) as error:
+        raise TensorFileError(f"the ZIP file is damaged: {error}") from error
+    if is_packed:
+        return read_tensors(file.read_bytes(), packed=True)
+    return torch.load(file, map_location="cpu", mmap=True, weights_only=True)
+
+
+def load_values(path: str | os.PathLike[str]) -> Any:
+    """The same for a file that may be written while its tensors are in use, so that they are copied."""
+    file = regular(path)
+    if not _is_archive(file):
+        return torch.load(file, map_location="cpu", weights_only=True)
+    return read_tensors(file.read_bytes(), packed=True)
+
+
+def _is_archive(file: Path) -> bool:
+    """Files from before PyTorch 1.6 are pickles."""
+    with file.open("rb") as opened:
+        return opened.read(4) == b"PK\x03\x04"
