@@ -69,6 +69,10 @@ if(EXECUTORCH_BUILD_CPUINFO AND NOT TARGET cpuinfo)
   executorch_add_cpuinfo()
   if(CMAKE_SYSTEM_NAME STREQUAL "Emscripten")  # which its CMake file leaves out, because it does not know the processor
     target_sources(cpuinfo PRIVATE "${CPUINFO_SOURCE_DIR}/src/emscripten/init.c")
+  elseif(NOT WIN32)  # there, a failed initialisation is still final
+    target_sources(cpuinfo PRIVATE "${CMAKE_CURRENT_LIST_DIR}/cpuinfo/initialize.c")
+    set_property(SOURCE "${CPUINFO_SOURCE_DIR}/src/init.c" TARGET_DIRECTORY cpuinfo
+      APPEND PROPERTY COMPILE_DEFINITIONS pthread_once=executorch_initialize_cpuinfo)
   endif()
 endif()
 

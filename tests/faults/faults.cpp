@@ -50,6 +50,13 @@ long live_blocks() {
 
 namespace {
 
+/// Whether an allocation of C fails.
+bool fails() {
+  const bool is_due = due(Kind::kAllocation);
+  errno = is_due ? ENOMEM : errno;
+  return is_due;
+}
+
 void* counted(void* block) {
   live += block != nullptr;
   return block;
@@ -71,11 +78,11 @@ ssize_t __real_pread(int fd, void* buffer, size_t size, off_t offset);
 void* __real_mmap(void* address, size_t size, int protection, int flags, int fd, off_t offset);
 
 void* __wrap_malloc(size_t size) {
-  return faults::due(Kind::kAllocation) ? nullptr : faults::counted(__real_malloc(size));
+  return faults::fails() ? nullptr : faults::counted(__real_malloc(size));
 }
 
 void* __wrap_calloc(size_t count, size_t size) {
-  return faults::due(Kind::kAllocation) ? nullptr : faults::counted(__real_calloc(count, size));
+  return faults::fails() ? nullptr : faults::counted(__real_calloc(count, size));
 }
 
 void __wrap_free(void* block) {
@@ -84,7 +91,7 @@ void __wrap_free(void* block) {
 }
 
 void* __wrap_realloc(void* block, size_t size) {
-  if (faults::due(Kind::kAllocation)) {
+  if (faults::fails()) {
     return nullptr;
   }
   void* moved = __real_realloc(block, size);

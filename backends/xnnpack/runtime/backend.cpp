@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <xnnpack.h>
 
+#include <cerrno>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,7 @@ using extension::delegate::DelegateBackendWithOptions;
 using extension::delegate::Loading;
 using extension::delegate::Option;
 using extension::delegate::OptionTable;
+using extension::internal::is_found;
 using runtime::BackendExecutionContext;
 using runtime::Error;
 using runtime::EValue;
@@ -56,11 +58,11 @@ class XnnpackBackend final : public DelegateBackendWithOptions<Delegate, Options
  public:
   XnnpackBackend() : DelegateBackendWithOptions(kTable) {}
 
-  bool is_available() const override { return is_initialized(); }
+  bool is_available() const override { return is_found(initialize); }
 
  protected:
   Error load(Loading<Delegate>& loading) const override {
-    ET_CHECK_OR_RETURN_ERROR(is_initialized(), NotSupported, "XNNPACK does not run on this processor");
+    ET_CHECK_OK_OR_RETURN_ERROR(initialize());
     const Result<Options> options = options_of(loading.context);
     ET_CHECK_OK_OR_RETURN_ERROR(options.error());
     Delegate& delegate = loading.make(workspaces_.get(static_cast<WorkspaceSharingMode>(options->sharing_mode),
@@ -78,19 +80,26 @@ class XnnpackBackend final : public DelegateBackendWithOptions<Delegate, Options
   }
 
  private:
-  static bool is_initialized() {
-    static const bool initialized = [] {
-      const bool succeeded = xnn_initialize(&allocator()) == xnn_status_success;
-      if (succeeded) {
-        use_tall_products();
-        use_integer_products();
-        use_depthwise();
-        use_exact_functions();
-        use_exact_windows();
-      }
-      return succeeded;
-    }();
-    return initialized;
+  /// A failure is not kept: memory that ran out may be there for the next program.
+  static Error initialize() {
+    static std::mutex mutex;
+    static bool is_initialized = false;
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (is_initialized) {
+      return Error::Ok;
+    }
+    errno = 0;  // which allocations that fail set
+    const xnn_status status = xnn_initialize(&allocator());
+    ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success || errno != ENOMEM, MemoryAllocationFailed,
+                             "XNNPACK: the heap has no memory left to describe the processor");
+    ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, NotSupported, "XNNPACK does not run on this processor");
+    use_tall_products();
+    use_integer_products();
+    use_depthwise();
+    use_exact_functions();
+    use_exact_windows();
+    is_initialized = true;
+    return Error::Ok;
   }
 
   /// The store of packed weights: null if none are shared, and the process's store without a file if no usable file is

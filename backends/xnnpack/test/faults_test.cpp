@@ -3,7 +3,10 @@
 // Module gives the right results afterwards.
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
+#include <executorch/runtime/platform/runtime.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <functional>
 #include <memory>
@@ -95,6 +98,34 @@ TEST_P(XnnpackFaultsTest, WhileItLoads) {
 TEST_P(XnnpackFaultsTest, InTheFirstRun) {
   each_fails([](Module& module) { return module.load_method("forward"); },
              [this](Module& module) { return module.forward(inputs_).error(); });
+}
+
+/// In a process each, because XNNPACK examines the processor once. The name lets it run before the other tests.
+TEST(XnnpackFirstLoadDeathTest, AnyAllocationOfTheFirstLoadFails) {
+  executorch::runtime::runtime_init();
+  const std::string program = std::string(kCorpusFolder) + "/linear_xnn/model.pte";
+  enum Result : int { kIsRight, kNothingFailed, kIsWrong, kDoesNotRunAgain };
+  size_t n = 0;
+  for (int result = kIsRight; result == kIsRight; ++n) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      Module module(program);
+      const std::vector<TensorPtr> tensors = make_inputs(module);
+      faults::arm(faults::Kind::kAllocation, n);
+      const Error error = module.load_method("forward");
+      const bool met = faults::disarm();
+      const bool runs = module.forward(std::vector<EValue>(tensors.begin(), tensors.end())).ok();
+      const bool is_known = error == Error::Ok || (met && error == Error::MemoryAllocationFailed);
+      _exit(!is_known ? kIsWrong : !runs ? kDoesNotRunAgain : met ? kIsRight : kNothingFailed);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status)) << "allocation " << n << " ends the process";
+    result = WEXITSTATUS(status);
+    EXPECT_TRUE(result == kIsRight || result == kNothingFailed) << "allocation " << n << ": " << result;
+  }
+  EXPECT_GT(n, 100u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, XnnpackFaultsTest,
