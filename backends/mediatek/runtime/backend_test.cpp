@@ -143,6 +143,10 @@ TEST_F(NeuronBackendTest, RunsANetwork) {
   backend_->destroy(*handle);
 }
 
+TEST_F(NeuronBackendTest, EachFailingAllocationIsAnError) {
+  fail_every_allocation(payload(reference_sum()));
+}
+
 TEST_F(NeuronBackendTest, EachFailingCallIsAnErrorAndNothingLeaks) {
   aten::Tensor sum = floats_.zeros({2});
   int failing = 0;

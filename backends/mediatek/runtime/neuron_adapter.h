@@ -45,6 +45,7 @@ static_assert(sizeof(void*) != 8 || (sizeof(OperandType) == 24 && offsetof(Opera
                                      offsetof(OperandType, scale) == 16 && offsetof(OperandType, zero_point) == 20),
               "the layout of the interface");
 
+constexpr int kOutOfMemory = 1;
 constexpr int32_t kTensorFloat32 = 3;
 constexpr int32_t kPreferTurboBoost = 3;
 constexpr int kPriorityHigh = 110;
@@ -95,9 +96,11 @@ struct Adapter {
  */
 runtime::Result<const Adapter*> adapter();
 
-/// Error::Ok for the code 0. Otherwise logs the function, its code and the step, and returns `error`.
+/// Error::Ok for the code 0. Otherwise logs the function, its code and the step, and returns MemoryAllocationFailed for
+/// the code of that, else `error`.
 inline runtime::Error answer(int code, const char* function, const char* step, runtime::Error error) {
-  return extension::delegate::check_call("MediaTek", code, function, step, error);
+  return extension::delegate::check_call("MediaTek", code, function, step,
+                                         code == kOutOfMemory ? runtime::Error::MemoryAllocationFailed : error);
 }
 
 }  // namespace neuron

@@ -117,6 +117,10 @@ TEST_F(EnnBackendTest, AWrongNetworkNamesItsChip) {
   EXPECT_THAT(said({}), HasSubstr("with the code 3 while a network was opened"));
 }
 
+TEST_F(EnnBackendTest, EachFailingAllocationIsAnError) {
+  fail_every_allocation(reference_sum());
+}
+
 TEST_F(EnnBackendTest, EachFailingCallIsAnErrorAndNothingLeaks) {
   aten::Tensor sum = floats_.zeros({2});
   std::vector<std::string> failing;

@@ -39,6 +39,8 @@ struct BufferCounts {
 };
 static_assert(sizeof(BufferCounts) == 8, "the layout of the interface");
 
+constexpr int kOutOfMemory = 6;
+
 /// The functions of the library. A return value of 0 is success.
 struct Api {
   int (*initialize)();
@@ -59,9 +61,11 @@ struct Api {
  */
 runtime::Result<const Api*> api();
 
-/// Error::Ok for the code 0. Otherwise logs the function, its code and the step, and returns `error`.
+/// Error::Ok for the code 0. Otherwise logs the function, its code and the step, and returns MemoryAllocationFailed for
+/// the code of that, else `error`.
 inline runtime::Error answer(int code, const char* function, const char* step, runtime::Error error) {
-  return extension::delegate::check_call("Samsung", code, function, step, error);
+  return extension::delegate::check_call("Samsung", code, function, step,
+                                         code == kOutOfMemory ? runtime::Error::MemoryAllocationFailed : error);
 }
 
 /// The library is initialised while sessions exist: by the first one, until the last one ends.

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -23,6 +24,7 @@ using stand_in::Living;
 
 namespace {
 
+constexpr int kOutOfMemory = 1;
 constexpr int kBadData = 4;
 constexpr int32_t kOperandType = 9001;
 constexpr int32_t kOperationType = 9002;
@@ -189,6 +191,8 @@ EXPORT int NeuronCompilation_finish(NeuronCompilation* compilation) {
   const NeuronModel& model = compilation->model;
   try {
     compilation->graph.emplace(model.network, model.size);
+  } catch (const std::bad_alloc&) {
+    return kOutOfMemory;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "stand-in of the Neuron adapter: %s\n", error.what());
     return kBadData;
@@ -280,6 +284,8 @@ EXPORT int NeuronExecution_compute(NeuronExecution* execution) {
   try {
     graph.run(inputs, outputs, shares ? execution->inputs.back().data : nullptr,
               shares ? execution->inputs.back().size : 0);
+  } catch (const std::bad_alloc&) {
+    return kOutOfMemory;
   } catch (const std::exception&) {
     return kBadData;
   }

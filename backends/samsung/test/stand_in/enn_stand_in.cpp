@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "reference_graph.h"
@@ -31,6 +32,7 @@ struct BufferCounts {
 namespace {
 
 constexpr int kInvalid = 3;
+constexpr int kOutOfMemory = 6;
 
 struct Context : Living {};
 
@@ -80,6 +82,9 @@ EXPORT int EnnOpenModelFromMemory(const char* network, uint32_t size, uint64_t* 
   }
   try {
     models[++last_model] = std::make_unique<Model>(network, size);
+  } catch (const std::bad_alloc&) {
+    models.erase(last_model);
+    return kOutOfMemory;
   } catch (const std::exception& error) {
     models.erase(last_model);
     std::fprintf(stderr, "stand-in of Samsung's library: %s\n", error.what());
@@ -154,6 +159,8 @@ EXPORT int EnnExecuteModel(uint64_t id) {
   }
   try {
     model->graph.run(inputs, outputs, nullptr, 0);
+  } catch (const std::bad_alloc&) {
+    return kOutOfMemory;
   } catch (const std::exception&) {
     return kInvalid;
   }

@@ -21,6 +21,8 @@
 #include <executorch/runtime/core/named_data_map.h>
 #include <executorch/runtime/platform/runtime.h>
 
+#include "faults.h"
+
 namespace executorch::extension::delegate {
 
 /// Numbers in sequence, little-endian.
@@ -187,6 +189,35 @@ class StandInTest : public testing::Test {
     for (std::thread& thread : threads) {
       thread.join();
     }
+  }
+
+  /// Lets each allocation of a load and a run fail in turn, of a payload that adds numbers: an error of that kind, after
+  /// which the delegate gives the right sum, and no object of the library that lives on.
+  void fail_every_allocation(std::string payload) {
+    aten::Tensor ones = floats_.ones({2}), sum = floats_.zeros({2});
+    runtime::EValue values[] = {ones, ones, sum};
+    runtime::EValue* args[] = {&values[0], &values[1], &values[2]};
+    std::vector<uint8_t> memory(4096);
+    size_t n = 0;
+    for (bool met = true; met; ++n) {
+      runtime::MemoryAllocator allocator(static_cast<uint32_t>(memory.size()), memory.data());
+      runtime::BackendInitContext loading(&allocator, nullptr, "forward", nullptr);
+      runtime::BackendExecutionContext running;
+      runtime::FreeableBuffer buffer(payload.data(), payload.size(), nullptr);
+      faults::arm(faults::Kind::kAllocation, n);
+      const auto handle = backend_->init(loading, &buffer, {});
+      const runtime::Error error = handle.ok() ? backend_->execute(running, *handle, {args, 3}) : handle.error();
+      met = faults::disarm();
+      EXPECT_TRUE(error == runtime::Error::Ok || (met && error == runtime::Error::MemoryAllocationFailed))
+          << "allocation " << n << ": " << runtime::error_name(error);
+      if (handle.ok()) {
+        EXPECT_EQ(backend_->execute(running, *handle, {args, 3}), runtime::Error::Ok) << "after allocation " << n;
+        EXPECT_EQ(first(sum), 2) << "after allocation " << n;
+        backend_->destroy(*handle);
+      }
+      EXPECT_EQ(living_(), 0) << "allocation " << n;
+    }
+    EXPECT_GT(n, 5u);
   }
 
   static float first(const aten::Tensor& tensor) { return tensor.const_data_ptr<float>()[0]; }
