@@ -108,6 +108,7 @@ bool is_known_release(const std::string& version) {
   return year > 2025 || (year == 2025 && minor >= 1);
 }
 
+// Memory that runs out in the library's static initialisers ends the process, and nothing here can catch it.
 LibrarySearch search() {
   return {"OpenVINO", names(), openvino_library_variable, kWhatToDo};
 }
