@@ -125,8 +125,10 @@ class Checker final {
     std::vector<yyjson_val*> values{type};
     if (yyjson_is_arr(type)) {
       values.clear();
-      for (size_t i = 0; i < yyjson_arr_size(type); i++) {
-        values.push_back(yyjson_arr_get(type, i));
+      yyjson_arr_iter all;
+      yyjson_arr_iter_init(type, &all);
+      while (yyjson_val* const value = yyjson_arr_iter_next(&all)) {
+        values.push_back(value);
       }
     }
     for (yyjson_val* const value : values) {
@@ -163,8 +165,10 @@ class Checker final {
       if (!yyjson_is_arr(value) || yyjson_arr_size(value) == 0) {
         return refuse(Error::InvalidArgument, at, "expected a list of at least one value");
       }
-      for (size_t i = 0; i < yyjson_arr_size(value); i++) {
-        ET_CHECK_OK_OR_RETURN_ERROR(check_value(yyjson_arr_get(value, i), at + element(i), types));
+      yyjson_arr_iter all;
+      yyjson_arr_iter_init(value, &all);
+      for (size_t i = 0; yyjson_val* const each = yyjson_arr_iter_next(&all); i++) {
+        ET_CHECK_OK_OR_RETURN_ERROR(check_value(each, at + element(i), types));
       }
       return Error::Ok;
     }
@@ -243,12 +247,16 @@ class Checker final {
   }
 
   static Error check_texts(yyjson_val* value, const std::string& at) {
-    for (size_t i = 0; yyjson_is_arr(value) && i < yyjson_arr_size(value); i++) {
-      if (!yyjson_is_str(yyjson_arr_get(value, i))) {
+    yyjson_arr_iter all;
+    if (!yyjson_arr_iter_init(value, &all)) {
+      return refuse(Error::InvalidArgument, at, "expected a list of strings");
+    }
+    for (size_t i = 0; yyjson_val* const each = yyjson_arr_iter_next(&all); i++) {
+      if (!yyjson_is_str(each)) {
         return refuse(Error::InvalidArgument, at + element(i), "expected a string");
       }
     }
-    return yyjson_is_arr(value) ? Error::Ok : refuse(Error::InvalidArgument, at, "expected a list of strings");
+    return Error::Ok;
   }
 
   Error check_schemas(yyjson_val* value, const std::string& at, int depth) {
@@ -353,11 +361,18 @@ class Checker final {
 
   /// Names that nothing describes would be left out of answers.
   static Error check_required(yyjson_val* schema, const std::string& path) {
-    yyjson_val* const required = yyjson_obj_get(schema, "required");
-    yyjson_val* const properties = yyjson_obj_get(schema, "properties");
-    for (size_t i = 0; required != nullptr && i < yyjson_arr_size(required); i++) {
-      yyjson_val* const name = yyjson_arr_get(required, i);
-      if (properties == nullptr || yyjson_obj_getn(properties, yyjson_get_str(name), yyjson_get_len(name)) == nullptr) {
+    yyjson_arr_iter required;
+    if (!yyjson_arr_iter_init(yyjson_obj_get(schema, "required"), &required)) {
+      return Error::Ok;
+    }
+    std::unordered_set<std::string_view> properties;
+    yyjson_obj_iter all;
+    yyjson_obj_iter_init(yyjson_obj_get(schema, "properties"), &all);
+    while (yyjson_val* const key = yyjson_obj_iter_next(&all)) {
+      properties.insert(text_of(key));
+    }
+    for (size_t i = 0; yyjson_val* const name = yyjson_arr_iter_next(&required); i++) {
+      if (properties.count(text_of(name)) == 0) {
         return refuse(Error::NotSupported, path + ".required" + element(i),
                       "\"" + std::string(text_of(name)) + "\" is not among `properties`");
       }

@@ -63,8 +63,13 @@ class Searcher final {
     if (kind == Value::kSchema && yyjson_is_obj(value)) {
       return search(value, at);
     }
-    for (size_t i = 0; kind == Value::kSchemas && found.empty() && i < yyjson_arr_size(value); i++) {
-      found = search(yyjson_arr_get(value, i), at + element(i));
+    if (kind == Value::kSchemas) {
+      yyjson_arr_iter all;
+      yyjson_arr_iter_init(value, &all);
+      yyjson_val* each = yyjson_arr_iter_next(&all);
+      for (size_t i = 0; each != nullptr && found.empty(); each = yyjson_arr_iter_next(&all), i++) {
+        found = search(each, at + element(i));
+      }
     }
     if (kind == Value::kNamedSchemas) {
       yyjson_obj_iter all;

@@ -13,6 +13,7 @@
 #include <xgrammar/xgrammar.h>
 
 #include <executorch/extension/llm/grammar/json_schema.h>
+#include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace xgrammar {
@@ -190,6 +191,17 @@ class XGrammarEngine final : public GrammarEngine {
   explicit XGrammarEngine(xgrammar::TokenizerInfo info) : info_(std::move(info)) {}
 
   Result<std::unique_ptr<TokenConstraint>> constrain(GrammarType type, const std::string& text) override {
+    return extension::internal::report_bad_alloc([&] { return make(type, text); });
+  }
+
+ private:
+  struct Kept {
+    GrammarType type;
+    std::string text;
+    xgrammar::CompiledGrammar grammar;
+  };
+
+  Result<std::unique_ptr<TokenConstraint>> make(GrammarType type, const std::string& text) {
     auto found = std::find_if(kept_.begin(), kept_.end(),
                               [&](const Kept& kept) { return kept.type == type && kept.text == text; });
     if (found == kept_.end()) {
@@ -201,13 +213,6 @@ class XGrammarEngine final : public GrammarEngine {
     ET_CHECK_OK_OR_RETURN_ERROR(guarded("the grammar", [&] { made = std::make_unique<Constraint>(found->grammar); }));
     return made;
   }
-
- private:
-  struct Kept {
-    GrammarType type;
-    std::string text;
-    xgrammar::CompiledGrammar grammar;
-  };
 
   Error compile(GrammarType type, const std::string& text) {
     const std::string problem = problem_of([&] {

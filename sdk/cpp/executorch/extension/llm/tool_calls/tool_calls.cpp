@@ -5,7 +5,9 @@
 #include <utility>
 
 #include <executorch/extension/llm/json_text/write_json.h>
+#include <executorch/extension/llm/tokenizers/src/utf8.h>
 #include <executorch/extension/llm/tool_calls/call_reader.h>
+#include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {
@@ -238,6 +240,19 @@ Error parse_gemma(std::string_view text, ParsedAnswer& found) {
   return Error::Ok;
 }
 
+Error parse_as(ToolCallFormat format, std::string_view text, ParsedAnswer& found) {
+  switch (format) {
+    case ToolCallFormat::kHermes:
+      return parse_hermes(text, found);
+    case ToolCallFormat::kMistral:
+      return parse_mistral(text, found);
+    case ToolCallFormat::kGemma:
+      return parse_gemma(text, found);
+    default:
+      return parse_llama3(text, found);
+  }
+}
+
 }  // namespace
 
 Result<ToolCallFormat> tool_call_format(const std::string& chat_template) {
@@ -289,28 +304,13 @@ std::string to_json(const ParsedAnswer& answer) {
 }
 
 Result<ParsedAnswer> parse_tool_calls(const std::string& answer, ToolCallFormat format) {
-  const std::string_view text = without_end(answer);
-  ParsedAnswer found;
-  Error error = Error::Ok;
-  switch (format) {
-    case ToolCallFormat::kHermes:
-      error = parse_hermes(text, found);
-      break;
-    case ToolCallFormat::kMistral:
-      error = parse_mistral(text, found);
-      break;
-    case ToolCallFormat::kGemma:
-      error = parse_gemma(text, found);
-      break;
-    default:
-      error = parse_llama3(text, found);
-      break;
-  }
-  if (error != Error::Ok) {
-    return error;
-  }
-  found.content = std::string(trimmed(found.content));
-  return found;
+  return extension::internal::report_bad_alloc([&]() -> Result<ParsedAnswer> {
+    const std::string whole = ::tokenizers::detail::replace_invalid_utf8(answer);
+    ParsedAnswer found;
+    ET_CHECK_OK_OR_RETURN_ERROR(parse_as(format, without_end(whole), found));
+    found.content = std::string(trimmed(found.content));
+    return found;
+  });
 }
 
 }  // namespace llm

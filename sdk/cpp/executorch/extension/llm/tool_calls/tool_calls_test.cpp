@@ -65,6 +65,17 @@ TEST(ToolCallsTest, ALongAnswerTakesTimeInProportion) {
   EXPECT_EQ(found->calls[0].arguments.size(), 100001 * 9 - 1 + 1);
 }
 
+TEST(ToolCallsTest, BytesThatAreNotUtf8AreReplaced) {
+  for (const ToolCallFormat format : {ToolCallFormat::kHermes, ToolCallFormat::kLlama3}) {
+    const auto found = parse_tool_calls("a \xC3(\xF0\x9F\x98", format);
+    ASSERT_TRUE(found.ok());
+    EXPECT_EQ(found->content, "a \uFFFD(\uFFFD");
+  }
+  const auto found = parse_tool_calls("<|python_tag|>f.call(a=\"\xFF\", b=\xE4)", ToolCallFormat::kLlama3);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->calls[0].arguments, "{\"a\": \"\uFFFD\", \"b\": \"\uFFFD\"}");
+}
+
 TEST(ToolCallsTest, TextAndErrors) {
   const auto found = parse_tool_calls("a \"b\"\n", ToolCallFormat::kHermes);
   ASSERT_TRUE(found.ok());
