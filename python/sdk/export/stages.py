@@ -9,12 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils import _pytree as pytree
-from torch.utils._sympy.value_ranges import ValueRanges
 
 from sdk.devtools.backend_debug import get_delegation_info
 from sdk.exir import to_edge, to_edge_transform_and_lower
-from sdk.exir.capture._fast_paths import without_fast_paths
+from sdk.export._capture import capture, examples_of
 from sdk.export._dtypes import in_dtype
 from sdk.export._quantization import (
     ComposableQuantizer,
@@ -24,7 +22,6 @@ from sdk.export._quantization import (
     quantize_,
     unwrap_tensor_subclass,
 )
-from sdk.export.example_inputs import ExampleInputs
 from sdk.export.types import StageType
 
 if TYPE_CHECKING:
@@ -131,8 +128,8 @@ class QuantizeStage(Stage):
             return
         quantized = {}
         for method, model in artifact.data.items():
-            examples = _examples(artifact, method)
-            program = _capture(artifact, method, model, strict=True)
+            examples = examples_of(artifact, method)
+            program = capture(artifact, method, model, strict=True)
             for transform in recipe.captured_transforms or ():
                 program = transform(program)
             captured = program.module()
@@ -180,7 +177,7 @@ class TorchExportStage(Stage):
     def run(self, artifact: PipelineArtifact) -> None:
         programs = {}
         for method, model in artifact.data.items():
-            programs[method] = in_dtype(_capture(artifact, method, model, strict=self._strict), self._dtype)
+            programs[method] = in_dtype(capture(artifact, method, model, strict=self._strict), self._dtype)
             for transform in self._aten_transform_passes or ():
                 if not callable(transform):
                     raise ValueError(
@@ -268,7 +265,7 @@ class ToEdgeStage(Stage):
 
 
 class EdgeProgramManagerTransformStage(Stage):
-    """Passes over programs in edge dialect: first those of each method, then those for all methods."""
+    """Passes over programs in edge dialect: first the passes of each method, then the passes for all methods."""
 
     stage_type = StageType.EDGE_PROGRAM_MANAGER_TRANSFORM
     valid_predecessor_stages = (StageType.TO_EDGE,)
@@ -341,49 +338,6 @@ class ExecutorchStage(Stage):
 
     def run(self, artifact: PipelineArtifact) -> None:
         self._artifact = artifact.copy_with_new_data(_edge_manager(artifact).to_executorch(self._backend_config))
-
-
-def _capture(artifact: PipelineArtifact, method: str, model: torch.nn.Module, strict: bool) -> ExportedProgram:
-    """torch.export with the method's first example and its dynamic shapes."""
-    example = _examples(artifact, method)[0].distinct()
-    shapes = (artifact.get_context("dynamic_shapes") or {}).get(method)
-    with without_fast_paths():
-        exported = torch.export.export(
-            model, example.args, example.kwargs or None, dynamic_shapes=shapes, strict=strict
-        )
-    _record_least_sizes(exported, shapes)
-    return exported
-
-
-def _record_least_sizes(exported: ExportedProgram, shapes: Any) -> None:
-    """Records that an input cannot be empty, where `Dim.DYNAMIC(min=1)` or `Dim.AUTO(min=1)` say so.
-
-    torch records 2 for every smaller `min`, as it does for sizes that may be 0.
-    """
-    by_input = pytree.tree_leaves(shapes, is_leaf=lambda part: part is None or _is_by_dimension(part))
-    names = exported.graph_signature.user_inputs
-    if len(by_input) != len(names):
-        return
-    values = {node.name: node.meta.get("val") for node in exported.graph.find_nodes(op="placeholder")}
-    for name, dims in zip(names, by_input, strict=True):
-        for dim, hint in dims.items() if _is_by_dimension(dims) else ():
-            if getattr(hint, "min", None) != 1:
-                continue
-            size = values[name].shape[dim]
-            known = exported.range_constraints.get(size.node.expr) if isinstance(size, torch.SymInt) else None
-            if known is not None and known.lower == 2:
-                exported.range_constraints[size.node.expr] = ValueRanges(1, known.upper)
-
-
-def _is_by_dimension(part: Any) -> bool:
-    return isinstance(part, dict) and bool(part) and all(isinstance(key, int) for key in part)
-
-
-def _examples(artifact: PipelineArtifact, method: str) -> list[ExampleInputs]:
-    found = (artifact.get_context("example_inputs") or {}).get(method)
-    if not found:
-        raise ValueError(f"Example inputs for method {method} not found or empty.")
-    return [ExampleInputs.of(example) for example in found]
 
 
 def _constant_methods(artifact: PipelineArtifact) -> dict[str, Any] | None:
