@@ -25,9 +25,9 @@ struct Options {
   static const extension::delegate::OptionTable<Options>& table();
 
   /**
-   * Takes what the export chose where the caller chose nothing: `device` and `INFERENCE_PRECISION_HINT`. A CPU with
-   * bfloat16 uses it unasked, and OpenVINO forgets the precision for which a payload was compiled: without any choice a
-   * CPU computes in f32.
+   * Sets the export's choices where the caller made none: `device` and `INFERENCE_PRECISION_HINT`. A CPU with bfloat16
+   * uses it unasked, and OpenVINO forgets the precision for which a payload was compiled: without any choice a CPU
+   * computes in f32.
    */
   runtime::Error complete(runtime::ArrayRef<runtime::CompileSpec> compile_specs);
 

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/backend/options.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/span.h>
+
+#include "gpu/vulkan/device.h"
+#include "graph/graph.h"
+
+namespace executorch {
+namespace backends {
+namespace vulkan {
+
+/// The device of the process with the constants on it.
+struct OpenDevice {
+  std::shared_ptr<gpu::VulkanDevice> device;
+  std::string problem;  ///< why no device was opened
+  std::shared_ptr<ConstantStore> constants = std::make_shared<ConstantStore>();
+};
+
+/// The device that all methods of the process share, and the options by which it is opened. Thread-safe. The functions
+/// throw std::bad_alloc.
+class SharedDevice final {
+ public:
+  /// Sets options of VulkanBackend.h. InvalidState (logged) if the device is open, InvalidArgument (logged) for a value
+  /// that is not valid; nothing changes then.
+  runtime::Error set(runtime::Span<const runtime::BackendOption> options);
+  /// Writes the value of each option that it knows.
+  void get(runtime::Span<runtime::BackendOption> options) const;
+
+  /// Opens the device when it is first needed, and again after it was lost: a lost device runs nothing any more. Where
+  /// there was one, each call tries to open it until one succeeds.
+  OpenDevice open();
+
+ private:
+  mutable std::mutex mutex_;
+  gpu::DeviceChoice choice_;
+  std::unique_ptr<OpenDevice> opened_;
+  bool has_been_open_ = false;
+};
+
+}  // namespace vulkan
+}  // namespace backends
+}  // namespace executorch
