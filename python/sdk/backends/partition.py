@@ -10,10 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar
 
+import torch
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torch.fx.passes.operator_support import create_op_support
 
+from sdk.backends.graph.names import name_of, overloads
 from sdk.backends.transforms.constants import is_constant, is_shared, settled
 from sdk.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_partitions_from_list_of_nodes
 from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
@@ -86,6 +88,9 @@ class Support:
         partition."""
         return is_shared(self.program, constant)
 
+    def finish_tags(self) -> None:
+        """Changes the tags of placeholders when all partitions have theirs, for example those of state."""
+
     def without_constants(self, node: Node, part_of: Mapping[Node, int], is_folded: bool) -> Iterable[str]:
         """Why the partition of a call cannot own the constants that the call reads; nothing if it can. `is_folded`
         says that the call is computed ahead of time."""
@@ -97,6 +102,31 @@ class Support:
                 yield f"{operand} is also used by a part that {self.title} does not take, or by another one"
 
 
+class Skipped:
+    """The calls that a user keeps on kernels.
+
+    Args:
+        op_types_to_skip: Names of operators, for example `"aten.add.Tensor"`.
+        op_names_to_skip: Names of nodes.
+    """
+
+    def __init__(
+        self, op_types_to_skip: Iterable[str] | None = None, op_names_to_skip: Iterable[str] | None = None
+    ) -> None:
+        self._types, self._names = frozenset(op_types_to_skip or ()), frozenset(op_names_to_skip or ())
+
+    def refusal(self, node: Node) -> str | None:
+        """The reason of a call that is kept on kernels; None for others."""
+        if not self._types.isdisjoint((name_of(node), str(node.target))):
+            return "op_types_to_skip has its operator"
+        return "op_names_to_skip has its name" if node.name in self._names else None
+
+
+def unless_size(node: Node, reason: str | None) -> str | None:
+    """The refusal of a call, without the reason for arithmetic on sizes, which always stays with the program."""
+    return reason if reason is None or isinstance(node.meta.get("val"), torch.Tensor | tuple | list) else ""
+
+
 class SupportPartitioner(Partitioner):
     """A `Partitioner` that tags the largest partitions that its `Support` takes.
 
@@ -104,11 +134,18 @@ class SupportPartitioner(Partitioner):
         prefix: What tags begin with.
         logger: Gets the reason of each call that is left, at the level DEBUG.
         delegation_spec: The backend and its options.
+        whole: Names of operators that the backend has and the exporter would decompose.
+        parts_of: Makes the partitions of a graph.
     """
 
     prefix: str
-    logger: logging.Logger
+    logger: ClassVar[logging.Logger]
     delegation_spec: DelegationSpec
+    whole: ClassVar[Sequence[str]] = ()
+
+    @property
+    def parts_of(self) -> Divide:
+        return divide
 
     def support(self, program: ExportedProgram) -> Support:
         """What the backend takes of a program, which is `settled`."""
@@ -116,14 +153,29 @@ class SupportPartitioner(Partitioner):
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes for the backend."""
+        refused: dict[Node, str] = {}
         with settled(exported_program):
-            return delegate(
-                exported_program,
-                self.support(exported_program),
-                self.delegation_spec,
-                self.prefix,
-                WhyNoPartition(self.logger),
+            support = self.support(exported_program)
+            result = delegate(
+                exported_program, support, self.delegation_spec, self.prefix, refused.__setitem__, self.parts_of
             )
+        self.report(refused)
+        return result
+
+    def report(self, refused: Mapping[Node, str]) -> None:
+        """Logs the calls that are left, with their reasons."""
+        why = WhyNoPartition(self.logger)
+        for node, reason in refused.items():
+            why(node, reason)
+
+    def ops_to_not_decompose(
+        self, ep: ExportedProgram
+    ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
+        """The operators of `whole`, and a filter: the calls that the backend takes stay whole."""
+        if not self.whole:
+            return [], None
+        support = self.support(ep)
+        return overloads(self.whole), lambda node: support.refusal(node) is None
 
 
 def delegate(
@@ -135,7 +187,7 @@ def delegate(
     parts_of: Divide | None = None,
 ) -> PartitionResult:
     """The result of a `Partitioner`: tags the largest partitions of a program and of its branches and loop bodies, and
-    what they alone read of its constants.
+    the constants that only they read.
 
     Args:
         program: Only the metadata of its nodes changes.
@@ -155,6 +207,7 @@ def delegate(
                 _tag(program, nodes, tag, support)
     if support.owns_constants:
         tag_constant_data(program)
+    support.finish_tags()
     return PartitionResult(program, tags)
 
 

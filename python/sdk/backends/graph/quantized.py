@@ -8,6 +8,7 @@ when the program runs, a `quantize` and a `dequantize` use it.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
@@ -53,6 +54,19 @@ def is_any_quantize(node: Any) -> bool:
 def is_any_dequantize(node: Any) -> bool:
     """Whether a node dequantises with a known scale, or with one for each channel."""
     return name_of(node) in (DEQUANTIZE, DEQUANTIZE_CHANNELS)
+
+
+def split_conversion(
+    node: Node, takes: Collection[Node], title: str, dequantizes: Callable[[Node], bool] = lambda user: True
+) -> str | None:
+    """Why a backend cannot take a quantize or a dequantize if, of all calls, just `takes` are; None if it can. For
+    backends in which a quantize and what dequantises its result are one operator. `dequantizes` says which users of a
+    quantize the backend has to take, too; by default all."""
+    if is_any_quantize(node) and not all(user in takes for user in node.users if dequantizes(user)):
+        return f"{title} does not take all that dequantise its result"
+    if is_any_dequantize(node) and is_any_quantize(node.args[0]) and node.args[0] not in takes:
+        return f"{title} does not take what quantises its operand"
+    return None
 
 
 def dynamic_source(node: Any) -> Node | None:

@@ -5,32 +5,26 @@ node is in the receipt of the export and, at the level DEBUG, in the log `sdk.ba
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, final
+from collections.abc import Collection, Sequence
+from typing import final
 
-import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.mediatek.compiler import PLATFORM, check_specs, converter_takes
 from sdk.backends.mediatek.operators import LIMITS, OPERATORS, WHOLE
 from sdk.backends.mediatek.preprocess import NeuropilotBackend
-from sdk.backends.npu.integer import overload
 from sdk.backends.npu.partitioner import NpuSupport
-from sdk.backends.partition import delegate
-from sdk.backends.transforms.constants import settled
+from sdk.backends.partition import Skipped, SupportPartitioner
 from sdk.exir.backend.compile_spec_schema import CompileSpec
-from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from sdk.exir.backend.utils import WhyNoPartition
-
-logger = logging.getLogger("sdk.backends.mediatek")
+from sdk.exir.backend.partitioner import DelegationSpec
 
 _DEFAULT = (CompileSpec(PLATFORM, b"mt6989"),)
 
 
 class NeuropilotOperatorsSupport(NpuSupport):
-    """What MediaTek takes of a program: what its converter says where that is installed, and otherwise what the table
-    has."""
+    """What MediaTek takes of a program: the calls that its converter takes, if that is installed, and otherwise those
+    in the table."""
 
     def __init__(
         self,
@@ -38,7 +32,7 @@ class NeuropilotOperatorsSupport(NpuSupport):
         op_types_to_skip: Collection[str] | None = None,
         op_names_to_skip: Collection[str] | None = None,
     ) -> None:
-        super().__init__(program, OPERATORS, LIMITS, op_types_to_skip or (), op_names_to_skip or ())
+        super().__init__(program, OPERATORS, LIMITS, Skipped(op_types_to_skip, op_names_to_skip))
         self._converter_takes = converter_takes()
 
     def refusal(self, node: Node) -> str | None:
@@ -49,7 +43,7 @@ class NeuropilotOperatorsSupport(NpuSupport):
 
 
 @final
-class NeuropilotPartitioner(Partitioner):
+class NeuropilotPartitioner(SupportPartitioner):
     """Delegates the largest possible parts.
 
     Args:
@@ -64,6 +58,10 @@ class NeuropilotPartitioner(Partitioner):
         ValueError: the platform is unknown.
     """
 
+    prefix = "tag"
+    logger = logging.getLogger("sdk.backends.mediatek")
+    whole = WHOLE
+
     def __init__(
         self,
         compile_spec: Sequence[CompileSpec] = _DEFAULT,
@@ -75,19 +73,6 @@ class NeuropilotPartitioner(Partitioner):
         self.delegation_spec = DelegationSpec(NeuropilotBackend.__name__, list(compile_spec))
         self._types, self._names = op_types_to_skip, op_names_to_skip
 
-    def ops_to_not_decompose(
-        self, ep: ExportedProgram
-    ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
-        """Operators that MediaTek has and the exporter would decompose."""
-        support = self._support(ep)
-        whole: list[Any] = [overload(name) for name in WHOLE]
-        return whole, lambda node: support.refusal(node) is None
-
-    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        """Tags the nodes for MediaTek."""
-        with settled(exported_program):
-            support = self._support(exported_program)
-            return delegate(exported_program, support, self.delegation_spec, "tag", WhyNoPartition(logger))
-
-    def _support(self, program: ExportedProgram) -> NeuropilotOperatorsSupport:
+    def support(self, program: ExportedProgram) -> NeuropilotOperatorsSupport:
+        """What MediaTek takes of a program."""
         return NeuropilotOperatorsSupport(program, self._types, self._names)

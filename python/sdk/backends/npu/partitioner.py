@@ -12,12 +12,12 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from sdk.backends.graph.names import name_of
-from sdk.backends.graph.quantized import is_any_dequantize, is_any_quantize
+from sdk.backends.graph.quantized import split_conversion
 from sdk.backends.npu.graph import Graph
 from sdk.backends.npu.lowering import Lowering
 from sdk.backends.npu.operators import CATALOG, Entry, Limits, computes
 from sdk.backends.operators import Operators
-from sdk.backends.partition import Support
+from sdk.backends.partition import Skipped, Support, unless_size
 from sdk.backends.transforms.constants import is_constant, settled
 
 
@@ -28,8 +28,7 @@ class NpuSupport(Support):
         program: The program.
         operators: The table of its operators.
         limits: Of its tensors.
-        types_to_skip: Names of operators that stay on kernels.
-        names_to_skip: Names of nodes that stay on kernels.
+        skipped: The calls that stay on kernels.
     """
 
     def __init__(
@@ -37,13 +36,12 @@ class NpuSupport(Support):
         program: ExportedProgram,
         operators: Operators[Entry],
         limits: Limits,
-        types_to_skip: Collection[str] = (),
-        names_to_skip: Collection[str] = (),
+        skipped: Skipped | None = None,
     ) -> None:
         self.title = limits.title  # type: ignore[misc]
         super().__init__(program)
         self._operators, self._limits = operators, limits
-        self._types, self._names = frozenset(types_to_skip), frozenset(names_to_skip)
+        self._skipped = skipped or Skipped()
 
     def refusal(self, node: Node) -> str | None:
         if node.target is operator.getitem:
@@ -51,24 +49,16 @@ class NpuSupport(Support):
             assert isinstance(call, Node)
             taken = name_of(call) in self._operators and self.refusal(call) is None
             return self._limits.refusal(node) if taken else ""
-        if self._types.intersection((name_of(node), str(node.target))):
-            return "op_types_to_skip has its operator"
-        if node.name in self._names:
-            return "op_names_to_skip has its name"
+        if (reason := self._skipped.refusal(node)) is not None:
+            return reason
         if is_constant(self.program, node):
             return None  # it is computed when the program is made
-        reason = self._operators.refusal(node, self.program, self._limits)
-        # Arithmetic on sizes stays with the program.
-        return reason if reason is None or isinstance(node.meta.get("val"), torch.Tensor | tuple | list) else ""
+        return unless_size(node, self._operators.refusal(node, self.program, self._limits))
 
     def incomplete(self, node: Node, takes: Collection[Node]) -> str | None:
-        """A quantise call and what dequantises its result are one conversion, so that neither goes without the
-        other."""
-        if is_any_quantize(node) and not all(user in takes or not _is_float(user) for user in node.users):
-            return f"{self.title} does not take all that dequantise its result"
-        if is_any_dequantize(node) and is_any_quantize(node.args[0]) and node.args[0] not in takes:
-            return f"{self.title} does not take what quantises its operand"
-        return super().incomplete(node, takes)
+        """A quantize and the calls that dequantise its result are one conversion: a processor takes all of them or
+        none."""
+        return split_conversion(node, takes, self.title, _is_float) or super().incomplete(node, takes)
 
     def is_only_with_readers(self, node: Node) -> bool:
         """Constants: a delegate does not return them."""

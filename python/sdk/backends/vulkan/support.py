@@ -14,6 +14,7 @@ from sdk.backends.transforms.constants import is_foldable
 from sdk.backends.vulkan.op_registry import SYMBOLIC, VIEWS, called_operator
 from sdk.backends.vulkan.operators import OPERATORS
 from sdk.backends.vulkan.options import Options
+from sdk.exir.backend.utils import tag_mutated_buffer
 
 _TAKING_ANY_MATRIX = ("aten.bmm.default", "aten.mm.default", "aten.linear.default")
 
@@ -68,6 +69,11 @@ class VulkanSupport(Support):
         """Constants, which are folded, symbolic integers, and lists."""
         return not isinstance(node.meta.get("val"), torch.Tensor) or is_foldable(self.program, node)
 
+    def finish_tags(self) -> None:
+        tag_mutated_buffer(self.program)
+        if self.options.compat is not None:
+            _untag_other_state(self.program)
+
     def _owns_constants(self, node: Node) -> bool:
         """Whether the part of a node must own the constants that the node reads."""
         entry = OPERATORS.get(called_operator(node))
@@ -87,3 +93,13 @@ class VulkanSupport(Support):
 
 def _any_in(parts: Collection[str], names: list[str]) -> bool:
     return any(part in name for part in parts for name in names)
+
+
+def _untag_other_state(program: ExportedProgram) -> None:
+    """Leaves buffers outside, except those that operators for key-value caches change: the original has no other
+    operator that writes to a buffer."""
+    buffers = program.graph_signature.inputs_to_buffers
+    mutated = set(program.graph_signature.buffers_to_mutate.values())
+    for node in program.graph.nodes:
+        if buffers.get(node.name) in mutated and any("_all_bases" not in user.kwargs for user in node.users):
+            node.meta.pop("delegation_tag", None)

@@ -5,14 +5,11 @@ receipt of the export and, at the level DEBUG, in the log `sdk.backends.samsung`
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from sdk.backends.npu.integer import overload
 from sdk.backends.npu.partitioner import NpuSupport
 from sdk.backends.partition import SupportPartitioner
 from sdk.backends.samsung.compiler import chip_of
@@ -46,6 +43,7 @@ class EnnPartitioner(SupportPartitioner):
 
     prefix = "enn"
     logger = logging.getLogger("sdk.backends.samsung")
+    whole = WHOLE
 
     def __init__(self, compile_specs: Sequence[CompileSpec] | None = None) -> None:
         super().__init__()
@@ -54,12 +52,5 @@ class EnnPartitioner(SupportPartitioner):
         self.delegation_spec = DelegationSpec(EnnBackend.__name__, self.compile_specs)
 
     def support(self, program: ExportedProgram) -> EnnOperatorSupport:
+        """What Samsung's compiler takes of a program."""
         return EnnOperatorSupport(program)
-
-    def ops_to_not_decompose(
-        self, ep: ExportedProgram
-    ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
-        """Operators that Samsung has and the exporter would decompose."""
-        support = self.support(ep)
-        whole: list[Any] = [overload(name) for name in WHOLE]
-        return whole, lambda node: support.refusal(node) is None

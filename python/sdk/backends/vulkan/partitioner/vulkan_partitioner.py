@@ -19,8 +19,7 @@ from sdk.backends.vulkan.op_registry import get_op_features, operator_name
 from sdk.backends.vulkan.options import options_of, parse_compile_options
 from sdk.backends.vulkan.support import VulkanSupport
 from sdk.backends.vulkan.vulkan_preprocess import VulkanBackend
-from sdk.exir.backend.partitioner import DelegationSpec, PartitionResult
-from sdk.exir.backend.utils import tag_mutated_buffer
+from sdk.exir.backend.partitioner import DelegationSpec
 
 __all__ = ["VulkanPartitioner", "parse_compile_options"]
 
@@ -99,21 +98,3 @@ class VulkanPartitioner(SupportPartitioner):
             self.nn_module_blocklist,
             self.nn_module_allowlist,
         )
-
-    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        """Tags the nodes for Vulkan."""
-        result = super().partition(exported_program)
-        tag_mutated_buffer(exported_program)
-        if self._parsed.compat is not None:
-            _untag_other_state(exported_program)
-        return result
-
-
-def _untag_other_state(program: ExportedProgram) -> None:
-    """Leaves the buffers outside that operators other than those for key-value caches change: the original has none
-    that writes to a buffer."""
-    buffers = program.graph_signature.inputs_to_buffers
-    mutated = set(program.graph_signature.buffers_to_mutate.values())
-    for node in program.graph.nodes:
-        if buffers.get(node.name) in mutated and any("_all_bases" not in user.kwargs for user in node.users):
-            node.meta.pop("delegation_tag", None)

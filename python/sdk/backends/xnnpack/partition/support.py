@@ -12,10 +12,11 @@ from torch.fx import Graph, Node
 from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import dynamic_source, is_dequantize, is_quantize
 from sdk.backends.operators import Operators
-from sdk.backends.partition import Support, is_owned
+from sdk.backends.partition import Support, calls_of, is_owned
 from sdk.backends.transforms.constants import is_constant, is_foldable, unknown
-from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats
+from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats, weights_of_linear
 from sdk.backends.xnnpack.operators.shape import ReshapeConfig, SplitConfig
+from sdk.backends.xnnpack.partition.arguments import arguments_of
 from sdk.backends.xnnpack.partition.config import OPERATORS, ConfigPrecisionType, XNNPartitionerConfig
 from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, integer_call, is_dynamic
 
@@ -34,7 +35,6 @@ class XnnpackSupport(Support):
         folds: Whether calls that depend only on constants are computed ahead of time. The original's format can store
             the result as a constant. Partitioners for a subset of the operators do not do this.
         lends_weights: Whether weights of linear layers in floats remain constants of the program.
-        lent: The constants that the program passes to delegates.
     """
 
     title = "XNNPACK"
@@ -47,11 +47,13 @@ class XnnpackSupport(Support):
         compat: str | None = None,
         folds: bool = True,
         lends_weights: bool = False,
-        lent: Collection[Node] = (),
     ) -> None:
         super().__init__(program)
         self._configs, self._precisions, self._compat = configs, precisions, compat
-        self._folds, self._lends_weights, self._lent = folds, lends_weights, lent
+        self._folds, self._lends_weights = folds, lends_weights
+        layers = [node for node in calls_of(program) if is_linear_in_floats(node)] if lends_weights else []
+        # The constants that the program passes to delegates.
+        self._lent = arguments_of(program).union(*(weights_of_linear(layer, program) for layer in layers))
         self._in_integers: dict[Graph, dict[Node, ConfigPrecisionType]] = {}
 
     def refusal(self, node: Node) -> str | None:
@@ -86,6 +88,10 @@ class XnnpackSupport(Support):
 
     def is_copied(self, constant: Node) -> bool:
         return constant not in self._lent and super().is_copied(constant)
+
+    def finish_tags(self) -> None:
+        for constant in self._lent:
+            constant.meta.pop("delegation_tag", None)
 
     def is_worth_it(self, nodes: Sequence[Node]) -> bool:
         """Conversions alone do not justify a delegate, except in a program that has nothing else."""

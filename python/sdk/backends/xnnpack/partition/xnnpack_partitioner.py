@@ -5,7 +5,7 @@ is in the receipt of the export and, at the level DEBUG, in the log `sdk.backend
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,9 +14,8 @@ from torch.fx import Node
 from torch.fx.passes.infra.partitioner import Partition
 
 from sdk.backends.graph.names import name_of, overloads
-from sdk.backends.partition import Divide, calls_of, delegate, divide
+from sdk.backends.partition import Divide, SupportPartitioner, divide
 from sdk.backends.transforms.constants import settled, unknown
-from sdk.backends.xnnpack.operators.matrix import is_linear_in_floats, weights_of_linear
 from sdk.backends.xnnpack.partition.arguments import arguments_of, pass_constants
 from sdk.backends.xnnpack.partition.config import (
     ALL_PARTITIONER_CONFIGS,
@@ -31,15 +30,13 @@ from sdk.backends.xnnpack.partition.support import XnnpackSupport
 from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES
 from sdk.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 from sdk.exir.backend.compile_spec_schema import CompileSpec
-from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from sdk.exir.backend.partitioner import DelegationSpec, PartitionResult
 from sdk.exir.backend.utils import WhyNoPartition
 
 COMPATIBLE = "1.4"  # the version of the original
 
-logger = logging.getLogger("sdk.backends.xnnpack.partition")
 
-
-class XnnpackPartitioner(Partitioner):
+class XnnpackPartitioner(SupportPartitioner):
     """Delegates the largest possible parts.
 
     Args:
@@ -58,6 +55,9 @@ class XnnpackPartitioner(Partitioner):
         force_fp32_dynamic_linear: Has no effect, as in version 1.4 of the original.
     """
 
+    prefix = "xnnpack"
+    logger = logging.getLogger("sdk.backends.xnnpack.partition")
+
     def __init__(
         self,
         configs: list[type[XNNPartitionerConfig]] | None = None,
@@ -75,7 +75,7 @@ class XnnpackPartitioner(Partitioner):
         if compat not in (None, COMPATIBLE):
             raise ValueError(f"compat is {compat!r}; expected None or {COMPATIBLE!r}")
         if verbose:
-            logger.setLevel(logging.DEBUG)
+            self.logger.setLevel(logging.DEBUG)
         if isinstance(config_precisions, ConfigPrecisionType):
             config_precisions = [config_precisions]
         self._per_op_mode = per_op_mode
@@ -105,21 +105,19 @@ class XnnpackPartitioner(Partitioner):
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes for XNNPACK."""
-        lent = arguments_of(exported_program)
-        with settled(exported_program), unknown(exported_program, lent):
-            lent |= self._lent_weights(exported_program)
-            result = delegate(
-                exported_program,
-                self._support(exported_program, lent),
-                self.delegation_spec,
-                "xnnpack",
-                WhyNoPartition(logger),
-                divide_by_operator if self._per_op_mode else divide,
-            )
-        logger.debug("%d partitions", len(result.partition_tags))
-        for weight in lent:
-            weight.meta.pop("delegation_tag", None)
+        with settled(exported_program), unknown(exported_program, arguments_of(exported_program)):
+            result = super().partition(exported_program)
+        self.logger.debug("%d partitions", len(result.partition_tags))
         return result
+
+    @property
+    def parts_of(self) -> Divide:
+        """Makes the partitions of a graph."""
+        return divide_by_operator if self._per_op_mode else divide
+
+    def support(self, program: ExportedProgram) -> XnnpackSupport:
+        """What XNNPACK takes of a program."""
+        return XnnpackSupport(program, self._configs, self._precisions, self._compat, self._folds, self._lends_weights)
 
     def generate_partitions(self, ep: ExportedProgram) -> list[Partition]:
         """The largest parts of the program's graph that XNNPACK supports."""
@@ -131,16 +129,8 @@ class XnnpackPartitioner(Partitioner):
 
     def _partitions(self, ep: ExportedProgram, parts_of: Divide) -> list[Partition]:
         with settled(ep):
-            parts = parts_of(ep.graph_module, self._support(ep), WhyNoPartition(logger))
+            parts = parts_of(ep.graph_module, self.support(ep), WhyNoPartition(self.logger))
         return [Partition(number, nodes) for number, nodes in enumerate(parts)]
-
-    def _support(self, ep: ExportedProgram, lent: Collection[Node] = ()) -> XnnpackSupport:
-        return XnnpackSupport(ep, self._configs, self._precisions, self._compat, self._folds, self._lends_weights, lent)
-
-    def _lent_weights(self, ep: ExportedProgram) -> set[Node]:
-        """The weights that stay constants of the program."""
-        layers = [node for node in calls_of(ep) if is_linear_in_floats(node)] if self._lends_weights else []
-        return {weight for layer in layers for weight in weights_of_linear(layer, ep)}
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram
@@ -166,7 +156,7 @@ class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
 
 
 class XnnpackQuantizedPartitioner(XnnpackPartitioner):
-    """Delegates only what is quantised, statically or dynamically."""
+    """Delegates only operators that are quantised, statically or dynamically."""
 
     def __init__(self) -> None:
         super().__init__(config_precisions=[ConfigPrecisionType.STATIC_QUANT, ConfigPrecisionType.DYNAMIC_QUANT])

@@ -5,7 +5,7 @@ in the receipt of the export and, at the level DEBUG, in the log `sdk.backends.a
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import torch
 from torch.export import ExportedProgram
@@ -16,16 +16,13 @@ from sdk.backends.apple.coreml.compiler.operators import is_refused_whole
 from sdk.backends.apple.coreml.compiler.settings import settings_of
 from sdk.backends.apple.coreml.partition.support import CoreMLSupport
 from sdk.backends.graph.names import name_of
-from sdk.backends.partition import delegate
+from sdk.backends.partition import SupportPartitioner
 from sdk.exir.backend._messages import source_of
 from sdk.exir.backend.compile_spec_schema import CompileSpec
-from sdk.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from sdk.exir.backend.utils import WhyNoPartition
-
-logger = logging.getLogger("sdk.backends.apple.coreml.partition")
+from sdk.exir.backend.partitioner import DelegationSpec
 
 
-class CoreMLPartitioner(Partitioner):
+class CoreMLPartitioner(SupportPartitioner):
     """Delegates the largest possible parts.
 
     Args:
@@ -37,6 +34,9 @@ class CoreMLPartitioner(Partitioner):
         lower_full_graph: Whether an operator that Core ML does not take is an error.
         take_over_constant_data: Whether the delegate owns the weights. Otherwise they are inputs.
     """
+
+    prefix = "coreml"
+    logger = logging.getLogger("sdk.backends.apple.coreml.partition")
 
     def __init__(
         self,
@@ -62,19 +62,14 @@ class CoreMLPartitioner(Partitioner):
         self._takes_constants = take_over_constant_data
         self.delegation_spec = DelegationSpec(CoreMLBackend.__name__, specs)
 
-    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        """Tags the nodes for Core ML.
+    def report(self, refused: Mapping[Node, str]) -> None:
+        """Logs the calls that are left.
 
         Raises:
             ValueError: `lower_full_graph` is set, and Core ML does not take a node. The message lists the first such
                 nodes, with the lines of the model that call them.
         """
-        why = WhyNoPartition(logger)
-        support = self._support(exported_program)
-        refused: dict[Node, str] = {}
-        result = delegate(exported_program, support, self.delegation_spec, "coreml", refused.__setitem__)
-        for node, reason in refused.items():
-            why(node, reason)
+        super().report(refused)
         if refused and self._takes_all:
             shown = [f"{n.name} ({name_of(n)}): {reason}{source_of(n)}" for n, reason in list(refused.items())[:5]]
             raise ValueError(
@@ -82,17 +77,14 @@ class CoreMLPartitioner(Partitioner):
                 + "\n".join(shown)
             )
         if refused:
-            names = dict.fromkeys(name_of(node) for node in refused)
-            logger.warning("Core ML does not take %s; what it does not take runs on the CPU", ", ".join(names))
-        if self._takes_state:
-            support.tag_state()
-        return result
+            names = ", ".join(dict.fromkeys(map(name_of, refused)))
+            self.logger.warning("Core ML does not take %s; these operators run on the CPU", names)
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
         """The operators of the program that Core ML has and the exporter would decompose."""
-        support = self._support(ep)
+        support = self.support(ep)
         whole = {
             node.target: None
             for module in ep.graph_module.modules()
@@ -104,8 +96,9 @@ class CoreMLPartitioner(Partitioner):
         }
         return list(whole), lambda node: is_refused_whole(name_of(node)) or support.refusal(node) is None
 
-    def _support(self, program: ExportedProgram) -> CoreMLSupport:
-        return CoreMLSupport(program, self._settings, self._skipped, self._takes_constants)
+    def support(self, program: ExportedProgram) -> CoreMLSupport:
+        """What Core ML takes of a program."""
+        return CoreMLSupport(program, self._settings, self._skipped, self._takes_constants, self._takes_state)
 
 
 def _may_stay_whole(target: torch._ops.OpOverload) -> bool:

@@ -28,12 +28,18 @@ class CoreMLSupport(Support):
     alone = "it computes sizes only"
 
     def __init__(
-        self, program: ExportedProgram, settings: Settings, skipped: frozenset[str], takes_constants: bool
+        self,
+        program: ExportedProgram,
+        settings: Settings,
+        skipped: frozenset[str],
+        takes_constants: bool,
+        takes_state: bool,
     ) -> None:
         super().__init__(program)
         self.owns_constants = takes_constants
         self._settings = settings
         self._skipped = skipped
+        self._takes_state = takes_state
         self._trials = Trials(program, constants=takes_constants)
         self._targets = candidates(settings)
         signature = program.graph_signature
@@ -67,8 +73,10 @@ class CoreMLSupport(Support):
     def is_free(self, node: Node) -> bool:
         return not is_tensor(node)
 
-    def tag_state(self) -> None:
+    def finish_tags(self) -> None:
         """Tags the buffers that become states."""
+        if not self._takes_state:
+            return
         written = {
             spec.target: node
             for node, spec in zip(
