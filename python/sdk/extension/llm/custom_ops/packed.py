@@ -104,9 +104,9 @@ def pack(matrix: LowBitMatrix) -> Tensor:
     """The packed form, uint8 [bytes]. Integers, scales and minima keep their exact values.
 
     Weights of 8 bits are stored as int8, 128 less: Arm's dot products take them as they are, and a processor that needs
-    unsigned ones inverts a bit of each as it loads them. With factors, scales and minima are stored as int8, and the factors for each block; otherwise in float16 if that
-    holds them exactly. Raises ValueError for groups that are not a multiple of 4, for blocks that do not fill a row,
-    and for factors of groups of more than MAX_GROUP weights.
+    unsigned bytes inverts a bit of each as it loads them. With factors, scales and minima are stored as int8, and the
+    factors for each block; otherwise in float16 if that holds them exactly. Raises ValueError for groups that are not a
+    multiple of 4, for blocks that do not fill a row, and for factors of groups of more than MAX_GROUP weights.
     """
     m = _fitting(matrix)
     (rows, columns), groups = m.q.shape, m.scale.shape[1]

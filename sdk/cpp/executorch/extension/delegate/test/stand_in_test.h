@@ -191,8 +191,8 @@ class StandInTest : public testing::Test {
     }
   }
 
-  /// Lets each allocation of a load and a run fail in turn, of a payload that adds numbers: an error of that kind, after
-  /// which the delegate gives the right sum, and no object of the library that lives on.
+  /// Lets each allocation of a load and a run fail in turn, of a payload that adds numbers: an error of that kind,
+  /// after which the delegate gives the right sum, and no object of the library that lives on.
   void fail_every_allocation(std::string payload) {
     aten::Tensor ones = floats_.ones({2}), sum = floats_.zeros({2});
     runtime::EValue values[] = {ones, ones, sum};
