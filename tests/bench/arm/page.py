@@ -18,6 +18,7 @@ from bench.peer_page import readable
 from bench.peer_table import OURS
 
 FIGURES = ("instructions", "cycles")
+_FEW = 3  # models that are named even where all are meant
 
 
 def page(rows: list[Row], columns: dict[str, str], results: Results) -> str:
@@ -97,7 +98,7 @@ def cell(row: Row, column: str) -> str:
 
 
 def missing(rows: list[Row]) -> Iterator[str]:
-    """The models that were not counted, by engine and reason, with the processors if it is not on all of them."""
+    """The models that were not counted, by reason, with the engines, and the processors if it is not all of them."""
     found: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for row in rows:
         for column, reason in row.reasons.items():
@@ -106,8 +107,13 @@ def missing(rows: list[Row]) -> Iterator[str]:
     if found:
         yield from ["Not counted:", ""]
     everywhere = len({row.processor.name for row in rows})
+    all_models = list(dict.fromkeys(row.model for row in rows))
+    columns: dict[str, list[str]] = {}
     for (column, precision, reason), models in found.items():
         for processors in dict.fromkeys(map(tuple, models.values())):
-            names = "; ".join(model for model, titles in models.items() if tuple(titles) == processors)
+            names = [model for model, titles in models.items() if tuple(titles) == processors]
+            which = "all models" if names == all_models and len(names) > _FEW else "; ".join(names)
             where = "" if len(processors) == everywhere else f" on {' and '.join(processors)}"
-            yield f"- {column}, {precision}, {names}{where}: {reason}"
+            columns.setdefault(f"{precision}, {which}{where}: {reason}", []).append(column)
+    for text, names in columns.items():
+        yield f"- {', '.join(names)}, {text}"

@@ -22,7 +22,7 @@ from bench.arm import counting, cycles  # noqa: E402
 from bench.arm.counting import PLACE, Block, Command, Counts, count, difference  # noqa: E402
 from bench.arm.language import ArmLanguageModels, Call, Inputs  # noqa: E402
 from bench.arm.measure import Figures, Row, until_stopped  # noqa: E402
-from bench.arm.page import page  # noqa: E402
+from bench.arm.page import missing, page  # noqa: E402
 from bench.arm.processors import PROCESSORS, chosen  # noqa: E402
 from bench.arm.results import Figure, Results  # noqa: E402
 from bench.engines import ImpossibleError  # noqa: E402
@@ -330,6 +330,12 @@ def test_the_page_says_on_which_processors_a_model_was_not_counted(
             rows.append(row)
     text = page(rows, {"sdk": "sdk-x"}, Results(tmp_path / "results.json"))
     assert "- sdk, float32, A; B on Cortex-A55: it has no operator\n- sdk, float32, C: it has no operator" in text
+
+
+def test_engines_and_models_without_figures_are_named_together() -> None:
+    rows = [Row(model, "int8", PROCESSORS["a76"], reasons={"MNN": "late", "ncnn": "late"}) for model in "ABCD"]
+    rows[2].reasons["sdk"] = "late"
+    assert list(missing(rows))[2:] == ["- MNN, ncnn, int8, all models: late", "- sdk, int8, C: late"]
 
 
 @pytest.mark.parametrize("weights", ["Q4_0", "Q4_K"])
