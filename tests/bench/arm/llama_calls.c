@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls llama.cpp in the emulator: llama_calls LIBRARIES MODEL TOKENS OUTPUT CALLS. A call computes the tokens of a
-// file of int32 with an empty cache. Writes the logits of the first call's last token, and marks the other calls for the
-// plugin that counts.
+// file of int32 with an empty cache. Writes the logits of the first call's last token, and marks the other calls for
+// the plugin that counts.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
