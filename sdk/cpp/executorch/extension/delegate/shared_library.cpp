@@ -13,7 +13,10 @@
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 #else
+#include <dirent.h>
 #include <dlfcn.h>
+
+#include <memory>
 #endif
 
 namespace executorch {
@@ -101,19 +104,38 @@ std::vector<unsigned long> version_of(const std::string& file, size_t skip) {
   return numbers;
 }
 
+/// Calls `function` with the name of each file of a folder. libstdc++'s iterators end the process where memory runs
+/// out.
+template <typename Function>
+void for_each_name(const fs::path& folder, const Function& function) {
+#ifdef _WIN32
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    function(text_of(entry->path().filename()));
+  }
+#else
+  struct Close {
+    void operator()(DIR* opened) const { ::closedir(opened); }
+  };
+  const std::unique_ptr<DIR, Close> opened(::opendir(folder.c_str()));
+  const dirent* entry = opened ? ::readdir(opened.get()) : nullptr;
+  for (; entry != nullptr; entry = ::readdir(opened.get())) {
+    function(std::string(entry->d_name));
+  }
+#endif
+}
+
 /// The file `name` in a folder, or that with the highest version after the name or inside it (libx.so.2, libx.2.dylib).
 /// "" if the folder has neither.
 std::string file_in(const fs::path& folder, const std::string& name) {
   const std::string start = name.substr(0, name.rfind('.')) + ".";
   std::string found;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string file = text_of(entry->path().filename());
+  for_each_name(folder, [&](const std::string& file) {
     if (file.compare(0, start.size(), start) == 0 &&
         (found.empty() || version_of(found, start.size()) < version_of(file, start.size()))) {
       found = file;
     }
-  }
+  });
   return found.empty() ? found : text_of(folder / path_of(found));
 }
 
