@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "model_cache.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -31,7 +35,7 @@ namespace {
 constexpr char kModel[] = "model.mlmodelc";
 constexpr char kSize[] = "size";
 constexpr char kWork[] = ".work-";
-constexpr auto kStale = std::chrono::hours(24);
+constexpr std::time_t kStale = 24 * 60 * 60;  // seconds
 
 bool is_key(const std::string& key) {
   return !key.empty() && key.size() <= 128 && key.find_first_not_of("0123456789abcdef") == std::string::npos;
@@ -67,18 +71,110 @@ Error make_folder(const std::string& path) {
   return Error::Ok;
 }
 
+// The iterators of std::filesystem, and what it builds on them, may end the process where memory runs out.
+
+/// The entries of a folder, one after another. Takes no memory of the C++ heap.
+class Entries final {
+ public:
+  /// `name` in the folder that is open as `parent`, or a path with AT_FDCWD. A link is not followed.
+  Entries(int parent, const char* name) {
+    const int file = ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    opened_ = file >= 0 ? ::fdopendir(file) : nullptr;
+    if (file >= 0 && opened_ == nullptr) {
+      ::close(file);
+    }
+  }
+  ~Entries() {
+    if (opened_ != nullptr) {
+      ::closedir(opened_);
+    }
+  }
+  Entries(const Entries&) = delete;
+  Entries& operator=(const Entries&) = delete;
+
+  /// The name of the next entry; null behind the last one, and if there is no folder.
+  const char* next() {
+    const dirent* entry = nullptr;
+    do {
+      entry = opened_ != nullptr ? ::readdir(opened_) : nullptr;
+    } while (entry != nullptr && (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0));
+    return entry != nullptr ? entry->d_name : nullptr;
+  }
+  int file() const { return ::dirfd(opened_); }
+
+ private:
+  DIR* opened_ = nullptr;
+};
+
 /// The size of all files in a folder, in bytes, without files that cannot be read.
-uint64_t bytes_in(const fs::path& folder) {
+uint64_t bytes_in(int parent, const char* name) {
   uint64_t total = 0;
-  std::error_code error;
-  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    std::error_code none;
-    if (entry->is_regular_file(none)) {
-      const uint64_t size = entry->file_size(none);
-      total += none ? 0 : size;
+  Entries entries(parent, name);
+  while (const char* const entry = entries.next()) {
+    struct stat status{};
+    if (::fstatat(entries.file(), entry, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+      total += S_ISDIR(status.st_mode)   ? bytes_in(entries.file(), entry)
+               : S_ISREG(status.st_mode) ? static_cast<uint64_t>(status.st_size)
+                                         : 0;
     }
   }
   return total;
+}
+
+uint64_t bytes_in(const std::string& folder) {
+  return bytes_in(AT_FDCWD, folder.c_str());
+}
+
+/// Removes a file, or a folder with what is in it.
+void remove_all(int parent, const char* name) {
+  if (::unlinkat(parent, name, 0) == 0) {
+    return;
+  }
+  {
+    Entries entries(parent, name);
+    while (const char* const entry = entries.next()) {
+      remove_all(entries.file(), entry);
+    }
+  }
+  ::unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+void remove_all(const std::string& path) {
+  remove_all(AT_FDCWD, path.c_str());
+}
+
+Error copy_file(const std::string& from, const std::string& to, size_t size) {
+  const int file = ::open(from.c_str(), O_RDONLY | O_CLOEXEC);
+  void* const data = file >= 0 && size > 0 ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+  const bool is_read = file >= 0 && (size == 0 || data != MAP_FAILED);
+  const int reason = errno;
+  const Error error = is_read ? write_file(to, data, size) : Error::AccessFailed;
+  if (size > 0 && is_read) {
+    ::munmap(data, size);
+  }
+  if (file >= 0) {
+    ::close(file);
+  }
+  ET_CHECK_OR_RETURN_ERROR(is_read, AccessFailed, "%s cannot be read: %s", from.c_str(), std::strerror(reason));
+  return error;
+}
+
+Error copy_folder(const std::string& from, const std::string& to) {
+  ET_CHECK_OK_OR_RETURN_ERROR(make_folder(to));
+  Entries entries(AT_FDCWD, (from + "/.").c_str());
+  while (const char* const name = entries.next()) {
+    struct stat status{};
+    if (::fstatat(entries.file(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      continue;
+    }
+    const std::string inner = std::string("/") + name;
+    if (S_ISDIR(status.st_mode)) {
+      ET_CHECK_OK_OR_RETURN_ERROR(copy_folder(from + inner, to + inner));
+    } else if (S_ISREG(status.st_mode)) {
+      ET_CHECK_OK_OR_RETURN_ERROR(copy_file(from + inner, to + inner, static_cast<size_t>(status.st_size)));
+    }
+  }
+  return Error::Ok;
 }
 
 /// A folder for a model that is being made. It is removed with the object.
@@ -87,10 +183,7 @@ class Work final {
   explicit Work(const std::string& folder) : path_(folder + "/" + kWork + "XXXXXX") {
     is_made_ = ::mkdtemp(path_.data()) != nullptr;
   }
-  ~Work() {
-    std::error_code error;
-    fs::remove_all(path_, error);
-  }
+  ~Work() { remove_all(path_); }
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
@@ -104,17 +197,14 @@ class Work final {
 
 /// Moves a folder, also to another file system.
 Error move_folder(const std::string& from, const std::string& to) {
-  std::error_code error;
-  fs::rename(from, to, error);
-  if (error) {
-    error.clear();
-    fs::copy(from, to, fs::copy_options::recursive, error);
-    std::error_code none;
-    fs::remove_all(from, none);
+  if (::rename(from.c_str(), to.c_str()) == 0) {
+    return Error::Ok;
   }
-  ET_CHECK_OR_RETURN_ERROR(!error, AccessFailed, "the compiled model %s cannot be moved to the cache: %s", from.c_str(),
-                           error.message().c_str());
-  return Error::Ok;
+  ET_CHECK_OR_RETURN_ERROR(errno == EXDEV, AccessFailed, "the compiled model %s cannot be moved to the cache: %s",
+                           from.c_str(), std::strerror(errno));
+  const Error error = copy_folder(from, to);
+  remove_all(from);
+  return error;
 }
 
 }  // namespace
@@ -135,12 +225,13 @@ Result<std::unique_ptr<ModelCache>> ModelCache::open(const std::string& folder, 
   fs::create_directories(folder, error);
   ET_CHECK_OR_RETURN_ERROR(!error && fs::is_directory(folder, error), AccessFailed,
                            "the cache folder %s cannot be made: %s", folder.c_str(), error.message().c_str());
-  const auto now = fs::file_time_type::clock::now();
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    std::error_code none;
-    const auto changed = entry->last_write_time(none);
-    if (!none && entry->path().filename().string().rfind(kWork, 0) == 0 && now - changed > kStale) {
-      fs::remove_all(entry->path(), none);
+  const std::time_t now = std::time(nullptr);
+  Entries entries(AT_FDCWD, (folder + "/.").c_str());  // which may be a link
+  while (const char* const name = entries.next()) {
+    struct stat status{};
+    if (std::strncmp(name, kWork, sizeof(kWork) - 1) == 0 &&
+        ::fstatat(entries.file(), name, &status, AT_SYMLINK_NOFOLLOW) == 0 && now - status.st_mtime > kStale) {
+      remove_all(entries.file(), name);
     }
   }
   return std::unique_ptr<ModelCache>(new ModelCache(folder, limit));
@@ -204,13 +295,13 @@ void ModelCache::keep_limit(const std::string& newest) const {
   };
   std::vector<Entry> entries;
   uint64_t total = 0;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder_, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string key = entry->path().filename().string();
+  Entries names(AT_FDCWD, (folder_ + "/.").c_str());
+  while (const char* const name = names.next()) {
+    const std::string key = name;
     std::error_code none;
-    const auto used = fs::last_write_time(entry->path() / kSize, none);
+    const auto used = fs::last_write_time(fs::path(folder_) / key / kSize, none);
     if (is_key(key) && !none) {
-      const uint64_t size = bytes_in(entry->path());
+      const uint64_t size = bytes_in(names.file(), name);
       total += size;
       entries.push_back({used, key, size});
     }

@@ -91,6 +91,38 @@ TEST_F(ModelCacheTest, CompilesOnce) {
   EXPECT_EQ(open()->find("aa"), *made);
 }
 
+TEST_F(ModelCacheTest, MovesWhatWasCompiledOnAnotherFileSystem) {
+  std::string other = "/dev/shm/model_cache_XXXXXX";
+  if (::mkdtemp(other.data()) == nullptr) {
+    GTEST_SKIP() << "a second file system";
+  }
+  const auto made =
+      open()->add("aa", model("weights"), "model.mlpackage", [&](const std::string& package) -> Result<std::string> {
+        fs::copy(package, other + "/compiled", fs::copy_options::recursive);
+        fs::create_directories(other + "/compiled/empty/folder");
+        write_text(other + "/compiled/empty/file", "");
+        return other + "/compiled";
+      });
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(read_file(fs::path(*made) / "Data/weights"), "weights");
+  EXPECT_TRUE(fs::is_directory(fs::path(*made) / "empty/folder"));
+  EXPECT_TRUE(fs::is_regular_file(fs::path(*made) / "empty/file"));
+  EXPECT_FALSE(fs::exists(other + "/compiled"));
+  fs::remove_all(other);
+}
+
+TEST_F(ModelCacheTest, TheFolderMayBeALink) {
+  fs::create_directories(root_ / "real" / ".work-stale" / "entry");
+  fs::last_write_time(root_ / "real" / ".work-stale", fs::file_time_type::clock::now() - std::chrono::hours(25));
+  fs::create_directory_symlink(root_ / "real", folder_);
+  const auto cache = open(1);
+  EXPECT_EQ(count(), 0u);
+  ASSERT_TRUE(cache->add("aa", model("first"), "model.mlpackage", copy).ok());
+  ASSERT_TRUE(cache->add("bb", model("second"), "model.mlpackage", copy).ok());
+  EXPECT_EQ(cache->find("aa"), "");
+  EXPECT_EQ(count(), 1u);
+}
+
 TEST_F(ModelCacheTest, KeepsTheFirstOfTwo) {
   const auto cache = open();
   ASSERT_TRUE(cache->add("aa", model("first"), "model.mlpackage", copy).ok());
