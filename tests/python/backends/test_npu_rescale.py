@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 import torch
 
-from sdk.backends.npu.rescale import fixed_point, rescale
+from sdk.backends.npu.rescale import fixed_point, rescale, rescale_twice
 
 FACTORS = (1.0, 0.5, 2**-20, 0.3, 1e-5, 3.7e-9, 1 - 2**-40, 7.25, 1e4, 2**-31, -0.3, -1e-5)
 
@@ -55,3 +55,31 @@ def test_channels_have_their_factors() -> None:
 def test_a_number_without_dimensions() -> None:
     assert rescale(torch.tensor(10), [0.25]).item() == 3
     assert rescale(torch.tensor(-10), [0.25]).item() == -2
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.parametrize("bits", [8, 20, 31])
+def test_sums_are_rounded_twice(factor: float, bits: int) -> None:
+    """As gemmlowp defines it: the doubled product's upper half to nearest with ties up, then a shift that rounds to
+    nearest with ties away from zero; cut to int32 in between."""
+    numbers = random.Random(bits)
+    sums = [numbers.randint(-(1 << bits), (1 << bits) - 1) for _ in range(200)] + [0, 1, -1, (1 << bits) - 1]
+    multiplier, shift = fixed_point(factor)
+    low, high = -(1 << 31), (1 << 31) - 1
+
+    def away(fraction: Fraction) -> int:
+        return int(abs(fraction) + Fraction(1, 2)) * (1 if fraction > 0 else -1)
+
+    exact = []
+    for each in sums:
+        shifted = min(max(each << max(31 - shift, 0), low), high)
+        upper = Fraction(shifted * multiplier, 1 << 31)
+        rounded = away(upper) if upper >= 0 or upper.denominator != 2 else int(upper)
+        exact.append(away(Fraction(rounded, 1 << max(shift - 31, 0))))
+    assert rescale_twice(torch.tensor(sums), [factor]).tolist() == exact
+
+
+def test_two_roundings_have_a_factor_for_each_channel() -> None:
+    sums = torch.arange(-6, 6).reshape(2, 2, 3) * 1000
+    each = torch.stack([rescale_twice(sums[:, i], [factor]) for i, factor in enumerate((0.25, 0.003))], 1)
+    assert torch.equal(rescale_twice(sums, [0.25, 0.003], 1), each)

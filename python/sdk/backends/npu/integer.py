@@ -19,6 +19,9 @@ _ALIGNED = 20
 """By how many bits the operands of sums are shifted before they are brought to one scale."""
 
 
+Rescale = Callable[[torch.Tensor, Sequence[float], "int | None"], torch.Tensor]
+
+
 @dataclass
 class Computation:
     """A call whose operands and result are quantised.
@@ -27,11 +30,13 @@ class Computation:
         call: The call.
         values: The values of the graph.
         tensors: The tensors by position, stored as their values say.
+        rescale: How sums are multiplied by fixed-point factors.
     """
 
     call: Call
     values: Sequence[Value]
     tensors: Sequence[torch.Tensor | None]
+    rescale: Rescale = rescale
 
     @property
     def out(self) -> Quantization:
@@ -62,7 +67,7 @@ class Computation:
 
     def finished(self, sums: torch.Tensor, factors: Sequence[float], axis: int | None = None) -> torch.Tensor:
         """The result's integers of sums: these times `factors`, in the unit of the result's scale."""
-        return rescale(sums, [factor / self.out.scale for factor in factors], axis) + self.out.zero_point
+        return self.rescale(sums, [factor / self.out.scale for factor in factors], axis) + self.out.zero_point
 
 
 Rule = Callable[[Computation], torch.Tensor | list[torch.Tensor]]
@@ -81,8 +86,10 @@ def rule_of(call: Call, graph: Graph) -> Rule | None:
             isinstance(each, Ref) and graph.values[each.value].quantization is None for each in refs
         ):
             return None
-    # Only weights have several scales.
-    several = [position for position in call.operands() if _has_axis(graph.values[position])]
+    # Only weights and biases have several scales.
+    given = call.args[bias] if bias is not None else None
+    added = given.value if isinstance(given, Ref) else -1
+    several = [each for each in call.operands() if each != added and _has_axis(graph.values[each])]
     weight = call.args[1].value if call.name in _BIAS else -1
     if any(position != weight for position in several) or (several and not _fits(call, graph.values[weight])):
         return None
@@ -145,7 +152,7 @@ def _sum_of_two(sign: int) -> Rule:
         scales = c.given(first).scale, c.given(second).scale * sign * alpha
         unit = 2 * max(map(abs, scales))
         aligned = [
-            rescale(c.centred(operand) << _ALIGNED, [scale / unit])
+            c.rescale(c.centred(operand) << _ALIGNED, [scale / unit], None)
             for operand, scale in zip((first, second), scales, strict=True)
         ]
         return c.finished(aligned[0] + aligned[1], [unit / (1 << _ALIGNED)])

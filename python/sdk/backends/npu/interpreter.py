@@ -4,15 +4,16 @@ quantised as the model in PyTorch does it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 import torch.ao.quantization.fx._decomposed  # registers quantized_decomposed
 
 from sdk.backends.npu.graph import ASSUME, DEQUANTIZE, QUANTIZE, Call, Graph, Quantization, Ref, Value
-from sdk.backends.npu.integer import Computation, aten, clamped, rule_of
+from sdk.backends.npu.integer import Computation, Rescale, Rule, aten, clamped, rule_of
 from sdk.backends.npu.operators import can_compute
+from sdk.backends.npu.rescale import rescale
 
 _quantized = torch.ops.quantized_decomposed
 
@@ -22,16 +23,21 @@ class Interpreter:
 
     Args:
         graph: It does not change afterwards.
+        rescale: How sums are multiplied by fixed-point factors.
+        rules: How calls are computed in integers that the processor rounds otherwise, by their names.
 
     Raises ValueError for a call of an operator that graphs do not have.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(
+        self, graph: Graph, rescale: Rescale = rescale, rules: Mapping[str, Callable[[Call, Graph], Rule | None]] = {}
+    ) -> None:
         unknown = [call.name for call in graph.calls if not can_compute(call)]
         if unknown:
             raise ValueError(f"the graph calls {unknown[0]}, which is not an operator of graphs")
         self.graph = graph
-        self._rules = [rule_of(call, graph) for call in graph.calls]
+        self._rescale = rescale
+        self._rules = [rules.get(call.name, rule_of)(call, graph) for call in graph.calls]
 
     def input_count(self, method: str) -> int:
         """How many inputs every call has."""
@@ -59,7 +65,7 @@ class Interpreter:
                 if rule is None:
                     results = _in_floats(call, values, tensors)
                 else:
-                    computation = Computation(call, values, tensors)
+                    computation = Computation(call, values, tensors, self._rescale)
                     made = rule(computation)
                     results = [
                         clamped(each, computation.out, call.low, call.high)

@@ -223,6 +223,15 @@ def _activation(node: Node, name: str, call: Call) -> Node | None:
     return reader
 
 
+def has_quantized_result(node: Node) -> bool:
+    """Whether the result of a call is stored as integers: a call that quantises it follows, it keeps the scale of its
+    operand, or it is computed with the activation function after it."""
+    name = name_of(node)
+    return (
+        name in _KEEPS or _quantize_after(node) is not None or _activation(node, name, Call(name, [], [])) is not None
+    )
+
+
 def _quantize_after(node: Node) -> Node | None:
     """The call that quantises a result, possibly after its elements were moved, if nothing else reads the result."""
     while not (found := _quantizes(node)):

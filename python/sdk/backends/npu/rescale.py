@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rescaling of integer sums by fixed-point factors, as integer hardware does it: a factor is an integer of 31 bits and
-a shift, and the product is rounded once, to nearest with ties up."""
+a shift. `rescale` rounds the product once, to nearest with ties up; `rescale_twice` rounds it as LiteRT's reference
+kernels do."""
 
 from __future__ import annotations
 
@@ -57,3 +58,25 @@ def rescale(sums: torch.Tensor, factors: Sequence[float], axis: int | None = Non
     rest = torch.bitwise_right_shift(lower * multiplier + half, _SPLIT)
     whole = torch.bitwise_right_shift(upper * multiplier + rest, (shift - _SPLIT).clamp(min=0))
     return torch.where(shift >= _SPLIT, whole, direct)
+
+
+def rescale_twice(sums: torch.Tensor, factors: Sequence[float], axis: int | None = None) -> torch.Tensor:
+    """As `rescale`, for int32 sums, with the two roundings of gemmlowp: the upper half of the doubled product to
+    nearest with ties up, and then what the rest of the shift drops to nearest with ties away from zero. Sums that leave
+    int32 in between are cut."""
+    pairs = [fixed_point(factor) for factor in factors]
+    shape = [1] * sums.dim()
+    if axis is not None and sums.dim():
+        shape[axis] = len(pairs)
+    multiplier, shift = (
+        torch.tensor([pair[position] for pair in pairs], dtype=torch.int64).reshape(shape if sums.dim() else ())
+        for position in (0, 1)
+    )
+    left, right = (_BITS - shift).clamp(min=0), (shift - _BITS).clamp(min=0)
+    info = torch.iinfo(torch.int32)
+    product = torch.bitwise_left_shift(sums.clamp(info.min, info.max), left).clamp(info.min, info.max) * multiplier
+    half = torch.where(product < 0, 1 - (1 << (_BITS - 1)), 1 << (_BITS - 1))
+    upper = torch.div(product + half, 1 << _BITS, rounding_mode="trunc")
+    mask = torch.bitwise_left_shift(torch.ones_like(right), right) - 1
+    threshold = torch.bitwise_right_shift(mask, 1) + (upper < 0)
+    return torch.bitwise_right_shift(upper, right) + (torch.bitwise_and(upper, mask) > threshold)

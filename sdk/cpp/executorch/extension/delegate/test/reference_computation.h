@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -24,12 +25,14 @@ inline size_t count_of(const Shape& shape) {
   return std::accumulate(shape.begin(), shape.end(), size_t{1}, std::multiplies<size_t>());
 }
 
-/// sdk.backends.npu.rescale.
-inline int64_t rescaled(int64_t sum, double factor) {
-  constexpr int64_t kOne = int64_t{1} << 31, kLargest = int64_t{1} << 47;
-  if (factor == 0) {
-    return 0;
-  }
+/// sdk.backends.npu.rescale: a factor is multiplier * 2 ** -shift.
+struct FixedPoint {
+  int64_t multiplier;
+  int shift;
+};
+
+inline FixedPoint fixed_point(double factor) {
+  constexpr int64_t kOne = int64_t{1} << 31;
   int exponent = 0;
   int64_t multiplier = std::llrint(std::frexp(std::abs(factor), &exponent) * static_cast<double>(kOne));
   int shift = 31 - exponent;
@@ -44,20 +47,41 @@ inline int64_t rescaled(int64_t sum, double factor) {
     multiplier = kOne - 1;
     shift = 1;
   }
-  const int64_t limit = shift < 24 ? kOne : kLargest;
-  const auto product = static_cast<__int128>(std::clamp(sum, -limit, limit)) * (factor < 0 ? -multiplier : multiplier);
-  return static_cast<int64_t>((product + (static_cast<__int128>(1) << (shift - 1))) >> shift);
+  return {factor < 0 ? -multiplier : multiplier, shift};
+}
+
+inline int64_t rescaled_once(int64_t sum, double factor) {
+  const FixedPoint fixed = fixed_point(factor);
+  const int64_t limit = int64_t{1} << (fixed.shift < 24 ? 31 : 47);
+  const auto product = static_cast<__int128>(std::clamp(sum, -limit, limit)) * fixed.multiplier;
+  return static_cast<int64_t>((product + (static_cast<__int128>(1) << (fixed.shift - 1))) >> fixed.shift);
+}
+
+inline int64_t rescaled_twice(int64_t sum, double factor) {
+  constexpr int64_t kLow = std::numeric_limits<int32_t>::min(), kHigh = std::numeric_limits<int32_t>::max();
+  const FixedPoint fixed = fixed_point(factor);
+  const int left = std::max(31 - fixed.shift, 0), right = std::max(fixed.shift - 31, 0);
+  const int64_t shifted = std::clamp(std::clamp(sum, kLow, kHigh) * (int64_t{1} << left), kLow, kHigh);
+  const int64_t product = shifted * fixed.multiplier;
+  const int64_t half = int64_t{1} << 30;
+  const int64_t upper = (product + (product < 0 ? 1 - half : half)) / (int64_t{1} << 31);
+  const int64_t mask = (int64_t{1} << right) - 1, threshold = (mask >> 1) + (upper < 0 ? 1 : 0);
+  return (upper >> right) + ((upper & mask) > threshold ? 1 : 0);
 }
 
 /// A call with its operands: their integers where it is computed in integers, and otherwise their numbers.
 class Computation {
  public:
   Computation(const ReferenceCall& call, const std::vector<ReferenceValue>& values,
-              std::vector<ReferenceTensor>& tensors)
-      : call(call), values_(values), tensors_(tensors), is_integer_(uses_integers()) {}
+              std::vector<ReferenceTensor>& tensors, Rounding rounding)
+      : call(call), rounding(rounding), values_(values), tensors_(tensors), is_integer_(uses_integers()) {}
 
   const ReferenceCall& call;
+  const Rounding rounding;
 
+  int64_t rescaled(int64_t sum, double factor) const {
+    return rounding == Rounding::Once ? rescaled_once(sum, factor) : rescaled_twice(sum, factor);
+  }
   bool is_integer() const { return is_integer_; }
   const ReferenceArgument& arg(size_t index) const { return call.args.at(index); }
   const ReferenceValue& value(const ReferenceArgument& argument) const { return values_[argument.ref()]; }

@@ -242,7 +242,7 @@ std::vector<int64_t> ReferenceArgument::integers() const {
   return found;
 }
 
-ReferenceGraph::ReferenceGraph(const uint8_t* payload, size_t size) {
+ReferenceGraph::ReferenceGraph(const uint8_t* payload, size_t size, Rounding rounding) : rounding_(rounding) {
   Reader reader(payload, size);
   check(std::memcmp(reader.take(8), kMagic, 8) == 0, "it begins with other letters");
   key_ = reader.text();
@@ -285,7 +285,7 @@ void ReferenceGraph::run(const std::vector<const void*>& inputs, const std::vect
     tensors[inputs_[i]] = {value.shape, read_elements(value, inputs[i])};
   }
   for (const ReferenceCall& call : calls_) {
-    compute(call, values_, tensors);
+    compute(call, values_, tensors, rounding_);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     write_elements(values_[outputs_[i]], tensors[outputs_[i]].elements, outputs[i]);

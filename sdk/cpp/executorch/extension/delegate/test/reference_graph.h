@@ -66,10 +66,13 @@ struct ReferenceCall {
   std::vector<uint32_t> results;
 };
 
+/// How products with fixed-point factors are rounded: sdk.backends.npu.rescale.
+enum class Rounding { Once, Twice };
+
 class ReferenceGraph {
  public:
   /// Throws std::runtime_error for bytes that are not a reference payload, or with an operator that is not here.
-  ReferenceGraph(const uint8_t* payload, size_t size);
+  ReferenceGraph(const uint8_t* payload, size_t size, Rounding rounding = Rounding::Once);
 
   /// The name of the named data with the constants; "" if the payload has them.
   const std::string& key() const { return key_; }
@@ -90,6 +93,7 @@ class ReferenceGraph {
   std::vector<uint32_t> inputs_;
   std::vector<uint32_t> outputs_;
   std::vector<uint8_t> own_constants_;
+  Rounding rounding_;
 };
 
 /// Whether compute() has an operator.
@@ -98,7 +102,7 @@ bool has_operator(const std::string& name);
 /// Computes a call: `tensors` are the values, of which the operands are there; the results are stored. Throws
 /// std::runtime_error.
 void compute(const ReferenceCall& call, const std::vector<ReferenceValue>& values,
-             std::vector<ReferenceTensor>& tensors);
+             std::vector<ReferenceTensor>& tensors, Rounding rounding);
 
 }  // namespace delegate
 }  // namespace extension

@@ -13,7 +13,6 @@ namespace delegate {
 using reference::Computation;
 using reference::count_of;
 using reference::Elements;
-using reference::rescaled;
 using reference::Shape;
 
 namespace {
@@ -62,7 +61,7 @@ void sum_of_two(Computation& c, double sign) {
   const double first = c.scale(c.arg(0)), second = c.scale(c.arg(1)) * factor;
   const double unit = 2 * std::max(std::abs(first), std::abs(second));
   const auto aligned = [&](double element, double scale) {
-    return static_cast<double>(rescaled(static_cast<int64_t>(element) * (1 << kAligned), scale / unit));
+    return static_cast<double>(c.rescaled(static_cast<int64_t>(element) * (1 << kAligned), scale / unit));
   };
   for (size_t i = 0; i < a.size(); ++i) {
     a[i] = aligned(a[i], first) + aligned(b[i], second);
@@ -238,8 +237,8 @@ bool has_operator(const std::string& name) {
 }
 
 void compute(const ReferenceCall& call, const std::vector<ReferenceValue>& values,
-             std::vector<ReferenceTensor>& tensors) {
-  Computation computation(call, values, tensors);
+             std::vector<ReferenceTensor>& tensors, Rounding rounding) {
+  Computation computation(call, values, tensors, rounding);
   operators().at(call.name)(computation);
 }
 

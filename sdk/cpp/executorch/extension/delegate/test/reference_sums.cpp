@@ -23,12 +23,15 @@ static void finish_weighted(Computation& c, const Shape& shape, Elements sums, s
     }
   }
   if (c.arg(2).is_ref()) {
-    const Elements bias = c.numbers(c.arg(2));
+    const ReferenceValue& given = c.value(c.arg(2));
+    const bool is_stored = c.is_integer() && given.is_quantized;
+    const Elements bias = is_stored ? c.operand(c.arg(2)) : c.numbers(c.arg(2));
     const size_t inner = count_of({shape.begin() + axis + 1, shape.end()});
     for (size_t i = 0; i < sums.size(); ++i) {
       const size_t channel = i / inner % bias.size();
       const double unit = factors[factors.size() == 1 ? 0 : channel];
-      sums[i] += c.is_integer() ? std::nearbyint(bias[channel] / unit) : bias[channel];
+      const double scale = is_stored ? given.scales[given.scales.size() == 1 ? 0 : channel] : 1;
+      sums[i] += c.is_integer() ? std::nearbyint(bias[channel] * scale / unit) : bias[channel];
     }
   }
   c.finish_sums(shape, sums, factors, axis);
@@ -171,6 +174,14 @@ static void average(Computation& c, const Window& w) {
   for_windows(c.operand(c.arg(0)), c.shape(c.arg(0)), c.out().shape, w, sums,
               [](double& sum, double element) { sum += element; });
   const double count = static_cast<double>(at_or_last(w.kernel, 0) * at_or_last(w.kernel, 1));
+  if (c.is_integer() && c.rounding == Rounding::Twice) {
+    // The integers themselves are averaged, with ties away from zero: operand and result have one scale.
+    for (double& sum : sums) {
+      const double total = sum + count * static_cast<double>(c.value(c.arg(0)).zero_points.at(0));
+      sum = std::trunc((total + (total > 0 ? std::floor(count / 2) : -std::floor(count / 2))) / count);
+    }
+    return c.finish_moved(c.out().shape, sums, c.arg(0));
+  }
   if (!c.is_integer()) {
     for (double& sum : sums) {
       sum /= count;
