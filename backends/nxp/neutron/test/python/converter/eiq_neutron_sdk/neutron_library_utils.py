@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The targets of the stand-in."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+
+def isNeutronTarget(name: str) -> bool:
+    return name == "imxrt700"
+
+
+def getNeutronTargets() -> list[SimpleNamespace]:
+    return [SimpleNamespace(name="imxrt700")]

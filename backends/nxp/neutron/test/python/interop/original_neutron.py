@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes payloads, compile specs and quantised models with the original. Usage: ``original_neutron.py DIRECTORY``.
+
+The original imports NXP's SDK: a module that knows the target stands for it. For each ``NAME.tflite`` it writes
+``NAME.payload``; for each ``NAME.pt2`` with ``NAME.inputs.pt``, ``NAME.outputs.pt``, the results of the quantised
+model; and ``specs.pt``.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import torch
+
+
+def install() -> None:
+    """Puts the module in place."""
+    target = SimpleNamespace(name="imxrt700", subsystem=False, numUnits=1, numPipes=8, numMacs=8, hwVersion=2)
+    converter: Any = ModuleType("eiq_neutron_sdk.neutron_converter")
+    converter.getNeutronTarget = lambda name: target
+    library: Any = ModuleType("eiq_neutron_sdk.neutron_library_utils")
+    library.isNeutronTarget = lambda name: name == "imxrt700"
+    library.getNeutronTargets = lambda: [target]
+    package: Any = ModuleType("eiq_neutron_sdk")
+    package.neutron_converter, package.neutron_library_utils = converter, library
+    for module in (package, converter, library):
+        sys.modules[module.__name__] = module
+
+
+def main(directory: Path) -> None:
+    install()
+    from executorch.backends.nxp.backend.data_format import DataFormat
+    from executorch.backends.nxp.backend.neutron_target_spec import NeutronTargetSpec
+    from executorch.backends.nxp.nxp_backend import PayloadComposer, generate_neutron_compile_spec
+    from executorch.backends.nxp.quantizer.neutron_quantizer import NeutronQuantizer
+    from executorch.backends.nxp.quantizer.utils import calibrate_and_quantize
+
+    formats = {
+        "inputs": {"input_0": DataFormat.CHANNELS_LAST, "input_1": DataFormat.FORMATLESS},
+        "outputs": {"output_0": DataFormat.CHANNELS_LAST},
+    }
+    for file in sorted(directory.glob("*.tflite")):
+        payload = PayloadComposer().get_binary_payload(formats, file.read_bytes())
+        file.with_suffix(".payload").write_bytes(payload)
+    specs = generate_neutron_compile_spec("imxrt700", operators_not_to_delegate=["aten::relu"], use_profiling=True)
+    torch.save([(spec.key, bytes(spec.value)) for spec in specs], directory / "specs.pt")
+    for file in sorted(directory.glob("*.pt2")):
+        inputs = torch.load(file.with_suffix(".inputs.pt"))
+        scheme = calibrate_and_quantize(
+            torch.export.load(file), [inputs], NeutronQuantizer(NeutronTargetSpec("imxrt700"))
+        )
+        torch.save(scheme(*inputs), file.with_suffix(".outputs.pt"))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`CustomDelegationOptions`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class CustomDelegationOptions:
+    """What is delegated beyond the default.
+
+    Attributes:
+        allow_no_op_partitions: Partitions that only move elements without changing them are delegated, too. NXP's
+            converter refuses them where nothing is left to compute.
+    """
+
+    allow_no_op_partitions: bool = False

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`neutron_quantizer` has `NeutronQuantizer`, `utils` has `calibrate_and_quantize`."""
