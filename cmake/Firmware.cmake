@@ -68,11 +68,23 @@ function(executorch_kernels_for_program name)
   executorch_library(${name}_kernels FREESTANDING SOURCES ${sources} LIBS executorch_core)
   target_include_directories(${name}_kernels PUBLIC "$<BUILD_INTERFACE:${root}>")
   target_compile_options(${name}_kernels PRIVATE -fno-math-errno -fno-trapping-math)
+  executorch_add_kernel_objects(${name}_kernels)
   executorch_kernel_library(${name} FUNCTIONS_YAML ${ARG_FUNCTIONS_YAML} KERNELS ${name}_kernels OPS ${operators})
   executorch_link_program_backends(${name}_ops_lib "${ARG_PROGRAM}")
   if(NOT "${operators}" MATCHES "executorch_prim::|aten::sym_|aten::_local_scalar_dense")
     target_sources(${name}_ops_lib INTERFACE $<TARGET_OBJECTS:no_prim_ops>)
   endif()
+endfunction()
+
+# executorch_add_kernel_objects(target): adds what a kernel library has of third parties, object libraries in the property
+# EXECUTORCH_KERNEL_OBJECTS, to a library with its sources. An installed library then contains it.
+function(executorch_add_kernel_objects target)
+  get_property(libraries GLOBAL PROPERTY EXECUTORCH_KERNEL_OBJECTS)
+  foreach(library IN LISTS libraries)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${library}>)
+    target_include_directories(${target} SYSTEM PRIVATE $<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>)
+    target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:${library},INTERFACE_COMPILE_DEFINITIONS>)
+  endforeach()
 endfunction()
 
 # executorch_link_program_backends(target file.pte): links the backends to which the program delegates. It is an error if one of

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
+from person_detection import SHAPE, PersonDetection
 from sdk.backends.cortex_m.quantizer import CortexMQuantizer
 
 _LAST = torch.channels_last
@@ -108,6 +109,11 @@ MODELS: dict[str, tuple[Any, tuple[int, ...], set[str]]] = {
             *("quantized_transpose_conv2d", "quantized_conv2d", "pad", "quantized_activation", "quantized_avg_pool2d"),
             *("minimum", "maximum", "quantized_mul"),
         },
+    ),
+    "person detection": (
+        PersonDetection,
+        SHAPE,
+        {"quantized_conv2d", "quantized_depthwise_conv2d", "quantized_avg_pool2d", "quantized_linear", "softmax"},
     ),
 }
 

@@ -4,95 +4,24 @@ operators in Python, to the last bit. What the kernels with DSP and vector instr
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import torch
 
-from emulated_boards import ROOT, emulate, succeed, tool, write_program
-from microcontroller_models import MODELS, inputs_of, model_of, quantized_by_cortex_m
-from sdk.backends.cortex_m.edge import to_cortex_m
-from sdk.backends.cortex_m.target_config import CortexMTargetConfig
-
-BUILD = ROOT / "build" / "baremetal" / "int8"
-BOARDS = {"cortex-m4": "mps2-an386", "cortex-m7": "mps2-an500", "cortex-m55": "mps3-an547"}
-PORTABLE = "-DEXECUTORCH_CORTEX_M_PORTABLE"
-INSTRUCTIONS_OF_TICK = 40
-"""With -icount shift=0, QEMU's clock advances by 1 ns for an instruction, and SysTick counts at 25 MHz."""
-
-
-@dataclass
-class Firmware:
-    """A program in firmware.
-
-    Attributes:
-        image: The file for QEMU.
-        expected: What the operators in Python compute.
-        program: The size of the program, in bytes.
-    """
-
-    board: str
-    image: Path
-    expected: list[float]
-    program: int
-
-    @property
-    def code(self) -> int:
-        """Bytes of code and constants besides the program, which the section .model has."""
-        listing = succeed("arm-none-eabi-size", "-A", self.image)
-        sizes = {line.split()[0]: int(line.split()[1]) for line in listing.splitlines() if line.startswith(".")}
-        assert sizes[".model"] >= self.program
-        return sizes[".text"] + sizes[".data"] + sizes.get(".ARM.exidx", 0) + sizes[".model"] - self.program
-
-
-def _build(name: str, cpu: str, flags: str = "") -> Firmware:
-    """The firmware of a model. Models of one processor share a build folder, and with it object files."""
-    tool("arm-none-eabi-g++", "gcc-arm-none-eabi libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib")
-    model, shape = model_of(name)
-    quantized = torch.export.export(quantized_by_cortex_m(model, shape), inputs_of(shape))
-    lowered = to_cortex_m(quantized, target_config=CortexMTargetConfig.from_target_string(cpu))
-    inputs = inputs_of(shape, 10)
-    expected = lowered.exported_program().module()(*inputs)
-    folder = BUILD / (f"{cpu}-portable" if flags else cpu)
-    program = lowered.to_executorch().buffer
-    path = write_program(folder / name.replace(" ", "_"), program, inputs[0], expected)
-    command = ["cmake", "--preset", "arm-baremetal", "-B", folder / "build", f"-DTARGET_CPU={cpu}"]
-    options = (f"-DPython3_EXECUTABLE={sys.executable}", "-DEXECUTORCH_BUILD_SIZE_TEST=OFF", "-DET_PRINT_TICKS=ON")
-    # CMake reads the variable when a folder is configured for the first time.
-    succeed("env", f"CXXFLAGS={flags}", *command, f"-DET_PTE_FILE_PATH={path}", *options)
-    jobs = os.environ.get("JOBS", str(os.cpu_count() or 1))
-    succeed("cmake", "--build", folder / "build", "--parallel", jobs, "--target", "cortex_m_runner")
-    is_image = expected.dim() == 4
-    numbers = (expected.permute(0, 2, 3, 1) if is_image else expected).flatten().tolist()
-    return Firmware(BOARDS[cpu], folder / "build/examples/cortex_m/cortex_m_runner.elf", numbers, len(program))
-
-
-def _compute(firmware: Firmware) -> int:
-    """Runs a firmware, whose numbers must be the expected ones. Returns the instructions that it took."""
-    done = emulate(firmware.board, firmware.image, options=("-icount", "shift=0"))
-    assert done.returncode == 0 and "PASSED" in done.stdout, done.stdout
-    found = [float(number) for number in done.stdout.splitlines()[0].split()]
-    # A step of the results is more than the tolerance, so that each number is that of Python.
-    steps = sorted({abs(a - b) for a in firmware.expected for b in firmware.expected if a != b})
-    assert steps[0] > 1e-3
-    assert found == pytest.approx(firmware.expected, abs=2e-6)
-    ticks = re.search(r"^(\d+) ticks$", done.stdout, re.M)
-    assert ticks
-    return int(ticks[1]) * INSTRUCTIONS_OF_TICK
+from emulated_boards import ROOT, emulate, succeed, tool
+from int8_firmware import BOARDS, FAST, PORTABLE, build
+from microcontroller_models import MODELS
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("cpu", BOARDS)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_gives_the_numbers_of_the_operators(name: str, cpu: str) -> None:
-    firmware = _build(name, cpu)
-    assert _compute(firmware) > 0
-    listing = succeed("arm-none-eabi-nm", "-C", firmware.image)
+    firmware = build(name, cpu)
+    assert firmware.compute() > 0
+    listing = "\n".join(firmware.functions())
     kernels = set(re.findall(r"native::cortex_m_(\w+)_out\(executorch::runtime::Kernel", listing))
     assert kernels == MODELS[name][2] | {"quantize_per_tensor", "dequantize_per_tensor"}
 
@@ -101,15 +30,15 @@ def test_a_model_gives_the_numbers_of_the_operators(name: str, cpu: str) -> None
 @pytest.mark.parametrize(("cpu", "most"), [("cortex-m4", 0.7), ("cortex-m55", 0.5)])
 def test_instructions_of_dsp_and_helium(cpu: str, most: float, record_property: Callable[[str, object], None]) -> None:
     """A keyword spotter takes a part of the instructions that the portable kernels take. They are not its time."""
-    counts = [_compute(_build("keyword spotter", cpu, flags)) for flags in ("", PORTABLE)]
+    counts = [build("keyword spotter", cpu, kernels).compute() for kernels in (FAST, PORTABLE)]
     record_property("instructions", counts)
     assert counts[0] <= most * counts[1], counts
 
 
 def test_the_code_of_a_keyword_spotter_is_small() -> None:
     """The core, the kernels and the runner take at most 60 KB on a Cortex-M55."""
-    firmware = _build("keyword spotter", "cortex-m55")
-    assert _compute(firmware) > 0
+    firmware = build("keyword spotter", "cortex-m55")
+    assert firmware.compute() > 0
     assert firmware.code <= 60 * 1024, firmware.code
 
 
@@ -131,6 +60,6 @@ def test_fast_sums_equal_the_portable_ones(cpu: str, tmp_path: Path) -> None:
     assert done.returncode == 0 and "equal" in done.stdout, done.stdout
     # What is compared are other instructions than the portable ones.
     fast = r"\tvmladava\.s8\t" if cpu == "cortex-m55" else r"\tsmlad\t"
-    for flag, is_fast in (("-UNDEBUG", True), (PORTABLE, False)):
+    for flag, is_fast in (("-UNDEBUG", True), (PORTABLE.flags, False)):
         succeed("arm-none-eabi-g++", *cpp, *flags, flag, "-S", sums, "-o", tmp_path / "sums.s")
         assert (re.search(fast, (tmp_path / "sums.s").read_text()) is not None) == is_fast

@@ -11,6 +11,8 @@ import torch.nn.functional as F
 from arm_lowering import Call
 from torch import Tensor, nn
 
+from person_detection import SHAPE, PersonDetection
+
 Model = tuple[nn.Module, tuple[Tensor, ...]]
 
 
@@ -121,33 +123,6 @@ def _transformer() -> Model:
     return block, (torch.randn(1, 6, 16),)
 
 
-class PersonDetection(nn.Sequential):
-    """MobileNetV1 of a quarter of the width for grey images of 96 x 96, as in Visual Wake Words."""
-
-    def __init__(self) -> None:
-        layers: list[nn.Module] = [nn.Conv2d(1, 8, 3, stride=2, padding=1), nn.ReLU6()]
-        width = 8
-        for wide, stride in (
-            (16, 1),
-            (32, 2),
-            (32, 1),
-            (64, 2),
-            (64, 1),
-            (128, 2),
-            *[(128, 1)] * 5,
-            (256, 2),
-            (256, 1),
-        ):
-            layers += [nn.Conv2d(width, width, 3, stride, padding=1, groups=width), nn.ReLU6()]
-            layers += [nn.Conv2d(width, wide, 1), nn.ReLU6()]
-            width = wide
-        super().__init__(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, 2), nn.Softmax(-1))
-
-
-def _person_detection() -> Model:
-    return PersonDetection(), (torch.randn(1, 1, 96, 96),)
-
-
 def _mobilenet_v2() -> Model:
     """Of the full width and depth, for images of 64 x 64."""
     from examples.mobilenet_v2.model import mobilenet_v2
@@ -175,6 +150,6 @@ MODELS: dict[str, Callable[[], Model]] = {
 }  # fmt: skip
 
 LARGE_MODELS: dict[str, Callable[[], Model]] = {
-    "person_detection": _person_detection,
+    "person_detection": lambda: (PersonDetection(), (torch.randn(SHAPE),)),
     "mobilenet_v2": _mobilenet_v2,
 }

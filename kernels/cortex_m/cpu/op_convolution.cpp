@@ -1,36 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cortex_m::quantized_conv2d, quantized_depthwise_conv2d, quantized_transpose_conv2d. Weights are symmetric. `scratch`
-// is memory for kernels of CMSIS-NN; these kernels need none.
-#include "kernels/cortex_m/cpu/dot_products.h"
-#include "kernels/cortex_m/cpu/window.h"
+// is memory for kernels of CMSIS-NN; the kernels here need none.
+#include "kernels/cortex_m/cpu/cmsis_nn.h"
+#include "kernels/cortex_m/cpu/convolution.h"
 
 namespace torch::executor::native {
 namespace {
 
 using namespace cortex_m;
-
-// The operands that all convolutions have.
-struct Convolution {
-  const char* op;
-  const Tensor& in;
-  const Tensor& weight;
-  const std::optional<Tensor>& bias;
-  Int8Output output;
-  Channels channels;
-  int32_t input_offset;
-  Window window;
-
-  /// From a channel on; null if there is none.
-  const int32_t* bias_of(size_t channel) const {
-    return bias.has_value() ? bias->const_data_ptr<int32_t>() + channel : nullptr;
-  }
-  const int8_t* pixels(size_t batch) const {
-    return in.const_data_ptr<int8_t>() + batch * static_cast<size_t>(in.size(1) * in.size(2) * in.size(3));
-  }
-  Outputs outputs_from(size_t channel) const {
-    return {output, channels.multipliers + channel, channels.shifts + channel};
-  }
-};
 
 // Checks everything but the sizes of channels. `outputs` is the number of output channels.
 bool check_convolution(KernelRuntimeContext& ctx, Convolution& conv, IntArrayRef stride, IntArrayRef padding,
@@ -150,7 +127,7 @@ Tensor& cortex_m_quantized_conv2d_out(KernelRuntimeContext& ctx, const Tensor& i
                                       const std::optional<Tensor>& bias, IntArrayRef stride, IntArrayRef padding,
                                       IntArrayRef dilation, int64_t input_offset, int64_t output_offset,
                                       const Tensor& requantize_multipliers, const Tensor& requantize_shifts,
-                                      int64_t activation_min, int64_t activation_max, const Tensor& /*scratch*/,
+                                      int64_t activation_min, int64_t activation_max, const Tensor& scratch,
                                       Tensor& out) {
   Convolution conv{"cortex_m::quantized_conv2d", input, weight, bias, {}, {}, 0, {}};
   if (!check_convolution(ctx, conv, stride, padding, dilation, input_offset, output_offset, requantize_multipliers,
@@ -166,7 +143,8 @@ Tensor& cortex_m_quantized_conv2d_out(KernelRuntimeContext& ctx, const Tensor& i
       "%s: expected weights of groups that divide %lld inputs and %lld outputs, found %lld inputs of a group", conv.op,
       static_cast<long long>(inputs), static_cast<long long>(outputs), static_cast<long long>(depth));
   if (!check_resize_image(ctx, conv.op, out, input.size(0), outputs, conv.window.height.windows(),
-                          conv.window.width.windows())) {
+                          conv.window.width.windows()) ||
+      cmsis_nn::convolve(ctx, conv, scratch, out)) {
     return out;
   }
   int8_t* const results = out.mutable_data_ptr<int8_t>();
@@ -183,8 +161,8 @@ Tensor& cortex_m_quantized_depthwise_conv2d_out(KernelRuntimeContext& ctx, const
                                                 IntArrayRef padding, IntArrayRef dilation, int64_t depth_multiplier,
                                                 int64_t input_offset, int64_t output_offset,
                                                 const Tensor& requantize_multipliers, const Tensor& requantize_shifts,
-                                                int64_t activation_min, int64_t activation_max,
-                                                const Tensor& /*scratch*/, Tensor& out) {
+                                                int64_t activation_min, int64_t activation_max, const Tensor& scratch,
+                                                Tensor& out) {
   Convolution conv{"cortex_m::quantized_depthwise_conv2d", input, weight, bias, {}, {}, 0, {}};
   if (!check_convolution(ctx, conv, stride, padding, dilation, input_offset, output_offset, requantize_multipliers,
                          requantize_shifts, activation_min, activation_max, 3)) {
@@ -199,7 +177,8 @@ Tensor& cortex_m_quantized_depthwise_conv2d_out(KernelRuntimeContext& ctx, const
                       conv.op, static_cast<long long>(inputs), static_cast<long long>(depth_multiplier),
                       static_cast<ssize_t>(weight.size(0)), static_cast<long long>(outputs));
   if (!check_resize_image(ctx, conv.op, out, input.size(0), outputs, conv.window.height.windows(),
-                          conv.window.width.windows())) {
+                          conv.window.width.windows()) ||
+      cmsis_nn::convolve_depthwise(ctx, conv, depth_multiplier, scratch, out)) {
     return out;
   }
   int8_t* const results = out.mutable_data_ptr<int8_t>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cortex_m::quantized_linear, quantized_batch_matmul
-#include "kernels/cortex_m/cpu/arguments.h"
+#include "kernels/cortex_m/cpu/cmsis_nn.h"
 #include "kernels/cortex_m/cpu/dot_products.h"
 
 namespace torch::executor::native {
@@ -109,8 +109,16 @@ Tensor& cortex_m_quantized_linear_out(KernelRuntimeContext& ctx, const Tensor& i
   // (x + a) * (w + b) = x * (w + b) + a * (w + b), whose second part is in kernel_sum.
   const bool is_summed = kernel_sum.has_value();
   const std::optional<Tensor>& added = is_summed ? kernel_sum : bias;
+  const int32_t row_offset = is_summed ? 0 : static_cast<int32_t>(input_offset);
+  if (scales == 1 && filter_offset == 0 &&
+      cmsis_nn::linear(
+          ctx,
+          {op, input, weights, added, row_offset, is_summed, output, requantize_multipliers[0], requantize_shifts[0]},
+          out)) {
+    return out;
+  }
   Product{input.const_data_ptr<int8_t>(),
-          is_summed ? 0 : static_cast<int32_t>(input_offset),
+          row_offset,
           weights.const_data_ptr<int8_t>(),
           static_cast<int32_t>(filter_offset),
           added.has_value() ? added->const_data_ptr<int32_t>() : nullptr,

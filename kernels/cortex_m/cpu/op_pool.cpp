@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cortex_m::quantized_avg_pool2d, quantized_max_pool2d
-#include "kernels/cortex_m/cpu/window.h"
+#include "kernels/cortex_m/cpu/cmsis_nn.h"
 
 namespace torch::executor::native {
 namespace {
@@ -47,14 +47,15 @@ void pool(const Tensor& input, Tensor& out, const Window& window, const Result& 
 /// the scale and the zero point of the input, so that neither they nor the multiplier change it.
 Tensor& cortex_m_quantized_avg_pool2d_out(KernelRuntimeContext& ctx, const Tensor& input, IntArrayRef kernel_size,
                                           IntArrayRef stride, IntArrayRef padding, int64_t zero_point,
-                                          int64_t multiplier, int64_t shift, const Tensor& /*scratch*/, Tensor& out) {
+                                          int64_t multiplier, int64_t shift, const Tensor& scratch, Tensor& out) {
   constexpr const char* op = "cortex_m::quantized_avg_pool2d";
   constexpr int64_t kDense[] = {1};
   Window window{};
   if (!check_pool(ctx, op, input, kernel_size, stride, padding, IntArrayRef(kDense, 1), &window) ||
       !check_offset(ctx, op, "a zero point", zero_point) || !check_multiplier(ctx, op, multiplier, shift) ||
       !check_resize_image(ctx, op, out, input.size(0), input.size(1), window.height.windows(),
-                          window.width.windows())) {
+                          window.width.windows()) ||
+      cmsis_nn::avg_pool(ctx, {op, input, window}, scratch, out)) {
     return out;
   }
   pool(input, out, window, [](const auto& visit) {
@@ -86,7 +87,8 @@ Tensor& cortex_m_quantized_max_pool2d_out(KernelRuntimeContext& ctx, const Tenso
                       static_cast<long long>(input_zero_point), static_cast<long long>(output_zero_point));
   const int64_t height = ceil_mode ? window.height.windows_rounded_up() : window.height.windows();
   const int64_t width = ceil_mode ? window.width.windows_rounded_up() : window.width.windows();
-  if (!check_resize_image(ctx, op, out, input.size(0), input.size(1), height, width)) {
+  if (!check_resize_image(ctx, op, out, input.size(0), input.size(1), height, width) ||
+      cmsis_nn::max_pool(ctx, {op, input, window}, output, out)) {
     return out;
   }
   pool(input, out, window, [&](const auto& visit) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cortex_m::softmax
-#include "kernels/cortex_m/cpu/arguments.h"
+#include "kernels/cortex_m/cpu/cmsis_nn.h"
 #include "kernels/portable/cpu/pattern/lines.h"
 
 namespace torch::executor::native {
@@ -129,6 +129,10 @@ Tensor& cortex_m_softmax_out(KernelRuntimeContext& ctx, const Tensor& input, int
                       static_cast<long long>(input_multiplier), static_cast<long long>(input_shift));
   ET_KERNEL_CHECK_MSG(ctx, diff_min >= INT32_MIN && diff_min <= 0, InvalidArgument, out,
                       "%s: expected a diff_min from -2^31 to 0, found %lld", op, static_cast<long long>(diff_min));
+  if (cmsis_nn::softmax(input, along, static_cast<int32_t>(input_multiplier), static_cast<int32_t>(input_shift),
+                        static_cast<int32_t>(diff_min), out)) {
+    return out;
+  }
   const StridedView views[] = {at_least_1d(input), at_least_1d(out)};
   for_each_line(views, along, [&](const int64_t* offsets) {
     softmax_line(
