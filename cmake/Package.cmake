@@ -167,6 +167,7 @@ if("extension_c_api" IN_LIST package_targets)
     "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/c_api/devtools.h"
     "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/c_api/images.h"
     "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/c_api/llm.h"
+    "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/c_api/asr.h"
     "${EXECUTORCH_INCLUDE_ROOT}/executorch/extension/c_api/module.modulemap"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/executorch/extension/c_api" COMPONENT executorch)
 endif()

@@ -46,8 +46,8 @@ targets_of() {
     executorch) echo executorch_core program_schema executorch prim_ops extension_data_loader extension_flat_tensor \
       extension_named_data_map extension_file_cache extension_shared_library extension_threadpool extension_tensor \
       extension_image extension_module bundled_program etdump extension_c_api ;;
-    # extension_c_api has the functions for language models: here in this product, and in executorch all others.
-    executorch_llm) echo extension_c_api extension_llm_runner extension_llm_sampler extension_llm_tokenizers executorch_pcre2 \
+    # extension_c_api has the functions for language models and speech: here in this product, and in executorch all others.
+    executorch_llm) echo extension_c_api extension_asr_runner extension_llm_runner extension_llm_sampler extension_llm_tokenizers executorch_pcre2 \
       executorch_yyjson executorch_utf8proc executorch_xgrammar ;;
     kernels_llm) echo llm_kernels executorch_highway llm_ops_table ;;
     kernels_optimized) echo portable_kernels optimized_kernels optimized_native_cpu_ops_table ;;
@@ -283,11 +283,11 @@ without_selected() {
   printf '%s\n' "${rest}"
 }
 
-# part_of_c_api FOLDER PRODUCT ARCHIVE: a copy of the archive that has the objects of language models only, for
+# part_of_c_api FOLDER PRODUCT ARCHIVE: a copy of the archive that has the objects of language models and speech only, for
 # executorch_llm, or all others. The linker takes these objects where an app calls them, so apps without language models
 # need no executorch_llm.
 part_of_c_api() {
-  local part="$1/products/c_api_of_$2.a" llm='^llm(_[a-z]+)?\.cpp\.o$' others
+  local part="$1/products/c_api_of_$2.a" llm='^(asr|llm(_[a-z]+)?)\.cpp\.o$' others
   cp "$3" "${part}"
   if [[ "$2" == executorch_llm ]]; then
     others="$("${ar:-ar}" t "$3" | grep -v -E -e '^__' -e "${llm}")"
@@ -328,10 +328,10 @@ make_framework() {
   [[ "${base}" != backend_* ]] || "${python}" "${tools}/vendor_frameworks.py" "${base}" "${output}"
   if [[ "${base}" == executorch ]]; then
     for name in "${output}"/include/CExecuTorch/*.h; do
-      [[ "${name}" == */llm.h ]] || checks+=(--header "${name}")
+      [[ "${name}" == */@(asr|llm).h ]] || checks+=(--header "${name}")
     done
   elif [[ "${base}" == executorch_llm ]]; then
-    checks=(--header "${output}/include/CExecuTorch/llm.h")
+    checks=(--header "${output}/include/CExecuTorch/llm.h" --header "${output}/include/CExecuTorch/asr.h")
   else
     checks=(--symbol "$(symbol_of "${base}")")
   fi

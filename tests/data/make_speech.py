@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes speech/whisper.pte, a small model with random weights, and what transformers computes with these: the
-likeliest tokens of features, and the logits of the first of them.
+likeliest tokens of features, and the logits of the first of them. speech/preprocessor.pte makes features of samples,
+in the same order; speech/samples.pte has an encoder that takes samples, and counts in steps of their sum.
 
 Features hold (37 i mod 256) / 256.
 """
@@ -14,17 +15,22 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from torch.export import ExportedProgram
+import torch
+from torch import Tensor, nn
+from torch.export import Dim, ExportedProgram, export
 
+from sdk.exir import ExecutorchBackendConfig, to_edge
 from sdk.extension.asr import whisper as exporter
+from sdk.extension.llm.export.tokenizer.data import tokenizer_data
 
 FOLDER = Path(__file__).parent
 sys.path[:0] = [str(FOLDER.parent / "python" / "asr")]
 
 from make_multimodal import numbers, write_expected  # noqa: E402
-from whisper_models import save, transcribed, whisper  # noqa: E402
+from whisper_models import EOS, VOCABULARY, save, transcribed, whisper  # noqa: E402
 
 COUNT = 12
+BINS, FRAMES = 16, 200
 _capture = exporter.capture_whisper
 
 
@@ -35,6 +41,44 @@ def _without_front_end(model: Any) -> dict[str, ExportedProgram]:
     return methods
 
 
+class Preprocessor(nn.Module):
+    """The samples in rows, and silence behind them."""
+
+    def forward(self, samples: Tensor) -> Tensor:
+        return torch.cat([samples, torch.zeros(BINS * FRAMES)])[: BINS * FRAMES].view(1, BINS, FRAMES)
+
+
+def write_preprocessor() -> None:
+    most = Dim("samples", min=2, max=BINS * FRAMES)
+    found = export(Preprocessor(), (torch.zeros(100),), dynamic_shapes=({0: most},), strict=False)
+    to_edge(found).to_executorch().save(FOLDER / "speech" / "preprocessor.pte")
+
+
+class SampleEncoder(nn.Module):
+    """[1, samples, 1] to their sum."""
+
+    def forward(self, samples: Tensor) -> Tensor:
+        return samples.sum(dim=1)
+
+
+class Counter(nn.Module):
+    """The likeliest token is the last one and the sum."""
+
+    def forward(self, tokens: Tensor, encoded: Tensor, position: Tensor) -> Tensor:
+        return -((torch.arange(VOCABULARY) - tokens[:, -1:] - encoded) ** 2) + 0 * position
+
+
+def write_samples(folder: Path) -> None:
+    most = Dim("samples", min=2, max=BINS * FRAMES)
+    encoder = export(SampleEncoder(), (torch.zeros(1, 100, 1),), dynamic_shapes=({1: most},), strict=False)
+    token, zero = torch.zeros(1, 1, dtype=torch.int64), torch.zeros(1, dtype=torch.int64)
+    decoder = export(Counter(), (token, torch.zeros(1, 1), zero), strict=False)
+    metadata = {"get_eos_ids": [EOS], "get_vocab_size": VOCABULARY}
+    edge = to_edge({"encoder": encoder, "text_decoder": decoder}, constant_methods=metadata)
+    named_data = tokenizer_data(str(folder), None).named_data
+    edge.to_executorch(ExecutorchBackendConfig(named_data=named_data)).save(FOLDER / "speech" / "samples.pte")
+
+
 def main() -> None:
     model, folder = whisper(), Path(tempfile.mkdtemp())
     save(model, folder)
@@ -42,8 +86,10 @@ def main() -> None:
         program = exporter.export_whisper(folder)
     (FOLDER / "speech").mkdir(exist_ok=True)
     program.save(FOLDER / "speech" / "whisper.pte")
-    tokens, logits = transcribed(model, numbers(1, 16, 200).float() / 256, COUNT)
+    tokens, logits = transcribed(model, numbers(1, BINS, FRAMES).float() / 256, COUNT)
     write_expected(FOLDER / "speech" / "whisper.expected", tokens, logits)
+    write_preprocessor()
+    write_samples(folder)
 
 
 if __name__ == "__main__":

@@ -97,6 +97,21 @@ jbyteArray to_bytes(JNIEnv* env, const char* data, size_t size) {
   return bytes;
 }
 
+bool receive_text(const char* text, size_t size, void* context) {
+  const auto& receiver = *static_cast<TextReceiver*>(context);
+  JNIEnv* const env = receiver.env;
+  const jbyteArray bytes = to_bytes(env, text, size);
+  if (bytes == nullptr) {
+    return false;  // OutOfMemoryError is pending
+  }
+  const jboolean goes_on = env->CallBooleanMethod(receiver.object, java.receiver_receive, bytes);
+  if (env->ExceptionCheck()) {
+    return false;
+  }
+  env->DeleteLocalRef(bytes);
+  return goes_on == JNI_TRUE;
+}
+
 void* hold(JNIEnv* env, jobject object) {
   return env->NewGlobalRef(object);
 }
@@ -125,7 +140,7 @@ extern "C" JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void*) {
   }
   // Registered here and not at the first call, so that a mismatch of class and library is noticed at once.
   for (const auto* functions :
-       {&kModuleFunctions, &kExecuteFunctions, &kImageFunctions, &kLlmFunctions, &kRuntimeFunctions}) {
+       {&kAsrFunctions, &kModuleFunctions, &kExecuteFunctions, &kImageFunctions, &kLlmFunctions, &kRuntimeFunctions}) {
     if (env->RegisterNatives(native, functions->data(), static_cast<jint>(functions->size())) != JNI_OK) {
       return JNI_ERR;
     }

@@ -70,6 +70,15 @@ jobjectArray to_byte_arrays(JNIEnv* env, size_t count, Text&& text) {
   return array;
 }
 
+/// The Java object that receives text, for functions of the C interface that call back in the thread that called them.
+struct TextReceiver {
+  JNIEnv* env;
+  jobject object;
+};
+/// Gives a piece of text to the TextReceiver `context`. False, to end the text, if Java has enough or an exception is
+/// pending.
+bool receive_text(const char* text, size_t size, void* context);
+
 /// The outputs of a run as Java values; null with an exception pending. In both cases the Java object `run` owns
 /// `result` from now on, and frees it.
 jobjectArray to_java(JNIEnv* env, et_result* result, jobject run);
@@ -100,6 +109,7 @@ void let_go(void* data, void* object);
   }
 
 // The functions of the class Native, by file.
+extern const std::vector<JNINativeMethod> kAsrFunctions;
 extern const std::vector<JNINativeMethod> kModuleFunctions;
 extern const std::vector<JNINativeMethod> kExecuteFunctions;
 extern const std::vector<JNINativeMethod> kImageFunctions;

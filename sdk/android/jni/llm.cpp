@@ -2,6 +2,8 @@
 // Native functions that make text with language models.
 #include <iterator>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <executorch/extension/c_api/llm.h>
 
@@ -39,27 +41,6 @@ jlong load(JNIEnv* env, jclass, jbyteArray path, jbyteArray tokenizer, jobjectAr
   return static_cast<jlong>(reinterpret_cast<intptr_t>(llm));
 }
 
-/// The Java object that receives text. The callback runs in the thread that called et_llm_generate.
-struct Receiver {
-  JNIEnv* env;
-  jobject object;
-};
-
-bool receive(const char* text, size_t size, void* context) {
-  const auto& receiver = *static_cast<Receiver*>(context);
-  JNIEnv* const env = receiver.env;
-  const jbyteArray bytes = to_bytes(env, text, size);
-  if (bytes == nullptr) {
-    return false;  // OutOfMemoryError is pending
-  }
-  const jboolean goes_on = env->CallBooleanMethod(receiver.object, java.receiver_receive, bytes);
-  if (env->ExceptionCheck()) {
-    return false;
-  }
-  env->DeleteLocalRef(bytes);
-  return goes_on == JNI_TRUE;
-}
-
 void generate(JNIEnv* env, jclass, jlong llm, jbyteArray prompt, jobjectArray names, jlongArray values,
               jdouble temperature, jobjectArray grammar, jobject receiver) {
   et_error* error = nullptr;
@@ -86,9 +67,9 @@ void generate(JNIEnv* env, jclass, jlong llm, jbyteArray prompt, jobjectArray na
       return;
     }
   }
-  Receiver context{env, receiver};
+  TextReceiver context{env, receiver};
   const et_status status =
-      et_llm_generate(to_llm(llm), to_string(env, prompt).c_str(), made, receive, &context, &error);
+      et_llm_generate(to_llm(llm), to_string(env, prompt).c_str(), made, receive_text, &context, &error);
   if (env->ExceptionCheck()) {
     et_error_free(error);  // the callback's exception is thrown
     return;
@@ -99,6 +80,45 @@ void generate(JNIEnv* env, jclass, jlong llm, jbyteArray prompt, jobjectArray na
 void prefill(JNIEnv* env, jclass, jlong llm, jbyteArray prompt) {
   et_error* error = nullptr;
   throw_if(env, et_llm_prefill(to_llm(llm), to_string(env, prompt).c_str(), &error), error);
+}
+
+void add(JNIEnv* env, jlong llm, jint type, jintArray sizes, const void* data, size_t size) {
+  et_llm_input input = {type, {}, data, size};
+  env->GetIntArrayRegion(sizes, 0, 3, input.sizes);
+  et_error* error = nullptr;
+  throw_if(env, et_llm_prefill_inputs(to_llm(llm), &input, 1, &error), error);
+}
+
+void prefill_bytes(JNIEnv* env, jclass, jlong llm, jint type, jintArray sizes, jbyteArray bytes) {
+  const std::string copy = to_string(env, bytes);
+  add(env, llm, type, sizes, copy.data(), copy.size());
+}
+
+void prefill_floats(JNIEnv* env, jclass, jlong llm, jint type, jintArray sizes, jfloatArray floats) {
+  std::vector<float> copy(static_cast<size_t>(env->GetArrayLength(floats)));
+  env->GetFloatArrayRegion(floats, 0, static_cast<jsize>(copy.size()), copy.data());
+  add(env, llm, type, sizes, copy.data(), copy.size() * sizeof(float));
+}
+
+/// `buffer` is direct.
+void prefill_buffer(JNIEnv* env, jclass, jlong llm, jint type, jintArray sizes, jobject buffer) {
+  add(env, llm, type, sizes, env->GetDirectBufferAddress(buffer),
+      static_cast<size_t>(env->GetDirectBufferCapacity(buffer)));
+}
+
+void set_draft(JNIEnv* env, jclass, jlong llm, jlong draft) {
+  et_error* error = nullptr;
+  throw_if(env, et_llm_set_draft(to_llm(llm), to_llm(draft), &error), error);
+}
+
+void save_session(JNIEnv* env, jclass, jlong llm, jbyteArray path) {
+  et_error* error = nullptr;
+  throw_if(env, et_llm_save_session(to_llm(llm), to_string(env, path).c_str(), &error), error);
+}
+
+void load_session(JNIEnv* env, jclass, jlong llm, jbyteArray path) {
+  et_error* error = nullptr;
+  throw_if(env, et_llm_load_session(to_llm(llm), to_string(env, path).c_str(), &error), error);
 }
 
 void stop(JNIEnv*, jclass, jlong llm) {
@@ -132,14 +152,15 @@ jlongArray stats(JNIEnv* env, jclass, jlong llm) {
   return array;
 }
 
-jbyteArray apply_chat_template(JNIEnv* env, jclass, jlong llm, jbyteArray variables) {
-  const char* prompt = nullptr;
+/// What a function of the C interface makes of a text.
+template <auto Function>
+jbyteArray text_of(JNIEnv* env, jclass, jlong llm, jbyteArray given) {
+  const char* made = nullptr;
   et_error* error = nullptr;
-  if (throw_if(env, et_llm_apply_chat_template(to_llm(llm), to_string(env, variables).c_str(), &prompt, &error),
-               error)) {
+  if (throw_if(env, Function(to_llm(llm), to_string(env, given).c_str(), &made, &error), error)) {
     return nullptr;
   }
-  return to_bytes(env, prompt, std::char_traits<char>::length(prompt));
+  return to_bytes(env, made, std::char_traits<char>::length(made));
 }
 
 void free_llm(JNIEnv*, jclass, jlong llm) {
@@ -157,7 +178,14 @@ const std::vector<JNINativeMethod> kLlmFunctions = {
     ET_NATIVE("llmReset", "(J)V", reset),
     ET_NATIVE("llmPosition", "(J)J", position),
     ET_NATIVE("llmStats", "(J)[J", stats),
-    ET_NATIVE("llmApplyChatTemplate", "(J[B)[B", apply_chat_template),
+    ET_NATIVE("llmApplyChatTemplate", "(J[B)[B", text_of<et_llm_apply_chat_template>),
+    ET_NATIVE("llmParseToolCalls", "(J[B)[B", text_of<et_llm_parse_tool_calls>),
+    ET_NATIVE("llmPrefillMedia", "(JI[I[B)V", prefill_bytes),
+    ET_NATIVE("llmPrefillMedia", "(JI[I[F)V", prefill_floats),
+    ET_NATIVE("llmPrefillMedia", "(JI[ILjava/nio/ByteBuffer;)V", prefill_buffer),
+    ET_NATIVE("llmSetDraft", "(JJ)V", set_draft),
+    ET_NATIVE("llmSaveSession", "(J[B)V", save_session),
+    ET_NATIVE("llmLoadSession", "(J[B)V", load_session),
     ET_NATIVE("llmFree", "(J)V", free_llm),
 };
 

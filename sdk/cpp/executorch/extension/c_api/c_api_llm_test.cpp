@@ -174,12 +174,62 @@ TEST_F(LlmTest, PicturesAndSound) {
       C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "takes no pictures", et_llm_prefill_image, llm, pixels.data(), 28, 28,
                          3);
       C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "front end", et_llm_prefill_samples, llm, features.data(), 100);
+      const et_llm_input samples = {ET_LLM_INPUT_RAW_AUDIO, {1, 1, 100}, pixels.data(), 200};
+      C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "front end", et_llm_prefill_inputs, llm, &samples, 1);
+      const et_llm_input cut = {ET_LLM_INPUT_RAW_AUDIO, {1, 1, 100}, pixels.data(), 150};
+      C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "150 bytes", et_llm_prefill_inputs, llm, &cut, 1);
+      const et_llm_input whole = {ET_LLM_INPUT_AUDIO_BYTES, {1, 16, 100}, pixels.data(), 1600};
+      C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "holds Byte", et_llm_prefill_inputs, llm, &whole, 1);
       ASSERT_EQ(et_llm_prefill_audio(llm, features.data(), 1, 16, 200, nullptr), et_status{ET_STATUS_OK});
     }
     Answer answer;
     ASSERT_EQ(et_llm_generate(llm, "cd", config_.get(), receive, &answer, nullptr), et_status{ET_STATUS_OK});
     EXPECT_EQ(answer.text, text_of(name));
   }
+}
+
+TEST_F(LlmTest, PromptsOfSeveralParts) {
+  const std::vector<uint8_t> pixels = numbers(3 * 28 * 28);
+  std::vector<float> features;
+  for (const uint8_t number : numbers(16 * 200)) {
+    features.push_back(static_cast<float>(number) / 256.0f);
+  }
+  const et_llm_input before = {ET_LLM_INPUT_TEXT, {}, "ab", 2};
+  const et_llm_input after = {ET_LLM_INPUT_TEXT, {}, "cd", 2};
+  const et_llm_input picture = {ET_LLM_INPUT_IMAGE, {28, 28, 3}, pixels.data(), pixels.size()};
+  const et_llm_input sound = {ET_LLM_INPUT_AUDIO, {1, 16, 200}, features.data(), features.size() * sizeof(float)};
+  set("max_new_tokens", 8);
+  for (const std::string name : {"llava", "voxtral"}) {
+    const std::string path = std::string(kDataFolder) + "/multimodal/" + name + ".pte";
+    runner_ = C_API_MAKE(Runner, et_llm_load_file, path.c_str(), nullptr, nullptr);
+    et_llm* const llm = runner_.get();
+    const et_llm_input& media = name == "llava" ? picture : sound;
+    const et_llm_input& other = name == "llava" ? sound : picture;
+    // Nothing of a prompt stays if one part cannot be used.
+    const et_llm_input mixed[] = {before, media, other};
+    C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "takes no", et_llm_prefill_inputs, llm, mixed, 3);
+    EXPECT_EQ(et_llm_position(llm), 0);
+    const et_llm_input prompt[] = {before, media, after};
+    Answer answer;
+    ASSERT_EQ(et_llm_generate_inputs(llm, prompt, 3, config_.get(), receive, &answer, nullptr),
+              et_status{ET_STATUS_OK});
+    EXPECT_EQ(answer.text, text_of(name));
+    ASSERT_EQ(et_llm_reset(llm, nullptr), et_status{ET_STATUS_OK});
+    ASSERT_EQ(et_llm_prefill_inputs(llm, prompt, 3, nullptr), et_status{ET_STATUS_OK});
+    EXPECT_EQ(generate(""), text_of(name));
+  }
+  et_llm_input wrong = picture;
+  const auto refused = [&](const char* words) {
+    C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, words, et_llm_generate_inputs, runner_.get(), &wrong, 1, nullptr,
+                       nullptr, nullptr);
+  };
+  wrong.size--;
+  refused("need 2352 bytes, found 2351");
+  wrong.type = 6;
+  refused("found 6");
+  wrong.data = nullptr;
+  refused("NULL");
+  C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "found none", et_llm_prefill_inputs, runner_.get(), &wrong, 0);
 }
 
 TEST_F(LlmTest, AnswersFollowAGrammar) {

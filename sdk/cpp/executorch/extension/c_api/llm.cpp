@@ -27,44 +27,8 @@ using executorch::runtime::Result;
 using executorch::extension::c_api::Claim;
 using executorch::extension::llm::ChatTemplate;
 using executorch::extension::llm::GenerationConfig;
-using executorch::extension::llm::Stats;
-
-struct et_llm_config {
-  GenerationConfig values;
-};
 
 namespace {
-
-void note(const Stats& stats, et_llm& llm) {
-  llm.stats.prompt_tokens = stats.num_prompt_tokens;
-  llm.stats.generated_tokens = stats.num_generated_tokens;
-  llm.stats.model_load_start_ms = llm.load_start_ms;
-  llm.stats.model_load_end_ms = llm.load_end_ms;
-  llm.stats.inference_start_ms = stats.inference_start_ms;
-  llm.stats.token_encode_end_ms = stats.token_encode_end_ms;
-  llm.stats.prompt_eval_end_ms = stats.prompt_eval_end_ms;
-  llm.stats.first_token_ms = stats.first_token_ms;
-  llm.stats.inference_end_ms = stats.inference_end_ms;
-  llm.stats.sampling_ms = stats.aggregate_sampling_time_ms;
-}
-
-Error generate(et_llm& llm, const char* prompt, const et_llm_config* config, et_llm_text text, void* context) {
-  GenerationConfig values;
-  values.echo = false;
-  if (config != nullptr) {
-    values = config->values;
-  }
-  llm.stats = {};
-  bool ended = false;
-  const auto give = [&](const std::string& piece) {
-    if (text != nullptr && !ended && !text(piece.c_str(), piece.size(), context)) {
-      ended = true;
-      llm.runner->stop();
-    }
-  };
-  const executorch::extension::c_api::ThreadsInUse threads;
-  return llm.runner->generate(prompt, values, give, [&](const Stats& stats) { note(stats, llm); });
-}
 
 /// A setting by its name.
 template <typename Value>
@@ -155,10 +119,6 @@ Error apply_chat_template(et_llm& llm, const char* variables, const char** out) 
 
 }  // namespace
 
-#else
-
-struct et_llm_config {};
-
 #endif
 
 bool et_has_llm(void) {
@@ -237,9 +197,7 @@ et_status et_llm_generate([[maybe_unused]] et_llm* llm, [[maybe_unused]] const c
     ET_WITH_LLM({
       ET_CHECK_NOT_NULL(llm);
       ET_CHECK_NOT_NULL(prompt);
-      const Claim claim(*llm);
-      ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
-      return generate(*llm, prompt, config, text, context);
+      return executorch::extension::c_api::generate(*llm, std::string(prompt), config, text, context);
     })
   });
 }

@@ -91,6 +91,32 @@ ET_API et_status et_llm_prefill_audio(et_llm* llm, const float* features, int32_
                                       et_error** error);
 /** The same for `count` samples from -1 to 1, of a program with a front end. (1.7) */
 ET_API et_status et_llm_prefill_samples(et_llm* llm, const float* samples, int32_t count, et_error** error);
+
+/** What a part of a prompt is. */
+typedef int32_t et_llm_input_type;
+enum {
+  ET_LLM_INPUT_TEXT = 0,             /**< UTF-8 */
+  ET_LLM_INPUT_IMAGE = 1,            /**< as et_llm_prefill_image */
+  ET_LLM_INPUT_NORMALIZED_IMAGE = 2, /**< as et_llm_prefill_normalized_image */
+  ET_LLM_INPUT_AUDIO_BYTES = 3,      /**< features that are uint8, for an encoder that takes them */
+  ET_LLM_INPUT_AUDIO = 4,            /**< as et_llm_prefill_audio */
+  ET_LLM_INPUT_RAW_AUDIO = 5 /**< samples, for a program with a front end: one byte each is uint8 around 128, two
+                                  are int16, four float32, in the byte order of the machine; channels are mixed */
+};
+/** A part of a prompt. (1.7) */
+typedef struct et_llm_input {
+  et_llm_input_type type;
+  /** Of pictures width, height, channels; of features batch, bins, frames; of samples batch, channels, samples. */
+  int32_t sizes[3];
+  const void* data; /**< not needed after the call */
+  size_t size;      /**< bytes of `data` */
+} et_llm_input;
+/** Adds all parts to the context, or none of them if one cannot be used. Errors as of the functions for one part. (1.7)
+ */
+ET_API et_status et_llm_prefill_inputs(et_llm* llm, const et_llm_input* inputs, size_t count, et_error** error);
+/** et_llm_generate with a prompt of several parts. (1.7) */
+ET_API et_status et_llm_generate_inputs(et_llm* llm, const et_llm_input* inputs, size_t count,
+                                        const et_llm_config* config, et_llm_text text, void* context, et_error** error);
 /** Makes `draft`, a smaller model of the same vocabulary, draft what `llm` generates with "draft_tokens", and frees it
  * as et_llm_free does. ET_STATUS_INVALID_ARGUMENT for another vocabulary, ET_STATUS_NOT_SUPPORTED for a program whose
  * cache cannot go back; `draft` is then as before. (1.7) */

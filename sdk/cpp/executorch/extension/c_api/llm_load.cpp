@@ -25,14 +25,12 @@ using executorch::runtime::Error;
 #ifdef ET_C_API_LLM
 
 using executorch::extension::Module;
+using executorch::extension::c_api::load_mode_of;
 using executorch::runtime::Result;
 using Tokenizer = std::unique_ptr<tokenizers::Tokenizer>;
 namespace llm = executorch::extension::llm;
 
 namespace {
-
-constexpr Module::LoadMode kModes[] = {Module::LoadMode::File, Module::LoadMode::Mmap, Module::LoadMode::MmapUseMlock,
-                                       Module::LoadMode::MmapUseMlockIgnoreErrors};
 
 Result<Tokenizer> tokenizer_in(Module& module, const char* program, const char* advice) {
   auto embedded = llm::load_embedded_tokenizer(module);
@@ -95,8 +93,7 @@ Error load_file(const char* path, const char* tokenizer_path, const char* const*
     return tokenizer_path != nullptr ? tokenizer_of_file(tokenizer_path, special_tokens, count)
                                      : tokenizer_in(module, path, "name its file in `tokenizer_path`");
   };
-  return load(std::make_unique<Module>(path, options.data_files, kModes[options.load_mode]), path, options, tokenizer,
-              out);
+  return load(std::make_unique<Module>(path, options.data_files, load_mode_of(options)), path, options, tokenizer, out);
 }
 
 Error load_buffer(Release bytes, size_t size, std::string_view tokenizer_bytes, const et_options* given, et_llm** out) {

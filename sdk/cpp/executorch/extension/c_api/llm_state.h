@@ -14,6 +14,8 @@
 #include <optional>
 #include <string>
 
+#include <executorch/extension/c_api/claim.h>
+#include <executorch/extension/c_api/threads.h>
 #include <executorch/extension/llm/chat_template/chat_template.h>
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
 
@@ -26,34 +28,53 @@ struct et_llm {
   int64_t load_start_ms = 0;
   int64_t load_end_ms = 0;
   std::atomic<bool> busy{false};
+  static constexpr const char* kBusy = "the runner is in another call: wait for its end, or call et_llm_stop";
+};
+
+struct et_llm_config {
+  executorch::extension::llm::GenerationConfig values;
 };
 
 namespace executorch {
 namespace extension {
 namespace c_api {
 
-/// Claims a runner for one call.
-class Claim final {
- public:
-  explicit Claim(et_llm& llm) : llm_(llm), taken_(!llm.busy.exchange(true, std::memory_order_acquire)) {}
-  ~Claim() {
-    if (taken_) {
-      llm_.busy.store(false, std::memory_order_release);
+/// Keeps the counts and times of a generation.
+inline void note(const llm::Stats& stats, et_llm& llm) {
+  llm.stats.prompt_tokens = stats.num_prompt_tokens;
+  llm.stats.generated_tokens = stats.num_generated_tokens;
+  llm.stats.model_load_start_ms = llm.load_start_ms;
+  llm.stats.model_load_end_ms = llm.load_end_ms;
+  llm.stats.inference_start_ms = stats.inference_start_ms;
+  llm.stats.token_encode_end_ms = stats.token_encode_end_ms;
+  llm.stats.prompt_eval_end_ms = stats.prompt_eval_end_ms;
+  llm.stats.first_token_ms = stats.first_token_ms;
+  llm.stats.inference_end_ms = stats.inference_end_ms;
+  llm.stats.sampling_ms = stats.aggregate_sampling_time_ms;
+}
+
+/// Continues the conversation by a prompt, text or several parts, while no other call uses the runner.
+template <typename Prompt>
+runtime::Error generate(et_llm& llm, const Prompt& prompt, const et_llm_config* config, et_llm_text text,
+                        void* context) {
+  const Claim claim(llm);
+  ET_CHECK_OK_OR_RETURN_ERROR(claim.check());
+  llm::GenerationConfig values;
+  values.echo = false;
+  if (config != nullptr) {
+    values = config->values;
+  }
+  llm.stats = {};
+  bool ended = false;
+  const auto give = [&](const std::string& piece) {
+    if (text != nullptr && !ended && !text(piece.c_str(), piece.size(), context)) {
+      ended = true;
+      llm.runner->stop();
     }
-  }
-  Claim(const Claim&) = delete;
-  Claim& operator=(const Claim&) = delete;
-
-  runtime::Error check() const {
-    ET_CHECK_OR_RETURN_ERROR(taken_, InvalidState,
-                             "the runner is in another call: wait for its end, or call et_llm_stop");
-    return runtime::Error::Ok;
-  }
-
- private:
-  et_llm& llm_;
-  bool taken_;
-};
+  };
+  const ThreadsInUse threads;
+  return llm.runner->generate(prompt, values, give, [&](const auto& stats) { note(stats, llm); });
+}
 
 }  // namespace c_api
 }  // namespace extension
@@ -65,6 +86,7 @@ class Claim final {
 #else
 
 struct et_llm {};
+struct et_llm_config {};
 
 namespace executorch {
 namespace extension {

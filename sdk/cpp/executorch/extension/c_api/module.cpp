@@ -104,11 +104,8 @@ Error finish(std::shared_ptr<ModuleState> state, et_module** out) {
 }
 
 Error load_file(const char* path, const et_options* options, et_module** out) {
-  static constexpr Module::LoadMode kModes[] = {Module::LoadMode::File, Module::LoadMode::Mmap,
-                                                Module::LoadMode::MmapUseMlock,
-                                                Module::LoadMode::MmapUseMlockIgnoreErrors};
   auto state = new_state(options);
-  state->module = std::make_unique<Module>(path, state->options.data_files, kModes[state->options.load_mode],
+  state->module = std::make_unique<Module>(path, state->options.data_files, load_mode_of(state->options),
                                            make_tracer(state->options), nullptr, nullptr, state->options.share_memory);
   return finish(std::move(state), out);
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <executorch/extension/c_api/claim.h>
 #include <executorch/extension/c_api/options.h>
 #include <executorch/extension/c_api/tensor.h>
 #include <executorch/extension/module/module.h>
@@ -45,35 +46,11 @@ struct ModuleState {
   std::shared_ptr<const void> bundle;
   std::unique_ptr<Module> module;
   std::atomic<bool> busy{false};
+  static constexpr const char* kBusy =
+      "the module is running another call: one at a time, or a module for each thread from et_module_share";
 
   /// The method of that name. InvalidArgument, with all names, if it does not exist.
   runtime::Result<MethodSlot*> method(const char* name);
-};
-
-/// Claims a module for one call. Error::InvalidState if another call uses it.
-class Claim final {
- public:
-  explicit Claim(ModuleState& state) : state_(state), taken_(!state.busy.exchange(true, std::memory_order_acquire)) {}
-  ~Claim() {
-    if (taken_) {
-      state_.busy.store(false, std::memory_order_release);
-    }
-  }
-  Claim(const Claim&) = delete;
-  Claim& operator=(const Claim&) = delete;
-
-  bool taken() const { return taken_; }
-
-  runtime::Error check() const {
-    ET_CHECK_OR_RETURN_ERROR(taken_, InvalidState,
-                             "the module is running another call: one at a time, or a module for each thread from "
-                             "et_module_share");
-    return runtime::Error::Ok;
-  }
-
- private:
-  ModuleState& state_;
-  bool taken_;
 };
 
 }  // namespace c_api

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <executorch/extension/c_api/executorch.h>
+#include <executorch/extension/module/module.h>
 #include <executorch/runtime/backend/backend_options_map.h>
 
 /// Options of a load. Modules keep a copy.
@@ -27,3 +28,19 @@ struct et_options {
   bool all_events = false;
   bool etdump = false;
 };
+
+namespace executorch {
+namespace extension {
+namespace c_api {
+
+/// The load mode of `options`, whose numbers are those of et_load_mode.
+inline Module::LoadMode load_mode_of(const et_options& options) {
+  static constexpr Module::LoadMode kModes[] = {Module::LoadMode::File, Module::LoadMode::Mmap,
+                                                Module::LoadMode::MmapUseMlock,
+                                                Module::LoadMode::MmapUseMlockIgnoreErrors};
+  return kModes[options.load_mode];
+}
+
+}  // namespace c_api
+}  // namespace extension
+}  // namespace executorch

@@ -30,6 +30,7 @@ namespace {
 constexpr const char* kEncoder = "encoder";
 constexpr const char* kDecoder = "text_decoder";
 constexpr const char* kPreprocessor = "preprocessor";
+constexpr const char* kForward = "forward";
 constexpr int64_t kSamplingRate = 16000;
 constexpr size_t kShortest = 1600;  // samples that a front end is given at least
 
@@ -55,10 +56,13 @@ Error check_token(const char* name, int64_t token) {
 
 Seq2SeqRunner::Seq2SeqRunner(const std::string& module_path, std::optional<std::string> data_path,
                              const std::string& tokenizer_path)
-    : module_(std::make_unique<Module>(module_path,
-                                       data_path ? std::vector<std::string>{*data_path} : std::vector<std::string>(),
-                                       Module::LoadMode::MmapUseMlockIgnoreErrors)),
-      tokenizer_path_(tokenizer_path) {}
+    : Seq2SeqRunner(std::make_unique<Module>(
+                        module_path, data_path ? std::vector<std::string>{*data_path} : std::vector<std::string>(),
+                        Module::LoadMode::MmapUseMlockIgnoreErrors),
+                    tokenizer_path) {}
+
+Seq2SeqRunner::Seq2SeqRunner(std::unique_ptr<Module> module, const std::string& tokenizer_path)
+    : module_(std::move(module)), tokenizer_path_(tokenizer_path) {}
 
 bool Seq2SeqRunner::is_loaded() const {
   return tokenizer_ != nullptr && module_->is_method_loaded(kEncoder) && module_->is_method_loaded(kDecoder);
@@ -113,21 +117,49 @@ Result<int64_t> Seq2SeqRunner::token_id(const std::string& token) const {
   return static_cast<int64_t>(*found);
 }
 
-Error Seq2SeqRunner::check_preprocessor() {
+Result<Seq2SeqRunner::FrontEnd> Seq2SeqRunner::front_end() {
+  if (preprocessor_ != nullptr) {
+    return FrontEnd{preprocessor_.get(), kForward};
+  }
   ET_ASSIGN_OR_RETURN(methods, module_->method_names());
-  ET_CHECK_OR_RETURN_ERROR(methods.count(kPreprocessor) > 0, NotSupported,
-                           "the program has no method '%s': compute the features beside it", kPreprocessor);
-  return Error::Ok;
+  return methods.count(kPreprocessor) > 0 ? FrontEnd{module_.get(), kPreprocessor} : FrontEnd{nullptr, nullptr};
 }
 
 Result<TensorPtr> Seq2SeqRunner::preprocess(TensorPtr raw_audio) {
-  ET_CHECK_OK_OR_RETURN_ERROR(check_preprocessor());
+  ET_ASSIGN_OR_RETURN(front, front_end());
+  ET_CHECK_OR_RETURN_ERROR(front.module != nullptr, NotSupported,
+                           "the program has no method '%s': compute the features beside it", kPreprocessor);
   ET_CHECK_OR_RETURN_ERROR(raw_audio != nullptr && raw_audio->dim() == 1 && raw_audio->numel() > 0, InvalidArgument,
                            "expected samples as a tensor [samples]");
-  ET_ASSIGN_OR_RETURN(outputs, module_->execute(kPreprocessor, *raw_audio));
+  ET_ASSIGN_OR_RETURN(outputs, front.module->execute(front.method, *raw_audio));
   ET_CHECK_OR_RETURN_ERROR(!outputs.empty() && outputs.front().isTensor(), InvalidProgram,
-                           "the first output of method '%s' is not a tensor of features", kPreprocessor);
+                           "the first output of method '%s' is not a tensor of features", front.method);
   return make_tensor_ptr(outputs.front().toTensor());
+}
+
+/// Samples of a call, at most.
+Result<size_t> Seq2SeqRunner::window_of(const FrontEnd& front) {
+  if (front.module == nullptr) {
+    ET_ASSIGN_OR_RETURN(sizes, sizes_of(*module_, kEncoder, 0));
+    const bool takes_samples = sizes.size() == 3 && sizes[0] == 1 && sizes[1] > 0 && sizes[2] == 1;
+    ET_CHECK_OR_RETURN_ERROR(takes_samples, NotSupported,
+                             "the program has no method '%s', and its encoder does not take samples, [1, samples, 1]: "
+                             "compute the features beside it, or name a program that does",
+                             kPreprocessor);
+    return static_cast<size_t>(sizes[1]);
+  }
+  ET_ASSIGN_OR_RETURN(sizes, sizes_of(*front.module, front.method, 0));
+  ET_CHECK_OR_RETURN_ERROR(sizes.size() == 1 && sizes[0] > 0, InvalidProgram, "method '%s' does not take [samples]",
+                           front.method);
+  return static_cast<size_t>(sizes[0]);
+}
+
+Result<TensorPtr> Seq2SeqRunner::features_of(const FrontEnd& front, std::vector<float> samples) {
+  if (front.module != nullptr) {
+    return preprocess(make_tensor_ptr(std::move(samples)));
+  }
+  const auto count = static_cast<SizesType>(samples.size());
+  return make_tensor_ptr({1, count, 1}, std::move(samples));
 }
 
 Result<std::vector<int64_t>> Seq2SeqRunner::transcribe(TensorPtr preprocessed_features, Seq2SeqTranscribeConfig config,
@@ -150,11 +182,8 @@ Result<std::string> Seq2SeqRunner::transcribe_samples(const std::vector<float>& 
   should_stop_ = false;
   ET_CHECK_OK_OR_RETURN_ERROR(load());
   ET_CHECK_OR_RETURN_ERROR(!samples.empty(), InvalidArgument, "there are no samples");
-  ET_CHECK_OK_OR_RETURN_ERROR(check_preprocessor());
-  ET_ASSIGN_OR_RETURN(sizes, sizes_of(*module_, kPreprocessor, 0));
-  ET_CHECK_OR_RETURN_ERROR(sizes.size() == 1 && sizes[0] > 0, InvalidProgram, "method '%s' does not take [samples]",
-                           kPreprocessor);
-  const auto window = static_cast<size_t>(sizes[0]);
+  ET_ASSIGN_OR_RETURN(front, front_end());
+  ET_ASSIGN_OR_RETURN(window, window_of(front));
   std::string text;
   const TokenCallback collect = [&](const std::string& piece) {
     text += piece;
@@ -167,7 +196,7 @@ Result<std::string> Seq2SeqRunner::transcribe_samples(const std::vector<float>& 
     std::vector<float> part(samples.begin() + static_cast<std::ptrdiff_t>(first),
                             samples.begin() + static_cast<std::ptrdiff_t>(std::min(samples.size(), first + window)));
     part.resize(std::max(part.size(), std::min(window, kShortest)), 0.0F);
-    ET_ASSIGN_OR_RETURN(features, preprocess(make_tensor_ptr(std::move(part))));
+    ET_ASSIGN_OR_RETURN(features, features_of(front, std::move(part)));
     ET_ASSIGN_OR_RETURN(tokens, run(features, config, collect));
     (void)tokens;
   }

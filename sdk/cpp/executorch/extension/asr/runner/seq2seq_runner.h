@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
@@ -59,6 +60,8 @@ struct Seq2SeqTranscribeConfig {
 ///                 logits; keeps a cache. It is called for one token at a time unless it takes more.
 ///   preprocessor  float32 [samples] to features (beyond the original)
 ///
+/// Without a preprocessor, an encoder of float32 [1, samples, 1] takes the samples themselves.
+///
 /// Methods without inputs, each of which may be missing (beyond the original): the methods that get_eos_ids() calls,
 /// `get_decoder_start_token_id`, `get_decoder_prompt_ids`, `get_suppress_tokens`, `get_begin_suppress_tokens`,
 /// `get_sampling_rate`, `get_max_context_len`.
@@ -69,6 +72,8 @@ class Seq2SeqRunner {
   /// Does not load the files yet. If `tokenizer_path` is "", the tokenizer is the one inside the program.
   Seq2SeqRunner(const std::string& module_path, std::optional<std::string> data_path,
                 const std::string& tokenizer_path);
+  /// Beyond the original: the same for a program that the caller opens.
+  Seq2SeqRunner(std::unique_ptr<Module> module, const std::string& tokenizer_path);
 
   bool is_loaded() const;
   /// Loads the program and the tokenizer. Calling it again has no effect.
@@ -85,10 +90,12 @@ class Seq2SeqRunner {
 
   /// The settings that the program names, and the defaults of Seq2SeqTranscribeConfig for the others.
   Result<Seq2SeqTranscribeConfig> default_config();
-  /// The features of sound, float32 [samples]. NotSupported without the method `preprocessor`.
+  /// Makes the method "forward" of another program the preprocessor, instead of that of the program. Not during a call.
+  void set_preprocessor(std::unique_ptr<Module> preprocessor) { preprocessor_ = std::move(preprocessor); }
+  /// The features of sound, float32 [samples]. NotSupported without a preprocessor.
   Result<::executorch::extension::TensorPtr> preprocess(::executorch::extension::TensorPtr raw_audio);
-  /// The text of samples from -1 to 1, in windows of as many samples as the preprocessor takes: each window is
-  /// transcribed by itself.
+  /// The text of samples from -1 to 1, in windows of as many samples as the preprocessor takes, or the encoder that has
+  /// none: each window is transcribed by itself.
   Result<std::string> transcribe_samples(const std::vector<float>& samples, const Seq2SeqTranscribeConfig& config,
                                          const std::function<void(const std::string&)>& token_callback = {});
   /// The text of a WAV file. InvalidArgument unless it has the sampling rate of the program.
@@ -107,7 +114,14 @@ class Seq2SeqRunner {
  private:
   using TokenCallback = std::function<void(const std::string&)>;
 
-  Error check_preprocessor();
+  /// The program and its method that make features of samples; a program of null if there is none.
+  struct FrontEnd {
+    Module* module;
+    const char* method;
+  };
+  Result<FrontEnd> front_end();
+  Result<size_t> window_of(const FrontEnd& front);
+  Result<TensorPtr> features_of(const FrontEnd& front, std::vector<float> samples);
   Result<std::vector<int64_t>> run(const TensorPtr& features, const Seq2SeqTranscribeConfig& config,
                                    const TokenCallback& callback);
   Result<std::vector<runtime::EValue>> encode(const TensorPtr& features);
@@ -118,6 +132,7 @@ class Seq2SeqRunner {
                                         const std::vector<runtime::EValue>& encoded, const TokenCallback& callback);
 
   std::unique_ptr<Module> module_;
+  std::unique_ptr<Module> preprocessor_;
   std::string tokenizer_path_;
   std::unique_ptr<::tokenizers::Tokenizer> tokenizer_;
   llm::TokenSampler sampler_;

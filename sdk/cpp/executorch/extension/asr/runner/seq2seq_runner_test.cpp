@@ -100,6 +100,38 @@ TEST_F(Seq2SeqRunnerTest, StopsFromTheCallback) {
   EXPECT_EQ(tokens->size(), 1U);
 }
 
+/// Another program makes the features of samples.
+TEST_F(Seq2SeqRunnerTest, APreprocessorBesideTheProgram) {
+  runner_.set_preprocessor(
+      std::make_unique<executorch::extension::Module>(std::string(DATA_FOLDER) + "/speech/preprocessor.pte"));
+  auto config = *runner_.default_config();
+  config.max_new_tokens = 12;
+  std::string text;
+  for (const int64_t token : expected()) {
+    text += static_cast<char>(token + ' ');
+  }
+  std::vector<float> sound = features_;
+  sound.insert(sound.end(), features_.begin(), features_.end());  // two windows
+  const auto found = runner_.transcribe_samples(sound, config);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(*found, text + text);
+}
+
+/// An encoder that takes samples: the next token is the last one and the sum of the samples of the window.
+TEST_F(Seq2SeqRunnerTest, SamplesWithoutAPreprocessor) {
+  AsrRunner runner(std::make_unique<executorch::extension::Module>(std::string(DATA_FOLDER) + "/speech/samples.pte"),
+                   "");
+  auto config = *runner.default_config();
+  config.max_new_tokens = 4;
+  std::vector<float> sound(3200, 0.0F);
+  sound[0] = 1.0F;
+  sound[3199] = 2.0F;
+  sound.push_back(5.0F);
+  const auto found = runner.transcribe_samples(sound, config);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(*found, "#&),%*/4");  // 3, 6, 9, 12 and 5, 10, 15, 20 after the space
+}
+
 TEST_F(Seq2SeqRunnerTest, WhatCannotBeUsed) {
   auto config = *runner_.default_config();
   EXPECT_EQ(runner_.transcribe(nullptr, config).error(), Error::InvalidArgument);

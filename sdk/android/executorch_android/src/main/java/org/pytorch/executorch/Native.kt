@@ -131,6 +131,24 @@ internal object Native {
 
   @JvmStatic external fun llmPrefill(llm: Long, prompt: ByteArray)
 
+  /**
+   * Adds a picture or sound to the context: the bytes or floats of an array, or the bytes of a direct buffer.
+   *
+   * @param type a number of et_llm_input_type, with three [sizes].
+   */
+  @JvmStatic external fun llmPrefillMedia(llm: Long, type: Int, sizes: IntArray, numbers: ByteArray)
+
+  @JvmStatic external fun llmPrefillMedia(llm: Long, type: Int, sizes: IntArray, numbers: FloatArray)
+
+  @JvmStatic external fun llmPrefillMedia(llm: Long, type: Int, sizes: IntArray, numbers: ByteBuffer)
+
+  /** Frees [draft], unless it throws. */
+  @JvmStatic external fun llmSetDraft(llm: Long, draft: Long)
+
+  @JvmStatic external fun llmSaveSession(llm: Long, path: ByteArray)
+
+  @JvmStatic external fun llmLoadSession(llm: Long, path: ByteArray)
+
   @JvmStatic external fun llmStop(llm: Long)
 
   @JvmStatic external fun llmReset(llm: Long)
@@ -144,7 +162,61 @@ internal object Native {
   /** @param variables a JSON object. */
   @JvmStatic external fun llmApplyChatTemplate(llm: Long, variables: ByteArray): ByteArray?
 
+  /** @return a message as a JSON object. */
+  @JvmStatic external fun llmParseToolCalls(llm: Long, answer: ByteArray): ByteArray?
+
   @JvmStatic external fun llmFree(llm: Long)
+
+  /** Whether this library can run models of speech. */
+  @JvmStatic external fun hasAsr(): Boolean
+
+  /**
+   * @param tokenizerPath null: the tokenizer inside the program.
+   * @param preprocessorPath null: none beside the program.
+   */
+  @JvmStatic
+  external fun asrLoad(
+    path: ByteArray,
+    tokenizerPath: ByteArray?,
+    preprocessorPath: ByteArray?,
+    dataPaths: Array<ByteArray>,
+    loadMode: Int,
+    options: Array<Any>,
+  ): Long
+
+  /**
+   * @param startToken 0: that of the program.
+   * @param prompt null: that of the program.
+   */
+  @JvmStatic
+  external fun asrTranscribe(
+    asr: Long,
+    wavPath: ByteArray,
+    maxNewTokens: Long,
+    temperature: Double,
+    startToken: Long,
+    prompt: LongArray?,
+    receiver: Receiver,
+  )
+
+  @JvmStatic
+  external fun asrTranscribe(
+    asr: Long,
+    samples: FloatArray,
+    maxNewTokens: Long,
+    temperature: Double,
+    startToken: Long,
+    prompt: LongArray?,
+    receiver: Receiver,
+  )
+
+  @JvmStatic external fun asrSamplingRate(asr: Long): Int
+
+  @JvmStatic external fun asrTokenId(asr: Long, token: ByteArray): Long
+
+  @JvmStatic external fun asrStop(asr: Long)
+
+  @JvmStatic external fun asrFree(asr: Long)
 
   /** @param count 0: one for each fast core. */
   @JvmStatic external fun setThreadCount(count: Int)

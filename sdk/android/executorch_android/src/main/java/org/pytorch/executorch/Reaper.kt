@@ -20,6 +20,11 @@ internal object Reaper {
     fun run() {
       if (pending.remove(this)) action()
     }
+
+    /** The native object is somebody else's from now on. */
+    fun forget() {
+      pending.remove(this)
+    }
   }
 
   init {

@@ -3,6 +3,7 @@ package org.pytorch.executorch
 
 import android.graphics.Bitmap
 import java.io.File
+import java.nio.ByteBuffer
 import kotlin.test.assertContentEquals
 import kotlin.test.assertTrue
 import kotlinx.coroutines.flow.Flow
@@ -12,6 +13,8 @@ import kotlinx.coroutines.flow.map
 import kotlinx.coroutines.flow.single
 import kotlinx.coroutines.runBlocking
 import org.junit.jupiter.api.Test
+import org.pytorch.executorch.extension.asr.AsrModule
+import org.pytorch.executorch.extension.asr.transcribeFlow
 import org.pytorch.executorch.extension.llm.LlmModule
 import org.pytorch.executorch.extension.llm.generateFlow
 import org.pytorch.executorch.training.SGD
@@ -58,6 +61,16 @@ fun scores(module: Module, photo: Bitmap): FloatArray {
 suspend fun answer(model: LlmModule, question: String, show: (String) -> Unit) {
   val messages = """{"messages": [{"role": "user", "content": "$question"}], "add_generation_prompt": true}"""
   model.generateFlow(model.applyChatTemplate(messages)).collect { show(it) }
+}
+
+suspend fun describe(model: LlmModule, pixels: ByteBuffer, show: (String) -> Unit) {
+  model.prefillPrompt("USER: ")
+  model.prefillImages(pixels, width = 336, height = 336, channels = 3)
+  model.generateFlow("\nWhat is this? ASSISTANT:").collect { show(it) }
+}
+
+suspend fun dictate(model: AsrModule, recording: FloatArray, show: (String) -> Unit) {
+  model.transcribeFlow(recording).collect { show(it) }
 }
 
 suspend fun scores(module: Module, image: Tensor): FloatArray =

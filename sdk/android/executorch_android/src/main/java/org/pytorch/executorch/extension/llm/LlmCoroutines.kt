@@ -4,18 +4,12 @@
 
 package org.pytorch.executorch.extension.llm
 
-import java.util.concurrent.atomic.AtomicBoolean
-import kotlinx.coroutines.Dispatchers
-import kotlinx.coroutines.awaitCancellation
-import kotlinx.coroutines.channels.trySendBlocking
 import kotlinx.coroutines.flow.Flow
-import kotlinx.coroutines.flow.channelFlow
-import kotlinx.coroutines.flow.flowOn
-import kotlinx.coroutines.launch
+import org.pytorch.executorch.textFlow
 
 /**
  * The model's answer to [prompt], piece by piece: whole characters, usually of one token. The flow is cold: each
- * collector continues the conversation. The model runs on [Dispatchers.IO] and waits for a collector that is slower. It
+ * collector continues the conversation. The model runs on `Dispatchers.IO` and waits for a collector that is slower. It
  * stops after the current token when the collector is cancelled or has enough, as with `take(20)`.
  *
  *     model.generateFlow("Once upon a time").collect { text -> view.append(text) }
@@ -26,31 +20,12 @@ public fun LlmModule.generateFlow(
   prompt: String,
   config: LlmGenerationConfig = LlmGenerationConfig.create().echo(false).build(),
 ): Flow<String> =
-  channelFlow {
-      val isOver = AtomicBoolean()
-      // `Unconfined`: it is resumed in the thread that cancels, because generate() keeps this one busy.
-      val watcher =
-        launch(Dispatchers.Unconfined) {
-          try {
-            awaitCancellation()
-          } finally {
-            if (!isOver.get()) stop()
-          }
-        }
-      try {
-        generate(
-          prompt,
-          config,
-          object : LlmCallback {
-            override fun onResult(result: String) {
-              // A stop() before the first token has no effect: this ends such an answer.
-              if (trySendBlocking(result).isFailure) stop()
-            }
-          },
-        )
-      } finally {
-        isOver.set(true)
-        watcher.cancel()
-      }
-    }
-    .flowOn(Dispatchers.IO)
+  textFlow(::stop) { give ->
+    generate(
+      prompt,
+      config,
+      object : LlmCallback {
+        override fun onResult(result: String) = give(result)
+      },
+    )
+  }

@@ -14,6 +14,8 @@ package org.pytorch.executorch.extension.llm
  * @property numEos the number of end tokens after it.
  * @property grammar the grammar that the answer follows, in the language that [grammarType] names; "": anything.
  * @property grammarType "json_schema", "regex", "gbnf" or "lark".
+ * @property lookupTokens the most tokens that prompt look-up checks at once; 0: no look-up.
+ * @property draftTokens the most tokens that the model of [LlmModule.setDraft] drafts at once; 0: none.
  */
 public class LlmGenerationConfig
 private constructor(
@@ -26,6 +28,8 @@ private constructor(
   public val numEos: Int,
   public val grammar: String,
   public val grammarType: String,
+  public val lookupTokens: Int,
+  public val draftTokens: Int,
 ) {
   /** Sets the properties; each function returns the builder. */
   public class Builder internal constructor() {
@@ -38,6 +42,8 @@ private constructor(
     private var numEos = 0
     private var grammar = ""
     private var grammarType = ""
+    private var lookupTokens = 0
+    private var draftTokens = 0
 
     public fun echo(echo: Boolean): Builder = apply { this.echo = echo }
 
@@ -57,8 +63,24 @@ private constructor(
 
     public fun grammarType(grammarType: String): Builder = apply { this.grammarType = grammarType }
 
+    public fun lookupTokens(lookupTokens: Int): Builder = apply { this.lookupTokens = lookupTokens }
+
+    public fun draftTokens(draftTokens: Int): Builder = apply { this.draftTokens = draftTokens }
+
     public fun build(): LlmGenerationConfig =
-      LlmGenerationConfig(echo, maxNewTokens, warming, seqLen, temperature, numBos, numEos, grammar, grammarType)
+      LlmGenerationConfig(
+        echo,
+        maxNewTokens,
+        warming,
+        seqLen,
+        temperature,
+        numBos,
+        numEos,
+        grammar,
+        grammarType,
+        lookupTokens,
+        draftTokens,
+      )
   }
 
   public companion object {

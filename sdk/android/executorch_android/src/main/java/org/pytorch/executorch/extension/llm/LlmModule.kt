@@ -2,14 +2,14 @@
 package org.pytorch.executorch.extension.llm
 
 import java.io.Closeable
-import java.util.concurrent.locks.ReentrantLock
-import kotlin.concurrent.withLock
+import java.nio.ByteBuffer
+import java.nio.ByteOrder
 import org.pytorch.executorch.ExecuTorchRuntime
 import org.pytorch.executorch.ExecutorchException
 import org.pytorch.executorch.ExecutorchRuntimeException
 import org.pytorch.executorch.Module
 import org.pytorch.executorch.Native
-import org.pytorch.executorch.Reaper
+import org.pytorch.executorch.NativeModel
 
 /**
  * A language model with its tokenizer, and the conversation so far as its context.
@@ -21,16 +21,13 @@ import org.pytorch.executorch.Reaper
  * Functions may be called from any thread and take turns; they take as long as the model does, so on Android call them
  * off the main thread, or collect [generateFlow][org.pytorch.executorch.extension.llm.generateFlow]. The program is
  * loaded by [load] or the first call that needs it. A callback may only call [stop]: other functions throw an
- * [IllegalStateException] in it, as all but [close] do after [close]. Models that read images or sound are not
- * supported; functions that take them throw [ExecutorchException.NotSupported]. A library without language models throws
- * that too: `EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON scripts/build_android_library.sh` builds one with them.
+ * [IllegalStateException] in it, as all but [close] do after [close]. Pictures and sound are for programs that take them:
+ * with others, [ExecutorchException.NotSupported], which leaves the context as it was. A library without language models
+ * throws that too: `EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON scripts/build_android_library.sh` builds one with them.
  */
 public class LlmModule private constructor(private val config: LlmModuleConfig, private val dataFiles: List<String>) :
   Closeable {
-  private val lock = ReentrantLock()
-  @Volatile private var isClosed = false
-  @Volatile private var handle = 0L
-  private var reaper: Reaper.Task? = null
+  private val nativeModel = NativeModel(config.modulePath, ::open) { Native.llmFree(it) }
 
   init {
     ExecuTorchRuntime.validateFilePath(config.modulePath, "model")
@@ -99,7 +96,7 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
   )
 
   /** Loads the program and the tokenizer, so that the first answer need not. Returns 0; failures are exceptions. */
-  public fun load(): Int = exclusively { ExecutorchRuntimeException.OK }
+  public fun load(): Int = nativeModel.use { ExecutorchRuntimeException.OK }
 
   /**
    * Continues the conversation by [prompt] and by the model's answer, which the callback receives.
@@ -141,8 +138,8 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
           return true
         }
       }
-    try {
-      exclusively { model ->
+    reporting(llmCallback) {
+      nativeModel.use { model ->
         val settings =
           mapOf(
             "max_new_tokens" to config.maxNewTokens,
@@ -150,6 +147,8 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
             "num_bos" to config.numBos,
             "num_eos" to config.numEos,
             "echo" to if (config.isEcho) 1 else 0,
+            "lookup_tokens" to config.lookupTokens,
+            "draft_tokens" to config.draftTokens,
           )
         val names = settings.keys.map { it.toByteArray() }.toTypedArray()
         val values = settings.values.map { it.toLong() }.toLongArray()
@@ -158,14 +157,14 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
         Native.llmGenerate(model, prompt.toByteArray(), names, values, temperature, grammar, receiver)
         if (!config.isWarming) llmCallback.onStats(statsOf(model))
       }
-    } catch (e: ExecutorchRuntimeException) {
-      llmCallback.onError(e.errorCode, e.message!!)
-      throw e
     }
     return ExecutorchRuntimeException.OK
   }
 
-  /** [generate] with an image before the prompt, which is not supported; without one it is the same as the others. */
+  /**
+   * [generate] with a picture before the prompt: [channels] planes of [height] rows of [width] numbers from 0 to 255. With
+   * null, or no pixels, it is the same as the others.
+   */
   @JvmOverloads
   public fun generate(
     image: IntArray?,
@@ -176,32 +175,78 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
     seqLen: Int,
     llmCallback: LlmCallback,
     echo: Boolean = true,
+  ): Int =
+    generate(image, width, height, channels, prompt, seqLen, llmCallback, echo, config.temperature, config.numBos, config.numEos)
+
+  public fun generate(
+    image: IntArray?,
+    width: Int,
+    height: Int,
+    channels: Int,
+    prompt: String,
+    seqLen: Int,
+    llmCallback: LlmCallback,
+    echo: Boolean,
+    temperature: Float,
+    numBos: Int,
+    numEos: Int,
   ): Int {
-    if (image != null && image.isNotEmpty()) noSuchInput("an image of $width by $height pixels and $channels channels")
-    return generate(prompt, seqLen, llmCallback, echo)
+    if (image != null && image.isNotEmpty()) reporting(llmCallback) { prefillImages(image, width, height, channels) }
+    return generate(prompt, seqLen, llmCallback, echo, temperature, numBos, numEos)
   }
 
   /** Adds text to the context without an answer. Returns the number of tokens in the context. */
-  public fun prefillPrompt(prompt: String): Long = exclusively { model ->
-    Native.llmPrefill(model, prompt.toByteArray())
-    Native.llmPosition(model)
+  public fun prefillPrompt(prompt: String): Long = prefill { Native.llmPrefill(it, prompt.toByteArray()) }
+
+  /**
+   * Adds a picture to the context, of the size that the program takes: [channels] planes of [height] rows of [width]
+   * numbers from 0 to 255. Returns the number of tokens in the context, of which a picture has several.
+   *
+   * @throws ExecutorchException.NotSupported for a program without pictures. The context is then as before.
+   */
+  public fun prefillImages(image: IntArray, width: Int, height: Int, channels: Int): Long {
+    val pixels = bytesOf(image)
+    return prefill { Native.llmPrefillMedia(it, INPUT_IMAGE, intArrayOf(width, height, channels), pixels) }
   }
 
-  /** Not supported, as are the other functions for images and sound: [ExecutorchException.NotSupported]. */
-  public fun prefillImages(image: IntArray, width: Int, height: Int, channels: Int): Long =
-    noSuchInput("${image.size} bytes of an image of $width by $height pixels and $channels channels")
+  /** The same for numbers that are normalised as the model's processor does. */
+  public fun prefillImages(image: FloatArray, width: Int, height: Int, channels: Int): Long = prefill {
+    Native.llmPrefillMedia(it, INPUT_NORMALIZED_IMAGE, intArrayOf(width, height, channels), image)
+  }
 
-  public fun prefillImages(image: FloatArray, width: Int, height: Int, channels: Int): Long =
-    noSuchInput("${image.size} elements of an image of $width by $height pixels and $channels channels")
+  /** The same for the bytes of a direct buffer, from its start, which are read in place. */
+  public fun prefillImages(image: ByteBuffer, width: Int, height: Int, channels: Int): Long {
+    checkDirect(image)
+    return prefill { Native.llmPrefillMedia(it, INPUT_IMAGE, intArrayOf(width, height, channels), image) }
+  }
 
-  public fun prefillAudio(audio: ByteArray, batchSize: Int, nBins: Int, nFrames: Int): Long =
-    noSuchInput("${audio.size} bytes of sound in $batchSize by $nBins by $nFrames")
+  /** The same for floats that are normalised, in a direct buffer in native byte order. */
+  public fun prefillNormalizedImage(image: ByteBuffer, width: Int, height: Int, channels: Int): Long {
+    checkDirect(image)
+    require(image.order() == ByteOrder.nativeOrder()) { "expected a buffer in native byte order" }
+    return prefill { Native.llmPrefillMedia(it, INPUT_NORMALIZED_IMAGE, intArrayOf(width, height, channels), image) }
+  }
 
-  public fun prefillAudio(audio: FloatArray, batchSize: Int, nBins: Int, nFrames: Int): Long =
-    noSuchInput("${audio.size} elements of sound in $batchSize by $nBins by $nFrames")
+  /**
+   * Adds sound to the context: [batchSize] windows of features, each [nBins] rows of [nFrames] bytes, for a program whose
+   * encoder takes whole numbers. Results and exceptions are those of [prefillImages].
+   */
+  public fun prefillAudio(audio: ByteArray, batchSize: Int, nBins: Int, nFrames: Int): Long = prefill {
+    Native.llmPrefillMedia(it, INPUT_AUDIO_BYTES, intArrayOf(batchSize, nBins, nFrames), audio)
+  }
 
-  public fun prefillRawAudio(audio: ByteArray, batchSize: Int, nChannels: Int, nSamples: Int): Long =
-    noSuchInput("${audio.size} bytes of sound in $batchSize by $nChannels by $nSamples")
+  /** The same for features that are floats. */
+  public fun prefillAudio(audio: FloatArray, batchSize: Int, nBins: Int, nFrames: Int): Long = prefill {
+    Native.llmPrefillMedia(it, INPUT_AUDIO, intArrayOf(batchSize, nBins, nFrames), audio)
+  }
+
+  /**
+   * The same for samples, [batchSize] x [nChannels] x [nSamples], of a program with a front end. One byte a sample is an
+   * unsigned number around 128, two are a signed number, four a float, in native byte order. Channels are mixed.
+   */
+  public fun prefillRawAudio(audio: ByteArray, batchSize: Int, nChannels: Int, nSamples: Int): Long = prefill {
+    Native.llmPrefillMedia(it, INPUT_RAW_AUDIO, intArrayOf(batchSize, nChannels, nSamples), audio)
+  }
 
   /**
    * The prompt of a conversation, by the chat template inside the program.
@@ -209,18 +254,48 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
    * @param variables a JSON object: `{"messages": [{"role": "user", "content": "Hi"}], "add_generation_prompt": true}`.
    * @throws ExecutorchException.NotFound if the program has no template.
    */
-  public fun applyChatTemplate(variables: String): String = exclusively {
+  public fun applyChatTemplate(variables: String): String = nativeModel.use {
     String(Native.llmApplyChatTemplate(it, variables.toByteArray())!!, Charsets.UTF_8)
   }
 
-  /** Ends the current answer after the current token. May be called from any thread, also from the callback. */
-  public fun stop() {
-    // Not under the lock, which the thread that generates holds. `Synchronized` with close(), which frees the model.
-    synchronized(this) { if (handle != 0L) Native.llmStop(handle) }
+  /**
+   * An answer as a message of the conversation, with the calls of tools that it has: a JSON object `{"role":
+   * "assistant", "content": "", "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": {}}}]}`,
+   * without `tool_calls` if there are none.
+   *
+   * @throws ExecutorchException.NotFound if the program has no chat template.
+   * @throws ExecutorchException.NotSupported if that has no known form of calls.
+   */
+  public fun parseToolCalls(answer: String): String = nativeModel.use {
+    String(Native.llmParseToolCalls(it, answer.toByteArray())!!, Charsets.UTF_8)
   }
 
+  /**
+   * Makes [draft], a smaller model of the same vocabulary, draft tokens for this one, which change no answer:
+   * [LlmGenerationConfig.draftTokens]. This module owns the model of [draft] from now on, which is closed, unless the
+   * function throws.
+   */
+  public fun setDraft(draft: LlmModule) {
+    require(draft !== this) { "a model cannot draft for itself: load a smaller one" }
+    nativeModel.use { model -> draft.nativeModel.giveAway { Native.llmSetDraft(model, it) } }
+  }
+
+  /** Writes the conversation so far to a file. */
+  public fun saveSession(path: String): Unit = nativeModel.use { Native.llmSaveSession(it, path.toByteArray()) }
+
+  /**
+   * Goes on with a conversation of [saveSession], of the same program.
+   *
+   * @throws ExecutorchRuntimeException for a file that is cut, changed or of another program. The conversation is then as
+   *   before.
+   */
+  public fun loadSession(path: String): Unit = nativeModel.use { Native.llmLoadSession(it, path.toByteArray()) }
+
+  /** Ends the current answer after the current token. May be called from any thread, also from the callback. */
+  public fun stop(): Unit = nativeModel.meanwhile { Native.llmStop(it) }
+
   /** Begins a new conversation. Also makes the module usable again after a failure. */
-  public fun resetContext(): Unit = exclusively { Native.llmReset(it) }
+  public fun resetContext(): Unit = nativeModel.use { Native.llmReset(it) }
 
   /** [close]. */
   @Deprecated("The module is freed by close().", ReplaceWith("close()"))
@@ -231,41 +306,27 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
    *
    * @throws IllegalStateException if the model is running in this or another thread.
    */
-  override fun close() {
-    check(lock.tryLock()) { "the model is in use by another thread: call stop(), and close it when the call has returned" }
+  override fun close(): Unit = nativeModel.close()
+
+  private inline fun reporting(llmCallback: LlmCallback, block: () -> Unit) {
     try {
-      checkNotInCallback()
-      isClosed = true
-      synchronized(this) {
-        handle = 0
-        reaper?.run()
-      }
-    } finally {
-      lock.unlock()
+      block()
+    } catch (e: ExecutorchRuntimeException) {
+      llmCallback.onError(e.errorCode, e.message!!)
+      throw e
     }
   }
 
-  private inline fun <T> exclusively(block: (Long) -> T): T =
-    lock.withLock {
-      checkNotInCallback()
-      check(!isClosed) { "the module is closed" }
-      ExecutorchException.withFile(config.modulePath) {
-        if (handle == 0L) open()
-        block(handle)
-      }
-    }
-
-  private fun checkNotInCallback() {
-    check(lock.holdCount == 1) { "the model is generating in this thread: a callback may call stop() and nothing else" }
+  /** Runs [block], which adds to the context. Returns the number of tokens in it. */
+  private inline fun prefill(crossinline block: (Long) -> Unit): Long = nativeModel.use { model ->
+    block(model)
+    Native.llmPosition(model)
   }
 
-  private fun open() {
+  private fun open(): Long {
     val paths = Array(dataFiles.size) { dataFiles[it].toByteArray() }
-    val noOptions = arrayOf<Any>(emptyArray<ByteArray>(), emptyArray<ByteArray>(), IntArray(0))
-    val pointer =
-      Native.llmLoad(config.modulePath.toByteArray(), config.tokenizerPath.toByteArray(), paths, config.loadMode, noOptions)
-    handle = pointer
-    reaper = Reaper.register(this) { Native.llmFree(pointer) }
+    val (program, tokenizer) = listOf(config.modulePath, config.tokenizerPath).map { it.toByteArray() }
+    return Native.llmLoad(program, tokenizer, paths, config.loadMode, NativeModel.noOptions)
   }
 
   private fun statsOf(model: Long): String {
@@ -273,12 +334,6 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
     val fields = STATS.indices.map { "\"${STATS[it]}\":${numbers[it]}" }
     return fields.joinToString(",", "{", ",\"SCALING_FACTOR_UNITS_PER_SECOND\":1000}")
   }
-
-  private fun noSuchInput(found: String): Nothing =
-    throw ExecutorchException.of(
-      ExecutorchRuntimeException.NOT_SUPPORTED,
-      "language models that read images or sound are not supported, found $found: pass text only",
-    )
 
   public companion object {
     public const val MODEL_TYPE_TEXT: Int = 1

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package org.pytorch.executorch
+
+import java.util.concurrent.locks.ReentrantLock
+import kotlin.concurrent.withLock
+
+/**
+ * A native model that makes one call at a time, and calls back in the thread of the call. It is loaded at first use.
+ *
+ * @param path of the program, for exceptions.
+ * @param open loads the model; [free] frees it, and must not refer to the owner of this object.
+ */
+internal class NativeModel(
+  private val path: String,
+  private val open: () -> Long,
+  private val free: (Long) -> Unit,
+) {
+  private val lock = ReentrantLock()
+  private var reaper: Reaper.Task? = null
+
+  @Volatile private var handle = 0L
+
+  @Volatile
+  var isClosed = false
+    private set
+
+  val isLoaded: Boolean
+    get() = handle != 0L
+
+  /** Waits until no other thread uses the model. */
+  fun <T> use(block: (Long) -> T): T =
+    lock.withLock {
+      checkUsable()
+      ExecutorchException.withFile(path) { block(loaded()) }
+    }
+
+  /** For functions that may be called during a call; not called without a model. */
+  fun meanwhile(block: (Long) -> Unit) {
+    // Not under the lock, which the thread at work holds. `Synchronized` with close(), which frees the model.
+    synchronized(this) { if (handle != 0L) block(handle) }
+  }
+
+  /** [block] makes the model another one's, unless it throws; this object is then closed. */
+  fun giveAway(block: (Long) -> Unit): Unit = unlessAtWork {
+    checkUsable()
+    ExecutorchException.withFile(path) { block(loaded()) }
+    isClosed = true
+    synchronized(this) {
+      handle = 0
+      reaper?.forget()
+    }
+  }
+
+  /** Calling it again has no effect. */
+  fun close(): Unit = unlessAtWork {
+    checkNotInCallback()
+    isClosed = true
+    synchronized(this) {
+      handle = 0
+      reaper?.run()
+    }
+  }
+
+  private inline fun unlessAtWork(block: () -> Unit) {
+    check(lock.tryLock()) { "the model is in use by another thread: call stop(), and close it when the call has returned" }
+    try {
+      block()
+    } finally {
+      lock.unlock()
+    }
+  }
+
+  private fun checkUsable() {
+    checkNotInCallback()
+    check(!isClosed) { "the module is closed" }
+  }
+
+  private fun checkNotInCallback() {
+    check(lock.holdCount == 1) { "the model is at work in this thread: a callback may call stop() and nothing else" }
+  }
+
+  private fun loaded(): Long {
+    if (handle == 0L) {
+      val pointer = open()
+      val free = free // of which the action below refers to nothing else here
+      handle = pointer
+      reaper = Reaper.register(this) { free(pointer) }
+    }
+    return handle
+  }
+
+  internal companion object {
+    /** No options of backends, as [Native] takes them. */
+    val noOptions: Array<Any>
+      get() = arrayOf(emptyArray<ByteArray>(), emptyArray<ByteArray>(), IntArray(0))
+  }
+}

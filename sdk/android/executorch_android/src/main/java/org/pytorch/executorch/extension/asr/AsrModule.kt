@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+package org.pytorch.executorch.extension.asr
+
+import java.io.Closeable
+import java.io.File
+import org.pytorch.executorch.ExecuTorchRuntime
+import org.pytorch.executorch.ExecutorchException
+import org.pytorch.executorch.ExecutorchRuntimeException
+import org.pytorch.executorch.Module
+import org.pytorch.executorch.Native
+import org.pytorch.executorch.NativeModel
+
+/**
+ * A model that makes text of speech, such as Whisper: `sdk asr export` makes its program.
+ *
+ *     AsrModule(program, null).use { model -> println(model.transcribe("speech.wav")) }
+ *
+ * Functions may be called from any thread and take turns; they take as long as the model does, so on Android call them
+ * off the main thread, or collect [transcribeFlow][org.pytorch.executorch.extension.asr.transcribeFlow]. A callback may
+ * only call [stop]: other functions throw an [IllegalStateException] in it, as all but [close] do after [close]. A library
+ * without models of speech throws [ExecutorchException.NotSupported]:
+ * `EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER=ON scripts/build_android_library.sh` builds one with them.
+ *
+ * @param modelPath of the `.pte` file, with the methods `encoder` and `text_decoder`.
+ * @param tokenizerPath of a `tokenizer.json`, `tokenizer.model` or `tokenizer.bin`, or of the folder that has the first;
+ *   null: the tokenizer inside the program.
+ * @param dataPath of a `.ptd` file with weights; null: none.
+ * @param preprocessorPath of a program whose method `forward` makes the encoder's input of samples; null: the method
+ *   `preprocessor` of the program, or without one, an encoder that takes samples.
+ */
+public class AsrModule
+@JvmOverloads
+constructor(
+  private val modelPath: String,
+  tokenizerPath: String?,
+  private val dataPath: String? = null,
+  private val preprocessorPath: String? = null,
+) : Closeable {
+  private val tokenizerPath =
+    tokenizerPath?.let { path -> if (File(path).isDirectory) File(path, "tokenizer.json").path else path }
+  private val nativeModel = NativeModel(modelPath, ::open) { Native.asrFree(it) }
+
+  init {
+    ExecuTorchRuntime.validateFilePath(modelPath, "model")
+    this.tokenizerPath?.let { ExecuTorchRuntime.validateFilePath(it, "tokenizer") }
+    dataPath?.let { ExecuTorchRuntime.validateFilePath(it, "data file") }
+    preprocessorPath?.let { ExecuTorchRuntime.validateFilePath(it, "preprocessor") }
+  }
+
+  /** Whether the module is not closed. */
+  public val isValid: Boolean
+    get() = !nativeModel.isClosed
+
+  /** Whether the program and the tokenizer are loaded. */
+  public val isLoaded: Boolean
+    get() = nativeModel.isLoaded
+
+  /** Samples a second that the model takes. */
+  public val samplingRate: Int
+    get() = nativeModel.use { Native.asrSamplingRate(it) }
+
+  /** Loads the program and the tokenizer, so that the first text need not. Returns 0; failures are exceptions. */
+  public fun load(): Int = nativeModel.use { ExecutorchRuntimeException.OK }
+
+  /**
+   * The text of a WAV file with the model's sampling rate, whose channels are mixed. A long file is transcribed in windows
+   * of as much sound as the model takes, each by itself.
+   *
+   * @param config null: the settings that the program names, and the defaults of [AsrTranscribeConfig].
+   * @param callback receives the text in pieces, too.
+   * @throws ExecutorchException for a file that is no WAV file or of another rate, among others.
+   */
+  @JvmOverloads
+  public fun transcribe(wavPath: String, config: AsrTranscribeConfig? = null, callback: AsrCallback? = null): String {
+    ExecuTorchRuntime.validateFilePath(wavPath, "WAV file")
+    return text(config, callback) { model, settings, receiver ->
+      val (most, temperature, start) = settings
+      Native.asrTranscribe(model, wavPath.toByteArray(), most, temperature.toDouble(), start, settings.prompt(), receiver)
+    }
+  }
+
+  /** The same for samples from -1 to 1 of one channel, [samplingRate] a second. */
+  @JvmOverloads
+  public fun transcribe(samples: FloatArray, config: AsrTranscribeConfig? = null, callback: AsrCallback? = null): String =
+    text(config, callback) { model, settings, receiver ->
+      val (most, temperature, start) = settings
+      Native.asrTranscribe(model, samples, most, temperature.toDouble(), start, settings.prompt(), receiver)
+    }
+
+  /** The number of a token, such as `<|en|>`; null if the tokenizer does not have it. */
+  public fun tokenId(token: String): Long? =
+    try {
+      nativeModel.use { Native.asrTokenId(it, token.toByteArray()) }
+    } catch (e: ExecutorchException.NotFound) {
+      null
+    }
+
+  /** Ends the current transcription after the token at work. May be called from any thread, also from the callback. */
+  public fun stop(): Unit = nativeModel.meanwhile { Native.asrStop(it) }
+
+  /**
+   * Frees the model. Calling it again has no effect.
+   *
+   * @throws IllegalStateException if the model is at work in this or another thread.
+   */
+  override fun close(): Unit = nativeModel.close()
+
+  private fun text(
+    config: AsrTranscribeConfig?,
+    callback: AsrCallback?,
+    transcribe: (Long, AsrTranscribeConfig, Native.Receiver) -> Unit,
+  ): String {
+    val found = StringBuilder()
+    val receiver =
+      object : Native.Receiver {
+        override fun receive(text: ByteArray): Boolean {
+          val piece = String(text, Charsets.UTF_8)
+          found.append(piece)
+          callback?.onToken(piece)
+          return true
+        }
+      }
+    try {
+      nativeModel.use { transcribe(it, config ?: AsrTranscribeConfig(), receiver) }
+    } catch (e: ExecutorchRuntimeException) {
+      callback?.onError(e.errorCode, e.message!!)
+      throw e
+    }
+    return found.toString()
+  }
+
+  private fun AsrTranscribeConfig.prompt(): LongArray? = promptTokenIds?.toLongArray()
+
+  private fun open(): Long =
+    Native.asrLoad(
+      modelPath.toByteArray(),
+      tokenizerPath?.toByteArray(),
+      preprocessorPath?.toByteArray(),
+      listOfNotNull(dataPath).map { it.toByteArray() }.toTypedArray(),
+      Module.LOAD_MODE_MMAP,
+      NativeModel.noOptions,
+    )
+
+  public companion object {
+    /** Whether this library was built with models of speech. */
+    @JvmStatic public fun isSupported(): Boolean = Native.hasAsr()
+  }
+}

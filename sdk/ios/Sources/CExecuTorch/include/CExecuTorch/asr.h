@@ -1,0 +1,1 @@
+../../../../../cpp/executorch/extension/c_api/asr.h
