@@ -9,9 +9,16 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 IMPLEMENTATION = re.compile(r"^@implementation (\w+) (\{\n.*?\n\})\n", re.MULTILINE | re.DOTALL)
+
+CLASS_OF_VARIABLE = re.compile(r"\b(ExecuTorch\w+) \*")
+
+
+def _with_variables(known: str, variables: str, interface: re.Match[str]) -> str:
+    return f"{known}{interface[0]}{variables}\n"
 
 
 def main() -> None:
@@ -22,7 +29,9 @@ def main() -> None:
         for class_, variables in IMPLEMENTATION.findall(files[name]):
             interface = re.compile(rf"^@interface {class_} : NSObject[^\n]*\n", re.MULTILINE)
             header = next(other for other in files if interface.search(files[other]))
-            files[header] = interface.sub(lambda match, text=variables: match[0] + text + "\n", files[header])
+            # Classes of internal headers, which the public one does not import.
+            known = "".join(f"@class {name};\n" for name in sorted(set(CLASS_OF_VARIABLE.findall(variables))))
+            files[header] = interface.sub(partial(_with_variables, known, variables), files[header])
             if "<CExecuTorch/" not in files[header]:
                 files[header] = files[header].replace("#import", "#import <CExecuTorch/executorch.h>\n#import", 1)
         files[name] = IMPLEMENTATION.sub(r"@implementation \1\n", files[name])

@@ -22,6 +22,10 @@ public final class Config {
   public var grammar: String = ""
   /// "json_schema", "regex", "gbnf" or "lark".
   public var grammarType: String = ""
+  /// The most tokens that prompt look-up checks at once; 0: no look-up.
+  public var lookupTokens: Int = 0
+  /// The most tokens that the model of ``TextRunner/setDraft(_:)`` drafts at once; 0: none.
+  public var draftTokens: Int = 0
 
   public init() {}
 
@@ -40,29 +44,26 @@ public final class Config {
       $0.eosCount = eosCount
       $0.grammar = grammar
       $0.grammarType = grammarType
+      $0.lookupTokens = lookupTokens
+      $0.draftTokens = draftTokens
     }
   }
 
-  /// An `et_llm_config`, the caller's.
-  func make() throws -> OpaquePointer {
+  func make() throws -> LanguageModelConfig {
     var made: OpaquePointer?
     try check { et_llm_config_create(&made, $0) }
-    let config = made!
+    let config = LanguageModelConfig(made!)
     let integers = [
       ("echo", isEchoEnabled ? 1 : 0), ("max_new_tokens", maximumNewTokens), ("seq_len", sequenceLength),
       ("num_bos", bosCount), ("num_eos", eosCount),
+      ("lookup_tokens", lookupTokens), ("draft_tokens", draftTokens),
     ]
-    do {
-      for (name, value) in integers {
-        try check { et_llm_config_set_int(config, name, Int64(value), $0) }
-      }
-      try check { et_llm_config_set_double(config, "temperature", temperature, $0) }
-      for (name, value) in [("grammar", grammar), ("grammar_type", grammarType)] {
-        try check { et_llm_config_set_string(config, name, value, $0) }
-      }
-    } catch {
-      et_llm_config_free(config)
-      throw error
+    for (name, value) in integers {
+      try check { et_llm_config_set_int(config.pointer, name, Int64(value), $0) }
+    }
+    try check { et_llm_config_set_double(config.pointer, "temperature", temperature, $0) }
+    for (name, value) in [("grammar", grammar), ("grammar_type", grammarType)] {
+      try check { et_llm_config_set_string(config.pointer, name, value, $0) }
     }
     return config
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import CExecuTorch
 import ExecuTorch
-import Foundation
 
 /// A language model with its tokenizer, and the conversation so far as its context.
 ///
@@ -10,13 +9,8 @@ import Foundation
 ///
 /// Functions may be called from any thread. A runner makes one call at a time: another one meanwhile throws
 /// `invalidState`, except ``stop()``. Failures are `ExecuTorchError`s.
-public final class TextRunner: @unchecked Sendable {
-  private let modelPath: String
-  private let tokenizerPath: String?
-  private let specialTokens: [String]
-  private let queue = DispatchQueue(label: "org.pytorch.executorch.llm", qos: .userInitiated)
-  private let lock = NSLock()
-  private var handle: OpaquePointer?  // under the lock; freed only with this object
+public final class TextRunner: Sendable {
+  private let model: LanguageModel
 
   /// Loads nothing yet.
   /// - Parameters:
@@ -24,30 +18,20 @@ public final class TextRunner: @unchecked Sendable {
   ///   - specialTokens: those of a tokenizer of tiktoken, in the order of their numbers; empty: those of Llama 3. Other
   ///     tokenizers have theirs in the file.
   public init(modelPath: String, tokenizerPath: String?, specialTokens: [String]) {
-    self.modelPath = modelPath
-    self.tokenizerPath = tokenizerPath
-    self.specialTokens = specialTokens
+    model = LanguageModel(modelPath: modelPath, tokenizerPath: tokenizerPath, specialTokens: specialTokens)
   }
 
   public convenience init(modelPath: String, tokenizerPath: String? = nil) {
     self.init(modelPath: modelPath, tokenizerPath: tokenizerPath, specialTokens: [])
   }
 
-  deinit {
-    et_llm_free(handle)
-  }
-
   /// Whether the library that is linked can run language models.
   public static var isSupported: Bool { et_has_llm() }
 
-  public func isLoaded() -> Bool {
-    lock.withLock { handle != nil }
-  }
+  public func isLoaded() -> Bool { model.isLoaded() }
 
   /// Loads the program and the tokenizer, so that the first answer need not.
-  public func load() throws {
-    _ = try loaded()
-  }
+  public func load() throws { _ = try model.loaded() }
 
   /// Continues the conversation by a prompt and by the model's answer.
   /// - Parameter tokenCallback: receives the pieces of the answer, in this thread: whole characters, usually of one
@@ -55,7 +39,7 @@ public final class TextRunner: @unchecked Sendable {
   /// - Throws: `invalidArgument` for a prompt that is too long for the context, among others. Call ``reset()`` then.
   public func generate(_ prompt: String, _ config: Config = Config(), tokenCallback: ((String) -> Void)? = nil) throws {
     let isWarming = config.isWarming
-    try run(prompt, config.make()) {
+    try model.generate(.text(prompt), config.make()) {
       if !isWarming { tokenCallback?($0) }
       return true
     }
@@ -66,124 +50,47 @@ public final class TextRunner: @unchecked Sendable {
   /// the loop is left, or its task cancelled.
   /// - Parameter config: of it, ``Config/isEchoEnabled`` does not count.
   public func stream(_ prompt: String, _ config: Config = Config()) -> AsyncThrowingStream<String, Swift.Error> {
-    let given = config.copy()
-    given.isEchoEnabled = false
-    let made = Swift.Result { Handle(try given.make()) }
-    return AsyncThrowingStream { continuation in
-      queue.async {
-        continuation.finish(
-          throwing: self.failure {
-            try self.run(prompt, made.get().take()) { text in
-              if case .terminated = continuation.yield(text) { return false }
-              return true
-            }
-          })
-      }
-    }
+    model.stream(.text(prompt), config)
   }
 
   /// Adds text to the context without an answer; ``generate(_:_:tokenCallback:)`` with an empty prompt goes on after it.
-  public func prefill(_ prompt: String) throws {
-    let runner = try loaded()
-    try withExtendedLifetime(self) { try check { et_llm_prefill(runner, prompt, $0) } }
-  }
+  public func prefill(_ prompt: String) throws { try model.call { et_llm_prefill($0, prompt, $1) } }
 
   /// The prompt of a conversation, by the chat template in the program.
   /// - Parameter variables: a JSON object, `{"messages": [{"role": "user", "content": "Hi"}]}`.
   /// - Throws: `notFound` if the program has no template.
   public func applyChatTemplate(_ variables: String) throws -> String {
-    let runner = try loaded()
-    var prompt: UnsafePointer<CChar>?
-    return try withExtendedLifetime(self) {
-      try check { et_llm_apply_chat_template(runner, variables, &prompt, $0) }
-      return String(cString: prompt!)
-    }
+    try model.text { et_llm_apply_chat_template($0, variables, $1, $2) }
   }
 
-  /// Ends the current answer after the current token.
-  public func stop() {
-    lock.withLock { et_llm_stop(handle) }
+  /// An answer as a message of the conversation, with the calls of tools that it has: a JSON object `{"role":
+  /// "assistant", "content": "", "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": {}}}]}`,
+  /// without `tool_calls` if there are none.
+  /// - Throws: `notFound` if the program has no chat template, `notSupported` if that has no known form of calls.
+  public func parseToolCalls(_ answer: String) throws -> String {
+    try model.text { et_llm_parse_tool_calls($0, answer, $1, $2) }
   }
+
+  /// Makes a smaller model of the same vocabulary draft tokens for this one, which change no answer:
+  /// ``Config/draftTokens``. The model of `draft` is this runner's from now on: `draft` cannot be used any more, unless
+  /// the function throws. Neither runner may generate meanwhile.
+  public func setDraft(_ draft: TextRunner) throws { try model.setDraft(draft.model) }
+
+  /// Writes the conversation so far to a file.
+  public func saveSession(_ path: String) throws { try model.call { et_llm_save_session($0, path, $1) } }
+
+  /// Goes on with a conversation of ``saveSession(_:)``, of the same program. After an error the conversation is as
+  /// before.
+  public func loadSession(_ path: String) throws { try model.call { et_llm_load_session($0, path, $1) } }
+
+  /// Ends the current answer after the token at work.
+  public func stop() { model.stop() }
 
   /// Begins a new conversation. Also makes the runner usable again after an error. Has no effect before ``load()``, and
   /// while the runner generates.
-  public func reset() {
-    lock.withLock { _ = handle.map { et_llm_reset($0, nil) } }
-  }
-
-  private func loaded() throws -> OpaquePointer {
-    try lock.withLock {
-      if let handle { return handle }
-      var made: OpaquePointer?
-      let tokens = specialTokens.map { strdup($0) }
-      defer { tokens.forEach { free($0) } }
-      try tokens.map { UnsafePointer($0) }.withUnsafeBufferPointer { texts in
-        try check {
-          et_llm_load_file_with_special_tokens(modelPath, tokenizerPath, texts.baseAddress, texts.count, nil, &made, $0)
-        }
-      }
-      handle = made
-      return made!
-    }
-  }
-
-  /// Generates, and frees `config`.
-  private func run(_ prompt: String, _ config: OpaquePointer, onText: (String) -> Bool) throws {
-    defer { et_llm_config_free(config) }
-    let runner = try loaded()
-    try withoutActuallyEscaping(onText) { onText in
-      let receiver = Receiver(onText)
-      try withExtendedLifetime((self, receiver)) {
-        try check {
-          et_llm_generate(
-            runner, prompt, config,
-            { text, size, context in
-              let bytes = UnsafeRawBufferPointer(start: text, count: size)
-              return Unmanaged<Receiver>.fromOpaque(context!).takeUnretainedValue().onText(
-                String(decoding: bytes, as: UTF8.self))
-            }, Unmanaged.passUnretained(receiver).toOpaque(), $0)
-        }
-      }
-    }
-  }
-
-  private func failure(of body: () throws -> Void) -> Swift.Error? {
-    do {
-      try body()
-      return nil
-    } catch {
-      return error
-    }
-  }
+  public func reset() { model.reset() }
 }
 
 /// An earlier name of ``TextRunner``, which some of the documents have.
 @available(*, deprecated, renamed: "TextRunner", message: "Use TextRunner instead. May be removed in 0.3 or later.")
 public typealias TextLLMRunner = TextRunner
-
-private final class Receiver {
-  let onText: (String) -> Bool
-
-  init(_ onText: @escaping (String) -> Bool) {
-    self.onText = onText
-  }
-}
-
-/// An `et_llm_config` on its way to the thread that uses it.
-private final class Handle: @unchecked Sendable {
-  private var config: OpaquePointer?
-
-  init(_ config: OpaquePointer) {
-    self.config = config
-  }
-
-  deinit {
-    et_llm_config_free(config)
-  }
-
-  /// The configuration, which is the caller's from now on.
-  func take() -> OpaquePointer {
-    defer { config = nil }
-    return config!
-  }
-}

@@ -11,6 +11,8 @@
   NSInteger _eosCount;
   NSString *_grammar;
   NSString *_grammarType;
+  NSInteger _lookupTokens;
+  NSInteger _draftTokens;
 }
 @synthesize echoEnabled = _echoEnabled;
 @synthesize maximumNewTokens = _maximumNewTokens;
@@ -21,6 +23,8 @@
 @synthesize eosCount = _eosCount;
 @synthesize grammar = _grammar;
 @synthesize grammarType = _grammarType;
+@synthesize lookupTokens = _lookupTokens;
+@synthesize draftTokens = _draftTokens;
 
 - (instancetype)init {
   self = [super init];
@@ -50,6 +54,8 @@
   copy.eosCount = _eosCount;
   copy.grammar = _grammar;
   copy.grammarType = _grammarType;
+  copy.lookupTokens = _lookupTokens;
+  copy.draftTokens = _draftTokens;
   return copy;
 }
 

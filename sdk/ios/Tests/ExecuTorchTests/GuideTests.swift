@@ -46,6 +46,24 @@ final class GuideTests: XCTestCase {
     XCTAssertEqual(prompt, "<user>Hi")
   }
 
+  func testPicturesAndSpeech() async throws {
+    try XCTSkipUnless(TextRunner.isSupported, "built without EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER")
+    let data = Corpus.folder.deletingLastPathComponent()
+    let program = data.appendingPathComponent("multimodal/llava.pte").path
+    let pixels = Data(count: 3 * 28 * 28)
+    let runner = MultimodalRunner(modelPath: program)
+    let picture = Image(data: pixels, width: 28, height: 28, channels: 3)
+    let prompt = [MultimodalInput("USER: "), MultimodalInput(picture), MultimodalInput("What is this?")]
+    var answer = ""
+    for try await text in runner.stream(prompt) { answer += text }
+    XCTAssertFalse(answer.isEmpty)
+    let recording = [Float](repeating: 0, count: 3200)
+    let whisper = AsrRunner(
+      modelPath: data.appendingPathComponent("speech/whisper.pte").path,
+      preprocessorPath: data.appendingPathComponent("speech/preprocessor.pte").path)
+    for try await text in whisper.stream(recording) { print(text, terminator: "") }
+  }
+
   func testAsynchronousCode() async throws {
     let path = Corpus.path("add")
     let (x, y) = (Tensor<Float>.ones(shape: [2, 3]), Tensor<Float>.ones(shape: [2, 3]))

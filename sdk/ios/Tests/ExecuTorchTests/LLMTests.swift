@@ -25,6 +25,25 @@ final class LLMTests: XCTestCase {
     return text
   }
 
+  func testAModelDrafts() throws {
+    let runner = TextRunner(modelPath: program)
+    let draft = TextRunner(modelPath: program)
+    expectError(.invalidArgument, "cannot draft for itself") { try runner.setDraft(runner) }
+    let drafted = greedy.copy()
+    drafted.draftTokens = 3
+    expectError(.invalidState, "call set_draft() first") { try runner.generate(prompt, drafted.copy()) }
+    runner.reset()
+    try runner.setDraft(draft)
+    XCTAssertFalse(draft.isLoaded())
+    expectError(.invalidState, "drafts for another runner") { try draft.load() }
+    // The program gives the logits of one token only, so that drafts cannot be checked.
+    expectError(.notSupported, "generate_full_logits") { try runner.generate(prompt, drafted) }
+    runner.reset()
+    XCTAssertEqual(try answer(runner, prompt, greedy), eager)
+    // The template of this program has no form of calls; tests/python/llm/test_tool_calls.py has those that have one.
+    expectError(.notSupported, "no known form") { _ = try runner.parseToolCalls("a") }
+  }
+
   func testAnswersFollowAGrammar() throws {
     let runner = TextRunner(modelPath: program, tokenizerPath: nil)
     let config = Config {

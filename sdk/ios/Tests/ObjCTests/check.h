@@ -20,3 +20,4 @@ int RunCorpus(NSString *path);
 
 /// `corpus`: beside it is the language model.
 void TestLanguageModels(NSString *corpus);
+void TestMultimodalModels(NSString *corpus);

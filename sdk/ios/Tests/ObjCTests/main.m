@@ -185,6 +185,7 @@ int main(int count, char **arguments) {
     TestLog();
     if (et_has_llm()) {
       TestLanguageModels(corpus);
+      TestMultimodalModels(corpus);
     }
     printf("the Objective-C classes ran %d calls of the corpus\n", RunCorpus(corpus));
     fflush(stdout);

@@ -24,6 +24,10 @@ NS_ASSUME_NONNULL_BEGIN
 @property(nonatomic, copy) NSString *grammar;
 /// @"json_schema", @"regex", @"gbnf" or @"lark".
 @property(nonatomic, copy) NSString *grammarType;
+/// The most tokens that prompt look-up checks at once; 0: no look-up.
+@property(nonatomic) NSInteger lookupTokens;
+/// The most tokens that a smaller model drafts at once; 0: none.
+@property(nonatomic) NSInteger draftTokens;
 
 - (instancetype)init;
 /// The defaults, changed by `block`.

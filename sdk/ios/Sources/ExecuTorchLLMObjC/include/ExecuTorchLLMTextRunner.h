@@ -35,6 +35,16 @@ extern NSString *const ExecuTorchLLMErrorDomain;
              tokenCallback:(nullable void (^)(NSString *))callback
                      error:(NSError **)error;
 
+/// The prompt of a conversation, by the chat template in the program. `variables` is a JSON object,
+/// {"messages": [{"role": "user", "content": "Hi"}]}. Nil with an error, of the code 0x20 for a program without one.
+- (nullable NSString *)applyChatTemplate:(NSString *)variables error:(NSError **)error;
+/// An answer as a message of the conversation, a JSON object with "tool_calls" if it calls tools. Nil with an error, of
+/// the code 0x10 for a chat template that has no known form of calls.
+- (nullable NSString *)parseToolCalls:(NSString *)answer error:(NSError **)error;
+/// Makes a smaller model of the same vocabulary draft tokens for this one, which change no answer: `draftTokens` of the
+/// configuration. `draft` cannot be used any more, unless this fails. Neither runner may generate meanwhile.
+- (BOOL)setDraft:(ExecuTorchLLMTextRunner *)draft error:(NSError **)error;
+
 /// Ends the current answer after the token at work.
 - (void)stop;
 /// Begins a new conversation. Also makes the runner usable again after an error.

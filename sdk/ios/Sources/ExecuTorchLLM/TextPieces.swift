@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pieces of text that the C interface gives while it works.
+import CExecuTorch
+import Foundation
+
+/// Calls `body` with what receives text for the C interface: it gives pieces to `onText`, which returns whether the text
+/// goes on.
+func withTextReceiver(
+  _ onText: (String) -> Bool, _ body: (@escaping et_llm_text, UnsafeMutableRawPointer) throws -> Void
+) rethrows {
+  try withoutActuallyEscaping(onText) { onText in
+    let receiver = Receiver(onText)
+    try withExtendedLifetime(receiver) {
+      try body(
+        { text, size, context in
+          let bytes = UnsafeRawBufferPointer(start: text, count: size)
+          return Unmanaged<Receiver>.fromOpaque(context!).takeUnretainedValue().onText(
+            String(decoding: bytes, as: UTF8.self))
+        }, Unmanaged.passUnretained(receiver).toOpaque())
+    }
+  }
+}
+
+/// Gives the pieces that `make` makes to a stream, until nobody reads it.
+func textStream(
+  _ continuation: AsyncThrowingStream<String, Swift.Error>.Continuation,
+  _ make: ((String) -> Bool) throws -> Void
+) {
+  do {
+    try make { text in
+      if case .terminated = continuation.yield(text) { return false }
+      return true
+    }
+    continuation.finish()
+  } catch {
+    continuation.finish(throwing: error)
+  }
+}
+
+private final class Receiver {
+  let onText: (String) -> Bool
+
+  init(_ onText: @escaping (String) -> Bool) {
+    self.onText = onText
+  }
+}
