@@ -14,6 +14,7 @@ _COMMANDS = {
     "chat": "talk to a model",
     "bench": "measure how fast it reads a prompt and generates tokens",
     "eval": "perplexity of a text",
+    "adapter": "turn a LoRA adapter into a file that a program loads",
 }
 
 

@@ -19,7 +19,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     """The program, and what it runs with."""
     parser.add_argument("model", type=Path, metavar="MODEL.pte", help="a program of a language model")
     parser.add_argument("--tokenizer", type=Path, help="its tokenizer (the one inside the program)")
-    parser.add_argument("--data", type=Path, help="a file of external weights (.ptd)")
+    parser.add_argument(
+        "--data", type=Path, action="append", help="a file of external weights (.ptd), such as an adapter; repeatable"
+    )
     parser.add_argument("--threads", type=count(1), help="how many threads kernels run on (one for each fast core)")
 
 
@@ -88,10 +90,10 @@ def open_runner(options: argparse.Namespace, methods: Collection[str] = ()) -> T
     set_threads(options.threads)
     model = program_file(options.model)
     tokenizer = None if options.tokenizer is None else str(existing(options.tokenizer))
-    data = None if options.data is None else str(data_file(options.data))
+    data = [str(data_file(path)) for path in options.data or ()]
     try:
         kind = MultimodalRunner if "text_decoder" in methods else TextLLMRunner
-        return kind(str(model), tokenizer, data)
+        return kind(str(model), tokenizer, data or None)
     except (RuntimeError, ValueError) as error:
         raise CommandError(_why(describe(error), model, tokenizer)) from None
 

@@ -15,6 +15,8 @@ from test_checkpoints import write_gguf
 from test_export_llm import CACHED, check
 from torch import Tensor
 
+from sdk.__main__ import main
+from sdk.extension.llm.export.adapter_file import write_adapter
 from sdk.extension.llm.export.checkpoint import (
     CheckpointError,
     adapter_args,
@@ -135,6 +137,107 @@ def test_weights_and_adapters_in_files_of_their_own(tmp_path: Path):
     assert not torch.allclose(other, whole)
     with pytest.raises(ValueError, match=r"files of weights are written beside the program"):
         run(*lora, "export.lora_weights_file=x/a.ptd", data=[])
+
+
+def peft_folder(folder: Path, weights: dict[str, Tensor], **config: Any) -> Path:
+    """An adapter as PEFT saves it."""
+    folder.mkdir()
+    save_file({name: value.contiguous() for name, value in weights.items()}, folder / "adapter_model.safetensors")
+    (folder / "adapter_config.json").write_text(json.dumps({**LORA, **config}))
+    return folder
+
+
+def test_adapters_are_switched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """ECO-04: one program and one file of weights; each adapter is a file, made without exporting again. The numbers
+    are those of the model whose weights have the adapter added."""
+    tokens, first = torch.tensor([[5, 17, 80]]), torch.tensor([0])
+
+    def fresh() -> Transformer:
+        return small(rope_theta=5e5)
+
+    path = write_gguf(tmp_path / "model.gguf", fresh(), "llama", "F32")
+    torch.manual_seed(2)
+    own = peft_folder(tmp_path / "own", adapter(fresh()))
+    program = export(
+        None,
+        [
+            f"base.checkpoint={path}",
+            f"export.output_dir={tmp_path}",
+            "export.foundation_weights_file=base.ptd",
+            "export.lora_weights_file=own.ptd",
+            f"base.lora_config.adapter_checkpoint={own / 'adapter_model.safetensors'}",
+            f"base.lora_config.adapter_config={own / 'adapter_config.json'}",
+            *CACHED,
+        ],
+    )
+
+    def run(file: str) -> Tensor:
+        loaded = Runtime.get().load_program(program, data_map=[tmp_path / "base.ptd", tmp_path / file])
+        return loaded.load_method("forward").execute([tokens, first])[0].clone()
+
+    def wanted(weights: dict[str, Tensor], scale: float) -> Tensor:
+        model = fresh()
+        for i, layer in enumerate(model.layers):
+            for theirs, ours in LAYERS.items():
+                name = f"base_model.model.model.layers.{i}.{theirs}.lora_"
+                if f"{name}A.weight" not in weights:
+                    continue
+                product = weights[f"{name}B.weight"] @ weights[f"{name}A.weight"]
+                product = in_pairs(product, 16) if ours in ("attention.wq", "attention.wk") else product
+                layer.get_submodule(ours).weight.data += scale * product
+        with torch.no_grad():
+            return model(tokens)[:, -1]
+
+    torch.manual_seed(3)
+    others = {
+        "same": (adapter(fresh()), {}),
+        "smaller": ({n: v[:2] if "lora_A" in n else v[:, :2] for n, v in adapter(fresh()).items()}, {"r": 2}),
+        "partly": ({n: v for n, v in adapter(fresh()).items() if "q_proj" in n}, {"target_modules": ["q_proj"]}),
+        "louder": (adapter(fresh()), {"lora_alpha": 20}),
+    }
+    for name, (weights, config) in others.items():
+        folder = peft_folder(tmp_path / name, weights, **config)
+        command = ["llm", "adapter", str(folder), "--program", str(program), "-o", str(tmp_path / f"{name}.ptd")]
+        assert main(command) == 0
+        assert "layers)" in capsys.readouterr().out
+        scale = config.get("lora_alpha", ALPHA) / config.get("r", RANK)
+        torch.testing.assert_close(run(f"{name}.ptd"), wanted(weights, scale), rtol=0, atol=1e-4)
+    write_adapter(own, Path(program), tmp_path / "again.ptd")
+    assert torch.equal(run("again.ptd"), run("own.ptd"))
+
+
+def test_adapters_that_a_program_cannot_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = small(rope_theta=5e5)
+    path = write_gguf(tmp_path / "model.gguf", model, "llama", "F32")
+    weights = adapter(model)
+    own = peft_folder(tmp_path / "own", weights)
+    common = [f"base.checkpoint={path}", f"export.output_dir={tmp_path}", *CACHED]
+    plain = Path(export(None, [*common, "export.output_name=plain.pte"]))
+    with pytest.raises(CheckpointError, match=r"plain\.pte: the program has no adapters in a file of their own"):
+        write_adapter(own, plain, tmp_path / "x.ptd")
+    lora = [
+        f"base.lora_config.adapter_checkpoint={own / 'adapter_model.safetensors'}",
+        f"base.lora_config.adapter_config={own / 'adapter_config.json'}",
+    ]
+    program = Path(export(None, [*common, *lora, "export.lora_weights_file=own.ptd", "export.output_name=lora.pte"]))
+    larger = {n: torch.zeros(8, v.shape[1]) if "lora_A" in n else torch.zeros(len(v), 8) for n, v in weights.items()}
+    with pytest.raises(CheckpointError, match=r"lora_a.weight: expected 4 x 64 numbers, or fewer in dimension 0"):
+        write_adapter(peft_folder(tmp_path / "larger", larger, r=8), program, tmp_path / "x.ptd")
+    gate = {name.replace("down_proj", "gate_proj"): value for name, value in weights.items()}
+    config = {"target_modules": ["q_proj", "k_proj", "gate_proj"]}
+    with pytest.raises(CheckpointError, match=r"no place for layers.0.feed_forward.w1.lora_a.weight: export it with"):
+        write_adapter(peft_folder(tmp_path / "gate", gate, **config), program, tmp_path / "x.ptd")
+    (own / "adapter_model.safetensors").unlink()
+    with pytest.raises(CheckpointError, match=r"expected adapter_model.safetensors or adapter_model.bin"):
+        write_adapter(own, program, tmp_path / "x.ptd")
+    output = ["--program", str(program), "-o", str(tmp_path / "x.ptd")]
+    for command, message in (
+        ([str(own), "--program", str(program), "-o", str(tmp_path / "x.pte")], "expected a file that ends in .ptd"),
+        ([str(tmp_path / "none"), *output], "expected a folder with adapter_config.json"),
+        ([str(own), *output], "expected adapter_model.safetensors"),
+    ):
+        assert main(["llm", "adapter", *command]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_adapters_that_do_not_fit(tmp_path: Path):

@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from sdk.exir import EdgeProgramManager, ExecutorchBackendConfig, ExecutorchProgramManager, to_edge_transform_and_lower
 from sdk.exir._serialize._tensor_data import memory_of
 from sdk.exir.passes.memory_planning_pass import MemoryPlanningPass
+from sdk.extension.llm.export.adapter_file import lora_metadata
 from sdk.extension.llm.export.backends import partitioners, refuse_unknown
 from sdk.extension.llm.export.config.llm_config import DtypeOverride, LlmConfig, ModelType, SpinQuant
 from sdk.extension.llm.export.dtypes import DTYPES, change_dtype
@@ -219,6 +220,7 @@ def metadata_of(model: Transformer, config: LlmConfig) -> dict[str, Any]:
         found["get_max_context_len"] = _NO_LIMIT  # old positions are dropped, so a runner can continue forever
     if params.use_kv_cache and "conv" in (params.layer_types or ()):
         found["has_recurrent_state"] = True  # a runner cannot go back to an earlier position
+    found |= lora_metadata(params)
     if config.base.metadata is not None:
         try:
             more = json.loads(config.base.metadata)

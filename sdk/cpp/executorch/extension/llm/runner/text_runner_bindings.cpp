@@ -37,17 +37,24 @@ std::unique_ptr<TextLLMRunner> make_runner(std::unique_ptr<Module> module,
   return create_text_llm_runner(std::move(module), std::move(tokenizer));
 }
 
+/// A file of weights outside of a program, or several.
+using DataPath = std::optional<std::variant<std::string, std::vector<std::string>>>;
+
+std::vector<std::string> files_of(const DataPath& path) {
+  if (!path) {
+    return {};
+  }
+  const auto* const one = std::get_if<std::string>(&*path);
+  return one != nullptr ? std::vector<std::string>{*one} : std::get<std::vector<std::string>>(*path);
+}
+
 /// A runner whose callbacks are Python's, and whose errors are exceptions.
 class PyRunner {
  public:
-  PyRunner(const std::string& model_path, const std::optional<std::string>& tokenizer_path,
-           const std::optional<std::string>& data_path, bool is_multimodal = false) {
+  PyRunner(const std::string& model_path, const std::optional<std::string>& tokenizer_path, const DataPath& data_path,
+           bool is_multimodal = false) {
     const LogCapture capture;
-    std::vector<std::string> data_files;
-    if (data_path) {
-      data_files.push_back(*data_path);
-    }
-    auto module = std::make_unique<Module>(model_path, data_files, Module::LoadMode::MmapUseMlockIgnoreErrors);
+    auto module = std::make_unique<Module>(model_path, files_of(data_path), Module::LoadMode::MmapUseMlockIgnoreErrors);
     auto tokenizer = tokenizer_of(*module, model_path, tokenizer_path);
     auto text = load_embedded_chat_template(*module);
     if (text.ok()) {
@@ -208,7 +215,7 @@ class PyRunner {
 class PyMultimodalRunner final : public PyRunner {
  public:
   PyMultimodalRunner(const std::string& model_path, const std::optional<std::string>& tokenizer_path,
-                     const std::optional<std::string>& data_path)
+                     const DataPath& data_path)
       : PyRunner(model_path, tokenizer_path, data_path, true) {}
 };
 
@@ -221,9 +228,11 @@ void bind_text_runner(py::module_& m) {
       "makes of it. token_callback gets pieces of "
       "text, stats_callback a Stats at the end. An exception of a callback ends the generation.";
   py::class_<PyRunner>(m, "TextLLMRunner", "Text from a language model, with the conversation so far as its context.")
-      .def(py::init<const std::string&, const std::optional<std::string>&, const std::optional<std::string>&>(),
-           py::arg("model_path"), py::arg("tokenizer_path") = py::none(), py::arg("data_path") = py::none(),
-           "Without `tokenizer_path`: the tokenizer that lies in the program.")
+      .def(py::init<const std::string&, const std::optional<std::string>&, const DataPath&>(), py::arg("model_path"),
+           py::arg("tokenizer_path") = py::none(), py::arg("data_path") = py::none(),
+           "Without `tokenizer_path`: the tokenizer that lies in the program. `data_path`: a .ptd file, or several, "
+           "such as "
+           "those of the model's weights and of an adapter.")
       .def("generate", &PyRunner::generate, py::arg("prompt"), py::arg("config") = GenerationConfig(),
            py::arg("token_callback") = py::none(), py::arg("stats_callback") = py::none(), kGenerate)
       .def("generate_from_pos", &PyRunner::generate_from_pos, py::arg("prompt"), py::arg("start_pos"),
@@ -271,9 +280,11 @@ void bind_text_runner(py::module_& m) {
       });
   py::class_<PyMultimodalRunner, PyRunner>(
       m, "MultimodalRunner", "Text from a language model that also takes pictures or sound, as parts of a prompt.")
-      .def(py::init<const std::string&, const std::optional<std::string>&, const std::optional<std::string>&>(),
-           py::arg("model_path"), py::arg("tokenizer_path") = py::none(), py::arg("data_path") = py::none(),
-           "Without `tokenizer_path`: the tokenizer that lies in the program.");
+      .def(py::init<const std::string&, const std::optional<std::string>&, const DataPath&>(), py::arg("model_path"),
+           py::arg("tokenizer_path") = py::none(), py::arg("data_path") = py::none(),
+           "Without `tokenizer_path`: the tokenizer that lies in the program. `data_path`: a .ptd file, or several, "
+           "such as "
+           "those of the model's weights and of an adapter.");
 }
 
 }  // namespace llm
