@@ -2,7 +2,8 @@
 """The text of sound. Only the text is printed.
 
 Sound is a WAV file with the sampling rate of the model, 16 kHz; several channels are mixed. A long file is transcribed
-in windows of as much sound as the model takes, 30 s for Whisper, each by itself.
+in windows of as much sound as the model takes, 30 s for Whisper, each by itself; with --timestamps, a window begins
+where the last whole part of the one before it ends.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _EPILOG = """\
 examples
   sdk asr transcribe whisper.pte speech.wav
   sdk asr transcribe whisper.pte rede.wav --language de --task translate
+  sdk asr transcribe whisper.pte talk.wav --timestamps
 """
 
 
@@ -38,6 +40,7 @@ def main(argv: Sequence[str], prog: str) -> int:
         "--max-new-tokens", type=count(1), help="maximum number of tokens in a window (224)", default=224
     )
     parser.add_argument("--temperature", type=number(0), default=0.0, help="0 always takes the likeliest token (0)")
+    parser.add_argument("--timestamps", action="store_true", help="print each part of the text with its times")
     return finish(parser, argv, _transcribe)
 
 
@@ -63,18 +66,33 @@ def _transcribe(options: argparse.Namespace) -> int:
             sys.stdout.write(piece)
             sys.stdout.flush()
 
+    def write_segment(segment: Any) -> None:
+        if not options.json:
+            print(f"[{_clock(segment.start)} --> {_clock(segment.end)}] {segment.text.strip()}", flush=True)
+
+    found: dict[str, Any] = {}
     try:
-        text = runner.transcribe_file(str(sound), config, write)
+        if options.timestamps:
+            segments = runner.transcribe_segments(str(sound), config, write_segment)
+            found["segments"] = [{"start": s.start, "end": s.end, "text": s.text} for s in segments]
+            text = "".join(segment.text for segment in segments)
+        else:
+            text = runner.transcribe_file(str(sound), config, write)
     except RuntimeError as error:
         if getattr(error, "error", "") in ("InvalidExternalData", "AccessFailed", "InvalidArgument"):
             raise CommandError(f"{sound}: {describe(error)}") from None
         print(f"sdk asr transcribe: {sound}: {describe(error)}", file=sys.stderr)
         return FAILED
     if options.json:
-        print_json({"text": text, "stats": json.loads(runner.stats.to_json_string())})
-    else:
+        print_json({"text": text, **found, "stats": json.loads(runner.stats.to_json_string())})
+    elif not options.timestamps:
         print()
     return OK
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds * 100), 6000)
+    return f"{minutes:02d}:{rest // 100:02d}.{rest % 100:02d}"
 
 
 def _prompt(runner: Any, tokens: list[int], options: argparse.Namespace) -> list[int]:

@@ -14,6 +14,8 @@ VOCABULARY = 96
 START, LANGUAGE, EOS = 92, 93, 94
 """Tokens that begin the text, that the model is given after it, and that end it."""
 SUPPRESSED = [7, 8]
+NO_TIMES = 95
+"""The token, of a model that writes times, to write none."""
 WINDOW = 32000
 """Samples of the longest sound of a call: two seconds."""
 
@@ -47,6 +49,14 @@ def whisper(**more: Any) -> Any:
     settings.no_timestamps_token_id = LANGUAGE
     settings._from_model_config = False  # or transformers leaves these out when it reads them
     return model.eval()
+
+
+def timed() -> Any:
+    """A model that also writes times: 101 steps of 0.02 s, up to two seconds."""
+    model = whisper(vocab_size=NO_TIMES + 1 + 101, max_target_positions=60)
+    model.generation_config.no_timestamps_token_id = NO_TIMES
+    model.generation_config.max_initial_timestamp_index = 50
+    return model
 
 
 def save(model: Any, folder: Path) -> None:

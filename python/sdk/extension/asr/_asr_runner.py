@@ -16,3 +16,4 @@ if _module is None:
 
 AsrRunner = _module.AsrRunner
 AsrTranscribeConfig = _module.AsrTranscribeConfig
+Segment = _module.Segment

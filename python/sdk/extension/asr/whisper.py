@@ -173,7 +173,17 @@ def metadata_of(whisper: Any, language: str = "en", task: str = "transcribe") ->
     found["get_vocab_size"] = whisper.config.vocab_size
     found["get_sampling_rate"] = 16000
     found["get_max_context_len"] = whisper.config.max_target_positions
-    return found
+    return found | _timestamps(whisper, found["get_eos_ids"], silent)
+
+
+def _timestamps(whisper: Any, ends: list[int], silent: int | None) -> dict[str, int]:
+    """The tokens of times, which follow the one for no times; {} if the model has none."""
+    if silent is None or not max(ends) < silent < whisper.config.vocab_size - 1:
+        return {}
+    found = {"get_timestamp_begin": silent + 1, "get_no_timestamps_token_id": silent}
+    found["get_timestamp_step"] = 2 * 160  # samples of a position of the encoder: two frames
+    latest = getattr(whisper.generation_config, "max_initial_timestamp_index", None)
+    return found if latest is None else found | {"get_max_initial_timestamp": latest}
 
 
 def _known(settings: Any, table: str, name: str) -> int:

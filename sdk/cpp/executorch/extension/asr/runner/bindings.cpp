@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <pybind11/numpy.h>
@@ -31,10 +32,10 @@ class PyAsrRunner final {
   // First, because its result is deduced.
   /// Calls `function` with a C++ callback that calls Python's. What that throws ends the transcription and is thrown
   /// here.
-  template <typename Function>
-  auto with(const py::object& token_callback, Function&& function) {
+  template <typename Given = std::string, typename Function>
+  auto with(const py::object& python_callback, Function&& function) {
     std::exception_ptr thrown;
-    const Callback callback = [&](const std::string& piece) {
+    const std::function<void(const Given&)> callback = [&](const Given& given) {
       const py::gil_scoped_acquire acquire;
       if (thrown) {
         return;
@@ -43,8 +44,8 @@ class PyAsrRunner final {
         if (PyErr_CheckSignals() != 0) {
           throw py::error_already_set();
         }
-        if (!token_callback.is_none()) {
-          token_callback(py::str(piece));
+        if (!python_callback.is_none()) {
+          python_callback(py::cast(given, py::return_value_policy::copy));
         }
       } catch (...) {
         thrown = std::current_exception();
@@ -87,6 +88,22 @@ class PyAsrRunner final {
     const AsrTranscribeConfig used = config_or_default(config);
     return with(token_callback,
                 [&](const Callback& callback) { return runner_.transcribe_samples(given, used, callback); });
+  }
+
+  std::vector<Segment> transcribe_segments(const std::variant<std::string, Array>& sound,
+                                           const std::optional<AsrTranscribeConfig>& config,
+                                           const py::object& segment_callback) {
+    const AsrTranscribeConfig used = config_or_default(config);
+    const auto* const array = std::get_if<Array>(&sound);
+    if (array != nullptr && array->ndim() != 1) {
+      throw py::value_error("expected samples as an array [samples]");
+    }
+    const auto function = [&](const std::function<void(const Segment&)>& callback) {
+      return array == nullptr
+                 ? runner_.transcribe_file_segments(std::get<std::string>(sound), used, callback)
+                 : runner_.transcribe_segments({array->data(), array->data() + array->size()}, used, callback);
+    };
+    return with<Segment>(segment_callback, function);
   }
 
   std::string transcribe_file(const std::string& path, const std::optional<AsrTranscribeConfig>& config,
@@ -143,6 +160,11 @@ void bind_config(py::module_& m) {
 void bind_asr_runner(py::module_& portable_lib) {
   py::module_ m = portable_lib.def_submodule("_asr_runner", "Text from sound");
   bind_config(m);
+  py::class_<Segment>(m, "Segment", "A part of a text, and when it is spoken: seconds from the beginning of the sound.")
+      .def_readonly("start", &Segment::start)
+      .def_readonly("end", &Segment::end)
+      .def_readonly("text", &Segment::text)
+      .def_readonly("tokens", &Segment::tokens);
   py::class_<PyAsrRunner>(m, "AsrRunner", "Text from sound, by a model with an encoder and a decoder.")
       .def(py::init<const std::string&, const std::optional<std::string>&, const std::optional<std::string>&>(),
            py::arg("model_path"), py::arg("tokenizer_path") = py::none(), py::arg("data_path") = py::none(),
@@ -154,6 +176,9 @@ void bind_asr_runner(py::module_& portable_lib) {
            py::arg("token_callback") = py::none(), "The text of samples from -1 to 1, float32 [samples].")
       .def("transcribe_file", &PyAsrRunner::transcribe_file, py::arg("wav_path"), py::arg("config") = py::none(),
            py::arg("token_callback") = py::none(), "The text of a WAV file.")
+      .def("transcribe_segments", &PyAsrRunner::transcribe_segments, py::arg("sound"), py::arg("config") = py::none(),
+           py::arg("segment_callback") = py::none(),
+           "The parts of the text with their times, of samples, float32 [samples], or of a WAV file.")
       .def("default_config", &PyAsrRunner::default_config, "The settings that the program names.")
       .def("token_id", &PyAsrRunner::token_id, py::arg("token"),
            "The number of a token, such as <|en|>; None if the tokenizer does not have it.")

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include <executorch/extension/asr/runner/program_numbers.h>
 #include <executorch/extension/llm/runner/one_call.h>
 #include <executorch/extension/llm/runner/text_stream.h>
 #include <executorch/extension/llm/runner/util.h>
@@ -19,6 +20,9 @@ namespace asr {
 using executorch::aten::ScalarType;
 using executorch::aten::SizesType;
 using executorch::aten::Tensor;
+using internal::kPreprocessor;
+using internal::numbers;
+using internal::sizes_of;
 using llm::time_in_ms;
 using llm::internal::OneCall;
 using llm::internal::SpecialTokens;
@@ -29,23 +33,8 @@ namespace {
 
 constexpr const char* kEncoder = "encoder";
 constexpr const char* kDecoder = "text_decoder";
-constexpr const char* kPreprocessor = "preprocessor";
 constexpr const char* kForward = "forward";
 constexpr int64_t kSamplingRate = 16000;
-constexpr size_t kShortest = 1600;  // samples that a front end is given at least
-
-/// The numbers of a method without inputs; none if the program lacks it.
-Result<std::vector<int64_t>> numbers(Module& module, const char* method) {
-  Result<std::vector<int64_t>> found = llm::metadata_numbers(module, method);
-  return found.error() == Error::NotFound ? Result<std::vector<int64_t>>(std::vector<int64_t>()) : std::move(found);
-}
-
-/// Sizes of an input of a method, at most.
-Result<std::vector<int64_t>> sizes_of(Module& module, const char* method, size_t input) {
-  ET_ASSIGN_OR_RETURN(meta, module.method_meta(method));
-  ET_ASSIGN_OR_RETURN(tensor, meta.input_tensor_meta(input));
-  return std::vector<int64_t>(tensor.sizes().begin(), tensor.sizes().end());
-}
 
 Error check_token(const char* name, int64_t token) {
   ET_CHECK_OR_RETURN_ERROR(token >= 0, InvalidArgument, "%s has %" PRId64 "; tokens are numbers from 0", name, token);
@@ -99,10 +88,17 @@ Result<Seq2SeqTranscribeConfig> Seq2SeqRunner::default_config() {
   config.prompt_token_ids = std::move(prompt);
   config.suppress_token_ids = std::move(suppressed);
   config.begin_suppress_token_ids = std::move(first);
-  for (const uint64_t token : get_eos_ids(tokenizer_.get(), module_.get())) {
-    config.eos_token_ids.insert(static_cast<int64_t>(token));
-  }
+  config.eos_token_ids = ends_of(config);
   return config;
+}
+
+/// The tokens that end a text: those of the settings, or of the program.
+std::unordered_set<int64_t> Seq2SeqRunner::ends_of(const Seq2SeqTranscribeConfig& config) {
+  if (!config.eos_token_ids.empty()) {
+    return config.eos_token_ids;
+  }
+  const std::unordered_set<uint64_t> ids = get_eos_ids(tokenizer_.get(), module_.get());
+  return {ids.begin(), ids.end()};
 }
 
 Result<int64_t> Seq2SeqRunner::sampling_rate() {
@@ -154,14 +150,6 @@ Result<size_t> Seq2SeqRunner::window_of(const FrontEnd& front) {
   return static_cast<size_t>(sizes[0]);
 }
 
-Result<TensorPtr> Seq2SeqRunner::features_of(const FrontEnd& front, std::vector<float> samples) {
-  if (front.module != nullptr) {
-    return preprocess(make_tensor_ptr(std::move(samples)));
-  }
-  const auto count = static_cast<SizesType>(samples.size());
-  return make_tensor_ptr({1, count, 1}, std::move(samples));
-}
-
 Result<std::vector<int64_t>> Seq2SeqRunner::transcribe(TensorPtr preprocessed_features, Seq2SeqTranscribeConfig config,
                                                        TokenCallback token_callback) {
   const OneCall call(busy_);
@@ -170,45 +158,6 @@ Result<std::vector<int64_t>> Seq2SeqRunner::transcribe(TensorPtr preprocessed_fe
   }
   should_stop_ = false;
   return run(preprocessed_features, config, token_callback);
-}
-
-Result<std::string> Seq2SeqRunner::transcribe_samples(const std::vector<float>& samples,
-                                                      const Seq2SeqTranscribeConfig& config,
-                                                      const TokenCallback& token_callback) {
-  const OneCall call(busy_);
-  if (!call.ok()) {
-    return Error::InvalidState;
-  }
-  should_stop_ = false;
-  ET_CHECK_OK_OR_RETURN_ERROR(load());
-  ET_CHECK_OR_RETURN_ERROR(!samples.empty(), InvalidArgument, "there are no samples");
-  ET_ASSIGN_OR_RETURN(front, front_end());
-  ET_ASSIGN_OR_RETURN(window, window_of(front));
-  std::string text;
-  const TokenCallback collect = [&](const std::string& piece) {
-    text += piece;
-    if (token_callback) {
-      token_callback(piece);
-    }
-  };
-  for (size_t first = 0; first < samples.size() && !should_stop_; first += window) {
-    // The front end reflects half a frame at both ends: a shorter rest is silence behind it.
-    std::vector<float> part(samples.begin() + static_cast<std::ptrdiff_t>(first),
-                            samples.begin() + static_cast<std::ptrdiff_t>(std::min(samples.size(), first + window)));
-    part.resize(std::max(part.size(), std::min(window, kShortest)), 0.0F);
-    ET_ASSIGN_OR_RETURN(features, features_of(front, std::move(part)));
-    ET_ASSIGN_OR_RETURN(tokens, run(features, config, collect));
-    (void)tokens;
-  }
-  return text;
-}
-
-Result<std::string> Seq2SeqRunner::transcribe_file(const std::string& wav_path, const Seq2SeqTranscribeConfig& config,
-                                                   const TokenCallback& token_callback) {
-  ET_ASSIGN_OR_RETURN(sound, llm::read_wav(wav_path));
-  ET_ASSIGN_OR_RETURN(rate, sampling_rate());
-  ET_CHECK_OK_OR_RETURN_ERROR(llm::check_sample_rate(sound, static_cast<int32_t>(rate)));
-  return transcribe_samples(sound.samples, config, token_callback);
 }
 
 Result<std::vector<int64_t>> Seq2SeqRunner::run(const TensorPtr& features, const Seq2SeqTranscribeConfig& config,
@@ -221,12 +170,7 @@ Result<std::vector<int64_t>> Seq2SeqRunner::run(const TensorPtr& features, const
   for (const int64_t token : config.prompt_token_ids) {
     ET_CHECK_OK_OR_RETURN_ERROR(check_token("prompt_token_ids", token));
   }
-  std::unordered_set<int64_t> ends = config.eos_token_ids;
-  if (ends.empty()) {
-    for (const uint64_t token : get_eos_ids(tokenizer_.get(), module_.get())) {
-      ends.insert(static_cast<int64_t>(token));
-    }
-  }
+  const std::unordered_set<int64_t> ends = ends_of(config);
   ET_CHECK_OK_OR_RETURN_ERROR(configure(config, true));
   stats_.inference_start_ms = stats_.model_execution_start_ms = time_in_ms();
   ET_ASSIGN_OR_RETURN(encoded, encode(features));
@@ -300,8 +244,18 @@ Result<std::vector<int64_t>> Seq2SeqRunner::generate(const Seq2SeqTranscribeConf
   std::vector<int64_t> input{config.decoder_start_token_id};
   input.insert(input.end(), config.prompt_token_ids.begin(), config.prompt_token_ids.end());
   stats_.num_prompt_tokens = static_cast<int64_t>(input.size());
-  TextStream text(*tokenizer_, ::tokenizers::Tokenizer::kBeginning, {}, callback, {}, SpecialTokens::kLeftOut);
   std::vector<int64_t> generated;
+  const auto write_times = [&] {
+    if (timestamps_) {
+      auto rules = std::make_unique<internal::TimestampConstraint>(*timestamps_, ends);
+      for (const int64_t token : generated) {
+        (void)rules->accept(static_cast<uint64_t>(token));
+      }
+      sampler_.set_constraint(std::move(rules));
+    }
+  };
+  TextStream text(*tokenizer_, ::tokenizers::Tokenizer::kBeginning, {}, callback, {}, SpecialTokens::kLeftOut);
+  write_times();
   ET_ASSIGN_OR_RETURN(context, numbers(*module_, "get_max_context_len"));
   const int64_t limit = context.empty() ? INT64_MAX : context.front();
   ET_CHECK_OR_RETURN_ERROR(stats_.num_prompt_tokens <= limit, InvalidArgument,
@@ -320,11 +274,14 @@ Result<std::vector<int64_t>> Seq2SeqRunner::generate(const Seq2SeqTranscribeConf
     if (!token.ok()) {
       return token.error();
     }
-    if (generated.empty()) {
+    generated.push_back(static_cast<int64_t>(*token));
+    if (generated.size() == 1) {
       stats_.prompt_eval_end_ms = stats_.first_token_ms = time_in_ms();
       ET_CHECK_OK_OR_RETURN_ERROR(configure(config, false));
+      write_times();
+    } else if (timestamps_) {
+      sampler_.accept(*token);
     }
-    generated.push_back(static_cast<int64_t>(*token));
     if (ends.count(generated.back()) > 0) {
       break;
     }

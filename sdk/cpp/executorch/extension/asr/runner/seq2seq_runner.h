@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <executorch/extension/asr/runner/timestamps.h>
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
 #include <executorch/extension/llm/runner/stats.h>
 #include <executorch/extension/llm/runner/wav_loader.h>
@@ -53,6 +54,15 @@ struct Seq2SeqTranscribeConfig {
   std::vector<int64_t> begin_suppress_token_ids = {};
 };
 
+/// A part of a text, and when it is spoken: seconds from the beginning of the sound.
+struct Segment {
+  double start = 0;
+  double end = 0;
+  std::string text;
+  /// With those of the times, which begin and end it.
+  std::vector<int64_t> tokens;
+};
+
 /// Text from sound by an encoder and a decoder, as Whisper has. Methods of the program:
 ///
 ///   encoder       features, for example [1, bins, frames], to one or several tensors
@@ -64,7 +74,8 @@ struct Seq2SeqTranscribeConfig {
 ///
 /// Methods without inputs, each of which may be missing (beyond the original): the methods that get_eos_ids() calls,
 /// `get_decoder_start_token_id`, `get_decoder_prompt_ids`, `get_suppress_tokens`, `get_begin_suppress_tokens`,
-/// `get_sampling_rate`, `get_max_context_len`.
+/// `get_sampling_rate`, `get_max_context_len`; and of models that write times, `get_timestamp_begin` (the token of the
+/// time 0), `get_timestamp_step` (samples), `get_max_initial_timestamp` and `get_no_timestamps_token_id`.
 ///
 /// One call runs at a time. Functions log the reason before they return an error.
 class Seq2SeqRunner {
@@ -102,6 +113,16 @@ class Seq2SeqRunner {
   Result<std::string> transcribe_file(const std::string& wav_path, const Seq2SeqTranscribeConfig& config,
                                       const std::function<void(const std::string&)>& token_callback = {});
 
+  /// The same in parts with their times. A window begins where the last whole part of the one before it ends, so that
+  /// no word is cut. `callback` gets each part. NotSupported if the program does not name the tokens of times.
+  Result<std::vector<Segment>> transcribe_segments(const std::vector<float>& samples,
+                                                   const Seq2SeqTranscribeConfig& config,
+                                                   const std::function<void(const Segment&)>& callback = {});
+  /// The same of a WAV file.
+  Result<std::vector<Segment>> transcribe_file_segments(const std::string& wav_path,
+                                                        const Seq2SeqTranscribeConfig& config,
+                                                        const std::function<void(const Segment&)>& callback = {});
+
   /// Ends transcribe() after the current token. Callable from any thread.
   void stop() { should_stop_ = true; }
   /// Samples a second that the preprocessor takes. Loads the program.
@@ -121,7 +142,11 @@ class Seq2SeqRunner {
   };
   Result<FrontEnd> front_end();
   Result<size_t> window_of(const FrontEnd& front);
-  Result<TensorPtr> features_of(const FrontEnd& front, std::vector<float> samples);
+  Result<TensorPtr> features_of(const FrontEnd& front, const std::vector<float>& samples, size_t first, size_t window);
+  Result<internal::Timestamps> timestamps();
+  Result<std::vector<float>> samples_of(const std::string& wav_path);
+  Result<std::string> text_of(const std::vector<int64_t>& tokens, int64_t first_time);
+  std::unordered_set<int64_t> ends_of(const Seq2SeqTranscribeConfig& config);
   Result<std::vector<int64_t>> run(const TensorPtr& features, const Seq2SeqTranscribeConfig& config,
                                    const TokenCallback& callback);
   Result<std::vector<runtime::EValue>> encode(const TensorPtr& features);
@@ -136,6 +161,7 @@ class Seq2SeqRunner {
   std::string tokenizer_path_;
   std::unique_ptr<::tokenizers::Tokenizer> tokenizer_;
   llm::TokenSampler sampler_;
+  std::optional<internal::Timestamps> timestamps_;  // of the call at work, if it writes times
   Stats stats_;
   std::atomic<bool> busy_{false};
   std::atomic<bool> should_stop_{false};

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <executorch/extension/llm/sampler/token_constraint.h>
+#include <executorch/runtime/core/error.h>
+
+namespace executorch {
+namespace extension {
+namespace asr {
+namespace internal {
+
+/// How a model writes times among the tokens of its text.
+struct Timestamps {
+  /// The token of the time 0; those after it are one step later each.
+  int64_t first = 0;
+  /// Samples of a step.
+  int64_t step = 320;
+  /// The latest step with which a text may begin.
+  std::optional<int64_t> latest_start;
+  /// The token that the model is given to write no times.
+  std::optional<int64_t> off;
+};
+
+/// Whisper's rules for times: a text begins with one; they come in pairs, the end of a part and the begin of the next,
+/// but for the last; they do not go back; and where all times together are likelier than each other token, it is a
+/// time that follows.
+class TimestampConstraint final : public llm::TokenConstraint {
+ public:
+  TimestampConstraint(const Timestamps& timestamps, std::unordered_set<int64_t> ends)
+      : timestamps_(timestamps), ends_(std::move(ends)) {}
+  runtime::Error apply(float* logits, int64_t count) override;
+  runtime::Error accept(uint64_t token) override;
+  bool has_ended() const override { return false; }
+
+ private:
+  bool is_time(size_t from_end) const;
+
+  Timestamps timestamps_;
+  std::unordered_set<int64_t> ends_;
+  std::vector<int64_t> tokens_;
+};
+
+/// A part of a window's tokens: the samples from the window's begin at which it starts and ends.
+struct Part {
+  int64_t start = 0;
+  int64_t end = 0;
+  std::vector<int64_t> tokens;
+};
+
+struct Parts {
+  std::vector<Part> parts;
+  /// Samples after which the next window begins.
+  int64_t next = 0;
+};
+
+/// Cuts the tokens of a window of `samples`, without the one that ends it, where two times follow each other. What
+/// follows the last pair belongs to the next window, unless the text ends with a single time.
+Parts parts_of(const std::vector<int64_t>& tokens, const Timestamps& timestamps, int64_t samples);
+
+}  // namespace internal
+}  // namespace asr
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/extension/asr/runner/timestamps.h>
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include <executorch/runtime/platform/runtime.h>
+
+namespace {
+
+using namespace executorch::extension::asr::internal;
+using executorch::runtime::Error;
+
+constexpr float kOut = -std::numeric_limits<float>::infinity();
+
+/// Text 0 to 3, the end 4, "no times" 5, times 6 to 9.
+Timestamps times() {
+  Timestamps found;
+  found.first = 6;
+  found.step = 320;
+  found.latest_start = 1;
+  found.off = 5;
+  return found;
+}
+
+std::vector<float> after(const std::vector<uint64_t>& tokens, std::vector<float> logits = std::vector<float>(10)) {
+  TimestampConstraint rules(times(), {4});
+  for (const uint64_t token : tokens) {
+    EXPECT_EQ(rules.accept(token), Error::Ok);
+  }
+  EXPECT_EQ(rules.apply(logits.data(), static_cast<int64_t>(logits.size())), Error::Ok);
+  EXPECT_FALSE(rules.has_ended());
+  return logits;
+}
+
+class TimestampsTest : public ::testing::Test {
+ protected:
+  void SetUp() override { executorch::runtime::runtime_init(); }
+};
+
+TEST_F(TimestampsTest, WhatMayFollow) {
+  // A time first, no later than the latest start.
+  EXPECT_EQ(after({}), (std::vector<float>{kOut, kOut, kOut, kOut, kOut, kOut, 0, 0, kOut, kOut}));
+  // Text after the first time, and after a pair.
+  const std::vector<float> text{0, 0, 0, 0, 0, kOut, kOut, kOut, kOut, kOut};
+  EXPECT_EQ(after({7}), text);
+  EXPECT_EQ(after({6, 1, 7, 7}), text);
+  // A second time or the end after the end of a part; times do not go back.
+  const std::vector<float> likely{0, 0, 0, 0, 9, 0, 0, 0, 0, 0};
+  EXPECT_EQ(after({6, 1, 7}, likely), (std::vector<float>{kOut, kOut, kOut, kOut, 9, kOut, kOut, 0, 0, 0}));
+  // Text goes on, or ends later than it began.
+  const std::vector<float> spoken{9, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  EXPECT_EQ(after({6, 1}, spoken), (std::vector<float>{9, 0, 0, 0, 0, kOut, kOut, 0, 0, 0}));
+  // All times together are likelier than each text.
+  EXPECT_EQ(after({6, 1}), (std::vector<float>{kOut, kOut, kOut, kOut, kOut, kOut, kOut, 0, 0, 0}));
+  TimestampConstraint rules(times(), {4});
+  float logits[6] = {};
+  EXPECT_EQ(rules.apply(logits, 6), Error::InvalidState);
+}
+
+TEST_F(TimestampsTest, Parts) {
+  // Two parts and an unfinished one, which belongs to the next window.
+  Parts found = parts_of({6, 1, 7, 7, 2, 8, 8, 3}, times(), 4000);
+  ASSERT_EQ(found.parts.size(), 2U);
+  EXPECT_EQ(found.next, 640);
+  EXPECT_EQ(found.parts[0].start, 0);
+  EXPECT_EQ(found.parts[0].end, 320);
+  EXPECT_EQ(found.parts[0].tokens, (std::vector<int64_t>{6, 1, 7}));
+  EXPECT_EQ(found.parts[1].start, 320);
+  EXPECT_EQ(found.parts[1].end, 640);
+  // A single time at the end: there is no more.
+  found = parts_of({6, 1, 7, 7, 2, 9}, times(), 4000);
+  ASSERT_EQ(found.parts.size(), 2U);
+  EXPECT_EQ(found.parts[1].end, 960);
+  EXPECT_EQ(found.next, 4000);
+  // No pair: one part, up to the last time if there is one.
+  found = parts_of({6, 1, 2, 9}, times(), 4000);
+  ASSERT_EQ(found.parts.size(), 1U);
+  EXPECT_EQ(found.parts[0].end, 960);
+  EXPECT_EQ(parts_of({6, 1}, times(), 4000).parts[0].end, 4000);
+  EXPECT_EQ(parts_of({}, times(), 4000).parts[0].end, 4000);
+  // A time beyond the window, or none of its own, does not end the sound early or never.
+  EXPECT_EQ(parts_of({6, 1, 9, 9}, times(), 400).next, 400);
+  EXPECT_EQ(parts_of({6, 1, 6, 6}, times(), 4000).next, 4000);
+}
+
+}  // namespace

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Times of the parts of a text: tokens and parts are those of transformers."""
+
+from __future__ import annotations
+
+import json
+import wave
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from whisper_models import EOS, NO_TIMES, START, SUPPRESSED, WINDOW, features_of, save, sound_of, timed, whisper
+
+from sdk.__main__ import main
+from sdk.extension.asr.runner import AsrRunner
+from sdk.extension.asr.whisper import export_whisper
+from sdk.extension.pybindings.portable_lib import ExecuTorchError
+
+FIRST, STEP = NO_TIMES + 1, 320
+COUNT = 24
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return timed()
+
+
+@pytest.fixture(scope="module")
+def program(model: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("timed")
+    save(model, folder)
+    path = folder / "whisper.pte"
+    export_whisper(folder).save(path)
+    return str(path)
+
+
+def written(model: Any, features: torch.Tensor) -> list[int]:
+    """The likeliest tokens by transformers' rules for times, without the one that ends them."""
+    rules = transformers.generation.logits_process.WhisperTimeStampLogitsProcessor(model.generation_config, 1)
+    found = torch.tensor([[START]])
+    while found.shape[1] <= COUNT:
+        with torch.no_grad():
+            logits = model(input_features=features, decoder_input_ids=found, use_cache=False).logits[:, -1]
+        logits[:, SUPPRESSED] = float("-inf")
+        if found.shape[1] == 1:
+            logits[:, EOS] = float("-inf")
+        found = torch.cat([found, rules(found, logits).argmax(-1, keepdim=True)], dim=1)
+        if found[0, -1] == EOS:
+            break
+    return [token for token in found[0, 1:].tolist() if token != EOS]
+
+
+def parts(model: Any, tokens: list[int], samples: int) -> tuple[list[dict[str, Any]], int]:
+    """The parts of a window as transformers cuts it, and the samples after which the next window begins."""
+    segments, frames = type(model)._retrieve_segment(
+        seek_sequence=torch.tensor(tokens), seek_outputs=[{}], time_offset=torch.zeros(1, dtype=torch.float64),
+        timestamp_begin=FIRST, seek_num_frames=torch.tensor([samples // 160]), time_precision=0.02,
+        time_precision_features=0.01, input_stride=2, prev_idx=0, idx=0, return_token_timestamps=False,
+        decoder_input_ids=torch.zeros(1, 1, dtype=torch.int64),
+    )  # fmt: skip
+    last = segments[-1]["tokens"]
+    if len(last) > 1 and min(last[-2:]) >= FIRST:  # the begin of the next part, which transformers leaves there
+        segments[-1]["tokens"] = last[:-1]
+    return segments, int(frames) * 160
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_parts_of_a_window(model: Any, program: str, seed: int) -> None:
+    runner, sound = AsrRunner(program), sound_of(WINDOW, seed)
+    config = runner.default_config()
+    config.max_new_tokens = COUNT
+    tokens = written(model, features_of(sound))
+    wanted, _ = parts(model, tokens, WINDOW)
+    found = runner.transcribe_segments(sound.numpy(), config)[: len(wanted)]
+    assert [list(segment.tokens) for segment in found] == [segment["tokens"].tolist() for segment in wanted]
+    for segment, one in zip(found, wanted, strict=True):
+        assert segment.start == pytest.approx(float(one["start"]))
+        assert segment.end == pytest.approx(float(one["end"]))
+        assert segment.text == "".join(chr(32 + token) for token in segment.tokens if token < 92)
+
+
+def test_windows_begin_where_the_last_part_ends(model: Any, program: str) -> None:
+    runner, sound = AsrRunner(program), sound_of(2 * WINDOW + 57 * 160, 1)
+    config = runner.default_config()
+    config.max_new_tokens = COUNT
+    first, wanted = 0, []
+    while first < len(sound):
+        window = sound[first : first + WINDOW]
+        segments, following = parts(model, written(model, features_of(window)), len(window))
+        wanted += [(first / 16000 + float(s["start"]), first / 16000 + float(s["end"])) for s in segments]
+        first += following if 0 < following <= len(window) else len(window)
+    given: list[Any] = []
+    found = runner.transcribe_segments(sound.numpy(), config, given.append)
+    assert [(s.start, s.end) for s in found] == [pytest.approx(times, abs=1e-6) for times in wanted]
+    assert [s.text for s in given] == [s.text for s in found]
+    # The same runner writes no times afterwards.
+    assert all(token < FIRST for token in runner.transcribe(features_of(sound[:WINDOW]).numpy(), config))
+
+
+def test_the_command(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "sound.wav"
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(16000)
+        file.writeframes((sound_of(WINDOW) * 32767).clamp(-32768, 32767).to(torch.int16).numpy().tobytes())
+    command = ["asr", "transcribe", program, str(path), "--timestamps", "--max-new-tokens", str(COUNT)]
+    assert main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["text"] == "".join(segment["text"] for segment in found["segments"])
+    assert main(command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(found["segments"]) and lines[0].startswith("[00:0")
+
+
+def test_programs_without_times(tmp_path: Path) -> None:
+    save(whisper(decoder_layers=1, encoder_layers=1), tmp_path)
+    export_whisper(tmp_path).save(tmp_path / "whisper.pte")
+    with pytest.raises(ExecuTorchError, match="does not name the tokens of times: export it again"):
+        AsrRunner(str(tmp_path / "whisper.pte")).transcribe_segments(sound_of(WINDOW).numpy())
