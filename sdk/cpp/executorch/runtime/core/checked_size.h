@@ -8,8 +8,8 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// A number of bytes or elements out of a file: sums and products of it never wrap. It is good for as long as the exact
-/// result fits the address space of the machine that reads the file, and stays bad once it did not.
+/// A number of bytes or elements that a file states: its sums and products never wrap. A result that does not fit this
+/// machine's address space is bad, and so are all results that are computed from it.
 class CheckedSize final {
  public:
   constexpr CheckedSize(uint64_t value) : value_(static_cast<size_t>(value)), good_(value <= kLimit) {}

@@ -102,14 +102,13 @@ class EventTracer {
                                       const void* metadata = nullptr, size_t metadata_len = 0) = 0;
   virtual void end_profiling(EventTracerEntry prof_entry) = 0;
 
-  /// Whether start_kernel() and end_kernel() do what start_profiling() and end_profiling() would: once "OPERATOR_CALL"
-  /// and, inside of that, once with the kernel's name. The executor then calls those two for each kernel in place of
-  /// these four.
+  /// Whether the executor calls start_kernel() and end_kernel() for each kernel. They stand for two nested pairs of
+  /// start_profiling() and end_profiling(): "OPERATOR_CALL" and, inside of it, the kernel's name.
   bool times_kernels() const { return times_kernels_; }
   /// The kernel of the instruction of set_chain_debug_handle() starts.
   virtual void start_kernel() {}
   /**
-   * It has ended.
+   * The kernel has ended.
    *
    * @param op Identifies the operator until the next create_event_block().
    * @param write_name Writes the name of `op`, with a terminating null: at most `size` bytes.

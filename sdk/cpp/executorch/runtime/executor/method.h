@@ -63,11 +63,11 @@ class Method final {
   Method& operator=(Method&&) = delete;
   ~Method();
 
-  /// Sets an input. A tensor that has planned memory is copied, unless its data is null: then the memory keeps what it
-  /// holds. The data of another one is used in place and must stay alive until the method was executed. Its dtype,
-  /// rank, sizes and memory order must be those of MethodMeta::input_tensor_meta; for a dynamic shape the sizes may be
+  /// Sets an input. If the input has planned memory, the tensor's data is copied there; null data leaves the memory as
+  /// it is. Otherwise the data is used in place and must stay alive until the method was executed. The dtype, rank,
+  /// sizes and memory order must agree with MethodMeta::input_tensor_meta; for a dynamic shape the sizes may be
   /// smaller. A scalar must have the value of the export, unless the export left it variable. Errors: InvalidArgument,
-  /// after a log line that gives the index, what was expected and what was found.
+  /// after a log line with the index, the expected and the found value.
   ET_NODISCARD Error set_input(const EValue& input_evalue, size_t input_idx);
 
   /// Sets all inputs. Errors: InvalidArgument when the number differs, otherwise as set_input().

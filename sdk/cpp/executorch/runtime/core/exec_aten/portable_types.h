@@ -17,7 +17,7 @@
 #include <executorch/runtime/core/portable_type/tensor.h>
 #include <executorch/runtime/core/portable_type/tensor_options.h>
 
-/// Namespace under `executorch` of what differs between the portable and the ATen build.
+/// The namespace under `executorch` of declarations that differ between the portable and the ATen build.
 #define ET_RUNTIME_NAMESPACE runtime
 
 namespace executorch {

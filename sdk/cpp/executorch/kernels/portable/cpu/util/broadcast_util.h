@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * @file
- * Broadcasting for kernels of one's own: shapes are aligned at their last dimension, and a size of 1 stands for any
- * other. An index of an element counts in the order of the sizes, whatever the order in memory.
+ * Broadcasting, for custom kernels: shapes are aligned at their last dimension, and a size of 1 stands for any other
+ * size. An index of an element counts in the order of the sizes, whatever the order in memory.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace torch {
 namespace executor {
 
-/// Whether each element of a tensor of the second shape has one of the first to read.
+/// Whether a tensor of the first shape can be broadcast to the second shape.
 inline bool tensor_is_broadcastable_to(::executorch::aten::ArrayRef<::executorch::aten::SizesType> broadcast_from_shape,
                                        ::executorch::aten::ArrayRef<::executorch::aten::SizesType> broadcast_to_shape) {
   if (broadcast_from_shape.size() > broadcast_to_shape.size()) {
@@ -110,8 +110,7 @@ ET_NODISCARD inline ::executorch::runtime::Error resize_to_broadcast_target_size
   return ::executorch::runtime::resize_tensor(out, {sizes, dim});
 }
 
-/// Where in the memory of `broadcast_from` the element is that is read for an element of the shape it is broadcast to,
-/// which has these indexes.
+/// The position in the memory of `broadcast_from` of the element that is read for these indexes of the larger shape.
 inline size_t linearize_access_indexes(::executorch::aten::ArrayRef<size_t> indexes_broadcast_to,
                                        ssize_t broadcast_to_ndim, const ::executorch::aten::Tensor& broadcast_from) {
   const auto sizes = broadcast_from.sizes();
