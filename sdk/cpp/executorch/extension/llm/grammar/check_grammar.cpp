@@ -55,6 +55,11 @@ Error check_grammar(GrammarType type, const std::string& text) {
     ET_CHECK_OR_RETURN_ERROR(nesting.push(c), InvalidArgument,
                              "the grammar nests too deep: line %zu, column %zu; expected at most %d levels",
                              nesting.line(), nesting.column(), kMaxGrammarDepth);
+    ET_CHECK_OR_RETURN_ERROR(
+        type == GrammarType::kJsonSchema || nesting.repetitions() <= kMaxRepetitions, InvalidArgument,
+        "the grammar repeats too much: line %zu, column %zu; expected at most %zu of the operators "
+        "*, +, ?, { and ~",
+        nesting.line(), nesting.column(), kMaxRepetitions);
   }
   return type == GrammarType::kJsonSchema ? check_json_schema(text) : Error::Ok;
 }

@@ -94,6 +94,18 @@ TEST_F(GrammarTest, RepetitionsOfRepetitionsAreCounted) {
   EXPECT_EQ(check("a{1}{30}{30}"), Error::Ok);
 }
 
+/// The engine takes minutes for some thousand.
+TEST_F(GrammarTest, OperatorsThatRepeatAreLimited) {
+  EXPECT_EQ(check_grammar(GrammarType::kRegex, repeated("a?", 1000)), Error::Ok);
+  EXPECT_EQ(check_grammar(GrammarType::kRegex, repeated("a?", 1001)), Error::InvalidArgument);
+  EXPECT_EQ(check_grammar(GrammarType::kRegex, repeated("(a|b)*", 5000)), Error::InvalidArgument);
+  EXPECT_EQ(check_grammar(GrammarType::kRegex, repeated("[*+?]\\*", 5000)), Error::Ok);
+  EXPECT_EQ(check_grammar(GrammarType::kLark, "start: /" + repeated("(a|b)*", 5000) + "/"), Error::InvalidArgument);
+  EXPECT_EQ(check_grammar(GrammarType::kLark, "start: " + repeated("\"a\"~2 ", 1001)), Error::InvalidArgument);
+  EXPECT_EQ(check_grammar(GrammarType::kGbnf, "root ::= " + repeated("\"a\"* ", 1001)), Error::InvalidArgument);
+  EXPECT_EQ(check_grammar(GrammarType::kGbnf, "root ::= " + repeated("\"*\" [?] ", 2000)), Error::Ok);
+}
+
 TEST_F(GrammarTest, SchemasAreWhatWasChecked) {
   const auto check = [](const char* schema) { return check_grammar(GrammarType::kJsonSchema, schema); };
   EXPECT_EQ(check(R"({"$ref": "#/$defs/a", "$defs": {"a": {"type": "integer"}}})"), Error::Ok);

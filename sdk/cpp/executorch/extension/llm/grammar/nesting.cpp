@@ -57,6 +57,7 @@ void Nesting::read(char c) {
 }
 
 void Nesting::read_text(char c) {
+  repetitions_ += c == '*' || c == '+' || c == '?' || c == '{' || c == '~' ? 1 : 0;
   if (c == '"' && !is_regex()) {
     place_ = Place::kString;
   } else if (c == '#' && type_ == GrammarType::kGbnf) {

@@ -14,6 +14,9 @@ namespace extension {
 namespace llm {
 namespace internal {
 
+/// How often a grammar may repeat something, or leave it out: the engine's work grows with the square of that.
+inline constexpr size_t kMaxRepetitions = 1000;
+
 /// Reads a text character by character. Brackets in strings, in comments, in classes of characters and behind a
 /// backslash do not nest. A closing bracket without its opening one changes nothing.
 class Nesting final {
@@ -22,6 +25,8 @@ class Nesting final {
 
   /// False if the text nests too deep at `c`.
   bool push(char c);
+  /// The operators *, +, ?, { and ~ so far.
+  size_t repetitions() const { return repetitions_; }
   size_t line() const { return line_; }
   size_t column() const { return column_; }
 
@@ -41,6 +46,7 @@ class Nesting final {
   bool regex_begins_ = false;
   std::string open_;   // the brackets that are
   std::string outer_;  // those around a regular expression of Lark
+  size_t repetitions_ = 0;
   size_t line_ = 1;
   size_t column_ = 0;
 };
