@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes multimodal/llava.pte and multimodal/voxtral.pte, small models with random weights, and what transformers
-computes with these: the likeliest tokens after a prompt with a picture or sound, and the logits of the first of them.
+"""Writes multimodal/llava.pte, gemma3.pte, smolvlm.pte and voxtral.pte, small models with random weights, and what
+transformers computes with these: the likeliest tokens after a prompt with a picture or sound, and the logits of the
+first of them. `*.prompt.expected` has the tokens of a prompt with a picture, as the model's processor makes it.
 
 The prompt is "ab", then the picture or the sound, then "cd". Both hold (37 i mod 256): as bytes, and divided by 256.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -28,9 +30,12 @@ from multimodal_models import (  # noqa: E402
     IMAGE,
     MEAN,
     continued,
+    gemma3,
     llava,
     program_of,
     save,
+    smolvlm,
+    text_around,
     voxtral,
 )
 from test_runner import ids  # noqa: E402
@@ -41,6 +46,12 @@ COUNT = 8
 def numbers(*sizes: int) -> torch.Tensor:
     """uint8 numbers, 37 i mod 256."""
     return (torch.arange(torch.Size(sizes).numel()) * 37 % 256).to(torch.uint8).reshape(sizes)
+
+
+def tokens_of(text: str) -> list[int]:
+    """A token for each printable character and for each "<94>"; that of "?" for others."""
+    parts = re.findall(r"<(\d\d)>|([\s\S])", text)
+    return [int(number) if number else (ord(letter) - 32 if letter >= " " else ids("?")[0]) for number, letter in parts]
 
 
 def write_expected(path: Path, tokens: list[int], logits: torch.Tensor) -> None:
@@ -58,7 +69,7 @@ def _without_front_end(folder: Path, overrides: dict[str, Any]) -> MultimodalMod
 
 def write(name: str, model: Any, token: int, positions: int, **media: torch.Tensor) -> None:
     folder = Path(tempfile.mkdtemp())
-    save(model, folder, images=name == "llava")
+    save(model, folder, images=token == IMAGE)
     with mock.patch.object(exporter, "load_multimodal", _without_front_end):
         program = program_of(folder)
     (FOLDER / "multimodal" / f"{name}.pte").write_bytes(program.read_bytes())
@@ -67,12 +78,18 @@ def write(name: str, model: Any, token: int, positions: int, **media: torch.Tens
 
 
 def main() -> None:
+    tiles = (2, 2)  # of a square picture
+    for name in ("llava", "gemma3", "smolvlm"):
+        prompt = tokens_of("ab" + text_around(name, *tiles) + "cd")
+        (FOLDER / "multimodal" / f"{name}.prompt.expected").write_text(" ".join(map(str, prompt)) + "\n")
     shrunk: dict[str, Any] = {"hidden_size": 24, "intermediate_size": 32, "num_hidden_layers": 1}
     shrunk |= {"num_attention_heads": 3, "num_key_value_heads": 1}
     (FOLDER / "multimodal").mkdir(exist_ok=True)
     pixels = numbers(3, 28, 28).float() / 255
     pixels = (pixels - torch.tensor(MEAN)[:, None, None]) / torch.tensor(DEVIATION)[:, None, None]
     write("llava", llava(**shrunk), IMAGE, 4, pixel_values=pixels[None])
+    write("gemma3", gemma3(**shrunk | {"layer_types": ["sliding_attention"]}), IMAGE, 4, pixel_values=pixels[None])
+    write("smolvlm", smolvlm(**shrunk), IMAGE, 4, pixel_values=pixels[None])
     write("voxtral", voxtral(**shrunk), AUDIO, 25, input_features=numbers(1, 16, 200).float() / 256)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sdk.command import CommandError, describe, existing
 
 if TYPE_CHECKING:
-    from sdk.extension.llm.runner import MultimodalInput
+    from sdk.extension.llm.runner import MultimodalInput, MultimodalRunner
 
 _METHODS = {"--image": "vision_encoder", "--audio": "audio_encoder"}
 _TOKENS = {"--image": "get_image_token_id", "--audio": "get_audio_token_id"}
@@ -41,6 +41,25 @@ def content_of(prompt: str, images: list[Path], sounds: list[Path]) -> str | lis
         return prompt
     parts = [{"type": "image"} for _ in images] + [{"type": "audio"} for _ in sounds]
     return [*parts, {"type": "text", "text": prompt}]
+
+
+def with_pictures(runner: MultimodalRunner, text: str, images: list[Path], add_bos: bool) -> list[MultimodalInput]:
+    """The parts of a prompt with pictures, as the model's processor makes them.
+
+    `add_bos`: whether the tokens that the tokenizer itself adds come first. Raises CommandError.
+    """
+    import numpy as np
+
+    from sdk.extension.llm.runner import Image, make_token_input
+    from sdk.run._pictures import opened
+
+    pictures = [np.asarray(opened(existing(file), 3)).transpose(2, 0, 1) for file in images]
+    first = runner.encode("") if add_bos else []
+    try:
+        parts = runner.prompt_of(text, [Image(np.ascontiguousarray(pixels)) for pixels in pictures])
+        return [make_token_input(first), *parts] if first else parts
+    except RuntimeError as error:
+        raise CommandError(f"--image: {describe(error)}") from None
 
 
 def inputs_of(runner: Any, tokens: list[int], images: list[Path], sounds: list[Path], model: Path) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from sdk.command import FAILED, OK, CommandError, Parser, describe, existing, finish, print_json
 from sdk.command.programs import program_file
-from sdk.llm._media import check_methods, content_of, inputs_of, methods_of, takes_media
+from sdk.llm._media import check_methods, content_of, inputs_of, methods_of, takes_media, with_pictures
 from sdk.llm._open import add_model, add_sampling, chat_template, open_runner, rendered, sampling
 
 _EPILOG = """\
@@ -50,8 +50,7 @@ def _run(options: argparse.Namespace) -> int:
     methods = methods_of(program_file(options.model))
     check_methods(methods, options.image, options.audio)
     runner = open_runner(options, methods)
-    tokens = _tokens(runner, prompt, options)
-    given = inputs_of(runner, tokens, options.image, options.audio, options.model) if takes_media(methods) else tokens
+    given = _inputs(runner, prompt, methods, options)
     config = sampling(options)
     stats: dict[str, Any] = {}
     pieces: list[str] = []
@@ -96,20 +95,25 @@ def _prompt(options: argparse.Namespace) -> str:
         raise CommandError(f"--prompt-file: `{options.prompt_file}` is not UTF-8: {error.reason}") from None
 
 
-def _tokens(runner: Any, prompt: str, options: argparse.Namespace) -> list[int]:
+def _inputs(runner: Any, prompt: str, methods: set[str], options: argparse.Namespace) -> list[Any]:
+    """What the runner is given: tokens, or the parts of a prompt with pictures or sound."""
     template = None if options.raw else chat_template(runner)
+    text = prompt
+    if template is not None:
+        system = [] if options.system is None else [{"role": "system", "content": options.system}]
+        content = content_of(prompt, options.image, options.audio)
+        text = rendered(template, runner, [*system, {"role": "user", "content": content}], True)
+    elif not options.raw:
+        print("the program has no chat template: the prompt is continued as it is", file=sys.stderr)
     try:
-        if template is None:
-            if not options.raw:
-                print("the program has no chat template: the prompt is continued as it is", file=sys.stderr)
-            found = runner.encode(prompt)
+        if takes_media(methods) and "get_image_processor" in methods and not options.audio:
+            found: list[Any] = list(with_pictures(runner, text, options.image, template is None))
         else:
-            system = [] if options.system is None else [{"role": "system", "content": options.system}]
-            content = content_of(prompt, options.image, options.audio)
-            messages = [*system, {"role": "user", "content": content}]
-            found = runner.encode(rendered(template, runner, messages, True), add_bos=False)
+            found = list(runner.encode(text, add_bos=template is None))
+            if found and takes_media(methods):
+                found = inputs_of(runner, found, options.image, options.audio, options.model)
     except ValueError as error:
         raise CommandError(f"--prompt: {error}") from None
     if not found:
         raise CommandError("--prompt: the text has no tokens; expected at least one")
-    return list(found)
+    return found

@@ -75,8 +75,8 @@ def _layout(slot: Slot) -> tuple[int, int, int, bool]:
     )
 
 
-def _open(path: Path, channels: int, height: int, width: int, options: PictureOptions) -> Any:
-    """The image in its upright orientation, with the requested size and colours."""
+def opened(path: Path, channels: int) -> Any:
+    """The image of Pillow in its upright orientation, in colours or, for one channel, in grey. Raises CommandError."""
     try:
         from PIL import Image, ImageOps
     except ImportError as error:
@@ -84,10 +84,17 @@ def _open(path: Path, channels: int, height: int, width: int, options: PictureOp
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path) as opened:
-                image = ImageOps.exif_transpose(opened).convert("RGB" if channels == 3 else "L")
+            with Image.open(path) as file:
+                return ImageOps.exif_transpose(file).convert("RGB" if channels == 3 else "L")
     except Exception as error:  # Pillow's decoders raise various exceptions
         raise CommandError(f"`{path}` cannot be read as a picture: {describe(error)}") from error
+
+
+def _open(path: Path, channels: int, height: int, width: int, options: PictureOptions) -> Any:
+    """The image with the requested size and colours."""
+    image = opened(path, channels)
+    from PIL import Image, ImageOps
+
     if options.resize == "stretch":
         return image.resize((width, height), Image.Resampling.BILINEAR)
     if options.resize == "pad":

@@ -14,8 +14,8 @@ from test_runner import write_tokenizer
 from sdk.extension.llm.export.export_llm import export
 
 VOCABULARY = 96
-EOS, IMAGE, AUDIO = 95, 94, 93
-"""Tokens that end a sequence, and that stand for a position of a picture or of sound."""
+EOS, IMAGE, AUDIO, BEGIN, END = 95, 94, 93, 92, 91
+"""Tokens that end a sequence, that stand for a position of a picture or of sound, and around a picture of Gemma 3."""
 MEAN, DEVIATION = [0.48, 0.46, 0.41], [0.27, 0.26, 0.28]
 _TEXT: dict[str, Any] = {
     "model_type": "llama",
@@ -47,6 +47,48 @@ def llava(**text: Any) -> Any:
     return _random(transformers.LlavaForConditionalGeneration(config))
 
 
+def gemma3(**text: Any) -> Any:
+    """28 x 28 pixels become 4 positions, which see each other; layers with a window of 6 and of everything."""
+    vision = {
+        "model_type": "siglip_vision_model",
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "image_size": 28,
+        "patch_size": 7,
+        "vision_use_head": False,
+    }
+    decoder = {**_TEXT, "model_type": "gemma3_text", "num_hidden_layers": 3, "query_pre_attn_scalar": 8}
+    decoder |= {"sliding_window": 6, "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}
+    config = transformers.Gemma3Config(
+        vision_config=vision,
+        text_config={**decoder, **text},
+        image_token_index=IMAGE,
+        boi_token_index=BEGIN,
+        eoi_token_index=END,
+        mm_tokens_per_image=4,
+    )
+    return _random(transformers.Gemma3ForConditionalGeneration(config))
+
+
+def smolvlm(**text: Any) -> Any:
+    """A tile of 28 x 28 pixels becomes 4 positions."""
+    vision = {
+        "model_type": "smolvlm_vision",
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "image_size": 28,
+        "patch_size": 7,
+    }
+    config = transformers.SmolVLMConfig(
+        vision_config=vision, text_config={**_TEXT, **text}, image_token_id=IMAGE, scale_factor=2, pad_token_id=0
+    )
+    return _random(transformers.SmolVLMForConditionalGeneration(config))
+
+
 def voxtral(**text: Any) -> Any:
     """A chunk of two seconds of sound becomes 25 positions."""
     audio = {
@@ -71,26 +113,46 @@ def _random(model: Any) -> Any:
     return model.eval()
 
 
+def image_processor(kind: str) -> Any:
+    """The processor of pictures that a model of this type has, over Pillow."""
+    models = transformers.models
+    size: dict[str, int] = {"height": 28, "width": 28}
+    more: dict[str, Any] = {"image_mean": MEAN, "image_std": DEVIATION}
+    if kind == "gemma3":
+        return models.gemma3.image_processing_pil_gemma3.Gemma3ImageProcessorPil(size=size, **more)
+    if kind == "smolvlm":
+        longest = {"size": {"longest_edge": 56}, "max_image_size": {"longest_edge": 28}}
+        return models.smolvlm.image_processing_pil_smolvlm.SmolVLMImageProcessorPil(**longest, **more)
+    shortest = {"size": {"shortest_edge": 28}, "crop_size": size}
+    return models.clip.image_processing_pil_clip.CLIPImageProcessorPil(**shortest, **more)
+
+
+def text_around(kind: str, rows: int, columns: int) -> str:
+    """What the processor of a model puts in place of a picture, with one token for each of its parts."""
+    image = f"<{IMAGE}>"
+    if kind == "llava":
+        return image
+    if kind == "gemma3":
+        return f"\n\n<{BEGIN}>{image}<{END}>\n\n"
+    made: str = transformers.models.smolvlm.processing_smolvlm.get_image_prompt_string(
+        rows, columns, 1, "<fake_token_around_image>", image, "<global-img>"
+    )
+    return made
+
+
 def save(model: Any, folder: Path, images: bool = False) -> None:
     """Writes what a folder of Hugging Face's form has; `images`: also the settings of the processor."""
     model.save_pretrained(folder)
     tokenizer = json.loads(write_tokenizer(folder / "tokenizer.json").read_text())
-    tokenizer["added_tokens"] += [{"id": i, "content": f"<{i}>", "special": True} for i in (AUDIO, IMAGE)]
+    special = (AUDIO, IMAGE, BEGIN, END)
+    tokenizer["added_tokens"] += [{"id": i, "content": f"<{i}>", "special": True} for i in special]
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
     if images:
-        settings = {
-            "image_mean": MEAN,
-            "image_std": DEVIATION,
-            "rescale_factor": 1 / 255,
-            "do_rescale": True,
-            "do_normalize": True,
-            "crop_size": {"height": 28, "width": 28},
-        }
-        (folder / "preprocessor_config.json").write_text(json.dumps(settings))
+        image_processor(model.config.model_type).save_pretrained(folder)
 
 
 def program_of(folder: Path, *settings: str) -> Path:
-    """The program of a folder, with chunks of up to 16 positions and a context of 64."""
+    """The program of a folder, by default with chunks of up to 16 positions and a context of 64."""
     return export(
         None,
         [
@@ -107,12 +169,21 @@ def program_of(folder: Path, *settings: str) -> Path:
 
 
 def continued(model: Any, tokens: list[int], count: int, **media: torch.Tensor) -> tuple[list[int], torch.Tensor]:
-    """The likeliest tokens after a prompt, each from the whole sequence, and the logits of the first of them."""
+    """The likeliest tokens after a prompt, each from the whole sequence, and the logits of the first of them.
+
+    `media`: pictures as [pictures, channels, height, width], whichever form the model takes.
+    """
     found: list[int] = []
     first = torch.empty(0)
+    kind = model.config.model_type
+    if kind == "smolvlm" and "pixel_values" in media:
+        media["pixel_values"] = media["pixel_values"][None]
     while len(found) < count:
+        given = torch.tensor([tokens + found])
+        if kind == "gemma3":
+            media["token_type_ids"] = (given == IMAGE).int()
         with torch.no_grad():
-            logits = model(input_ids=torch.tensor([tokens + found]), use_cache=False, **media).logits[0, -1]
+            logits = model(input_ids=given, use_cache=False, **media).logits[0, -1]
         if not found:
             first = logits
         found.append(int(logits.argmax()))

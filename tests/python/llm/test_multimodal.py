@@ -11,7 +11,19 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from multimodal_models import AUDIO, DEVIATION, IMAGE, MEAN, continued, llava, program_of, save, voxtral
+from multimodal_models import (
+    AUDIO,
+    DEVIATION,
+    IMAGE,
+    MEAN,
+    continued,
+    gemma3,
+    llava,
+    program_of,
+    save,
+    smolvlm,
+    voxtral,
+)
 from test_runner import greedy, ids
 
 from sdk.__main__ import main
@@ -45,12 +57,15 @@ def _backend() -> list[str]:
     return [] if backend is None else [f"backend.{backend.identifier}.enabled=true"]
 
 
-@pytest.fixture(scope="module")
-def seeing(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, str]:
-    """LLaVA, and its program: attention over the cache by the operator, the rest by the backend for CPUs."""
-    folder, model = tmp_path_factory.mktemp("llava"), llava()
+@pytest.fixture(scope="module", params=[llava, gemma3, smolvlm], ids=["llava", "gemma3", "smolvlm"])
+def seeing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, str]:
+    """Models that take pictures, and their programs. The attention of LLaVA and Gemma 3 over the cache is by the
+    operator, and the rest of LLaVA by the backend for CPUs."""
+    model = request.param()
+    folder, kind = tmp_path_factory.mktemp("seeing"), model.config.model_type
     save(model, folder, images=True)
-    return model, str(program_of(folder, "model.use_sdpa_with_kv_cache=true", *_backend()))
+    operator = [] if kind == "smolvlm" else ["model.use_sdpa_with_kv_cache=true"]
+    return model, str(program_of(folder, *operator, *(_backend() if kind == "llava" else [])))
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +94,15 @@ def _sound(count: int) -> torch.Tensor:
 def _logits(program: str, media: str, prompt: list[Any]) -> torch.Tensor:
     """The logits after tokens and tensors, which the method `media` encodes."""
     loaded = Runtime.get().load_program(program)
-    methods = {name: loaded.load_method(name) for name in ("token_embedding", "text_decoder", media)}
+    methods = {name: loaded.load_method(name) for name in loaded.method_names if "get_" not in name}
     position, logits = 0, torch.empty(0)
     for part in prompt:
         is_media = isinstance(part, torch.Tensor)
         name, given = (media, part) if is_media else ("token_embedding", torch.tensor([part]))
+        decoder = "picture_decoder" if is_media and "picture_decoder" in methods else "text_decoder"
         rows = methods[name].execute([given])[0].clone()
         for chunk in rows.split(16, dim=1):
-            logits = methods["text_decoder"].execute([chunk.contiguous(), torch.tensor([position])])[0].clone()
+            logits = methods[decoder].execute([chunk.contiguous(), torch.tensor([position])])[0].clone()
             position += chunk.shape[1]
     return logits[0]
 
@@ -94,8 +110,8 @@ def _logits(program: str, media: str, prompt: list[Any]) -> torch.Tensor:
 def test_logits_from_a_picture(seeing: tuple[Any, str]) -> None:
     """ECO-07: the program computes what transformers computes."""
     model, program = seeing
-    _, wanted = continued(model, [*ids("ab"), *[IMAGE] * 4, *ids("cd")], 1, pixel_values=_pixels())
-    found = _logits(program, "vision_encoder", [ids("ab"), _pixels(), ids("cd")])
+    _, wanted = continued(model, [*ids("abcdefgh"), *[IMAGE] * 4, *ids("cd")], 1, pixel_values=_pixels())
+    found = _logits(program, "vision_encoder", [ids("abcdefgh"), _pixels(), ids("cd")])
     torch.testing.assert_close(found, wanted, rtol=0, atol=1e-4)
 
 
@@ -297,6 +313,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     prompt = ["llm", "run", str(program), "--raw", "--prompt", "a<94>b", "--max-new-tokens", "1"]
     assert main([*prompt, "--image", str(photo)]) == 0
     assert main([*prompt, "--image", str(photo), "--image", str(photo)]) == 2
-    assert "--image: the prompt has no place for 1 of the files" in capsys.readouterr().err
+    assert "--image: expected a picture for each place" in capsys.readouterr().err
     assert main([*prompt]) == 2
-    assert "--image: the prompt has a place for another file" in capsys.readouterr().err
+    assert "found 0 pictures and 1 places" in capsys.readouterr().err

@@ -74,11 +74,13 @@ def _places(program: Path) -> tuple[dict[str, list[int]], dict[str, Any]]:
     how: str | None = None
     for plan in plans:
         for value in plan.values:
-            info = value.val.extra_tensor_info if isinstance(value.val, schema.Tensor) else None
-            if info is None or info.location != schema.TensorDataLocation.EXTERNAL:
+            tensor = value.val
+            info = tensor.extra_tensor_info if isinstance(tensor, schema.Tensor) else None
+            if not isinstance(tensor, schema.Tensor) or info is None:
                 continue
-            if _MATRIX.fullmatch(info.fully_qualified_name or ""):
-                found[str(info.fully_qualified_name)] = value.val.sizes
+            is_external = info.location == schema.TensorDataLocation.EXTERNAL
+            if is_external and _MATRIX.fullmatch(info.fully_qualified_name or ""):
+                found[str(info.fully_qualified_name)] = tensor.sizes
         if plan.name == LORA_METHOD and plan.outputs:
             output = plan.values[plan.outputs[0]].val
             how = output.string_val if isinstance(output, schema.String) else None

@@ -277,7 +277,9 @@ def export_program(config: LlmConfig) -> tuple[Transformer, ExportedProgram, Exe
         named_data=named_data,
         emit_mutable_buffer_names=True,  # a runner saves the caches of a conversation
         external_constants=_weights_file(config) or False,
-        memory_planning_pass=MemoryPlanningPass(share_mutable_buffers=config.multimethod.share_mutable_buffers),
+        memory_planning_pass=MemoryPlanningPass(
+            share_mutable_buffers=config.multimethod.share_mutable_buffers or "picture_decoder" in exported
+        ),
     )
     return model, first, lower(exported, config, metadata).to_executorch(settings)
 

@@ -3,6 +3,7 @@
 
     token_embedding      int64 [1, tokens] to embeddings [1, tokens, dim]
     text_decoder         embeddings and the position of the first one, int64 [1], to logits; keeps the cache
+    picture_decoder      the same, over the same cache, for a picture whose positions all see each other (Gemma 3)
     vision_encoder       float32 [1, channels, height, width], as the model's processor makes it, to embeddings
     vision_preprocessor  uint8 [channels, height, width] to what vision_encoder takes: scale, mean and deviation
     audio_encoder        features [1, bins, frames] to embeddings
@@ -27,9 +28,11 @@ from sdk.exir._serialize._regular_file import read_file
 from sdk.extension.audio.mel_spectrogram import WhisperAudioProcessor
 from sdk.extension.llm.export.checkpoint import CheckpointError, hugging_face_args, hugging_face_weights, model_of
 from sdk.extension.llm.export.settings import SettingsError
+from sdk.extension.llm.export.vision import TILED, vision_methods
+from sdk.extension.llm.model.attention import ForwardOptions
 from sdk.extension.llm.model.transformer import Transformer
 
-MODEL_TYPES = ("llava", "voxtral")
+MODEL_TYPES = ("llava", "gemma3", *TILED, "voxtral")
 """Values of `model_type` in a `config.json`."""
 _SAMPLING_RATE = 16000
 _LONGEST_SOUND = 600
@@ -53,23 +56,30 @@ class MultimodalModel:
     text: Transformer
     parts: dict[str, Part]
     metadata: dict[str, Any]
-    """Methods without inputs: the token that stands for a picture or sound in a prompt."""
+    """Methods without inputs: the token that stands for a picture or sound in a prompt, and how pictures are scaled."""
+    picture_positions: int = 0
+    """Positions of a picture that all see each other; 0 if positions see those before them alone."""
 
     def captured(self) -> dict[str, ExportedProgram]:
-        """Exports each method with `torch.export`."""
+        """Exports each method with `torch.export`. Raises SettingsError if a picture does not fit into a call."""
         params = self.text.params
+        if self.picture_positions > params.max_seq_len:
+            raise SettingsError(
+                f"export.max_seq_length: expected at least {self.picture_positions}, the positions of a picture, which "
+                f"see each other, found {params.max_seq_len}"
+            )
         tokens = torch.zeros(1, min(3, params.max_seq_len), dtype=torch.int64)
         count = Dim("tokens", min=1, max=params.max_seq_len)
         embeddings = torch.zeros(1, tokens.shape[1], params.dim)
+        first = torch.zeros(1, dtype=torch.int64)
         with torch.no_grad():
             found = {
                 "token_embedding": export(TokenEmbedding(self.text), (tokens,), dynamic_shapes=({1: count},)),
-                "text_decoder": export(
-                    TextDecoder(self.text),
-                    (embeddings, torch.zeros(1, dtype=torch.int64)),
-                    dynamic_shapes=({1: count}, None),
-                ),
+                "text_decoder": export(TextDecoder(self.text), (embeddings, first), dynamic_shapes=({1: count}, None)),
             }
+            if self.picture_positions:
+                picture = torch.zeros(1, self.picture_positions, params.dim)
+                found["picture_decoder"] = export(TextDecoder(self.text, bidirectional=True), (picture, first))
             for name, part in self.parts.items():
                 shapes = ShapesCollection()
                 if part.sizes is not None:
@@ -96,41 +106,18 @@ class TokenEmbedding(nn.Module):
 class TextDecoder(nn.Module):
     """The decoder over embeddings."""
 
-    def __init__(self, text: Transformer) -> None:
+    def __init__(self, text: Transformer, bidirectional: bool = False) -> None:
+        """`bidirectional`: whether the positions of a call see each other."""
         super().__init__()
-        self.text = text
+        self.text, self.bidirectional = text, bidirectional
 
     def forward(self, embeddings: Tensor, input_pos: Tensor) -> Tensor:
         """[1, positions, dim] and the position of the first, int64 [1], to logits."""
-        logits: Tensor = self.text(None, {"input_pos": input_pos}, embeddings)
+        options: ForwardOptions = {"input_pos": input_pos}
+        if self.bidirectional:
+            options["bidirectional"] = True
+        logits: Tensor = self.text(None, options, embeddings)
         return logits
-
-
-class VisionEncoder(nn.Module):
-    """The vision tower and projector of a model of transformers."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model: Any = model
-
-    def forward(self, pixels: Tensor) -> Tensor:
-        """[1, channels, height, width] to [1, positions, dim]."""
-        features = self.model.get_image_features(pixel_values=pixels, return_dict=True).pooler_output
-        return torch.cat(list(features))[None]
-
-
-class VisionPreprocessor(nn.Module):
-    """What a processor of transformers does to a picture of the right size."""
-
-    def __init__(self, scale: float, mean: list[float], deviation: list[float]) -> None:
-        super().__init__()
-        self.scale = scale
-        self.register_buffer("mean", torch.tensor(mean)[:, None, None], persistent=False)
-        self.register_buffer("deviation", torch.tensor(deviation)[:, None, None], persistent=False)
-
-    def forward(self, picture: Tensor) -> Tensor:
-        """uint8 [channels, height, width] to float32 [1, channels, height, width]."""
-        return ((picture.to(torch.float32) * self.scale - self.mean) / self.deviation)[None]
 
 
 class AudioEncoder(nn.Module):
@@ -168,19 +155,24 @@ def load_multimodal(folder: Path, overrides: dict[str, Any]) -> MultimodalModel:
     parts: dict[str, Part] = {}
     metadata: dict[str, Any] = {}
     if getattr(config, "vision_config", None) is not None:
-        parts.update(_vision(theirs, _image_settings(folder)))
+        methods, picture = vision_methods(theirs, folder)
+        parts.update({name: Part(module, (example,)) for name, (module, example) in methods.items()})
         metadata["get_image_token_id"] = config.image_token_id
+        if picture:
+            metadata["get_image_processor"] = json.dumps(picture)
     if getattr(config, "audio_config", None) is not None:
         parts.update(_audio(theirs))
         metadata["get_audio_token_id"] = config.audio_token_id
-    return MultimodalModel(text_of(theirs, overrides), parts, metadata)
+    positions = config.mm_tokens_per_image if config.model_type == "gemma3" else 0
+    return MultimodalModel(text_of(theirs, overrides), parts, metadata, positions)
 
 
 def text_of(theirs: Any, overrides: dict[str, Any]) -> Transformer:
     """The decoder of a model of transformers."""
     text = theirs.config.text_config.to_dict()
     args = hugging_face_args(text, **overrides)
-    named = {f"model.{name}": value for name, value in theirs.model.language_model.state_dict().items()}
+    decoder = theirs.model.text_model if theirs.config.model_type in TILED else theirs.model.language_model
+    named = {f"model.{name}": value for name, value in decoder.state_dict().items()}
     named["lm_head.weight"] = theirs.lm_head.weight
     return model_of(args, hugging_face_weights(named.items(), text["model_type"], args))
 
@@ -198,42 +190,6 @@ def _of_transformers(folder: Path) -> Any:
         ).eval()
     except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
         raise CheckpointError(f"{folder}: {error}") from None
-
-
-def _image_settings(folder: Path) -> dict[str, Any]:
-    """The settings of the processor for pictures; {} for a folder without them."""
-    for name in ("preprocessor_config.json", "processor_config.json"):
-        if not (folder / name).is_file():
-            continue
-        try:
-            found = json.loads(read_file(folder / name))
-        except json.JSONDecodeError as error:
-            raise CheckpointError(f"{folder / name}, line {error.lineno}, column {error.colno}: {error.msg}") from None
-        if isinstance(found, dict) and ("image_mean" in found or "image_processor" in found):
-            inner = found.get("image_processor")
-            return inner if isinstance(inner, dict) else found
-    return {}
-
-
-def _vision(theirs: Any, settings: dict[str, Any]) -> dict[str, Part]:
-    vision = theirs.config.vision_config
-    size, channels = vision.image_size, vision.num_channels
-    parts = {"vision_encoder": Part(VisionEncoder(theirs), (torch.zeros(1, channels, size, size),))}
-    if settings:
-        picture = torch.zeros(channels, size, size, dtype=torch.uint8)
-        parts["vision_preprocessor"] = Part(_normalisation(settings, channels), (picture,))
-    return parts
-
-
-def _normalisation(settings: dict[str, Any], channels: int) -> VisionPreprocessor:
-    scale = settings.get("rescale_factor", 1 / 255) if settings.get("do_rescale", True) else 1.0
-    mean, deviation = [0.0] * channels, [1.0] * channels
-    if settings.get("do_normalize", True):
-        mean, deviation = settings.get("image_mean", mean), settings.get("image_std", deviation)
-    for name, numbers in (("image_mean", mean), ("image_std", deviation)):
-        if not isinstance(numbers, list) or len(numbers) != channels:
-            raise CheckpointError(f"{name} of the image processor: expected {channels} numbers, found {numbers!r}")
-    return VisionPreprocessor(float(scale), mean, deviation)
 
 
 def _audio(theirs: Any) -> dict[str, Part]:

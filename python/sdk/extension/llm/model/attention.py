@@ -26,6 +26,9 @@ class ForwardOptions(TypedDict, total=False):
     """int64 [1], the position of the first token, or [tokens], that of each."""
     last_valid_token_pos: int
     """The token whose logits are computed; the last one when missing."""
+    bidirectional: bool
+    """Whether the tokens of the call see each other, as those of a picture do in Gemma 3; otherwise each sees those
+    before it."""
 
 
 class Attention(nn.Module):
@@ -259,7 +262,7 @@ class AttentionMHA(Attention):
         """
         slots = options["slots"].expand(k.shape[0], -1) if self.window.ring else None
         start = 0 if self.window.ring else options["start"]
-        mask = None if self.window == Window() else options["mask"]
+        mask = None if self.window == Window() and not options.get("bidirectional") else options["mask"]
         sinks = self._moved_sinks(k, options)
         sinks = None if sinks is None else sinks.transpose(1, 2)
         self.kv_cache.write(start, k.transpose(1, 2), v.transpose(1, 2), slots, sinks)

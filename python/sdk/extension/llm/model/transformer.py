@@ -117,8 +117,8 @@ class Transformer(nn.Module):
         local_cos, local_sin = cos, sin
         if self.local_rope is not None:
             local_cos, local_sin = self.local_rope.get_freqs_using_indices(positions)
-        shared = self._options_of_windows(positions)
-        given = {name: value for name, value in options.items() if name not in ("input_pos", "last_valid_token_pos")}
+        shared = self._options_of_windows(positions, options.get("bidirectional", False))
+        given = {name: value for name, value in options.items() if name not in ForwardOptions.__annotations__}
         if given:
             self._check_options(given)
         updates: dict[str, Any] | None = None
@@ -138,10 +138,10 @@ class Transformer(nn.Module):
         taken = [getattr(getattr(layer, layer.mixer), "takes", None) for layer in self.layers]
         for name in given:
             if not any(names is None or name in names for names in taken):
-                known = sorted({"input_pos", "last_valid_token_pos"}.union(*(names or () for names in taken)))
+                known = sorted(set(ForwardOptions.__annotations__).union(*(names or () for names in taken)))
                 raise TypeError(f"attn_options has {name!r}; this model has {', '.join(known)}")
 
-    def _options_of_windows(self, positions: Tensor) -> dict[Window, dict[str, Any]]:
+    def _options_of_windows(self, positions: Tensor, bidirectional: bool) -> dict[Window, dict[str, Any]]:
         """The options for the layers of each window.
 
         Those of `Window.options`; "start", the first position, for the operator for attention; "sink_freqs", by which
@@ -154,7 +154,8 @@ class Transformer(nn.Module):
         found = {}
         for window in windows:
             found[window] = {
-                **window.options(positions, self.max_context_len if self.params.use_kv_cache else None),
+                **window.options(positions, self.max_context_len if self.params.use_kv_cache else None, bidirectional),
+                **({"bidirectional": True} if bidirectional else {}),
                 "start": start,
                 "sink_freqs": self.rope.shift_freqs(window.sink_shift(positions)) if window.sinks else None,
             }

@@ -30,13 +30,14 @@ class Window:
             return positions
         return torch.where(positions < self.sinks, positions, self.sinks + (positions - self.sinks) % self.ring)
 
-    def mask(self, positions: Tensor, seen: Tensor) -> Tensor:
+    def mask(self, positions: Tensor, seen: Tensor, bidirectional: bool = False) -> Tensor:
         """bool [tokens, places]: what the tokens at int64 [tokens] `positions` see.
 
         `seen`: int64 [places], the positions of the tokens in them; `held` gives the positions in a ring.
+        `bidirectional`: the tokens of the call also see each other.
         """
         queries = positions[:, None]
-        mask = seen <= queries
+        mask = seen <= (positions[-1:, None].expand_as(queries) if bidirectional else queries)
         if self.size:
             mask = mask & (seen > queries - self.size)
         if self.ring:
@@ -46,12 +47,13 @@ class Window:
             mask = mask | (sinks & (torch.arange(seen.shape[0]) <= queries))
         return mask
 
-    def options(self, positions: Tensor, max_context_len: int | None) -> dict[str, Tensor]:
+    def options(self, positions: Tensor, max_context_len: int | None, bidirectional: bool = False) -> dict[str, Tensor]:
         """For the attention of tokens at int64 [tokens] `positions`: "positions"; "slots", their places in the cache;
         "mask", bool [tokens, places], what they see. `max_context_len`: None without a cache."""
         everywhere = positions if max_context_len is None else torch.arange(max_context_len)
         seen = self.held(positions) if self.ring else everywhere
-        return {"positions": positions, "slots": self.slots(positions), "mask": self.mask(positions, seen)}
+        mask = self.mask(positions, seen, bidirectional)
+        return {"positions": positions, "slots": self.slots(positions), "mask": mask}
 
     def held(self, positions: Tensor) -> Tensor:
         """The positions of the tokens in a ring, int64 [places], once those at `positions` are written."""

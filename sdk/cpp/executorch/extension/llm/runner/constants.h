@@ -28,6 +28,10 @@ inline constexpr auto kAudioEncoderMethod = "audio_encoder";
 inline constexpr auto kTokenEmbeddingMethod = "token_embedding";
 inline constexpr auto kTextModelMethod = "text_decoder";
 
+/// Beyond the original: what a processor makes of a picture of any size, as JSON; see image_preparation.h.
+inline constexpr auto kImageProcessor = "get_image_processor";
+/// Beyond the original: text_decoder for a picture whose positions all see each other, over the same cache.
+inline constexpr auto kPictureDecoderMethod = "picture_decoder";
 /// Beyond the original: turns uint8 [channels, height, width] into the input of the vision encoder.
 inline constexpr auto kVisionPreprocessorMethod = "vision_preprocessor";
 /// Beyond the original: turns samples of sound, float32 [samples], into the features that the audio encoder takes.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <executorch/extension/llm/runner/constants.h>
+#include <executorch/extension/llm/runner/image_preparation.h>
 #include <executorch/extension/llm/runner/util.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
@@ -23,8 +24,8 @@ namespace {
 
 using Sizes = std::vector<SizesType>;
 
-constexpr const char* kEncoders[] = {kVisionPreprocessorMethod, kVisionEncoderMethod, kAudioPreprocessorMethod,
-                                     kAudioEncoderMethod};
+constexpr const char* kMethods[] = {kVisionPreprocessorMethod, kVisionEncoderMethod, kAudioPreprocessorMethod,
+                                    kAudioEncoderMethod, kPictureDecoderMethod};
 
 std::string text_of(const Sizes& sizes) {
   std::string text;
@@ -126,7 +127,7 @@ Result<bool> MultimodalPrefiller::has_method(const std::string& name) const {
 }
 
 Error MultimodalPrefiller::load() {
-  for (const char* const name : kEncoders) {
+  for (const char* const name : kMethods) {
     ET_ASSIGN_OR_RETURN(found, has_method(name));
     if (found) {
       ET_CHECK_OK_OR_RETURN_ERROR(module_->load_method(name));
@@ -136,7 +137,7 @@ Error MultimodalPrefiller::load() {
 }
 
 bool MultimodalPrefiller::is_method_loaded() {
-  for (const char* const name : kEncoders) {
+  for (const char* const name : kMethods) {
     const auto found = has_method(name);
     if (!found.ok() || (*found && !module_->is_method_loaded(name))) {
       return false;
@@ -181,9 +182,26 @@ Result<TensorPtr> MultimodalPrefiller::encode_image(const Image& image) {
   return rows_of(outputs, method);
 }
 
+/// The picture at the size that a method takes; null if it has that size, or the program does not say how to scale it.
+Result<std::optional<Image>> MultimodalPrefiller::fitted(const Image& image, const std::string& method) {
+  ET_ASSIGN_OR_RETURN(expected, first_input(*module_, method));
+  const size_t dims = expected.sizes.size();
+  if (dims < 3 || !image.is_uint8() ||
+      (expected.sizes[dims - 1] == image.width() && expected.sizes[dims - 2] == image.height())) {
+    return std::optional<Image>();
+  }
+  ET_ASSIGN_OR_RETURN(preparation, internal::ImagePreparation::of(*module_));
+  if (!preparation) {
+    return std::optional<Image>();
+  }
+  ET_ASSIGN_OR_RETURN(scaled, preparation->whole(image));
+  return std::optional<Image>(std::move(scaled));
+}
+
 Result<std::vector<EValue>> MultimodalPrefiller::run_on(const Image& image, const std::string& method) {
   ET_ASSIGN_OR_RETURN(expected, first_input(*module_, method));
-  ET_ASSIGN_OR_RETURN(picture, image.toTensor(expected.sizes.size() == 4));
+  ET_ASSIGN_OR_RETURN(scaled, fitted(image, method));
+  ET_ASSIGN_OR_RETURN(picture, (scaled ? *scaled : image).toTensor(expected.sizes.size() == 4));
   ET_CHECK_OK_OR_RETURN_ERROR(check_sizes(sizes_of(*picture), expected, method));
   return decoder_runner_->run(method, {*picture});
 }
@@ -262,18 +280,22 @@ Result<TensorPtr> MultimodalPrefiller::embed_tokens(const MultimodalInput& input
   return joined(parts);
 }
 
-Result<Tensor> MultimodalPrefiller::run(const TensorPtr& embeddings, int64_t& start_pos) {
-  const std::string& method = decoder_runner_->method_name();
+Result<Tensor> MultimodalPrefiller::run(const TensorPtr& embeddings, int64_t& start_pos, bool is_picture) {
+  ET_ASSIGN_OR_RETURN(whole, is_picture ? has_method(kPictureDecoderMethod) : Result<bool>(false));
+  const std::string method = whole ? kPictureDecoderMethod : decoder_runner_->method_name();
   ET_ASSIGN_OR_RETURN(expected, first_input(*module_, method));
   ET_CHECK_OR_RETURN_ERROR(
       expected.sizes.size() == 3 && expected.sizes[1] > 0 && expected.sizes[2] == embeddings->size(2), InvalidProgram,
       "embeddings have the sizes %s, but method '%s' takes %s", text_of(sizes_of(*embeddings)).c_str(), method.c_str(),
       text_of(expected.sizes).c_str());
+  ET_CHECK_OR_RETURN_ERROR(!whole || embeddings->size(1) <= expected.sizes[1], InvalidProgram,
+                           "a picture has %d positions, but method '%s' takes %d",
+                           static_cast<int>(embeddings->size(1)), method.c_str(), static_cast<int>(expected.sizes[1]));
   ET_ASSIGN_OR_RETURN(converted, in_dtype_of(embeddings, expected, method));
   const auto count = static_cast<int64_t>(converted->size(1));
   for (int64_t first = 0;;) {
     const int64_t now = std::min<int64_t>(expected.sizes[1], count - first);
-    ET_ASSIGN_OR_RETURN(logits, decoder_runner_->decode(EValue(*part_of(converted, 1, first, now)), start_pos));
+    ET_ASSIGN_OR_RETURN(logits, decoder_runner_->decode(EValue(*part_of(converted, 1, first, now)), start_pos, method));
     first += now;
     start_pos += now;
     if (first == count) {
@@ -288,7 +310,7 @@ Result<uint64_t> MultimodalPrefiller::prefill(const MultimodalInput& input, int6
                            "bos is %" PRId32 " and eos %" PRId32 "; expected numbers from 0 to 127", bos, eos);
   const bool is_text = input.is_text() || input.is_tokens();
   ET_ASSIGN_OR_RETURN(embeddings, is_text ? embed_tokens(input, bos, eos) : encode(input));
-  ET_ASSIGN_OR_RETURN(logits, run(embeddings, start_pos));
+  ET_ASSIGN_OR_RETURN(logits, run(embeddings, start_pos, input.is_image()));
   return decoder_runner_->sample(logits, 0.0F);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ using tokenizers::Tokenizer;
 ///   audio_preprocessor  samples, float32 [samples], to features (beyond the original)
 ///   token_embedding     tokens, int64 [1, tokens], to embeddings
 ///   text_decoder        embeddings and the position of the first of them to logits
+///   picture_decoder     the same for all of a picture, whose positions see each other (beyond the original)
 ///
 /// Embeddings are tensors whose last dimension is the decoder's; their rows take consecutive positions.
 class MultimodalPrefiller {
@@ -52,14 +54,19 @@ class MultimodalPrefiller {
   // Beyond the original: prefill() in two steps.
 
   /// The embeddings of a picture or of sound, [1, positions, dim]. NotSupported if the program lacks the method;
-  /// InvalidArgument, after a log line that says what the method takes, for another size or dtype.
+  /// InvalidArgument, after a log line that says what the method takes, for another size or dtype. A picture of uint8
+  /// of another size is scaled as the model's processor does, where the program says how, but not cut into tiles.
   Result<TensorPtr> encode(const MultimodalInput& input);
   /// Runs the decoder for embeddings, in as many calls as it needs. Returns the logits that follow, see
-  /// TextDecoderRunner::step().
-  Result<executorch::aten::Tensor> run(const TensorPtr& embeddings, int64_t& start_pos);
+  /// TextDecoderRunner::step(). `is_picture`: whether they are those of one.
+  Result<executorch::aten::Tensor> run(const TensorPtr& embeddings, int64_t& start_pos, bool is_picture = false);
+  /// See MultimodalRunner::prompt_of().
+  Result<std::vector<MultimodalInput>> prompt_of(const std::string& text, const std::vector<Image>& images,
+                                                 int32_t num_bos);
 
  private:
   Result<bool> has_method(const std::string& name) const;
+  Result<std::optional<Image>> fitted(const Image& image, const std::string& method);
   Result<TensorPtr> encode_image(const Image& image);
   Result<std::vector<runtime::EValue>> run_on(const Image& image, const std::string& method);
   Result<TensorPtr> encode_audio(const Audio& audio);

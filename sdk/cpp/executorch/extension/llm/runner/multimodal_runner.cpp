@@ -64,7 +64,7 @@ Result<int64_t> MultimodalRunner::add_media(const MultimodalInput& input, size_t
     return embeddings.error();
   }
   const auto positions = static_cast<int64_t>((*embeddings)->size(1));
-  media_.push_back(std::move(*embeddings));
+  media_.push_back({std::move(*embeddings), input.is_image()});
   return positions;
 }
 
@@ -78,10 +78,10 @@ Result<uint64_t> MultimodalRunner::run_prompt(std::vector<uint64_t>& tokens, int
     if (!text.empty()) {
       ET_CHECK_OK_OR_RETURN_ERROR(text_prefiller().run_tokens(text, start_pos));
     }
-    const TensorPtr embeddings = std::move(media_.front());
+    const Media part = std::move(media_.front());
     media_.pop_front();
-    ET_ASSIGN_OR_RETURN(logits, multimodal_prefiller_->run(embeddings, start_pos));
-    begin = media + static_cast<std::ptrdiff_t>(embeddings->size(1));
+    ET_ASSIGN_OR_RETURN(logits, multimodal_prefiller_->run(part.embeddings, start_pos, part.is_picture));
+    begin = media + static_cast<std::ptrdiff_t>(part.embeddings->size(1));
     if (begin == tokens.end()) {
       return decoder_runner().sample(logits, temperature);
     }

@@ -30,6 +30,16 @@ class MultimodalRunner : public TextLLMRunner {
                             std::unique_ptr<TextTokenGenerator> text_token_generator, std::unique_ptr<Stats> stats);
   ~MultimodalRunner() override = default;
 
+  /// The parts of a prompt with pictures of any size, as the processor of transformers makes them: pictures are scaled
+  /// and, where the model does so, cut into tiles; the texts around them are added. Each picture takes the next place
+  /// that a chat template has left for one in `text`; without places, pictures come first. `num_bos`: tokens before the
+  /// text, 0 where the template has them. NotSupported, after a log line, if the program does not say what its
+  /// processor does; InvalidArgument for another number of places, and for pictures that cannot be scaled.
+  runtime::Result<std::vector<MultimodalInput>> prompt_of(const std::string& text, const std::vector<Image>& images,
+                                                          int32_t num_bos = 0) {
+    return multimodal_prefiller_->prompt_of(text, images, num_bos);
+  }
+
   bool is_loaded() const override;
   runtime::Error load() override;
 
@@ -46,7 +56,12 @@ class MultimodalRunner : public TextLLMRunner {
                    std::unique_ptr<TextTokenGenerator>&& text_token_generator, std::unique_ptr<Stats>&& stats);
 
   std::unique_ptr<MultimodalPrefiller> multimodal_prefiller_;
-  std::deque<TensorPtr> media_;  // embeddings of pictures and sound that the prompt at work has, in its order
+  /// The embeddings of a picture or of sound.
+  struct Media {
+    TensorPtr embeddings;
+    bool is_picture;
+  };
+  std::deque<Media> media_;  // what the prompt at work has, in its order
 };
 
 }  // namespace llm

@@ -19,7 +19,7 @@ using namespace executorch::extension::llm;
 using executorch::extension::Module;
 using executorch::runtime::Error;
 
-/// The printable characters of ASCII, as in the tokenizer of the programs.
+/// The printable characters of ASCII, as in the tokenizer of the programs, and tokens written as "<94>".
 class Letters final : public tokenizers::Tokenizer {
  public:
   Letters() {
@@ -31,12 +31,18 @@ class Letters final : public tokenizers::Tokenizer {
     return std::string(1, static_cast<char>(token + ' '));
   }
   tokenizers::Result<uint64_t> piece_to_id(const std::string& text) const override {
-    return static_cast<uint64_t>(text[0] - ' ');
+    const auto tokens = encode(text, 0, 0);
+    return tokens->front();
   }
   tokenizers::Result<std::vector<uint64_t>> encode(const std::string& input, int8_t, int8_t) const override {
     std::vector<uint64_t> ids;
-    for (const char c : input) {
-      ids.push_back(static_cast<uint64_t>(c - ' '));
+    for (size_t i = 0; i < input.size(); i++) {
+      if (input[i] == '<' && i + 3 < input.size() && input[i + 3] == '>') {
+        ids.push_back(static_cast<uint64_t>(std::stoi(input.substr(i + 1, 2))));
+        i += 3;
+      } else {
+        ids.push_back(input[i] < ' ' ? static_cast<uint64_t>('?' - ' ') : static_cast<uint64_t>(input[i] - ' '));
+      }
     }
     return ids;
   }
@@ -100,12 +106,12 @@ class MultimodalRunnerTest : public ::testing::TestWithParam<const char*> {
     ASSERT_NE(runner_, nullptr);
   }
 
-  static MultimodalInput media() {
-    return std::string(GetParam()) == "llava" ? make_image_input(picture()) : make_audio_input(sound());
-  }
+  static MultimodalInput media() { return sees() ? make_image_input(picture()) : make_audio_input(sound()); }
+  static bool sees() { return std::string(GetParam()) != "voxtral"; }
   static std::vector<MultimodalInput> prompt() {
     return {make_text_input(std::string("ab")), media(), make_text_input(std::string("cd"))};
   }
+  static std::string place() { return std::string(GetParam()) == "gemma3" ? "<92>" : "<94>"; }
   static GenerationConfig greedy(int32_t count) {
     GenerationConfig config;
     config.echo = false;
@@ -136,7 +142,7 @@ TEST_P(MultimodalRunnerTest, LogitsEqualTransformers) {
   }
   const Expected wanted = expected(GetParam());
   EXPECT_EQ(next, wanted.tokens.front());
-  EXPECT_EQ(position, std::string(GetParam()) == "llava" ? 8 : 29);
+  EXPECT_EQ(position, sees() ? 8 : 29);
   ASSERT_TRUE(decoder.last_logits().has_value());
   const auto& logits = *decoder.last_logits();
   ASSERT_EQ(static_cast<size_t>(logits.numel()), wanted.logits.size());
@@ -155,7 +161,7 @@ TEST_P(MultimodalRunnerTest, TokensEqualTransformers) {
             Error::Ok);
   EXPECT_EQ(runner_->generated_tokens(), wanted.tokens);
   EXPECT_EQ(text.size(), wanted.tokens.size());
-  EXPECT_EQ(stats.num_prompt_tokens, std::string(GetParam()) == "llava" ? 8 : 29);
+  EXPECT_EQ(stats.num_prompt_tokens, sees() ? 8 : 29);
   // In two steps, and in one conversation after another.
   runner_->reset();
   const auto next = runner_->prefill(prompt());
@@ -166,7 +172,7 @@ TEST_P(MultimodalRunnerTest, TokensEqualTransformers) {
   // A prompt may begin or end with the picture: the same as its embeddings alone.
   runner_->reset();
   ASSERT_EQ(runner_->generate(std::vector<MultimodalInput>{media()}, greedy(2)), Error::Ok);
-  EXPECT_EQ(runner_->position(), std::string(GetParam()) == "llava" ? 6 : 27);
+  EXPECT_EQ(runner_->position(), sees() ? 6 : 27);
   ASSERT_EQ(runner_->rewind(0), Error::Ok);
   ASSERT_EQ(runner_->generate(prompt(), greedy(8)), Error::Ok);
   EXPECT_EQ(runner_->generated_tokens(), wanted.tokens);
@@ -186,7 +192,7 @@ TEST_P(MultimodalRunnerTest, InputsThatCannotBeUsed) {
   ASSERT_TRUE(runner_->prefill(prompt()).ok());
   const int64_t before = runner_->position();
   const std::vector<MultimodalInput> wrong[] = {
-      {make_text_input(std::string("x")), make_image_input(Image(numbers(3 * 30 * 28), 30, 28, 3))},
+      {make_text_input(std::string("x")), make_image_input(Image(std::vector<float>(3 * 30 * 28), 30, 28, 3))},
       {make_image_input(Image(numbers(100), 28, 28, 3))},
       {make_audio_input(Audio(numbers(16 * 200), 1, 16, 200))},
       {make_audio_input(Audio(std::vector<float>(16 * 201), 1, 16, 201))},
@@ -228,7 +234,41 @@ TEST_P(MultimodalRunnerTest, SavesAndRestoresAConversation) {
   std::remove(path.c_str());
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, MultimodalRunnerTest, ::testing::Values("llava", "voxtral"));
+class PicturePromptTest : public MultimodalRunnerTest {};
+
+/// The text around pictures, and the tokens that follow, as transformers has them.
+TEST_P(PicturePromptTest, PromptsWithPictures) {
+  const Expected wanted = expected(std::string(GetParam()) + ".prompt");
+  const auto inputs = runner_->prompt_of("ab" + place() + "cd", {picture()});
+  ASSERT_TRUE(inputs.ok());
+  std::vector<uint64_t> tokens;
+  for (const MultimodalInput& input : *inputs) {
+    const std::vector<uint64_t> part = input.is_image() ? std::vector<uint64_t>{94} : input.get_tokens();
+    tokens.insert(tokens.end(), part.begin(), part.end());
+  }
+  EXPECT_EQ(tokens, wanted.tokens);
+  // A picture of another size is scaled.
+  const std::vector<MultimodalInput> scaled = {make_image_input(Image(numbers(3 * 50 * 30), 50, 30, 3))};
+  ASSERT_EQ(runner_->generate(scaled, greedy(1)), Error::Ok);
+  EXPECT_EQ(runner_->position(), 5);
+  EXPECT_EQ(runner_->prompt_of("ab" + place(), {}).error(), Error::InvalidArgument);
+  EXPECT_EQ(runner_->prompt_of("ab", {Image()}).error(), Error::InvalidArgument);
+  EXPECT_EQ(runner_->prompt_of("ab", {}, 200).error(), Error::InvalidArgument);
+}
+
+TEST_P(MultimodalRunnerTest, PromptsWithoutPictures) {
+  const auto inputs = runner_->prompt_of("ab", {});
+  if (!sees()) {
+    EXPECT_EQ(inputs.error(), Error::NotSupported);
+    return;
+  }
+  ASSERT_TRUE(inputs.ok());
+  ASSERT_EQ(inputs->size(), 1U);
+  EXPECT_EQ(inputs->front().get_tokens(), (std::vector<uint64_t>{'a' - ' ', 'b' - ' '}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, MultimodalRunnerTest, ::testing::Values("llava", "gemma3", "smolvlm", "voxtral"));
+INSTANTIATE_TEST_SUITE_P(Pictures, PicturePromptTest, ::testing::Values("llava", "gemma3", "smolvlm"));
 
 TEST(MultimodalRunnerCreationTest, OtherPrograms) {
   executorch::runtime::runtime_init();

@@ -51,7 +51,7 @@ TextDecoderRunner::TextDecoderRunner(Module* module, IOManager* io_manager, std:
 Result<Tensor> TextDecoderRunner::step(TensorPtr& input, int64_t start_pos) {
   const auto count = static_cast<int64_t>(input->numel());
   if (static_length_ == 0 || count == static_length_) {
-    return step_with(input, count, start_pos);
+    return step_with(input, count, start_pos, method_name_);
   }
   last_logits_.reset();
   auto logits = step_padded(input);
@@ -61,9 +61,10 @@ Result<Tensor> TextDecoderRunner::step(TensorPtr& input, int64_t start_pos) {
   return logits;
 }
 
-Result<Tensor> TextDecoderRunner::step_with(const TensorPtr& input, int64_t count, int64_t start_pos) {
+Result<Tensor> TextDecoderRunner::step_with(const TensorPtr& input, int64_t count, int64_t start_pos,
+                                            const std::string& method) {
   last_logits_.reset();
-  auto logits = logits_of(execute(input, count, start_pos), method_name_);
+  auto logits = logits_of(execute(input, count, start_pos, method), method);
   if (logits.ok()) {
     last_logits_.emplace(*logits);
   }
@@ -76,17 +77,18 @@ Result<std::vector<EValue>> TextDecoderRunner::run(const std::string& method, co
   return module_->execute(method, inputs);
 }
 
-Result<std::vector<EValue>> TextDecoderRunner::execute(const TensorPtr& input, int64_t count, int64_t start_pos) {
-  ET_ASSIGN_OR_RETURN(method, module_->method(method_name_));
+Result<std::vector<EValue>> TextDecoderRunner::execute(const TensorPtr& input, int64_t count, int64_t start_pos,
+                                                       const std::string& method_name) {
+  ET_ASSIGN_OR_RETURN(method, module_->method(method_name));
   if (method->method_meta().num_inputs() < 2) {
-    return run(method_name_, {*input});
+    return run(method_name, {*input});
   }
   ET_ASSIGN_OR_RETURN(position, populate_start_pos_or_cache_position(module_, start_pos, positions_,
-                                                                     static_cast<int>(count), method_name_.c_str()));
-  ET_ASSIGN_OR_RETURN(inputs, io_manager_->prepare_decode(input, position, method_name_));
-  auto outputs = run(method_name_, inputs);
+                                                                     static_cast<int>(count), method_name.c_str()));
+  ET_ASSIGN_OR_RETURN(inputs, io_manager_->prepare_decode(input, position, method_name));
+  auto outputs = run(method_name, inputs);
   if (outputs.ok()) {
-    ET_CHECK_OK_OR_RETURN_ERROR(io_manager_->update_decode(*outputs, method_name_));
+    ET_CHECK_OK_OR_RETURN_ERROR(io_manager_->update_decode(*outputs, method_name));
   }
   return outputs;
 }
@@ -99,7 +101,7 @@ Result<Tensor> TextDecoderRunner::step_padded(const TensorPtr& input) {
   std::vector<int64_t> padded(tokens, tokens + length);
   padded.resize(static_cast<size_t>(static_length_), 0);
   const auto all = from_blob(padded.data(), {1, static_cast<SizesType>(static_length_)}, ScalarType::Long);
-  ET_ASSIGN_OR_RETURN(logits, logits_of(execute(all, static_length_, 0), method_name_));
+  ET_ASSIGN_OR_RETURN(logits, logits_of(execute(all, static_length_, 0, method_name_), method_name_));
   ET_CHECK_OR_RETURN_ERROR(
       logits.dim() == 3 && logits.size(1) == static_length_, NotSupported,
       "the program takes exactly %" PRId64

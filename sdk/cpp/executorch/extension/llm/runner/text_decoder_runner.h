@@ -71,15 +71,17 @@ class TextDecoderRunner {
   void clear_interrupt() { interrupt_ = runtime::Error::Ok; }
 
  protected:
-  /// step() for an input of the method that has another form than tokens: `input` has `count` positions.
-  runtime::Result<executorch::aten::Tensor> step_with(const TensorPtr& input, int64_t count, int64_t start_pos);
+  /// step() for an input that has another form than tokens: `input` has `count` positions. `method`: as method_name().
+  runtime::Result<executorch::aten::Tensor> step_with(const TensorPtr& input, int64_t count, int64_t start_pos,
+                                                      const std::string& method);
 
   Module* module_;
   IOManager* io_manager_;
   std::string method_name_;
 
  private:
-  runtime::Result<std::vector<runtime::EValue>> execute(const TensorPtr& input, int64_t count, int64_t start_pos);
+  runtime::Result<std::vector<runtime::EValue>> execute(const TensorPtr& input, int64_t count, int64_t start_pos,
+                                                        const std::string& method_name);
   runtime::Result<executorch::aten::Tensor> step_padded(const TensorPtr& input);
 
   TokenSampler sampler_;

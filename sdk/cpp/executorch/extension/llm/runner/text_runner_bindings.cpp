@@ -217,6 +217,15 @@ class PyMultimodalRunner final : public PyRunner {
   PyMultimodalRunner(const std::string& model_path, const std::optional<std::string>& tokenizer_path,
                      const DataPath& data_path)
       : PyRunner(model_path, tokenizer_path, data_path, true) {}
+
+  std::vector<MultimodalInput> prompt_of(const std::string& text, const std::vector<Image>& images, int32_t num_bos) {
+    const LogCapture capture;
+    auto inputs = static_cast<MultimodalRunner&>(runner()).prompt_of(text, images, num_bos);
+    if (!inputs.ok()) {
+      throw_error("the prompt cannot be made", inputs.error(), capture);
+    }
+    return std::move(*inputs);
+  }
 };
 
 }  // namespace
@@ -284,7 +293,10 @@ void bind_text_runner(py::module_& m) {
            py::arg("tokenizer_path") = py::none(), py::arg("data_path") = py::none(),
            "Without `tokenizer_path`: the tokenizer that lies in the program. `data_path`: a .ptd file, or several, "
            "such as "
-           "those of the model's weights and of an adapter.");
+           "those of the model's weights and of an adapter.")
+      .def("prompt_of", &PyMultimodalRunner::prompt_of, py::arg("text"), py::arg("images"), py::arg("num_bos") = 0,
+           "The parts of a prompt with pictures of any size, as the processor of transformers makes them. Each picture "
+           "takes the next place that a chat template has left for one; without places, pictures come first.");
 }
 
 }  // namespace llm

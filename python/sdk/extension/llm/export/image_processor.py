@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The settings by which a processor of transformers turns a picture into what a vision encoder takes, as a program
+carries them: JSON in its method `get_image_processor`, which `MultimodalRunner` reads.
+
+    height, width      the size of what the encoder takes
+    resample           1, 2 or 3: Lanczos, bilinear or bicubic filter, as Pillow numbers them
+    shortest_edge      scale until the shorter side has this length, then cut the middle out; otherwise both sides are
+                       scaled to height and width
+    longest_edge       scale until the longer side has this length, then cut into tiles of height and width
+    place              the text that stands for a picture in a conversation
+    token              the text of the token that stands for a position of a picture
+    before, after      texts around a picture, or around the last tile, which is the whole picture
+    tile, row_end      the text before a tile, with {row} and {column}, and the one after a row of tiles
+    after_tiles        the text between the tiles and `before`
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sdk.exir._serialize._regular_file import read_file
+from sdk.extension.llm.export.checkpoint import CheckpointError
+
+_RESAMPLE = {1: "Lanczos", 2: "bilinear", 3: "bicubic"}
+
+
+def image_settings(folder: Path) -> dict[str, Any]:
+    """The settings of the processor for pictures; {} where the folder has none. Raises CheckpointError."""
+    for name in ("preprocessor_config.json", "processor_config.json"):
+        if not (folder / name).is_file():
+            continue
+        found = _json(folder / name)
+        if "image_mean" in found or "image_processor" in found:
+            inner = found.get("image_processor")
+            return inner if isinstance(inner, dict) else found
+    return {}
+
+
+def picture_steps(settings: dict[str, Any], size: int, tiles: bool) -> dict[str, Any]:
+    """How a picture of any size becomes pictures of `size` by `size`; {} if the settings do not scale pictures.
+
+    `tiles`: of a model that cuts pictures into tiles. Raises CheckpointError for settings that this version does not
+    have, and for those that lead to another size.
+    """
+    if not settings.get("do_resize", True) or not isinstance(settings.get("size"), dict):
+        return {}
+    if settings.get("do_pan_and_scan"):
+        raise CheckpointError("do_pan_and_scan of the image processor: expected false, found true")
+    resample = settings.get("resample", 2)
+    if resample not in _RESAMPLE:
+        names = ", ".join(f"{number} ({name})" for number, name in _RESAMPLE.items())
+        raise CheckpointError(f"resample of the image processor: expected one of {names}, found {resample!r}")
+    steps = {"height": size, "width": size, "resample": resample}
+    if tiles:
+        return steps | _tiles(settings, size)
+    given = settings["size"]
+    if "shortest_edge" in given:
+        crop = settings.get("crop_size") if settings.get("do_center_crop", True) else None
+        _expect(crop, {"height": size, "width": size}, "crop_size")
+        return steps | {"shortest_edge": _length(given, "shortest_edge")}
+    _expect(given, {"height": size, "width": size}, "size")
+    if settings.get("do_center_crop") and settings.get("crop_size") != given:
+        _expect(settings.get("crop_size"), given, "crop_size")
+    return steps
+
+
+def _tiles(settings: dict[str, Any], size: int) -> dict[str, Any]:
+    _expect(settings.get("max_image_size"), {"longest_edge": size}, "max_image_size")
+    if not settings.get("do_image_splitting", True):
+        return {}
+    longest = _length(settings["size"], "longest_edge")
+    if longest > 4096:
+        raise CheckpointError(f"size of the image processor: expected a longest_edge of at most 4096, found {longest}")
+    return {"longest_edge": longest}
+
+
+def _expect(found: Any, expected: dict[str, int], name: str) -> None:
+    if found != expected:
+        raise CheckpointError(
+            f"{name} of the image processor: expected {expected}, as the vision encoder takes pictures of that size, "
+            f"found {found!r}"
+        )
+
+
+def _length(given: dict[str, Any], name: str) -> int:
+    found = given.get(name)
+    if not isinstance(found, int) or found < 1:
+        raise CheckpointError(f"size of the image processor: expected a whole number as {name}, found {found!r}")
+    return found
+
+
+def token_text(folder: Path, id: int, otherwise: str) -> str:
+    """The text of a token that the folder's tokenizer adds; `otherwise` where the folder has no such tokenizer."""
+    if not (folder / "tokenizer.json").is_file():
+        return otherwise
+    added = _json(folder / "tokenizer.json").get("added_tokens")
+    entries = [entry for entry in added if isinstance(entry, dict)] if isinstance(added, list) else []
+    return next((str(entry.get("content")) for entry in entries if entry.get("id") == id), otherwise)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(read_file(path))
+    except json.JSONDecodeError as error:
+        raise CheckpointError(f"{path}, line {error.lineno}, column {error.colno}: {error.msg}") from None
+    return found if isinstance(found, dict) else {}

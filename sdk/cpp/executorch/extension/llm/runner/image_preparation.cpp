@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <executorch/extension/llm/runner/image_preparation.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <executorch/extension/llm/runner/constants.h>
+#include <executorch/runtime/core/error.h>
+#include <yyjson.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace internal {
+
+using runtime::Error;
+using runtime::Result;
+
+namespace {
+
+constexpr int64_t kLongestSide = 4096;
+
+/// The number under a name, from 0 to kLongestSide; 0 without one.
+Error read(yyjson_val* object, const char* name, int32_t& out) {
+  yyjson_val* const value = yyjson_obj_get(object, name);
+  if (value == nullptr) {
+    return Error::Ok;
+  }
+  ET_CHECK_OR_RETURN_ERROR(
+      yyjson_is_uint(value) && yyjson_get_uint(value) >= 1 && yyjson_get_uint(value) <= uint64_t{kLongestSide},
+      InvalidProgram, "method '%s': expected a whole number from 1 to %d as '%s'", kImageProcessor,
+      static_cast<int>(kLongestSide), name);
+  out = static_cast<int32_t>(yyjson_get_uint(value));
+  return Error::Ok;
+}
+
+/// The text under a name; empty without one.
+Error read(yyjson_val* object, const char* name, std::string& out) {
+  yyjson_val* const value = yyjson_obj_get(object, name);
+  ET_CHECK_OR_RETURN_ERROR(value == nullptr || yyjson_is_str(value), InvalidProgram,
+                           "method '%s': expected a text as '%s'", kImageProcessor, name);
+  if (value != nullptr) {
+    out.assign(yyjson_get_str(value), yyjson_get_len(value));
+  }
+  return Error::Ok;
+}
+
+std::string with_number(std::string text, const char* name, int32_t number) {
+  const size_t at = text.find(name);
+  return at == std::string::npos ? text : text.replace(at, std::strlen(name), std::to_string(number));
+}
+
+/// Processors compute sizes in double and drop the fraction.
+int32_t whole_part(double value) {
+  return static_cast<int32_t>(std::clamp(value, 0.0, static_cast<double>(INT32_MAX)));
+}
+
+int32_t up_to_multiple(int32_t value, int32_t of) {
+  return (value + of - 1) / of * of;
+}
+
+}  // namespace
+
+Result<std::optional<ImagePreparation>> ImagePreparation::of(Module& module) {
+  ET_ASSIGN_OR_RETURN(methods, module.method_names());
+  if (methods.count(kImageProcessor) == 0) {
+    return std::optional<ImagePreparation>();
+  }
+  ET_ASSIGN_OR_RETURN(values, module.execute(kImageProcessor));
+  ET_CHECK_OR_RETURN_ERROR(!values.empty() && values.front().isString(), InvalidProgram,
+                           "method '%s' does not return a text", kImageProcessor);
+  const auto json = values.front().toString();
+  ET_ASSIGN_OR_RETURN(parsed, parse(std::string(json.data(), json.size())));
+  return std::optional<ImagePreparation>(std::move(parsed));
+}
+
+Result<ImagePreparation> ImagePreparation::parse(const std::string& json) {
+  const std::unique_ptr<yyjson_doc, void (*)(yyjson_doc*)> document(yyjson_read(json.data(), json.size(), 0),
+                                                                    yyjson_doc_free);
+  yyjson_val* const root = yyjson_doc_get_root(document.get());
+  ET_CHECK_OR_RETURN_ERROR(yyjson_is_obj(root), InvalidProgram, "method '%s' does not return an object of JSON",
+                           kImageProcessor);
+  ImagePreparation made;
+  int32_t resample = 2;
+  const std::pair<const char*, int32_t*> numbers[] = {{"width", &made.width_},
+                                                      {"height", &made.height_},
+                                                      {"resample", &resample},
+                                                      {"shortest_edge", &made.shortest_edge_},
+                                                      {"longest_edge", &made.longest_edge_}};
+  for (const auto& [name, number] : numbers) {
+    ET_CHECK_OK_OR_RETURN_ERROR(read(root, name, *number));
+  }
+  const std::pair<const char*, std::string*> texts[] = {
+      {"place", &made.place_}, {"token", &made.token_},     {"before", &made.before_},          {"after", &made.after_},
+      {"tile", &made.tile_},   {"row_end", &made.row_end_}, {"after_tiles", &made.after_tiles_}};
+  for (const auto& [name, text] : texts) {
+    ET_CHECK_OK_OR_RETURN_ERROR(read(root, name, *text));
+  }
+  ET_CHECK_OR_RETURN_ERROR(made.width_ > 0 && made.height_ > 0 && resample <= 3 && !made.token_.empty(), InvalidProgram,
+                           "method '%s': expected width, height, token, and a resample of 1, 2 or 3", kImageProcessor);
+  ET_CHECK_OR_RETURN_ERROR(made.tile_.empty() || (made.longest_edge_ > 0 && made.width_ == made.height_),
+                           InvalidProgram, "method '%s': tiles need a longest_edge, and sides of the same length",
+                           kImageProcessor);
+  made.resample_ = static_cast<Resample>(resample);
+  return made;
+}
+
+Result<Image> ImagePreparation::to_longest_edge(const Image& image) const {
+  const double ratio = static_cast<double>(image.width()) / image.height();
+  int32_t width = longest_edge_;
+  int32_t height = longest_edge_;
+  if (image.width() >= image.height()) {
+    height = whole_part(width / ratio);
+    height += height % 2;
+  } else {
+    width = whole_part(height * ratio);
+    width += width % 2;
+  }
+  return resized(image, std::max(width, 1), std::max(height, 1), resample_);
+}
+
+/// The sides at multiples of a tile's.
+Result<Image> ImagePreparation::to_multiple(const Image& image) const {
+  const double ratio = static_cast<double>(image.width()) / image.height();
+  int32_t width = up_to_multiple(image.width(), width_);
+  int32_t height = up_to_multiple(image.height(), width_);
+  if (image.width() >= image.height()) {
+    height = up_to_multiple(std::max(whole_part(width / ratio), 1), width_);
+  } else {
+    width = up_to_multiple(std::max(whole_part(height * ratio), 1), width_);
+  }
+  return resized(image, width, height, resample_);
+}
+
+Result<Image> ImagePreparation::to_shortest_edge(const Image& image) const {
+  const auto longer = [this](int32_t longest, int32_t shortest) {
+    return whole_part(static_cast<double>(shortest_edge_) * longest / shortest);
+  };
+  const bool upright = image.width() <= image.height();
+  const int32_t width = upright ? shortest_edge_ : longer(image.width(), image.height());
+  const int32_t height = upright ? longer(image.height(), image.width()) : shortest_edge_;
+  ET_ASSIGN_OR_RETURN(scaled, resized(image, width, height, resample_));
+  // As the processor rounds, which pads a picture that is smaller.
+  const auto start = [](int32_t length, int32_t part) {
+    return length >= part ? (length - part) / 2 : -((part - length + 1) / 2);
+  };
+  return cropped(scaled, start(width, width_), start(height, height_), width_, height_);
+}
+
+Result<Image> ImagePreparation::whole(const Image& image) const {
+  ET_CHECK_OR_RETURN_ERROR(image.width() > 0 && image.height() > 0, InvalidArgument, "the picture is empty");
+  if (shortest_edge_ > 0) {
+    return to_shortest_edge(image);
+  }
+  if (longest_edge_ == 0) {
+    return resized(image, width_, height_, resample_);
+  }
+  ET_ASSIGN_OR_RETURN(scaled, to_longest_edge(image));
+  return resized(scaled, width_, height_, resample_);
+}
+
+Result<ImagePreparation::Prepared> ImagePreparation::prepare(const Image& image) const {
+  Prepared prepared;
+  const auto add = [&](Image&& picture, const std::string& before, const std::string& after) {
+    prepared.text += before + token_ + after;
+    prepared.images.push_back(std::move(picture));
+  };
+  if (tile_.empty()) {
+    ET_ASSIGN_OR_RETURN(picture, whole(image));
+    add(std::move(picture), before_, after_);
+    return prepared;
+  }
+  ET_CHECK_OR_RETURN_ERROR(image.width() > 0 && image.height() > 0, InvalidArgument, "the picture is empty");
+  ET_ASSIGN_OR_RETURN(longest, to_longest_edge(image));
+  ET_ASSIGN_OR_RETURN(scaled, to_multiple(longest));
+  if (scaled.width() == width_ && scaled.height() == height_) {
+    add(std::move(scaled), before_, after_);
+    return prepared;
+  }
+  for (int32_t row = 0; row < scaled.height() / height_; row++) {
+    for (int32_t column = 0; column < scaled.width() / width_; column++) {
+      const std::string before = with_number(with_number(tile_, "{row}", row + 1), "{column}", column + 1);
+      add(cropped(scaled, column * width_, row * height_, width_, height_), before, "");
+    }
+    prepared.text += row_end_;
+  }
+  ET_ASSIGN_OR_RETURN(small, resized(scaled, width_, height_, resample_));
+  add(std::move(small), after_tiles_ + before_, after_);
+  return prepared;
+}
+
+}  // namespace internal
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

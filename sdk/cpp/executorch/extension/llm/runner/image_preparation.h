@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <executorch/extension/llm/runner/image.h>
+#include <executorch/extension/llm/runner/image_resize.h>
+#include <executorch/extension/module/module.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace internal {
+
+/// What the processor of a model makes of a picture of any size. A program describes it in its method
+/// `get_image_processor`: JSON, whose entries python/sdk/extension/llm/export/image_processor.py explains.
+class ImagePreparation {
+ public:
+  struct Prepared {
+    std::string text;           // has token() once for each of the pictures, in their order
+    std::vector<Image> images;  // of the size that the program takes
+  };
+
+  /// Null if the program does not describe it. InvalidProgram, after a log line, for a description that cannot be used.
+  static runtime::Result<std::optional<ImagePreparation>> of(Module& module);
+  /// The same from the JSON.
+  static runtime::Result<ImagePreparation> parse(const std::string& json);
+
+  /// The text that stands for a picture in a conversation, and that of the token that stands for a position of one.
+  const std::string& place() const { return place_; }
+  const std::string& token() const { return token_; }
+
+  /// What a processor makes of it. InvalidArgument, after a log line, for a picture that cannot be scaled.
+  runtime::Result<Prepared> prepare(const Image& image) const;
+  /// The whole picture at the size that the program takes, not cut into tiles. Errors: as prepare().
+  runtime::Result<Image> whole(const Image& image) const;
+
+ private:
+  runtime::Result<Image> to_longest_edge(const Image& image) const;
+  runtime::Result<Image> to_shortest_edge(const Image& image) const;
+  runtime::Result<Image> to_multiple(const Image& image) const;
+
+  int32_t width_ = 0;
+  int32_t height_ = 0;
+  int32_t shortest_edge_ = 0;  // 0: both sides are scaled
+  int32_t longest_edge_ = 0;
+  Resample resample_ = Resample::kBilinear;
+  std::string place_, token_, before_, after_, tile_, row_end_, after_tiles_;
+};
+
+}  // namespace internal
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include <executorch/extension/llm/runner/image.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch {
+namespace extension {
+namespace llm {
+namespace internal {
+
+/// Filters, with the numbers that they have in Pillow and in the settings of image processors.
+enum class Resample : uint8_t { kLanczos = 1, kBilinear = 2, kBicubic = 3 };
+
+/// A picture of uint8 at another size, as Pillow 13 scales it, bit for bit: rows and columns one after the other, each
+/// a sum over the filter, which is widened where the picture shrinks. InvalidArgument, after a log line, for a picture
+/// that is not uint8, whose data does not fill its size, or that is empty, and for a result of more than 64 million
+/// pixels.
+runtime::Result<Image> resized(const Image& image, int32_t width, int32_t height, Resample resample);
+
+/// A part of a picture of uint8, whose data fills its size; what lies outside of it is 0.
+Image cropped(const Image& image, int32_t left, int32_t top, int32_t width, int32_t height);
+
+}  // namespace internal
+}  // namespace llm
+}  // namespace extension
+}  // namespace executorch
