@@ -313,6 +313,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     prompt = ["llm", "run", str(program), "--raw", "--prompt", "a<94>b", "--max-new-tokens", "1"]
     assert main([*prompt, "--image", str(photo)]) == 0
     assert main([*prompt, "--image", str(photo), "--image", str(photo)]) == 2
-    assert "--image: expected a picture for each place" in capsys.readouterr().err
+    assert "expected a picture for each place in the prompt" in capsys.readouterr().err
     assert main([*prompt]) == 2
     assert "found 0 pictures and 1 places" in capsys.readouterr().err
