@@ -4,17 +4,23 @@ parameters, each layout. `CALLS` has them by operator, with the overload after a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import torch
-from cadence_random import BYTES, KINDS, SIZES, WIDE, Random
-
-Calls = Iterator[tuple[Any, ...]]
-
-
-def _tensor(value: float, dtype: torch.dtype = torch.int32) -> torch.Tensor:
-    return torch.tensor([value], dtype=dtype)
+from cadence_layer_calls import (
+    convolution_calls,
+    convolution_tensors,
+    floats_calls,
+    layers_calls,
+    linear_calls,
+    linear_tensors,
+    matmul_calls,
+    max_pool_calls,
+    mean_calls,
+    rows_calls,
+    transposed_calls,
+)
+from cadence_random import BYTES, KINDS, SIZES, WIDE, Calls, Random, number_tensor
 
 
 def _real(r: Random) -> tuple[torch.Tensor, torch.Tensor]:
@@ -48,9 +54,9 @@ def _requantize_tensors(r: Random) -> Calls:
         yield (
             x,
             torch.tensor([scale]),
-            _tensor(zero, torch.int64),
+            number_tensor(zero, torch.int64),
             torch.tensor([out_scale]),
-            _tensor(out_zero, torch.int64),
+            number_tensor(out_zero, torch.int64),
             dtype,
         )
 
@@ -65,7 +71,15 @@ def _pairs(r: Random, dtypes: tuple[torch.dtype, ...]) -> Calls:
 
 def _pairs_of_tensors(r: Random) -> Calls:
     for a, a_scale, a_zero, b, b_scale, b_zero, *result in _pairs(r, BYTES):
-        yield a, torch.tensor([a_scale]), _tensor(a_zero), b, torch.tensor([b_scale]), _tensor(b_zero), *result
+        yield (
+            a,
+            torch.tensor([a_scale]),
+            number_tensor(a_zero),
+            b,
+            torch.tensor([b_scale]),
+            number_tensor(b_zero),
+            *result,
+        )
 
 
 def _with_number(r: Random) -> Calls:
@@ -82,7 +96,7 @@ def _relu(r: Random, dtypes: tuple[torch.dtype, ...]) -> Calls:
 
 def _relu_tensors(r: Random) -> Calls:
     for x, zero, out_zero, multiplier, shift in _relu(r, BYTES):
-        yield x, _tensor(zero), out_zero, _tensor(multiplier), _tensor(shift)
+        yield x, number_tensor(zero), out_zero, number_tensor(multiplier), number_tensor(shift)
 
 
 def _layer_norm(r: Random) -> Calls:
@@ -96,7 +110,7 @@ def _layer_norm(r: Random) -> Calls:
 
 def _layer_norm_tensors(r: Random) -> Calls:
     for x, scale, zero, *tail in _layer_norm(r):
-        yield x, torch.tensor([scale]), _tensor(zero, torch.int64), *tail
+        yield x, torch.tensor([scale]), number_tensor(zero, torch.int64), *tail
 
 
 def _softmax(r: Random) -> Calls:
@@ -111,144 +125,8 @@ def _softmax(r: Random) -> Calls:
 
 def _softmax_tensors(r: Random) -> Calls:
     for x, mask, dim, kind, pos, scale, zero, out_scale, out_zero in _softmax(r):
-        yield (x, mask, dim, kind, pos, torch.tensor([scale]), _tensor(zero), torch.tensor([out_scale]),
-               _tensor(out_zero))  # fmt: skip
-
-
-def _linear(r: Random, dtypes: tuple[torch.dtype, ...], one_row: bool) -> Calls:
-    for dtype in dtypes:
-        for inputs in (*SIZES, 700):
-            outputs = r.randint(1, 9)
-            weight_dtype = torch.int8 if dtype in (torch.int16, torch.int32) else dtype
-            rows = r.choice(((1,), (1, 3), (1, 2, 2))) if one_row else r.choice(((2,), (2, 3), ()))
-            yield (r.integers(dtype, *rows, inputs), r.integers(weight_dtype, outputs, inputs), r.bias(outputs),
-                   r.zero_point(dtype), r.zero_point(weight_dtype), *r.multiplier(), r.zero_point(dtype),
-                   None)  # fmt: skip
-
-
-def _linear_tensors(r: Random, one_row: bool) -> Calls:
-    for x, weight, bias, zero, w_zero, multiplier, shift, *tail in _linear(r, BYTES, one_row):
-        yield x, weight, bias, zero, _tensor(w_zero), _tensor(multiplier), _tensor(shift), *tail
-
-
-def _matmul(r: Random, dtypes: tuple[torch.dtype, ...]) -> Calls:
-    for dtype in dtypes:
-        for k in (*SIZES, 70):
-            batch, m, n, transposed = r.choice(((), (2,), (2, 3))), r.randint(1, 4), r.randint(1, 70), r.random() < 0.5
-            y = r.integers(dtype, *batch, n, k) if transposed else r.integers(dtype, *batch, k, n)
-            x = r.integers(dtype, *batch, m, k)
-            yield (x, r.zero_point(dtype), y, r.zero_point(dtype), None, *r.multiplier(), r.zero_point(dtype),
-                   transposed)  # fmt: skip
-
-
-def _convolution(r: Random, last: bool, spatial: tuple[int, ...], dtypes: tuple[torch.dtype, ...],
-                 depthwise: bool = False, short: bool = False) -> Calls:  # fmt: skip
-    for dtype in dtypes:
-        for channels in (*SIZES[1:], 20):
-            rank = r.choice(spatial)
-            groups = channels if depthwise or r.random() < 0.2 else r.choice((1, 1, 2)) if channels % 2 == 0 else 1
-            outputs = groups * r.randint(1, 3)
-            kernel = [r.randint(1, 3) for _ in range(rank)]
-            sizes = [r.choice((5, 7, 9, 70)) if d == rank - 1 else r.randint(5, 8) for d in range(rank)]
-            weight_dtype = torch.int8 if dtype == torch.int16 else dtype
-            inputs = channels // groups
-            if not last:
-                x, weight = (r.randint(1, 2), channels, *sizes), (outputs, inputs, *kernel)
-            else:
-                x = (r.randint(1, 2), *sizes, channels)
-                is_short = groups == channels > 1 and (short or r.random() < 0.5)
-                weight = (*kernel, outputs) if is_short else (outputs, *kernel, inputs)
-            places = (
-                [r.randint(1, 3) for _ in kernel],
-                [r.randint(0, k) for k in kernel],
-                [r.randint(1, 2) for _ in kernel],
-            )
-            bias_scale = 2.0 ** r.uniform(-12, -4)
-            yield (r.integers(dtype, *x), r.integers(weight_dtype, *weight), r.bias(outputs), *places, groups,
-                   r.zero_point(dtype), r.zero_point(weight_dtype), bias_scale, r.scale(), r.zero_point(dtype), 1,
-                   0)  # fmt: skip
-
-
-def _convolution_tensors(r: Random, last: bool, spatial: tuple[int, ...]) -> Calls:
-    for *head, w_zero, bias_scale, out_scale, out_zero, multiplier, shift in _convolution(r, last, spatial, BYTES):
-        yield (
-            *head,
-            _tensor(w_zero),
-            torch.tensor([bias_scale]),
-            out_scale,
-            out_zero,
-            _tensor(multiplier),
-            _tensor(shift),
-        )
-
-
-def _floats(r: Random, spatial: int) -> Calls:
-    for channels in SIZES[:6]:
-        groups = 2 if channels % 2 == 0 else 1
-        kernel = [r.randint(1, 3) for _ in range(spatial)]
-        weight = r.floats(groups * 2, channels // groups, *kernel)
-        places = ([r.randint(1, 2) for _ in kernel], [r.randint(0, 1) for _ in kernel], [1] * spatial)
-        yield r.floats(2, channels, *[r.randint(4, 6)] * spatial), weight, r.floats(groups * 2), *places, groups
-
-
-def _transposed(r: Random, quantized: bool) -> Calls:
-    for channels in SIZES[:7]:
-        last, spatial = r.random() < 0.5, r.choice((1, 2))
-        groups = 2 if channels % 2 == 0 and r.random() < 0.5 else 1
-        kernel = [r.randint(1, 3) for _ in range(spatial)]
-        stride = [r.randint(1, 3) for _ in kernel]
-        places = (stride, [r.randint(0, k - 1) for k in kernel], [r.randint(1, 2) for _ in kernel])
-        more = [r.randint(0, s - 1) for s in stride]
-        sizes, outputs = [r.randint(3, 6) for _ in kernel], r.randint(1, 3)
-        x = (2, *sizes, channels) if last else (2, channels, *sizes)
-        weight = (outputs, *kernel, channels) if last else (outputs, channels, *kernel)
-        if not quantized:
-            yield r.floats(*x), r.floats(*weight), r.floats(outputs * groups), *places, more, groups, last
-            continue
-        dtype = r.choice(BYTES)
-        numbers = (r.zero_point(dtype), _tensor(r.zero_point(dtype)), torch.tensor([2.0 ** r.uniform(-10, -4)]))
-        yield (r.integers(dtype, *x), r.integers(dtype, *weight), r.bias(outputs * groups), *places, more, groups,
-               *numbers, r.scale(), r.zero_point(dtype), _tensor(1), _tensor(0), last)  # fmt: skip
-
-
-def _max_pool(r: Random, last: bool) -> Calls:
-    for channels in SIZES:
-        kernel = r.pair(1, 3)
-        padding = [r.randint(0, size // 2) for size in kernel]
-        x = (2, *r.pair(5, 9), channels) if last else (2, channels, *r.pair(5, 9))
-        yield r.integers(r.choice(BYTES), *x), kernel, r.pair(1, 3), padding, r.pair(1, 2), r.random() < 0.5
-
-
-def _mean(r: Random) -> Calls:
-    for channels in SIZES:
-        kernel, ceil = r.pair(1, 4), r.random() < 0.5
-        padding, counts = [r.randint(0, size // 2) for size in kernel], r.random() < 0.5
-        divisor = r.choice((None, None, 3))
-        places = (kernel, r.pair(1, 3), padding, ceil, counts, divisor)
-        yield r.floats(2, channels, 7, 9), *places, None, False
-        dtype = r.choice(BYTES)
-        yield r.integers(dtype, 2, channels, 7, 9), *places, _tensor(r.zero_point(dtype)), False
-
-
-def _rows(r: Random, number: bool, more: bool = False) -> Calls:
-    for channels in SIZES:
-        last, batch = r.random() < 0.5, r.randint(1, 3)
-        kernel, dilation, padding, stride = r.pair(1, 3), r.pair(1, 2), r.pair(0, 1), r.pair(1, 3)
-        dtype = r.choice((*BYTES, torch.int16))
-        sizes = r.choice(([r.randint(5, 8)], r.pair(5, 8)))
-        if len(sizes) == 1:
-            kernel[0], padding[0] = 1, 0
-        x = r.integers(dtype, batch, *sizes, channels) if last else r.integers(dtype, batch, channels, *sizes)
-        zeros = torch.tensor([r.zero_point(dtype) for _ in range(r.choice((1, batch)))], dtype=torch.int32)
-        zero = r.zero_point(dtype) if number else zeros
-        output_padding = ([0, r.randint(0, stride[1] - 1)],) if more else ()
-        yield x, kernel, dilation, padding, stride, *output_padding, zero, last
-
-
-def _layers(r: Random) -> Calls:
-    for inputs in SIZES:
-        outputs = r.randint(1, 5)
-        yield r.floats(1, 3, inputs), r.floats(outputs, inputs), r.choice((None, r.floats(outputs)))
+        yield (x, mask, dim, kind, pos, torch.tensor([scale]), number_tensor(zero), torch.tensor([out_scale]),
+               number_tensor(out_zero))  # fmt: skip
 
 
 def _w8a32_linear(r: Random) -> Calls:
@@ -323,7 +201,7 @@ def _norm(r: Random) -> Calls:
 
 
 CALLS: dict[str, Callable[[Random], Calls]] = {
-    "dequantize": lambda r: ((x, torch.tensor([s]), _tensor(z)) for x, s, z, *_ in _dequantize(r, WIDE)),
+    "dequantize": lambda r: ((x, torch.tensor([s]), number_tensor(z)) for x, s, z, *_ in _dequantize(r, WIDE)),
     "requantize": _requantize_tensors,
     "requantize.per_tensor": _requantize,
     "quantized_add": _pairs_of_tensors,
@@ -337,24 +215,24 @@ CALLS: dict[str, Callable[[Random], Calls]] = {
     "quantized_softmax": _softmax_tensors,
     "quantized_softmax.per_tensor": _softmax,
     "_softmax_f32_f32": lambda r: ((r.floats(2, n, 3), r.choice((0, 1, -1))) for n in SIZES),
-    "quantized_linear": lambda r: _linear_tensors(r, False),
-    "quantized_fully_connected": lambda r: _linear_tensors(r, True),
-    "fully_connected": _layers,
-    "quantized_conv2d_nchw": lambda r: _convolution_tensors(r, False, (2,)),
-    "quantized_conv2d_nhwc": lambda r: _convolution_tensors(r, True, (2,)),
-    "quantized_conv1d_ncl": lambda r: _convolution_tensors(r, False, (1,)),
-    "quantized_conv1d_nlc": lambda r: _convolution_tensors(r, True, (1,)),
-    "quantized_conv2d_depthwise_nhwc": lambda r: _convolution(r, True, (1, 2), BYTES, True, True),
-    "quantized_depthwise_conv1d_ncl.per_tensor": lambda r: _convolution(r, False, (1,), BYTES, True),
-    "quantized_depthwise_conv1d_nlc.per_tensor": lambda r: _convolution(r, True, (1,), BYTES, True),
-    "quantized_transposed_conv": lambda r: _transposed(r, True),
-    "transposed_convolution": lambda r: _transposed(r, False),
-    "quantized_max_pool2d_nchw": lambda r: _max_pool(r, False),
-    "quantized_max_pool2d_nhwc": lambda r: _max_pool(r, True),
-    "avg_pool2d": _mean,
-    "im2row": lambda r: _rows(r, False),
-    "im2row.per_tensor": lambda r: _rows(r, True),
-    "transposed_im2row": lambda r: _rows(r, False, True),
+    "quantized_linear": lambda r: linear_tensors(r, False),
+    "quantized_fully_connected": lambda r: linear_tensors(r, True),
+    "fully_connected": layers_calls,
+    "quantized_conv2d_nchw": lambda r: convolution_tensors(r, False, (2,)),
+    "quantized_conv2d_nhwc": lambda r: convolution_tensors(r, True, (2,)),
+    "quantized_conv1d_ncl": lambda r: convolution_tensors(r, False, (1,)),
+    "quantized_conv1d_nlc": lambda r: convolution_tensors(r, True, (1,)),
+    "quantized_conv2d_depthwise_nhwc": lambda r: convolution_calls(r, True, (1, 2), BYTES, True, True),
+    "quantized_depthwise_conv1d_ncl.per_tensor": lambda r: convolution_calls(r, False, (1,), BYTES, True),
+    "quantized_depthwise_conv1d_nlc.per_tensor": lambda r: convolution_calls(r, True, (1,), BYTES, True),
+    "quantized_transposed_conv": lambda r: transposed_calls(r, True),
+    "transposed_convolution": lambda r: transposed_calls(r, False),
+    "quantized_max_pool2d_nchw": lambda r: max_pool_calls(r, False),
+    "quantized_max_pool2d_nhwc": lambda r: max_pool_calls(r, True),
+    "avg_pool2d": mean_calls,
+    "im2row": lambda r: rows_calls(r, False),
+    "im2row.per_tensor": lambda r: rows_calls(r, True),
+    "transposed_im2row": lambda r: rows_calls(r, False, True),
     "quantized_w8a32_linear": _w8a32_linear,
     "quantized_w8a32_conv": _w8a32_conv,
     "quantized_w8a32_gru": _gru,
@@ -367,7 +245,7 @@ CALLS: dict[str, Callable[[Random], Calls]] = {
     "idma_wait": lambda r: _copies(r, (0,)),
     "linalg_svd": lambda r: ((r.floats(4, n),) for n in SIZES[:6]),
     **{name: lambda r: _copies(r, (0, 0)) for name in ("idma_copy", "idma_load", "idma_store")},
-    **{f"conv{n}d": (lambda r, n=n: _floats(r, n)) for n in (1, 2, 3)},
+    **{f"conv{n}d": (lambda r, n=n: floats_calls(r, n)) for n in (1, 2, 3)},
 }
 
 
@@ -382,15 +260,15 @@ def _add_kinds() -> None:
         layers = dtypes if kind else (*BYTES, torch.int16, torch.int32)
         CALLS[f"quantized_relu{two}.per_tensor"] = lambda r, dtypes=relus: _relu(r, dtypes)
         CALLS[f"quantized_add{three}.per_tensor"] = lambda r, dtypes=dtypes: _pairs(r, dtypes)
-        CALLS[f"quantized_matmul{three}"] = lambda r, dtypes=dtypes: _matmul(r, dtypes)
-        CALLS[f"quantized_linear{three}.per_tensor"] = lambda r, dtypes=layers: _linear(r, dtypes, False)
-        CALLS[f"quantized_fully_connected{three}.per_tensor"] = lambda r, dtypes=layers: _linear(r, dtypes, True)
+        CALLS[f"quantized_matmul{three}"] = lambda r, dtypes=dtypes: matmul_calls(r, dtypes)
+        CALLS[f"quantized_linear{three}.per_tensor"] = lambda r, dtypes=layers: linear_calls(r, dtypes, False)
+        CALLS[f"quantized_fully_connected{three}.per_tensor"] = lambda r, dtypes=layers: linear_calls(r, dtypes, True)
         if kind:
             for layout in ("nchw", "nhwc"):
                 for form in ("", "_dilated", "_depthwise"):
                     name = f"quantized_conv2d_{layout}{form}_{kind}x{kind[1:]}_{kind}"
                     CALLS[f"{name}.per_tensor"] = lambda r, last=layout == "nhwc", form=form, dtypes=dtypes: (
-                        _convolution(r, last, (2,), dtypes, form == "_depthwise")
+                        convolution_calls(r, last, (2,), dtypes, form == "_depthwise")
                     )
     samples = (*BYTES, torch.int16)
     for name, last, spatial in (
@@ -399,7 +277,7 @@ def _add_kinds() -> None:
         ("conv1d_ncl", False, 1),
         ("conv1d_nlc", True, 1),
     ):
-        CALLS[f"quantized_{name}.per_tensor"] = lambda r, last=last, spatial=spatial: _convolution(
+        CALLS[f"quantized_{name}.per_tensor"] = lambda r, last=last, spatial=spatial: convolution_calls(
             r, last, (spatial,), samples
         )
 

@@ -4,14 +4,22 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from typing import Any
 
 import torch
+
+Calls = Iterator[tuple[Any, ...]]
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17)
 BYTES = (torch.int8, torch.uint8)
 WIDE = (*BYTES, torch.int16, torch.uint16, torch.int32)
 KINDS = {"asym8s": torch.int8, "asym8u": torch.uint8, "asym16s": torch.int16, "asym16u": torch.uint16,
          "asym32s": torch.int32}  # fmt: skip
+
+
+def number_tensor(value: float, dtype: torch.dtype = torch.int32) -> torch.Tensor:
+    return torch.tensor([value], dtype=dtype)
 
 
 class Random(random.Random):

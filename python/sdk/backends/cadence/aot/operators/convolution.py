@@ -22,7 +22,8 @@ _QUANTIZED = (
 )
 _NUMBERS = _QUANTIZED.format("int", "float")
 _TENSORS = _QUANTIZED.format("Tensor", "Tensor")
-_SAMPLES = (torch.int8, torch.uint8, torch.int16)
+_SAMPLES = (torch.int8, torch.uint8, torch.int16, torch.int32)
+"""What references take; kernels have no int32."""
 
 
 def last(values: Sequence[int], count: int) -> list[int]:

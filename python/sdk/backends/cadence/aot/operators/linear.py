@@ -68,7 +68,7 @@ def _declare_linear(base: str, kind: str) -> None:
                        offset: Tensor | None = None) -> Tensor:  # fmt: skip
             for of_scale, tensor in (("out_multiplier", out_multiplier), ("out_shift", out_shift)):
                 check(tensor.numel() == 1, f"cadence::{name}: expected one {of_scale}, found {tensor.numel()}")
-                check_dtype(name, of_scale, tensor, torch.int32)
+                check_dtype(name, of_scale, tensor, torch.int32, torch.int64)
             scale = (int(out_multiplier.item()), int(out_shift.item()))
             return per_tensor(src, weight, bias, src_zero_point, weight_zero_point, *scale, out_zero_point, offset)
 
