@@ -79,6 +79,9 @@ set(EXECUTORCH_NATIVE_CPU_OPS portable_ops_lib)
 if(EXECUTORCH_BUILD_KERNELS_OPTIMIZED)
   set(EXECUTORCH_NATIVE_CPU_OPS optimized_native_cpu_ops_lib)
 endif()
+if(executorch_native_ops)  # a kernel library that has them, too: its options.cmake
+  set(EXECUTORCH_NATIVE_CPU_OPS ${executorch_native_ops})
+endif()
 # At most one of the three may be set: then executorch::kernels has only these operators.
 set(EXECUTORCH_SELECT_OPS_LIST "" CACHE STRING "Operators of executorch::kernels: 'aten::add.out,aten::mm.out' (default: all)")
 set(EXECUTORCH_SELECT_OPS_MODEL "" CACHE FILEPATH "Programs, or folders of them, whose operators executorch::kernels has")

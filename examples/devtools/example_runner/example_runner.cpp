@@ -56,7 +56,7 @@ void print_outputs(const std::vector<EValue>& outputs) {
 Error run(const Options& options) {
   const bool traces = executorch::runtime::internal::event_tracer_enabled();
   ET_CHECK_OR_RETURN_ERROR(traces || (!options.etdump_asked && !options.logs_values()), NotSupported,
-                           "This example_runner cannot trace: build it with EXECUTORCH_ENABLE_EVENT_TRACER=ON");
+                           "This " ET_RUNNER_NAME " cannot trace: build it with EXECUTORCH_ENABLE_EVENT_TRACER=ON");
   std::vector<uint8_t> debug_buffer;
   auto owned_etdump = std::make_unique<ETDumpGen>();
   ETDumpGen& etdump = *owned_etdump;
@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
   Options options;
   const std::string problem = parse_options(argc, argv, &options);
   if (!problem.empty()) {
-    std::fprintf(stderr, "example_runner: %s; see example_runner --help\n", problem.c_str());
+    std::fprintf(stderr, ET_RUNNER_NAME ": %s; see " ET_RUNNER_NAME " --help\n", problem.c_str());
     return 2;
   }
   if (options.help) {

@@ -6,11 +6,11 @@
 #include <map>
 #include <type_traits>
 
-const char* const kHelpText = R"(example_runner: run a case of a bundled program (.bpte) and check its outputs.
+const char* const kHelpText = ET_RUNNER_NAME R"(: run a case of a bundled program (.bpte) and check its outputs.
 
-Usage: example_runner --bundled_program_path model.bpte [options]
+Usage: )" ET_RUNNER_NAME R"( --bundled_program_path model.bpte [options]
 
-  --bundled_program_path FILE   The bundled program. Default: model_bundled.bpte
+  --bundled_program_path FILE   The bundled program. Default: )" ET_BUNDLED_PROGRAM_PATH R"(
   --method_name NAME            The method to run. Default: the first of the program
   --testset_idx N               Which of the cases that are bundled with the method, from 0. Default: 0
 
@@ -22,7 +22,7 @@ Outputs
 
 For the Inspector; needs a build with EXECUTORCH_ENABLE_EVENT_TRACER=ON
   --etdump_path FILE            Where the ETDump goes. Default: etdump.etdp
-  --dump_outputs                Keep the program's outputs too,
+  --dump_outputs                Keep the program's outputs too (--nodump_outputs: do not),
   --dump_intermediate_outputs   or those of every instruction,
   --debug_output_path FILE      in this file. Default: debug_output.bin
   --debug_buffer_size N         Bytes for them. Default: 262144

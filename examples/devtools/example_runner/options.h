@@ -4,9 +4,16 @@
 #include <cstddef>
 #include <string>
 
+// Builds of the runner for one family of programs have another name and other defaults.
+#ifndef ET_RUNNER_NAME
+#define ET_RUNNER_NAME "example_runner"
+#define ET_BUNDLED_PROGRAM_PATH "model_bundled.bpte"
+#define ET_DUMP_OUTPUTS 0
+#endif
+
 /// What the command line of example_runner asks for.
 struct Options {
-  std::string bundled_program_path = "model_bundled.bpte";
+  std::string bundled_program_path = ET_BUNDLED_PROGRAM_PATH;
   std::string method_name;  ///< empty: the first of the program
   size_t testset_idx = 0;
   bool output_verification = false;
@@ -15,7 +22,7 @@ struct Options {
   bool print_output = false;
   std::string etdump_path = "etdump.etdp";
   bool etdump_asked = false;  ///< whether etdump_path was given
-  bool dump_outputs = false;
+  bool dump_outputs = ET_DUMP_OUTPUTS != 0;
   bool dump_intermediate_outputs = false;
   std::string debug_output_path = "debug_output.bin";
   size_t debug_buffer_size = 262144;
