@@ -73,6 +73,12 @@ def add_to_product(builder: GraphBuilder, inputs: list[Any]) -> Any:
     return builder.call_operator(aten.add.Tensor, (product, inputs[2]))
 
 
+def viewed_product(builder: GraphBuilder, inputs: list[Any]) -> Any:
+    product = builder.call_operator(aten.mm.default, (inputs[0], inputs[1]))
+    viewed = builder.call_operator(aten.view_copy.default, (product, [2, 2, 6]))
+    return builder.call_operator(aten.add.Tensor, (viewed, inputs[2]))
+
+
 def cat_with_empty(builder: GraphBuilder, inputs: list[Any]) -> Any:
     return builder.call_operator(aten.cat.default, ([inputs[0], inputs[1], inputs[0]], 1))
 
@@ -113,6 +119,40 @@ def late(builder: GraphBuilder, inputs: list[Any]) -> Any:
 
 def convolved(op: Any, *tail: Any) -> Call:
     return lambda builder, inputs: builder.call_operator(op, (*inputs, *tail))
+
+
+def transposed_int8(builder: GraphBuilder, inputs: list[Any]) -> Any:
+    def constant(number: float, dtype: torch.dtype) -> Any:
+        return builder.call_operator(aten.full.default, ([1], number), {"dtype": dtype})
+
+    numbers = (constant(2, torch.int32), constant(0.003, torch.float32), 0.1, -7, *[constant(1, torch.int32)] * 2)
+    places = ([2], [1], [1], [1], 1, 5)
+    return builder.call_operator(cadence.quantized_transposed_conv.default, (*inputs, *places, *numbers, False))
+
+
+def cat_quantized(builder: GraphBuilder, inputs: list[Any]) -> Any:
+    joined = builder.call_operator(aten.cat.default, (list(inputs), 1))
+    return builder.call_operator(cadence.quantize_per_tensor.default, (joined, *EDGE))
+
+
+def cat_used_twice(builder: GraphBuilder, inputs: list[Any]) -> Any:
+    """A concatenation that is quantised, and used in floats."""
+    real = builder.call_operator(cadence.dequantize_per_tensor.default, (inputs[0], *EDGE))
+    joined = builder.call_operator(aten.cat.default, ([real, inputs[1]], 0))
+    rounded = builder.call_operator(cadence.quantize_per_tensor.default, (joined, *EDGE))
+    back = builder.call_operator(cadence.dequantize_per_tensor.default, (rounded, *EDGE))
+    return builder.call_operator(aten.add.Tensor, (back, builder.call_operator(aten.neg.default, (joined,))))
+
+
+def slices_quantized(builder: GraphBuilder, inputs: list[Any]) -> Any:
+    parts = [builder.call_operator(aten.slice_copy.Tensor, (inputs[0], 0, at, at + 2)) for at in (0, 2)]
+    rounded = [builder.call_operator(cadence.quantize_per_tensor.default, (part, *EDGE)) for part in parts]
+    return builder.call_operator(aten.cat.default, (rounded, 0))
+
+
+def slice_of_sum(builder: GraphBuilder, inputs: list[Any]) -> Any:
+    total = builder.call_operator(aten.add.Tensor, tuple(inputs))
+    return builder.call_operator(aten.slice_copy.Tensor, (total, 1, 1, 4))
 
 
 def signal() -> list[torch.Tensor]:

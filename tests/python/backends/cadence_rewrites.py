@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cases of the passes that remove, join, move and split calls."""
+"""Cases of the passes that remove, join and split calls."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from cadence_graphs import (
     decomposed,
     floats,
     full_of,
-    late,
     quantized,
     scaled_dequantize,
     scaled_quantize,
     slice_of_cat,
     twice,
+    viewed_product,
     with_full,
 )
 
-from sdk.backends.cadence.aot import decompose_ops, fuse_ops, remove_ops, reorder_ops, simplify_ops
+from sdk.backends.cadence.aot import decompose_ops, fuse_ops, remove_ops, simplify_ops
 
 REWRITES: dict[str, Case] = {
     "clone": (
@@ -116,7 +116,7 @@ REWRITES: dict[str, Case] = {
         None,
     ),
     "mul_zero": (
-        remove_ops.RemoveNopMulOpPass,
+        remove_ops.RemoveExactNopMulOpPass,
         floats(2, 3),
         with_full(aten.mul.Tensor, 0.0, [2, 3]),
         aten.mul.Tensor,
@@ -241,7 +241,7 @@ REWRITES: dict[str, Case] = {
     "two_slices": (
         fuse_ops.FuseSliceSameDimPass,
         floats(20, 2),
-        chain((aten.slice_copy.Tensor, 0, 2, 18, 2), (aten.slice_copy.Tensor, 0, 1, 7, 3)),
+        chain((aten.slice_copy.Tensor, 0, 2, 18), (aten.slice_copy.Tensor, 0, 1, -2, 3)),
         aten.slice_copy.Tensor,
         1,
         None,
@@ -255,48 +255,6 @@ REWRITES: dict[str, Case] = {
         None,
     ),
     "cse": (fuse_ops.HierarchicalCSEPass, floats(3), twice, aten.neg.default, 1, aten.add.Tensor),
-    "advance": (
-        reorder_ops.AdvanceQuantizeOpAboveDefChainPass,
-        floats(2, 6),
-        chain(
-            (aten.view_copy.default, [3, 4]),
-            (aten.transpose_copy.int, 0, 1),
-            (cadence.quantize_per_tensor.default, *EDGE),
-        ),
-        aten.linear.default,
-        0,
-        cadence.quantize_per_tensor.default,
-    ),
-    "postpone": (
-        reorder_ops.PostponeDequantizeOpBelowUseChainPass,
-        quantized(4, 6),
-        chain(
-            (cadence.dequantize_per_tensor.default, *EDGE),
-            (aten.slice_copy.Tensor, 0, 1, 3),
-            (aten.view_copy.default, [12]),
-        ),
-        aten.linear.default,
-        0,
-        cadence.dequantize_per_tensor.default,
-    ),
-    "slice_permute": (
-        reorder_ops.MoveSliceBeforePermutePass,
-        floats(2, 3, 4),
-        chain((aten.permute_copy.default, [2, 0, 1]), (aten.slice_copy.Tensor, 0, 1, 3)),
-        aten.linear.default,
-        0,
-        aten.slice_copy.Tensor,
-    ),
-    "permute_view": (
-        reorder_ops.PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView,
-        floats(2, 3, 4),
-        chain((aten.permute_copy.default, [2, 0, 1]), (aten.view_copy.default, [4, 1, 2, 3])),
-        aten.linear.default,
-        0,
-        aten.view_copy.default,
-    ),
-    "sink": (reorder_ops.SinkOpsCloserToUsePass, floats(3), late, aten.linear.default, 0, aten.full.default),
-    "hoist": (reorder_ops.HoistOpsCloserToDefPass, floats(3), late, aten.linear.default, 0, aten.slice_copy.Tensor),
     "gelu": (
         decompose_ops.DecomposeAtenApproxGeluPass,
         floats(9),
@@ -304,5 +262,118 @@ REWRITES: dict[str, Case] = {
         aten.gelu.default,
         0,
         aten.tanh.default,
+    ),
+    "norm": (
+        remove_ops.RemoveNopLinalgVectorNormOpPass,
+        floats(3, 1),
+        chain((aten.linalg_vector_norm.default, 2, [1], True)),
+        aten.linalg_vector_norm.default,
+        0,
+        aten.abs.default,
+    ),
+    "norm_without_dim": (
+        remove_ops.RemoveNopLinalgVectorNormOpPass,
+        floats(3, 1),
+        chain((aten.linalg_vector_norm.default, 2, [-1], False)),
+        aten.linalg_vector_norm.default,
+        0,
+        aten.squeeze_copy.dims,
+    ),
+    "norm_kept": (
+        remove_ops.RemoveNopLinalgVectorNormOpPass,
+        floats(3, 2),
+        chain((aten.linalg_vector_norm.default, 2, [1], True)),
+        aten.linalg_vector_norm.default,
+        1,
+        None,
+    ),
+    "squeezed_view": (
+        remove_ops.RemoveSqueezeViewBeforeElementwiseOps,
+        floats(8, 1, 4, 1, 4),
+        chain(
+            (aten.view_copy.default, [8, 4, 4]),
+            (cadence.quantize_per_tensor.default, *EDGE),
+            (aten.slice_copy.Tensor, -1, 0, 2),
+            (aten.view_copy.default, [16, 4]),
+        ),
+        aten.view_copy.default,
+        1,
+        cadence.quantize_per_tensor.default,
+    ),
+    "mul_zero_on_request": (
+        remove_ops.RemoveNopMulOpPass,
+        floats(2, 3),
+        with_full(aten.mul.Tensor, 0.0, [3]),
+        aten.mul.Tensor,
+        0,
+        aten.full.default,
+    ),
+    "input_is_result": (
+        remove_ops.RemoveAliasCopyOpPass,
+        floats(3),
+        chain((aten.alias_copy.default,)),
+        aten.alias_copy.default,
+        0,
+        None,
+    ),
+    "permuted_mean": (
+        remove_ops.RemovePermuteBeforeMeanPass,
+        floats(2, 3, 4, 5),
+        chain((aten.permute_copy.default, [2, 0, 3, 1]), (aten.relu.default,), (aten.mean.dim, [-1, 2], False)),
+        aten.linear.default,
+        0,
+        aten.permute_copy.default,
+    ),
+    "permuted_mean_kept_dims": (
+        remove_ops.RemovePermuteBeforeMeanPass,
+        floats(2, 3, 4, 5),
+        chain((aten.permute_copy.default, [0, 1, 3, 2]), (aten.mean.dim, [2, 3], True)),
+        aten.permute_copy.default,
+        0,
+        aten.mean.dim,
+    ),
+    "viewed_product": (
+        fuse_ops.FuseMMWithAdd,
+        [*floats(4, 3), *floats(3, 6), *floats(6)],
+        viewed_product,
+        aten.mm.default,
+        0,
+        aten.addmm.default,
+    ),
+    "requantize_moved": (
+        fuse_ops.FuseDequantQuantToRequantizePass,
+        quantized(2, 3),
+        chain(
+            (cadence.dequantize_per_tensor.default, *EDGE),
+            (aten.permute_copy.default, [1, 0]),
+            (cadence.quantize_per_tensor.default, 0.02, -4, -100, 90, torch.int8),
+        ),
+        cadence.dequantize_per_tensor.default,
+        0,
+        aten.clamp.default,
+    ),
+    "rounding_kept": (
+        fuse_ops.FuseDequantQuantToRequantizePass,
+        floats(9),
+        chain((cadence.quantize_per_tensor.default, *EDGE), (cadence.dequantize_per_tensor.default, *EDGE)),
+        cadence.quantize_per_tensor.default,
+        1,
+        None,
+    ),
+    "permute_pair_of_ones": (
+        fuse_ops.FuseTransposeOrPermuteOpPairsPass,
+        floats(5, 4, 1),
+        chain((aten.transpose_copy.int, 0, 1), (aten.relu.default,), (aten.transpose_copy.int, 0, 2)),
+        aten.transpose_copy.int,
+        0,
+        aten.view_copy.default,
+    ),
+    "permute_pair_with_view": (
+        fuse_ops.FuseTransposeOrPermuteOpPairsPass,
+        floats(5, 1, 4),
+        chain((aten.permute_copy.default, [1, 0, 2]), (aten.relu.default,), (aten.permute_copy.default, [1, 2, 0])),
+        aten.permute_copy.default,
+        0,
+        aten.view_copy.default,
     ),
 }

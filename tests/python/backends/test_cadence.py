@@ -5,72 +5,23 @@ with the model that has quantize and dequantize. Memory plans with several memor
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
+from cadence_models import model_and_inputs
 from torch import Tensor, nn
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 from sdk.backends.cadence.aot import compiler
 from sdk.backends.cadence.aot.compiler_utils import broadcastable, quantize_multiplier, quantize_tensor_multiplier
-from sdk.backends.cadence.aot.memory_planning import (
-    CadenceMemoryPlanning,
-    find_peak_memory_usage,
-    find_peak_memory_usages_per_memory,
-)
 from sdk.backends.cadence.aot.pass_utils import get_compute_nodes_in_gm
 from sdk.backends.cadence.aot.quantizer import quantizer as quantizers
 from sdk.backends.cadence.aot.quantizer.patterns import Conv2dBNReluPattern0
-from sdk.backends.cadence.aot.utils import MemoryConfig, MemoryPlanningAlgoFailure
 from sdk.devtools import parse_etrecord
-from sdk.exir import ExecutorchBackendConfig
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:torchao.*")
 
 
-class ConvNet(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = nn.Conv2d(3, 8, 3, padding=1)
-        self.second = nn.Conv2d(8, 8, 3, groups=8)
-        self.head = nn.Linear(8 * 3 * 3, 10)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = nn.functional.max_pool2d(torch.relu(self.first(x)), 2)
-        return self.head(torch.relu(self.second(x)).flatten(1))
-
-
-class Keyword(nn.Module):
-    """A convolution over time, a sum and a concatenation."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.conv = nn.Conv1d(8, 8, 3, padding=1)
-        self.depth = nn.Conv1d(8, 8, 3, padding=1, groups=8)
-        self.head = nn.Linear(16 * 12, 4)
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = torch.relu(self.conv(x))
-        return self.head(torch.cat((y + self.depth(y), y), 1).flatten(1))
-
-
-class Attention(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.norm = nn.LayerNorm(16)
-        self.query, self.key = nn.Linear(16, 8), nn.Linear(16, 8, bias=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.norm(x)
-        return torch.softmax(self.query(x) @ self.key(x).transpose(1, 2), -1)
-
-
-_MODELS: dict[str, tuple[type[nn.Module], tuple[int, ...]]] = {
-    "conv": (ConvNet, (1, 3, 10, 10)),
-    "keyword": (Keyword, (1, 8, 12)),
-    "attention": (Attention, (2, 5, 16)),
-}
 _FUSED = {
     ("conv", "CadenceDefaultQuantizer"): {"quantized_conv2d_nchw", "quantized_linear", "quantized_relu",
                                           "quantized_max_pool2d_nchw"},
@@ -87,12 +38,6 @@ _FUSED = {
 }  # fmt: skip
 
 
-def _model(name: str) -> tuple[nn.Module, tuple[Tensor]]:
-    kind, shape = _MODELS[name]
-    torch.manual_seed(3)
-    return kind().eval(), (torch.randn(shape),)
-
-
 def _names(module: torch.fx.GraphModule) -> set[str]:
     return {str(packet).rsplit(".", 1)[-1] for packet in get_compute_nodes_in_gm(module)}
 
@@ -105,7 +50,7 @@ def _close(found: Tensor, expected: Tensor) -> None:
 @pytest.mark.parametrize(("model_name", "quantizer_name"), _FUSED)
 def test_chains_are_fused(model_name: str, quantizer_name: str) -> None:
     """CAD-04, QNT-16: every quantizer."""
-    model, inputs = _model(model_name)
+    model, inputs = model_and_inputs(model_name)
     quantizer = getattr(quantizers, quantizer_name)()
     fake = compiler.get_fake_quant_model(model, inputs, quantizer)
     expected = fake(*inputs)
@@ -120,7 +65,7 @@ def test_chains_are_fused(model_name: str, quantizer_name: str) -> None:
 def test_optimisation_levels_keep_the_results(opt_level: int) -> None:
     """CAD-01, CAD-03."""
     for name in ("conv", "keyword"):
-        model, inputs = _model(name)
+        model, inputs = model_and_inputs(name)
         lowered = compiler.export_to_cadence(model, inputs, opt_level=opt_level)
         torch.testing.assert_close(lowered.exported_program().module()(*inputs), model(*inputs))
         edge = compiler.quantize_and_export_to_edge(model, inputs)
@@ -184,7 +129,7 @@ def test_operators_that_exports_keep() -> None:
 
 
 def test_annotations_have_the_bits_of_the_quantizer() -> None:
-    model, inputs = _model("attention")
+    model, inputs = model_and_inputs("attention")
     program = compiler.trace(model, inputs, ops_to_keep=[torch.ops.aten.linear.default])
     module = program.module()
     quantizers.CadenceWith16BitLinearActivationsQuantizer().annotate(module)
@@ -206,59 +151,9 @@ def test_broadcasting() -> None:
     assert not broadcastable([2, 3], [2]) and not broadcastable([3], [2, 3])
 
 
-def _planned(config: MemoryConfig, mem_algo: int, **options: Any) -> torch.fx.GraphModule:
-    model, inputs = _model("conv")
-    lowered = compiler.export_to_cadence(model, inputs)
-    planning = CadenceMemoryPlanning(config, opt_level=1, mem_algo=mem_algo, **options)
-    program = lowered.to_executorch(ExecutorchBackendConfig(memory_planning_pass=planning))
-    return program.exported_program()
-
-
-@pytest.mark.parametrize("mem_algo", [0, 1])
-def test_plans_use_the_fastest_memory_first(mem_algo: int) -> None:
-    """A small fast memory takes what fits; the rest is in the second one."""
-    config = MemoryConfig([2048, 1 << 20], memory_alignments=[4, 16])
-    program = _planned(config, mem_algo)
-    what = (program.graph_module, program.graph_signature, True, True)
-    used = find_peak_memory_usages_per_memory(*what)
-    assert 0 < used[0] <= 2048 and 0 < used[1] <= 1 << 20
-    peak, _ = find_peak_memory_usage(*what)
-    assert max(used) <= peak + 16 * 40 and peak <= sum(used)
-    alone = _planned(MemoryConfig([1 << 20]), mem_algo)
-    (one,) = find_peak_memory_usages_per_memory(alone.graph_module, alone.graph_signature, True, True)
-    assert one <= sum(used) + 2048
-
-
-def test_a_memory_that_is_too_small_is_named() -> None:
-    config = MemoryConfig([128, 1024], memory_names=["dtcm", "sram"])
-    with pytest.raises(MemoryPlanningAlgoFailure, match=r"Cannot fit a tensor of \d+ bytes .*dtcm: 128, sram: 1024"):
-        _planned(config, 0)
-    with pytest.raises(ValueError, match="mem_algo: expected 0 to 1, found 2"):
-        CadenceMemoryPlanning(config, opt_level=1, mem_algo=2)
-
-
-def test_constraints_choose_memories() -> None:
-    """A tensor that is pinned lies where it must, one that is blocked lies elsewhere."""
-
-    class Pin:
-        def __init__(self, constraints: Any) -> None:
-            self.constraints = constraints
-
-        def __call__(self, module: torch.fx.GraphModule) -> None:
-            nodes = [node for node in module.graph.nodes if node.op == "call_function" and "conv2d" in str(node.target)]
-            self.constraints.add_absolute_placement_constraint(nodes[0], 2, 64)
-            self.constraints.add_mem_id_to_blocklist(nodes[1].meta["spec"], 1)
-
-    config = MemoryConfig([1 << 20, 1 << 20])
-    program = _planned(config, 0, additional_constraint_gen_passes=[Pin])
-    convs = [node.meta["spec"] for node in program.graph.nodes if "conv2d" in str(node.target)]
-    assert (convs[0].mem_id, convs[0].mem_offset) == (2, 64)
-    assert convs[1].mem_id == 2
-
-
 def test_records_are_written(tmp_path: Path) -> None:
     """CAD-03: a program with its ETRecord."""
-    model, inputs = _model("conv")
+    model, inputs = model_and_inputs("conv")
     program = compiler.export_to_executorch_gen_etrecord(model, inputs, output_dir=str(tmp_path))
     assert program.buffer[4:8] == b"ET12"
     assert parse_etrecord(str(tmp_path / "etrecord.bin")).edge_dialect_program is not None

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 import torch
 from cadence_graphs import aten, cadence, floats, graph
+from cadence_moves import MOVES
 from cadence_replacements import REPLACEMENTS
 from cadence_rewrites import REWRITES
 from torch.fx import GraphModule
 
+import sdk.backends.cadence.aot.memory_constraints
 import sdk.backends.cadence.aot.ops_registrations  # noqa: F401  (registers the operators)
 from sdk.backends.cadence.aot import fuse_ops, replace_ops, simplify_ops
 from sdk.backends.cadence.aot.graph_builder import single_op_builder
@@ -28,7 +30,7 @@ from sdk.backends.cadence.aot.pass_utils import (
 from sdk.backends.cadence.aot.passes import apply_torch_ops_passes, get_passes_in_default_order
 from sdk.backends.cadence.aot.type_dispatch import CompileTimeTypeDispatchPass
 
-CASES = {**REWRITES, **REPLACEMENTS}
+CASES = {**REWRITES, **MOVES, **REPLACEMENTS}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -58,6 +60,12 @@ def test_calls_are_moved() -> None:
         "advance": [quantize, aten.view_copy.default, aten.transpose_copy.int],
         "postpone": [aten.slice_copy.Tensor, aten.view_copy.default, dequantize],
         "slice_permute": [aten.slice_copy.Tensor, aten.permute_copy.default],
+        "slice_view": [aten.slice_copy.Tensor, aten.view_copy.default],
+        "slice_view_step": [aten.slice_copy.Tensor, aten.view_copy.default],
+        "slice_view_kept": [aten.view_copy.default, aten.slice_copy.Tensor],
+        "slice_quantize": [aten.slice_copy.Tensor, quantize],
+        "slice_row": [aten.slice_copy.Tensor, aten.slice_copy.Tensor, aten.add.Tensor],
+        "advance_cat": [quantize, quantize, aten.cat.default],
         "sink": [aten.neg.default, *[aten.slice_copy.Tensor] * 2, aten.mul.Tensor, aten.full.default, aten.add.Tensor],
         "hoist": [aten.slice_copy.Tensor, aten.full.default, aten.neg.default, aten.slice_copy.Tensor,
                   aten.mul.Tensor, aten.add.Tensor],
@@ -72,8 +80,10 @@ def test_every_pass_has_a_case_or_a_reason() -> None:
         "InitializePipeline", "FinalizePipeline", "CompileTimeTypeDispatchPass",
         "ReplaceSafeSoftmaxWithSoftmax", "ReplaceMulTensorWithMulAndFullOpsPass",  # below
         "RemoveContiguousOpPass", "RemoveBranchedQuantDequant", "ReplaceFunctionallyEquivalentOpTargets",
-
         "BindOptionalArgsPass", "ReplaceAtenLinalgSvdWithCadenceLinalgSvdPass",
+        "FuseBatchNormWithConv", "FuseQuantizedBatchNormWithConv",  # test_cadence_batch_norms.py
+        "GenerateCatNopConstraints", "GenerateIdmaConstraints", "GenerateMemoryViewConstraints",
+        "GenerateSliceAndSelectNopConstraints",  # test_cadence_memory.py
     }  # fmt: skip
     tested = {kind.__name__ for kind, *_ in CASES.values()}
     assert {kind.__name__ for kind in ALL_CADENCE_PASSES} == tested | without

@@ -215,6 +215,19 @@ class TestPermutationsAroundArithmetic:
 
         assert "permute_copy" not in self.found(model, torch.randn(2, 3, 4), torch.randn(2, 3, 4))
 
+    def test_go_around_a_broadcast_dimension(self) -> None:
+        def model(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return (x.permute(1, 2, 0) * y.permute(1, 2, 0)).permute(2, 0, 1)
+
+        assert "permute_copy" not in self.found(model, torch.randn(2, 3, 4), torch.randn(2, 1, 4))
+
+    def test_go_beside_another_reader(self) -> None:
+        def model(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            moved = x.permute(1, 2, 0)
+            return moved.relu().permute(2, 0, 1), moved.cumsum(0)
+
+        assert self.found(model, torch.randn(2, 3, 4)).count("permute_copy") == 1
+
     @pytest.mark.parametrize(
         "model",
         [

@@ -52,6 +52,7 @@ def test_editable_has_what_the_build_needs_first_bld2_06(python: Path) -> None:
 
 
 def test_clean_removes_what_was_built_and_nothing_else_bld2_07(python: Path, tmp_path: Path) -> None:
+    """CAD-14"""
     copy = tmp_path / "repository"
     (copy / "python/sdk/extension").mkdir(parents=True)
     (copy / "scripts").mkdir()

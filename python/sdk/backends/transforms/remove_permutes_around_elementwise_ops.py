@@ -41,8 +41,8 @@ class _Region:
 class RemovePermutesAroundElementwiseOps(ExportPass):
     """If all inputs of connected elementwise calls are permuted in the same way, and all their readers permute back,
     the pass removes these permutes and transposes. Concatenations, slices, means and sums that keep the dimension, and
-    views that add or remove a dimension of size 1, may be among the calls. Calls that broadcast more than a number are
-    not changed.
+    views that add or remove a dimension of size 1, may be among the calls. Calls that broadcast tensors with fewer
+    dimensions, other than a number, are not changed.
 
     Args:
         extra_permutable_ops: Elementwise operators in addition to those that PyTorch tags as pointwise.
@@ -56,10 +56,12 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
         modified = False
         for node in list(graph_module.graph.nodes):
             dims = permutation_of(node) if node.op == "call_function" and node.users else None
-            region = None if dims is None else self._region_after(node, dims)
-            if region is not None:
-                _remove(region)
-                modified = True
+            for user in list(node.users) if dims is not None else ():
+                # The regions of other users may not end in permutations; those users keep this one.
+                region = self._region_after(node, user, dims) if user in node.users else None
+                if region is not None:
+                    _remove(region)
+                    modified = True
         if modified:
             graph_module.graph.eliminate_dead_code()
             graph_module.recompile()
@@ -79,10 +81,10 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
         if not is_pointwise and node.target not in self.extra_permutable_ops:
             return False
         values = [operand.meta.get("val") for operand in node.all_input_nodes if not _is_number(operand)]
-        return all(isinstance(v, torch.Tensor) and are_same_sizes(v.shape, node.meta["val"].shape) for v in values)
+        return all(isinstance(v, torch.Tensor) and _is_spread(v, node.meta["val"]) for v in values)
 
-    def _region_after(self, permute: Node, dims: list[int]) -> _Region | None:
-        region, pending = _Region(before={permute: None}), [(user, dims) for user in permute.users]
+    def _region_after(self, permute: Node, user: Node, dims: list[int]) -> _Region | None:
+        region, pending = _Region(before={permute: None}), [(user, dims)]
         while pending:
             node, own = pending.pop()
             if node in region.calls:
@@ -113,6 +115,14 @@ def _is_number(node: Node) -> bool:
     """Whether a tensor has no dimensions, so that no permutation applies to it."""
     value = node.meta.get("val")
     return isinstance(value, torch.Tensor) and value.dim() == 0
+
+
+def _is_spread(operand: torch.Tensor, result: torch.Tensor) -> bool:
+    """Whether an operand has the dimensions of the result, or is broadcast along some of them."""
+    return operand.dim() == result.dim() and all(
+        (isinstance(size, int) and size == 1) or are_same_sizes([size], [whole])
+        for size, whole in zip(operand.shape, result.shape, strict=True)
+    )
 
 
 def _is_view_of_one(node: Node) -> bool:

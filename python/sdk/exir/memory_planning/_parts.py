@@ -79,8 +79,11 @@ def place_parts_on_operands(
 
 
 def are_parts(node: Node) -> bool:
-    """Whether all results of a node are parts of its operand, so that it needs no instruction."""
+    """Whether all results of a node are parts of its operand, so that it needs no instruction. A planning algorithm
+    that places the tensors of a copy on each other sets the node's `meta["is_placed"]`, which says the same."""
     specs = get_node_tensor_specs(node)
+    if node.meta.get("is_placed"):
+        return True
     return bool(specs) and _name(node) in _VIEWS and all(spec.inplace_offset is not None for spec in specs)
 
 

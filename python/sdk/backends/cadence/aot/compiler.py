@@ -14,13 +14,16 @@ from torch.fx import GraphModule
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e
 
 import sdk.backends.cadence.aot.ops_registrations  # noqa: F401  (registers the operators)
-from sdk.backends.cadence.aot.compiler_funcs import QuantFusionPass
+from sdk.backends.cadence.aot.compiler_funcs import QuantArgs, QuantFusionPass, QuantizedInputWrapper
 from sdk.backends.cadence.aot.compiler_funcs import prepare as _prepare
 from sdk.backends.cadence.aot.compiler_funcs import trace as _trace
+from sdk.backends.cadence.aot.kernel_libraries import check_kernels
 from sdk.backends.cadence.aot.memory_planning import CadenceMemoryPlanning, print_memory_planning_info
 from sdk.backends.cadence.aot.pass_utils import EdgePassesConfig
 from sdk.backends.cadence.aot.passes import apply_exir_ops_passes, apply_torch_ops_passes
+from sdk.backends.cadence.aot.quantizer.passes.fuse_ops import FuseQATConvBN
 from sdk.backends.cadence.aot.quantizer.quantizer import CadenceDefaultQuantizer, CadenceQuantizer
+from sdk.backends.cadence.aot.to_out_var_pass import CadenceToOutVarPass
 from sdk.backends.cadence.aot.utils import MemoryConfig, get_default_memory_config, print_ops_info
 from sdk.exir import (
     EdgeCompileConfig,
@@ -95,6 +98,7 @@ def convert_pt2(graph_module: GraphModule, dump_graphs: bool = False) -> GraphMo
 
 def apply_pre_edge_transform_passes(converted_program: ExportedProgram, quantizer: CadenceQuantizer) -> ExportedProgram:
     """Fuses the quantised chains of the quantizer that the model was prepared with."""
+    FuseQATConvBN(converted_program)(converted_program.graph_module)
     QuantFusionPass(quantizer.patterns())(converted_program.graph_module)
     return apply_torch_ops_passes(converted_program)
 
@@ -113,17 +117,33 @@ def get_fake_quant_model(
     return convert_pt2(prepared, dump_graphs)
 
 
+def _quantized(value: Any, parameters: QuantArgs | None) -> Any:
+    """An example input as the integers that a program takes."""
+    if parameters is None or not isinstance(value, torch.Tensor) or not value.dtype.is_floating_point:
+        return value
+    return torch.ops.quantized_decomposed.quantize_per_tensor.default(value, *parameters)
+
+
 def quantize_pt2(
     model: torch.nn.Module,
     inputs: Inputs,
     quantizer: CadenceQuantizer | None = None,
     calibration_data: Sequence[Inputs] | None = None,
     dump_graphs: bool = False,
+    quant_input_args: Sequence[str] | Mapping[int, Any] | None = None,
 ) -> ExportedProgram:
-    """Quantises a model and fuses its chains. Without calibration data, the inputs calibrate it, which is for tests."""
+    """Quantises a model and fuses its chains. Without calibration data, the inputs calibrate it, which is for tests.
+    The program takes integers for the inputs `quant_input_args`; see `QuantizedInputWrapper`."""
     quantizer = CadenceDefaultQuantizer() if quantizer is None else quantizer
-    converted = get_fake_quant_model(model, inputs, quantizer, calibration_data, dump_graphs)
-    fused = apply_pre_edge_transform_passes(torch.export.export(converted, inputs, strict=True), quantizer)
+    converted: torch.nn.Module = get_fake_quant_model(model, inputs, quantizer, calibration_data, dump_graphs)
+    taken = inputs
+    if quant_input_args is not None:
+        converted = QuantizedInputWrapper(converted, quant_input_args)
+        taken = tuple(_quantized(value, converted.quant_args.get(at)) for at, value in enumerate(inputs))
+    exported = torch.export.export(converted, taken, strict=True)
+    if quant_input_args is not None:
+        QuantizedInputWrapper.sink_dequants(exported)
+    fused = apply_pre_edge_transform_passes(exported, quantizer)
     _log_graph("Graph after quantization and fusion", fused.graph, dump_graphs)
     return fused
 
@@ -221,9 +241,11 @@ def export_to_executorch_gen_etrecord(
     alloc_graph_output: bool = True,
     memory_config: MemoryConfig | None = None,
     dump_graphs: bool = False,
+    library: str | None = None,
 ) -> ExecutorchProgramManager:
     """Exports a model in floats to a program whose memory is planned for `memory_config`. With a folder, the ETRecord
-    is written to etrecord.bin in it."""
+    is written to etrecord.bin in it. With a library (`kernel_libraries.LIBRARIES`), raises MissingKernelError if it has
+    no kernel for an operator."""
     return _lower_ep_to_cadence_gen_etrecord(
         torch.export.export(model, inputs, strict=True),
         output_dir=output_dir,
@@ -233,6 +255,7 @@ def export_to_executorch_gen_etrecord(
         alloc_graph_output=alloc_graph_output,
         memory_config=memory_config,
         dump_graphs=dump_graphs,
+        library=library,
     )
 
 
@@ -245,6 +268,7 @@ def _lower_ep_to_cadence_gen_etrecord(
     alloc_graph_output: bool = True,
     memory_config: MemoryConfig | None = None,
     dump_graphs: bool = False,
+    library: str | None = None,
 ) -> ExecutorchProgramManager:
     from sdk.devtools import generate_etrecord
 
@@ -256,9 +280,12 @@ def _lower_ep_to_cadence_gen_etrecord(
     program = lowered.to_executorch(
         ExecutorchBackendConfig(
             memory_planning_pass=planning,
+            to_out_var_pass=CadenceToOutVarPass(),
             sym_shape_eval_pass=ConstraintBasedSymShapeEvalPass(),
         )
     )
+    if library is not None:
+        check_kernels(program, library)
     print_memory_planning_info(program, memories, opt_level, alloc_graph_input, alloc_graph_output)
     if output_dir is not None:
         generate_etrecord(str(Path(output_dir) / "etrecord.bin"), edge, program)

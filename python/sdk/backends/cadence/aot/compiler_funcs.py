@@ -12,8 +12,37 @@ from torch.fx.passes.infra.pass_base import PassBase, PassResult
 from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e, prepare_qat_pt2e
 from torchao.quantization.pt2e.quantizer import Quantizer
 
+from sdk.backends.cadence.aot.quantized_io import (
+    QuantArgs,
+    QuantizedInputWrapper,
+    QuantizedOutputWrapper,
+    extract_all_output_dequant_params,
+    extract_input_quant_params_from_graph,
+    extract_input_shapes_from_graph,
+    extract_output_dequant_params,
+    extract_output_dequant_params_through_permute,
+    extract_quant_params_through_permute,
+    sink_input_dequant_through_transparent_ops,
+)
 from sdk.backends.cadence.aot.quantizer.patterns import QuantizationPattern
 from sdk.exir.capture._fast_paths import without_fast_paths
+
+__all__ = [
+    "QuantArgs",
+    "QuantFusionPass",
+    "QuantizedInputWrapper",
+    "QuantizedOutputWrapper",
+    "decomposed",
+    "extract_all_output_dequant_params",
+    "extract_input_quant_params_from_graph",
+    "extract_input_shapes_from_graph",
+    "extract_output_dequant_params",
+    "extract_output_dequant_params_through_permute",
+    "extract_quant_params_through_permute",
+    "prepare",
+    "sink_input_dequant_through_transparent_ops",
+    "trace",
+]
 
 
 @torch.no_grad()

@@ -33,14 +33,16 @@ def export_model(
     file_name: str = _NAME,
     working_dir: str | None = None,
     quantizer: CadenceQuantizer | None = None,
+    library: str | None = None,
 ) -> ExecutorchProgramManager:
-    """Writes FILE_NAME.pte, FILE_NAME.bpte and etrecord.bin to a folder, by default a new one."""
+    """Writes FILE_NAME.pte, FILE_NAME.bpte and etrecord.bin to a folder, by default a new one. With a library, raises
+    MissingKernelError if it lacks a kernel (`kernel_libraries`)."""
     folder = tempfile.mkdtemp(prefix="cadence-") if working_dir is None else working_dir
     quantizer = CadenceDefaultQuantizer() if quantizer is None else quantizer
     fake = get_fake_quant_model(model, example_inputs, quantizer)
     expected = fake(*example_inputs)
     fused = apply_pre_edge_transform_passes(torch.export.export(fake, example_inputs, strict=True), quantizer)
-    program = _lower_ep_to_cadence_gen_etrecord(fused, output_dir=folder)
+    program = _lower_ep_to_cadence_gen_etrecord(fused, output_dir=folder, library=library)
     save_pte_program(program, file_name, folder)
     outputs = list(expected) if isinstance(expected, (list, tuple)) else [expected]
     suite = MethodTestSuite("forward", [MethodTestCase(inputs=list(example_inputs), expected_outputs=outputs)])
@@ -57,12 +59,13 @@ def export_and_run_model(
     eps_error: float = 1e-1,
     eps_warn: float = 1e-5,
     working_dir: str | None = None,
+    library: str | None = None,
 ) -> None:
     """Exports a model, runs the program on this machine's kernels, and compares the results with the model's. Raises
     NumericalMismatchError if the root of the mean squared difference exceeds `eps_error`."""
     from sdk.runtime import Runtime
 
-    program = export_model(model, example_inputs, file_name, working_dir)
+    program = export_model(model, example_inputs, file_name, working_dir, library=library)
     found = Runtime.get().load_program(program.buffer).load_method("forward").execute(list(example_inputs))
     with torch.no_grad():
         expected = model(*example_inputs)

@@ -6,8 +6,10 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+import torch
 from torch.fx import Node
 
+from sdk.backends.cadence.aot.fuse_batch_norm import FuseBatchNormWithConv, FuseQuantizedBatchNormWithConv
 from sdk.backends.cadence.aot.node_pass import (
     NodePass,
     constant_of,
@@ -32,27 +34,47 @@ _aten = exir_ops.edge.aten
 _cadence = exir_ops.edge.cadence
 _decomposed = exir_ops.edge.quantized_decomposed
 _FULL = _aten.full.default
+_PARAMETERS = ("scale", "zero_point", "quant_min", "quant_max", "dtype")
+_MOVES = (
+    *(_aten.slice_copy.Tensor, _aten.view_copy.default, _aten.clone.default),
+    *(_aten.transpose_copy.int, _aten.permute_copy.default),
+)
 _QUANTIZES = (_cadence.quantize_per_tensor.default, _decomposed.quantize_per_tensor.default)
 _DEQUANTIZES = (_cadence.dequantize_per_tensor.default, _decomposed.dequantize_per_tensor.default)
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseMMWithAdd(NodePass):
-    """A product of matrices and a sum with a row, or with one number for each result, are addmm."""
+    """A product of matrices and a sum with a row, or with one number for each result, are addmm, also if the product is
+    reshaped between them. A sum with several users stays."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.add.Tensor,)
 
     def rewrite(self, node: Node) -> Node | None:
-        if node.kwargs:
+        if node.kwargs or not has_one_user(node):
             return None
         for product, bias in (node.args[:2], node.args[1::-1]):
-            if not isinstance(product, Node) or not isinstance(bias, Node):
-                continue
-            if not is_call(product, _aten.mm.default) or not has_one_user(product) or len(shape(bias)) > 2:
-                continue
-            if same_shape(product, node) and dtype_of(bias) == dtype_of(product):
-                return insert(node, _aten.addmm.default, bias, *product.args)
+            if isinstance(product, Node) and isinstance(bias, Node) and same_shape(product, node):
+                found = self._fused(node, product, bias)
+                if found is not None:
+                    return found
         return None
+
+    @staticmethod
+    def _fused(node: Node, product: Node, bias: Node) -> Node | None:
+        is_viewed = is_call(product, _aten.view_copy.default) and has_one_user(product)
+        mm: Any = product.args[0] if is_viewed else product
+        if not is_call(mm, _aten.mm.default) or not has_one_user(mm) or len(shape(bias)) > (1 if is_viewed else 2):
+            return None
+        if shape(mm)[-1] != shape(node)[-1]:
+            return None
+        number = constant_of(bias, _FULL)
+        if dtype_of(bias) != dtype_of(mm):
+            if number is None:
+                return None
+            bias = insert(node, _FULL, shape(bias), number, dtype=dtype_of(mm))
+        sum_ = insert(node, _aten.addmm.default, bias, *mm.args)
+        return insert(node, _aten.view_copy.default, sum_, shape(node)) if is_viewed else sum_
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
@@ -67,29 +89,77 @@ class FuseCascadedViewOps(_FuseViews):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseQuantDequantToRequantizePass(NodePass):
-    """Dequantize and quantize are requantize, or nothing if their parameters are the same."""
+    """Dequantize and quantize, with moves between them, are requantize, or nothing if their parameters are the same.
+    Quantize and dequantize of the same parameters, with views between them, are nothing, and their rounding is lost.
 
-    targets: ClassVar[tuple[Any, ...]] = _QUANTIZES
+    Args:
+        allow_requantize: Whether pairs with other parameters become requantize.
+        force_quant_dequant_fusion: Whether all moves may be between quantize and dequantize.
+        keep_rounding: Whether quantize and dequantize stay.
+    """
 
-    def __init__(self, force_quant_dequant_fusion: bool = False) -> None:
+    targets: ClassVar[tuple[Any, ...]] = (*_QUANTIZES, *_DEQUANTIZES)
+
+    def __init__(
+        self,
+        allow_requantize: bool = True,
+        force_quant_dequant_fusion: bool = False,
+        keep_rounding: bool = False,
+    ) -> None:
         super().__init__()
+        self.allow_requantize = allow_requantize
         self.force_quant_dequant_fusion = force_quant_dequant_fusion
+        self.keep_rounding = keep_rounding
 
     def rewrite(self, node: Node) -> Node | None:
-        dequantize = node.args[0]
-        if not isinstance(dequantize, Node) or not is_call(dequantize, *_DEQUANTIZES):
+        is_quantize = is_call(node, *_QUANTIZES)
+        allowed = _MOVES if is_quantize or self.force_quant_dequant_fusion else (_aten.view_copy.default,)
+        moves, first = _behind_moves(node, allowed)
+        if first is None or not is_call(first, *(_DEQUANTIZES if is_quantize else _QUANTIZES)):
             return None
-        source = dequantize.args[0]
-        assert isinstance(source, Node)
-        before = [get_arg(dequantize, name) for name in ("scale", "zero_point")]
-        after = [get_arg(node, name) for name in ("scale", "zero_point")]
-        dtype = get_arg(node, "dtype")
-        if not all(isinstance(each, (int, float)) for each in (*before, *after)):
+        before, after = ([get_arg(each, name) for name in _PARAMETERS] for each in (first, node))
+        if not all(isinstance(each, (int, float)) for each in (*before[:2], *after[:2])):
             return None
-        if before == after and dtype == dtype_of(source):
-            return source
-        # A scale that is made for another range than the dtype's clamps elsewhere.
-        return insert(node, _cadence.requantize.per_tensor, source, *before, *after, dtype)
+        source: Any = first.args[0]
+        if before == after:
+            keeps = not is_quantize and (self.keep_rounding or not has_one_user(first))
+            return None if keeps else self._moved(node, source, moves)
+        if not is_quantize or not self.allow_requantize:
+            return None
+        return self._moved(node, self._requantized(node, source, before, after), moves)
+
+    @staticmethod
+    def _moved(node: Node, found: Node, moves: list[Node]) -> Node:
+        for move in reversed(moves):
+            found = insert(node, move.target, found, *move.args[1:], **move.kwargs)
+        return found
+
+    @staticmethod
+    def _requantized(node: Node, source: Node, before: list[Any], after: list[Any]) -> Node:
+        low, high, dtype = after[2:]
+        found = insert(node, _cadence.requantize.per_tensor, source, *before[:2], *after[:2], dtype)
+        limits = torch.iinfo(dtype)
+        if (low, high) == (limits.min, limits.max):
+            return found
+        return insert(node, _aten.clamp.default, found, low, high)
+
+
+def _behind_moves(node: Node, allowed: tuple[Any, ...]) -> tuple[list[Node], Node | None]:
+    """The moves in front of a call, the last one first, and what they move."""
+    moves: list[Node] = []
+    source = node.args[0]
+    while isinstance(source, Node) and is_call(source, *allowed) and has_one_user(source):
+        moves.append(source)
+        source = source.args[0]
+    return moves, source if isinstance(source, Node) else None
+
+
+@register_cadence_pass(CadencePassAttribute(opt_level=1))
+class FuseDequantQuantToRequantizePass(FuseQuantDequantToRequantizePass):
+    """`FuseQuantDequantToRequantizePass` without what changes numbers."""
+
+    def __init__(self) -> None:
+        super().__init__(keep_rounding=True)
 
 
 def _with_scale(node: Node, quantize: Node, source: Any, scale: float) -> Node | None:
@@ -169,7 +239,7 @@ class FuseFullThenReshapePass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class FuseSliceSameDimPass(NodePass):
-    """A slice of a slice along one dimension is a slice."""
+    """A slice of a slice of step 1 along the same dimension is a slice."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.slice_copy.Tensor,)
 
@@ -185,6 +255,8 @@ class FuseSliceSameDimPass(NodePass):
         bounds = [[get_arg(each, name) for name in ("start", "end", "step")] for each in (inner, node)]
         if not all(each is None or isinstance(each, int) for pair in bounds for each in pair):
             return None
+        if bounds[0][2] != 1:
+            return None
         places = range(size)[slice(*bounds[0])][slice(*bounds[1])]
         return insert(
             node, _aten.slice_copy.Tensor, source, dim, places.start, max(places.start, places.stop), places.step
@@ -198,10 +270,14 @@ class HierarchicalCSEPass(CSEPass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseTransposeOrPermuteOpPairsPass(NodePass):
-    """Permutations before and behind an operator of one operand that undo each other are removed."""
+    """Permutations before and behind an operator of one operand that undo each other are removed. Where dimensions of
+    size 1 are elsewhere in the end, a view moves them."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.permute_copy.default, _aten.transpose_copy.int)
-    _passed = (*_QUANTIZES, *_DEQUANTIZES, _cadence.requantize.per_tensor, _aten.relu.default)
+    _passed = (
+        *(*_QUANTIZES, *_DEQUANTIZES, _cadence.requantize.per_tensor),
+        *(_cadence.quantized_relu.per_tensor, _aten.relu.default),
+    )
 
     def rewrite(self, node: Node) -> Node | None:
         middle = node.args[0]
@@ -210,10 +286,13 @@ class FuseTransposeOrPermuteOpPairsPass(NodePass):
         first = middle.args[0]
         if not isinstance(first, Node) or not is_call(first, *self.targets):
             return None
+        source: Any = first.args[0]
         orders = [_order(each) for each in (first, node)]
-        if [orders[0][at] for at in orders[1]] != list(range(len(orders[0]))):
+        moved = [dim for dim in (orders[0][at] for at in orders[1]) if shape(source)[dim] != 1]
+        if moved != sorted(moved):
             return None
-        return insert(node, middle.target, first.args[0], *middle.args[1:], **middle.kwargs)
+        found = insert(node, middle.target, source, *middle.args[1:], **middle.kwargs)
+        return found if same_shape(found, node) else insert(node, _aten.view_copy.default, found, shape(node))
 
 
 def _order(node: Node) -> list[int]:
@@ -228,13 +307,15 @@ def _order(node: Node) -> list[int]:
 
 
 class CadenceFuseOpsInGraph:
-    """The passes of this file, in order."""
+    """The passes that fuse, in order. `FuseQuantDequantToRequantizePass`, which changes numbers, runs on request."""
 
     passes: ClassVar[list[Any]] = [
         FuseMMWithAdd,
+        FuseBatchNormWithConv,
+        FuseQuantizedBatchNormWithConv,
         FuseCascadedTransposeOrPermuteOps,
         FuseCascadedViewOps,
-        FuseQuantDequantToRequantizePass,
+        FuseDequantQuantToRequantizePass,
         FuseMulTensorIntoQuantPass,
         FuseMulTensorIntoDequantPass,
         FuseMulScalarIntoDequantPass,

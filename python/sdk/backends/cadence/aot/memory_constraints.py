@@ -1,126 +1,264 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a memory plan must respect: memories that a tensor must be in or must not be in, fixed offsets, and tensors that
-are placed inside others."""
+"""Passes that add constraints to a memory plan: copies of which nothing remains if their tensors share bytes, and what
+the DMA engine reads and writes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch.fx import GraphModule, Node
-from torch.fx.passes.infra.pass_base import PassResult
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
+import sdk.backends.cadence.aot.ops_registrations  # noqa: F401  (registers the operators)
+from sdk.backends.cadence.aot.pass_utils import (
+    ALL_CADENCE_PASSES,
+    CadencePassAttribute,
+    create_cadence_pass_filter,
+    get_arg,
+    register_cadence_pass,
+)
+from sdk.backends.cadence.aot.placement import (
+    AbsolutePlacementConstraint,
+    MemConstraints,
+    RelativePlacementConstraint,
+    spec_of,
+)
+from sdk.backends.cadence.aot.utils import is_node_in_flattened_output
+from sdk.exir import memory
+from sdk.exir.memory_planning import storage_spec
 from sdk.exir.tensor import TensorSpec
 
+__all__ = [
+    "AbsolutePlacementConstraint",
+    "ConstraintsGenPass",
+    "GenerateCatNopConstraints",
+    "GenerateIdmaConstraints",
+    "GenerateMemConstraints",
+    "GenerateMemoryViewConstraints",
+    "GenerateSliceAndSelectNopConstraints",
+    "MemConstraints",
+    "RelativePlacementConstraint",
+    "get_relative_offset_of_slice",
+    "get_relative_offsets_of_cat_tensors",
+]
 
-@dataclass(frozen=True)
-class RelativePlacementConstraint:
-    """A tensor lies `offset` bytes behind the beginning of `source`'s tensor."""
-
-    source: Node
-    offset: int = 0
-
-    @property
-    def spec(self) -> TensorSpec:
-        """The tensor of the source."""
-        return _spec_of(self.source)
+_ops = torch.ops
+_ALIGNMENT = 8
+"""What kernels for HiFi need of the addresses of operands."""
+_DMA_MEMORY = 1
+"""The memory that the DMA engine reaches."""
 
 
-@dataclass(frozen=True)
-class AbsolutePlacementConstraint:
-    """A tensor lies in a memory, at an offset if one is given."""
+def get_relative_offsets_of_cat_tensors(cat_tensors: Sequence[Node]) -> list[int]:
+    """Where each operand of a concatenation along the outermost dimension begins in the result, in bytes, and where
+    the last one ends."""
+    offsets = [0]
+    for node in cat_tensors:
+        offsets.append(offsets[-1] + spec_of(node).nbytes())
+    return offsets
 
-    pinned_memory_id: int
-    offset: int | None = None
+
+def get_relative_offset_of_slice(slice_node: Node) -> int:
+    """Where a slice or a selection along the outermost dimension begins in its operand, in bytes."""
+    source = slice_node.args[0]
+    assert isinstance(source, Node)
+    spec = spec_of(source)
+    name = "index" if "select" in str(slice_node.target) else "start"
+    dim, start = get_arg(slice_node, "dim") % len(spec.shape), get_arg(slice_node, name) or 0
+    size = spec.shape[dim]
+    return min(start + size if start < 0 else start, size) * spec.nbytes() // max(size, 1)
 
 
-def _spec_of(node: Node) -> TensorSpec:
+def _is_outermost(shape: Sequence[int], dim: int) -> bool:
+    return all(size == 1 for size in shape[: dim % max(len(shape), 1)])
+
+
+def _viewed(node: Any) -> Any:
+    """The node whose tensor a view has."""
+    while isinstance(node, Node) and node.target is memory.view:
+        node = node.args[0]
+    return node
+
+
+def _is_written(node: Node) -> bool:
+    """Whether an operator writes to a tensor, or to a view of it, after it has been made."""
+    for user in node.users:
+        if user.target is memory.view and _is_written(user):
+            return True
+        schema = getattr(user.target, "_schema", None)
+        for at, argument in enumerate(schema.arguments if schema is not None else ()):
+            written = argument.alias_info is not None and argument.alias_info.is_write and not argument.is_out
+            if written and at < len(user.args) and user.args[at] is node:
+                return True
+    return False
+
+
+def _reused(graph_module: GraphModule) -> set[TensorSpec]:
+    """The tensors in whose memory the plan puts the result of a later operator."""
+    specs = (node.meta.get("spec") for node in graph_module.graph.nodes)
+    return {
+        storage_spec(spec)
+        for spec in specs
+        if isinstance(spec, TensorSpec) and spec.inplace_base is not None and spec.inplace_offset is None
+    }
+
+
+def _may_share(node: Node, reused: set[TensorSpec]) -> bool:
+    """Whether another tensor may lie in the bytes of a node's one."""
     spec = node.meta.get("spec")
-    if not isinstance(spec, TensorSpec):
-        raise ValueError(f"{node.name}: expected a node of one tensor with a spec, found {spec!r}")
-    return spec
+    if not isinstance(spec, TensorSpec) or not spec.is_static_shape_tensor:
+        return False
+    return spec.inplace_base is None and spec not in reused and not _is_written(node)
 
 
-class MemConstraints:
-    """The constraints of a graph's tensors, by node."""
+class _ConstraintPass(PassBase):
+    """A pass over a graph that is to be planned."""
 
-    def __init__(self, opt_level: int = 1, alloc_graph_input: bool = True, alloc_graph_output: bool = True) -> None:
-        self.opt_level = opt_level
-        self.alloc_graph_input = alloc_graph_input
-        self.alloc_graph_output = alloc_graph_output
-        self.unresolved_loc_constraints: dict[TensorSpec, list[tuple[Node, int]]] = {}
-        """By the tensor that others lie in: those, with their offsets."""
-        self._absolute: dict[TensorSpec, AbsolutePlacementConstraint] = {}
-        self._relative: dict[TensorSpec, tuple[TensorSpec, int]] = {}
-        self._blocked: dict[TensorSpec, set[int]] = {}
+    def __init__(self, constraint: MemConstraints) -> None:
+        super().__init__()
+        self.constraint = constraint
 
-    def add_absolute_placement_constraint(self, node: Node, pinned_memory_id: int, offset: int | None = None) -> None:
-        """Puts a node's tensor in a memory, at an offset if one is given."""
-        self._absolute[_spec_of(node)] = AbsolutePlacementConstraint(pinned_memory_id, offset)
+    def generate(self, graph_module: GraphModule) -> bool:
+        """Adds the constraints; whether a call changed."""
+        raise NotImplementedError
 
-    def get_absolute_placement_constraint(self, spec: TensorSpec) -> AbsolutePlacementConstraint | None:
-        """Where a tensor must be."""
-        return self._absolute.get(spec)
+    def call(self, graph_module: GraphModule) -> PassResult:
+        """Adds the constraints."""
+        changed = self.generate(graph_module)
+        if changed:
+            graph_module.recompile()
+        return PassResult(graph_module, changed)
 
-    def is_memory_id_pinned(self, spec: TensorSpec) -> bool:
-        """Whether a tensor must be in one memory."""
-        return spec in self._absolute
 
-    def add_mem_id_to_blocklist(self, spec: TensorSpec, mem_id: int) -> None:
-        """Keeps a tensor out of a memory."""
-        self._blocked.setdefault(spec, set()).add(mem_id)
+@register_cadence_pass(CadencePassAttribute(opt_level=0))
+class GenerateIdmaConstraints(_ConstraintPass):
+    """What the DMA engine moves is in its memory, and waiting for it makes no other tensor."""
 
-    def is_mem_id_in_blocklist(self, spec: TensorSpec, mem_id: int) -> bool:
-        """Whether a tensor must not be in a memory."""
-        return mem_id in self._blocked.get(spec, ())
+    def generate(self, graph_module: GraphModule) -> bool:
+        find = graph_module.graph.find_nodes
+        for node in find(op="call_function", target=_ops.cadence.idma_wait.out):
+            self.constraint.add_relative_placement_constraint(node.args[0], node)
+        for node in find(op="call_function", target=_ops.cadence.idma_load.out):
+            self.constraint.add_absolute_placement_constraint(node, _DMA_MEMORY)
+        for node in find(op="call_function", target=_ops.cadence.idma_store.out):
+            self.constraint.add_absolute_placement_constraint(node.args[0], _DMA_MEMORY)
+        return False
 
-    def add_relative_placement_constraint(self, source: Node, dependent: Node, offset: int = 0) -> None:
-        """Places the tensor of `dependent` inside that of `source`. Raises ValueError if it does not fit, or if one of
-        them is placed elsewhere."""
-        outer, inner = _spec_of(source), _spec_of(dependent)
-        end = offset + inner.allocated_memory
-        if offset < 0 or end > outer.allocated_memory:
-            raise ValueError(
-                f"{dependent.name}: expected bytes {offset} to {end} within the {outer.allocated_memory} bytes of "
-                f"{source.name}"
-            )
-        if inner in self._relative or inner in self._absolute:
-            raise ValueError(f"{dependent.name}: expected one constraint on its place, found a second one")
-        self._relative[inner] = (outer, offset)
-        self.unresolved_loc_constraints.setdefault(outer, []).append((dependent, offset))
 
-    def is_alias_of(self, node: Node, other: Node) -> bool:
-        """Whether the place of a node's tensor follows from that of another's."""
-        return self._relative.get(_spec_of(node), (None, 0))[0] is _spec_of(other)
+@register_cadence_pass(CadencePassAttribute(opt_level=0))
+class GenerateMemoryViewConstraints(_ConstraintPass):
+    """A view has the bytes of its operand. The compiler's own views need no constraint."""
 
-    def skipped_spec(self, spec: TensorSpec) -> bool:
-        """Whether the place of a tensor follows from that of another."""
-        return spec in self._relative
+    def generate(self, graph_module: GraphModule) -> bool:
+        for node in graph_module.graph.find_nodes(op="call_function", target=memory.view):
+            if storage_spec(spec_of(node)) is spec_of(node):
+                self.constraint.add_relative_placement_constraint(node.args[0], node)
+        return False
 
-    def extend_lifetimes(self) -> None:
-        """A tensor lives as long as what lies in it."""
-        for inner in self._relative:
-            outer = self._relative[inner][0]
-            while True:
-                outer.lifetime = [
-                    min(outer.lifetime[0], inner.lifetime[0]),
-                    max(outer.lifetime[1], inner.lifetime[1]),
-                ]
-                if outer not in self._relative:
-                    break
-                outer = self._relative[outer][0]
 
-    def resolve_relative_loc_constraints(self, spec: TensorSpec) -> None:
-        """Places what lies in a tensor that has been placed."""
-        for node, offset in self.unresolved_loc_constraints.pop(spec, ()):
-            inner = _spec_of(node)
-            inner.mem_id, inner.mem_offset = spec.mem_id, spec.mem_offset + offset
-            self.resolve_relative_loc_constraints(inner)
+@register_cadence_pass(CadencePassAttribute(opt_level=2))
+class GenerateSliceAndSelectNopConstraints(_ConstraintPass):
+    """A slice or a selection along the outermost dimension lies in its operand, and becomes a call without effect, for
+    which programs have no instruction."""
 
-    def relative_loc_constraints_exist(self) -> bool:
-        """Whether tensors wait for others to be placed."""
-        return bool(self.unresolved_loc_constraints)
+    _nops = {  # noqa: RUF012
+        _ops.aten.slice_copy.Tensor_out: _ops.aten._slice_copy_nop.Tensor_out,
+        _ops.aten.select_copy.int_out: _ops.aten._select_copy_nop.int_out,
+    }
+
+    def generate(self, graph_module: GraphModule) -> bool:
+        reused, changed = _reused(graph_module), False
+        for node in graph_module.graph.nodes:
+            if node.op != "call_function" or node.target not in self._nops:
+                continue
+            spec = spec_of(node)
+            if spec.inplace_offset is None:  # otherwise, the compiler's plan has it in the operand
+                if not self.removable_slice_or_select_op(graph_module, node, reused):
+                    continue
+                source, offset = _viewed(node.args[0]), get_relative_offset_of_slice(node)
+                self.constraint.add_relative_placement_constraint(source, node, offset)
+                spec.inplace_base, spec.inplace_offset = spec_of(source), offset
+            node.target = self._nops[node.target]
+            node.meta["is_placed"] = changed = True
+        return changed
+
+    def removable_slice_or_select_op(
+        self, graph_module: GraphModule, node: Node, reused: set[TensorSpec] | None = None
+    ) -> bool:
+        """Whether the result of a call can lie in the operand."""
+        reused = _reused(graph_module) if reused is None else reused
+        source = node.args[0]
+        if not isinstance(source, Node) or not all(_may_share(each, reused) for each in (node, _viewed(source))):
+            return False
+        if self.constraint.is_unallocated_output(graph_module.graph, node):
+            return False
+        if self.constraint.skipped_spec(spec_of(node)) or not self.constraint.is_memory_planned(_viewed(source)):
+            return False
+        is_slice = node.target == _ops.aten.slice_copy.Tensor_out
+        if not _is_outermost(spec_of(source).shape, get_arg(node, "dim")) or (is_slice and get_arg(node, "step") != 1):
+            return False
+        aligned = get_relative_offset_of_slice(node) % _ALIGNMENT == 0
+        return aligned or is_node_in_flattened_output(graph_module.graph, node)
+
+
+@register_cadence_pass(CadencePassAttribute(opt_level=2))
+class GenerateCatNopConstraints(_ConstraintPass):
+    """The operands of a concatenation along the outermost dimension lie in its result in sequence, and the call has no
+    effect: programs have no instruction for it."""
+
+    def generate(self, graph_module: GraphModule) -> bool:
+        reused, changed = _reused(graph_module), False
+        for node in graph_module.graph.find_nodes(op="call_function", target=_ops.aten.cat.out):
+            if not self.is_removable_cat_op(graph_module, node, reused):
+                continue
+            node.target = _ops.aten._cat_nop.out
+            node.meta["is_placed"] = True
+            operands = [_viewed(operand) for operand in node.args[0]]
+            for operand, offset in zip(operands, get_relative_offsets_of_cat_tensors(operands), strict=False):
+                self.constraint.add_relative_placement_constraint(node, operand, offset)
+            changed = True
+        return changed
+
+    def is_removable_cat_op(self, graph_module: GraphModule, node: Node, reused: set[TensorSpec] | None = None) -> bool:
+        """Whether the operands of a call can lie in its result."""
+        reused = _reused(graph_module) if reused is None else reused
+        if node.op != "call_function" or node.target != _ops.aten.cat.out:
+            return False
+        dim = get_arg(node, "dim")
+        if not all(_is_outermost(spec_of(each).shape, dim) for each in node.args[0]):
+            return False
+        operands = [_viewed(operand) for operand in node.args[0]]
+        if self.constraint.is_unallocated_output(graph_module.graph, node):
+            return False
+        if not all(_may_share(each, reused) for each in (node, *operands)):
+            return False
+        if len({spec_of(each).dtype for each in (node, *operands)}) > 1:
+            return False
+        if self.constraint.contains_unoptimizable_placeholder_or_param(operands):
+            return False
+        return self._have_own_bytes(operands) and self._are_aligned(graph_module, node, operands)
+
+    def _have_own_bytes(self, operands: Sequence[Node]) -> bool:
+        """Whether no operand is a part of a tensor, and no two are one tensor."""
+        owners: list[Any] = []
+        for node in operands:
+            info = self.constraint.get_relative_placement_source(node)
+            if info is not None and not self.constraint.is_alias_of(info.source, node):
+                return False
+            owners.append(spec_of(node if info is None else info.source))
+        return len(set(owners)) == len(owners)
+
+    @staticmethod
+    def _are_aligned(graph_module: GraphModule, node: Node, operands: Sequence[Node]) -> bool:
+        if is_node_in_flattened_output(graph_module.graph, node):
+            return True
+        offsets = get_relative_offsets_of_cat_tensors(operands)
+        return all(
+            operand.op == "placeholder" or offset % _ALIGNMENT == 0
+            for operand, offset in zip(operands, offsets, strict=False)
+        )
 
 
 ConstraintsGenPass = Callable[[MemConstraints], Callable[[GraphModule], "PassResult | None"]]
@@ -128,7 +266,15 @@ ConstraintsGenPass = Callable[[MemConstraints], Callable[[GraphModule], "PassRes
 
 
 class GenerateMemConstraints:
-    """Runs the passes that add constraints."""
+    """Runs the passes that add constraints: those of this file for the optimisation level, and the given ones, which
+    have a level if they are registered."""
+
+    passes = (
+        GenerateIdmaConstraints,
+        GenerateMemoryViewConstraints,
+        GenerateSliceAndSelectNopConstraints,
+        GenerateCatNopConstraints,
+    )
 
     def __init__(
         self,
@@ -136,9 +282,12 @@ class GenerateMemConstraints:
         additional_constraint_gen_passes: Sequence[ConstraintsGenPass] | None = None,
     ) -> None:
         self.mem_constraints = mem_constraints
-        self.passes: list[Any] = list(additional_constraint_gen_passes or ())
+        self.additional_constraint_gen_passes = list(additional_constraint_gen_passes or ())
 
     def __call__(self, graph_module: GraphModule) -> PassResult:
-        for each in self.passes:
-            each(self.mem_constraints)(graph_module)
+        runs = create_cadence_pass_filter(self.mem_constraints.opt_level)
+        passes: list[Any] = [*self.passes, *self.additional_constraint_gen_passes]
+        for each in passes:
+            if each not in ALL_CADENCE_PASSES or runs(each):
+                each(self.mem_constraints)(graph_module)
         return PassResult(graph_module, False)

@@ -7,6 +7,7 @@ import itertools
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
 from torch.export.graph_signature import ExportGraphSignature
@@ -158,18 +159,33 @@ def print_memory_planning_info(
 
 
 class SimplifyIdmaOpsPass(PassBase):
-    """Makes the DMA engine's loads and stores copies, once their tensors have places."""
+    """Makes the DMA engine's loads and stores copies, once their tensors have places. What waits for them, and is in
+    the same place, has one tensor as its argument and its result: other tensors of a call may not overlap."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
-        """Changes the targets of calls."""
+        """Changes calls."""
         changed = False
         for target in (torch.ops.cadence.idma_load.out, torch.ops.cadence.idma_store.out):
             for node in graph_module.graph.find_nodes(op="call_function", target=target):
                 node.target = torch.ops.cadence.idma_copy.out
                 changed = True
+        for node in graph_module.graph.find_nodes(op="call_function", target=torch.ops.cadence.idma_wait.out):
+            source, out = node.args[0], node.kwargs["out"]
+            if source is not out and None is not _place(source) == _place(node):
+                node.update_kwarg("out", source)
+                node.meta["spec"] = source.meta["spec"]
+                if not out.users:
+                    graph_module.graph.erase_node(out)
+                changed = True
         if changed:
             graph_module.recompile()
         return PassResult(graph_module, changed)
+
+
+def _place(node: Any) -> tuple[Any, ...] | None:
+    """The memory of a tensor and its offset there; None for one that was not planned."""
+    spec = node.meta.get("spec")
+    return None if spec is None or spec.mem_id is None else (spec.mem_id, spec.mem_offset)
 
 
 class CadenceMemoryPlanning:

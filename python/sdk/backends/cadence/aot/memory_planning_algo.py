@@ -98,7 +98,6 @@ class MemoryPlanningAlgo(ABC):
         """An empty state, and the constraints of a graph."""
         constraints = MemConstraints(self.opt_level, self.alloc_graph_input, self.alloc_graph_output)
         GenerateMemConstraints(constraints, self.additional_constraint_gen_passes)(graph_module)
-        constraints.extend_lifetimes()
         return MemoryPlanningState(self.memory_config), constraints
 
     def is_valid_placement(self, spec: TensorSpec, placement_constraints: MemConstraints) -> bool:

@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.fx import Node
+from torch.fx import GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import guard_or_false
+from torch.fx.passes.infra.pass_base import PassResult
 
 import sdk.backends.cadence.aot.ops_registrations  # noqa: F401  (registers the operators)
 from sdk.backends.cadence.aot.pass_utils import fake_value
@@ -18,6 +19,13 @@ from sdk.backends.transforms.permute_pass_utils import RemoveOrReplacePassInterf
 class NodePass(RemoveOrReplacePassInterface):
     """A pass that looks at the calls of the operators `targets`, one after another. A subclass defines `rewrite`, which
     returns the node whose result is used instead, or None to leave a call as it is."""
+
+    whole: GraphModule | None = None
+    """The module of the program's graph, which has those of branches and loop bodies."""
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        self.whole = graph_module
+        return super().call(graph_module)
 
     def rewrite(self, node: Node) -> Node | None:
         """The node that replaces a call."""

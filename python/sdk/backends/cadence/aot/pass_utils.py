@@ -94,9 +94,9 @@ def get_arg(node: Node, kwarg_name: str, expected_type: Any = None) -> Any:
 
 
 def _argument(node: Node, name: str) -> Any:
-    index, default = _position(node, name)
     if name in node.kwargs:
         return node.kwargs[name]
+    index, default = _position(node, name)
     return node.args[index] if index < len(node.args) else default
 
 

@@ -20,6 +20,9 @@ from sdk.backends.cadence.aot.node_pass import (
     value,
 )
 from sdk.backends.cadence.aot.pass_utils import CadencePassAttribute, get_arg, register_cadence_pass
+from sdk.backends.cadence.aot.remove_permutes import RemovePermuteBeforeMeanPass
+from sdk.backends.cadence.aot.remove_squeezes import RemoveSqueezeViewBeforeElementwiseOps
+from sdk.backends.cadence.aot.remove_tracking import RemoveBNTrackingMutationsPass as RemoveBNTrackingMutationsPass
 from sdk.backends.transforms.remove_permutes_around_elementwise_ops import (
     RemovePermutesAroundElementwiseOps as _RemovePermutes,
 )
@@ -27,6 +30,7 @@ from sdk.exir.dialects._ops import ops as exir_ops
 
 _aten = exir_ops.edge.aten
 _cadence = exir_ops.edge.cadence
+_decomposed = exir_ops.edge.quantized_decomposed
 _FULL = _aten.full.default
 
 
@@ -36,54 +40,70 @@ def _source(node: Node) -> Node:
     return source
 
 
-def _same_layout(node: Node) -> Node | None:
-    """The operand of a copy that has the layout of the result. A result of the graph must not be an input."""
-    source = _source(node)
-    is_result = any(user.op == "output" for user in node.users)
-    same = dtype_of(source) == dtype_of(node) and value(source).stride() == value(node).stride()
-    return source if same and not (source.op == "placeholder" and is_result) else None
+_STATE = ("p_", "b_", "c_")
+"""How the names of parameters, buffers and constants begin."""
+
+
+class CopyPass(NodePass):
+    """A pass that removes copies."""
+
+    def rewrite(self, node: Node) -> Node | None:
+        return self.same_layout(node)
+
+    def same_layout(self, node: Node) -> Node | None:
+        """The operand of a copy that has the layout of the result."""
+        source = _source(node)
+        same = dtype_of(source) == dtype_of(node) and value(source).stride() == value(node).stride()
+        return source if same and self.may_replace(node, source) else None
+
+    def may_replace(self, node: Node, source: Node) -> bool:
+        """Whether an input may be a result in place of its copy: not if it is written to. The new values of what is
+        written are the first results of a program, so that one without them has this result first."""
+        output = next((user for user in node.users if user.op == "output"), None)
+        if source.op != "placeholder" or output is None:
+            return True
+        results: Any = output.args[0]
+        is_whole = self.whole is not None and node.graph is self.whole.graph
+        return is_whole and results[0] is node and not str(source.target).startswith(_STATE)
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
-class RemoveCloneOpsTransformImported(NodePass):
+class RemoveCloneOpsTransformImported(CopyPass):
     """Removes copies that keep the layout."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.clone.default,)
 
-    def rewrite(self, node: Node) -> Node | None:
-        return _same_layout(node)
-
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
-class RemoveDetachCopyPass(RemoveCloneOpsTransformImported):
+class RemoveDetachCopyPass(CopyPass):
     """Removes detach_copy."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.detach_copy.default,)
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
-class RemoveAliasCopyOpPass(RemoveCloneOpsTransformImported):
+class RemoveAliasCopyOpPass(CopyPass):
     """Removes alias_copy."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.alias_copy.default,)
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
-class RemoveContiguousOpPass(RemoveCloneOpsTransformImported):
+class RemoveContiguousOpPass(CopyPass):
     """Removes contiguous."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.contiguous.default,)
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
-class RemoveToOpsPass(RemoveCloneOpsTransformImported):
+class RemoveToOpsPass(CopyPass):
     """Removes conversions to the dtype that a tensor has."""
 
-    targets: ClassVar[tuple[Any, ...]] = (_aten._to_copy.default,)
+    targets: ClassVar[tuple[Any, ...]] = (_aten._to_copy.default, _aten.to.dtype, _aten.to.dtype_layout)
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
-class RemoveZeroSizedCatArgsPass(NodePass):
+class RemoveZeroSizedCatArgsPass(CopyPass):
     """Removes empty operands of concatenations. One operand that is left is the result; none are an empty tensor."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.cat.default,)
@@ -99,39 +119,38 @@ class RemoveZeroSizedCatArgsPass(NodePass):
         if len(kept) == 1:
             only = kept[0]
             assert isinstance(only, Node)
-            is_result = any(user.op == "output" for user in node.users)
-            return only if dtype_of(only) == dtype_of(node) and not (is_result and only.op == "placeholder") else None
+            return only if dtype_of(only) == dtype_of(node) and self.may_replace(node, only) else None
         return insert(node, _aten.cat.default, kept, get_arg(node, "dim"))
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
-class RemoveNopExpandOpPass(NodePass):
+class RemoveNopExpandOpPass(CopyPass):
     """Removes expansions to the shape that a tensor has."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.expand_copy.default, _aten.expand.default)
 
     def rewrite(self, node: Node) -> Node | None:
-        return _same_layout(node) if same_shape(_source(node), node) else None
+        return self.same_layout(node) if same_shape(_source(node), node) else None
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
-class RemoveZeroSizedConstantPadNd(NodePass):
+class RemoveZeroSizedConstantPadNd(CopyPass):
     """Removes padding of nothing."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.constant_pad_nd.default,)
 
     def rewrite(self, node: Node) -> Node | None:
-        return None if any(get_arg(node, "pad")) else _same_layout(node)
+        return None if any(get_arg(node, "pad")) else self.same_layout(node)
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
-class RemoveNopSliceOrViewOpPass(NodePass):
+class RemoveNopSliceOrViewOpPass(CopyPass):
     """Removes slices of everything, and views of the same shape."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.slice_copy.Tensor, _aten.view_copy.default)
 
     def rewrite(self, node: Node) -> Node | None:
-        return _same_layout(node) if same_shape(_source(node), node) else None
+        return self.same_layout(node) if same_shape(_source(node), node) else None
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
@@ -158,8 +177,7 @@ def _constant_operand(node: Node) -> tuple[Node, Node, float] | None:
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class RemoveNopMulOpPass(NodePass):
-    """A product of integers and zeros is the zeros; one with ones is the other operand. Zeros times infinity are not
-    zeros, so floats are left."""
+    """A product with zeros is zeros, though those of infinity and NaN are NaN. One with ones is the other operand."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.mul.Tensor,)
 
@@ -167,11 +185,21 @@ class RemoveNopMulOpPass(NodePass):
         found = _constant_operand(node)
         if found is None:
             return None
-        constant, other, number = found
-        kept = {0.0: constant, 1.0: other}.get(number)
-        if kept is None or not same_shape(kept, node) or dtype_of(kept) != dtype_of(node):
-            return None
-        return None if number == 0.0 and dtype_of(node).is_floating_point else kept
+        _, other, number = found
+        if number == 0.0 and all(isinstance(size, int) for size in shape(node)):
+            return insert(node, _FULL, shape(node), 0, dtype=dtype_of(node))
+        same = number == 1.0 and same_shape(other, node) and dtype_of(other) == dtype_of(node)
+        return other if same else None
+
+
+@register_cadence_pass(CadencePassAttribute(opt_level=1))
+class RemoveExactNopMulOpPass(RemoveNopMulOpPass):
+    """`RemoveNopMulOpPass` without products of floats and zeros."""
+
+    def rewrite(self, node: Node) -> Node | None:
+        found = _constant_operand(node)
+        changes_numbers = found is not None and found[2] == 0.0 and dtype_of(node).is_floating_point
+        return None if changes_numbers else super().rewrite(node)
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
@@ -185,25 +213,6 @@ class RemoveNopAddOpPass(NodePass):
         if found is None or node.kwargs or found[2] != 0.0:
             return None
         return found[1] if same_shape(found[1], node) and dtype_of(found[1]) == dtype_of(node) else None
-
-
-@register_cadence_pass(CadencePassAttribute(opt_level=1))
-class RemovePermuteBeforeMeanPass(NodePass):
-    """The mean of a permuted tensor is one over the dimensions of the tensor, if those that remain keep their order."""
-
-    targets: ClassVar[tuple[Any, ...]] = (_aten.mean.dim,)
-
-    def rewrite(self, node: Node) -> Node | None:
-        permute, dims = _source(node), get_arg(node, "dim")
-        if not is_call(permute, _aten.permute_copy.default) or not dims or get_arg(node, "keepdim"):
-            return None
-        order = [int(at) for at in permute.args[1]]
-        rank = len(order)
-        over = {order[dim_of(dim, rank)] for dim in dims}
-        kept = [dim_of(at, rank) for at in order if at not in over]
-        if kept != sorted(kept):
-            return None
-        return insert(node, _aten.mean.dim, permute.args[0], sorted(over), False, **node.kwargs)
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=2))
@@ -237,6 +246,8 @@ class RemoveCatFromSliceCopyPass(NodePass):
         if dim != dim_of(get_arg(cat, "dim"), rank) or not isinstance(size, int):
             return None
         bounds = slice(get_arg(node, "start"), get_arg(node, "end")).indices(size)
+        if bounds[0] >= bounds[1] and len(shape(cat.args[0][0])) == rank:
+            return insert(node, _aten.slice_copy.Tensor, cat.args[0][0], dim, 0, 0, get_arg(node, "step"))
         begin = 0
         for operand in cat.args[0]:
             end = begin + shape(operand)[dim]
@@ -252,13 +263,33 @@ class RemoveBranchedQuantDequant(NodePass):
     """A dequantize of a quantize of the same parameters, beside uses of the quantised tensor, is the real tensor. The
     rounding is lost, as the fusion of other chains loses it."""
 
-    targets: ClassVar[tuple[Any, ...]] = (_cadence.dequantize_per_tensor.default,)
+    _pairs: ClassVar[dict[Any, Any]] = {
+        each.dequantize_per_tensor.default: each.quantize_per_tensor.default for each in (_cadence, _decomposed)
+    }
+    targets: ClassVar[tuple[Any, ...]] = tuple(_pairs)
 
     def rewrite(self, node: Node) -> Node | None:
         quantize = _source(node)
-        if not is_call(quantize, _cadence.quantize_per_tensor.default) or has_one_user(quantize):
+        if not is_call(quantize, self._pairs[node.target]) or has_one_user(quantize):
             return None
         return _source(quantize) if node.args[1:] == quantize.args[1:] else None
+
+
+@register_cadence_pass(CadencePassAttribute(opt_level=1))
+class RemoveNopLinalgVectorNormOpPass(NodePass):
+    """A norm over dimensions of size 1 is the absolute value."""
+
+    targets: ClassVar[tuple[Any, ...]] = (_aten.linalg_vector_norm.default,)
+
+    def rewrite(self, node: Node) -> Node | None:
+        source, dims = _source(node), get_arg(node, "dim")
+        sizes = shape(source)
+        over = range(len(sizes)) if dims is None else [dim_of(dim, len(sizes)) for dim in dims]
+        # The norm of order 0 counts the elements that are not zero.
+        if get_arg(node, "ord") == 0 or any(sizes[dim] != 1 for dim in over) or dtype_of(source) != dtype_of(node):
+            return None
+        magnitude = insert(node, _aten.abs.default, source)
+        return magnitude if same_shape(source, node) else insert(node, _aten.squeeze_copy.dims, magnitude, list(over))
 
 
 class RemoveRedundantOps:
@@ -283,19 +314,22 @@ class CommonRemovePasses:
         RemoveToOpsPass,
         RemoveZeroSizedCatArgsPass,
         RemovePermutesAroundElementwiseOps,
+        RemoveSqueezeViewBeforeElementwiseOps,
         RemoveCatFromSliceCopyPass,
     ]
 
 
 class CadenceRemoveNops:
-    """All passes of this file, in order. `RemoveBranchedQuantDequant` changes numbers and runs on request alone."""
+    """The passes that remove, in order. `RemoveBranchedQuantDequant` and `RemoveNopMulOpPass` change numbers and run on
+    request alone."""
 
     passes: ClassVar[list[Any]] = [
         *CommonRemovePasses.passes,
         RemoveZeroSizedConstantPadNd,
         RemoveContiguousOpPass,
         RemoveNopRequantizeOpPass,
-        RemoveNopMulOpPass,
+        RemoveExactNopMulOpPass,
         RemoveNopAddOpPass,
+        RemoveNopLinalgVectorNormOpPass,
         RemovePermuteBeforeMeanPass,
     ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes that change the order of calls: quantised elements are moved instead of floats, slices come first, and tensors
-live shorter."""
+"""Passes that change the order of calls: tensors live shorter here, and the modules `reorder_*` move quantised elements
+instead of floats, and slice first."""
 
 from __future__ import annotations
 
@@ -9,86 +9,44 @@ from typing import Any, ClassVar
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassResult
 
-from sdk.backends.cadence.aot.node_pass import NodePass, dim_of, has_one_user, insert, is_call, shape
-from sdk.backends.cadence.aot.pass_utils import CadencePassAttribute, get_arg, register_cadence_pass
+from sdk.backends.cadence.aot.node_pass import is_call
+from sdk.backends.cadence.aot.pass_utils import CadencePassAttribute, register_cadence_pass
+from sdk.backends.cadence.aot.reorder_quantize import (
+    AdvanceQuantizeOpAboveDefChainPass,
+    AdvanceQuantizeOpAboveDefInBranchPass,
+    PostponeDequantizeOpBelowUseChainPass,
+    SplitDequantizedCatPass,
+)
+from sdk.backends.cadence.aot.reorder_slices import (
+    MoveSliceBeforePermutePass,
+    MoveSliceBeforeViewPass,
+    PropagateSlice,
+)
 from sdk.backends.transforms.postpone_permute_below_squeeze_view import (
     PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView as _PostponePermute,
 )
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.pass_base import ExportPass
 
+__all__ = [
+    "AdvanceQuantizeOpAboveDefChainPass",
+    "AdvanceQuantizeOpAboveDefInBranchPass",
+    "CadenceReorderOpsInGraph",
+    "HoistOpsCloserToDefPass",
+    "MoveSliceBeforePermutePass",
+    "MoveSliceBeforeViewPass",
+    "PostponeDequantizeOpBelowUseChainPass",
+    "PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView",
+    "PropagateSlice",
+    "SinkOpsCloserToUsePass",
+    "SplitDequantizedCatPass",
+]
+
 _aten = exir_ops.edge.aten
 _cadence = exir_ops.edge.cadence
 _decomposed = exir_ops.edge.quantized_decomposed
 _QUANTIZES = (_cadence.quantize_per_tensor.default, _decomposed.quantize_per_tensor.default)
 _DEQUANTIZES = (_cadence.dequantize_per_tensor.default, _decomposed.dequantize_per_tensor.default)
-_MOVES = (
-    *(_aten.view_copy.default, _aten.permute_copy.default, _aten.transpose_copy.int, _aten.slice_copy.Tensor),
-    *(_aten.select_copy.int, _aten.squeeze_copy.dims, _aten.unsqueeze_copy.default),
-)
-"""What moves elements of one tensor, and changes none."""
-
-
-@register_cadence_pass(CadencePassAttribute(opt_level=1))
-class AdvanceQuantizeOpAboveDefChainPass(NodePass):
-    """Quantises in front of calls that only move elements, if nothing else uses what they move and quantising does not
-    become more work."""
-
-    targets: ClassVar[tuple[Any, ...]] = _QUANTIZES
-
-    def rewrite(self, node: Node) -> Node | None:
-        chain: list[Node] = []
-        source = node.args[0]
-        while isinstance(source, Node) and is_call(source, *_MOVES) and has_one_user(source):
-            chain.append(source)
-            source = source.args[0]
-        if not chain or not isinstance(source, Node) or _count(source) != _count(node):
-            return None
-        found = insert(node, node.target, source, *node.args[1:], **node.kwargs)
-        for move in reversed(chain):
-            found = insert(node, move.target, found, *move.args[1:], **move.kwargs)
-        return found
-
-
-def _count(node: Node) -> Any:
-    count: Any = 1
-    for size in shape(node):
-        count = count * size
-    return count
-
-
-@register_cadence_pass(CadencePassAttribute(opt_level=1))
-class PostponeDequantizeOpBelowUseChainPass(NodePass):
-    """Dequantises behind a call that only moves elements."""
-
-    targets: ClassVar[tuple[Any, ...]] = _MOVES
-
-    def rewrite(self, node: Node) -> Node | None:
-        dequantize = node.args[0]
-        if not isinstance(dequantize, Node) or not is_call(dequantize, *_DEQUANTIZES) or not has_one_user(dequantize):
-            return None
-        moved = insert(node, node.target, dequantize.args[0], *node.args[1:], **node.kwargs)
-        return insert(node, dequantize.target, moved, *dequantize.args[1:], **dequantize.kwargs)
-
-
-@register_cadence_pass(CadencePassAttribute(opt_level=1))
-class MoveSliceBeforePermutePass(NodePass):
-    """A slice of a permuted tensor is a permuted slice, which moves fewer elements."""
-
-    targets: ClassVar[tuple[Any, ...]] = (_aten.slice_copy.Tensor,)
-
-    def rewrite(self, node: Node) -> Node | None:
-        permute = node.args[0]
-        if not isinstance(permute, Node) or not is_call(permute, _aten.permute_copy.default):
-            return None
-        if not has_one_user(permute):
-            return None
-        order = get_arg(permute, "dims")
-        rank = len(order)
-        dim = dim_of(order[dim_of(get_arg(node, "dim"), rank)], rank)
-        places = [get_arg(node, name) for name in ("start", "end", "step")]
-        part = insert(node, _aten.slice_copy.Tensor, permute.args[0], dim, *places)
-        return insert(node, _aten.permute_copy.default, part, order)
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
@@ -148,7 +106,8 @@ class HoistOpsCloserToDefPass(_MovePass):
 
 
 class CadenceReorderOpsInGraph:
-    """The passes of this file, in order."""
+    """The passes that change the order, in order. `AdvanceQuantizeOpAboveDefInBranchPass`, which may round twice, and
+    `SplitDequantizedCatPass`, which copies more, run on request alone."""
 
     passes: ClassVar[list[Any]] = [
         HoistOpsCloserToDefPass,
@@ -157,4 +116,6 @@ class CadenceReorderOpsInGraph:
         AdvanceQuantizeOpAboveDefChainPass,
         PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView,
         MoveSliceBeforePermutePass,
+        MoveSliceBeforeViewPass,
+        PropagateSlice,
     ]

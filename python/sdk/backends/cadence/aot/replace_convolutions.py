@@ -4,11 +4,14 @@ layer."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, ClassVar
 
+import torch
 from torch.fx import Node
 
-from sdk.backends.cadence.aot.node_pass import NodePass, dtype_of, insert, shape
+from sdk.backends.cadence.aot.compiler_utils import quantize_multiplier
+from sdk.backends.cadence.aot.node_pass import NodePass, constant_of, dtype_of, insert, shape
 from sdk.backends.cadence.aot.pass_utils import CadencePassAttribute, get_arg, register_cadence_pass
 from sdk.backends.cadence.aot.utils import is_depthwise_conv
 from sdk.exir.dialects._ops import ops as exir_ops
@@ -23,6 +26,7 @@ _FIRST = {
     _cadence.quantized_depthwise_conv1d_ncl.per_tensor: _cadence.quantized_depthwise_conv1d_nlc.per_tensor,
 }
 """Quantised convolutions with channels first, and those with channels last."""
+_TWO_DIMENSIONAL = _cadence.quantized_conv2d_nchw.per_tensor
 _PLACES = ("stride", "padding", "dilation", "groups")
 _NUMBERS = (
     *("input_zero_point", "weight_zero_point", "bias_scale", "out_scale"),
@@ -46,15 +50,19 @@ def _to_first(node: Node, source: Any, rank: int) -> Node:
 class ReplaceConvolutionOptionalArgsWithConcreteArgsPass(NodePass):
     """Convolutions have a bias, of zeros if the model has none."""
 
-    targets: ClassVar[tuple[Any, ...]] = (_aten.convolution.default,)
+    targets: ClassVar[tuple[Any, ...]] = (_aten.convolution.default, *_FLOATS, _cadence.transposed_convolution.default)
 
     def rewrite(self, node: Node) -> Node | None:
-        if node.args[2] is not None:
-            return None
-        weight, groups = shape(node.args[1]), get_arg(node, "groups")
-        outputs = weight[1] * groups if get_arg(node, "transposed") else weight[0]
-        zeros = insert(node, _FULL, [outputs], 0.0, dtype=dtype_of(node))
-        return insert(node, _aten.convolution.default, *node.args[:2], zeros, *node.args[3:])
+        return None if node.args[2] is not None else insert(node, node.target, *_with_bias(node), **node.kwargs)
+
+
+def _with_bias(node: Node) -> tuple[Any, ...]:
+    """The arguments of a convolution, with zeros in place of a bias that is None."""
+    x, weight, bias, *rest = node.args
+    if bias is None:
+        channels = shape(node)[-1 if rest[-1] is True else 1]
+        bias = insert(node, _FULL, [channels], 0.0, dtype=dtype_of(node))
+    return x, weight, bias, *rest
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
@@ -64,15 +72,15 @@ class ReplaceAtenConvolutionWithCadenceConvolutionPass(NodePass):
     targets: ClassVar[tuple[Any, ...]] = (_aten.convolution.default,)
 
     def rewrite(self, node: Node) -> Node | None:
-        x, weight, bias = node.args[:3]
-        spatial = len(shape(x)) - 2
-        if bias is None or spatial not in (1, 2, 3) or str(dtype_of(x)) != "torch.float32":
+        spatial = len(shape(node.args[0])) - 2
+        if spatial not in (1, 2, 3) or dtype_of(node) != torch.float32:
             return None
+        x, weight, bias = _with_bias(node)[:3]
         stride, padding, dilation = (list(each) for each in _arguments(node, "stride", "padding", "dilation"))
         groups, more = get_arg(node, "groups"), list(get_arg(node, "output_padding"))
         if not get_arg(node, "transposed"):
             return insert(node, _FLOATS[spatial - 1], x, weight, bias, stride, padding, dilation, groups)
-        if spatial == 3 or groups != 1:
+        if spatial == 3:
             return None
         flipped = insert(node, _aten.flip.default, weight, list(range(2, spatial + 2)))
         kernel = insert(node, _aten.transpose_copy.int, flipped, 0, 1)
@@ -84,29 +92,33 @@ class ReplaceAtenConvolutionWithCadenceConvolutionPass(NodePass):
 class ReplaceTrivialConvWithLinear(NodePass):
     """A convolution of one result in each channel is a linear layer of all elements."""
 
-    targets: ClassVar[tuple[Any, ...]] = (*_FLOATS[:2], *tuple(_FIRST)[:2])
+    _last = (_cadence.quantized_conv1d_nlc.per_tensor,)
+    targets: ClassVar[tuple[Any, ...]] = (*_FLOATS[:2], *tuple(_FIRST)[:2], *_last)
 
     def rewrite(self, node: Node) -> Node | None:
         x, weight, bias = _arguments(node, "input", "weight", "bias")
         sizes, kernel, result = shape(x), shape(weight), shape(node)
         padding, dilation, groups = _arguments(node, *_PLACES[1:])
-        trivial = groups == 1 and sizes[2:] == kernel[2:] and not any(padding) and all(d == 1 for d in dilation)
-        if not trivial or not all(isinstance(size, int) for size in sizes):
+        spatial = slice(1, -1) if node.target in self._last else slice(2, None)
+        trivial = (
+            groups == 1 and sizes[spatial] == kernel[spatial] and not any(padding) and all(d == 1 for d in dilation)
+        )
+        if not trivial or len(kernel) != len(sizes) or not all(isinstance(size, int) for size in sizes):
             return None
-        count = 1
-        for size in kernel[1:]:
-            count *= size
+        count = prod(kernel[1:])
         row = insert(node, _aten.view_copy.default, x, [sizes[0], count])
         flat = insert(node, _aten.view_copy.default, weight, [kernel[0], count])
-        if node.target in _FLOATS:
-            layer = insert(node, _aten.linear.default, row, flat, bias)
-        else:
-            x_zero, w_zero, out_zero, multiplier, shift = _arguments(
-                node, "input_zero_point", "weight_zero_point", "out_zero_point", "out_multiplier", "out_shift"
-            )
-            numbers = (x_zero, w_zero, multiplier, shift, out_zero, None)
-            layer = insert(node, _cadence.quantized_linear.per_tensor, row, flat, bias, *numbers)
-        return insert(node, _aten.view_copy.default, layer, result)
+        return insert(node, _aten.view_copy.default, _linear(node, row, flat, bias), result)
+
+
+def _linear(node: Node, rows: Node, weight: Node, bias: Any) -> Node:
+    """The linear layer of a convolution. Quantised convolutions have scales, and linear layers a multiplier."""
+    if node.target in _FLOATS:
+        return insert(node, _aten.linear.default, rows, weight, bias)
+    x_zero, w_zero, bias_scale, out_scale, out_zero = _arguments(node, *_NUMBERS[:5])
+    multiplier, shift = quantize_multiplier(bias_scale / out_scale)
+    numbers = (x_zero, w_zero, multiplier, shift, out_zero, None)
+    return insert(node, _cadence.quantized_linear.per_tensor, rows, weight, bias, *numbers)
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=3))
@@ -117,17 +129,18 @@ class ReplaceConvWithChannelLastConvPass(NodePass):
 
     def rewrite(self, node: Node) -> Node | None:
         x, weight, bias, groups = _arguments(node, "input", "weight", "bias", "groups")
-        rank = len(shape(x))
+        rank, target = len(shape(x)), _FIRST[node.target]
         last = _to_last(node, x, rank)
-        kernel = _to_last(node, weight, rank)
-        two_dimensional = node.target == _cadence.quantized_conv2d_nchw.per_tensor
-        if two_dimensional and is_depthwise_conv(groups, shape(x)[1]):
+        if node.target == _TWO_DIMENSIONAL and rank == 3:  # the operator of images takes signals, too
+            target = _cadence.quantized_conv1d_nlc.per_tensor
+        if node.target == _TWO_DIMENSIONAL and rank == 4 and is_depthwise_conv(groups, shape(x)[1]):
             # (outputs, 1, height, width) as (height, width, outputs)
-            outputs, _, *window = shape(weight)
-            moved = insert(node, _aten.permute_copy.default, weight, [*range(2, rank), 0, 1])
-            kernel = insert(node, _aten.view_copy.default, moved, [*window, outputs])
+            moved = insert(node, _aten.permute_copy.default, weight, [2, 3, 0, 1])
+            kernel = insert(node, _aten.squeeze_copy.dim, moved, -1)
+        else:
+            kernel = _to_last(node, weight, rank)
         operands = (last, kernel, bias, *_arguments(node, *_PLACES), *_arguments(node, *_NUMBERS))
-        return _to_first(node, insert(node, _FIRST[node.target], *operands), rank)
+        return _to_first(node, insert(node, target, *operands), rank)
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=3))
@@ -155,24 +168,12 @@ class ReplaceConvWithIm2RowAndLinear(NodePass):
         if groups != 1:
             return None
         outputs, inputs, *kernel = shape(weight)
-        one = len(kernel) == 1
-        # A signal is an image of height 1.
-        places = [[1, *kernel] if one else kernel]
-        for numbers, first in ((dilation, 1), (padding, 0), (stride, 1)):
-            places.append([first, numbers[-1]] if one else list(numbers))
-        quantized = node.target not in _FLOATS
-        zero = get_arg(node, "input_zero_point") if quantized else 0
+        spatial = ((dilation, 1), (padding, 0), (stride, 1))
+        places = [_wide(kernel, 1), *(_wide(list(numbers)[-len(kernel) :], first) for numbers, first in spatial)]
+        zero = 0 if node.target in _FLOATS else get_arg(node, "input_zero_point")
         rows = insert(node, _cadence.im2row.per_tensor, x, *places, zero, False)
-        count = inputs
-        for size in kernel:
-            count *= size
-        flat = insert(node, _aten.view_copy.default, weight, [outputs, count])
-        if quantized:
-            names = ("weight_zero_point", "out_multiplier", "out_shift", "out_zero_point")
-            operands = (rows, flat, bias, zero, *_arguments(node, *names), None)
-            layer = insert(node, _cadence.quantized_linear.per_tensor, *operands)
-        else:
-            layer = insert(node, _aten.linear.default, rows, flat, bias)
+        flat = insert(node, _aten.view_copy.default, weight, [outputs, inputs * prod(kernel)])
+        layer = _linear(node, rows, flat, bias)
         moved = insert(node, _aten.transpose_copy.int, layer, 1, 2)
         return insert(node, _aten.view_copy.default, moved, shape(node))
 
@@ -192,3 +193,45 @@ class ReplaceIm2RowWithViewPass(NodePass):
             return None
         image = sizes[2:] if len(sizes) == 4 else [1, sizes[2]]
         return insert(node, _aten.view_copy.default, node.args[0], result) if list(kernel) == image else None
+
+
+@register_cadence_pass(CadencePassAttribute(opt_level=2))
+class ReplaceTransposedConvWithLinearPass(NodePass):
+    """A transposed convolution of one group is a linear layer of the windows of its stretched input."""
+
+    targets: ClassVar[tuple[Any, ...]] = (
+        _cadence.transposed_convolution.default,
+        _cadence.quantized_transposed_conv.default,
+    )
+
+    def rewrite(self, node: Node) -> Node | None:
+        x, weight, bias, last = _arguments(node, "input", "weight", "bias", "channel_last")
+        outputs, *sizes = shape(weight)
+        kernel = sizes[:-1] if last else sizes[1:]
+        if get_arg(node, "groups") != 1 or not all(isinstance(size, int) and size for size in sizes):
+            return None
+        quantized = node.target == _cadence.quantized_transposed_conv.default
+        scale = constant_of(get_arg(node, "bias_scale"), _FULL) if quantized else None
+        if quantized and not scale:
+            return None
+        names = (("dilation", 1), ("padding", 0), ("stride", 1), ("output_padding", 0))
+        places = [_wide(kernel, 1), *(_wide(get_arg(node, name), first) for name, first in names)]
+        zero_point = get_arg(node, "input_zero_point") if quantized else 0
+        zero = insert(node, _FULL, [1], zero_point, dtype=torch.int32)
+        rows = insert(node, _cadence.transposed_im2row.default, x, *places, zero, last)
+        flat = insert(node, _aten.view_copy.default, weight, [outputs, prod(sizes)])
+        if quantized:
+            factor = (scale or 0.0) / get_arg(node, "out_scale")
+            numbers = [insert(node, _FULL, [1], n, dtype=torch.int32) for n in quantize_multiplier(factor)]
+            w_zero, out_zero = _arguments(node, "weight_zero_point", "out_zero_point")
+            operands = (rows, flat, bias, zero_point, w_zero, *numbers, out_zero, None)
+            layer = insert(node, _cadence.quantized_linear.default, *operands)
+        else:
+            layer = insert(node, _aten.linear.default, rows, flat, bias)
+        moved = layer if last else insert(node, _aten.transpose_copy.int, layer, 1, 2)
+        return insert(node, _aten.view_copy.default, moved, shape(node))
+
+
+def _wide(numbers: Any, first: int) -> list[int]:
+    """The numbers of two dimensions: a signal is an image of height 1."""
+    return [first, *numbers] if len(numbers) == 1 else list(numbers)

@@ -15,6 +15,7 @@ from sdk.exir.dialects._ops import ops as exir_ops
 
 _aten = exir_ops.edge.aten
 _cadence = exir_ops.edge.cadence
+_decomposed = exir_ops.edge.quantized_decomposed
 _FULL = _aten.full.default
 
 
@@ -97,16 +98,26 @@ class ReplaceAtenAvgPoolWithCadenceAvgPoolPass(NodePass):
 
     def rewrite(self, node: Node) -> Node | None:
         source, dims = node.args[0], 1 if node.target == _aten.avg_pool1d.default else 2
-        if len(shape(source)) != dims + 2 or dtype_of(source) != torch.float32:
+        if len(shape(source)) != dims + 2 or dtype_of(source) != torch.float32 or not _is_fixed(source):
             return None
         kernel = _wide(get_arg(node, "kernel_size"), dims, 1)
         stride = _wide(get_arg(node, "stride") or get_arg(node, "kernel_size"), dims, 1)
         padding = _wide(get_arg(node, "padding"), dims, 0)
         flags = (get_arg(node, "ceil_mode"), get_arg(node, "count_include_pad"))
         divisor = get_arg(node, "divisor_override") if dims == 2 else None
-        image = source if dims == 2 else insert(node, _aten.unsqueeze_copy.default, source, 2)
+        image = source if dims == 2 else insert(node, _aten.view_copy.default, source, _with_height(source))
         pool = insert(node, _cadence.avg_pool2d.default, image, kernel, stride, padding, *flags, divisor, None, False)
-        return pool if dims == 2 else insert(node, _aten.squeeze_copy.dims, pool, [2])
+        return pool if dims == 2 else insert(node, _aten.view_copy.default, pool, shape(node))
+
+
+def _is_fixed(node: Any) -> bool:
+    return all(isinstance(size, int) for size in shape(node))
+
+
+def _with_height(signal: Any) -> list[Any]:
+    """The shape of an image of height 1."""
+    batch, channels, length = shape(signal)
+    return [batch, channels, 1, length]
 
 
 def _wide(numbers: Any, dims: int, first: int) -> list[int]:
@@ -158,3 +169,20 @@ class ReplaceAtenLinalgSvdWithCadenceLinalgSvdPass(NodePass):
     def rewrite(self, node: Node) -> Node | None:
         args = [get_arg(node, name) for name in ("A", "full_matrices", "compute_uv")]
         return insert(node, _cadence.linalg_svd.default, *args) if args[2] else None
+
+
+@register_cadence_pass(CadencePassAttribute(opt_level=0))
+class ReplaceTorchQuantizedEmbeddingWithCadenceQuantizedEmbedding(NodePass):
+    """`cadence::quantized_embedding_byte` in place of PyTorch's, for results in float32."""
+
+    targets: ClassVar[tuple[Any, ...]] = (
+        _decomposed.embedding_byte.default,
+        _decomposed.embedding_byte.dtype,
+    )
+
+    def rewrite(self, node: Node) -> Node | None:
+        if dtype_of(node) != torch.float32:
+            return None
+        names = ("weight", "weight_scales", "weight_zero_points", "indices")
+        args = [get_arg(node, name) for name in names]
+        return insert(node, _cadence.quantized_embedding_byte.default, *args, False)

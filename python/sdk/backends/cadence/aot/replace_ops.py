@@ -10,6 +10,7 @@ from torch.fx import Node
 
 from sdk.backends.cadence.aot.node_pass import NodePass, dim_of, dtype_of, insert, shape
 from sdk.backends.cadence.aot.pass_utils import CadencePassAttribute, get_arg, register_cadence_pass
+from sdk.backends.cadence.aot.remove_ops import CopyPass
 from sdk.backends.cadence.aot.replace_constants import (
     ReplaceEmptyTensorsWithFullPass,
     ReplaceFullLikeWithFullPass,
@@ -27,6 +28,7 @@ from sdk.backends.cadence.aot.replace_convolutions import (
     ReplaceConvWithIm2RowAndLinear,
     ReplaceIm2RowWithViewPass,
     ReplaceMaxPool2dWithChannelLastMaxPool2dPass,
+    ReplaceTransposedConvWithLinearPass,
     ReplaceTrivialConvWithLinear,
 )
 from sdk.backends.cadence.aot.replace_layers import (
@@ -38,10 +40,12 @@ from sdk.backends.cadence.aot.replace_layers import (
     ReplaceMatmulWithTransposedMatmulPass,
     ReplaceMMWithAddMMPass,
     ReplaceSafeSoftmaxWithSoftmax,
+    ReplaceTorchQuantizedEmbeddingWithCadenceQuantizedEmbedding,
 )
 from sdk.backends.transforms.replace_nop_transpose_or_permute_with_view import (
     ReplaceNopTransposeOrPermuteWithViewPass as _ReplaceNopPermute,
 )
+from sdk.backends.transforms.replace_scalar_with_tensor import ReplaceScalarWithTensorArgPass as _ReplaceScalar
 from sdk.exir.dialects._ops import ops as exir_ops
 
 _aten = exir_ops.edge.aten
@@ -52,6 +56,7 @@ _FULL = _aten.full.default
 __all__ = [
     "CadenceReplaceOpsInGraph",
     "CommonReplacePasses",
+    "MakeSliceAndCatDimOutermostPass",
     "ReplaceAdaptiveAvgPoolWithAtenAvgPoolPass",
     "ReplaceAddMMWithLinearPass",
     "ReplaceAtenAvgPoolWithCadenceAvgPoolPass",
@@ -81,9 +86,12 @@ __all__ = [
     "ReplaceRepeatWithCatPass",
     "ReplaceSafeSoftmaxWithSoftmax",
     "ReplaceScalarTensorWithFullPass",
+    "ReplaceScalarWithTensorArgPass",
     "ReplaceSelectWithViewOpPass",
     "ReplaceSplitWithSlicePass",
     "ReplaceSqueezeAndUnsqueezeWithViewPass",
+    "ReplaceTorchQuantizedEmbeddingWithCadenceQuantizedEmbedding",
+    "ReplaceTransposedConvWithLinearPass",
     "ReplaceTrivialConvWithLinear",
     "ReplaceWhereWithFullArgsWithWhereScalar",
 ]
@@ -148,6 +156,12 @@ class ReplaceFunctionallyEquivalentOpTargets(NodePass):
     def rewrite(self, node: Node) -> Node | None:
         return insert(node, self._names[node.target], *node.args, **node.kwargs)
 
+    def maybe_remove_or_replace(self, node: Node) -> bool:
+        changed = super().maybe_remove_or_replace(node)
+        if changed:
+            node.graph.erase_node(node)  # unused calls that write to an operand are not dead code
+        return changed
+
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class ReplaceSelectWithViewOpPass(NodePass):
@@ -161,7 +175,7 @@ class ReplaceSelectWithViewOpPass(NodePass):
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
-class ReplacePermuteWithTransposePass(NodePass):
+class ReplacePermuteWithTransposePass(CopyPass):
     """A permutation of two dimensions is transpose_copy, one of none is its operand."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.permute_copy.default,)
@@ -171,7 +185,7 @@ class ReplacePermuteWithTransposePass(NodePass):
         rank = len(shape(node))
         order = [dim_of(int(dim), rank) for dim in get_arg(node, "dims")]
         moved = [at for at, dim in enumerate(order) if at != dim]
-        if not moved and isinstance(source, Node) and source.op != "placeholder":
+        if not moved and isinstance(source, Node) and self.may_replace(node, source):
             return source
         if len(moved) != 2 or order[moved[0]] != moved[1]:
             return None
@@ -237,6 +251,37 @@ class ReplaceConstantPadNdWithSlicePass(NodePass):
         return found if isinstance(found, Node) else None
 
 
+@register_cadence_pass(CadencePassAttribute(opt_level=3))
+class MakeSliceAndCatDimOutermostPass(NodePass):
+    """Slices and concatenations are along the outermost dimension, with transpositions around them, so that the memory
+    plan places their tensors inside each other."""
+
+    targets: ClassVar[tuple[Any, ...]] = (_aten.cat.default, _aten.slice_copy.Tensor)
+
+    def rewrite(self, node: Node) -> Node | None:
+        sizes = shape(node)
+        dim = dim_of(get_arg(node, "dim"), len(sizes))
+        if all(size == 1 for size in sizes[:dim]):
+            return None
+
+        def moved(source: Any) -> Node:
+            return insert(node, _aten.transpose_copy.int, source, 0, dim)
+
+        if node.target == _aten.cat.default:
+            operands: Any = node.args[0]
+            # One operand of the old form, of any rank, is an empty tensor without elements.
+            if any(len(shape(each)) != len(sizes) for each in operands):
+                return None
+            return moved(insert(node, node.target, [moved(each) for each in operands], 0))
+        bounds = [get_arg(node, name) for name in ("start", "end", "step")]
+        return moved(insert(node, node.target, moved(node.args[0]), 0, *bounds))
+
+
+@register_cadence_pass(CadencePassAttribute(opt_level=0))
+class ReplaceScalarWithTensorArgPass(_ReplaceScalar):
+    """The second operand of add, sub, mul and div is a tensor, for which there are kernels."""
+
+
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class ReplaceNopTransposeOrPermuteWithViewPass(_ReplaceNopPermute):
     """Permutations that move no element are views."""
@@ -266,12 +311,14 @@ class CommonReplacePasses:
     """What other backends of this family replace, too."""
 
     passes: ClassVar[list[Any]] = [
+        ReplaceScalarWithTensorArgPass,
         ReplaceSqueezeAndUnsqueezeWithViewPass,
         ReplaceSplitWithSlicePass,
         ReplaceSelectWithViewOpPass,
         ReplaceMMWithAddMMPass,
         ReplaceRepeatWithCatPass,
         ReplaceFullLikeWithFullPass,
+        ReplaceTorchQuantizedEmbeddingWithCadenceQuantizedEmbedding,
     ]
 
 
@@ -293,7 +340,9 @@ class CadenceReplaceOpsInGraph:
         ReplaceConvWithChannelLastConvPass,
         ReplaceMaxPool2dWithChannelLastMaxPool2dPass,
         ReplaceConvWithIm2RowAndLinear,
+        ReplaceTransposedConvWithLinearPass,
         ReplaceIm2RowWithViewPass,
+        MakeSliceAndCatDimOutermostPass,
         ReplaceNopTransposeOrPermuteWithViewPass,
         ReplaceLinearWithFullyConnectedOpPass,
         ReplaceScalarTensorWithFullPass,

@@ -10,7 +10,7 @@ from torchao.quantization.pt2e.quantizer import DerivedQuantizationSpec
 
 import sdk.backends.cadence.aot.ops_registrations  # noqa: F401  (registers the operators)
 from sdk.backends.cadence.aot.pass_utils import get_arg, replace_with_op
-from sdk.backends.cadence.aot.quantizer.pattern import Anchors, Chain, OneOperatorPattern, PartitionAnchors
+from sdk.backends.cadence.aot.quantizer.pattern import OneOperatorPattern, PartitionAnchors
 from sdk.backends.cadence.aot.quantizer.pattern_utils import (
     dequantized,
     find_quant_user,
@@ -51,11 +51,9 @@ class AddmmPattern(OneOperatorPattern):
     target = _aten.addmm.default
     replacement = _cadence.quantized_linear.per_tensor
 
-    def get_anchors(self, gm: GraphModule, fused_partition: Chain) -> Anchors:
-        node = fused_partition[0].nodes[-1]
+    def anchors(self, node: Node, last: Node) -> PartitionAnchors:
         biases = [(node, 0, _bias_spec(node, 1, 2))]
-        anchors = PartitionAnchors(inputs=[(node, 1)], weights=[(node, 2)], biases=biases, output=[(node,)])
-        return anchors, node
+        return PartitionAnchors(inputs=[(node, 1)], weights=[(node, 2)], biases=biases, output=[(node,)])
 
     def fuse(self, gm: GraphModule, anchor_node: Node) -> Node | None:
         bias, x, weight = (dequantized(anchor_node.args[i]) for i in range(3))
@@ -71,9 +69,8 @@ class LinearPattern(OneOperatorPattern):
     target = _aten.linear.default
     replacement = _cadence.quantized_linear.per_tensor
 
-    def get_anchors(self, gm: GraphModule, fused_partition: Chain) -> Anchors:
-        node = fused_partition[0].nodes[-1]
-        return _weighted(node, node), node
+    def anchors(self, node: Node, last: Node) -> PartitionAnchors:
+        return _weighted(node, node)
 
     def fuse(self, gm: GraphModule, anchor_node: Node) -> Node | None:
         x, weight = (dequantized(anchor_node.args[i]) for i in range(2))
@@ -85,11 +82,10 @@ class LinearPattern(OneOperatorPattern):
 
 
 class _BinaryPattern(OneOperatorPattern):
-    def get_anchors(self, gm: GraphModule, fused_partition: Chain) -> Anchors:
-        node, last = fused_partition[0].nodes[-1], fused_partition[-1].nodes[-1]
+    def anchors(self, node: Node, last: Node) -> PartitionAnchors:
         if node.kwargs or len(node.args) != 2 or not all(isinstance(arg, Node) for arg in node.args):
-            return PartitionAnchors(empty=True), node
-        return PartitionAnchors(inputs=[(node, 0), (node, 1)], output=[(last,)]), last
+            return PartitionAnchors(empty=True)
+        return PartitionAnchors(inputs=[(node, 0), (node, 1)], output=[(last,)])
 
     @staticmethod
     def operands(node: Node) -> tuple[Node, Node] | None:
@@ -170,9 +166,8 @@ class AddReluPattern1(AddReluBasePattern):
 
 
 class _ConvPattern(OneOperatorPattern):
-    def get_anchors(self, gm: GraphModule, fused_partition: Chain) -> Anchors:
-        node, last = fused_partition[0].nodes[-1], fused_partition[-1].nodes[-1]
-        return _weighted(node, last), last
+    def anchors(self, node: Node, last: Node) -> PartitionAnchors:
+        return _weighted(node, last)
 
     def quantize_node(self, conv: Node) -> Node | None:
         """The quantisation of the chain's result."""

@@ -11,7 +11,7 @@ from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantizer import SharedQuantizationSpec
 
 from sdk.backends.cadence.aot.pass_utils import get_arg, replace_with_op
-from sdk.backends.cadence.aot.quantizer.pattern import Anchors, Chain, OneOperatorPattern, PartitionAnchors
+from sdk.backends.cadence.aot.quantizer.pattern import OneOperatorPattern, PartitionAnchors
 from sdk.backends.cadence.aot.quantizer.pattern_utils import dequantized, insert_node_with_meta, source_of
 
 _aten = torch.ops.aten
@@ -37,11 +37,10 @@ class _MixedPattern(OneOperatorPattern):
         """Whether the kernel takes the layer's shapes."""
         raise NotImplementedError
 
-    def get_anchors(self, gm: GraphModule, fused_partition: Chain) -> Anchors:
-        node = fused_partition[0].nodes[-1]
+    def anchors(self, node: Node, last: Node) -> PartitionAnchors:
         if len(node.args) != 3 or node.kwargs or not self.fits(node):
-            return PartitionAnchors(empty=True), node
-        return PartitionAnchors(weights=[(node, 1)], biases=[(node, 2)], others=[(node, 0)]), node
+            return PartitionAnchors(empty=True)
+        return PartitionAnchors(weights=[(node, 1)], biases=[(node, 2)], others=[(node, 0)])
 
 
 class MixedW8A32LinearPattern(_MixedPattern):
@@ -108,21 +107,19 @@ class MixedW8A32GruPattern(OneOperatorPattern):
     target = _aten.gru.input
     replacement = _cadence.quantized_w8a32_gru.default
 
-    def get_anchors(self, gm: GraphModule, fused_partition: Chain) -> Anchors:
-        node = fused_partition[0].nodes[-1]
+    def anchors(self, node: Node, last: Node) -> PartitionAnchors:
         shapes = [_shape(node.args[0]), _shape(node.args[1])]
         if node.kwargs or any(shape is None or shape[-1] % _LANES for shape in shapes):
-            return PartitionAnchors(empty=True), node
+            return PartitionAnchors(empty=True)
         weights = node.args[2]
         assert isinstance(weights, (list, tuple))
         parameters = _Parameters(tuple(weights), node.meta)
         shared = SharedQuantizationSpec((parameters.args[2], node))
-        anchors = PartitionAnchors(
+        return PartitionAnchors(
             weights=[(parameters, 0), (parameters, 1)],
             biases=[(parameters, 2), (parameters, 3, shared)],
             others=[(node, 0), (node, 1)],
         )
-        return anchors, node
 
     def fuse(self, gm: GraphModule, anchor_node: Node) -> Node | None:
         parameters = anchor_node.args[2]

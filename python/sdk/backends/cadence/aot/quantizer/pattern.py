@@ -58,8 +58,18 @@ class QuantizationPattern(ABC):
 
 
 class OneOperatorPattern(QuantizationPattern):
+    """A chain of one operator, or a longer one that begins with it. A subclass defines `anchors`."""
+
     target: OpOverload
     replacement: OpOverload
+
+    def get_anchors(self, gm: GraphModule, fused_partition: Chain) -> Anchors:
+        node, last = fused_partition[0].nodes[-1], fused_partition[-1].nodes[-1]
+        return self.anchors(node, last), last
+
+    def anchors(self, node: Node, last: Node) -> PartitionAnchors:
+        """What of a chain is quantised, by its first and its last node."""
+        raise NotImplementedError
 
     def partition_types(self) -> list[OpOverload]:
         return [self.target]

@@ -36,8 +36,6 @@ from sdk.backends.cadence.aot.quantizer.layer_patterns import (
     MatmulPattern,
 )
 from sdk.backends.cadence.aot.quantizer.pattern import (
-    Anchors,
-    Chain,
     OneOperatorPattern,
     PartitionAnchors,
     QuantizationPattern,
@@ -96,14 +94,13 @@ class CatPattern(OneOperatorPattern):
     target = _aten.cat.default
     replacement = _aten.cat.default
 
-    def get_anchors(self, gm: GraphModule, fused_partition: Chain) -> Anchors:
-        node = fused_partition[0].nodes[-1]
+    def anchors(self, node: Node, last: Node) -> PartitionAnchors:
         operands = node.args[0]
         assert isinstance(operands, (list, tuple))
         shared = SharedQuantizationSpec((operands[0], node))
         inputs: list[tuple[Any, ...]] = [(node, (0, 0))]
         inputs += [(node, (0, i), shared) for i in range(1, len(operands))]
-        return PartitionAnchors(inputs=inputs, output=[(node, shared)]), node
+        return PartitionAnchors(inputs=inputs, output=[(node, shared)])
 
     def fuse(self, gm: GraphModule, anchor_node: Node) -> Node | None:
         operands, quantize = anchor_node.args[0], find_quant_user(anchor_node)
@@ -118,101 +115,96 @@ class CatPattern(OneOperatorPattern):
         return replace_with_op(gm, anchor_node, self.replacement_op(), args, kwargs, quantize)
 
 
-class LayerNormPattern(OneOperatorPattern):
+class _OneInputPattern(OneOperatorPattern):
+    """An operator that reads one quantised tensor and whose result is quantised."""
+
+    def anchors(self, node: Node, last: Node) -> PartitionAnchors:
+        return PartitionAnchors(inputs=[(node, 0)], output=[(node,)])
+
+    def fuse(self, gm: GraphModule, anchor_node: Node) -> Node | None:
+        x, quantize = dequantized(anchor_node.args[0]), find_quant_user(anchor_node)
+        return None if x is None or quantize is None else self.fused(gm, anchor_node, x, quantize)
+
+    def fused(self, gm: GraphModule, node: Node, x: Node, quantize: Node) -> Node | None:
+        """The call that replaces a chain, or None to leave it."""
+        raise NotImplementedError
+
+
+class LayerNormPattern(_OneInputPattern):
     """Weights and bias stay in float32."""
 
     target = _aten.layer_norm.default
     replacement = _cadence.quantized_layer_norm.per_tensor
 
-    def get_anchors(self, gm: GraphModule, fused_partition: Chain) -> Anchors:
-        node = fused_partition[0].nodes[-1]
+    def anchors(self, node: Node, last: Node) -> PartitionAnchors:
         others = [(node, 1), *((node, i) for i in (2, 3) if len(node.args) > i and node.args[i] is not None)]
-        return PartitionAnchors(inputs=[(node, 0)], others=others, output=[(node,)]), node
+        return PartitionAnchors(inputs=[(node, 0)], others=others, output=[(node,)])
 
-    def fuse(self, gm: GraphModule, anchor_node: Node) -> Node | None:
-        x, quantize = dequantized(anchor_node.args[0]), find_quant_user(anchor_node)
-        if x is None or quantize is None:
-            return None
+    def fused(self, gm: GraphModule, node: Node, x: Node, quantize: Node) -> Node | None:
         source, scale, zero_point = source_of(x)
-        shape = list(get_arg(anchor_node, "normalized_shape"))
+        shape = list(get_arg(node, "normalized_shape"))
 
         def parameter(name: str, default: int) -> Node:
-            found = get_arg(anchor_node, name)
+            found = get_arg(node, name)
             if isinstance(found, Node):
                 return found
             args, kwargs = (shape, default), {"dtype": torch.float32}
-            return insert_node_with_meta(gm, _aten.full.default, args, kwargs, anchor_node, source)
+            return insert_node_with_meta(gm, _aten.full.default, args, kwargs, node, source)
 
         out_scale, out_zero_point = result_of(quantize)
         kwargs = {
             "normalized_shape": shape,
             "weight": parameter("weight", 1),
             "bias": parameter("bias", 0),
-            "eps": get_arg(anchor_node, "eps", float),
+            "eps": get_arg(node, "eps", float),
             "output_scale": out_scale,
             "output_zero_point": out_zero_point,
         }
         args = (source, scale, zero_point)
-        return replace_with_op(gm, anchor_node, self.replacement_op(), args, kwargs, quantize)
+        return replace_with_op(gm, node, self.replacement_op(), args, kwargs, quantize)
 
 
-def _fuse_max_pool2d(gm: GraphModule, pool: Node) -> Node | None:
-    x, quantize = dequantized(pool.args[0]), find_quant_user(pool)
-    if x is None or quantize is None or source_of(x)[1:] != result_of(quantize):
-        return None
-    places = {name: list(get_arg(pool, name)) for name in ("kernel_size", "stride", "padding", "dilation")}
-    kwargs = {name: each * 2 if len(each) == 1 else each for name, each in places.items()}
-    kwargs["stride"] = kwargs["stride"] or kwargs["kernel_size"]
-    operands: dict[str, Any] = {**kwargs, "ceil_mode": get_arg(pool, "ceil_mode", bool)}
-    target = _cadence.quantized_max_pool2d_nchw.default
-    return replace_with_op(gm, pool, target, (source_of(x)[0],), operands, quantize)
+def _pool_anchors(node: Node, output: Node) -> PartitionAnchors:
+    shared = SharedQuantizationSpec((node.args[0], node))
+    literals = [(node, i) for i in range(1, len(node.args))]
+    return PartitionAnchors(inputs=[(node, 0)], literals=literals, output=[(output, shared)])
 
 
-class MaxPool2dPattern(OneOperatorPattern):
+class MaxPool2dPattern(_OneInputPattern):
     """A pool that gives the maxima and where they are, of which only the maxima are used. They have the scale of the
     operand."""
 
     target = _aten.max_pool2d_with_indices.default
     replacement = _cadence.quantized_max_pool2d_nchw.default
 
-    def get_anchors(self, gm: GraphModule, fused_partition: Chain) -> Anchors:
-        node = fused_partition[0].nodes[-1]
+    def anchors(self, node: Node, last: Node) -> PartitionAnchors:
         users = list(node.users)
         if len(users) != 1 or users[0].target is not operator.getitem or users[0].args[1] != 0:
-            return PartitionAnchors(empty=True), node
-        return self._anchors(node, users[0]), node
+            return PartitionAnchors(empty=True)
+        return _pool_anchors(node, users[0])
 
-    @staticmethod
-    def _anchors(node: Node, output: Node) -> PartitionAnchors:
-        shared = SharedQuantizationSpec((node.args[0], node))
-        literals = [(node, i) for i in range(1, len(node.args))]
-        return PartitionAnchors(inputs=[(node, 0)], literals=literals, output=[(output, shared)])
-
-    def fuse(self, gm: GraphModule, anchor_node: Node) -> Node | None:
-        return _fuse_max_pool2d(gm, anchor_node)
+    def fused(self, gm: GraphModule, node: Node, x: Node, quantize: Node) -> Node | None:
+        if source_of(x)[1:] != result_of(quantize):
+            return None
+        places = {name: list(get_arg(node, name)) for name in ("kernel_size", "stride", "padding", "dilation")}
+        kwargs = {name: each * 2 if len(each) == 1 else each for name, each in places.items()}
+        kwargs["stride"] = kwargs["stride"] or kwargs["kernel_size"]
+        operands: dict[str, Any] = {**kwargs, "ceil_mode": get_arg(node, "ceil_mode", bool)}
+        target = _cadence.quantized_max_pool2d_nchw.default
+        return replace_with_op(gm, node, target, (source_of(x)[0],), operands, quantize)
 
 
 class MaxPool2dWithoutIndicesPattern(MaxPool2dPattern):
     target = _aten.max_pool2d.default
 
-    def get_anchors(self, gm: GraphModule, fused_partition: Chain) -> Anchors:
-        node = fused_partition[0].nodes[-1]
-        return self._anchors(node, node), node
+    def anchors(self, node: Node, last: Node) -> PartitionAnchors:
+        return _pool_anchors(node, node)
 
 
-class _UnaryPattern(OneOperatorPattern):
-    def get_anchors(self, gm: GraphModule, fused_partition: Chain) -> Anchors:
-        node = fused_partition[0].nodes[-1]
-        return PartitionAnchors(inputs=[(node, 0)], output=[(node,)]), node
-
-
-class ReluBasePattern(_UnaryPattern):
+class ReluBasePattern(_OneInputPattern):
     replacement = _cadence.quantized_relu.per_tensor
 
-    def fuse(self, gm: GraphModule, anchor_node: Node) -> Node | None:
-        x, quantize = dequantized(anchor_node.args[0]), find_quant_user(anchor_node)
-        if x is None or quantize is None:
-            return None
+    def fused(self, gm: GraphModule, node: Node, x: Node, quantize: Node) -> Node | None:
         source, scale, zero_point = source_of(x)
         out_scale, out_zero_point = result_of(quantize)
         multiplier, shift = quantize_multiplier(scale / out_scale)
@@ -222,7 +214,7 @@ class ReluBasePattern(_UnaryPattern):
             "out_multiplier": multiplier,
             "out_shift": shift,
         }
-        return replace_with_op(gm, anchor_node, self.replacement_op(), (source,), kwargs, quantize)
+        return replace_with_op(gm, node, self.replacement_op(), (source,), kwargs, quantize)
 
 
 class ReluPattern0(ReluBasePattern):
@@ -233,25 +225,24 @@ class ReluPattern1(ReluBasePattern):
     target = _aten.relu_.default
 
 
-class SoftmaxPattern(_UnaryPattern):
+class SoftmaxPattern(_OneInputPattern):
     target = _aten._softmax.default
     replacement = _cadence.quantized_softmax.per_tensor
 
-    def fuse(self, gm: GraphModule, anchor_node: Node) -> Node | None:
-        x, quantize = dequantized(anchor_node.args[0]), find_quant_user(anchor_node)
-        shape = get_shape(gm, anchor_node)
-        if x is None or quantize is None or not shape:
+    def fused(self, gm: GraphModule, node: Node, x: Node, quantize: Node) -> Node | None:
+        shape = get_shape(gm, node)
+        if not shape:
             return None
         source = source_of(x)[0]
 
         def constant(args: tuple[Any, ...], dtype: torch.dtype) -> Node:
-            return insert_node_with_meta(gm, _aten.full.default, args, {"dtype": dtype}, anchor_node, source)
+            return insert_node_with_meta(gm, _aten.full.default, args, {"dtype": dtype}, node, source)
 
         mask = constant(([*shape[:-1], shape[-1] // _MASK_WORD], 0), torch.int32)
         pos = constant(([1], 0), torch.int64)
         numbers = (*source_of(x)[1:], *result_of(quantize))
-        args = (source, mask, get_arg(anchor_node, "dim", int), 0, pos, *numbers)
-        return replace_with_op(gm, anchor_node, self.replacement_op(), args, {}, quantize)
+        args = (source, mask, get_arg(node, "dim", int), 0, pos, *numbers)
+        return replace_with_op(gm, node, self.replacement_op(), args, {}, quantize)
 
 
 class RmsNormPattern(OneOperatorPattern):
@@ -260,5 +251,5 @@ class RmsNormPattern(OneOperatorPattern):
     target = _aten.rms_norm.default
     replacement = _aten.rms_norm.default
 
-    def get_anchors(self, gm: GraphModule, fused_partition: Chain) -> Anchors:
-        return PartitionAnchors(empty=True), None
+    def anchors(self, node: Node, last: Node) -> PartitionAnchors:
+        return PartitionAnchors(empty=True)

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`FuseQATConvBN`: batch norms of models that were trained with fake quantisation."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.utils._pytree import tree_map_only
+
+from sdk.backends.cadence.aot.pass_utils import fake_value, get_arg, set_arg
+from sdk.backends.cadence.aot.quantizer.pattern_utils import DQ_PER_TENSOR, Q_PER_TENSOR, dequantized, source_of
+from sdk.exir.graph.constants import add_constant, constant_of
+from sdk.exir.graph.fake import fake_mode_of
+
+_aten = torch.ops.aten
+_CONVOLUTIONS = (_aten.conv1d.default, _aten.conv2d.default, _aten.convolution.default)
+_NORMS = (_aten.batch_norm.default, _aten._native_batch_norm_legit_no_training.default)
+_INT32 = torch.iinfo(torch.int32)
+_TOLERANCE = 1e-4
+"""How far the scale in the weights may be from that of the batch norm."""
+
+
+@dataclass
+class _Chain:
+    """A convolution whose weights have the scale of a batch norm, and what undoes the scale in front of it."""
+
+    conv: Node
+    rounded: Node | None
+    """The dequantisation behind the convolution, if it is rounded there."""
+    scale: Tensor
+    bias: Tensor
+
+
+class FuseQATConvBN(PassBase):
+    """Folds a batch norm into the bias of its convolution. Training with fake quantisation scales the weights as the
+    batch norm does, and divides the result by the scale in front of it, so that only the bias is left to fold.
+
+    A convolution without a bias gets one of int32 where one is folded. Batch norms behind other calls stay as they are.
+    """
+
+    def __init__(self, exported_program: ExportedProgram, default_zero_bias: bool = True) -> None:
+        super().__init__()
+        self.exported_program = exported_program
+        self.default_zero_bias = default_zero_bias
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        """Folds the batch norms of the program's graph."""
+        changed = False
+        for node in list(graph_module.graph.nodes):
+            if node.op == "call_function" and node.target in _NORMS:
+                changed |= self._fold(node)
+        if changed:
+            graph_module.graph.eliminate_dead_code()
+            graph_module.recompile()
+        return PassResult(graph_module, changed)
+
+    def _fold(self, norm: Node) -> bool:
+        chain = self._chain(norm)
+        statistics = [self._value(get_arg(norm, name)) for name in ("weight", "bias", "running_mean", "running_var")]
+        results = self._results(norm)
+        if chain is None or not results or not all(isinstance(each, Tensor) for each in statistics):
+            return False
+        gamma, beta, mean, variance = (each.double() for each in statistics if each is not None)
+        scale = gamma / torch.sqrt(variance + get_arg(norm, "eps", float))
+        if not torch.allclose(scale, chain.scale.double().flatten(), rtol=_TOLERANCE):
+            return False
+        if not self._add_to_bias(chain.conv, (chain.bias.double().flatten() - mean) * scale + beta):
+            return False
+        # What rounds in front of the batch norm has the range of a result without its bias.
+        rounds_later = all(self._is_rounded(each) for each in results)
+        for each in results:
+            each.replace_all_uses_with(chain.conv if chain.rounded is None or rounds_later else chain.rounded)
+        return True
+
+    @staticmethod
+    def _results(norm: Node) -> list[Node]:
+        """The nodes that are the result; none if the statistics are used, too."""
+        if norm.target == _aten.batch_norm.default:
+            return [] if get_arg(norm, "training") else [norm]
+        used = [user for user in norm.users if user.users]
+        return used if all(user.target is operator.getitem and user.args[1] == 0 for user in used) else []
+
+    @staticmethod
+    def _is_rounded(node: Node) -> bool:
+        users = list(node.users)
+        if len(users) == 1 and users[0].target in (_aten.relu.default, _aten.relu_.default):
+            users = list(users[0].users)
+        return bool(users) and all(user.target == Q_PER_TENSOR for user in users)
+
+    def _chain(self, norm: Node) -> _Chain | None:
+        source = norm.args[0]
+        bias: Tensor | None = torch.zeros(())
+        if isinstance(source, Node) and source.target == _aten.add.Tensor:
+            source, bias = source.args[0], self._value(source.args[1])
+        if not isinstance(source, Node) or source.target != _aten.div.Tensor or bias is None:
+            return None
+        scale, conv = self._value(source.args[1]), source.args[0]
+        rounded = dequantized(conv)
+        if rounded is not None:
+            quantize = rounded.args[0]
+            conv = quantize.args[0] if isinstance(quantize, Node) and quantize.target == Q_PER_TENSOR else None
+        if scale is None or not isinstance(conv, Node) or conv.target not in _CONVOLUTIONS or len(conv.users) != 1:
+            return None
+        return _Chain(conv, rounded, scale, bias)
+
+    def _value(self, argument: Any) -> Tensor | None:
+        """The tensor that an argument is; None unless it is computed from constants alone."""
+        if not isinstance(argument, Node):
+            return None
+        if argument.op != "call_function":
+            return constant_of(self.exported_program, argument)
+        values = {node: self._value(node) for node in argument.all_input_nodes}
+        if not values or any(value is None for value in values.values()) or not callable(argument.target):
+            return None
+        args, kwargs = tree_map_only(Node, values.__getitem__, (argument.args, argument.kwargs))
+        with torch.no_grad():
+            found: Tensor = argument.target(*args, **kwargs)
+        return found
+
+    def _add_to_bias(self, conv: Node, more: Tensor) -> bool:
+        """Adds real numbers to the bias of a convolution."""
+        x, weight, bias = (get_arg(conv, name) for name in ("input", "weight", "bias"))
+        dq_bias = dequantized(bias)
+        old: Tensor | None = torch.zeros_like(more)
+        if dq_bias is not None:
+            integers, scale, zero = source_of(dq_bias)
+            stored = self._value(integers)
+            old = None if stored is None else (stored.double() - zero) * scale
+        else:
+            dq_x, dq_weight = dequantized(x), dequantized(weight)
+            if dq_x is None or dq_weight is None or (bias is None and not self.default_zero_bias):
+                return False
+            scale, zero = source_of(dq_x)[1] * source_of(dq_weight)[1], 0
+            if bias is not None:
+                stored = self._value(bias)
+                old = None if stored is None else stored.double()
+        if old is None:
+            return False
+        rounded = torch.round((old + more) / scale) + zero
+        self._set_bias(conv, rounded.clamp(_INT32.min, _INT32.max).to(torch.int32), scale, zero)
+        return True
+
+    def _set_bias(self, conv: Node, integers: Tensor, scale: float, zero: int) -> None:
+        program = self.exported_program
+        constant = add_constant(program, fake_mode_of(program.graph_module), f"{conv.name}_folded_bias", integers)
+        arguments = (constant, scale, zero, _INT32.min, _INT32.max, torch.int32)
+        with conv.graph.inserting_before(conv):
+            real = conv.graph.call_function(DQ_PER_TENSOR, arguments)
+        real.meta["val"] = fake_value(DQ_PER_TENSOR, arguments, {}, constant)
+        set_arg(conv, "bias", real)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Batch norms for cadence: folded into convolutions, with attributes as weights, after training with fake quantisation,
+and the counters that training leaves."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torchao.quantization.pt2e import allow_exported_model_train_eval, move_exported_model_to_eval
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_qat_pt2e
+
+from sdk.backends.cadence.aot import compiler
+from sdk.backends.cadence.aot.fuse_ops import FuseBatchNormWithConv, FuseQuantizedBatchNormWithConv
+from sdk.backends.cadence.aot.pass_utils import count_node, get_compute_nodes_in_gm
+from sdk.backends.cadence.aot.quantizer.quantizer import CadenceFusedConvReluQuantizer
+from sdk.backends.cadence.aot.remove_ops import RemoveBNTrackingMutationsPass
+from sdk.exir import to_edge
+from sdk.exir.dialects._ops import ops as exir_ops
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:torchao.*", "ignore:.*quantized.*deprecated")
+_aten, _quantized = exir_ops.edge.aten, exir_ops.edge.quantized
+
+
+class _Root(nn.Module):
+    """Four channels: a batch norm with statistics, and the weights of a convolution."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__()
+        values = torch.Generator().manual_seed(5)
+        for name in ("gamma", "beta", "mean"):
+            self.register_buffer(name, torch.randn(4, generator=values))
+        self.register_buffer("var", torch.rand(4, generator=values) + 0.5)
+        for name, value in more.items():
+            if isinstance(value, Tensor):
+                self.register_buffer(name, value)
+            else:
+                setattr(self, name, value)
+
+
+def _graph(root: nn.Module, convolution: Any, weights: list[str], tail: tuple[Any, ...], norm: Any,
+           order: list[str], numbers: tuple[Any, ...], several: bool) -> torch.fx.GraphModule:  # fmt: skip
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    conv = graph.call_function(convolution, (x, *[graph.get_attr(name) for name in weights], *tail))
+    found = graph.call_function(norm, (conv, *[graph.get_attr(name) for name in order], *numbers))
+    graph.output(graph.call_function(operator.getitem, (found, 0)) if several else found)
+    return torch.fx.GraphModule(root, graph)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("has_bias", [False, True])
+def test_attributes_are_folded(transposed: bool, has_bias: bool) -> None:
+    weight = torch.randn(3, 4, 3) if transposed else torch.randn(4, 3, 3)
+    root = _Root(weight=weight, bias=torch.randn(4))
+    weights = ["weight", "bias"] if has_bias else ["weight"]
+    tail = (*(() if has_bias else (None,)), [1], [1], [1], transposed, [0], 1)
+    order, numbers = ["gamma", "beta", "mean", "var"], (False, 0.1, 1e-3)
+    norm = _aten.native_batch_norm.default
+    module = _graph(root, _aten.convolution.default, weights, tail, norm, order, numbers, True)
+    x = torch.randn(2, 3, 7)
+    expected = module(x)
+    assert FuseBatchNormWithConv()(module).modified
+    assert count_node(module, norm) == 0
+    torch.testing.assert_close(module(x), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_packed_weights_are_folded(per_channel: bool) -> None:
+    """The weights keep their scale, so that results differ by what they are rounded by."""
+    weight = torch.randn(4, 3, 3, 3) / 4
+    scales = weight.abs().amax((1, 2, 3)) / 30  # the batch norm multiplies weights by up to 4
+    if per_channel:
+        integers = torch.quantize_per_channel(weight, scales, torch.zeros(4, dtype=torch.long), 0, torch.qint8)
+    else:
+        integers = torch.quantize_per_tensor(weight, scales.max().item(), 0, torch.qint8)
+    packed = torch.ops.quantized.conv2d_prepack(integers, torch.randn(4), [1, 1], [1, 1], [1, 1], 1)
+    root = _Root(packed=packed)
+    norm, order = _quantized.batch_norm2d.default, ["gamma", "beta", "mean", "var"]
+    tail = (0.1, 128)  # no result in front of the batch norm is clamped
+    module = _graph(root, _quantized.conv2d.new, ["packed"], tail, norm, order, (1e-3, *tail), False)
+    x = torch.quantize_per_tensor(torch.randn(1, 3, 6, 6), 0.05, 0, torch.quint8)
+    expected = module(x).dequantize()
+    (conv,) = module.graph.find_nodes(op="call_function", target=_quantized.conv2d.new)
+    assert FuseQuantizedBatchNormWithConv().maybe_remove_or_replace(conv)
+    module.recompile()
+    assert count_node(module, norm) == 0
+    assert (module(x).dequantize() - expected).abs().max() < 0.5
+
+
+class _Block(nn.Module):
+    def __init__(self, bias: bool) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, padding=1, bias=bias)
+        self.norm = nn.BatchNorm2d(8)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(self.norm(self.conv(x)))
+
+
+def _trained(model: nn.Module, x: Tensor) -> tuple[torch.export.ExportedProgram, Tensor]:
+    quantizer = CadenceFusedConvReluQuantizer(is_qat=True)
+    prepared = prepare_qat_pt2e(torch.export.export(model.train(), (x,), strict=True).module(), quantizer)
+    allow_exported_model_train_eval(prepared)
+    for _ in range(5):
+        prepared(x)
+    move_exported_model_to_eval(prepared)
+    converted = convert_pt2e(prepared)
+    expected = converted(x)
+    program = torch.export.export(converted, (x,))
+    return compiler.apply_pre_edge_transform_passes(program, quantizer), expected
+
+
+@pytest.mark.slow  # torchao traces the patterns of trained layers
+@pytest.mark.parametrize("bias", [False, True])
+def test_trained_models_are_fused(bias: bool) -> None:
+    """CAD-04: training with fake quantisation, and a batch norm that is folded."""
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 8, 8)
+    program, expected = _trained(_Block(bias), x)
+    lowered = compiler._lower_ep_to_cadence(program).exported_program()
+    names = [str(packet) for packet in get_compute_nodes_in_gm(lowered.graph_module)]
+    assert any("quantized_conv2d" in name for name in names) and not any("batch_norm" in name for name in names)
+    step = (expected.max() - expected.min()) / 255
+    assert (lowered.module()(x) - expected).abs().max() <= 3 * step
+
+
+def test_counters_are_removed() -> None:
+    torch.manual_seed(0)
+    model = _Block(True).train()
+    program = to_edge(torch.export.export(model, (torch.randn(2, 3, 8, 8),), strict=True)).exported_program()
+    assert any("num_batches_tracked" in name for name in program.graph_signature.buffers_to_mutate.values())
+    result = RemoveBNTrackingMutationsPass()(program)
+    signature = result.exported_program.graph_signature
+    assert result.modified
+    assert not any("num_batches_tracked" in str(spec.target) for spec in signature.input_specs)
+    assert not any("num_batches_tracked" in name for name in signature.buffers_to_mutate.values())
+    assert signature.buffers_to_mutate  # the statistics are still updated
+    assert not RemoveBNTrackingMutationsPass()(result.exported_program).modified
