@@ -105,9 +105,11 @@ def test_nothing_is_quantised_between_a_layer_and_its_activation_function() -> N
     assert len(scales_of(quantized(model, (torch.randn(1, 3, 4, 4),)), "aten.conv2d.default")) == 1
 
 
-def test_training() -> None:
+@pytest.mark.parametrize("has_norm", [False, pytest.param(True, marks=pytest.mark.sampled)])
+def test_training(has_norm: bool) -> None:
     """NXP-07: `train_fn` gets the prepared model; without it, ranges are calibrated."""
-    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU())
+    norm = torch.nn.BatchNorm2d(4) if has_norm else torch.nn.Identity()
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), norm, torch.nn.ReLU())
     inputs = (torch.randn(2, 3, 6, 6),)
     seen: list[Any] = []
 
