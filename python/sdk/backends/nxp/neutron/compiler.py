@@ -50,17 +50,14 @@ def payload_of(program: ExportedProgram, specs: Sequence[CompileSpec], reference
 
 def formats_of(graph: Graph, converts_formats: bool) -> dict[str, dict[str, DataFormat]]:
     """The formats of the inputs and outputs of a graph's model, by their names."""
-    if converts_formats:
-        last: set[int] = set()
-        resolve = int
-    else:
-        builder = Builder(graph, converts_formats)
-        last, resolve = builder.last, builder.resolve
+    builder = None if converts_formats else Builder(graph, converts_formats)
+
+    def format_of(position: int) -> DataFormat:
+        is_last = builder is not None and builder.resolve(position) in builder.last
+        return DataFormat.CHANNELS_LAST if is_last else DataFormat.FORMATLESS
+
     return {
-        kind: {
-            f"{kind[:-1]}_{number}": DataFormat.CHANNELS_LAST if resolve(each) in last else DataFormat.FORMATLESS
-            for number, each in enumerate(positions)
-        }
+        kind: {f"{kind[:-1]}_{number}": format_of(each) for number, each in enumerate(positions)}
         for kind, positions in (("inputs", graph.inputs), ("outputs", graph.outputs))
     }
 

@@ -118,7 +118,7 @@ def _layer(node: Node, scheme: Scheme) -> None:
     operands = {source: scheme.activation, weight: spec}
     if isinstance(bias, Node):
         repeats = given[6] if is_transposed else 1
-        operands[bias] = qconfig.bias(node, source, weight, is_convolution, repeats)  # type: ignore[assignment]
+        operands[bias] = qconfig.bias(node, source, weight, is_convolution, repeats)
     last = _last(node, scheme)
     _set(node, operands, scheme.activation if last is node else None)
     if last is not node:
