@@ -38,3 +38,6 @@ export PYTHONPATH="${packages}\${PYTHONPATH:+:\${PYTHONPATH}}"
 ${layers}
 SETUP
 echo "Wrote ${scratch}/setup_path.sh: source it in each shell"
+if [[ -n "${ethos}" ]]; then
+  echo "Arm's simulators, FVP_Corstone_SSE-300 and FVP_Corstone_SSE-320, are not installed: Arm has them; put them on PATH yourself"
+fi

@@ -223,7 +223,7 @@ def test_damaged_payloads_are_errors(stream: VelaStream) -> None:
             assert "block" in str(error)
 
 
-@pytest.mark.oracle
+@pytest.mark.sampled
 def test_the_payload_is_that_of_the_original(tmp_path: Path, in_original: InOriginal) -> None:
     """ETU-02: the same TOSA file and flags give the same bytes."""
     spec = EthosUCompileSpec("ethos-u55-128").dump_intermediate_artifacts_to(tmp_path)
