@@ -13,7 +13,7 @@ from math import inf, isinf
 from pathlib import Path
 from typing import Any
 
-from bench.arm.counting import keep
+from bench.arm.counting import CACHE, keep
 from bench.engines import ImpossibleError
 
 FILE = Path(__file__).with_name("results.json")
@@ -90,7 +90,8 @@ class Results:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Other runs wait for this one to write."""
-        with (self.path.parent / f".{self.path.name}.lock").open("w") as lock:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with (CACHE / "results.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
