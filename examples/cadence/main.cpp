@@ -63,10 +63,11 @@ size_t split_memory(const MethodMeta& meta, Span<uint8_t> (&parts)[kMemories]) {
   for (; count < meta.num_memory_planned_buffers() && count < kMemories; ++count) {
     const Result<int64_t> size = meta.memory_planned_buffer_size(count);
     const size_t bytes = size.ok() ? static_cast<size_t>(*size) : sizeof(planned_memory) + 1;
-    if (bytes > sizeof(planned_memory) - used) {
+    const size_t left = used < sizeof(planned_memory) ? sizeof(planned_memory) - used : 0;
+    if (bytes > left) {
       ET_PRINTF("Memory %u needs %u bytes, and %u of %u are left: define ET_PLANNED_BYTES\n",
-                static_cast<unsigned>(count + 1), static_cast<unsigned>(bytes),
-                static_cast<unsigned>(sizeof(planned_memory) - used), static_cast<unsigned>(sizeof(planned_memory)));
+                static_cast<unsigned>(count + 1), static_cast<unsigned>(bytes), static_cast<unsigned>(left),
+                static_cast<unsigned>(sizeof(planned_memory)));
       break;
     }
     parts[count] = Span<uint8_t>(planned_memory + used, bytes);

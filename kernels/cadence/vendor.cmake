@@ -58,9 +58,10 @@ function(cadence_vendor_kernels family functions)
   file(GLOB_RECURSE library CONFIGURE_DEPENDS ${globs})
   add_library(cadence_vendor_kernels STATIC ${operators} ${sources} ${library})
   list(TRANSFORM cadence_includes_of_${family} PREPEND "${NN_LIB_BASE_DIR}/" OUTPUT_VARIABLE includes)
-  # <executorch/backends/cadence/...> is below the folder that holds their ExecuTorch.
-  target_include_directories(cadence_vendor_kernels PRIVATE ${includes} "${CADENCE_KERNELS_DIR}/operators"
-    "${CADENCE_KERNELS_DIR}/../../../..")
+  target_include_directories(cadence_vendor_kernels PRIVATE ${includes} "${CADENCE_KERNELS_DIR}/operators")
+  # <executorch/backends/cadence/...> is below the folder that holds their ExecuTorch, whose other headers must not be
+  # found before this SDK's: classes of the same names have other fields there.
+  target_compile_options(cadence_vendor_kernels PRIVATE "SHELL:-idirafter \"${CADENCE_KERNELS_DIR}/../../../..\"")
   target_link_libraries(cadence_vendor_kernels PUBLIC executorch_core portable_kernels)
 endfunction()
 

@@ -70,6 +70,7 @@ def _configure(folder: Path, *options: str) -> str:
     (folder / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.24)\nproject(vendor C CXX)\n"
         "add_library(executorch_core INTERFACE)\nadd_library(portable_kernels INTERFACE)\n"
+        f'target_include_directories(executorch_core INTERFACE "{_ROOT}/sdk/cpp")\n'
         f'include("{_ROOT}/kernels/cadence/vendor.cmake")\ncadence_chosen_family(family)\n'
         f'cadence_vendor_kernels(${{family}} "{folder}/functions.yaml")\n'
     )
@@ -80,7 +81,8 @@ def _configure(folder: Path, *options: str) -> str:
 
 def test_options_say_what_is_missing(tmp_path: Path) -> None:
     """CAD-09: the switches for the families, without the library, without the kernels, and with both."""
-    library, kernels = tmp_path / "nnlib", tmp_path / "hifi"
+    library, theirs = tmp_path / "nnlib", tmp_path / "theirs"
+    kernels = theirs / "executorch/backends/cadence/hifi"
     (tmp_path / "functions.yaml").write_text(
         "- op: add.out\n  kernels:\n    - arg_meta: null\n      kernel_name: impl::HiFi::add_out\n"
     )
@@ -105,7 +107,13 @@ def test_options_say_what_is_missing(tmp_path: Path) -> None:
     (operators / "op_mul.cpp").write_text("int mul_out(int a) { return a; }\n")
     message = _configure(tmp_path, f"-DCADENCE_KERNELS_DIR={kernels}")
     assert "functions.yaml names functions that no file" in message and "has: add_out." in message
+    # Their headers of the core are other ones; only those of Cadence's backend are for these sources.
+    other = theirs / "executorch/runtime/core/error.h"
+    other.parent.mkdir(parents=True)
+    other.write_text("#error ExecuTorch's header in place of this SDK's\n")
+    (kernels.parent / "common.h").write_text("#include <executorch/runtime/core/error.h>\n")
     (operators / "op_add.cpp").write_text(
+        "#include <executorch/backends/cadence/common.h>\n"
         'extern "C" {\n#include "xa_nnlib_api.h"\n}\n'
         "namespace impl::HiFi::native { int add_out(int a) { return xa_nn_add(a, 1); } }\n"
     )

@@ -92,11 +92,16 @@ class Entries final {
   Entries(const Entries&) = delete;
   Entries& operator=(const Entries&) = delete;
 
+  /// Whether all entries can be read, as far as next() has come.
+  bool is_readable() const { return opened_ != nullptr && !has_failed_; }
+
   /// The name of the next entry; null behind the last one, and if there is no folder.
   const char* next() {
     const dirent* entry = nullptr;
     do {
+      errno = 0;
       entry = opened_ != nullptr ? ::readdir(opened_) : nullptr;
+      has_failed_ = entry == nullptr && errno != 0;
     } while (entry != nullptr && (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0));
     return entry != nullptr ? entry->d_name : nullptr;
   }
@@ -104,6 +109,7 @@ class Entries final {
 
  private:
   DIR* opened_ = nullptr;
+  bool has_failed_ = false;
 };
 
 /// The size of all files in a folder, in bytes, without files that cannot be read.
@@ -164,16 +170,18 @@ Error copy_folder(const std::string& from, const std::string& to) {
   Entries entries(AT_FDCWD, (from + "/.").c_str());
   while (const char* const name = entries.next()) {
     struct stat status{};
-    if (::fstatat(entries.file(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-      continue;
-    }
+    const bool is_found = ::fstatat(entries.file(), name, &status, AT_SYMLINK_NOFOLLOW) == 0;
     const std::string inner = std::string("/") + name;
-    if (S_ISDIR(status.st_mode)) {
+    if (is_found && S_ISDIR(status.st_mode)) {
       ET_CHECK_OK_OR_RETURN_ERROR(copy_folder(from + inner, to + inner));
-    } else if (S_ISREG(status.st_mode)) {
+    } else {
+      ET_CHECK_OR_RETURN_ERROR(is_found && S_ISREG(status.st_mode), AccessFailed,
+                               "%s%s of a compiled model is neither a file nor a folder, or cannot be read", from.c_str(),
+                               inner.c_str());
       ET_CHECK_OK_OR_RETURN_ERROR(copy_file(from + inner, to + inner, static_cast<size_t>(status.st_size)));
     }
   }
+  ET_CHECK_OR_RETURN_ERROR(entries.is_readable(), AccessFailed, "the folder %s cannot be read", from.c_str());
   return Error::Ok;
 }
 

@@ -111,6 +111,23 @@ TEST_F(ModelCacheTest, MovesWhatWasCompiledOnAnotherFileSystem) {
   fs::remove_all(other);
 }
 
+TEST_F(ModelCacheTest, WhatCannotBeCopiedIsAnErrorAndNoModel) {
+  std::string other = "/dev/shm/model_cache_XXXXXX";
+  if (::mkdtemp(other.data()) == nullptr) {
+    GTEST_SKIP() << "a second file system";
+  }
+  const auto cache = open();
+  const auto made =
+      cache->add("aa", model("weights"), "model.mlpackage", [&](const std::string& package) -> Result<std::string> {
+        fs::copy(package, other + "/compiled", fs::copy_options::recursive);
+        fs::create_directory_symlink(other, other + "/compiled/link");
+        return other + "/compiled";
+      });
+  EXPECT_EQ(made.error(), Error::AccessFailed);
+  EXPECT_EQ(count(), 0u);
+  fs::remove_all(other);
+}
+
 TEST_F(ModelCacheTest, TheFolderMayBeALink) {
   fs::create_directories(root_ / "real" / ".work-stale" / "entry");
   fs::last_write_time(root_ / "real" / ".work-stale", fs::file_time_type::clock::now() - std::chrono::hours(25));

@@ -61,7 +61,7 @@ class ProgramBuilder(GraphBuilder):
         self.constants: dict[str, Tensor] = {}
         self._core_aten_ops_exception_list = list(_core_aten_ops_exception_list or ())
 
-    def placeholder(
+    def placeholder(  # type: ignore[override]  # the order of ExecuTorch's arguments
         self,
         target: str,
         fake_tensor: Tensor,
@@ -78,7 +78,7 @@ class ProgramBuilder(GraphBuilder):
             self.constants[target] = fake_tensor
         return super().placeholder(target, fake_tensor, meta)
 
-    def output(
+    def output(  # type: ignore[override]  # the order of ExecuTorch's arguments
         self,
         results: list[Any],
         output_kinds: Sequence[OutputKind] | None = None,

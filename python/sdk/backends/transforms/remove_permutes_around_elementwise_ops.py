@@ -56,7 +56,9 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
         modified = False
         for node in list(graph_module.graph.nodes):
             dims = permutation_of(node) if node.op == "call_function" and node.users else None
-            for user in list(node.users) if dims is not None else ():
+            if dims is None:
+                continue
+            for user in list(node.users):
                 # The regions of other users may not end in permutations; those users keep this one.
                 region = self._region_after(node, user, dims) if user in node.users else None
                 if region is not None:

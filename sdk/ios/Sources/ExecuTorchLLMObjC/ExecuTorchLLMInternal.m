@@ -32,9 +32,9 @@ et_llm_config *ExecuTorchLLMMakeConfig(ExecuTorchLLMConfig *from, NSError **erro
   const struct {
     const char *name;
     NSInteger value;
-  } integers[] = {{"echo", from.echoEnabled},          {"max_new_tokens", from.maximumNewTokens},
-                  {"seq_len", from.sequenceLength},    {"num_bos", from.bosCount},
-                  {"num_eos", from.eosCount},          {"lookup_tokens", from.lookupTokens},
+  } integers[] = {{"echo", from.echoEnabled},        {"max_new_tokens", from.maximumNewTokens},
+                  {"seq_len", from.sequenceLength},  {"num_bos", from.bosCount},
+                  {"num_eos", from.eosCount},        {"lookup_tokens", from.lookupTokens},
                   {"draft_tokens", from.draftTokens}};
   BOOL isGood = YES;
   for (size_t i = 0; isGood && i < sizeof(integers) / sizeof(integers[0]); ++i) {

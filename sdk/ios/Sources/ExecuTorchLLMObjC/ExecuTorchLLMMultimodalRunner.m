@@ -194,14 +194,14 @@ static et_llm_input PartOf(ExecuTorchLLMMultimodalInput *input) {
   for (NSUInteger i = 0; i < count; ++i) {
     parts[i] = PartOf([inputs objectAtIndex:i]);
   }
-  const BOOL done = [_model generateWithConfig:config
-                                 tokenCallback:callback
-                                         error:error
-                                      function:^(et_llm *llm, const et_llm_config *settings, et_llm_text text,
-                                                 void *context, et_error **failure) {
-                                        return et_llm_generate_inputs(llm, parts, count, settings, text, context,
-                                                                      failure);
-                                      }];
+  const BOOL done =
+      [_model generateWithConfig:config
+                   tokenCallback:callback
+                           error:error
+                        function:^(et_llm *llm, const et_llm_config *settings, et_llm_text text, void *context,
+                                   et_error **failure) {
+                          return et_llm_generate_inputs(llm, parts, count, settings, text, context, failure);
+                        }];
   free(parts);
   return done;
 }

@@ -68,7 +68,8 @@ void TestMultimodalModels(NSString *corpus) {
   ExecuTorchLLMMultimodalInput *sound = [ExecuTorchLLMMultimodalInput inputWithAudio:audio];
   ExecuTorchLLMMultimodalInput *before = [ExecuTorchLLMMultimodalInput inputWithText:@"ab"];
   ExecuTorchLLMMultimodalInput *after = [ExecuTorchLLMMultimodalInput inputWithText:@"cd"];
-  CHECK(picture.type == ExecuTorchLLMMultimodalInputTypeImage && picture.image == image && picture.text == nil, picture);
+  CHECK(picture.type == ExecuTorchLLMMultimodalInputTypeImage && picture.image == image && picture.text == nil,
+        picture);
   CHECK(sound.type == ExecuTorchLLMMultimodalInputTypeAudio && sound.audio == audio, sound);
   CHECK(before.type == ExecuTorchLLMMultimodalInputTypeText && [before.text isEqual:@"ab"], before);
   NSError *error = nil;
