@@ -176,8 +176,8 @@ Error copy_folder(const std::string& from, const std::string& to) {
       ET_CHECK_OK_OR_RETURN_ERROR(copy_folder(from + inner, to + inner));
     } else {
       ET_CHECK_OR_RETURN_ERROR(is_found && S_ISREG(status.st_mode), AccessFailed,
-                               "%s%s of a compiled model is neither a file nor a folder, or cannot be read", from.c_str(),
-                               inner.c_str());
+                               "%s%s of a compiled model is neither a file nor a folder, or cannot be read",
+                               from.c_str(), inner.c_str());
       ET_CHECK_OK_OR_RETURN_ERROR(copy_file(from + inner, to + inner, static_cast<size_t>(status.st_size)));
     }
   }
