@@ -185,7 +185,7 @@ test("pictures and sound become part of the context", async () => {
     if (name === "llava") {
       const pixels = numbers(3 * 28 * 28);
       await assert.rejects(llm.prefillImage(pixels, { width: 28, height: 29 }), fails("InvalidArgument", "expected 2436 elements for the sizes, found 2352"));
-      await assert.rejects(llm.prefillImage(numbers(3 * 28 * 29), { width: 28, height: 29 }), fails("InvalidArgument", "takes 3 x 28 x 28"));
+      await assert.rejects(llm.prefillImage(numbers(4 * 28 * 28), { width: 28, height: 28, channels: 4 }), fails("InvalidArgument", "takes 3 x 28 x 28"));
       await assert.rejects(llm.prefillAudio(new Float32Array(3200), { bins: 16, frames: 200 }), fails("NotSupported", "takes no sound"));
       await llm.prefillImage(pixels, { width: 28, height: 28 });
     } else {

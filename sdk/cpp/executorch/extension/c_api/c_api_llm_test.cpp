@@ -149,7 +149,7 @@ std::vector<uint8_t> numbers(size_t count) {
 }
 
 TEST_F(LlmTest, PicturesAndSound) {
-  const std::vector<uint8_t> pixels = numbers(3 * 29 * 28);
+  const std::vector<uint8_t> pixels = numbers(4 * 28 * 28);
   std::vector<float> features;
   for (const uint8_t number : numbers(16 * 200)) {
     features.push_back(static_cast<float>(number) / 256.0f);
@@ -164,7 +164,7 @@ TEST_F(LlmTest, PicturesAndSound) {
       C_API_EXPECT_ERROR(ET_STATUS_NOT_SUPPORTED, "takes no sound", et_llm_prefill_audio, llm, features.data(), 1, 16,
                          200);
       C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "takes 3 x 28 x 28", et_llm_prefill_image, llm, pixels.data(), 28,
-                         29, 3);
+                         28, 4);
       C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "expected positive ones", et_llm_prefill_image, llm, pixels.data(),
                          28, -28, 3);
       C_API_EXPECT_ERROR(ET_STATUS_INVALID_ARGUMENT, "expected positive ones", et_llm_prefill_normalized_image, llm,

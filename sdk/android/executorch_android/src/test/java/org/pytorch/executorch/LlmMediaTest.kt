@@ -112,7 +112,7 @@ internal class LlmMediaTest {
       assertEquals(expected("voxtral"), model.answer("cd"))
     }
     open("llava").use { model ->
-      val shape = assertFailsWith<ExecutorchException> { model.prefillImages(IntArray(3 * 28 * 29), 28, 29, 3) }
+      val shape = assertFailsWith<ExecutorchException> { model.prefillImages(IntArray(4 * 28 * 28), 28, 28, 4) }
       assertTrue("takes 3 x 28 x 28" in shape.message!!, shape.message)
       val heard = mutableListOf<String>()
       val callback =
@@ -123,7 +123,7 @@ internal class LlmMediaTest {
             heard += message
           }
         }
-      assertFailsWith<ExecutorchException> { model.generate(IntArray(3 * 28 * 29), 28, 29, 3, "cd", 16, callback) }
+      assertFailsWith<ExecutorchException> { model.generate(IntArray(4 * 28 * 28), 28, 28, 4, "cd", 16, callback) }
       assertEquals(listOf(shape.message), heard)
       val other = if (ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN) ByteOrder.LITTLE_ENDIAN else ByteOrder.BIG_ENDIAN
       for ((words, call) in listOf<Pair<String, () -> Any>>(
