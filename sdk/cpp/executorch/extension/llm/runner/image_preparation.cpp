@@ -21,6 +21,8 @@ using runtime::Result;
 namespace {
 
 constexpr int64_t kLongestSide = 4096;
+constexpr int64_t kMostTiles = 1024;
+constexpr size_t kLongestText = 4096;  // a tile has one
 
 /// The number under a name, from 0 to kLongestSide; 0 without one.
 Error read(yyjson_val* object, const char* name, int32_t& out) {
@@ -36,12 +38,15 @@ Error read(yyjson_val* object, const char* name, int32_t& out) {
   return Error::Ok;
 }
 
-/// The text under a name; empty without one.
+/// The text under a name, up to kLongestText bytes; empty without one.
 Error read(yyjson_val* object, const char* name, std::string& out) {
   yyjson_val* const value = yyjson_obj_get(object, name);
   ET_CHECK_OR_RETURN_ERROR(value == nullptr || yyjson_is_str(value), InvalidProgram,
                            "method '%s': expected a text as '%s'", kImageProcessor, name);
   if (value != nullptr) {
+    ET_CHECK_OR_RETURN_ERROR(yyjson_get_len(value) <= kLongestText, InvalidProgram,
+                             "method '%s': '%s' has %zu bytes; expected at most %zu", kImageProcessor, name,
+                             yyjson_get_len(value), kLongestText);
     out.assign(yyjson_get_str(value), yyjson_get_len(value));
   }
   return Error::Ok;
@@ -59,6 +64,12 @@ int32_t whole_part(double value) {
 
 int32_t up_to_multiple(int32_t value, int32_t of) {
   return (value + of - 1) / of * of;
+}
+
+/// The tiles of a picture, at most: to_longest_edge() makes sides even.
+int64_t most_tiles(int32_t longest_edge, int32_t tile) {
+  const int64_t in_a_row = up_to_multiple(longest_edge + longest_edge % 2, tile) / tile;
+  return in_a_row * in_a_row;
 }
 
 }  // namespace
@@ -103,6 +114,11 @@ Result<ImagePreparation> ImagePreparation::parse(const std::string& json) {
   ET_CHECK_OR_RETURN_ERROR(made.tile_.empty() || (made.longest_edge_ > 0 && made.width_ == made.height_),
                            InvalidProgram, "method '%s': tiles need a longest_edge, and sides of the same length",
                            kImageProcessor);
+  ET_CHECK_OR_RETURN_ERROR(
+      made.tile_.empty() || most_tiles(made.longest_edge_, made.width_) <= kMostTiles, InvalidProgram,
+      "method '%s': a longest_edge of %d makes %lld tiles of width %d; expected at most %lld", kImageProcessor,
+      static_cast<int>(made.longest_edge_), static_cast<long long>(most_tiles(made.longest_edge_, made.width_)),
+      static_cast<int>(made.width_), static_cast<long long>(kMostTiles));
   made.resample_ = static_cast<Resample>(resample);
   return made;
 }

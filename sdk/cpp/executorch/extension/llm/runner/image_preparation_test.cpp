@@ -125,4 +125,32 @@ TEST_F(ImagePreparationTest, DescriptionsThatCannotBeUsed) {
   }
 }
 
+/// A short description does not make work without end.
+TEST_F(ImagePreparationTest, LimitsOfDescriptions) {
+  const auto tiles = [](int side, int longest) {
+    const std::string length = std::to_string(side);
+    return ImagePreparation::parse("{\"width\": " + length + ", \"height\": " + length + ", \"longest_edge\": " +
+                                   std::to_string(longest) + ", \"token\": \"t\", \"tile\": \"x\"}");
+  };
+  const auto most = tiles(4, 128);  // 32 rows of 32 tiles
+  ASSERT_TRUE(most.ok());
+  const auto prepared = most->prepare(picture(9, 9, 1));
+  ASSERT_TRUE(prepared.ok());
+  EXPECT_EQ(prepared->images.size(), 1025U);  // and the whole
+  EXPECT_EQ(tiles(4, 129).error(), Error::InvalidProgram);
+  EXPECT_EQ(tiles(1, 4096).error(), Error::InvalidProgram);
+  EXPECT_TRUE(tiles(512, 2048).ok());  // SmolVLM
+  EXPECT_EQ(tiles(31, 31 * 32).error(), Error::Ok);
+  EXPECT_EQ(tiles(31, 31 * 31).error(), Error::Ok);
+  for (const char* const name : {"token", "place", "before", "after", "tile", "row_end", "after_tiles"}) {
+    const auto with = [&](size_t length) {
+      const std::string token = std::string(name) == "token" ? "" : R"json(, "token": "t")json";
+      return ImagePreparation::parse(R"json({"width": 4, "height": 4, "longest_edge": 8)json" + token + ", \"" + name +
+                                     "\": \"" + std::string(length, 'x') + "\"}");
+    };
+    EXPECT_TRUE(with(4096).ok()) << name;
+    EXPECT_EQ(with(4097).error(), Error::InvalidProgram) << name;
+  }
+}
+
 }  // namespace
