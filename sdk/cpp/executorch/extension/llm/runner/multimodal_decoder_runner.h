@@ -24,7 +24,7 @@ class MultimodalDecoderRunner : public TextDecoderRunner {
 
   inline runtime::Result<executorch::aten::Tensor> step(TensorPtr& tokens, int64_t start_pos) override {
     ET_ASSIGN_OR_RETURN(embeddings, embed(tokens));
-    return decode(embeddings, start_pos, method_name_);
+    return decode(embeddings, start_pos);
   }
 
   /// The embeddings of tokens, int64 [1, tokens]: [1, tokens, dim]. The program's memory, valid until the next call.
@@ -37,7 +37,12 @@ class MultimodalDecoderRunner : public TextDecoderRunner {
   }
 
   /// The logits that follow `embeddings`, [1, positions, dim], the first of which has the position `start_pos`; see
-  /// step(). `method`: the decoder, or another one over its cache.
+  /// step().
+  virtual runtime::Result<executorch::aten::Tensor> decode(const runtime::EValue& embeddings, int64_t start_pos) {
+    return decode(embeddings, start_pos, method_name_);
+  }
+
+  /// Beyond the original: by the method `method`, the decoder or another one over its cache.
   inline runtime::Result<executorch::aten::Tensor> decode(const runtime::EValue& embeddings, int64_t start_pos,
                                                           const std::string& method) {
     ET_CHECK_OR_RETURN_ERROR(embeddings.isTensor() && embeddings.toTensor().dim() == 3, InvalidArgument,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <executorch/extension/llm/runner/constants.h>
+#include <executorch/extension/llm/runner/one_call.h>
 
 namespace executorch {
 namespace extension {
@@ -53,6 +54,15 @@ bool MultimodalRunner::is_loaded() const {
 Error MultimodalRunner::load() {
   ET_CHECK_OK_OR_RETURN_ERROR(TextLLMRunner::load());
   return multimodal_prefiller_->load();
+}
+
+Result<std::vector<MultimodalInput>> MultimodalRunner::prompt_of(const std::string& text,
+                                                                 const std::vector<Image>& images, int32_t num_bos) {
+  const internal::OneCall call(busy());
+  if (!call.ok()) {
+    return Error::InvalidState;
+  }
+  return multimodal_prefiller_->prompt_of(text, images, num_bos);
 }
 
 Result<int64_t> MultimodalRunner::add_media(const MultimodalInput& input, size_t index) {

@@ -34,11 +34,10 @@ class MultimodalRunner : public TextLLMRunner {
   /// and, where the model does so, cut into tiles; the texts around them are added. Each picture takes the next place
   /// that a chat template has left for one in `text`; without places, pictures come first. `num_bos`: tokens before the
   /// text, 0 where the template has them. NotSupported, after a log line, if the program does not say what its
-  /// processor does; InvalidArgument for another number of places, and for pictures that cannot be scaled.
+  /// processor does; InvalidArgument for another number of places, and for pictures that cannot be scaled; InvalidState
+  /// if a generation is running.
   runtime::Result<std::vector<MultimodalInput>> prompt_of(const std::string& text, const std::vector<Image>& images,
-                                                          int32_t num_bos = 0) {
-    return multimodal_prefiller_->prompt_of(text, images, num_bos);
-  }
+                                                          int32_t num_bos = 0);
 
   bool is_loaded() const override;
   runtime::Error load() override;

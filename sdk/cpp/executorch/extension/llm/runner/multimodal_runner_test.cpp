@@ -178,6 +178,18 @@ TEST_P(MultimodalRunnerTest, TokensEqualTransformers) {
   EXPECT_EQ(runner_->generated_tokens(), wanted.tokens);
 }
 
+TEST_P(MultimodalRunnerTest, OneCallAtATime) {
+  int pieces = 0;
+  ASSERT_EQ(runner_->generate(prompt(), greedy(2),
+                              [&](const std::string&) {
+                                pieces++;
+                                EXPECT_EQ(runner_->prompt_of("ab", {}).error(), Error::InvalidState);
+                              }),
+            Error::Ok);
+  EXPECT_GT(pieces, 0);
+  EXPECT_EQ(runner_->prompt_of("ab", {}).ok(), sees());
+}
+
 /// The original echoes the texts of a prompt.
 TEST_P(MultimodalRunnerTest, Echo) {
   GenerationConfig config = greedy(1);
@@ -185,6 +197,29 @@ TEST_P(MultimodalRunnerTest, Echo) {
   std::string text;
   ASSERT_EQ(runner_->generate(prompt(), config, [&](const std::string& piece) { text += piece; }), Error::Ok);
   EXPECT_EQ(text.substr(0, 4), "abcd");
+}
+
+/// What applications call as they do with the original: decode() runs the decoder that the object was made for.
+TEST_P(MultimodalRunnerTest, DecodesEmbeddings) {
+  Module module(program(GetParam()));
+  IOManager io_manager(module);
+  MultimodalDecoderRunner decoder(&module, &io_manager);
+  ASSERT_EQ(decoder.load(), Error::Ok);
+  std::vector<int64_t> given{33};
+  auto tokens = executorch::extension::from_blob(given.data(), {1, 1}, executorch::aten::ScalarType::Long);
+  const auto values = [](const auto& logits) {
+    return std::vector<float>(logits->template const_data_ptr<float>(),
+                              logits->template const_data_ptr<float>() + logits->numel());
+  };
+  const auto stepped = decoder.step(tokens, 0);
+  ASSERT_TRUE(stepped.ok());
+  const std::vector<float> wanted = values(stepped);
+  const auto embeddings = decoder.embed(tokens);
+  ASSERT_TRUE(embeddings.ok());
+  const auto decoded = decoder.decode(*embeddings, 0);
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(values(decoded), wanted);
+  EXPECT_EQ(decoder.decode(executorch::runtime::EValue(int64_t{1}), 0).error(), Error::InvalidArgument);
 }
 
 /// What fails leaves the conversation as it was.

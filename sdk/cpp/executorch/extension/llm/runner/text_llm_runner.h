@@ -133,6 +133,8 @@ class TextLLMRunner : public IRunner {
 
   TextDecoderRunner& decoder_runner() { return *text_decoder_runner_; }
   TextPrefiller& text_prefiller() { return *text_prefiller_; }
+  /// True during a call; see internal::OneCall.
+  std::atomic<bool>& busy() { return busy_; }
 
  private:
   using TokenCallback = std::function<void(const std::string&)>;

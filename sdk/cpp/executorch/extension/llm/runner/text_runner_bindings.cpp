@@ -219,12 +219,8 @@ class PyMultimodalRunner final : public PyRunner {
       : PyRunner(model_path, tokenizer_path, data_path, true) {}
 
   std::vector<MultimodalInput> prompt_of(const std::string& text, const std::vector<Image>& images, int32_t num_bos) {
-    const LogCapture capture;
-    auto inputs = static_cast<MultimodalRunner&>(runner()).prompt_of(text, images, num_bos);
-    if (!inputs.ok()) {
-      throw_error("the prompt cannot be made", inputs.error(), capture);
-    }
-    return std::move(*inputs);
+    return unwrap("the prompt cannot be made",
+                  [&] { return static_cast<MultimodalRunner&>(runner()).prompt_of(text, images, num_bos); });
   }
 };
 
