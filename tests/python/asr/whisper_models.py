@@ -62,6 +62,11 @@ def timed() -> Any:
 def save(model: Any, folder: Path) -> None:
     """Writes a folder of Hugging Face's form; a printable character of ASCII is a token."""
     model.save_pretrained(folder)
+    save_tokenizer(folder)
+
+
+def save_tokenizer(folder: Path) -> None:
+    """Its tokenizer alone."""
     letters = {chr(32 + i): i for i in range(92)}
     special = {"<start>": START, "<en>": LANGUAGE, "<end>": EOS, "<95>": 95}
     tokenizer = {

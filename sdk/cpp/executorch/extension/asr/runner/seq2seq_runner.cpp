@@ -20,7 +20,10 @@ namespace asr {
 using executorch::aten::ScalarType;
 using executorch::aten::SizesType;
 using executorch::aten::Tensor;
+using internal::context_of;
+using internal::has_fixed_sizes;
 using internal::kPreprocessor;
+using internal::number;
 using internal::numbers;
 using internal::sizes_of;
 using llm::time_in_ms;
@@ -76,12 +79,14 @@ Error Seq2SeqRunner::load() {
 }
 
 Result<Seq2SeqTranscribeConfig> Seq2SeqRunner::default_config() {
+  const OneCall call(busy_);
+  if (!call.ok()) {
+    return Error::InvalidState;
+  }
   ET_CHECK_OK_OR_RETURN_ERROR(load());
   Seq2SeqTranscribeConfig config;
-  ET_ASSIGN_OR_RETURN(start, numbers(*module_, "get_decoder_start_token_id"));
-  if (!start.empty()) {
-    config.decoder_start_token_id = start.front();
-  }
+  ET_ASSIGN_OR_RETURN(start, number(*module_, "get_decoder_start_token_id", 0));
+  config.decoder_start_token_id = start.value_or(config.decoder_start_token_id);
   ET_ASSIGN_OR_RETURN(prompt, numbers(*module_, "get_decoder_prompt_ids"));
   ET_ASSIGN_OR_RETURN(suppressed, numbers(*module_, "get_suppress_tokens"));
   ET_ASSIGN_OR_RETURN(first, numbers(*module_, "get_begin_suppress_tokens"));
@@ -89,6 +94,11 @@ Result<Seq2SeqTranscribeConfig> Seq2SeqRunner::default_config() {
   config.suppress_token_ids = std::move(suppressed);
   config.begin_suppress_token_ids = std::move(first);
   config.eos_token_ids = ends_of(config);
+  ET_ASSIGN_OR_RETURN(context, context_of(*module_));
+  const int64_t room = context - static_cast<int64_t>(config.prompt_token_ids.size());
+  if (context != INT64_MAX && room > 0) {
+    config.max_new_tokens = room;
+  }
   return config;
 }
 
@@ -102,8 +112,13 @@ std::unordered_set<int64_t> Seq2SeqRunner::ends_of(const Seq2SeqTranscribeConfig
 }
 
 Result<int64_t> Seq2SeqRunner::sampling_rate() {
-  ET_ASSIGN_OR_RETURN(found, numbers(*module_, "get_sampling_rate"));
-  return found.empty() ? kSamplingRate : found.front();
+  const OneCall call(busy_);
+  return call.ok() ? rate() : Result<int64_t>(Error::InvalidState);
+}
+
+Result<int64_t> Seq2SeqRunner::rate() {
+  ET_ASSIGN_OR_RETURN(found, number(*module_, "get_sampling_rate", 1));
+  return found.value_or(kSamplingRate);
 }
 
 Result<int64_t> Seq2SeqRunner::token_id(const std::string& token) const {
@@ -122,7 +137,15 @@ Result<Seq2SeqRunner::FrontEnd> Seq2SeqRunner::front_end() {
 }
 
 Result<TensorPtr> Seq2SeqRunner::preprocess(TensorPtr raw_audio) {
+  const OneCall call(busy_);
+  if (!call.ok()) {
+    return Error::InvalidState;
+  }
   ET_ASSIGN_OR_RETURN(front, front_end());
+  return features_by(front, raw_audio);
+}
+
+Result<TensorPtr> Seq2SeqRunner::features_by(const FrontEnd& front, const TensorPtr& raw_audio) {
   ET_CHECK_OR_RETURN_ERROR(front.module != nullptr, NotSupported,
                            "the program has no method '%s': compute the features beside it", kPreprocessor);
   ET_CHECK_OR_RETURN_ERROR(raw_audio != nullptr && raw_audio->dim() == 1 && raw_audio->numel() > 0, InvalidArgument,
@@ -133,8 +156,7 @@ Result<TensorPtr> Seq2SeqRunner::preprocess(TensorPtr raw_audio) {
   return make_tensor_ptr(outputs.front().toTensor());
 }
 
-/// Samples of a call, at most.
-Result<size_t> Seq2SeqRunner::window_of(const FrontEnd& front) {
+Result<Seq2SeqRunner::Window> Seq2SeqRunner::window_of(const FrontEnd& front) {
   if (front.module == nullptr) {
     ET_ASSIGN_OR_RETURN(sizes, sizes_of(*module_, kEncoder, 0));
     const bool takes_samples = sizes.size() == 3 && sizes[0] == 1 && sizes[1] > 0 && sizes[2] == 1;
@@ -142,12 +164,14 @@ Result<size_t> Seq2SeqRunner::window_of(const FrontEnd& front) {
                              "the program has no method '%s', and its encoder does not take samples, [1, samples, 1]: "
                              "compute the features beside it, or name a program that does",
                              kPreprocessor);
-    return static_cast<size_t>(sizes[1]);
+    ET_ASSIGN_OR_RETURN(is_fixed, has_fixed_sizes(*module_, kEncoder, 0));
+    return Window{static_cast<size_t>(sizes[1]), is_fixed};
   }
   ET_ASSIGN_OR_RETURN(sizes, sizes_of(*front.module, front.method, 0));
   ET_CHECK_OR_RETURN_ERROR(sizes.size() == 1 && sizes[0] > 0, InvalidProgram, "method '%s' does not take [samples]",
                            front.method);
-  return static_cast<size_t>(sizes[0]);
+  ET_ASSIGN_OR_RETURN(is_fixed, has_fixed_sizes(*front.module, front.method, 0));
+  return Window{static_cast<size_t>(sizes[0]), is_fixed};
 }
 
 Result<std::vector<int64_t>> Seq2SeqRunner::transcribe(TensorPtr preprocessed_features, Seq2SeqTranscribeConfig config,
@@ -256,8 +280,7 @@ Result<std::vector<int64_t>> Seq2SeqRunner::generate(const Seq2SeqTranscribeConf
   };
   TextStream text(*tokenizer_, ::tokenizers::Tokenizer::kBeginning, {}, callback, {}, SpecialTokens::kLeftOut);
   write_times();
-  ET_ASSIGN_OR_RETURN(context, numbers(*module_, "get_max_context_len"));
-  const int64_t limit = context.empty() ? INT64_MAX : context.front();
+  ET_ASSIGN_OR_RETURN(limit, context_of(*module_));
   ET_CHECK_OR_RETURN_ERROR(stats_.num_prompt_tokens <= limit, InvalidArgument,
                            "the prompt has %" PRId64 " tokens; the decoder takes %" PRId64, stats_.num_prompt_tokens,
                            limit);

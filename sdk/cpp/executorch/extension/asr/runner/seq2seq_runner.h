@@ -99,14 +99,17 @@ class Seq2SeqRunner {
 
   // Beyond the original.
 
-  /// The settings that the program names, and the defaults of Seq2SeqTranscribeConfig for the others.
+  /// The settings that the program names, as many tokens as its context has room for, and the defaults of
+  /// Seq2SeqTranscribeConfig for the others. Errors of this and what follows: InvalidState during another call;
+  /// InvalidProgram for numbers that cannot be used.
   Result<Seq2SeqTranscribeConfig> default_config();
   /// Makes the method "forward" of another program the preprocessor, instead of that of the program. Not during a call.
   void set_preprocessor(std::unique_ptr<Module> preprocessor) { preprocessor_ = std::move(preprocessor); }
   /// The features of sound, float32 [samples]. NotSupported without a preprocessor.
   Result<::executorch::extension::TensorPtr> preprocess(::executorch::extension::TensorPtr raw_audio);
   /// The text of samples from -1 to 1, in windows of as many samples as the preprocessor takes, or the encoder that has
-  /// none: each window is transcribed by itself.
+  /// none: each window is transcribed by itself. The text of a window that max_new_tokens cuts is not completed; a line
+  /// of the log says so.
   Result<std::string> transcribe_samples(const std::vector<float>& samples, const Seq2SeqTranscribeConfig& config,
                                          const std::function<void(const std::string&)>& token_callback = {});
   /// The text of a WAV file. InvalidArgument unless it has the sampling rate of the program.
@@ -114,7 +117,9 @@ class Seq2SeqRunner {
                                       const std::function<void(const std::string&)>& token_callback = {});
 
   /// The same in parts with their times. A window begins where the last whole part of the one before it ends, so that
-  /// no word is cut. `callback` gets each part. NotSupported if the program does not name the tokens of times.
+  /// no word is cut; where max_new_tokens cuts the text of a window, the next one begins at the last time in it.
+  /// `callback` gets each part that has text; after stop() there are no more. InvalidArgument if max_new_tokens cuts a
+  /// text before the time at which it could go on. NotSupported if the program does not name the tokens of times.
   Result<std::vector<Segment>> transcribe_segments(const std::vector<float>& samples,
                                                    const Seq2SeqTranscribeConfig& config,
                                                    const std::function<void(const Segment&)>& callback = {});
@@ -123,7 +128,7 @@ class Seq2SeqRunner {
                                                         const Seq2SeqTranscribeConfig& config,
                                                         const std::function<void(const Segment&)>& callback = {});
 
-  /// Ends transcribe() after the current token. Callable from any thread.
+  /// Ends a transcription after the current token. Callable from any thread.
   void stop() { should_stop_ = true; }
   /// Samples a second that the preprocessor takes. Loads the program.
   Result<int64_t> sampling_rate();
@@ -141,9 +146,20 @@ class Seq2SeqRunner {
     const char* method;
   };
   Result<FrontEnd> front_end();
-  Result<size_t> window_of(const FrontEnd& front);
-  Result<TensorPtr> features_of(const FrontEnd& front, const std::vector<float>& samples, size_t first, size_t window);
+  /// The samples of a call, at most; exactly if the size is fixed.
+  struct Window {
+    size_t samples;
+    bool is_fixed;
+  };
+  Result<Window> window_of(const FrontEnd& front);
+  Result<TensorPtr> features_by(const FrontEnd& front, const TensorPtr& raw_audio);
+  Result<TensorPtr> features_of(const FrontEnd& front, const std::vector<float>& samples, size_t first, Window window);
+  Result<int64_t> rate();
   Result<internal::Timestamps> timestamps();
+  Result<Seq2SeqTranscribeConfig> settings_with_times(const Seq2SeqTranscribeConfig& config,
+                                                      const internal::Timestamps& times);
+  Result<internal::Parts> parts_in(std::vector<int64_t> tokens, const Seq2SeqTranscribeConfig& config,
+                                   const internal::Timestamps& times, size_t first, int64_t length);
   Result<std::vector<float>> samples_of(const std::string& wav_path);
   Result<std::string> text_of(const std::vector<int64_t>& tokens, int64_t first_time);
   std::unordered_set<int64_t> ends_of(const Seq2SeqTranscribeConfig& config);

@@ -78,39 +78,41 @@ Error TimestampConstraint::accept(uint64_t token) {
   return Error::Ok;
 }
 
-Parts parts_of(const std::vector<int64_t>& tokens, const Timestamps& timestamps, int64_t samples) {
+Parts parts_of(const std::vector<int64_t>& tokens, const Timestamps& timestamps, int64_t samples, bool has_ended) {
   const auto is_time = [&](int64_t token) { return token >= timestamps.first; };
   const auto at = [&](int64_t token) { return (token - timestamps.first) * timestamps.step; };
+  const auto until = [&](size_t end) { return tokens.begin() + static_cast<std::ptrdiff_t>(end); };
+  Parts found;
+  const auto add = [&](int64_t start, int64_t end, size_t first, size_t behind) {
+    if (!std::all_of(until(first), until(behind), is_time)) {
+      found.parts.push_back({start, end, std::vector<int64_t>(until(first), until(behind))});
+    }
+  };
   const size_t count = tokens.size();
+  const auto last = std::find_if(tokens.rbegin(), tokens.rend(), is_time);
+  const int64_t last_time = last == tokens.rend() ? 0 : at(*last);
   std::vector<size_t> ends;
   for (size_t i = 1; i < count; i++) {
     if (is_time(tokens[i - 1]) && is_time(tokens[i])) {
       ends.push_back(i);
     }
   }
-  Parts found;
-  found.next = samples;
   if (ends.empty()) {
-    const auto last = std::find_if(tokens.rbegin(), tokens.rend(), is_time);
-    const bool has_end = last != tokens.rend() && at(*last) > 0;
-    found.parts.push_back({0, has_end ? at(*last) : samples, tokens});
+    const auto behind_last = static_cast<size_t>(tokens.rend() - last);
+    add(0, last_time > 0 ? last_time : samples, 0, has_ended ? count : behind_last);
+    found.next = has_ended ? samples : std::min(last_time, samples);
     return found;
   }
   const bool ends_with_one = is_time(tokens[count - 1]) && !is_time(tokens[count - 2]);
   if (ends_with_one) {
     ends.push_back(count);
-  } else {
-    found.next = at(tokens[ends.back() - 1]);
   }
+  const int64_t next = ends_with_one && has_ended ? samples : at(tokens[ends.back() - 1]);
+  found.next = next > samples || (next <= 0 && has_ended) ? samples : next;
   size_t begin = 0;
   for (const size_t end : ends) {
-    const auto from = tokens.begin() + static_cast<std::ptrdiff_t>(begin);
-    found.parts.push_back({at(tokens[begin]), at(tokens[end - 1]),
-                           std::vector<int64_t>(from, tokens.begin() + static_cast<std::ptrdiff_t>(end))});
+    add(at(tokens[begin]), at(tokens[end - 1]), begin, end);
     begin = end;
-  }
-  if (found.next <= 0 || found.next > samples) {
-    found.next = samples;
   }
   return found;
 }

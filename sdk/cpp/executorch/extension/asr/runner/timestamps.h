@@ -55,13 +55,15 @@ struct Part {
 
 struct Parts {
   std::vector<Part> parts;
-  /// Samples after which the next window begins.
+  /// Samples after which the next window begins; 0 if the text was cut before its first time but 0.
   int64_t next = 0;
 };
 
 /// Cuts the tokens of a window of `samples`, without the one that ends it, where two times follow each other. What
-/// follows the last pair belongs to the next window, unless the text ends with a single time.
-Parts parts_of(const std::vector<int64_t>& tokens, const Timestamps& timestamps, int64_t samples);
+/// follows the last pair belongs to the next window, unless the text ends with a single time. `has_ended`: there was a
+/// token that ends it. Where a limit cut the text instead, the next window begins at its last time. Parts without text
+/// are left out.
+Parts parts_of(const std::vector<int64_t>& tokens, const Timestamps& timestamps, int64_t samples, bool has_ended);
 
 }  // namespace internal
 }  // namespace asr

@@ -61,7 +61,7 @@ TEST_F(TimestampsTest, WhatMayFollow) {
 
 TEST_F(TimestampsTest, Parts) {
   // Two parts and an unfinished one, which belongs to the next window.
-  Parts found = parts_of({6, 1, 7, 7, 2, 8, 8, 3}, times(), 4000);
+  Parts found = parts_of({6, 1, 7, 7, 2, 8, 8, 3}, times(), 4000, true);
   ASSERT_EQ(found.parts.size(), 2U);
   EXPECT_EQ(found.next, 640);
   EXPECT_EQ(found.parts[0].start, 0);
@@ -70,19 +70,58 @@ TEST_F(TimestampsTest, Parts) {
   EXPECT_EQ(found.parts[1].start, 320);
   EXPECT_EQ(found.parts[1].end, 640);
   // A single time at the end: there is no more.
-  found = parts_of({6, 1, 7, 7, 2, 9}, times(), 4000);
+  found = parts_of({6, 1, 7, 7, 2, 9}, times(), 4000, true);
   ASSERT_EQ(found.parts.size(), 2U);
   EXPECT_EQ(found.parts[1].end, 960);
   EXPECT_EQ(found.next, 4000);
   // No pair: one part, up to the last time if there is one.
-  found = parts_of({6, 1, 2, 9}, times(), 4000);
+  found = parts_of({6, 1, 2, 9}, times(), 4000, true);
   ASSERT_EQ(found.parts.size(), 1U);
   EXPECT_EQ(found.parts[0].end, 960);
-  EXPECT_EQ(parts_of({6, 1}, times(), 4000).parts[0].end, 4000);
-  EXPECT_EQ(parts_of({}, times(), 4000).parts[0].end, 4000);
+  EXPECT_EQ(parts_of({6, 1}, times(), 4000, true).parts[0].end, 4000);
   // A time beyond the window, or none of its own, does not end the sound early or never.
-  EXPECT_EQ(parts_of({6, 1, 9, 9}, times(), 400).next, 400);
-  EXPECT_EQ(parts_of({6, 1, 6, 6}, times(), 4000).next, 4000);
+  EXPECT_EQ(parts_of({6, 1, 9, 9}, times(), 400, true).next, 400);
+  EXPECT_EQ(parts_of({6, 1, 6, 6}, times(), 4000, true).next, 4000);
+}
+
+TEST_F(TimestampsTest, PartsWithoutText) {
+  for (const std::vector<int64_t>& tokens : {std::vector<int64_t>(), {6}, {6, 9}, {7, 7}}) {
+    EXPECT_TRUE(parts_of(tokens, times(), 4000, true).parts.empty());
+  }
+  EXPECT_EQ(parts_of({}, times(), 4000, true).next, 4000);
+  EXPECT_EQ(parts_of({6}, times(), 4000, true).next, 4000);
+  // Beside parts with text.
+  const Parts found = parts_of({6, 1, 7, 7, 8, 8, 2, 9}, times(), 4000, true);
+  ASSERT_EQ(found.parts.size(), 2U);
+  EXPECT_EQ(found.parts[1].start, 640);
+  EXPECT_EQ(found.parts[1].end, 960);
+}
+
+/// The next window begins where the text can go on: no speech is left out.
+TEST_F(TimestampsTest, PartsOfATextThatALimitCuts) {
+  // In a part after a pair.
+  Parts found = parts_of({6, 1, 7, 7, 2}, times(), 4000, false);
+  ASSERT_EQ(found.parts.size(), 1U);
+  EXPECT_EQ(found.next, 320);
+  // At the end of a part, after others or the first.
+  found = parts_of({6, 1, 7, 7, 2, 9}, times(), 4000, false);
+  ASSERT_EQ(found.parts.size(), 2U);
+  EXPECT_EQ(found.next, 960);
+  found = parts_of({6, 1, 2, 9}, times(), 4000, false);
+  ASSERT_EQ(found.parts.size(), 1U);
+  EXPECT_EQ(found.parts[0].end, 960);
+  EXPECT_EQ(found.parts[0].tokens, (std::vector<int64_t>{6, 1, 2, 9}));
+  EXPECT_EQ(found.next, 960);
+  // In the first part, which begins later than the window: it is heard again from there.
+  found = parts_of({7, 1, 2}, times(), 4000, false);
+  EXPECT_TRUE(found.parts.empty());
+  EXPECT_EQ(found.next, 320);
+  // In the first part, which begins with the window, or has no time: a next window would hear the same.
+  EXPECT_EQ(parts_of({6, 1, 2}, times(), 4000, false).next, 0);
+  EXPECT_EQ(parts_of({6}, times(), 4000, false).next, 0);
+  EXPECT_EQ(parts_of({1, 2}, times(), 4000, false).next, 0);
+  EXPECT_EQ(parts_of({6, 1, 6, 6, 2}, times(), 4000, false).next, 0);
+  EXPECT_EQ(parts_of({6, 1, 9}, times(), 400, false).next, 400);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <executorch/extension/asr/runner/seq2seq_runner.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <utility>
 
 #include <executorch/extension/asr/runner/program_numbers.h>
@@ -14,7 +15,8 @@ namespace executorch {
 namespace extension {
 namespace asr {
 
-using internal::numbers;
+using internal::context_of;
+using internal::number;
 using llm::internal::OneCall;
 using llm::internal::SpecialTokens;
 using llm::internal::TextStream;
@@ -37,16 +39,22 @@ class WritesTimes final {
   std::optional<internal::Timestamps>& place_;
 };
 
+bool has_end(const std::vector<int64_t>& tokens, const std::unordered_set<int64_t>& ends) {
+  return !tokens.empty() && ends.count(tokens.back()) > 0;
+}
+
 }  // namespace
 
 Result<TensorPtr> Seq2SeqRunner::features_of(const FrontEnd& front, const std::vector<float>& samples, size_t first,
-                                             size_t window) {
-  // The front end reflects half a frame at both ends: a shorter rest is silence behind it.
-  std::vector<float> part(samples.begin() + static_cast<std::ptrdiff_t>(first),
-                          samples.begin() + static_cast<std::ptrdiff_t>(std::min(samples.size(), first + window)));
-  part.resize(std::max(part.size(), std::min(window, kShortest)), 0.0F);
+                                             Window window) {
+  // The front end reflects half a frame at both ends: a shorter rest is followed by silence.
+  const size_t shortest = window.is_fixed ? window.samples : std::min(window.samples, kShortest);
+  std::vector<float> part(
+      samples.begin() + static_cast<std::ptrdiff_t>(first),
+      samples.begin() + static_cast<std::ptrdiff_t>(std::min(samples.size(), first + window.samples)));
+  part.resize(std::max(part.size(), shortest), 0.0F);
   if (front.module != nullptr) {
-    return preprocess(make_tensor_ptr(std::move(part)));
+    return features_by(front, make_tensor_ptr(std::move(part)));
   }
   const auto count = static_cast<executorch::aten::SizesType>(part.size());
   return make_tensor_ptr({1, count, 1}, std::move(part));
@@ -71,7 +79,9 @@ Result<std::string> Seq2SeqRunner::transcribe_samples(const std::vector<float>& 
   ET_CHECK_OK_OR_RETURN_ERROR(load());
   ET_ASSIGN_OR_RETURN(front, front_end());
   ET_ASSIGN_OR_RETURN(window, window_of(front));
+  ET_ASSIGN_OR_RETURN(rate, this->rate());
   ET_CHECK_OR_RETURN_ERROR(!samples.empty(), InvalidArgument, "there are no samples");
+  const std::unordered_set<int64_t> ends = ends_of(config);
   std::string text;
   const TokenCallback collect = [&](const std::string& piece) {
     text += piece;
@@ -79,10 +89,15 @@ Result<std::string> Seq2SeqRunner::transcribe_samples(const std::vector<float>& 
       token_callback(piece);
     }
   };
-  for (size_t first = 0; first < samples.size() && !should_stop_; first += window) {
+  for (size_t first = 0; first < samples.size() && !should_stop_; first += window.samples) {
     ET_ASSIGN_OR_RETURN(features, features_of(front, samples, first, window));
     ET_ASSIGN_OR_RETURN(tokens, run(features, config, collect));
-    (void)tokens;
+    if (!has_end(tokens, ends) && !should_stop_) {
+      ET_LOG(Info,
+             "the text of the sound from %.2f s on was cut after %zu tokens, of at most %" PRId64
+             " (max_new_tokens): what follows in this window is not transcribed",
+             static_cast<double>(first) / static_cast<double>(rate), tokens.size(), config.max_new_tokens);
+    }
   }
   return text;
 }
@@ -95,22 +110,59 @@ Result<std::string> Seq2SeqRunner::transcribe_file(const std::string& wav_path, 
 
 /// The tokens of times, as the program names them.
 Result<internal::Timestamps> Seq2SeqRunner::timestamps() {
-  ET_ASSIGN_OR_RETURN(first, numbers(*module_, "get_timestamp_begin"));
-  ET_ASSIGN_OR_RETURN(step, numbers(*module_, "get_timestamp_step"));
-  ET_CHECK_OR_RETURN_ERROR(!first.empty() && !step.empty() && first.front() > 0 && step.front() > 0, NotSupported,
+  ET_ASSIGN_OR_RETURN(first, number(*module_, "get_timestamp_begin", 1));
+  ET_ASSIGN_OR_RETURN(step, number(*module_, "get_timestamp_step", 1));
+  ET_CHECK_OR_RETURN_ERROR(first && step, NotSupported,
                            "the program does not name the tokens of times: export it again with `sdk asr export`");
   internal::Timestamps found;
-  found.first = first.front();
-  found.step = step.front();
-  ET_ASSIGN_OR_RETURN(latest, numbers(*module_, "get_max_initial_timestamp"));
-  if (!latest.empty() && latest.front() >= 0) {
-    found.latest_start = latest.front();
-  }
-  ET_ASSIGN_OR_RETURN(off, numbers(*module_, "get_no_timestamps_token_id"));
-  if (!off.empty() && off.front() >= 0) {
-    found.off = off.front();
-  }
+  found.first = *first;
+  found.step = *step;
+  ET_ASSIGN_OR_RETURN(latest, number(*module_, "get_max_initial_timestamp", 0));
+  ET_ASSIGN_OR_RETURN(off, number(*module_, "get_no_timestamps_token_id", 0));
+  found.latest_start = latest;
+  found.off = off;
   return found;
+}
+
+/// The settings without the token that is for text without times. Settings that fill the context still do.
+Result<Seq2SeqTranscribeConfig> Seq2SeqRunner::settings_with_times(const Seq2SeqTranscribeConfig& config,
+                                                                   const internal::Timestamps& times) {
+  ET_ASSIGN_OR_RETURN(context, context_of(*module_));
+  Seq2SeqTranscribeConfig used = config;
+  used.eos_token_ids = ends_of(config);
+  auto& prompt = used.prompt_token_ids;
+  prompt.erase(std::remove(prompt.begin(), prompt.end(), times.off.value_or(-1)), prompt.end());
+  if (config.max_new_tokens >= context - static_cast<int64_t>(config.prompt_token_ids.size())) {
+    used.max_new_tokens = std::max(config.max_new_tokens, context - static_cast<int64_t>(prompt.size()));
+  }
+  return used;
+}
+
+/// The parts of a window of `length` samples that begins at the sample `first`.
+Result<internal::Parts> Seq2SeqRunner::parts_in(std::vector<int64_t> tokens, const Seq2SeqTranscribeConfig& config,
+                                                const internal::Timestamps& times, size_t first, int64_t length) {
+  const bool has_ended = has_end(tokens, config.eos_token_ids);
+  if (has_ended) {
+    tokens.pop_back();
+  }
+  internal::Parts found = internal::parts_of(tokens, times, length, has_ended);
+  if (found.next > 0) {
+    return found;
+  }
+  ET_ASSIGN_OR_RETURN(rate, this->rate());
+  ET_ASSIGN_OR_RETURN(context, context_of(*module_));
+  const double seconds = static_cast<double>(first) / static_cast<double>(rate);
+  ET_CHECK_OR_RETURN_ERROR(static_cast<int64_t>(tokens.size()) < config.max_new_tokens ||
+                               config.max_new_tokens >= context - static_cast<int64_t>(config.prompt_token_ids.size()),
+                           InvalidArgument,
+                           "the text of the sound from %.2f s on is cut before the end of its first part: raise "
+                           "max_new_tokens, which is %" PRId64,
+                           seconds, config.max_new_tokens);
+  ET_LOG(Info,
+         "the text of the sound from %.2f s on fills the context without an end of its first part: what follows in "
+         "this window is not transcribed",
+         seconds);
+  return internal::parts_of(tokens, times, length, true);
 }
 
 /// The text of tokens without those of times.
@@ -140,22 +192,22 @@ Result<std::vector<Segment>> Seq2SeqRunner::transcribe_segments(const std::vecto
   ET_ASSIGN_OR_RETURN(window, window_of(front));
   ET_CHECK_OR_RETURN_ERROR(!samples.empty(), InvalidArgument, "there are no samples");
   ET_ASSIGN_OR_RETURN(times, timestamps());
-  ET_ASSIGN_OR_RETURN(rate, sampling_rate());
-  Seq2SeqTranscribeConfig used = config;
-  used.eos_token_ids = ends_of(config);
-  auto& prompt = used.prompt_token_ids;
-  prompt.erase(std::remove(prompt.begin(), prompt.end(), times.off.value_or(-1)), prompt.end());
+  ET_ASSIGN_OR_RETURN(rate, this->rate());
+  ET_ASSIGN_OR_RETURN(used, settings_with_times(config, times));
   const WritesTimes writes_times(timestamps_, times);
   std::vector<Segment> segments;
   for (size_t first = 0; first < samples.size() && !should_stop_;) {
     ET_ASSIGN_OR_RETURN(features, features_of(front, samples, first, window));
     ET_ASSIGN_OR_RETURN(tokens, run(features, used, {}));
-    if (!tokens.empty() && used.eos_token_ids.count(tokens.back()) > 0) {
-      tokens.pop_back();
+    if (should_stop_) {
+      break;
     }
-    const auto length = static_cast<int64_t>(std::min(window, samples.size() - first));
-    internal::Parts parts = internal::parts_of(tokens, times, length);
+    const auto length = static_cast<int64_t>(std::min(window.samples, samples.size() - first));
+    ET_ASSIGN_OR_RETURN(parts, parts_in(std::move(tokens), used, times, first, length));
     for (internal::Part& part : parts.parts) {
+      if (should_stop_) {
+        break;
+      }
       ET_ASSIGN_OR_RETURN(text, text_of(part.tokens, times.first));
       const auto at = [&](int64_t sample) {
         return static_cast<double>(static_cast<int64_t>(first) + sample) / static_cast<double>(rate);
