@@ -37,7 +37,7 @@ def main(argv: Sequence[str], prog: str) -> int:
     parser.add_argument("--language", help="the language of the sound: en, de ... (the export's)")
     parser.add_argument("--task", choices=("transcribe", "translate"), help="translate: into English (the export's)")
     parser.add_argument(
-        "--max-new-tokens", type=count(1), help="maximum number of tokens in a window (224)", default=224
+        "--max-new-tokens", type=count(1), help="maximum number of tokens in a window (what the model has room for)"
     )
     parser.add_argument("--temperature", type=number(0), default=0.0, help="0 always takes the likeliest token (0)")
     parser.add_argument("--timestamps", action="store_true", help="print each part of the text with its times")
@@ -58,7 +58,9 @@ def _transcribe(options: argparse.Namespace) -> int:
         config = runner.default_config()
     except (RuntimeError, ValueError) as error:
         raise CommandError(describe(error)) from None
-    config.max_new_tokens, config.temperature = options.max_new_tokens, options.temperature
+    config.temperature = options.temperature
+    if options.max_new_tokens is not None:
+        config.max_new_tokens = options.max_new_tokens
     config.prompt_token_ids = _prompt(runner, config.prompt_token_ids, options)
 
     def write(piece: str) -> None:
