@@ -247,7 +247,7 @@ TEST_P(MultimodalRunnerTest, InputsThatCannotBeUsed) {
 
 /// A conversation with a picture or sound goes on in another process, bit for bit.
 TEST_P(MultimodalRunnerTest, SavesAndRestoresAConversation) {
-  const std::string path = ::testing::TempDir() + "multimodal.session";
+  const std::string path = ::testing::TempDir() + GetParam() + ".session";  // ctest runs programs side by side
   ASSERT_EQ(runner_->generate(prompt(), greedy(3)), Error::Ok);
   ASSERT_EQ(runner_->save_session(path), Error::Ok);
   GenerationConfig config = greedy(6);
