@@ -17,13 +17,9 @@ internal class Cancellation {
     Reaper.register(this) { Native.freeCancellation(pointer) }
   }
 
-  /**
-   * Any thread may call it. `Synchronized` keeps this object reachable, and so not freed, until the native call has
-   * returned.
-   */
-  @Synchronized
+  /** Any thread may call it. */
   fun cancel() {
     isCancelled = true
-    Native.cancel(handle)
+    Reaper.keeping(this) { Native.cancel(handle) }
   }
 }

@@ -49,7 +49,7 @@ public open class Module private constructor(private var handle: Long, private v
       val current = given ?: cancellation
       running = current
       try {
-        run(method) { Native.execute(module, method.nameBytes, arguments, it, current.handle) }
+        run(method) { Reaper.keeping(current) { Native.execute(module, method.nameBytes, arguments, it, current.handle) } }
       } finally {
         running = null
       }
@@ -202,7 +202,7 @@ public open class Module private constructor(private var handle: Long, private v
   private inline fun <T> exclusively(block: (Long) -> T): T =
     lock.withLock {
       check(handle != 0L) { "the module is closed" }
-      ExecutorchException.withFile(file) { block(handle) }
+      ExecutorchException.withFile(file) { Reaper.keeping(this) { block(handle) } }
     }
 
   private fun stateOf(method: String): MethodState =

@@ -31,24 +31,32 @@ internal class NativeModel(
   fun <T> use(block: (Long) -> T): T =
     lock.withLock {
       checkUsable()
-      ExecutorchException.withFile(path) { block(loaded()) }
+      ExecutorchException.withFile(path) { Reaper.keeping(this) { block(loaded()) } }
     }
 
   /** For functions that may be called during a call; not called without a model. */
   fun meanwhile(block: (Long) -> Unit) {
     // Not under the lock, which the thread at work holds. `Synchronized` with close(), which frees the model.
-    synchronized(this) { if (handle != 0L) block(handle) }
+    synchronized(this) { Reaper.keeping(this) { if (handle != 0L) block(handle) } }
   }
 
   /** [block] makes the model another one's, unless it throws; this object is then closed. */
   fun giveAway(block: (Long) -> Unit): Unit = unlessAtWork {
     checkUsable()
-    ExecutorchException.withFile(path) { block(loaded()) }
-    isClosed = true
-    synchronized(this) {
-      handle = 0
-      reaper?.forget()
+    ExecutorchException.withFile(path) { Reaper.keeping(this) { giveTo(block, loaded()) } }
+  }
+
+  private fun giveTo(block: (Long) -> Unit, model: Long) {
+    // Before the call, which frees the model: meanwhile() must not use it any more.
+    synchronized(this) { handle = 0 }
+    try {
+      block(model)
+    } catch (e: Throwable) {
+      synchronized(this) { handle = model }
+      throw e
     }
+    isClosed = true
+    reaper?.forget()
   }
 
   /** Calling it again has no effect. */

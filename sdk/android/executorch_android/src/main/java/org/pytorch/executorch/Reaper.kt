@@ -40,6 +40,25 @@ internal object Reaper {
       .start()
   }
 
+  @Volatile private var kept: Any? = null
+
+  /**
+   * Keeps [owner] reachable until this call: a virtual machine may free an object that no code reads any more, also
+   * while its native object is at work. Reference.reachabilityFence does the same, from Android 9 on.
+   */
+  fun keepReachable(owner: Any) {
+    kept = owner
+    if (kept === owner) kept = null // read, because shrinkers remove fields that are only written
+  }
+
+  /** [block], which uses the native object of [owner]. */
+  inline fun <T> keeping(owner: Any, block: () -> T): T =
+    try {
+      block()
+    } finally {
+      keepReachable(owner)
+    }
+
   /** [action] must not refer to [owner]. */
   fun register(owner: Any, action: () -> Unit): Task = Task(owner, action).also { pending += it }
 }

@@ -62,7 +62,7 @@ internal class Run(val module: Module, private val method: MethodState) {
     checkCurrent()
     return method.memory.withLock {
       checkCurrent()
-      block()
+      Reaper.keeping(this) { block() }
     }
   }
 
