@@ -106,11 +106,11 @@ void transcribe_samples(JNIEnv* env, jclass, jlong asr, jfloatArray samples, jlo
                         jlong start_token, jlongArray prompt, jobject receiver) {
   const Config config = make_config(env, to_asr(asr), max_new_tokens, temperature, start_token, prompt);
   transcribe_with(env, config, receiver, [&](const et_asr_config* settings, void* context, et_error** error) {
-    std::vector<float> sound(static_cast<size_t>(env->GetArrayLength(samples)));
-    env->GetFloatArrayRegion(samples, 0, static_cast<jsize>(sound.size()), sound.data());
-    const float nothing = 0;
-    return et_asr_transcribe_samples(to_asr(asr), sound.empty() ? &nothing : sound.data(), sound.size(), settings,
-                                     receive_text, context, error);
+    const Elements<jfloatArray> sound(env, samples);
+    // Without memory the exception of Java is thrown.
+    return sound.data() == nullptr ? et_status{ET_STATUS_MEMORY_ALLOCATION_FAILED}
+                                   : et_asr_transcribe_samples(to_asr(asr), sound.data(), sound.size(), settings,
+                                                               receive_text, context, error);
   });
 }
 

@@ -62,6 +62,16 @@ void throw_error(JNIEnv* env, et_status status, const char* text) {
   }
 }
 
+void throw_new(JNIEnv* env, const char* class_name, const char* text) {
+  if (env->ExceptionCheck()) {
+    return;
+  }
+  const jclass found = env->FindClass(class_name);
+  if (found != nullptr) {
+    env->ThrowNew(found, text);
+  }
+}
+
 bool throw_if(JNIEnv* env, et_status status, et_error* const& error) {
   if (status == ET_STATUS_OK) {
     return false;

@@ -5,7 +5,9 @@
 #include <jni.h>
 
 #include <cstddef>
+#include <exception>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -70,6 +72,48 @@ jobjectArray to_byte_arrays(JNIEnv* env, size_t count, Text&& text) {
   return array;
 }
 
+inline jbyte* elements_of(JNIEnv* env, jbyteArray array) {
+  return env->GetByteArrayElements(array, nullptr);
+}
+inline jfloat* elements_of(JNIEnv* env, jfloatArray array) {
+  return env->GetFloatArrayElements(array, nullptr);
+}
+inline void release(JNIEnv* env, jbyteArray array, jbyte* elements) {
+  env->ReleaseByteArrayElements(array, elements, JNI_ABORT);
+}
+inline void release(JNIEnv* env, jfloatArray array, jfloat* elements) {
+  env->ReleaseFloatArrayElements(array, elements, JNI_ABORT);
+}
+
+/// The elements of an array, which are only read. Android does not copy those of large arrays.
+template <typename Array>
+class Elements final {
+ public:
+  Elements(JNIEnv* env, Array array)
+      : env_(env),
+        array_(array),
+        size_(static_cast<size_t>(env->GetArrayLength(array))),
+        data_(elements_of(env, array)) {}
+  Elements(const Elements&) = delete;
+  Elements& operator=(const Elements&) = delete;
+  ~Elements() {
+    if (data_ != nullptr) {
+      release(env_, array_, data_);
+    }
+  }
+
+  /// Null with an exception pending if Java has no memory.
+  const auto* data() const { return data_; }
+  size_t size() const { return size_; }
+  size_t nbytes() const { return size_ * sizeof(*data_); }
+
+ private:
+  JNIEnv* env_;
+  Array array_;
+  size_t size_;
+  decltype(elements_of(nullptr, Array{})) data_;
+};
+
 /// The Java object that receives text, for functions of the C interface that call back in the thread that called them.
 struct TextReceiver {
   JNIEnv* env;
@@ -102,10 +146,30 @@ inline et_module* to_module(jlong handle) {
 void* hold(JNIEnv* env, jobject object);
 void let_go(void* data, void* object);
 
+/// Throws a Java exception of `class_name`, unless one is pending.
+void throw_new(JNIEnv* env, const char* class_name, const char* text);
+
+/// `call` is `Function` for Java: C++ exceptions, which end the process if they leave a native function, are Java's.
+template <auto Function>
+struct Guarded;
+template <typename Result, typename... Arguments, Result (*Function)(JNIEnv*, jclass, Arguments...)>
+struct Guarded<Function> {
+  static JNICALL Result call(JNIEnv* env, jclass owner, Arguments... arguments) {
+    try {
+      return Function(env, owner, arguments...);
+    } catch (const std::bad_alloc&) {
+      throw_new(env, "java/lang/OutOfMemoryError", "native code has no memory left");
+    } catch (const std::exception& error) {
+      throw_new(env, "java/lang/RuntimeException", error.what());
+    }
+    return Result();
+  }
+};
+
 /// An entry of the tables below.
-#define ET_NATIVE(name, signature, function)                                                 \
-  JNINativeMethod {                                                                          \
-    const_cast<char*>(name), const_cast<char*>(signature), reinterpret_cast<void*>(function) \
+#define ET_NATIVE(name, signature, function)                                                                 \
+  JNINativeMethod {                                                                                          \
+    const_cast<char*>(name), const_cast<char*>(signature), reinterpret_cast<void*>(&Guarded<function>::call) \
   }
 
 // The functions of the class Native, by file.

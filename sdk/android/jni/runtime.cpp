@@ -38,14 +38,18 @@ void keep_line(et_log_level level, const char* file, size_t line, const char* me
     std::fprintf(stderr, "%s:%zu: %s\n", file, line, message);
   }
 #endif
-  std::string text(1, "DIEF"[level]);
-  text += " " + std::string(file) + ":" + std::to_string(line) + " " + message;
-  LogBuffer& buffer = log_buffer();
-  const std::lock_guard<std::mutex> lock(buffer.mutex);
-  if (buffer.lines.size() == kLogLines) {
-    buffer.lines.pop_front();
+  // C code calls this, through which no exception may pass: without memory the line is lost.
+  try {
+    std::string text(1, "DIEF"[level]);
+    text += " " + std::string(file) + ":" + std::to_string(line) + " " + message;
+    LogBuffer& buffer = log_buffer();
+    const std::lock_guard<std::mutex> lock(buffer.mutex);
+    if (buffer.lines.size() == kLogLines) {
+      buffer.lines.pop_front();
+    }
+    buffer.lines.push_back(std::move(text));
+  } catch (const std::bad_alloc&) {
   }
-  buffer.lines.push_back(std::move(text));
 }
 
 jobjectArray read_log(JNIEnv* env, jclass) {
