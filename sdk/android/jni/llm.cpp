@@ -20,6 +20,7 @@ et_llm* to_llm(jlong handle) {
 struct FreeConfig {
   void operator()(et_llm_config* config) const { et_llm_config_free(config); }
 };
+using Config = std::unique_ptr<et_llm_config, FreeConfig>;
 
 jboolean has_llm(JNIEnv*, jclass) {
   return et_has_llm() ? JNI_TRUE : JNI_FALSE;
@@ -41,37 +42,62 @@ jlong load(JNIEnv* env, jclass, jbyteArray path, jbyteArray tokenizer, jobjectAr
   return static_cast<jlong>(reinterpret_cast<intptr_t>(llm));
 }
 
-void generate(JNIEnv* env, jclass, jlong llm, jbyteArray prompt, jobjectArray names, jlongArray values,
-              jdouble temperature, jobjectArray grammar, jobject receiver) {
+/// Null with an exception pending. `grammar`: the grammar and its type.
+Config make_config(JNIEnv* env, jobjectArray names, jlongArray values, jdouble temperature, jobjectArray grammar) {
   et_error* error = nullptr;
   et_llm_config* made = nullptr;
   if (throw_if(env, et_llm_config_create(&made, &error), error)) {
-    return;
+    return nullptr;
   }
-  const std::unique_ptr<et_llm_config, FreeConfig> config(made);
+  Config config(made);
   const std::vector<std::string> settings = to_strings(env, names);
   std::vector<jlong> numbers(settings.size());
   env->GetLongArrayRegion(values, 0, static_cast<jsize>(numbers.size()), numbers.data());
   for (size_t i = 0; i < settings.size(); ++i) {
     if (throw_if(env, et_llm_config_set_int(made, settings[i].c_str(), numbers[i], &error), error)) {
-      return;
+      return nullptr;
     }
   }
   if (throw_if(env, et_llm_config_set_double(made, "temperature", temperature, &error), error)) {
-    return;
+    return nullptr;
   }
-  const std::vector<std::string> texts = to_strings(env, grammar);  // the grammar and its type
+  const std::vector<std::string> texts = to_strings(env, grammar);
   const char* const text_names[] = {"grammar", "grammar_type"};
   for (size_t i = 0; i < std::size(text_names) && i < texts.size(); ++i) {
     if (throw_if(env, et_llm_config_set_string(made, text_names[i], texts[i].c_str(), &error), error)) {
-      return;
+      return nullptr;
     }
   }
+  return config;
+}
+
+et_status generate_after_image(JNIEnv* env, et_llm* llm, jbyteArray image, jintArray sizes, const std::string& prompt,
+                               const et_llm_config* config, TextReceiver* context, et_error** error) {
+  const Elements<jbyteArray> pixels(env, image);
+  if (pixels.data() == nullptr) {
+    return ET_STATUS_MEMORY_ALLOCATION_FAILED;  // the exception of Java is thrown
+  }
+  et_llm_input parts[] = {{ET_LLM_INPUT_IMAGE, {}, pixels.data(), pixels.nbytes()},
+                          {ET_LLM_INPUT_TEXT, {}, prompt.data(), prompt.size()}};
+  env->GetIntArrayRegion(sizes, 0, 3, parts[0].sizes);
+  return et_llm_generate_inputs(llm, parts, std::size(parts), config, receive_text, context, error);
+}
+
+/// `image`: null, or pixels with three `sizes`.
+void generate(JNIEnv* env, jclass, jlong llm, jbyteArray image, jintArray sizes, jbyteArray prompt, jobjectArray names,
+              jlongArray values, jdouble temperature, jobjectArray grammar, jobject receiver) {
+  const Config config = make_config(env, names, values, temperature, grammar);
+  if (config == nullptr) {
+    return;
+  }
+  const std::string text = to_string(env, prompt);
   TextReceiver context{env, receiver};
+  et_error* error = nullptr;
   const et_status status =
-      et_llm_generate(to_llm(llm), to_string(env, prompt).c_str(), made, receive_text, &context, &error);
+      image == nullptr ? et_llm_generate(to_llm(llm), text.c_str(), config.get(), receive_text, &context, &error)
+                       : generate_after_image(env, to_llm(llm), image, sizes, text, config.get(), &context, &error);
   if (env->ExceptionCheck()) {
-    et_error_free(error);  // the callback's exception is thrown
+    et_error_free(error);  // the exception of Java is thrown, usually the callback's
     return;
   }
   throw_if(env, status, error);
@@ -89,15 +115,12 @@ void add(JNIEnv* env, jlong llm, jint type, jintArray sizes, const void* data, s
   throw_if(env, et_llm_prefill_inputs(to_llm(llm), &input, 1, &error), error);
 }
 
-void prefill_bytes(JNIEnv* env, jclass, jlong llm, jint type, jintArray sizes, jbyteArray bytes) {
-  const std::string copy = to_string(env, bytes);
-  add(env, llm, type, sizes, copy.data(), copy.size());
-}
-
-void prefill_floats(JNIEnv* env, jclass, jlong llm, jint type, jintArray sizes, jfloatArray floats) {
-  std::vector<float> copy(static_cast<size_t>(env->GetArrayLength(floats)));
-  env->GetFloatArrayRegion(floats, 0, static_cast<jsize>(copy.size()), copy.data());
-  add(env, llm, type, sizes, copy.data(), copy.size() * sizeof(float));
+template <typename Array>
+void prefill_array(JNIEnv* env, jclass, jlong llm, jint type, jintArray sizes, Array numbers) {
+  const Elements<Array> elements(env, numbers);
+  if (elements.data() != nullptr) {
+    add(env, llm, type, sizes, elements.data(), elements.nbytes());
+  }
 }
 
 /// `buffer` is direct.
@@ -172,7 +195,7 @@ void free_llm(JNIEnv*, jclass, jlong llm) {
 const std::vector<JNINativeMethod> kLlmFunctions = {
     ET_NATIVE("hasLlm", "()Z", has_llm),
     ET_NATIVE("llmLoad", "([B[B[[BI[Ljava/lang/Object;)J", load),
-    ET_NATIVE("llmGenerate", "(J[B[[B[JD[[BLorg/pytorch/executorch/Native$Receiver;)V", generate),
+    ET_NATIVE("llmGenerate", "(J[B[I[B[[B[JD[[BLorg/pytorch/executorch/Native$Receiver;)V", generate),
     ET_NATIVE("llmPrefill", "(J[B)V", prefill),
     ET_NATIVE("llmStop", "(J)V", stop),
     ET_NATIVE("llmReset", "(J)V", reset),
@@ -180,8 +203,8 @@ const std::vector<JNINativeMethod> kLlmFunctions = {
     ET_NATIVE("llmStats", "(J)[J", stats),
     ET_NATIVE("llmApplyChatTemplate", "(J[B)[B", text_of<et_llm_apply_chat_template>),
     ET_NATIVE("llmParseToolCalls", "(J[B)[B", text_of<et_llm_parse_tool_calls>),
-    ET_NATIVE("llmPrefillMedia", "(JI[I[B)V", prefill_bytes),
-    ET_NATIVE("llmPrefillMedia", "(JI[I[F)V", prefill_floats),
+    ET_NATIVE("llmPrefillMedia", "(JI[I[B)V", prefill_array<jbyteArray>),
+    ET_NATIVE("llmPrefillMedia", "(JI[I[F)V", prefill_array<jfloatArray>),
     ET_NATIVE("llmPrefillMedia", "(JI[ILjava/nio/ByteBuffer;)V", prefill_buffer),
     ET_NATIVE("llmSetDraft", "(JJ)V", set_draft),
     ET_NATIVE("llmSaveSession", "(J[B)V", save_session),

@@ -115,12 +115,15 @@ internal object Native {
   ): Long
 
   /**
+   * @param image the bytes of a picture before [prompt], with its width, height and channels; null: none.
    * @param names settings of et_llm_config_set_int, with their [values].
    * @param grammar settings of et_llm_config_set_string: the grammar and its type.
    */
   @JvmStatic
   external fun llmGenerate(
     llm: Long,
+    image: ByteArray?,
+    sizes: IntArray,
     prompt: ByteArray,
     names: Array<ByteArray>,
     values: LongArray,

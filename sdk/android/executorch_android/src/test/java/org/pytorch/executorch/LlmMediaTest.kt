@@ -71,7 +71,17 @@ internal class LlmMediaTest {
     model.prefillPrompt("ab")
     assertEquals(0, model.generate(numbers, 28, 28, 3, "cd", 16, { pieces.append(it) }, false, 0f, 0, 0))
     assertTrue(pieces.startsWith(expected("llava")), pieces.toString())
-    assertEquals(16 - "cd".length, pieces.length)
+    assertEquals(16 - 4 - "cd".length, pieces.length) // the length is that of picture, prompt and answer
+  }
+
+  /** A picture and its prompt are added by one call, so that neither is added without the other. */
+  @Test
+  fun aPromptThatCannotBeUsedLeavesNoPicture() = open("llava").use { model ->
+    model.prefillPrompt("ab")
+    val error = assertFailsWith<ExecutorchException> { model.generate(numbers, 28, 28, 3, "x".repeat(1000), 16, LlmCallback {}) }
+    assertEquals(ExecutorchRuntimeException.INVALID_ARGUMENT, error.errorCode)
+    assertEquals(6, model.prefillImages(numbers, 28, 28, 3)) // two letters, and four tokens of one picture
+    assertEquals(expected("llava"), model.answer("cd"))
   }
 
   /** With the mean and the deviation of the program's processor. */

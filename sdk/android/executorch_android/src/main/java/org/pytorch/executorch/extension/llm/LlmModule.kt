@@ -122,15 +122,13 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
     temperature: Float,
     numBos: Int,
     numEos: Int,
-  ): Int =
-    generate(
-      prompt,
-      LlmGenerationConfig.create().seqLen(seqLen).echo(echo).temperature(temperature).numBos(numBos).numEos(numEos).build(),
-      llmCallback,
-    )
+  ): Int = generate(prompt, configOf(seqLen, echo, temperature, numBos, numEos), llmCallback)
 
   /** The same, with all settings. */
-  public fun generate(prompt: String, config: LlmGenerationConfig, llmCallback: LlmCallback): Int {
+  public fun generate(prompt: String, config: LlmGenerationConfig, llmCallback: LlmCallback): Int =
+    answer(null, IntArray(3), prompt, config, llmCallback)
+
+  private fun answer(image: ByteArray?, sizes: IntArray, prompt: String, config: LlmGenerationConfig, llmCallback: LlmCallback): Int {
     val receiver =
       object : Native.Receiver {
         override fun receive(text: ByteArray): Boolean {
@@ -154,7 +152,7 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
         val values = settings.values.map { it.toLong() }.toLongArray()
         val grammar = arrayOf(config.grammar.toByteArray(), config.grammarType.toByteArray())
         val temperature = config.temperature.toDouble()
-        Native.llmGenerate(model, prompt.toByteArray(), names, values, temperature, grammar, receiver)
+        Native.llmGenerate(model, image, sizes, prompt.toByteArray(), names, values, temperature, grammar, receiver)
         if (!config.isWarming) llmCallback.onStats(statsOf(model))
       }
     }
@@ -163,7 +161,8 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
 
   /**
    * [generate] with a picture before the prompt: [channels] planes of [height] rows of [width] numbers from 0 to 255. With
-   * null, or no pixels, it is the same as the others.
+   * null, or no pixels, it is the same as the others. The picture's tokens count as those of the prompt. A picture or
+   * prompt that cannot be used leaves the conversation as it was.
    */
   @JvmOverloads
   public fun generate(
@@ -191,8 +190,9 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
     numBos: Int,
     numEos: Int,
   ): Int {
-    if (image != null && image.isNotEmpty()) reporting(llmCallback) { prefillImages(image, width, height, channels) }
-    return generate(prompt, seqLen, llmCallback, echo, temperature, numBos, numEos)
+    val pixels = if (image != null && image.isNotEmpty()) bytesOf(image) else null
+    val config = configOf(seqLen, echo, temperature, numBos, numEos)
+    return answer(pixels, intArrayOf(width, height, channels), prompt, config, llmCallback)
   }
 
   /** Adds text to the context without an answer. Returns the number of tokens in the context. */
@@ -307,6 +307,9 @@ public class LlmModule private constructor(private val config: LlmModuleConfig, 
    * @throws IllegalStateException if the model is running in this or another thread.
    */
   override fun close(): Unit = nativeModel.close()
+
+  private fun configOf(seqLen: Int, echo: Boolean, temperature: Float, numBos: Int, numEos: Int): LlmGenerationConfig =
+    LlmGenerationConfig.create().seqLen(seqLen).echo(echo).temperature(temperature).numBos(numBos).numEos(numEos).build()
 
   private inline fun reporting(llmCallback: LlmCallback, block: () -> Unit) {
     try {
