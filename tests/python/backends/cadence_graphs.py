@@ -150,6 +150,30 @@ def slices_quantized(builder: GraphBuilder, inputs: list[Any]) -> Any:
     return builder.call_operator(aten.cat.default, (rounded, 0))
 
 
+def quantized_twice(*scales: float) -> Call:
+    """One tensor of which each user quantises a view with its scale, and what they make of it, in one tensor."""
+
+    def build(builder: GraphBuilder, inputs: list[Any]) -> Any:
+        parts = []
+        for scale in scales:
+            parameters = (scale, *EDGE[1:])
+            viewed = builder.call_operator(aten.view_copy.default, (inputs[0], [2, 2]))
+            rounded = builder.call_operator(cadence.quantize_per_tensor.default, (viewed, *parameters))
+            parts.append(builder.call_operator(cadence.dequantize_per_tensor.default, (rounded, *parameters)))
+        return builder.call_operator(aten.cat.default, (parts, 0))
+
+    return build
+
+
+def quantized_and_real(builder: GraphBuilder, inputs: list[Any]) -> Any:
+    """Real numbers that quantising does not round, and what two users with different scales make of them."""
+    real = builder.call_operator(cadence.dequantize_per_tensor.default, (inputs[0], *EDGE))
+    rounded = builder.call_operator(cadence.quantize_per_tensor.default, (real, *EDGE))
+    back = builder.call_operator(cadence.dequantize_per_tensor.default, (rounded, *EDGE))
+    other = builder.call_operator(cadence.dequantize_per_tensor.default, (rounded, 0.7, *EDGE[1:]))
+    return builder.call_operator(aten.add.Tensor, (back, other))
+
+
 def slice_of_sum(builder: GraphBuilder, inputs: list[Any]) -> Any:
     total = builder.call_operator(aten.add.Tensor, tuple(inputs))
     return builder.call_operator(aten.slice_copy.Tensor, (total, 1, 1, 4))

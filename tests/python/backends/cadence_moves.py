@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import torch
 from cadence_graphs import (
     EDGE,
     Case,
@@ -14,6 +15,7 @@ from cadence_graphs import (
     floats,
     late,
     quantized,
+    quantized_twice,
     slice_of_sum,
     slices_quantized,
 )
@@ -125,6 +127,22 @@ MOVES: dict[str, Case] = {
         slices_quantized,
         cadence.quantize_per_tensor.default,
         3,
+        cadence.dequantize_per_tensor.default,
+    ),
+    "branch_of_wider_users": (
+        reorder_ops.AdvanceQuantizeOpAboveDefInBranchPass,
+        [torch.tensor([0.5, -9.0, 8.0, 3.0])],
+        quantized_twice(0.01, 0.01, 0.1),
+        cadence.quantize_per_tensor.default,
+        3,
+        None,
+    ),
+    "branch_of_narrower_users": (
+        reorder_ops.AdvanceQuantizeOpAboveDefInBranchPass,
+        [torch.tensor([0.5, -9.0, 8.0, 3.0])],
+        quantized_twice(0.1, 0.1, 0.05),
+        cadence.quantize_per_tensor.default,
+        4,
         cadence.dequantize_per_tensor.default,
     ),
 }

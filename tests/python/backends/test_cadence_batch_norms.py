@@ -4,6 +4,8 @@ and the counters that training leaves."""
 
 from __future__ import annotations
 
+import copy
+import functools
 import operator
 from typing import Any
 
@@ -16,6 +18,8 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_qat_pt
 from sdk.backends.cadence.aot import compiler
 from sdk.backends.cadence.aot.fuse_ops import FuseBatchNormWithConv, FuseQuantizedBatchNormWithConv
 from sdk.backends.cadence.aot.pass_utils import count_node, get_compute_nodes_in_gm
+from sdk.backends.cadence.aot.quantizer.passes.fuse_ops import FuseQATConvBN
+from sdk.backends.cadence.aot.quantizer.pattern_utils import DQ_PER_TENSOR, Q_PER_TENSOR
 from sdk.backends.cadence.aot.quantizer.quantizer import CadenceFusedConvReluQuantizer
 from sdk.backends.cadence.aot.remove_ops import RemoveBNTrackingMutationsPass
 from sdk.exir import to_edge
@@ -51,17 +55,18 @@ def _graph(root: nn.Module, convolution: Any, weights: list[str], tail: tuple[An
     return torch.fx.GraphModule(root, graph)
 
 
+@pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("has_bias", [False, True])
-def test_attributes_are_folded(transposed: bool, has_bias: bool) -> None:
-    weight = torch.randn(3, 4, 3) if transposed else torch.randn(4, 3, 3)
+def test_attributes_are_folded(transposed: bool, has_bias: bool, groups: int) -> None:
+    weight = torch.randn(6, 4 // groups, 3) if transposed else torch.randn(4, 6 // groups, 3)
     root = _Root(weight=weight, bias=torch.randn(4))
     weights = ["weight", "bias"] if has_bias else ["weight"]
-    tail = (*(() if has_bias else (None,)), [1], [1], [1], transposed, [0], 1)
+    tail = (*(() if has_bias else (None,)), [1], [1], [1], transposed, [0], groups)
     order, numbers = ["gamma", "beta", "mean", "var"], (False, 0.1, 1e-3)
     norm = _aten.native_batch_norm.default
     module = _graph(root, _aten.convolution.default, weights, tail, norm, order, numbers, True)
-    x = torch.randn(2, 3, 7)
+    x = torch.randn(2, 6, 7)
     expected = module(x)
     assert FuseBatchNormWithConv()(module).modified
     assert count_node(module, norm) == 0
@@ -126,6 +131,71 @@ def test_trained_models_are_fused(bias: bool) -> None:
     assert any("quantized_conv2d" in name for name in names) and not any("batch_norm" in name for name in names)
     step = (expected.max() - expected.min()) / 255
     assert (lowered.module()(x) - expected).abs().max() <= 3 * step
+
+
+class _Divided(nn.Module):
+    """A convolution of quantised numbers that is divided in front of its batch norm, as training leaves it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm2d(4)
+        self.register_buffer("weight", torch.randint(-90, 90, (4, 3, 1, 1), dtype=torch.int8))
+        self.register_buffer("divisor", torch.full((4, 1, 1), _SCALE))
+        self.register_buffer("bias", torch.arange(4.0).reshape(1, 4, 1, 1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        quantize, dequantize = Q_PER_TENSOR, DQ_PER_TENSOR
+        limits = (0, -128, 127, torch.int8)
+        x = dequantize(quantize(x, 0.03, *limits), 0.03, *limits)
+        conv = nn.functional.conv2d(x, dequantize(self.weight, 0.01, *limits))
+        rounded = dequantize(quantize(conv, 0.05, *limits), 0.05, *limits)
+        return self.norm(rounded / self.divisor + self.bias)
+
+
+_SCALE = (1 + nn.BatchNorm2d(4).eps) ** -0.5
+"""The scale of a new batch norm."""
+
+
+@functools.cache
+def _divided() -> tuple[torch.export.ExportedProgram, Tensor, Tensor]:
+    """The program, an input and the result. Who changes the program restores it."""
+    torch.manual_seed(0)
+    model, x = _Divided().eval(), torch.randn(2, 3, 4, 4)
+    return torch.export.export(model, (x,)), x, model(x)
+
+
+def _folds(program: torch.export.ExportedProgram) -> bool:
+    return bool(FuseQATConvBN(program)(program.graph_module).modified)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (4,), (1, 1, 4, 1), (1, 4, 4, 4), (1, 1, 4, 1, 1)])
+def test_only_divisors_of_channels_are_folded(shape: tuple[int, ...]) -> None:
+    """CAD-04: a table of divisors over rows and columns is not the scale of a batch norm."""
+    program, *_ = _divided()
+    saved = program.state_dict["divisor"]
+    program.state_dict["divisor"] = torch.full(shape, _SCALE)
+    assert not _folds(program)
+    program.state_dict["divisor"] = saved
+
+
+@pytest.mark.parametrize("at", range(5))
+def test_what_others_read_is_not_folded(at: int) -> None:
+    """Each node between the convolution and the batch norm would get the folded bias."""
+    program, *_ = _divided()
+    nodes = [node for node in program.graph.nodes if node.op == "call_function"]
+    first = next(i for i, node in enumerate(nodes) if node.target == torch.ops.aten.conv2d.default)
+    with program.graph.inserting_before(program.graph.output_node()):
+        reader = program.graph.call_function(torch.ops.aten.neg.default, (nodes[first + at],))
+    assert not _folds(program)
+    program.graph.erase_node(reader)
+
+
+def test_divided_convolutions_are_folded() -> None:
+    """CAD-04: the result is rounded as the model rounds it, and the bias in steps of 0.0003."""
+    shared, x, expected = _divided()
+    program = copy.deepcopy(shared)
+    assert _folds(program)
+    assert (program.module()(x) - expected).abs().max() < 0.06
 
 
 def test_counters_are_removed() -> None:

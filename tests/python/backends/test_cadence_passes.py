@@ -79,8 +79,7 @@ def test_every_pass_has_a_case_or_a_reason() -> None:
     without = {
         "InitializePipeline", "FinalizePipeline", "CompileTimeTypeDispatchPass",
         "ReplaceSafeSoftmaxWithSoftmax", "ReplaceMulTensorWithMulAndFullOpsPass",  # below
-        "RemoveContiguousOpPass", "RemoveBranchedQuantDequant", "ReplaceFunctionallyEquivalentOpTargets",
-        "BindOptionalArgsPass", "ReplaceAtenLinalgSvdWithCadenceLinalgSvdPass",
+        "ReplaceFunctionallyEquivalentOpTargets", "ReplaceAtenLinalgSvdWithCadenceLinalgSvdPass",
         "FuseBatchNormWithConv", "FuseQuantizedBatchNormWithConv",  # test_cadence_batch_norms.py
         "GenerateCatNopConstraints", "GenerateIdmaConstraints", "GenerateMemoryViewConstraints",
         "GenerateSliceAndSelectNopConstraints",  # test_cadence_memory.py

@@ -58,6 +58,19 @@ class _BatchNormPass(RemoveOrReplacePassInterface):
         return found if all(isinstance(each, Tensor) for each in found) else None
 
 
+def _folded(
+    weight: Tensor, bias: Tensor | None, numbers: tuple[Any, ...], transposed_groups: int | None
+) -> tuple[Tensor, Tensor]:
+    """The weights and the bias of a convolution with those of a batch norm. Weights of a transposed convolution have
+    the output channels of one group in their second dimension, here those of all groups while they are folded."""
+    if transposed_groups is None:
+        plain: tuple[Tensor, Tensor] = fuse_conv_bn_weights(weight, bias, *numbers, False)
+        return plain
+    all_groups = torch.cat(weight.chunk(transposed_groups), 1)
+    folded, new_bias = fuse_conv_bn_weights(all_groups, bias, *numbers, True)
+    return torch.cat(folded.chunk(transposed_groups, 1)), new_bias
+
+
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseBatchNormWithConv(_BatchNormPass):
     """A convolution that only a batch norm reads has the batch norm in its weights and its bias."""
@@ -77,8 +90,9 @@ class FuseBatchNormWithConv(_BatchNormPass):
         if statistics is None or not isinstance(weight, Tensor) or (bias is None and bias_node is not None):
             return False
         mean, variance, gamma, beta = statistics
-        numbers = (mean, variance, get_arg(norm, "eps"), gamma, beta, bool(get_arg(node, "transposed")))
-        fused: tuple[Tensor, Tensor] = fuse_conv_bn_weights(weight, bias, *numbers)
+        numbers = (mean, variance, get_arg(norm, "eps"), gamma, beta)
+        groups = get_arg(node, "groups") if get_arg(node, "transposed") else None
+        fused = _folded(weight, bias, numbers, groups)
         for at, (name, tensor) in enumerate(zip(_STATISTICS, fused, strict=True)):
             node.update_arg(at + 1, _add_attribute(node, f"_fused_with_bn_{name}_{self.counter}", tensor))
         for user in list(norm.users):

@@ -109,7 +109,8 @@ class SplitDequantizedCatPass(NodePass):
 @register_cadence_pass(CadencePassAttribute(opt_level=2))
 class AdvanceQuantizeOpAboveDefInBranchPass(ExportPass):
     """Quantises a tensor once if all of its users quantise moved parts of it. Users with other parameters than most
-    requantise. Nothing is done if the parts are less than half of the tensor."""
+    requantise. Nothing is done if the parts are less than half of the tensor, or if a user has numbers outside the
+    range of most, which would saturate."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         """Edits the graph and those of branches."""
@@ -121,8 +122,7 @@ class AdvanceQuantizeOpAboveDefInBranchPass(ExportPass):
                 made = node.op in ("placeholder", "call_function") and not is_call(node, *_MOVES)
                 quantizes = self._quantizes_behind(node) if made and not is_call(node, *_DEQUANTIZES) else []
                 if len(quantizes) > 1 or any(each.args[0] is not node for each in quantizes):
-                    self._advance(node, quantizes)
-                    changed = True
+                    changed |= self._advance(node, quantizes)
             if changed:
                 module.graph.eliminate_dead_code()
                 module.recompile()
@@ -148,9 +148,13 @@ class AdvanceQuantizeOpAboveDefInBranchPass(ExportPass):
         return found
 
     @staticmethod
-    def _advance(node: Node, quantizes: list[Node]) -> None:
+    def _advance(node: Node, quantizes: list[Node]) -> bool:
         parameters = Counter((each.target, *each.args[1:]) for each in quantizes)
         target, *chosen = parameters.most_common(1)[0][0]
+        low, high = _range(*chosen)
+        ranges = [_range(*each[1:]) for each in parameters]
+        if any(least < low or most > high for least, most in ranges):
+            return False
         before = node.next
         while before.op == "placeholder":
             before = before.next
@@ -163,6 +167,12 @@ class AdvanceQuantizeOpAboveDefInBranchPass(ExportPass):
         for each in quantizes:
             source = each.args[0]
             each.update_arg(0, insert(each, dequantize, source, *chosen))
+        return True
+
+
+def _range(scale: float, zero: int, least: int, most: int, _dtype: Any) -> tuple[float, float]:
+    """The least and the greatest real number that quantisation parameters have."""
+    return (least - zero) * scale, (most - zero) * scale
 
 
 def _refresh(node: Node) -> None:

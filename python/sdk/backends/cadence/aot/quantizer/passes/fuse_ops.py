@@ -38,6 +38,17 @@ class _Chain:
     bias: Tensor
 
 
+def _per_channel(numbers: Tensor, conv: Node, channels: int) -> Tensor | None:
+    """One number for each channel of a convolution's result, or one for all; None if other dimensions have several."""
+    rank = get_arg(conv, "weight").meta["val"].dim()
+    if numbers.numel() != 1:
+        sizes = (1,) * (rank - numbers.dim()) + tuple(numbers.shape)
+        if sizes != (1, channels, *[1] * (rank - 2)):
+            return None
+    # A result without a batch has its channels in the first dimension, a batch norm in the second.
+    return numbers.double().flatten() if numbers.dim() <= rank == conv.meta["val"].dim() else None
+
+
 class FuseQATConvBN(PassBase):
     """Folds a batch norm into the bias of its convolution. Training with fake quantisation scales the weights as the
     batch norm does, and divides the result by the scale in front of it, so that only the bias is left to fold.
@@ -69,9 +80,10 @@ class FuseQATConvBN(PassBase):
             return False
         gamma, beta, mean, variance = (each.double() for each in statistics if each is not None)
         scale = gamma / torch.sqrt(variance + get_arg(norm, "eps", float))
-        if not torch.allclose(scale, chain.scale.double().flatten(), rtol=_TOLERANCE):
+        divisor, bias = (_per_channel(each, chain.conv, len(scale)) for each in (chain.scale, chain.bias))
+        if divisor is None or bias is None or not torch.allclose(scale, divisor, rtol=_TOLERANCE):
             return False
-        if not self._add_to_bias(chain.conv, (chain.bias.double().flatten() - mean) * scale + beta):
+        if not self._add_to_bias(chain.conv, (bias - mean) * scale + beta):
             return False
         # What rounds in front of the batch norm has the range of a result without its bias.
         rounds_later = all(self._is_rounded(each) for each in results)
@@ -97,16 +109,25 @@ class FuseQATConvBN(PassBase):
     def _chain(self, norm: Node) -> _Chain | None:
         source = norm.args[0]
         bias: Tensor | None = torch.zeros(())
-        if isinstance(source, Node) and source.target == _aten.add.Tensor:
+        between: list[Node] = []
+        if isinstance(source, Node) and source.target == _aten.add.Tensor and not source.kwargs:
+            between.append(source)
             source, bias = source.args[0], self._value(source.args[1])
         if not isinstance(source, Node) or source.target != _aten.div.Tensor or bias is None:
             return None
+        between.append(source)
         scale, conv = self._value(source.args[1]), source.args[0]
         rounded = dequantized(conv)
         if rounded is not None:
             quantize = rounded.args[0]
-            conv = quantize.args[0] if isinstance(quantize, Node) and quantize.target == Q_PER_TENSOR else None
-        if scale is None or not isinstance(conv, Node) or conv.target not in _CONVOLUTIONS or len(conv.users) != 1:
+            if not isinstance(quantize, Node) or quantize.target != Q_PER_TENSOR:
+                return None
+            between += [rounded, quantize]
+            conv = quantize.args[0]
+        if scale is None or not isinstance(conv, Node) or conv.target not in _CONVOLUTIONS:
+            return None
+        # Another reader of the convolution or of what follows it would get the folded bias, too.
+        if any(len(each.users) != 1 for each in (conv, *between)):
             return None
         return _Chain(conv, rounded, scale, bias)
 
