@@ -57,6 +57,21 @@ def test_the_script_exports_the_example(tmp_path: Path) -> None:
     assert missing.returncode == 1 and "NXP's converter is not installed" in missing.stderr
 
 
+def test_the_script_of_the_converter_needs_an_address(tmp_path: Path) -> None:
+    """NXP-02: pip gets the address of NXP's package index, from the argument or the environment."""
+    script, pip = ROOT / "examples" / "nxp" / "setup.sh", tmp_path / "python"
+    pip.write_text('#!/bin/sh\necho "$@"\n')
+    pip.chmod(0o755)
+    environment = {name: each for name, each in os.environ.items() if not name.startswith("EIQ_")}
+    environment["PYTHON"] = str(pip)
+    missing = subprocess.run([script], capture_output=True, text=True, env=environment)
+    assert missing.returncode == 2 and "error: the address of NXP's package index is missing" in missing.stderr
+    expected = "-m pip install --index-url file:///index eiq_neutron_sdk\n"
+    for arguments, given in ((["file:///index"], {}), ([], {"EIQ_INDEX_URL": "file:///index"})):
+        made = subprocess.run([script, *arguments], capture_output=True, text=True, env={**environment, **given})
+        assert made.stdout == expected, made.stderr
+
+
 def test_the_script_draws_the_partitions(tmp_path: Path) -> None:
     """VIS-09"""
     pytest.importorskip("model_explorer", reason="pip install 'pte-sdk[visualization]'")

@@ -222,9 +222,8 @@ def test_the_converter_is_needed(tmp_path: Path) -> None:
     """NXP-02: what to install, in one line; on request only, a payload for the interpreter."""
     model, inputs = model_of("convolutional")
     scheme = export(quantized(model, inputs), inputs)
-    with pytest.raises(
-        CompilerNotInstalledError, match=r"no module eiq_neutron_sdk.*pip install .*ADDRESS"
-    ):
+    says = r"no module eiq_neutron_sdk.*pip install --index-url ADDRESS eiq_neutron_sdk.*NXP's documentation"
+    with pytest.raises(CompilerNotInstalledError, match=says):
         to_edge_transform_and_lower(scheme, partitioner=[NeutronPartitioner()])
 
 

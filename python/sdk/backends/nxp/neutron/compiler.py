@@ -109,8 +109,8 @@ COMPILER: Final = VendorCompiler(
     title="NXP's converter",
     modules=("eiq_neutron_sdk",),
     remedy=(
-        "Install the eIQ Neutron SDK: pip install --index-url ADDRESS eiq_neutron_sdk, which "
-        "examples/nxp/setup.sh does, too"
+        "Install the eIQ Neutron SDK: pip install --index-url ADDRESS eiq_neutron_sdk, with the address of NXP's package "
+        "index, which is in NXP's documentation of eIQ Neutron; examples/nxp/setup.sh ADDRESS does this"
     ),
     compile=_compile,
 )
