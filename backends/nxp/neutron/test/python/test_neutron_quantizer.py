@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from torch.export import export
+from torch.nn import functional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -88,6 +89,43 @@ def test_activation_functions_with_fixed_ranges() -> None:
     x = (torch.tensor([[-9.0, 0.0, 9.0]]),)
     assert scales_of(quantized(Function(torch.sigmoid), x), "aten.sigmoid.default") == {(1 / 256, -128)}
     assert scales_of(quantized(Function(torch.tanh), x), "aten.tanh.default") == {(1 / 128, 0)}
+
+
+FIXED = {
+    "neg": lambda x, y: -torch.sigmoid(x),
+    "neg, moved": lambda x, y: -torch.sigmoid(x).reshape(8, 4).transpose(0, 1),
+    "neg, tanh": lambda x, y: -torch.tanh(x),
+    "exp": lambda x, y: torch.exp(torch.sigmoid(x)),
+    "abs": lambda x, y: torch.abs(torch.tanh(x)),
+    "clamp": lambda x, y: torch.sigmoid(x).clamp(min=2.0),
+    "sum": lambda x, y: torch.softmax(x, -1).sum(1),
+    "sum, sigmoid": lambda x, y: torch.sigmoid(x).sum(1, keepdim=True),
+    "pad": lambda x, y: functional.pad(torch.sigmoid(x), (1, 1), value=3.0),
+    "cat": lambda x, y: torch.cat([torch.sigmoid(x), 5 * y]),
+    "cat, tanh behind": lambda x, y: torch.cat([5 * y, torch.tanh(x)]),
+    "cat, nested": lambda x, y: torch.cat([torch.cat([torch.sigmoid(x), torch.tanh(y)]), 5 * y]),
+    "cat, both": lambda x, y: torch.cat([torch.sigmoid(x), torch.sigmoid(y)]),
+    "cat, two ranges": lambda x, y: torch.cat([torch.sigmoid(x), torch.tanh(y)]),
+    "cat, sum": lambda x, y: -torch.cat([torch.sigmoid(x), torch.softmax(y, -1)]),
+    "maximum": lambda x, y: torch.maximum(torch.sigmoid(x), 5 * y),
+    "maximum, two ranges": lambda x, y: torch.maximum(torch.sigmoid(x), torch.tanh(y)),
+    "minimum": lambda x, y: torch.minimum(torch.tanh(x), 5 * y),
+}
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_results_beyond_a_fixed_range(name: str, tmp_path: Path) -> None:
+    """NXP-07, NXP-08: an operand's fixed range does not limit what is computed of it."""
+    source = torch.Generator().manual_seed(5)
+    inputs = (2 * torch.randn(4, 8, generator=source), 2 * torch.randn(4, 8, generator=source))
+    model = Function(FIXED[name])
+    expected, scheme = model(*inputs), quantized(model, inputs)
+    most = 0.02 * max(1.0, float(expected.abs().max()))
+    torch.testing.assert_close(scheme(*inputs), expected, atol=most, rtol=0)
+    manager = lower(scheme, inputs)
+    left = {str(node.target).partition(".")[0] for node in get_non_lowered_nodes(manager.exported_program().graph)}
+    assert not any("aten" in each for each in left), left
+    torch.testing.assert_close(computed(manager, inputs, tmp_path), expected, atol=most, rtol=0)
 
 
 def test_a_product_has_calibrated_scales() -> None:

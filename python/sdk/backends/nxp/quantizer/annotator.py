@@ -10,7 +10,12 @@ from typing import Any, Final
 
 import torch
 from torch.fx import Graph, Node
-from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, QuantizationSpec, SharedQuantizationSpec
+from torchao.quantization.pt2e.quantizer import (
+    FixedQParamsQuantizationSpec,
+    QuantizationAnnotation,
+    QuantizationSpec,
+    SharedQuantizationSpec,
+)
 
 from sdk.backends.graph.names import arguments_of
 from sdk.backends.nxp.neutron.activations import is_fused_activation, relu_of
@@ -53,6 +58,42 @@ def _shared(node: Node, scheme: Scheme) -> None:
     share_scale(node)
 
 
+def _fixed_scale(node: Any) -> FixedQParamsQuantizationSpec | None:
+    """The scale of a tensor if an operator fixes it, as the sigmoid does; None if it is observed, or there is none."""
+    annotation = node.meta.get(ANNOTATION)
+    spec = annotation.output_qspec if annotation else None
+    while isinstance(spec, SharedQuantizationSpec):
+        at = spec.edge_or_node
+        spec = (
+            at.meta[ANNOTATION].output_qspec if isinstance(at, Node) else at[1].meta[ANNOTATION].input_qspec_map[at[0]]
+        )
+    return spec if isinstance(spec, FixedQParamsQuantizationSpec) else None
+
+
+def _elementwise(node: Node, scheme: Scheme) -> None:
+    """One operand, whose scale the result keeps, unless an operator fixes it: the result may be beyond that range."""
+    source = node.args[0]
+    if isinstance(source, Node) and _fixed_scale(source) is not None:
+        _set(node, {source: SharedQuantizationSpec(source)}, scheme.activation)
+    else:
+        _shared(node, scheme)
+
+
+def _one_scale(node: Node, scheme: Scheme) -> None:
+    """As `_elementwise`, for operators that need one scale: the operand gets that of the result."""
+    source = node.args[0]
+    if isinstance(source, Node) and _fixed_scale(source) is not None:
+        _set(node, {source: scheme.activation}, SharedQuantizationSpec((source, node)))
+    else:
+        _shared(node, scheme)
+
+
+def _extended(node: Node, scheme: Scheme) -> None:
+    """Padding and averages: only a number other than 0 and a given divisor lead beyond a fixed range."""
+    given = arguments_of(node)
+    (_one_scale if given.get("value") or given.get("divisor_override") else _shared)(node, scheme)
+
+
 def _single(node: Node, scheme: Scheme) -> None:
     """One operand; the result has its own scale."""
     source = node.args[0]
@@ -62,7 +103,7 @@ def _single(node: Node, scheme: Scheme) -> None:
 
 def _limited(node: Node, scheme: Scheme) -> None:
     """What an activation function of Neutron computes has its own scale; other limits keep that of the operand."""
-    (_single if relu_of(node) is not None else _shared)(node, scheme)
+    (_single if relu_of(node) is not None else _elementwise)(node, scheme)
 
 
 def _binary(node: Node, scheme: Scheme) -> None:
@@ -72,16 +113,20 @@ def _binary(node: Node, scheme: Scheme) -> None:
 
 
 def _alike(node: Node, scheme: Scheme) -> None:
-    """All operands and the result have the scale of the first operand that has one."""
+    """All operands and the result have one scale: that of the first operand that has an observed one, or the fixed one
+    that all operands have, or else another one."""
     operands: Any = node.args[0] if isinstance(node.args[0], (list, tuple)) else node.args[:2]
     if not all(map(_is_float, operands)):
         return
     known = [each for each in operands if each.meta.get(ANNOTATION) and each.meta[ANNOTATION].output_qspec is not None]
-    if known:
-        shared: Any = SharedQuantizationSpec(known[0])
+    fixed = [_fixed_scale(each) for each in operands]
+    observed = [each for each in known if _fixed_scale(each) is None]
+    if observed or (known and all(each == fixed[0] for each in fixed)):
+        shared = SharedQuantizationSpec((observed or known)[0])
         _set(node, dict.fromkeys(operands, shared), shared)
-    elif node.target == _aten.cat.default:
-        _set(node, dict.fromkeys(operands, scheme.activation), scheme.activation)
+    elif known or node.target == _aten.cat.default:
+        shared = SharedQuantizationSpec((operands[0], node))
+        _set(node, {**dict.fromkeys(operands, shared), operands[0]: scheme.activation}, shared)
 
 
 def _fixed(scale: float, zero_point: int) -> Annotator:
@@ -157,16 +202,18 @@ ANNOTATORS: Final[dict[Any, Annotator]] = {
     **dict.fromkeys((*_CONVOLUTIONS, _aten.addmm.default, _aten.linear.default, _aten.mm.default), _layer),
     **dict.fromkeys(
         (
-            _aten.abs.default, _aten.adaptive_avg_pool2d.default, _aten.amax.default, _aten.amin.default,
-            _aten.avg_pool1d.default, _aten.avg_pool2d.default, _aten.dropout.default, _aten.exp.default,
-            _aten.flatten.using_ints, _aten.max_pool1d.default, _aten.max_pool2d.default, _aten.mean.dim,
-            _aten.neg.default, _aten.pad.default, _aten.permute.default, _aten.reshape.default,
+            _aten.adaptive_avg_pool2d.default, _aten.amax.default, _aten.amin.default, _aten.avg_pool1d.default,
+            _aten.dropout.default, _aten.flatten.using_ints, _aten.max_pool1d.default,
+            _aten.max_pool2d.default, _aten.mean.dim, _aten.permute.default, _aten.reshape.default,
             _aten.slice.Tensor, _aten.slice_copy.Tensor, _aten.squeeze.default, _aten.squeeze.dim,
-            _aten.squeeze.dims, _aten.sum.default, _aten.sum.dim_IntList, _aten.transpose.int,
-            _aten.unsqueeze.default, _aten.upsample_bilinear2d.vec, _aten.upsample_nearest2d.vec, _aten.view.default,
+            _aten.squeeze.dims, _aten.transpose.int, _aten.unsqueeze.default, _aten.upsample_bilinear2d.vec,
+            _aten.upsample_nearest2d.vec, _aten.view.default,
         ),
         _shared,
     ),
+    **dict.fromkeys((_aten.abs.default, _aten.exp.default, _aten.neg.default), _elementwise),
+    **dict.fromkeys((_aten.sum.default, _aten.sum.dim_IntList), _one_scale),
+    **dict.fromkeys((_aten.avg_pool2d.default, _aten.pad.default), _extended),
     **dict.fromkeys(
         (
             _aten.leaky_relu.default, _aten.leaky_relu_.default, _aten.log.default, _aten.relu.default,
