@@ -111,6 +111,18 @@ class Builder:
         self._made[position, is_last] = index
         return index
 
+    def plain_result(self, position: int) -> int:
+        """A new tensor in PyTorch's order of dimensions, from which `finish_plain` makes a result."""
+        if position not in self.last:
+            return self.result(position)
+        value = self.graph.values[position]
+        return self.temporary(value, value.shape)
+
+    def finish_plain(self, position: int, plain: int) -> None:
+        """Makes what `plain_result` gave the result, in that one's order of dimensions."""
+        if position in self.last:
+            self.call(Code.TRANSPOSE, [plain, self.integers(list(TO_LAST))], self.result(position))
+
     def temporary(self, like: Value, shape: Sequence[int]) -> int:
         """A new tensor with the dtype and the scale of a value."""
         if like.quantization is None and like.dtype.is_floating_point:

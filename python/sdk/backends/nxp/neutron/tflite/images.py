@@ -46,6 +46,26 @@ def finish(b: Builder, call: Call, code: Code, inputs: Sequence[int], options: A
     limit(b, before, target, value, *bounds)
 
 
+def finish_unfused(b: Builder, call: Call, code: Code, inputs: Sequence[int], options: Any = None) -> None:
+    """Adds a call of an operator that has no activation function in LiteRT, and that function as a call."""
+    target, value = b.result(call.results[0]), b.graph.values[call.results[0]]
+    if (finite(call.low), finite(call.high)) == (None, None):
+        b.call(code, inputs, target, options)
+    else:
+        made = b.call(code, inputs, b.temporary(value, b.main.tensors[target].shape), options)
+        _activate(b, call, made, target)
+
+
+def _activate(b: Builder, call: Call, source: int, target: int) -> None:
+    """Adds the activation function of a call as a call."""
+    bounds = (finite(call.low), finite(call.high))
+    name = RELUS.get(bounds)
+    if name is None:
+        limit(b, source, target, b.graph.values[call.results[0]], *bounds)
+    else:
+        b.call(Code[name], [source], target)
+
+
 def limit(b: Builder, source: int, target: int, value: Value, low: float | None, high: float | None) -> None:
     """Limits that are not an activation function of LiteRT."""
     parameters, shape = b.main.tensors[target].quantization, b.main.tensors[target].shape
@@ -244,8 +264,7 @@ def _transposed(
     inputs = [b.integers(whole), b.constant(weight.permute(1, 2, 3, 0), given, 0), image.source, b.constant(*bias)]
     options = TransposeConvOptions(Padding.VALID, stride[1], stride[0])
     value = b.graph.values[call.results[0]]
-    bounds = (finite(call.low), finite(call.high))
-    has_limits = bounds != (None, None)
+    has_limits = (finite(call.low), finite(call.high)) != (None, None)
     made = b.call(
         Code.TRANSPOSE_CONV, inputs, target if is_whole and not has_limits else b.temporary(value, whole), options
     )
@@ -254,11 +273,7 @@ def _transposed(
         begin, size = b.integers([0, *padding, 0]), b.integers(shape)
         made = b.call(Code.SLICE, [made, begin, size], b.temporary(value, shape) if has_limits else target)
     if has_limits:
-        name = RELUS.get(bounds)
-        if name is None:
-            limit(b, made, target, value, *bounds)
-        else:
-            b.call(Code[name], [made], target)
+        _activate(b, call, made, target)
 
 
 def maximum(b: Builder, call: Call) -> None:

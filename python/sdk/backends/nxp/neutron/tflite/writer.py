@@ -51,12 +51,13 @@ def _quantize(b: Builder, call: Call) -> None:
     if (source.quantization, source.dtype) == (result.quantization, result.dtype):
         b.alias(call.results[0], call.args[0].value)
     else:
-        b.call(Code.QUANTIZE, [b.given(call.args[0])], b.result(call.results[0]))
+        position = call.results[0]
+        b.call(Code.QUANTIZE, [b.given(call.args[0], position in b.last)], b.result(position))
 
 
 def _assume(b: Builder, call: Call) -> None:
     if b.resolve(call.results[0]) == call.results[0]:
-        source = b.given(call.args[0])
+        source = b.given(call.args[0], call.results[0] in b.last)
         result = b.result(call.results[0])
         b.reshaped(source, b.main.tensors[result].shape, b.graph.values[call.results[0]], result)
 
@@ -77,19 +78,21 @@ def _fully_connected(b: Builder, call: Call, source: Ref, weight: int, bias: Ref
     channels = b.main.tensors[weight].shape[0]
     inputs = [b.given(source, False), weight, images.bias_of(b, bias, channels, source, call)]
     options = FullyConnectedOptions(images.activation_of(call), True)
-    images.finish(b, call, Code.FULLY_CONNECTED, inputs, options)
+    plain = b.plain_result(call.results[0])
+    images.finish(b, call, Code.FULLY_CONNECTED, inputs, options, plain)
+    b.finish_plain(call.results[0], plain)
 
 
 def _batches(b: Builder, call: Call) -> None:
     inputs = [b.given(each, False) for each in call.args[:2]]
-    b.call(Code.BATCH_MATMUL, inputs, b.result(call.results[0]), BatchMatMulOptions())
+    images.finish_unfused(b, call, Code.BATCH_MATMUL, inputs, BatchMatMulOptions())
 
 
 def _binary(code: Code, options: Callable[[int], Any] | None) -> Callable[[Builder, Call], None]:
     def write(b: Builder, call: Call) -> None:
         inputs = [_operand(b, call, each) for each in call.args[:2]]
         if options is None:
-            b.call(code, inputs, b.result(call.results[0]))
+            images.finish_unfused(b, call, code, inputs)
         else:
             images.finish(b, call, code, inputs, options(images.activation_of(call)))
 
@@ -141,10 +144,8 @@ def _softmax(b: Builder, call: Call) -> None:
         b.call(Code.SOFTMAX, [b.given(source, position in b.last)], b.result(position), SoftmaxOptions(1.0))
         return
     # The last dimension of an image with channels last: computed in PyTorch's order.
-    value = b.graph.values[position]
-    plain = b.call(Code.SOFTMAX, [b.given(source, False)], b.temporary(value, value.shape), SoftmaxOptions(1.0))
-    result = b.result(position)
-    b.call(Code.TRANSPOSE, [plain, b.integers(list(TO_LAST))], result)
+    plain = b.call(Code.SOFTMAX, [b.given(source, False)], b.plain_result(position), SoftmaxOptions(1.0))
+    b.finish_plain(position, plain)
 
 
 def _limited(b: Builder, call: Call) -> None:
@@ -209,10 +210,14 @@ def _reduced(b: Builder, call: Call) -> None:
     over = [dim % len(shape) for dim in (dims or range(len(shape)))]
     position, place = call.results[0], b.resolve(source.value)
     rest = [dim for dim in TO_LAST if dim not in over]
-    is_last = place in b.last if not keeps and rest == sorted(rest) else position in b.last
+    is_image = len(shape) == 4  # which may have channels last; of more dimensions, the result may be such an image
+    is_last = is_image and (place in b.last if not keeps and rest == sorted(rest) else position in b.last)
     axes = [TO_LAST.index(dim) for dim in over] if is_last else over
     inputs = [b.given(source, is_last), b.integers(axes)]
-    b.call(Code[REDUCTIONS[call.name]], inputs, b.result(position), ReducerOptions(bool(keeps)))
+    target = b.result(position) if is_image else b.plain_result(position)
+    b.call(Code[REDUCTIONS[call.name]], inputs, target, ReducerOptions(bool(keeps)))
+    if not is_image:
+        b.finish_plain(position, target)
 
 
 def _moved(b: Builder, call: Call) -> None:
@@ -240,11 +245,8 @@ def _order(call: Call, rank: int) -> list[int]:
 def _reshaped(b: Builder, call: Call) -> None:
     source, position = call.args[0], call.results[0]
     value = b.graph.values[position]
-    if position in b.last:
-        plain = b.reshaped(b.given(source, False), value.shape, value)
-        b.call(Code.TRANSPOSE, [plain, b.integers(list(TO_LAST))], b.result(position))
-    else:
-        b.reshaped(b.given(source, False), value.shape, value, b.result(position))
+    plain = b.reshaped(b.given(source, False), value.shape, value, b.plain_result(position))
+    b.finish_plain(position, plain)
 
 
 def _same(b: Builder, call: Call) -> None:
