@@ -165,7 +165,42 @@ def test_refusals_are_in_words() -> None:
     assert "it resizes by [3.0, 3.0]; Neutron has 1, 2, 4 and 8" in reasons(
         lambda a: functional.interpolate(a, scale_factor=3)
     )
+    assert "its weight is not a constant" in reasons(lambda a, b: functional.prelu(a, b), IMAGE, (8,))
+    assert "its weight is not a constant" in reasons(lambda a, b: functional.conv2d(a, b), IMAGE, (4, 8, 1, 1))
+    assert "its weight is not a constant" in reasons(lambda a, b: functional.linear(a, b), (3, 8), (4, 8))
     assert "its step is 2; Neutron has 1" in reasons(After(lambda a: a[:, ::2]))
+
+
+def test_what_another_quantizer_annotates_is_refused() -> None:
+    """NXP-10: weights that are inputs, and convolutions of volumes, whose operands and results are int8."""
+
+    def turned(x: torch.Tensor) -> torch.Tensor:
+        values = (0.1, 0, -128, 127, torch.int8)
+        stored = torch.ops.quantized_decomposed.quantize_per_tensor(x, *values)
+        found: torch.Tensor = torch.ops.quantized_decomposed.dequantize_per_tensor(stored, *values)
+        return found
+
+    weight = torch.randn(4, 8, 1, 1, 1)
+    for function, shapes, says in (
+        (functional.prelu, (IMAGE, (8,)), "its weight is not a constant"),
+        (functional.conv2d, (IMAGE, (4, 8, 1, 1)), "its weight is not a constant"),
+        (functional.linear, ((3, 8), (4, 8)), "its weight is not a constant"),
+        (functional.conv3d, ((1, 8, 2, 4, 4), tuple(weight.shape)), "its input has 5 dimensions; Neutron has at most"),
+    ):
+        model = Function(lambda a, b, function=function: turned(function(turned(a), turned(b))))
+        graph = graph_of(lower(model, tuple(torch.randn(shape) for shape in shapes)))
+        found = {reason for node in get_non_lowered_nodes(graph) for reason in get_refusals(node).values() if reason}
+        assert any(says in each for each in found), (function, found)
+
+
+def test_methods_have_files_of_different_names(tmp_path: Path) -> None:
+    """NXP-05: the parts of all methods have the tag tag_0."""
+    programs, inputs = {}, (torch.randn(IMAGE),)
+    for name, function in (("first", torch.abs), ("second", torch.neg)):
+        programs[name] = export(quantized(Function(function), inputs), inputs)
+    specs = [*generate_neutron_compile_spec("imxrt700", intermediates_dir=str(tmp_path)), REFERENCE]
+    to_edge_transform_and_lower(programs, partitioner=[NeutronPartitioner(specs)])
+    assert len(list(tmp_path.glob("tag_*_pure.et.tflite"))) == 2
 
 
 def test_operators_stay_on_kernels_on_request() -> None:
@@ -239,7 +274,7 @@ from sdk.exir import to_edge_transform_and_lower
 from torch.export import export
 folder = Path(sys.argv[1])
 model, inputs = model_of("convolutional")
-spec = generate_neutron_compile_spec("imxrt700", intermediates_dir=str(folder))
+spec = generate_neutron_compile_spec("imxrt700", intermediates_dir=str(folder), dump_kernel_selection_code=True)
 scheme = quantized(model, inputs)
 manager = to_edge_transform_and_lower(export(scheme, inputs), partitioner=[NeutronPartitioner(spec)])
 file = written(manager, folder)
@@ -253,13 +288,21 @@ print("verified in the process that compiled it")
 def test_the_converter_gets_the_model(tmp_path: Path) -> None:
     """NXP-02, NXP-05: a package with the names of NXP's takes its place, in a process of its own."""
     here = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[5] / "tests")]
-    path = os.pathsep.join([str(STAND_IN), os.environ.get("PYTHONPATH", "")])
+    # A relative path, which the process of the converter, with another current folder, finds, too.
+    (tmp_path / "package").symlink_to(STAND_IN)
+    path = os.pathsep.join(["package", *map(os.path.abspath, filter(None, sys.path))])
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "ignore"}
     done = subprocess.run(
-        [sys.executable, "-c", CONVERT, str(tmp_path), *here], capture_output=True, text=True, env=environment
+        [sys.executable, "-c", CONVERT, str(tmp_path), *here],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=tmp_path,
     )
     assert done.returncode == 0 and "verified in the process that compiled it" in done.stdout, done.stderr
     pure, neutron = (next(tmp_path.glob(f"*_{kind}.et.tflite")).read_bytes() for kind in ("pure", "neutron"))
+    (kernels,) = tmp_path.glob("_kernel_selection_tag_0_*.c")
+    assert kernels.read_text() == "// kernels"
     artifacts = extract_artifacts_from_neutron_node(neutron)
     assert artifacts.weights == pure and artifacts.payload_version == 0
     assert list(artifacts.input_names) == ["input_0"] and list(artifacts.output_names) == ["output_0"]

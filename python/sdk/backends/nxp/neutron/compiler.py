@@ -4,7 +4,9 @@ package of this name that records them."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -44,7 +46,8 @@ def payload_of(program: ExportedProgram, specs: Sequence[CompileSpec], reference
     if not reference:
         return made
     graph = graph_of(program)
-    _dump(settings, tag, "pure", to_bytes(write(graph, settings.converts_formats)))
+    model = to_bytes(write(graph, settings.converts_formats))
+    _dump(settings, _name(tag, model), "pure", model)
     return compose_reference(formats_of(graph, True), made)  # its graph is in PyTorch's order
 
 
@@ -62,9 +65,15 @@ def formats_of(graph: Graph, converts_formats: bool) -> dict[str, dict[str, Data
     }
 
 
-def _dump(settings: Settings, tag: str, kind: str, model: bytes) -> None:
+def _name(tag: str, model: bytes) -> str:
+    """The name of a part in the names of files. Tags begin with the same number in each method, so that a part of the
+    model's digest is in it."""
+    return f"{tag}_{hashlib.sha256(model).hexdigest()[:12]}"
+
+
+def _dump(settings: Settings, name: str, kind: str, model: bytes) -> None:
     if settings.intermediates_dir is not None:
-        (Path(settings.intermediates_dir) / f"{tag}_{kind}.et.tflite").write_bytes(model)
+        (Path(settings.intermediates_dir) / f"{name}_{kind}.et.tflite").write_bytes(model)
 
 
 def _compile(program: ExportedProgram, options: Sequence[str]) -> bytes:
@@ -78,30 +87,37 @@ def _compile(program: ExportedProgram, options: Sequence[str]) -> bytes:
         )
     graph = graph_of(program)
     model = to_bytes(write(graph, settings.converts_formats))
-    _dump(settings, tag, "pure", model)
-    converted = _converted(model, settings, tag)
-    _dump(settings, tag, "neutron", converted)
+    name = _name(tag, model)
+    _dump(settings, name, "pure", model)
+    converted = _converted(model, settings, name)
+    _dump(settings, name, "neutron", converted)
     formats = formats_of(graph, settings.converts_formats)
     return compose(formats, extract_artifacts_from_neutron_node(converted))
 
 
-def _converted(model: bytes, settings: Settings, tag: str) -> bytes:
+def _converted(model: bytes, settings: Settings, name: str) -> bytes:
     """What NXP's converter makes of a model. It ends the process when it fails, so that it gets one."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "model.tflite"), Path(folder, "neutron.tflite")
         source.write_bytes(model)
         command = [sys.executable, "-m", "sdk.backends.nxp.neutron.convert", str(source), str(target)]
         done = subprocess.run(
-            [*command, json.dumps(settings.__dict__)], capture_output=True, text=True, cwd=folder, check=False
+            [*command, json.dumps(settings.__dict__)],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            check=False,
+            # The modules of this process, also those that a relative path or the current folder leads to.
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
         )
         if done.returncode or not target.is_file():
             said = (done.stdout + done.stderr).strip().splitlines()[-8:]
             raise RuntimeError(
-                f"NXP's converter failed with the exit status {done.returncode} for the part {tag}: " + "\n".join(said)
+                f"NXP's converter failed with the exit status {done.returncode} for the part {name}: " + "\n".join(said)
             )
         kernels = Path(folder, "_kernel_selection.c")
         if settings.dumps_kernels and kernels.is_file():
-            Path(f"_kernel_selection_{tag}.c").write_bytes(kernels.read_bytes())
+            Path(settings.intermediates_dir or "", f"_kernel_selection_{name}.c").write_bytes(kernels.read_bytes())
         return target.read_bytes()
 
 
@@ -109,8 +125,8 @@ COMPILER: Final = VendorCompiler(
     title="NXP's converter",
     modules=("eiq_neutron_sdk",),
     remedy=(
-        "Install the eIQ Neutron SDK: pip install --index-url ADDRESS eiq_neutron_sdk, with the address of NXP's package "
-        "index, which is in NXP's documentation of eIQ Neutron; examples/nxp/setup.sh ADDRESS does this"
+        "Install the eIQ Neutron SDK: pip install --index-url ADDRESS eiq_neutron_sdk, with the address of NXP's "
+        "package index, which is in NXP's documentation of eIQ Neutron; examples/nxp/setup.sh ADDRESS does this"
     ),
     compile=_compile,
 )

@@ -48,6 +48,7 @@ WHOLE: Final = tuple(
 )
 """The operators that the exporter would decompose and Neutron has."""
 
+_NO_CONSTANT = "its weight is not a constant"
 _LARGEST_WINDOW = 4096
 _LARGEST_SUM = 65535  # products that are summed for an element of a convolution
 
@@ -109,6 +110,10 @@ def _maximum(node: Node, given: dict[str, Any], program: ExportedProgram, target
 
 def _convolution(node: Node, given: dict[str, Any], program: ExportedProgram, target: NeutronTargetSpec) -> str | None:
     source, weight, bias, stride, padding, dilation, transposed, _, groups = list(given.values())
+    if len(shape_of(source)) > 4:
+        return f"its input has {len(shape_of(source))} dimensions; Neutron has at most 4"
+    if not _is_stored(weight, program):
+        return _NO_CONSTANT
     if (reason := _bias(bias, program)) is not None:
         return reason
     kernel, channels = shape_of(weight)[2:], shape_of(source)[1]
@@ -138,14 +143,22 @@ def _transposed(kernel: Any, stride: Any, padding: Any, dilation: Any, groups: i
 def _bias(bias: Any, program: ExportedProgram) -> str | None:
     if bias is None:
         return None
-    # Where operators are decomposed, what dequantises a constant is not one yet.
-    if not is_constant(program, bias.args[0] if is_any_dequantize(bias) else bias):
+    if not _is_stored(bias, program):
         return "its bias is not a constant"
     return None if is_any_dequantize(bias) else "its bias is not quantised; quantise the model with NeutronQuantizer"
 
 
+def _is_stored(node: Node, program: ExportedProgram) -> bool:
+    """Whether an operand is a constant. Where operators are decomposed, what dequantises one is not one yet."""
+    return is_constant(program, node.args[0] if is_any_dequantize(node) else node)
+
+
+def _prelu(node: Node, given: dict[str, Any], program: ExportedProgram, target: NeutronTargetSpec) -> str | None:
+    return _broadcast(node) if _is_stored(given["weight"], program) else _NO_CONSTANT
+
+
 def _linear(node: Node, given: dict[str, Any], program: ExportedProgram, target: NeutronTargetSpec) -> str | None:
-    return _bias(given["bias"], program)
+    return _bias(given["bias"], program) if _is_stored(given["weight"], program) else _NO_CONSTANT
 
 
 def _matrices(node: Node, given: dict[str, Any], program: ExportedProgram, target: NeutronTargetSpec) -> str | None:
@@ -256,7 +269,7 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "minimum.default": _either,
         "mm.default": _matrices,
         "mul.Tensor": _binary,
-        "prelu.default": _either,
+        "prelu.default": _prelu,
         "slice_copy.Tensor": _slice,
         "sub.Tensor": _binary,
         "upsample_bilinear2d.vec": _resized,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 from types import SimpleNamespace
 
 from sdk.backends.nxp.neutron.payload import MAGIC
@@ -34,6 +35,8 @@ def convertModel(model: list[int], context: CompilationContext) -> list[int]:
     options = context.compilationOpts
     assert (options.minNumOpsPerGraph, context.targetOpts) == (1, "imxrt700")
     assert options.excludeGraphPasses == "HoistSliceAboveTranspose,MergeTranspose"
+    if options.dumpKernelSelectionCode:
+        Path("_kernel_selection.c").write_text("// kernels")
     given = from_bytes(bytes(model)).subgraphs[0]
     words = [0] * 16
     words[0], words[6], words[7] = MAGIC, 64, len(model)
