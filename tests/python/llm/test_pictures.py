@@ -26,7 +26,7 @@ from multimodal_models import (
 from test_runner import greedy, ids
 
 from sdk.extension.llm.export.checkpoint import CheckpointError
-from sdk.extension.llm.export.image_processor import picture_steps
+from sdk.extension.llm.export.image_processor import _DEFAULT_RESAMPLE, picture_steps
 from sdk.extension.llm.export.settings import SettingsError
 from sdk.extension.llm.runner import Image, MultimodalRunner, make_image_input
 from sdk.extension.pybindings.portable_lib import ExecuTorchError
@@ -143,6 +143,10 @@ def test_settings_that_are_not_supported(tmp_path: Path) -> None:
     assert picture_steps({"do_resize": False}, 28, False) == {}
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"resample": 0}, r"one of 1 \(Lanczos\), 2 \(bilinear\), 3 \(bicubic\), found 0"),
+        ({"resample": [3]}, r"one of 1 .*, found \[3\]"),
+        ({"resample": True}, "one of 1 .*, found True"),
+        ({"resample": None}, "one of 1 .*, found None"),
+        ({"size": {"shortest_edge": True}, "crop_size": good["size"]}, "whole number as shortest_edge, found True"),
         ({"do_pan_and_scan": True}, "do_pan_and_scan"),
         ({"size": {"height": 30, "width": 28}}, "size of the image processor: expected .*28.*, found .*30"),
         ({"size": {"shortest_edge": 28}}, "crop_size of the image processor: expected"),
@@ -155,10 +159,23 @@ def test_settings_that_are_not_supported(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="max_image_size of the image processor"):
         picture_steps(good, 28, True)
     with pytest.raises(CheckpointError, match="longest_edge of at most 4096, found 5000"):
-        picture_steps({"size": {"longest_edge": 5000}, "max_image_size": {"longest_edge": 28}}, 28, True)
+        picture_steps({**good, "size": {"longest_edge": 5000}, "max_image_size": {"longest_edge": 28}}, 28, True)
     save(gemma3(num_hidden_layers=3), tmp_path)
     with pytest.raises(SettingsError, match=r"export\.max_seq_length: expected at least 4, the positions of a picture"):
         program_of(tmp_path, "export.max_seq_length=3")
+
+
+@pytest.mark.parametrize("name", _DEFAULT_RESAMPLE)
+def test_a_missing_filter_is_that_of_the_processors_class(name: str) -> None:
+    """The class of transformers has it as an attribute."""
+    pil = pytest.importorskip("transformers.models.auto.image_processing_auto")
+    kind = pil.get_image_processor_class_from_name(f"{name}Pil")
+    settings = {"size": {"height": 28, "width": 28}}
+    for type_name in ({"image_processor_type": name}, {"image_processor_type": f"{name}Fast"}):
+        assert picture_steps({**settings, **type_name}, 28, False)["resample"] == int(kind.resample)
+    for unknown in ({}, {"image_processor_type": "OtherImageProcessor"}, {"image_processor_type": [name]}):
+        with pytest.raises(CheckpointError, match="or an image_processor_type whose filter is known"):
+            picture_steps({**settings, **unknown}, 28, False)
 
 
 def test_settings_in_the_processors_file(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ carries them: JSON in its method `get_image_processor`, which `MultimodalRunner`
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,17 @@ from sdk.exir._serialize._regular_file import read_file
 from sdk.extension.llm.export.checkpoint import CheckpointError
 
 _RESAMPLE = {1: "Lanczos", 2: "bilinear", 3: "bicubic"}
+_DEFAULT_RESAMPLE = {
+    "CLIPImageProcessor": 3,
+    "ConvNextImageProcessor": 3,
+    "Gemma3ImageProcessor": 2,
+    "Idefics3ImageProcessor": 1,
+    "LlavaImageProcessor": 3,
+    "SiglipImageProcessor": 3,
+    "SmolVLMImageProcessor": 1,
+    "ViTImageProcessor": 2,
+}
+"""The filter of a processor whose file does not name one, by its class in transformers."""
 
 
 def image_settings(folder: Path) -> dict[str, Any]:
@@ -48,10 +60,7 @@ def picture_steps(settings: dict[str, Any], size: int, tiles: bool) -> dict[str,
         return {}
     if settings.get("do_pan_and_scan"):
         raise CheckpointError("do_pan_and_scan of the image processor: expected false, found true")
-    resample = settings.get("resample", 2)
-    if resample not in _RESAMPLE:
-        names = ", ".join(f"{number} ({name})" for number, name in _RESAMPLE.items())
-        raise CheckpointError(f"resample of the image processor: expected one of {names}, found {resample!r}")
+    resample = _resample(settings)
     steps = {"height": size, "width": size, "resample": resample}
     if tiles:
         return steps | _tiles(settings, size)
@@ -64,6 +73,24 @@ def picture_steps(settings: dict[str, Any], size: int, tiles: bool) -> dict[str,
     if settings.get("do_center_crop") and settings.get("crop_size") != given:
         _expect(settings.get("crop_size"), given, "crop_size")
     return steps
+
+
+def _resample(settings: dict[str, Any]) -> int:
+    names = ", ".join(f"{number} ({name})" for number, name in _RESAMPLE.items())
+    if "resample" in settings:
+        found = settings["resample"]
+        if type(found) is not int or found not in _RESAMPLE:
+            raise CheckpointError(f"resample of the image processor: expected one of {names}, found {found!r}")
+        return found
+    kind = settings.get("image_processor_type", settings.get("feature_extractor_type"))
+    name = re.sub("(Fast|Pil)$", "", kind) if isinstance(kind, str) else ""
+    name = re.sub("FeatureExtractor$", "ImageProcessor", name)
+    if name not in _DEFAULT_RESAMPLE:
+        raise CheckpointError(
+            f"resample of the image processor: expected one of {names}, or an image_processor_type whose filter is "
+            f"known ({', '.join(_DEFAULT_RESAMPLE)}); found neither: image_processor_type is {kind!r}"
+        )
+    return _DEFAULT_RESAMPLE[name]
 
 
 def _tiles(settings: dict[str, Any], size: int) -> dict[str, Any]:
@@ -86,7 +113,7 @@ def _expect(found: Any, expected: dict[str, int], name: str) -> None:
 
 def _length(given: dict[str, Any], name: str) -> int:
     found = given.get(name)
-    if not isinstance(found, int) or found < 1:
+    if type(found) is not int or found < 1:
         raise CheckpointError(f"size of the image processor: expected a whole number as {name}, found {found!r}")
     return found
 
