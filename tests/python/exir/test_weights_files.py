@@ -15,6 +15,7 @@ import torch
 
 from sdk.examples.models.checkpoint import load_checkpoint_from_pytorch_model
 from sdk.exir.serde._tensor_file import TensorFileError
+from sdk.exir.serde._weights_file import load_weights
 from sdk.export.cli.arrays import read_saved
 from sdk.export.cli.errors import CommandError
 from sdk.extension.llm.export.checkpoint import CheckpointError, read_adapter
@@ -106,3 +107,50 @@ def test_a_directory_that_lies_about_sizes_is_refused(door: str, tmp_path: Path)
 def test_a_pickle_from_before_archives_is_read(door: str, tmp_path: Path) -> None:
     torch.save(WEIGHTS, tmp_path / "weights.pt", _use_new_zipfile_serialization=False)
     assert torch.equal(DOORS[door](tmp_path / "weights.pt")["b"], WEIGHTS["b"])
+
+
+def legacy(values: Any) -> bytes:
+    file = io.BytesIO()
+    torch.save(values, file, _use_new_zipfile_serialization=False)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_pickle_that_asks_for_more_than_it_has_is_refused(door: str, tmp_path: Path) -> None:
+    """PyTorch takes the memory of a storage before it reads the number of its elements again."""
+    file, content = tmp_path / "weights.pt", legacy({"a": torch.arange(1000.0)})
+    count = struct.pack("<H", 1000)
+    assert content.count(b"M" + count) == 2  # of the storage, and the size of the tensor
+    file.write_bytes(content)
+    assert torch.equal(DOORS[door](file)["a"], torch.arange(1000.0))
+    huge = b"\x8a\x06" + struct.pack("<q", 1 << 40)[:6]
+    storage, tensor = (part for part in (content.index(b"M" + count), content.rindex(b"M" + count)))
+    wrong = {
+        "storage": content[:storage] + huge + content[storage + 3 :],
+        "tensor": content[:tensor] + huge + content[tensor + 3 :],
+        "both": content.replace(b"M" + count, huge),
+        "other count": content[:-4008] + struct.pack("<q", 999) + content[-4000:],
+        "cut": content[:-1],
+        "no storage": content[:-4008],
+        "empty": b"",
+        "code": b"cos\nsystem\n(X\x04\x00\x00\x00trueptR.",
+    }
+    for changed in wrong.values():
+        file.write_bytes(changed)
+        with pytest.raises(REFUSED):
+            DOORS[door](file)
+
+
+def test_a_pickle_from_before_archives_keeps_dtypes_views_and_shared_storages(tmp_path: Path) -> None:
+    whole = torch.arange(24.0).reshape(4, 6)
+    values = {"whole": whole, "turned": whole.t()[1:], "empty": torch.zeros(0, 3), "flags": torch.tensor([True, False])}
+    values |= {str(d): torch.arange(5).to(d) for d in (torch.float16, torch.bfloat16, torch.float64, torch.int64)}
+    values["parameter"] = torch.nn.Parameter(torch.ones(2))
+    (tmp_path / "weights.pt").write_bytes(legacy(values))
+    found = load_weights(tmp_path / "weights.pt")
+    assert list(found) == list(values)
+    for name, value in values.items():
+        assert found[name].dtype == value.dtype and found[name].stride() == value.stride()
+        assert torch.equal(found[name], value)
+    found["whole"][0, 1] = 100.0
+    assert found["turned"][0, 0] == 100.0

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import io
 import math
+import mmap
 import pickletools
 import re
 import sys
@@ -22,7 +23,7 @@ import torch
 
 from sdk.exir._serialize._untrusted import ArchiveError, read_members
 
-_LOCATION = re.compile(r"(cpu|(?:cuda|mps|xpu)(?::\d{1,3})?)", re.ASCII)
+LOCATION = re.compile(r"(cpu|(?:cuda|mps|xpu)(?::\d{1,3})?)", re.ASCII)
 _MOST_VALUES = 1_000_000
 """Limit of the values in lists, tuples and dicts; each is counted as often as it is referred to."""
 _MOST_ELEMENTS = 1 << 62
@@ -40,7 +41,7 @@ def read_tensors(data: bytes, *, packed: bool = False) -> Any:
     try:
         members = read_members(io.BytesIO(data), stored=not packed)
         (code,) = (name for name in members if name.count("/") == 1 and name.endswith("/data.pkl"))
-        return _Machine(members, code.removesuffix("data.pkl")).run(members[code])
+        return Machine(members, code.removesuffix("data.pkl")).run(members[code])
     except TensorFileError:
         raise
     except ArchiveError as error:
@@ -66,7 +67,7 @@ class _Storage(NamedTuple):
     dtype: torch.dtype
 
 
-class _Machine:
+class Machine:
     """Runs the instructions of one pickle."""
 
     def __init__(self, members: dict[str, bytes], folder: str) -> None:
@@ -78,7 +79,7 @@ class _Machine:
         self._below: list[list[Any]] = []
         """The stacks below the marks."""
 
-    def run(self, code: bytes) -> Any:
+    def run(self, code: bytes | mmap.mmap) -> Any:
         for instruction, argument, _ in pickletools.genops(code):
             name = instruction.name
             if name == "STOP":
@@ -177,18 +178,18 @@ class _Machine:
             raise TensorFileError(f"the data sets attributes of {type(made).__name__}")
 
     def storage(self, _: Any) -> None:
-        kind, named, key, location, _ = self._stack.pop()
-        if kind != "storage" or not isinstance(named, _Named) or named.name not in _STORAGES:
+        kind, named, key, location, elements, *views = self._stack.pop()
+        if kind != "storage" or any(views) or not isinstance(named, _Named) or named.name not in _STORAGES:
             raise TensorFileError("the data refers to something that is not a storage")
         dtype = _STORAGES[named.name]
         if key not in self._storages:
-            self._storages[key] = self._read_storage(f"{self._folder}data/{key}", dtype, location)
+            self._storages[key] = self._read_storage(key, dtype, location, elements)
         self._stack.append(_Storage(self._storages[key], dtype))
 
-    def _read_storage(self, member: str, dtype: torch.dtype, location: str) -> torch.UntypedStorage:
-        if not _LOCATION.fullmatch(location):
+    def _read_storage(self, key: str, dtype: torch.dtype, location: str, elements: int) -> torch.UntypedStorage:
+        if not LOCATION.fullmatch(location):
             raise TensorFileError(f"the data is for the device {location[:80]!r}")
-        content = self._members.pop(member)
+        content = self._members.pop(f"{self._folder}data/{key}")
         if not content:
             return torch.UntypedStorage(0)
         data = torch.frombuffer(bytearray(content), dtype=torch.uint8).untyped_storage()
@@ -208,26 +209,26 @@ _VALUES: dict[str, Callable[[Any], Any]] = {
     "EMPTY_DICT": lambda _: {},
     "EMPTY_SET": lambda _: set(),
 }
-_STEPS: dict[str, Callable[[_Machine, Any], None]] = {
+_STEPS: dict[str, Callable[[Machine, Any], None]] = {
     "PROTO": lambda machine, _: None,
-    "MARK": _Machine.mark,
-    "TUPLE": _Machine.tuple_of_marked,
-    "TUPLE1": _Machine.tuple1,
-    "TUPLE2": _Machine.tuple2,
-    "TUPLE3": _Machine.tuple3,
-    "APPEND": _Machine.append,
-    "APPENDS": _Machine.appends,
-    "SETITEM": _Machine.setitem,
-    "SETITEMS": _Machine.setitems,
-    "BINPUT": _Machine.put,
-    "LONG_BINPUT": _Machine.put,
-    "BINGET": _Machine.get,
-    "LONG_BINGET": _Machine.get,
-    "GLOBAL": _Machine.named,
-    "REDUCE": _Machine.call,
-    "NEWOBJ": _Machine.make,
-    "BUILD": _Machine.build,
-    "BINPERSID": _Machine.storage,
+    "MARK": Machine.mark,
+    "TUPLE": Machine.tuple_of_marked,
+    "TUPLE1": Machine.tuple1,
+    "TUPLE2": Machine.tuple2,
+    "TUPLE3": Machine.tuple3,
+    "APPEND": Machine.append,
+    "APPENDS": Machine.appends,
+    "SETITEM": Machine.setitem,
+    "SETITEMS": Machine.setitems,
+    "BINPUT": Machine.put,
+    "LONG_BINPUT": Machine.put,
+    "BINGET": Machine.get,
+    "LONG_BINGET": Machine.get,
+    "GLOBAL": Machine.named,
+    "REDUCE": Machine.call,
+    "NEWOBJ": Machine.make,
+    "BUILD": Machine.build,
+    "BINPERSID": Machine.storage,
 }
 
 

@@ -11,6 +11,7 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile
 import torch
 
 from sdk.exir._serialize._regular_file import regular
+from sdk.exir.serde._legacy_tensor_file import read_legacy_tensors
 from sdk.exir.serde._tensor_file import TensorFileError, read_tensors
 
 
@@ -19,11 +20,13 @@ def load_weights(path: str | os.PathLike[str]) -> Any:
 
     Its tensors are mapped: a file may be larger than the memory, and a tensor beyond the end of its storage is an error
     that takes none. PyTorch would read the compressed bytes of a file that another tool has packed again as weights, so
-    such a file is unpacked first. Raises OSError, TensorFileError, and what torch.load raises.
+    such a file is unpacked first. Files from before PyTorch 1.6 are copied.
+
+    Raises OSError, TensorFileError, and what torch.load raises.
     """
     file = regular(path)
     if not _is_archive(file):
-        return torch.load(file, map_location="cpu", weights_only=True)
+        return read_legacy_tensors(file)
     try:
         with ZipFile(file) as archive:
             is_packed = any(info.compress_type != ZIP_STORED for info in archive.infolist())
@@ -38,7 +41,7 @@ def load_values(path: str | os.PathLike[str]) -> Any:
     """The same for a file that may be written while its tensors are in use, so that they are copied."""
     file = regular(path)
     if not _is_archive(file):
-        return torch.load(file, map_location="cpu", weights_only=True)
+        return read_legacy_tensors(file)
     return read_tensors(file.read_bytes(), packed=True)
 
 
