@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,12 @@ from test_export_llm import CACHED, check
 from torch import Tensor
 
 from sdk.__main__ import main
+from sdk.command import CommandError
+from sdk.exir import schema
+from sdk.exir._serialize._flat_tensor import FlatTensorSerializer
+from sdk.exir._serialize._program import PTEFile, serialize_pte_binary
+from sdk.exir.scalar_type import ScalarType
+from sdk.exir.tensor import scalar_type_enum
 from sdk.extension.llm.export.adapter_file import write_adapter
 from sdk.extension.llm.export.checkpoint import (
     CheckpointError,
@@ -238,6 +245,142 @@ def test_adapters_that_a_program_cannot_load(tmp_path: Path, capsys: pytest.Capt
     ):
         assert main(["llm", "adapter", *command]) == 2
         assert message in capsys.readouterr().err
+
+
+PLACES = {"layers.0.attention.wq.lora_a.weight": [4, 64], "layers.0.attention.wq.lora_b.weight": [64, 4]}
+HOW = {"scale": ALPHA / RANK, "use_hf_rope": False, "head_dim": 16}
+
+
+def program_with(
+    path: Path, how: Any = HOW, dtype: ScalarType = ScalarType.FLOAT, places: dict[str, list[int]] = PLACES
+) -> Path:
+    """A program that names matrices of adapters, as somebody may have edited it."""
+
+    def matrix(name: str, sizes: list[int]) -> schema.EValue:
+        info = schema.ExtraTensorInfo(fully_qualified_name=name, location=schema.TensorDataLocation.EXTERNAL)
+        tensor = schema.Tensor(
+            scalar_type=dtype,
+            storage_offset=0,
+            sizes=sizes,
+            dim_order=list(range(len(sizes))),
+            requires_grad=False,
+            layout=0,
+            data_buffer_idx=0,
+            allocation_info=None,
+            shape_dynamism=schema.TensorShapeDynamism.STATIC,
+            extra_tensor_info=info,
+        )
+        return schema.EValue(tensor)
+
+    container = schema.ContainerMetadata("", "")
+    text = how if isinstance(how, str) else json.dumps(how)
+    values = {
+        "forward": [matrix(*place) for place in places.items()],
+        "get_lora": [schema.EValue(schema.String(text))],
+    }
+    plans = [
+        schema.ExecutionPlan(name, container, found, [], [0] if name == "get_lora" else [], [], [], [], [0])
+        for name, found in values.items()
+    ]
+    program = schema.Program(0, plans, [], [], [], schema.SubsegmentOffsets(0, []))
+    path.write_bytes(bytes(serialize_pte_binary(PTEFile(program=program))))
+    return path
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_adapters_have_the_dtype_of_the_program(dtype: torch.dtype, tmp_path: Path) -> None:
+    program = program_with(tmp_path / "lora.pte", dtype=scalar_type_enum(dtype))
+    torch.manual_seed(4)
+    a, b = torch.randn(RANK, 64), torch.randn(64, RANK)
+    prefix = "base_model.model.model.layers.0.self_attn.q_proj.lora_"
+    weights = {f"{prefix}A.weight": a, f"{prefix}B.weight": b}
+    config = {"target_modules": ["q_proj"], "lora_alpha": 3 * ALPHA}
+    write_adapter(peft_folder(tmp_path / "own", weights, **config), program, tmp_path / "own.ptd")
+    read = FlatTensorSerializer().deserialize((tmp_path / "own.ptd").read_bytes())
+    for (name, sizes), wanted in zip(PLACES.items(), (a, in_pairs(b, 16) * 3), strict=True):
+        entry = read.named_data[name]
+        assert entry.tensor_layout is not None
+        assert (entry.tensor_layout.scalar_type, entry.tensor_layout.sizes) == (scalar_type_enum(dtype), sizes)
+        found = torch.frombuffer(bytearray(read.buffers[entry.buffer_index]), dtype=dtype).reshape(sizes)
+        assert torch.equal(found, wanted.to(dtype))
+    if dtype == torch.float16:
+        large = peft_folder(tmp_path / "large", {name: value * 1e6 for name, value in weights.items()}, **config)
+        with pytest.raises(CheckpointError, match=r"lora_a.weight: expected finite numbers of torch.float16"):
+            write_adapter(large, program, tmp_path / "large.ptd")
+        assert not (tmp_path / "large.ptd").exists()
+
+
+def test_programs_that_somebody_edited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each is refused before memory is taken for what it names."""
+    prefix = "base_model.model.model.layers.0.self_attn.q_proj.lora_"
+    weights = {f"{prefix}A.weight": torch.randn(RANK, 64), f"{prefix}B.weight": torch.randn(64, RANK)}
+    own = peft_folder(tmp_path / "own", weights, target_modules=["q_proj"])
+    huge = {**PLACES, "layers.1.attention.wq.lora_a.weight": [100_000, 100_000]}
+    wrong: list[tuple[dict[str, Any], str]] = [
+        *(({"how": {k: v for k, v in HOW.items() if k != name}}, f"as {name}, found None") for name in HOW),
+        *(({"how": text}, "get_lora: expected a JSON object") for text in ("[1]", "3", "{", "[" * 100_000)),
+        *(({"how": {**HOW, "scale": value}}, "a positive number as scale") for value in (0, -1, True, "1", math.inf)),
+        *(({"how": {**HOW, "head_dim": value}}, "whole number as head_dim") for value in (0, -16, True, 16.0, [16])),
+        ({"how": {**HOW, "head_dim": 15}}, "expected whole heads, whose head_dim of the model is 15"),
+        ({"how": {**HOW, "use_hf_rope": 1}}, "true or false as use_hf_rope"),
+        ({"dtype": ScalarType.INT}, "expected a matrix of torch.float16 or .*, found torch.int32"),
+        ({"places": huge}, "at most 4294967296 bytes, found 40000002048"),
+        ({"places": {**PLACES, "layers.1.attention.wq.lora_a.weight": [64]}}, "two positive sizes, found .64."),
+        ({"places": {**PLACES, "layers.1.attention.wq.lora_a.weight": [0, 64]}}, "two positive sizes, found .0, 64."),
+        ({"places": {**PLACES, "layers.1.attention.wq.lora_a.weight": [-4, -64]}}, "two positive sizes"),
+    ]
+    for changed, message in wrong:
+        program = program_with(tmp_path / "lora.pte", **changed)
+        with pytest.raises(CheckpointError, match=message):
+            write_adapter(own, program, tmp_path / "x.ptd")
+        assert main(["llm", "adapter", str(own), "--program", str(program), "-o", str(tmp_path / "x.ptd")]) == 2
+        assert "Traceback" not in capsys.readouterr().err
+    assert not (tmp_path / "x.ptd").exists()
+
+
+def test_an_adapter_is_written_completely_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prefix = "base_model.model.model.layers.0.self_attn.q_proj.lora_"
+    weights = {f"{prefix}A.weight": torch.randn(RANK, 64), f"{prefix}B.weight": torch.randn(64, RANK)}
+    own = peft_folder(tmp_path / "own", weights, target_modules=["q_proj"])
+    program, output = program_with(tmp_path / "lora.pte"), tmp_path / "own.ptd"
+    output.write_bytes(b"before")
+    whole = Path.write_bytes
+
+    def half(path: Path, data: bytes) -> int:
+        whole(path, data[: len(data) // 2])
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_bytes", half)
+        with pytest.raises(CommandError, match=r"no space left on device\. Nothing was left behind"):
+            write_adapter(own, program, output)
+    assert output.read_bytes() == b"before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lora.pte", "own", "own.ptd"]
+
+
+def test_adapters_whose_values_do_not_fit(tmp_path: Path) -> None:
+    name = "base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight"
+    args = ModelArgs(head_dim=16)
+    for value, message in (
+        (torch.zeros(63, 4), r"q_proj.lora_B.weight: expected whole heads, .* is 16 .* found 63 rows"),
+        (torch.zeros(64), r"q_proj.lora_B.weight: expected a matrix .* found torch.float32 of sizes \[64\]"),
+        (torch.zeros(64, 4, dtype=torch.int8), r"q_proj.lora_B.weight: expected a matrix .* found torch.int8"),
+    ):
+        with pytest.raises(CheckpointError, match=message):
+            adapter_weights([(name, value)], args)
+    for content in (
+        {name: 1.5},
+        {name: [torch.zeros(1)]},
+        {name: None},
+        {1: torch.zeros(1)},
+        {name: torch.zeros(1).expand(100_000, 100_000)},
+        {name: torch.zeros(2, 2, device="meta")},
+        [torch.zeros(1)],
+        3,
+    ):
+        torch.save(content, tmp_path / "adapter_model.bin")
+        with pytest.raises(CheckpointError, match=r"adapter_model.bin is not an adapter: expected tensors by"):
+            read_adapter(tmp_path / "adapter_model.bin")
 
 
 def test_adapters_that_do_not_fit(tmp_path: Path):

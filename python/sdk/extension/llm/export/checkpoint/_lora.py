@@ -11,6 +11,7 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from sdk.exir._serialize._regular_file import read_file, regular
@@ -100,7 +101,8 @@ def adapter_args(path: str | Path) -> dict[str, Any]:
 
 
 def adapter_weights(items: Iterable[tuple[str, Tensor]], args: ModelArgs) -> Weights:
-    """Renames weights from PEFT to the names of a `Transformer`. Raises CheckpointError for other names.
+    """Renames weights from PEFT to the names of a `Transformer`. Raises CheckpointError for other names, and for
+    weights that are not matrices of floating-point numbers or do not have whole heads.
 
     PEFT's weights have the rows of queries and keys in Hugging Face's order, in which RoPE rotates halves of a head.
     """
@@ -110,11 +112,25 @@ def adapter_weights(items: Iterable[tuple[str, Tensor]], args: ModelArgs) -> Wei
         if match is None or match[2] not in _LAYERS:
             example = "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"
             raise CheckpointError(f"{name} is not a weight of an adapter, such as {example}")
+        if value.dim() != 2 or not value.is_floating_point():
+            raise CheckpointError(
+                f"{name}: expected a matrix of floating-point numbers, found {value.dtype} of sizes {list(value.shape)}"
+            )
         side = match[3].lower()
         if side == "b" and match[2] in ("q_proj", "k_proj") and not args.use_hf_rope:
-            value = value.unflatten(0, (-1, 2, (args.head_dim or 0) // 2)).transpose(1, 2).flatten(0, 2)
+            value = _in_pairs(name, value, args.head_dim or 0)
         weights[f"layers.{match[1]}.{_LAYERS[match[2]]}.lora_{side}.weight"] = value.float()
     return weights
+
+
+def _in_pairs(name: str, rows: Tensor, head_dim: int) -> Tensor:
+    """Rows of heads from halves, which Hugging Face's RoPE rotates, to pairs of neighbours."""
+    if head_dim < 2 or head_dim % 2 or len(rows) % head_dim:
+        raise CheckpointError(
+            f"{name}: expected whole heads, whose head_dim of the model is {head_dim} and must be even; found "
+            f"{len(rows)} rows"
+        )
+    return rows.unflatten(0, (-1, 2, head_dim // 2)).transpose(1, 2).flatten(0, 2)
 
 
 def read_adapter(path: str | Path) -> Weights:
@@ -128,9 +144,27 @@ def read_adapter(path: str | Path) -> Weights:
     try:
         if Path(path).suffix == ".safetensors":
             return load_file(regular(path))
-        return dict(load_weights(path).items())
-    except (SafetensorError, TensorFileError, RuntimeError, EOFError, UnpicklingError, AttributeError) as error:
+        found = load_weights(path)
+    except (SafetensorError, TensorFileError, RuntimeError, EOFError, UnpicklingError) as error:
         raise CheckpointError(f"{path} is not an adapter: {str(error).splitlines()[0]}") from None
+    if not isinstance(found, dict):
+        raise CheckpointError(
+            f"{path} is not an adapter: expected tensors by their names, found {type(found).__name__}"
+        )
+    for name, value in found.items():
+        if not isinstance(name, str) or not _is_stored(value):
+            raise CheckpointError(
+                f"{path} is not an adapter: expected tensors by their names, found {type(value).__name__} as "
+                f"{str(name)[:80]!r}"
+            )
+    return dict(found)
+
+
+def _is_stored(value: Any) -> bool:
+    """Whether a value is a tensor whose numbers are all in the file: a copy takes as much memory as the file."""
+    if not isinstance(value, Tensor) or value.layout != torch.strided or value.is_meta:
+        return False
+    return value.numel() * value.itemsize <= value.untyped_storage().nbytes()
 
 
 def with_adapters(model: nn.Module, weights: Weights) -> Weights:
