@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, XNNStep
+from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import NO_VALUE, XNNStep, XNode
 
 _INPUT_FIELDS = {"input_id", "filter_id", "bias_id", *(f"input{i}_id" for i in range(1, 6))}
 
@@ -35,7 +35,20 @@ def renumber(node: Any, numbers: Mapping[int, int]) -> None:
             setattr(node, item.name, [numbers[index] for index in value])
 
 
-def keep_read(step: XNNStep, read: set[int]) -> None:
+def used_nodes(nodes: Sequence[XNode], outputs: Iterable[int]) -> list[XNode]:
+    """The nodes that results of the payload need; steps lose those of their results that nothing reads."""
+    read = set(outputs)
+    kept = []
+    for node in reversed(nodes):
+        if not read.isdisjoint(outputs_of(node.xnode_union)):
+            if isinstance(node.xnode_union, XNNStep):
+                _keep_read(node.xnode_union, read)
+            kept.append(node)
+            read.update(inputs_of(node.xnode_union))
+    return kept[::-1]
+
+
+def _keep_read(step: XNNStep, read: set[int]) -> None:
     """Removes results that nothing reads from a step."""
     first, *more = (index if index in read else NO_VALUE for index in (step.output_id, *step.more_output_ids))
     while more and more[-1] == NO_VALUE:

@@ -33,7 +33,7 @@ from sdk.backends.xnnpack.layouts import (
     is_channels_last,
     shape_of_images,
 )
-from sdk.backends.xnnpack.payload_nodes import inputs_of, keep_read, outputs_of, renumber
+from sdk.backends.xnnpack.payload_nodes import inputs_of, outputs_of, renumber, used_nodes
 from sdk.backends.xnnpack.payload_values import PayloadValues
 from sdk.backends.xnnpack.quantization import IntegerCall, scale_of
 from sdk.backends.xnnpack.serialization.xnnpack_graph_schema import (
@@ -349,7 +349,7 @@ class SubgraphWriter(PayloadValues):
 
     def graph(self) -> XNNGraph:
         """The payload's graph. There, ids are the positions of its values; readers of the format rely on that."""
-        self._remove_unused()
+        self.nodes = used_nodes(self.nodes, self._outputs)
         self._join_clamps()
         used = self._used_values()
         values = [XValue(self._quantized(value)) for value in used]
@@ -378,18 +378,6 @@ class SubgraphWriter(PayloadValues):
             if written.debug_handle and len(outputs) == 1 and outputs[0] in owners:
                 found[written.debug_handle] = owners[outputs[0]]
         return found
-
-    def _remove_unused(self) -> None:
-        """Removes nodes whose results nothing reads, in reverse order."""
-        read = set(self._outputs)
-        kept = []
-        for node in reversed(self.nodes):
-            if not read.isdisjoint(outputs_of(node.xnode_union)):
-                if isinstance(node.xnode_union, XNNStep):
-                    keep_read(node.xnode_union, read)
-                kept.append(node)
-                read.update(inputs_of(node.xnode_union))
-        self.nodes = kept[::-1]
 
     def _join_clamps(self) -> None:
         read = Counter(self._outputs)

@@ -19,6 +19,7 @@ from sdk.exir.emit._control_flow import ControlFlowEmitter
 from sdk.exir.emit._delegates import Delegates, debug_handles_of, debug_ids_of
 from sdk.exir.emit._dynamic_sizes import dynamic_sizes
 from sdk.exir.emit._instructions import Instructions
+from sdk.exir.emit._nodes import arguments_of, node_error, scalar_result, set_name
 from sdk.exir.emit._program_data import ProgramData
 from sdk.exir.emit._values import Ref, Values
 from sdk.exir.error import ExportError, ExportErrorType, InternalError
@@ -28,16 +29,13 @@ from sdk.exir.memory_planning._lifetimes import control_flow_branches
 from sdk.exir.memory_planning._parts import are_parts
 from sdk.exir.operator.prim_ops import PYTHON_SYM_OPS
 from sdk.exir.schema import (
-    Bool,
     Chain,
     ContainerMetadata,
     DelegateCall,
     DeviceType,
-    Double,
     ExecutionPlan,
     ExtraTensorInfo,
     FreeCall,
-    Int,
     KernelCall,
     Null,
     Tensor,
@@ -49,15 +47,6 @@ from sdk.exir.tensor import TensorSpec, make_allocation_info, make_tensor_value
 
 # The value of a node, or a list of values for a node that returns a list.
 Result = Any
-
-
-def _error(node: Node, problem: str, code: ExportErrorType = ExportErrorType.NOT_SUPPORTED) -> ExportError:
-    trace = node.meta.get("stack_trace")
-    return ExportError(code, f"node {node.name} ({node.target}): {problem}" + (f"\n{trace}" if trace else ""))
-
-
-def _name(tensor: Tensor, name: str) -> None:
-    tensor.extra_tensor_info = replace(tensor.extra_tensor_info or ExtraTensorInfo(), fully_qualified_name=name)
 
 
 class MethodEmitter:
@@ -164,7 +153,7 @@ class MethodEmitter:
             elif node.op == "output":
                 return [self._output(node, value, env) for value in pytree.tree_leaves(node.args[0], is_leaf=_is_leaf)]
             else:
-                raise _error(node, f"{node.op} nodes have no form in a program; export the model with torch.export")
+                raise node_error(node, f"{node.op} nodes have no form in a program; export the model with torch.export")
         raise ExportError(ExportErrorType.VIOLATION_OF_SPEC, f"a graph of method {self.name!r} has no output node")
 
     def _output(self, node: Node, value: Any, env: dict[Node, Result]) -> Ref:
@@ -172,7 +161,7 @@ class MethodEmitter:
             return self.values.literal(value)
         result = env[value]
         if not isinstance(result, Ref):
-            raise _error(
+            raise node_error(
                 node, f"returns {value.name}, which is not a single value", ExportErrorType.INVALID_OUTPUT_TYPE
             )
         return result
@@ -190,7 +179,7 @@ class MethodEmitter:
         elif value is None or isinstance(value, (bool, int, float, str)):
             ref = self.values.add(self.values.constant(value))
         else:
-            raise _error(
+            raise node_error(
                 node,
                 f"an input of type {type(value).__name__} has no form in a program",
                 ExportErrorType.INVALID_INPUT_TYPE,
@@ -206,7 +195,7 @@ class MethodEmitter:
             tensor = self.program.constants.get(target)
         spec = node.meta.get("spec")
         if not isinstance(tensor, torch.Tensor) or not isinstance(spec, TensorSpec):
-            raise _error(node, f"{target!r} is a {type(tensor).__name__}; only tensors can be weights of a program")
+            raise node_error(node, f"{target!r} is a {type(tensor).__name__}; only tensors can be weights of a program")
         planned = spec.mem_id is not None and spec.mem_offset is not None
         tag = node.meta.get("constant_tag")
         value = self._tensor(node, spec)
@@ -223,11 +212,11 @@ class MethodEmitter:
             # because loading a second method would reset the state of the first.
             shared = spec.mem_id == self.program.graph_module.meta.get("shared_buffer_arena")
             if self.emit_buffer_names or (value.data_buffer_idx == 0 and not shared):
-                _name(value, target)
+                set_name(value, target)
         elif spec.const:
             value.data_buffer_idx = self.data.add_constant(tensor, spec.dim_order, target)
         elif self.emit_buffer_names:
-            _name(value, target)
+            set_name(value, target)
         else:
             raise InternalError(
                 f"the program writes to the buffer {target!r}, which has neither memory (alloc_mutable_buffers=False) "
@@ -248,7 +237,7 @@ class MethodEmitter:
 
     def _tensor(self, node: Node, spec: TensorSpec) -> Tensor:
         if not all(isinstance(size, int) for size in spec.shape):
-            raise _error(
+            raise node_error(
                 node,
                 f"its sizes {spec.shape} are symbolic; run a shape evaluation pass",
                 ExportErrorType.MISSING_PROPERTY,
@@ -267,7 +256,7 @@ class MethodEmitter:
         if isinstance(spec, (list, tuple)):
             return [self.results(node, item, shared) for item in spec]
         if not isinstance(spec, TensorSpec):
-            return self._scalar(node, spec)
+            return self.values.add(scalar_result(node, spec))
         known = self._spec_values.get(same_tensor(spec))
         if known is not None:
             return known
@@ -278,15 +267,6 @@ class MethodEmitter:
         shared = shared and spec.is_static_shape_tensor and not replaceable
         ref = self._spec_values[spec] = self.values.share(value) if shared else self.values.add(value)
         return ref
-
-    def _scalar(self, node: Node, value: Any) -> Ref:
-        if isinstance(value, (bool, torch.SymBool)):
-            return self.values.add(Bool(False))
-        if isinstance(value, (int, torch.SymInt)):
-            return self.values.add(Int(0))
-        if isinstance(value, (float, torch.SymFloat)):
-            return self.values.add(Double(0.0))
-        raise _error(node, f"returns a {type(value).__name__}; expected a tensor or a number")
 
     def argument(self, value: Any, env: dict[Node, Result], kind: torch._C.JitType | None = None) -> Ref:
         resolved = pytree.tree_map(lambda v: env[v] if isinstance(v, Node) else v, value, is_leaf=_is_leaf)
@@ -317,7 +297,7 @@ class MethodEmitter:
             return ControlFlowEmitter(self, graph_module, node, env).emit()
         if not isinstance(target, torch._ops.OpOverload):
             if target not in PYTHON_SYM_OPS:
-                raise _error(node, "is not an operator; only operators of a library can be called by a program")
+                raise node_error(node, "is not an operator; only operators of a library can be called by a program")
             target = PYTHON_SYM_OPS[target]
         return self._kernel_call(node, target, env)
 
@@ -327,15 +307,7 @@ class MethodEmitter:
         args: list[Ref] = []
         outs: list[Result] = []
         written: Ref | None = None
-        for position, argument in enumerate(schema.arguments):
-            if position < len(node.args) and not argument.kwarg_only:
-                value = node.args[position]
-            elif argument.name in node.kwargs:
-                value = node.kwargs[argument.name]
-            elif argument.has_default_value():
-                value = argument.default_value
-            else:
-                raise _error(node, f"has no argument {argument.name!r}", ExportErrorType.VIOLATION_OF_SPEC)
+        for argument, value in arguments_of(node, schema):
             args.append(self.argument(value, env, argument.type))
             if argument.is_out:
                 outs.append(env[value] if isinstance(value, Node) else value)
@@ -360,11 +332,12 @@ class MethodEmitter:
         if not target._schema.returns:
             return []
         if any(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(value)):
-            raise _error(node, "returns a tensor but has no out argument; register an out variant and run ToOutVarPass")
+            problem = "returns a tensor but has no out argument; register an out variant and run ToOutVarPass"
+            raise node_error(node, problem)
         return (
-            self._scalar(node, value)
+            self.values.add(scalar_result(node, value))
             if not isinstance(value, (list, tuple))
-            else [self._scalar(node, v) for v in value]
+            else [self.values.add(scalar_result(node, v)) for v in value]
         )
 
     def _view(self, node: Node, env: dict[Node, Result]) -> Ref:
@@ -393,7 +366,7 @@ class MethodEmitter:
     def _free(self, node: Node) -> None:
         ref = self._spec_values.get(node.args[0])
         if ref is None:
-            raise _error(node, "frees a tensor that no node has made", ExportErrorType.UNINITIALIZED)
+            raise node_error(node, "frees a tensor that no node has made", ExportErrorType.UNINITIALIZED)
         self.code.append(node, FreeCall(int(ref)))
 
     def _delegate_call(self, graph_module: GraphModule, node: Node, env: dict[Node, Result]) -> Result:
