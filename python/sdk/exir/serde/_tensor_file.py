@@ -80,7 +80,8 @@ class Machine:
         """The stacks below the marks."""
 
     def run(self, code: bytes | mmap.mmap) -> Any:
-        for instruction, argument, _ in pickletools.genops(code):
+        instructions: Any = code  # which are read from a map of a file as from a file
+        for instruction, argument, _ in pickletools.genops(instructions):
             name = instruction.name
             if name == "STOP":
                 (result,) = self._stack

@@ -140,9 +140,11 @@ def _how(program: Path, text: str) -> dict[str, Any]:
     if not isinstance(how, dict):
         raise CheckpointError(f"{program}: {LORA_METHOD}: expected a JSON object, found {text[:80]!r}")
     scale, head_dim, halves = how.get("scale"), how.get("head_dim"), how.get("use_hf_rope")
+    has_scale = isinstance(scale, int | float) and not isinstance(scale, bool) and 0 < scale < math.inf
+    has_head_dim = isinstance(head_dim, int) and not isinstance(head_dim, bool) and head_dim > 0
     for name, value, is_right, expected in (
-        ("scale", scale, type(scale) in (int, float) and 0 < scale < math.inf, "a positive number"),
-        ("head_dim", head_dim, type(head_dim) is int and head_dim > 0, "a positive whole number"),
+        ("scale", scale, has_scale, "a positive number"),
+        ("head_dim", head_dim, has_head_dim, "a positive whole number"),
         ("use_hf_rope", halves, isinstance(halves, bool), "true or false"),
     ):
         if not is_right:
