@@ -181,7 +181,12 @@ def test_what_another_quantizer_annotates_is_refused() -> None:
     for function, shapes, says in (
         (functional.conv2d, (IMAGE, (4, 8, 1, 1)), "its weight is not a constant"),
         (functional.linear, ((3, 8), (4, 8)), "its second matrix is not a constant"),
-        (functional.conv3d, ((1, 8, 2, 4, 4), tuple(weight.shape)), "its input has 5 dimensions; Neutron has at most"),
+        (functional.conv3d, ((1, 8, 2, 4, 4), tuple(weight.shape)), "its weight is not a constant"),
+        (
+            lambda a, b: functional.conv3d(a, turned(weight)),
+            ((1, 8, 2, 4, 4), (1,)),
+            "it has more than two spatial dimensions",
+        ),
     ):
         model = Function(lambda a, b, function=function: turned(function(turned(a), turned(b))))
         graph = graph_of(lower(model, tuple(torch.randn(shape) for shape in shapes)))
