@@ -143,7 +143,7 @@ def test_nothing_is_quantised_between_a_layer_and_its_activation_function() -> N
     assert len(scales_of(quantized(model, (torch.randn(1, 3, 4, 4),)), "aten.conv2d.default")) == 1
 
 
-@pytest.mark.parametrize("has_norm", [False, pytest.param(True, marks=pytest.mark.sampled)])
+@pytest.mark.parametrize("has_norm", [False, pytest.param(True, marks=pytest.mark.slow)])  # torchao traces its patterns
 def test_training(has_norm: bool) -> None:
     """NXP-07: `train_fn` gets the prepared model; without it, ranges are calibrated."""
     norm = torch.nn.BatchNorm2d(4) if has_norm else torch.nn.Identity()
