@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <fstream>
-#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,24 +22,6 @@ using Config = std::unique_ptr<et_asr_config, FreeWith<et_asr_config_free>>;
 const std::string kModel = std::string(kDataFolder) + "/speech/whisper.pte";
 const std::string kPreprocessor = std::string(kDataFolder) + "/speech/preprocessor.pte";
 constexpr size_t kSamples = 16 * 200;
-
-struct Answer {
-  std::string text;
-  size_t pieces = 0;
-  size_t most_pieces = 1000;
-  std::function<void()> on_piece;
-};
-
-bool receive(const char* text, size_t size, void* context) {
-  auto& answer = *static_cast<Answer*>(context);
-  EXPECT_EQ(text[size], '\0');
-  answer.text.append(text, size);
-  answer.pieces++;
-  if (answer.on_piece) {
-    answer.on_piece();
-  }
-  return answer.pieces < answer.most_pieces;
-}
 
 std::string expected() {
   std::ifstream file(std::string(kDataFolder) + "/speech/whisper.expected");

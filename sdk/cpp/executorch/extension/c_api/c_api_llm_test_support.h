@@ -5,7 +5,6 @@
 
 #include <executorch/extension/c_api/llm.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -20,25 +19,6 @@ using Config = std::unique_ptr<et_llm_config, FreeWith<et_llm_config_free>>;
 inline const std::string kModel = std::string(executorch::tests::kDataFolder) + "/language_model.pte";
 constexpr const char* kPrompt = "Once upon a time";
 constexpr const char* kEager = "pDl*!Vn8{l9W{l9W{l9W";
-
-/// What the callback got, and what it does.
-struct Answer {
-  std::string text;
-  size_t pieces = 0;
-  size_t most_pieces = 1000;
-  std::function<void()> on_piece;
-};
-
-inline bool receive(const char* text, size_t size, void* context) {
-  auto& answer = *static_cast<Answer*>(context);
-  EXPECT_EQ(text[size], '\0');
-  answer.text.append(text, size);
-  answer.pieces++;
-  if (answer.on_piece) {
-    answer.on_piece();
-  }
-  return answer.pieces < answer.most_pieces;
-}
 
 class LlmTest : public ::testing::Test {
  protected:

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -123,6 +124,25 @@ class PlacedBytes {
 
 inline void count_release(void*, void* context) {
   ++*static_cast<int*>(context);
+}
+
+/// What receive(), the callback of functions that make a text, got; and what it does.
+struct Answer {
+  std::string text;
+  size_t pieces = 0;
+  size_t most_pieces = 1000;
+  std::function<void()> on_piece;
+};
+
+inline bool receive(const char* text, size_t size, void* context) {
+  auto& answer = *static_cast<Answer*>(context);
+  EXPECT_EQ(text[size], '\0');
+  answer.text.append(text, size);
+  answer.pieces++;
+  if (answer.on_piece) {
+    answer.on_piece();
+  }
+  return answer.pieces < answer.most_pieces;
 }
 
 }  // namespace c_api_test

@@ -134,13 +134,14 @@ class StandInTest : public testing::Test {
     return backend_->init(context, &buffer, {specs.data(), specs.size()});
   }
 
-  runtime::Error run(runtime::DelegateHandle* handle, std::vector<aten::Tensor> tensors) {
+  runtime::Error run(runtime::DelegateHandle* handle, std::vector<aten::Tensor> tensors,
+                     runtime::MemoryAllocator* memory = nullptr) {
     std::vector<runtime::EValue> values(tensors.begin(), tensors.end());
     std::vector<runtime::EValue*> args;
     for (runtime::EValue& value : values) {
       args.push_back(&value);
     }
-    runtime::BackendExecutionContext context;
+    runtime::BackendExecutionContext context(nullptr, memory);
     return backend_->execute(context, handle, {args.data(), args.size()});
   }
 
@@ -218,6 +219,42 @@ class StandInTest : public testing::Test {
       EXPECT_EQ(living_(), 0) << "allocation " << n;
     }
     EXPECT_GT(n, 5u);
+  }
+
+  /// A function of the library whose call failed, and what a load and a run gave then.
+  struct FailedCall {
+    std::string function;
+    runtime::Error error;
+  };
+
+  /// Lets each call of a load, a run and a destruction fail in turn, of a payload that adds numbers: each is logged
+  /// with `says`, a run after it succeeds, and no object of the library lives on. Functions begin with `prefix`.
+  std::vector<FailedCall> fail_every_call(const std::string& payload, const std::string& prefix,
+                                          const std::string& says) {
+    aten::Tensor sum = floats_.zeros({2});
+    std::vector<FailedCall> failed;
+    for (int call = 1; call < 100; ++call) {
+      fail_at_(call);
+      testing::internal::CaptureStderr();
+      auto handle = load(payload);
+      runtime::Error error = handle.error();
+      if (handle.ok()) {
+        error = run(*handle, {floats_.ones({2}), floats_.ones({2}), sum});
+        if (error != runtime::Error::Ok) {
+          EXPECT_EQ(run(*handle, {floats_.ones({2}), floats_.ones({2}), sum}), runtime::Error::Ok) << call;
+        }
+        backend_->destroy(*handle);
+      }
+      const std::string said = testing::internal::GetCapturedStderr();
+      EXPECT_EQ(living_(), 0) << call;
+      if (said.empty()) {
+        break;
+      }
+      EXPECT_THAT(said, testing::HasSubstr(says)) << call;
+      const size_t begin = std::min(said.find(prefix), said.size());
+      failed.push_back({said.substr(begin, said.find(' ', begin) - begin), error});
+    }
+    return failed;
   }
 
   static float first(const aten::Tensor& tensor) { return tensor.const_data_ptr<float>()[0]; }
