@@ -11,38 +11,15 @@ from pathlib import Path
 import pytest
 
 from sdk.backends.mediatek.verify import ReferenceProgram
-from sdk.export.cli import main
+from vendor_commands import check_export_command
 
 ROOT = Path(__file__).resolve().parents[4]
 
-MODEL = """
-import torch
 
-model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU()).eval()
-
-
-def example_inputs():
-    return (torch.randn(1, 3, 16, 16),)
-"""
-
-
-def test_the_command_verifies_by_the_interpreter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_verifies_by_the_interpreter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """MTK-05: and says that this is not MediaTek's arithmetic."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("EXECUTORCH_REFERENCE_PAYLOADS", "1")
-    Path("my_model.py").write_text(MODEL)
-    command = ["my_model.py:model", "--backend", "mediatek", "-o", "model.pte"]
-    for quantize in ([], ["--quantize", "int8"], ["--quantize", "a16w8"]):
-        status = main([*command, *quantize])
-        said = " ".join("".join(capsys.readouterr()).split())
-        assert status == 0, said
-        assert "the program agrees with PyTorch" in said and "1 call to NeuropilotBackend" in said
-        assert "verified by an interpreter in PyTorch, which is not MediaTek's compiler and arithmetic" in said
-    monkeypatch.delenv("EXECUTORCH_REFERENCE_PAYLOADS")
-    assert main(command) != 0
-    assert "MediaTek's compiler is not installed" in " ".join(capsys.readouterr().err.split())
+    schemes = ([], ["--quantize", "int8"], ["--quantize", "a16w8"])
+    check_export_command("mediatek", "NeuropilotBackend", "MediaTek's compiler", tmp_path, capsys, *schemes)
 
 
 def test_the_script_exports_a_public_model(tmp_path: Path) -> None:

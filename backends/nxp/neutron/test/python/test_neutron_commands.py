@@ -12,49 +12,35 @@ from pathlib import Path
 import pytest
 
 from sdk.backends.nxp.neutron.verify import ReferenceProgram
+from vendor_commands import check_export_command, run_script
 
 ROOT = Path(__file__).resolve().parents[5]
-
-MODEL = """
-import torch
-
-model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU()).eval()
+SCRIPT = ROOT / "examples" / "nxp" / "aot_neutron_compile.py"
+CIFAR = ("--quantize", "--delegate", "-m", "cifar10")
 
 
-def example_inputs():
-    return (torch.randn(1, 3, 16, 16),)
-"""
-
-
-def run(*command: object, folder: Path, reference: bool) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONWARNINGS": "ignore", "EXECUTORCH_REFERENCE_PAYLOADS": str(int(reference))}
-    environment["PYTHON"] = sys.executable
-    return subprocess.run([*map(str, command)], capture_output=True, text=True, cwd=folder, env=environment)
-
-
-def test_the_command_verifies_by_the_interpreter(tmp_path: Path) -> None:
+def test_the_command_verifies_by_the_interpreter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """NXP-04: and says that this is not NXP's arithmetic."""
-    (tmp_path / "my_model.py").write_text(MODEL)
-    command = (sys.executable, "-m", "sdk.export", "my_model.py:model", "--backend", "neutron", "-o", "model.pte")
-    done = run(*command, "--quantize", "int8", folder=tmp_path, reference=True)
-    said = " ".join((done.stdout + done.stderr).split())
-    assert done.returncode == 0, said
-    assert "the program agrees with PyTorch" in said and "1 call to NeutronBackend" in said
-    assert "verified by an interpreter in PyTorch, which is not NXP's converter and arithmetic" in said
-    done = run(*command, "--quantize", "int8", folder=tmp_path, reference=False)
-    assert done.returncode != 0 and "NXP's converter is not installed" in " ".join(done.stderr.split())
+    schemes = (["--quantize", "int8"],)
+    check_export_command("neutron", "NeutronBackend", "NXP's converter", tmp_path, capsys, *schemes)
 
 
-def test_the_script_exports_the_example(tmp_path: Path) -> None:
+def test_the_script_exports_the_example(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """NXP-01, NXP-03: CifarNet is one delegate."""
-    script = ROOT / "examples" / "nxp" / "aot_neutron_compile.sh"
-    made = run(script, "cifar10", "-o", "folder", folder=tmp_path, reference=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EXECUTORCH_REFERENCE_PAYLOADS", "1")
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHON": sys.executable}
+    command = [SCRIPT.with_suffix(".sh"), "cifar10", "-o", "folder"]
+    made = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert made.returncode == 0 and made.stdout == "wrote folder/cifar10_nxp_delegate.pte\n", made.stderr
-    ReferenceProgram(tmp_path / "folder" / "cifar10_nxp_delegate.pte")
-    wrong = run(script, "cifar10", "-t", "imx95", folder=tmp_path, reference=True)
-    assert wrong.returncode == 1 and "there is no target 'imx95' of Neutron; expected imxrt700" in wrong.stderr
-    missing = run(script, "cifar10", folder=tmp_path, reference=False)
-    assert missing.returncode == 1 and "NXP's converter is not installed" in missing.stderr
+    ReferenceProgram(Path("folder", "cifar10_nxp_delegate.pte"))
+    assert run_script(SCRIPT, *CIFAR, "-t", "imx95") == 1
+    assert "there is no target 'imx95' of Neutron; expected imxrt700" in capsys.readouterr().err
+    monkeypatch.setenv("EXECUTORCH_REFERENCE_PAYLOADS", "0")
+    assert run_script(SCRIPT, *CIFAR) == 1
+    assert "NXP's converter is not installed" in capsys.readouterr().err
 
 
 def test_the_script_of_the_converter_needs_an_address(tmp_path: Path) -> None:
@@ -72,12 +58,12 @@ def test_the_script_of_the_converter_needs_an_address(tmp_path: Path) -> None:
         assert made.stdout == expected, made.stderr
 
 
-def test_the_script_draws_the_partitions(tmp_path: Path) -> None:
+def test_the_script_draws_the_partitions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """VIS-09"""
     pytest.importorskip("model_explorer", reason="pip install 'pte-sdk[visualization]'")
-    script = ROOT / "examples" / "nxp" / "aot_neutron_compile.sh"
-    made = run(script, "cifar10", "--visualize", "store", folder=tmp_path, reference=True)
-    assert made.returncode == 0, made.stderr
-    saved = json.loads((tmp_path / "cifar10_partitions.json").read_text())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EXECUTORCH_REFERENCE_PAYLOADS", "1")
+    assert run_script(SCRIPT, *CIFAR, "--visualize", "store") == 0
+    saved = json.loads(Path("cifar10_partitions.json").read_text())
     groups = {node["id"]: node["namespace"] for node in saved["graphs"][0]["nodes"]}
     assert groups["aten_convolution_default"] == "partition 0 (tag_0)"
