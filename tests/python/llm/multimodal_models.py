@@ -32,33 +32,26 @@ _TEXT: dict[str, Any] = {
 }
 
 
+_VISION: dict[str, Any] = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "image_size": 28,
+    "patch_size": 7,
+}
+
+
 def llava(**text: Any) -> Any:
     """28 x 28 pixels become 4 positions. `text`: other fields of the text model's configuration."""
-    vision = {
-        "model_type": "clip_vision_model",
-        "hidden_size": 32,
-        "intermediate_size": 48,
-        "num_hidden_layers": 3,
-        "num_attention_heads": 4,
-        "image_size": 28,
-        "patch_size": 14,
-    }
+    vision = {**_VISION, "model_type": "clip_vision_model", "num_hidden_layers": 3, "patch_size": 14}
     config = transformers.LlavaConfig(vision_config=vision, text_config={**_TEXT, **text}, image_token_id=IMAGE)
     return _random(transformers.LlavaForConditionalGeneration(config))
 
 
 def gemma3(**text: Any) -> Any:
     """28 x 28 pixels become 4 positions, which see each other; layers with a window of 6 and of everything."""
-    vision = {
-        "model_type": "siglip_vision_model",
-        "hidden_size": 32,
-        "intermediate_size": 48,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "image_size": 28,
-        "patch_size": 7,
-        "vision_use_head": False,
-    }
+    vision = {**_VISION, "model_type": "siglip_vision_model", "vision_use_head": False}
     decoder = {**_TEXT, "model_type": "gemma3_text", "num_hidden_layers": 3, "query_pre_attn_scalar": 8}
     decoder |= {"sliding_window": 6, "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}
     config = transformers.Gemma3Config(
@@ -74,15 +67,7 @@ def gemma3(**text: Any) -> Any:
 
 def smolvlm(**text: Any) -> Any:
     """A tile of 28 x 28 pixels becomes 4 positions."""
-    vision = {
-        "model_type": "smolvlm_vision",
-        "hidden_size": 32,
-        "intermediate_size": 48,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "image_size": 28,
-        "patch_size": 7,
-    }
+    vision = {**_VISION, "model_type": "smolvlm_vision"}
     config = transformers.SmolVLMConfig(
         vision_config=vision, text_config={**_TEXT, **text}, image_token_id=IMAGE, scale_factor=2, pad_token_id=0
     )

@@ -37,9 +37,8 @@ def fixed_point(factor: float) -> tuple[int, int]:
     return (-multiplier if factor < 0 else multiplier), shift
 
 
-def rescale(sums: torch.Tensor, factors: Sequence[float], axis: int | None = None) -> torch.Tensor:
-    """int64 sums times factors, rounded to integers. There is one factor, or one for each index of `axis`. Sums beyond
-    2**47 are cut, because their results are beyond every integer that is stored."""
+def _fixed_points(sums: torch.Tensor, factors: Sequence[float], axis: int | None) -> tuple[torch.Tensor, torch.Tensor]:
+    """The multipliers and shifts of one factor, or of one for each index of `axis`, in the shape that fits sums."""
     pairs = [fixed_point(factor) for factor in factors]
     shape = [1] * sums.dim()
     if axis is not None and sums.dim():
@@ -48,6 +47,13 @@ def rescale(sums: torch.Tensor, factors: Sequence[float], axis: int | None = Non
         torch.tensor([pair[position] for pair in pairs], dtype=torch.int64).reshape(shape if sums.dim() else ())
         for position in (0, 1)
     )
+    return multiplier, shift
+
+
+def rescale(sums: torch.Tensor, factors: Sequence[float], axis: int | None = None) -> torch.Tensor:
+    """int64 sums times factors, rounded to integers. There is one factor, or one for each index of `axis`. Sums beyond
+    2**47 are cut, because their results are beyond every integer that is stored."""
+    multiplier, shift = _fixed_points(sums, factors, axis)
     sums = sums.clamp(-_LARGEST, _LARGEST)
     half = torch.bitwise_left_shift(torch.ones_like(shift), shift - 1)
     # With short shifts the factor is large: a sum whose product would leave int64 has a result that is cut anyway.
@@ -64,14 +70,7 @@ def rescale_twice(sums: torch.Tensor, factors: Sequence[float], axis: int | None
     """As `rescale`, for int32 sums, with the two roundings of gemmlowp: the upper half of the doubled product to
     nearest with ties up, and then what the rest of the shift drops to nearest with ties away from zero. Sums that leave
     int32 in between are cut."""
-    pairs = [fixed_point(factor) for factor in factors]
-    shape = [1] * sums.dim()
-    if axis is not None and sums.dim():
-        shape[axis] = len(pairs)
-    multiplier, shift = (
-        torch.tensor([pair[position] for pair in pairs], dtype=torch.int64).reshape(shape if sums.dim() else ())
-        for position in (0, 1)
-    )
+    multiplier, shift = _fixed_points(sums, factors, axis)
     left, right = (_BITS - shift).clamp(min=0), (shift - _BITS).clamp(min=0)
     info = torch.iinfo(torch.int32)
     product = torch.bitwise_left_shift(sums.clamp(info.min, info.max), left).clamp(info.min, info.max) * multiplier
