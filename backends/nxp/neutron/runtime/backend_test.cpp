@@ -18,6 +18,7 @@ namespace executorch::backends::neutron {
 
 using executorch::tests::kLibrary;
 using extension::delegate::Bytes;
+using extension::delegate::read_damaged;
 using extension::delegate::reference_sum;
 using extension::delegate::StandInTest;
 using runtime::Error;
