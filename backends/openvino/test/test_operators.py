@@ -16,7 +16,7 @@ from backends import conformance
 from backends.cases import OPERATORS as CASES
 from backends.targets import Target
 from sdk.backends import registry
-from sdk.backends.openvino import partitioner
+from sdk.backends.openvino import support
 from sdk.backends.openvino.operators import OPERATORS, OpenvinoOperator
 
 NOT_A_NUMBER = {
@@ -29,7 +29,7 @@ NOT_A_NUMBER = {
 @pytest.fixture(autouse=True)
 def everything_is_worth_a_delegate(monkeypatch: Any) -> None:
     """Operators that only move elements are otherwise left to kernels where they are alone."""
-    monkeypatch.setattr(partitioner, "computes", lambda node: node.target is not operator.getitem)
+    monkeypatch.setattr(support, "computes", lambda node: node.target is not operator.getitem)
     monkeypatch.setattr(conformance, "THREADS", (2,))  # those of the pool, which OpenVINO does not use
 
 

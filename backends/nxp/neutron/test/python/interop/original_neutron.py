@@ -2,8 +2,8 @@
 """Makes payloads, compile specs and quantised models with the original. Usage: ``original_neutron.py DIRECTORY``.
 
 The original imports NXP's SDK: a module that knows the target stands for it. For each ``NAME.tflite`` it writes
-``NAME.payload``; for each ``NAME.pt2`` with ``NAME.inputs.pt``, ``NAME.outputs.pt``, the results of the quantised
-model; and ``specs.pt``.
+``NAME.payload``; for each ``NAME.pt2`` with ``NAME.inputs.pt``, a list of inputs, ``NAME.outputs.pt``, the results of
+the model that was quantised with them; and ``specs.pt``.
 """
 
 from __future__ import annotations
@@ -46,13 +46,15 @@ def main(directory: Path) -> None:
         payload = PayloadComposer().get_binary_payload(formats, file.read_bytes())
         file.with_suffix(".payload").write_bytes(payload)
     specs = generate_neutron_compile_spec("imxrt700", operators_not_to_delegate=["aten::relu"], use_profiling=True)
-    torch.save([(spec.key, bytes(spec.value)) for spec in specs], directory / "specs.pt")
+    torch.save([(spec.key, list(spec.value)) for spec in specs], directory / "specs.pt")
     for file in sorted(directory.glob("*.pt2")):
         inputs = torch.load(file.with_suffix(".inputs.pt"))
-        scheme = calibrate_and_quantize(
-            torch.export.load(file), [inputs], NeutronQuantizer(NeutronTargetSpec("imxrt700"))
-        )
-        torch.save(scheme(*inputs), file.with_suffix(".outputs.pt"))
+        model = torch.export.load(file)
+        # By which the quantizer finds operators; files do not have it.
+        for node in model.graph.nodes:
+            node.meta.setdefault("source_fn_stack", [(node.name, node.target)])
+        scheme = calibrate_and_quantize(model, inputs, NeutronQuantizer(NeutronTargetSpec("imxrt700")))
+        torch.save([scheme(*each) for each in inputs], file.with_suffix(".outputs.pt"))
 
 
 if __name__ == "__main__":
