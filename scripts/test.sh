@@ -57,8 +57,8 @@ declare_steps() {
   gate_step consume 1 70 "pkg-config=pkg-config"
   gate_step wheel 1 40 "npm=npm"
   gate_step asan 1 145
-  gate_step aarch64 1 60 "${aarch64[@]}"
-  gate_step baremetal 1 30 "arm-none-eabi-g++=gcc-arm-none-eabi" "/usr/lib/arm-none-eabi/newlib/libc.a=libnewlib-arm-none-eabi" \
+  gate_step aarch64 1 105 "${aarch64[@]}"
+  gate_step baremetal 1 40 "arm-none-eabi-g++=gcc-arm-none-eabi" "/usr/lib/arm-none-eabi/newlib/libc.a=libnewlib-arm-none-eabi" \
     "/usr/lib/arm-none-eabi/newlib/libstdc++.a=libstdc++-arm-none-eabi-newlib" "qemu-system-arm=qemu-system-arm"
   gate_step lint 2 25
   gate_step python 2 500
