@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cadence::quantized_linear, quantized_fully_connected. Weights are (outputs, inputs), the bias is of the sums.
+// cadence::quantized_linear, quantized_fully_connected. Weights have the shape (outputs, inputs); the bias is added to
+// the integer sums.
 #include "kernels/cadence/cpu/quantized.h"
 
 namespace torch::executor::native {
@@ -21,7 +22,7 @@ bool check_layer(KernelRuntimeContext& ctx, const Layer& layer, const Tensor& sr
   const char* const op = layer.op;
   ET_KERNEL_CHECK_MSG(ctx, src.dim() >= 1 && weight.dim() == 2 && src.size(src.dim() - 1) == weight.size(1),
                       InvalidArgument, false,
-                      "%s: expected weights (outputs, inputs) and an input whose last size is that of the inputs", op);
+                      "%s: expected weights (outputs, inputs) and an input whose last size equals inputs", op);
   ET_KERNEL_CHECK_MSG(ctx, !layer.one_row || src.size(0) == 1, InvalidArgument, false,
                       "%s: expected a batch of 1, found %zd", op, static_cast<ssize_t>(src.size(0)));
   ET_KERNEL_CHECK_MSG(ctx, bias.numel() == weight.size(0), InvalidArgument, false,

@@ -6,7 +6,7 @@ namespace torch::executor::native {
 
 using namespace cadence;
 
-/// Steps above the zero point, scaled.
+/// ReLU of the dequantised input, requantised: max(X - X_zero_point, 0) * factor + out_zero_point.
 Tensor& cadence_quantized_relu_per_tensor_out(KernelRuntimeContext& ctx, const Tensor& X, int64_t X_zero_point,
                                               int64_t out_zero_point, int64_t out_multiplier, int64_t out_shift,
                                               Tensor& out) {

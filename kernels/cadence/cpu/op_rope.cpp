@@ -7,7 +7,8 @@ namespace {
 
 using namespace cadence;
 
-// Rotates pairs of elements of (1, sequence, heads, depth): neighbours, or element i of both halves.
+// Rotates pairs of elements along the last dimension of (1, sequence, heads, depth). A pair is elements 2i and 2i + 1,
+// or with `halves` elements i and i + depth / 2.
 Tensor& rotate(KernelRuntimeContext& ctx, const char* op, const Tensor& input, const Tensor& sines,
                const Tensor& cosines, const std::optional<Tensor>& pos, bool halves, Tensor& out) {
   const ssize_t rank = input.dim();

@@ -7,7 +7,7 @@ namespace torch::executor::native {
 
 using namespace cadence;
 
-/// Writes `src` to a slice of `self`.
+/// Writes `src` into the slice [start:end:step] of `self` along `dim`.
 Tensor& cadence_slice_scatter_(KernelRuntimeContext& ctx, Tensor& self, const Tensor& src, int64_t dim,
                                std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
   constexpr const char* op = "cadence::slice_scatter_";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cadence::quantized_w8a32_linear, conv, gru: int8 weights with float32 activations. Products are summed as integers of
-// the weights would be, and scaled once.
+// cadence::quantized_w8a32_linear, conv, gru: int8 weights with float32 activations. The scale of the weights is
+// applied once, after the summation.
 #include <cmath>
 
 #include "kernels/cadence/cpu/arguments.h"

@@ -11,7 +11,7 @@
 
 namespace torch::executor::native::cadence {
 
-/// What real values are in terms of quantised ones.
+/// Dequantises values: real = (quantised - zero_point) * scale.
 struct Affine {
   float scale;
   float zero_point;
@@ -28,8 +28,8 @@ inline bool read_affine(KernelRuntimeContext& ctx, const char* op, double scale,
   return check_scale(ctx, op, "a scale", scale);
 }
 
-/// Makes integers of real values: times a factor, rounded to nearest even, moved by the zero point, clamped. NaN
-/// becomes the least integer.
+/// Quantises real values: multiplies by a factor, rounds to nearest even, adds the zero point, clamps. NaN becomes the
+/// least integer.
 template <typename T>
 class Quantizer {
  public:
@@ -55,12 +55,12 @@ class Quantizer {
   Wide high_;
 };
 
-/// 1 / scale, as PyTorch computes it before it multiplies.
+/// 1 / scale, rounded to float32 as in PyTorch's quantisation.
 inline float inverse(double scale) {
   return static_cast<float>(1.0 / scale);
 }
 
-/// Zero points for which a block of products fits 32 bits.
+/// Whether sum_of_products() can sum a block of int8 products with this zero point in 32 bits.
 inline bool is_narrow(int64_t zero_point) {
   return zero_point >= -256 && zero_point <= 255;
 }

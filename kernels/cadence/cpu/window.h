@@ -38,15 +38,15 @@ struct Window {
 /// Reads the input's sizes and strides.
 bool read_image(KernelRuntimeContext& ctx, const char* op, const Tensor& input, bool is_last, Window* window);
 
-/// Reads stride, padding and dilation: those of two dimensions, or of one for an input of rank 3.
+/// Reads stride, padding and dilation: two numbers each, or one for an input of rank 3.
 bool read_places(KernelRuntimeContext& ctx, const char* op, size_t rank, IntArrayRef stride, IntArrayRef padding,
                  IntArrayRef dilation, Window* window);
 
-/// Stores the sizes of the output from those of the kernel, and resizes `out` to them, with `outputs` channels.
+/// Computes the sizes of the output from the window's parameters, stores them in `results` and resizes `out`.
 bool resize_to_windows(KernelRuntimeContext& ctx, const char* op, size_t rank, bool is_last, Window* window,
                        Tensor& out);
 
-/// Resizes `out` to `results` and `outputs`.
+/// Resizes `out` to the sizes in `results`, with `outputs` channels.
 bool resize_image(KernelRuntimeContext& ctx, const char* op, size_t rank, bool is_last, Window* window, Tensor& out);
 
 }  // namespace torch::executor::native::cadence

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checks of arguments that several of these operators have. As those of the portable library, each returns false
-// after it has logged what was expected and found and has set the context's failure to InvalidArgument.
+// Checks of arguments that several operators share. As in the portable library, a check that fails logs what was
+// expected and found, sets the context's failure to InvalidArgument and returns false.
 #pragma once
 
 #include "kernels/cortex_m/cpu/fixed_point.h"
@@ -16,22 +16,23 @@ bool check_offset(KernelRuntimeContext& ctx, const char* op, const char* name, i
 /// Checks that the multiplier fits 32 bits and that -31 <= shift <= 31.
 bool check_multiplier(KernelRuntimeContext& ctx, const char* op, int64_t multiplier, int64_t shift);
 
-/// Checks the zero point and that min <= max are int8. Stores all three.
+/// Checks that the zero point, min and max are in the range of int8 and that min <= max. Stores all three.
 bool check_output(KernelRuntimeContext& ctx, const char* op, int64_t zero_point, int64_t min, int64_t max,
                   Int8Output* output);
 
-/// Whether the elements of a tensor with four dimensions lie in memory as batch, height, width, channels. Sizes of one
-/// may be anywhere.
+/// Whether a tensor with four dimensions is in memory as batch, height, width, channels. The order of dimensions of
+/// size 1 does not matter.
 bool is_channels_last(const Tensor& tensor);
 
 /// Checks for four dimensions, int8, and is_channels_last().
 bool check_image(KernelRuntimeContext& ctx, const char* op, const char* name, const Tensor& tensor);
 
-/// Checks that `values` are one number for both or a height and a width, from `least` to 2^31 - 1. Stores both.
+/// Checks that `values` has one number, for both dimensions, or a height and a width, from `least` to 2^31 - 1. Stores
+/// both.
 bool check_pair(KernelRuntimeContext& ctx, const char* op, const char* name, IntArrayRef values, int64_t least,
                 int64_t (&pair)[2]);
 
-/// Checks that the tensor, if there is one, holds `count` int32 in sequence.
+/// Checks that the tensor, if there is one, is contiguous and has `count` elements of int32.
 bool check_int32s(KernelRuntimeContext& ctx, const char* op, const char* name, const std::optional<Tensor>& tensor,
                   int64_t count);
 

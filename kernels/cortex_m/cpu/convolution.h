@@ -18,7 +18,7 @@ struct Convolution {
   int32_t input_offset;
   Window window;
 
-  /// From a channel on; null if there is none.
+  /// The biases from a channel on; null if the convolution has no bias.
   const int32_t* bias_of(size_t channel) const {
     return bias.has_value() ? bias->const_data_ptr<int32_t>() + channel : nullptr;
   }

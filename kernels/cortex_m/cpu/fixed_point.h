@@ -23,7 +23,7 @@ inline int32_t requantize(int32_t value, int32_t multiplier, int32_t shift) {
   return divide_by_power_of_two(static_cast<int32_t>(product >> 31), shift < 0 ? -shift : 0);
 }
 
-/// a * b / 2^31, rounded to nearest, ties away from zero; the one product that is too large saturates.
+/// a * b / 2^31, rounded to nearest, ties away from zero. INT32_MIN * INT32_MIN, which does not fit, gives INT32_MAX.
 inline int32_t saturating_high_product(int32_t a, int32_t b) {
   if (a == INT32_MIN && b == INT32_MIN) {
     return INT32_MAX;
@@ -42,14 +42,14 @@ inline int32_t clamp(int32_t value, int32_t min, int32_t max) {
   return value < min ? min : value > max ? max : value;
 }
 
-/// How sums become int8: requantised, moved by the zero point and clamped.
+/// Requantises sums to int8: multiplies, adds the zero point and clamps.
 struct Int8Output {
   int32_t zero_point;
   int32_t min;
   int32_t max;
 
   int8_t operator()(int32_t sum, int32_t multiplier, int32_t shift) const {
-    // Clamped before it is moved, which cannot overflow then.
+    // Clamped first, so that adding the zero point cannot overflow.
     const int32_t steps = clamp(requantize(sum, multiplier, shift), min - zero_point, max - zero_point);
     return static_cast<int8_t>(steps + zero_point);
   }

@@ -18,8 +18,8 @@ bool check_matrix(KernelRuntimeContext& ctx, const char* op, const char* name, c
   return check_dtype(ctx, op, name, tensor, ScalarType::Char);
 }
 
-// The product of rows (m, k) and columns (n, k), plus a number for each column. One multiplier and shift are those of
-// all columns.
+// The matrix product of `rows` (m, k) and transposed `columns` (n, k), plus `added` for each column. A single
+// multiplier and shift hold for all columns.
 struct Product {
   const int8_t* rows;
   int32_t row_offset;
@@ -63,8 +63,8 @@ struct Product {
 
 }  // namespace
 
-/// Weights (outputs, inputs). `kernel_sum`, which has the bias and the input offset times the sum of the weights in it,
-/// is for the kernels of processors with vector instructions; programs for others have `bias`.
+/// Weights have the shape (outputs, inputs). Programs for processors with vector instructions have `kernel_sum`, which
+/// is the bias plus the input offset times the sum of the weights; programs for others have `bias`.
 Tensor& cortex_m_quantized_linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weights,
                                       const std::optional<Tensor>& bias, const std::optional<Tensor>& kernel_sum,
                                       int64_t input_offset, int64_t filter_offset, int64_t output_offset,
@@ -106,7 +106,7 @@ Tensor& cortex_m_quantized_linear_out(KernelRuntimeContext& ctx, const Tensor& i
       !check_matrix(ctx, op, "an output", out, 1, kTensorDimensionLimit)) {
     return out;
   }
-  // (x + a) * (w + b) = x * (w + b) + a * (w + b), whose second part is in kernel_sum.
+  // (x + a) * (w + b) = x * (w + b) + a * (w + b); kernel_sum contains the second term.
   const bool is_summed = kernel_sum.has_value();
   const std::optional<Tensor>& added = is_summed ? kernel_sum : bias;
   const int32_t row_offset = is_summed ? 0 : static_cast<int32_t>(input_offset);
@@ -131,7 +131,7 @@ Tensor& cortex_m_quantized_linear_out(KernelRuntimeContext& ctx, const Tensor& i
   return out;
 }
 
-/// Matrices (batch, m, k) and, transposed, (batch, n, k). What the schema calls the zero points of both are their
+/// Multiplies (batch, m, k) by the transpose of (batch, n, k). What the schema calls the zero points of both are their
 /// negatives.
 Tensor& cortex_m_quantized_batch_matmul_out(KernelRuntimeContext& ctx, const Tensor& lhs, int64_t lhs_zero_point,
                                             const Tensor& rhs_transposed, int64_t rhs_zero_point,

@@ -46,7 +46,7 @@ void quantize(const Tensor& in, float inverse, float zero_point, float min, floa
   T* const results = out.mutable_data_ptr<T>();
   for (ssize_t i = 0; i < in.numel(); ++i) {
     const float result = std::nearbyint(values[i] * inverse) + zero_point;
-    // NaN is not above the least integer, and becomes it.
+    // `result > min` is false for NaN, which therefore becomes the least integer.
     results[i] = static_cast<T>(result > min ? (result < max ? result : max) : min);
   }
 }

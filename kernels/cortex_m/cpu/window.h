@@ -6,8 +6,8 @@
 
 namespace torch::executor::native::cortex_m {
 
-/// The elements of a window along one dimension that are in the image: from `first` to before `last`. The first one is
-/// at `position`, the next ones `step` further each.
+/// The elements [first, last) of a window along one dimension that are in the image. Element `first` is at `position`
+/// of the image; the position grows by `step` with each element.
 struct Taps {
   size_t first;
   size_t last;
@@ -28,7 +28,7 @@ struct Axis {
   int64_t spread() const { return dilation * (kernel - 1) + 1; }
   /// How many windows there are; below 1 if the image is smaller than a window.
   int64_t windows() const { return in + 2 * padding < spread() ? 0 : (in + 2 * padding - spread()) / stride + 1; }
-  /// The same with windows that only begin in the image or in the padding before it.
+  /// The same with `ceil_mode`: windows may end after the image's padding, but begin in the image or the left padding.
   int64_t windows_rounded_up() const {
     const int64_t most = in + 2 * padding < spread() ? 0 : (in + 2 * padding - spread() + stride - 1) / stride + 1;
     return most > 0 && (most - 1) * stride >= in + padding ? most - 1 : most;
@@ -47,7 +47,7 @@ struct Axis {
   }
 
  private:
-  /// How many elements of a kernel begin within a distance.
+  /// How many elements of a dilated kernel have positions below `distance`.
   int64_t steps(int64_t distance) const { return dilation == 1 ? distance : (distance + dilation - 1) / dilation; }
 };
 
@@ -88,7 +88,7 @@ inline bool check_window(KernelRuntimeContext& ctx, const char* op, const Tensor
   return true;
 }
 
-/// Resizes `out` to an image, and checks that it is one.
+/// Resizes `out` to an image, and checks its dtype and memory format.
 inline bool check_resize_image(KernelRuntimeContext& ctx, const char* op, Tensor& out, int64_t batch, int64_t channels,
                                int64_t height, int64_t width) {
   ET_KERNEL_CHECK_MSG(ctx, height > 0 && width > 0, InvalidArgument, false,

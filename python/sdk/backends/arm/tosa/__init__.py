@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""TOSA, the operator set of Arm's accelerators: `TOSAPartitioner` with a `TosaCompileSpec` makes TOSA files of the
-parts of a model."""
+"""TOSA, the operator set of Arm's accelerators: `TOSAPartitioner` with a `TosaCompileSpec` turns each partition of a
+model into a TOSA file."""
 
 from sdk.extras import lazily
 

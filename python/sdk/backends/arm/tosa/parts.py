@@ -29,15 +29,15 @@ _EXACT = 1 << 24  # positions up to this one are exact in float32
 
 
 def reduce_in_parts(b: Builder, name: str, value: Value, axis: int) -> Value:
-    """Reduces a long axis, which stays with the size 1: first its parts, then their results."""
+    """Reduces a long axis in two steps, first each part, then the results of the parts. The axis keeps the size 1."""
     parts = _in_parts(b, value, axis, _neutral(name, value.dtype))
     reduced = b.reduce(name, b.reduce(name, parts, [2]), [1])
     return b.reshape(reduced, (*value.shape[:axis], 1, *value.shape[axis + 1 :]))
 
 
 def argmax_in_parts(b: Builder, value: Value, axis: int) -> Value:
-    """The first position of the largest element of a long axis, as int32, without the axis: that in the first of the
-    parts whose largest element is the largest."""
+    """Returns the first position of the maximum along a long axis, as int32, without the axis. It finds the first part
+    that contains the maximum, and then the position in this part."""
     if not b.specification.support_integer() and value.shape[axis] > _EXACT:
         raise UnsupportedError(
             f"its axis has {value.shape[axis]} elements; without integers, up to {_EXACT} are lowered"
@@ -54,15 +54,15 @@ def argmax_in_parts(b: Builder, value: Value, axis: int) -> Value:
 
 
 def spans(size: int, most: int) -> list[tuple[int, int]]:
-    """The starts and sizes of the fewest parts of up to `most` elements; their sizes differ by at most one."""
+    """Returns (start, size) of the fewest parts of up to `most` elements each. Sizes differ by at most one."""
     count = -(-size // most)
     bounds = [number * size // count for number in range(count + 1)]
     return [(start, stop - start) for start, stop in itertools.pairwise(bounds)]
 
 
 def _in_parts(b: Builder, value: Value, axis: int, neutral: float) -> Value:
-    """[outer, parts, size, inner]: the axis in parts of about as many elements as there are parts. The last one is
-    filled with the number that changes no result."""
+    """Splits the axis into about sqrt(length) parts: [outer, parts, size, inner]. The last part is padded with
+    `neutral`, which changes no result."""
     length = value.shape[axis]
     size = math.isqrt(length - 1) + 1
     count = -(-length // size)

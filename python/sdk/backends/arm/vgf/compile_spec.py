@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`VgfCompileSpec`: what of TOSA a VGF file may use, and the options of the converter."""
+"""`VgfCompileSpec`: the subset of TOSA that a VGF file may use, and the options of the converter."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class VgfCompileSpec(ArmCompileSpec):
     """Options for devices with Vulkan's VK_ARM_tensors and VK_ARM_data_graph.
 
     Args:
-        tosa_spec: A TosaSpecification or its text; None is TOSA 1.0 with floats, integers, int4 weights and int16
+        tosa_spec: A TosaSpecification or its text. None means TOSA 1.0 with floats, integers, int4 weights and int16
             activations.
-        compiler_flags: Options of the ML SDK model converter, one an element.
+        compiler_flags: Options of the ML SDK model converter, each an element of the list.
     """
 
     output_format = "vgf"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What passes are made of: their registry with optimisation levels, arguments of calls by name, and questions about
+"""Helpers for passes: the registry with optimisation levels, access to the arguments of calls by name, and checks of
 graphs."""
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ Pass = TypeVar("Pass", bound=type)
 
 
 def allow_lifetime_and_storage_overlap(opt_level: int) -> bool:
-    """Whether tensors may share memory while both are alive, as slices of one that is written once."""
+    """Whether live tensors may share memory, for example a slice with the tensor that it is a slice of."""
     return opt_level >= 2
 
 
 @dataclass(frozen=True)
 class EdgePassesConfig:
-    """Passes that run on request. Each is a field of `CadencePassAttribute`, too."""
+    """Requests for passes that do not run by default. `CadencePassAttribute` has a field of the same name for each."""
 
     use_im2row_transform: bool = False
 
 
 @dataclass(frozen=True)
 class CadencePassAttribute:
-    """When a pass runs: from an optimisation level on (None: never), only in debug mode, or on request."""
+    """When a pass runs: at `opt_level` and above (None: never), only in debug mode, or only on request."""
 
     opt_level: int | None = None
     debug_pass: bool = False
@@ -57,7 +57,7 @@ def register_cadence_pass(pass_attribute: CadencePassAttribute) -> Callable[[Pas
 
 
 def get_cadence_pass_attribute(p: type[Any]) -> CadencePassAttribute | None:
-    """When a pass runs; None for one that is not registered."""
+    """Returns the attributes of a registered pass, or None."""
     return ALL_CADENCE_PASSES.get(p)
 
 
@@ -69,7 +69,7 @@ def get_all_available_cadence_passes() -> set[type[Any]]:
 def create_cadence_pass_filter(
     opt_level: int, debug: bool = False, edge_passes_config: EdgePassesConfig | None = None
 ) -> Callable[[type[Any]], bool]:
-    """A function that says whether a pass runs at this level, with these requests."""
+    """Returns a function that tells whether a pass runs at this level with these requests."""
     requests = edge_passes_config or EdgePassesConfig()
 
     def runs(p: type[Any]) -> bool:
@@ -84,8 +84,8 @@ def create_cadence_pass_filter(
 
 
 def get_arg(node: Node, kwarg_name: str, expected_type: Any = None) -> Any:
-    """An argument of a call by the name that it has in the schema, or its default. With a type, raises TypeError for
-    another one."""
+    """Returns an argument of a call by its name in the schema, or its default. Raises TypeError if it does not have
+    `expected_type`."""
     value = _argument(node, kwarg_name)
     kind = getattr(expected_type, "__origin__", expected_type)
     if isinstance(kind, type) and not isinstance(value, kind) and not (kind is float and isinstance(value, int)):
@@ -101,7 +101,7 @@ def _argument(node: Node, name: str) -> Any:
 
 
 def _position(node: Node, name: str) -> tuple[int, Any]:
-    """Where an argument is, and its default. The names input and self are one."""
+    """Returns the position of an argument in the schema, and its default. `input` and `self` are synonyms."""
     arguments = node.target._schema.arguments
     names = [argument.name for argument in arguments]
     if name not in names:
@@ -168,13 +168,13 @@ def get_node_pos(graph_module: GraphModule, target: Any) -> int:
 
 
 def nodes_not_adjacent_in_gm(graph_module: GraphModule, pred_target: Any, succ_target: Any) -> bool:
-    """Whether no call of one operator directly follows one of another."""
+    """Whether no call of `succ_target` directly follows a call of `pred_target`."""
     calls = (node for node in graph_module.graph.nodes if node.target == pred_target)
     return not any(node.next.target == succ_target for node in calls)
 
 
 def none_throws(x: PassResult | None) -> PassResult:
-    """The result of a pass, which must have one."""
+    """Returns the result of a pass; asserts that it is not None."""
     assert x is not None
     return x
 
@@ -187,7 +187,7 @@ def replace_with_op(
     kwargs: dict[str, Any],
     node_to_replace: Node,
 ) -> Node:
-    """Calls an operator behind a node, and uses its result where that of `node_to_replace` was used."""
+    """Inserts a call after `insert_after`, and lets all users of `node_to_replace` use its result."""
     with gm.graph.inserting_after(insert_after):
         new = gm.graph.call_function(replacement_op, args, kwargs)
     new.meta = dict(node_to_replace.meta)
@@ -196,10 +196,10 @@ def replace_with_op(
 
 
 class HierarchicalInplacePassInterface(PassBase):
-    """A pass that edits a graph in place, and those of the branches and loop bodies in it."""
+    """A pass that edits a graph and the graphs of its branches and loop bodies in place."""
 
     def _apply_flat_inplace(self, graph_module: GraphModule) -> bool:
-        """Edits one graph; whether it did."""
+        """Edits one graph. Returns whether it changed."""
         raise NotImplementedError
 
     def call(self, graph_module: GraphModule) -> PassResult:
@@ -214,7 +214,7 @@ class HierarchicalInplacePassInterface(PassBase):
 
 
 def fake_value(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], like: Node) -> Any:
-    """What a call gives for the fake tensors of its arguments."""
+    """Returns the result of a call on the fake tensors of its arguments."""
 
     def value(x: Any) -> Any:
         return x.meta["val"] if isinstance(x, Node) else x

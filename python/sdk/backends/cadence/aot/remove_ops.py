@@ -41,7 +41,7 @@ def _source(node: Node) -> Node:
 
 
 _STATE = ("p_", "b_", "c_")
-"""How the names of parameters, buffers and constants begin."""
+"""Prefixes of the names of parameters, buffers and constants."""
 
 
 class CopyPass(NodePass):
@@ -51,14 +51,14 @@ class CopyPass(NodePass):
         return self.same_layout(node)
 
     def same_layout(self, node: Node) -> Node | None:
-        """The operand of a copy that has the layout of the result."""
+        """Returns the operand of a copy if it has the layout of the result, else None."""
         source = _source(node)
         same = dtype_of(source) == dtype_of(node) and value(source).stride() == value(node).stride()
         return source if same and self.may_replace(node, source) else None
 
     def may_replace(self, node: Node, source: Node) -> bool:
-        """Whether an input may be a result in place of its copy: not if it is written to. The new values of what is
-        written are the first results of a program, so that one without them has this result first."""
+        """Whether the program may return an input instead of its copy. It may not if it writes to inputs or buffers:
+        their new values come first among the results, so this node must be the first result."""
         output = next((user for user in node.users if user.op == "output"), None)
         if source.op != "placeholder" or output is None:
             return True
@@ -97,14 +97,15 @@ class RemoveContiguousOpPass(CopyPass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class RemoveToOpsPass(CopyPass):
-    """Removes conversions to the dtype that a tensor has."""
+    """Removes conversions of tensors to the dtype that they already have."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten._to_copy.default, _aten.to.dtype, _aten.to.dtype_layout)
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class RemoveZeroSizedCatArgsPass(CopyPass):
-    """Removes empty operands of concatenations. One operand that is left is the result; none are an empty tensor."""
+    """Removes empty operands of concatenations. If one operand is left, it replaces the concatenation; if none is
+    left, an empty tensor does."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.cat.default,)
 
@@ -125,7 +126,7 @@ class RemoveZeroSizedCatArgsPass(CopyPass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class RemoveNopExpandOpPass(CopyPass):
-    """Removes expansions to the shape that a tensor has."""
+    """Removes expansions of tensors to the shape that they already have."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.expand_copy.default, _aten.expand.default)
 
@@ -135,7 +136,7 @@ class RemoveNopExpandOpPass(CopyPass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class RemoveZeroSizedConstantPadNd(CopyPass):
-    """Removes padding of nothing."""
+    """Removes padding by 0 elements."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.constant_pad_nd.default,)
 
@@ -145,7 +146,7 @@ class RemoveZeroSizedConstantPadNd(CopyPass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class RemoveNopSliceOrViewOpPass(CopyPass):
-    """Removes slices of everything, and views of the same shape."""
+    """Removes slices of a whole tensor, and views that keep the shape."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.slice_copy.Tensor, _aten.view_copy.default)
 
@@ -155,7 +156,7 @@ class RemoveNopSliceOrViewOpPass(CopyPass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class RemoveNopRequantizeOpPass(NodePass):
-    """Removes requantisation to the scale, zero point and dtype that a tensor has."""
+    """Removes requantisation that keeps the scale, zero point and dtype."""
 
     targets: ClassVar[tuple[Any, ...]] = (_cadence.requantize.per_tensor,)
 
@@ -166,7 +167,7 @@ class RemoveNopRequantizeOpPass(NodePass):
 
 
 def _constant_operand(node: Node) -> tuple[Node, Node, float] | None:
-    """The operand that is a constant, the other one and the constant's number."""
+    """Returns the constant operand of a call with two operands, the other operand, and the constant's value."""
     first, second = node.args[0], node.args[1]
     for constant, other in ((first, second), (second, first)):
         number = constant_of(constant, _FULL)
@@ -177,7 +178,8 @@ def _constant_operand(node: Node) -> tuple[Node, Node, float] | None:
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class RemoveNopMulOpPass(NodePass):
-    """A product with zeros is zeros, though those of infinity and NaN are NaN. One with ones is the other operand."""
+    """Replaces a product with zeros by zeros, and a product with ones by the other operand. It ignores that infinity
+    and NaN times 0 are NaN."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.mul.Tensor,)
 
@@ -204,7 +206,7 @@ class RemoveExactNopMulOpPass(RemoveNopMulOpPass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class RemoveNopAddOpPass(NodePass):
-    """A sum with zeros is the other operand."""
+    """Replaces a sum with zeros by the other operand."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.add.Tensor,)
 
@@ -217,7 +219,7 @@ class RemoveNopAddOpPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=2))
 class RemovePermutesAroundElementwiseOps(_RemovePermutes):
-    """Removes permutations in front of elementwise operators that are undone behind them, quantisation included."""
+    """Removes permutations before elementwise or quantising operators if the inverse permutations follow these."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -232,7 +234,7 @@ class RemovePermutesAroundElementwiseOps(_RemovePermutes):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class RemoveCatFromSliceCopyPass(NodePass):
-    """A slice of a concatenation that lies in one operand is a slice of the operand."""
+    """Replaces a slice of a concatenation by a slice of one operand, if that has all elements of the slice."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.slice_copy.Tensor,)
 
@@ -260,8 +262,8 @@ class RemoveCatFromSliceCopyPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class RemoveBranchedQuantDequant(NodePass):
-    """A dequantize of a quantize of the same parameters, beside uses of the quantised tensor, is the real tensor. The
-    rounding is lost, as the fusion of other chains loses it."""
+    """Replaces dequantize(quantize(x)) with the same parameters by x where the quantised tensor has other users, too.
+    This drops the rounding, as the fusion of such chains does."""
 
     _pairs: ClassVar[dict[Any, Any]] = {
         each.dequantize_per_tensor.default: each.quantize_per_tensor.default for each in (_cadence, _decomposed)
@@ -277,7 +279,7 @@ class RemoveBranchedQuantDequant(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class RemoveNopLinalgVectorNormOpPass(NodePass):
-    """A norm over dimensions of size 1 is the absolute value."""
+    """Replaces a norm over dimensions of size 1 by the absolute value."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.linalg_vector_norm.default,)
 
@@ -293,7 +295,7 @@ class RemoveNopLinalgVectorNormOpPass(NodePass):
 
 
 class RemoveRedundantOps:
-    """What is removed first."""
+    """The passes that remove operators before all other passes."""
 
     passes: ClassVar[list[Any]] = [
         RemoveToOpsPass,
@@ -304,7 +306,7 @@ class RemoveRedundantOps:
 
 
 class CommonRemovePasses:
-    """What other backends of this family remove, too."""
+    """The passes that other backends of Cadence's family run, too."""
 
     passes: ClassVar[list[Any]] = [
         RemoveCloneOpsTransformImported,
@@ -320,8 +322,8 @@ class CommonRemovePasses:
 
 
 class CadenceRemoveNops:
-    """The passes that remove, in order. `RemoveBranchedQuantDequant` and `RemoveNopMulOpPass` change numbers and run on
-    request alone."""
+    """All passes that remove operators, in order. `RemoveBranchedQuantDequant` and `RemoveNopMulOpPass` change results
+    and run only on request."""
 
     passes: ClassVar[list[Any]] = [
         *CommonRemovePasses.passes,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes that replace convolutions and pools: by operators with kernels, with channels last, by rows and a linear
-layer."""
+"""Passes that replace convolutions and pools by operators that have kernels, by variants with channels last, or by
+`im2row` and a linear layer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIRST = {
     _cadence.quantized_conv1d_ncl.per_tensor: _cadence.quantized_conv1d_nlc.per_tensor,
     _cadence.quantized_depthwise_conv1d_ncl.per_tensor: _cadence.quantized_depthwise_conv1d_nlc.per_tensor,
 }
-"""Quantised convolutions with channels first, and those with channels last."""
+"""Quantised convolutions with channels first, and their variants with channels last."""
 _TWO_DIMENSIONAL = _cadence.quantized_conv2d_nchw.per_tensor
 _PLACES = ("stride", "padding", "dilation", "groups")
 _NUMBERS = (
@@ -48,7 +48,7 @@ def _to_first(node: Node, source: Any, rank: int) -> Node:
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceConvolutionOptionalArgsWithConcreteArgsPass(NodePass):
-    """Convolutions have a bias, of zeros if the model has none."""
+    """Adds a bias of zeros to convolutions that have no bias."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.convolution.default, *_FLOATS, _cadence.transposed_convolution.default)
 
@@ -57,7 +57,7 @@ class ReplaceConvolutionOptionalArgsWithConcreteArgsPass(NodePass):
 
 
 def _with_bias(node: Node) -> tuple[Any, ...]:
-    """The arguments of a convolution, with zeros in place of a bias that is None."""
+    """Returns the arguments of a convolution, with zeros instead of a bias that is None."""
     x, weight, bias, *rest = node.args
     if bias is None:
         channels = shape(node)[-1 if rest[-1] is True else 1]
@@ -90,7 +90,7 @@ class ReplaceAtenConvolutionWithCadenceConvolutionPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=2))
 class ReplaceTrivialConvWithLinear(NodePass):
-    """A convolution of one result in each channel is a linear layer of all elements."""
+    """Replaces a convolution whose output has one element per channel by a linear layer over the flattened input."""
 
     _last = (_cadence.quantized_conv1d_nlc.per_tensor,)
     targets: ClassVar[tuple[Any, ...]] = (*_FLOATS[:2], *tuple(_FIRST)[:2], *_last)
@@ -112,7 +112,7 @@ class ReplaceTrivialConvWithLinear(NodePass):
 
 
 def _linear(node: Node, rows: Node, weight: Node, bias: Any) -> Node:
-    """The linear layer of a convolution. Quantised convolutions have scales, and linear layers a multiplier."""
+    """Inserts the linear layer for a convolution. The scales of a quantised convolution become a multiplier."""
     if node.target in _FLOATS:
         return insert(node, _aten.linear.default, rows, weight, bias)
     x_zero, w_zero, bias_scale, out_scale, out_zero = _arguments(node, *_NUMBERS[:5])
@@ -123,7 +123,7 @@ def _linear(node: Node, rows: Node, weight: Node, bias: Any) -> Node:
 
 @register_cadence_pass(CadencePassAttribute(opt_level=3))
 class ReplaceConvWithChannelLastConvPass(NodePass):
-    """Quantised convolutions have channels last, with permutations around them that other passes remove."""
+    """Replaces quantised convolutions by those with channels last, between permutations that other passes remove."""
 
     targets: ClassVar[tuple[Any, ...]] = tuple(_FIRST)
 
@@ -145,7 +145,7 @@ class ReplaceConvWithChannelLastConvPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=3))
 class ReplaceMaxPool2dWithChannelLastMaxPool2dPass(NodePass):
-    """Quantised pools have channels last."""
+    """Replaces quantised pools by those with channels last."""
 
     targets: ClassVar[tuple[Any, ...]] = (_cadence.quantized_max_pool2d_nchw.default,)
 
@@ -158,7 +158,7 @@ class ReplaceMaxPool2dWithChannelLastMaxPool2dPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=2, use_im2row_transform=True))
 class ReplaceConvWithIm2RowAndLinear(NodePass):
-    """A convolution is a linear layer of its windows. On request, for processors whose linear layer is faster."""
+    """Replaces a convolution by `im2row` and a linear layer. Runs only on request."""
 
     targets: ClassVar[tuple[Any, ...]] = (*_FLOATS[:2], *tuple(_FIRST)[:2])
 
@@ -180,7 +180,7 @@ class ReplaceConvWithIm2RowAndLinear(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceIm2RowWithViewPass(NodePass):
-    """The windows of one element, or the only window, are a view."""
+    """Replaces `im2row` by a view where there is one window, which is the whole image."""
 
     targets: ClassVar[tuple[Any, ...]] = (_cadence.im2row.default, _cadence.im2row.per_tensor)
 
@@ -197,7 +197,7 @@ class ReplaceIm2RowWithViewPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=2))
 class ReplaceTransposedConvWithLinearPass(NodePass):
-    """A transposed convolution of one group is a linear layer of the windows of its stretched input."""
+    """Replaces a transposed convolution of one group by `transposed_im2row` and a linear layer."""
 
     targets: ClassVar[tuple[Any, ...]] = (
         _cadence.transposed_convolution.default,
@@ -233,5 +233,5 @@ class ReplaceTransposedConvWithLinearPass(NodePass):
 
 
 def _wide(numbers: Any, first: int) -> list[int]:
-    """The numbers of two dimensions: a signal is an image of height 1."""
+    """Returns numbers for two dimensions; those of a 1-D operator get `first` for the height of 1."""
     return [first, *numbers] if len(numbers) == 1 else list(numbers)

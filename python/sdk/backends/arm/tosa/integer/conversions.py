@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nodes that quantise or dequantise and are not a part of a unit: they are lowered in floats."""
+"""Quantize and dequantize nodes outside of a quantised unit: they are lowered with float arithmetic."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Quantize(Tried):
-    """To integers with one scale."""
+    """Lowers a quantize node with one scale for the whole tensor."""
 
     def lower(self, node: Node, partition: Partition) -> None:
         source = partition.resolve(node.args[0])
@@ -33,7 +33,7 @@ class Quantize(Tried):
 
 
 class Dequantize(Tried):
-    """To floats, in the layout that the integers have."""
+    """Lowers a dequantize node; the floats keep the layout of the integers."""
 
     def lower(self, node: Node, partition: Partition) -> None:
         given, source = parameters_of(node, partition.program), partition.resolve(node.args[0])
@@ -42,7 +42,7 @@ class Dequantize(Tried):
 
 
 def _quantized(builder: Builder, value: Any, out: Parameters) -> Any:
-    """Floats as integers: the sequence of operators that PyTorch computes."""
+    """Quantises floats with the same sequence of operators as PyTorch."""
     inverse = float(np.float32(1.0) / np.float32(out.scale))
     shifted = builder.add(builder.round(builder.mul(value, inverse)), float(out.zero_point))
     return builder.convert(builder.clamp(shifted, out.low, out.high), out.dtype)

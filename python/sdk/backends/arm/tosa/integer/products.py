@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Convolutions, linear layers and matrix products of integers: exact sums, which are rescaled once."""
+"""Integer convolutions, linear layers and matrix products: the sums are exact and rescaled once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def convolution(call: IntegerCall) -> Placed:
 
 @lowers_integers("aten.linear.default")
 def linear(call: IntegerCall) -> Value:
-    """A convolution with a kernel of one element."""
+    """Lowers a linear layer as a convolution with a 1x1 kernel."""
     _check_weight(call, 0)
     value, weight = call.value("input"), call.value("weight")
     outputs, inputs = weight.shape

@@ -17,7 +17,7 @@ from sdk.backends.arm.tosa.types import FLOATS
 
 
 def limit(b: Builder, value: Value, low: Any, high: Any) -> Value:
-    """A value within limits. TOSA's CLAMP has no int32."""
+    """Clamps a value. int32 uses MAXIMUM and MINIMUM, because TOSA's CLAMP does not take it."""
     if value.dtype != DType.INT32:
         return b.clamp(value, low, high)
     value = value if low is None else b.maximum(value, math.ceil(low))
@@ -72,7 +72,7 @@ def gelu(call: Call) -> Value:
 
 
 def softmax_parts(b: Builder, value: Value, axis: int) -> tuple[Value, Value]:
-    """The values less their largest, and the sum of their exponentials."""
+    """Returns value - max(value) along the axis, and the sum of the exponentials of these differences."""
     less = b.sub(value, b.reduce("REDUCE_MAX", value, [axis]))
     return less, b.reduce("REDUCE_SUM", b.unary("EXP", less), [axis])
 

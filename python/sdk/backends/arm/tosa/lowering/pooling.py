@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pools, and images in other sizes."""
+"""Pooling, and interpolation of images."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from sdk.backends.arm.tosa.parts import MOST_READ
 from sdk.backends.arm.tosa.schema import DType, NanMode, Op
 from sdk.backends.arm.tosa.types import FLOATS
 
-_MOST_MEANS = 256  # of an adaptive pool with windows of several sizes
+_MOST_MEANS = 256  # results of an adaptive pool whose windows differ in size
 
 
 def _image(call: Call, name: str, rank: int, dtype: DType | None = None) -> tuple[Value, tuple[int, ...]]:
-    """An operand as [batch, height, width, channels], and the layout of the result. A missing batch or height is 1."""
+    """Returns an operand as [batch, height, width, channels], and the layout of the result. A missing batch or height
+    becomes a dimension of size 1."""
     dims = len(call.shape_of(name))
     batched = dims == rank + 2
     order = channels_last(dims) if batched else (*range(1, dims), 0)
@@ -47,12 +48,12 @@ def _attributes(found: Sequence[Window], pads: Sequence[tuple[int, int]]) -> dic
 
 
 def _two(found: list[Window], results: Sequence[int]) -> tuple[list[Window], list[int]]:
-    """Windows of two dimensions: of one, the height is 1."""
+    """Returns windows and results for two dimensions; for one, adds a height of 1."""
     return ([Window(1, 1, 0), *found], [1, *results]) if len(found) == 1 else (found, list(results))
 
 
 def average(call: Call, value: Value, found: Sequence[Window], pads: Sequence[tuple[int, int]]) -> Value:
-    """Means over windows of [batch, height, width, channels], without the padding."""
+    """Lowers an average pool over [batch, height, width, channels]. The means do not count the padding."""
     zero = call.b.number(call.zero_point("self"), value.dtype, 1)
     accumulator = DType.FP32 if value.dtype in FLOATS else DType.INT32
     if found[0].kernel * found[1].kernel > MOST_READ:
@@ -67,8 +68,8 @@ def average(call: Call, value: Value, found: Sequence[Window], pads: Sequence[tu
 def _pooled(
     b: Builder, name: str, operands: list[Value], found: Sequence[Window], pads: Sequence[tuple[int, int]], **more: Any
 ) -> Value:
-    """A pool. That of large windows is one over columns and then one over the rows of its result: the mean of means,
-    whose windows have equal numbers of elements, and the largest of the largest."""
+    """Lowers a pool. Large windows are pooled along the height first, and the result along the width. The mean of the
+    means is the mean, because all windows of the first pool have the same number of elements."""
     if found[0].kernel * found[1].kernel > MOST_READ:
         single = Window(1, 1, 0)
         columns = _pooled(b, name, operands, [found[0], single], [pads[0], (0, 0)], **more)
@@ -107,7 +108,7 @@ def avg_pool2d(call: Call) -> Placed:
 
 @lowers("aten._adaptive_avg_pool2d.default", "aten.adaptive_avg_pool1d.default")
 def adaptive_avg_pool(call: Call) -> Placed:
-    """Windows of one size where the sizes divide, else a mean for each element of the result."""
+    """Lowers to one average pool where the output sizes divide the input sizes, else to one mean for each result."""
     rank = len(call["output_size"])
     value, order = _image(call, "self", rank)
     results = [1, *call.shape[-1:]] if rank == 1 else list(call.shape[-2:])

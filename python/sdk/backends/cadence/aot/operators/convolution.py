@@ -23,12 +23,12 @@ _QUANTIZED = (
 _NUMBERS = _QUANTIZED.format("int", "float")
 _TENSORS = _QUANTIZED.format("Tensor", "Tensor")
 _SAMPLES = (torch.int8, torch.uint8, torch.int16, torch.int32)
-"""What references take; kernels have no int32."""
+"""The dtypes that the reference implementations accept. The kernels do not have int32."""
 
 
 def last(values: Sequence[int], count: int) -> list[int]:
-    """The numbers of `count` spatial dimensions: as many, or one for all. A convolution over one dimension takes the
-    last of two."""
+    """Returns one number for each of `count` spatial dimensions. One number serves all dimensions; of two numbers, a
+    1-D convolution takes the last."""
     return list(values[-count:]) if len(values) >= count else list(values) * count
 
 
@@ -41,8 +41,8 @@ def to_channels_first(tensor: Tensor) -> Tensor:
 
 
 def weight_to_channels_first(weight: Tensor, spatial: int, depthwise: bool) -> Tensor:
-    """(outputs, inputs of a group, kernel) from (outputs, kernel, inputs), or from (kernel, outputs) of a depthwise
-    convolution."""
+    """Returns weights as (outputs, inputs of a group, kernel). They are given as (outputs, kernel, inputs), or for a
+    depthwise convolution as (kernel, outputs)."""
     if weight.dim() == spatial + 1:
         check(depthwise, f"expected weights of {spatial + 2} dimensions, unless each channel is a group")
         return weight.movedim(-1, 0).unsqueeze(1)
@@ -80,7 +80,7 @@ def _shape(input: Tensor, weight: Tensor, stride: Sequence[int], padding: Sequen
 
 def _declare(name: str, is_last: bool, dtypes: Sequence[torch.dtype] = _SAMPLES, depthwise: bool = False,
              tensors: bool = True, offset: bool = False, typed: bool = False) -> None:  # fmt: skip
-    """Declares NAME.per_tensor, and NAME with tensors for the numbers."""
+    """Declares NAME.per_tensor, which takes quantisation parameters as numbers, and NAME, which takes tensors."""
     channel_dim = -1 if is_last else 1
 
     def per_tensor(input: Tensor, weight: Tensor, bias: Tensor, stride: Sequence[int], padding: Sequence[int],
@@ -184,8 +184,8 @@ def _transposed(
     groups: int,
     channel_last: bool,
 ) -> Tensor:
-    """Weights (outputs of a group, inputs, kernel), flipped along the kernel: those of the convolution over the
-    stretched input. With channels last, (outputs of a group, kernel, inputs)."""
+    """Computes a transposed convolution. The weights are flipped along the kernel, as for a convolution over the
+    dilated input: (outputs of a group, inputs, kernel), or with channels last (outputs of a group, kernel, inputs)."""
     spatial = input.dim() - 2
     check(weight.dim() == input.dim(), f"expected weights of {input.dim()} dimensions, found {weight.dim()}")
     if channel_last:
