@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The recipes of Cadence: floats, and int8."""
+"""The recipes of Cadence: float32 and int8."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CadenceRecipeType(RecipeType):
 
     @classmethod
     def get_backend_name(cls) -> str:
-        """The backend of the recipes."""
+        """The backend that the recipes belong to."""
         return "cadence"
 
 

@@ -38,13 +38,13 @@ _logger = logging.getLogger(__name__)
 _aten = torch.ops.aten
 
 TO_EDGE_PRESERVE_OPS = [_aten.rms_norm.default]
-"""Operators that are not decomposed."""
+"""Operators that the export does not decompose."""
 TO_EDGE_OP_EXCEPTION_LIST = [
     *(_aten._linalg_det.default, _aten._linalg_svd.default, _aten.linalg_vector_norm.default),
     *(_aten._native_batch_norm_legit_functional.default, _aten.linear.default, _aten.unfold.default),
     *(_aten.angle.default, _aten.rms_norm.default, _aten.transpose_copy.int),
 ]
-"""Operators outside Core ATen that are accepted."""
+"""Operators outside Core ATen that programs may contain."""
 
 Inputs = tuple[object, ...]
 
@@ -61,7 +61,7 @@ def trace(
     ops_to_keep: Sequence[torch._ops.OpOverload] | None = None,
     is_qat: bool = False,
 ) -> ExportedProgram:
-    """Exports a model and decomposes all but `ops_to_keep` to Core ATen."""
+    """Exports a model and decomposes it to Core ATen, except for `ops_to_keep`."""
     program = _trace(model, inputs, is_qat=is_qat, strict=True, ops_to_keep=ops_to_keep)
     _log_graph("Graph before quantization", program.graph, dump_graphs)
     return program
@@ -90,14 +90,14 @@ def prepare_pt2(
 
 
 def convert_pt2(graph_module: GraphModule, dump_graphs: bool = False) -> GraphModule:
-    """Replaces the observers of a calibrated model with quantize and dequantize."""
+    """Replaces the observers of a calibrated model with quantize and dequantize nodes."""
     converted: GraphModule = convert_pt2e(graph_module)
     _log_graph("Graph after convert", converted.graph, dump_graphs)
     return converted
 
 
 def apply_pre_edge_transform_passes(converted_program: ExportedProgram, quantizer: CadenceQuantizer) -> ExportedProgram:
-    """Fuses the quantised chains of the quantizer that the model was prepared with."""
+    """Fuses quantised chains with the patterns of the quantizer that the model was prepared with."""
     FuseQATConvBN(converted_program)(converted_program.graph_module)
     QuantFusionPass(quantizer.patterns())(converted_program.graph_module)
     return apply_torch_ops_passes(converted_program)
@@ -110,7 +110,8 @@ def get_fake_quant_model(
     calibration_data: Sequence[Inputs] | None = None,
     dump_graphs: bool = False,
 ) -> GraphModule:
-    """The model with quantize and dequantize, calibrated with the data, or with the inputs alone."""
+    """Returns the model with quantize and dequantize nodes. It is calibrated with the data, or without them with the
+    inputs."""
     prepared = prepare_pt2(model.eval(), inputs, quantizer, dump_graphs)
     for samples in [inputs] if calibration_data is None else calibration_data:
         prepared(*samples)
@@ -118,7 +119,7 @@ def get_fake_quant_model(
 
 
 def _quantized(value: Any, parameters: QuantArgs | None) -> Any:
-    """An example input as the integers that a program takes."""
+    """Quantises an example input to the integers that a program takes."""
     if parameters is None or not isinstance(value, torch.Tensor) or not value.dtype.is_floating_point:
         return value
     return torch.ops.quantized_decomposed.quantize_per_tensor.default(value, *parameters)
@@ -132,8 +133,8 @@ def quantize_pt2(
     dump_graphs: bool = False,
     quant_input_args: Sequence[str] | Mapping[int, Any] | None = None,
 ) -> ExportedProgram:
-    """Quantises a model and fuses its chains. Without calibration data, the inputs calibrate it, which is for tests.
-    The program takes integers for the inputs `quant_input_args`; see `QuantizedInputWrapper`."""
+    """Quantises a model and fuses its chains. Without calibration data, the inputs calibrate it, which is only good
+    enough for tests. The program takes integers for the inputs `quant_input_args`; see `QuantizedInputWrapper`."""
     quantizer = CadenceDefaultQuantizer() if quantizer is None else quantizer
     converted: torch.nn.Module = get_fake_quant_model(model, inputs, quantizer, calibration_data, dump_graphs)
     taken = inputs
@@ -149,7 +150,7 @@ def quantize_pt2(
 
 
 def edge_compile_config(core_aten_exceptions: Sequence[torch._ops.OpOverload] | None = None) -> EdgeCompileConfig:
-    """How programs are lowered to the edge dialect before the passes, with these operators beside Core ATen."""
+    """Returns the configuration for lowering to the edge dialect. The operators given may appear besides Core ATen."""
     return EdgeCompileConfig(
         _skip_dim_order=True,
         _core_aten_ops_exception_list=[*TO_EDGE_OP_EXCEPTION_LIST, *(core_aten_exceptions or ())],
@@ -177,7 +178,7 @@ def export_to_edge(
     constant_methods: Mapping[str, Any] | None = None,
     core_aten_exceptions: Sequence[torch._ops.OpOverload] | None = None,
 ) -> EdgeProgramManager:
-    """Exports a model in floats and lowers it to the edge dialect."""
+    """Exports a float model and lowers it to the edge dialect."""
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"expected an nn.Module as the model, found {type(model).__name__}")
     return _lower_ep_to_edge(trace(model, inputs), dump_graphs, constant_methods, core_aten_exceptions)
@@ -213,7 +214,7 @@ def export_to_cadence(
     opt_level: int = 1,
     edge_passes_config: EdgePassesConfig | None = None,
 ) -> EdgeProgramManager:
-    """Exports a model in floats and runs the passes of an optimisation level."""
+    """Exports a float model and runs the passes of an optimisation level."""
     return apply_exir_ops_passes(opt_level, export_to_edge(model, inputs, dump_graphs), edge_passes_config)
 
 
@@ -243,9 +244,9 @@ def export_to_executorch_gen_etrecord(
     dump_graphs: bool = False,
     library: str | None = None,
 ) -> ExecutorchProgramManager:
-    """Exports a model in floats to a program whose memory is planned for `memory_config`. With a folder, the ETRecord
-    is written to etrecord.bin in it. With a library (`kernel_libraries.LIBRARIES`), raises MissingKernelError if it has
-    no kernel for an operator."""
+    """Exports a float model to a program whose memory is planned for `memory_config`. If `output_dir` is given, writes
+    the ETRecord to etrecord.bin in it. If a library is given (`kernel_libraries.LIBRARIES`), raises MissingKernelError
+    if it has no kernel for an operator."""
     return _lower_ep_to_cadence_gen_etrecord(
         torch.export.export(model, inputs, strict=True),
         output_dir=output_dir,

@@ -53,14 +53,14 @@ def trace(
     strict: bool = False,
     ops_to_keep: Sequence[torch._ops.OpOverload] | None = None,
 ) -> ExportedProgram:
-    """Exports a model, for training if `is_qat`, and decomposes all but `ops_to_keep` to Core ATen."""
+    """Exports a model, for training if `is_qat`, and decomposes it to Core ATen, except for `ops_to_keep`."""
     model.train(is_qat)
     with without_fast_paths():
         return decomposed(torch.export.export(model, inputs, strict=strict), ops_to_keep)
 
 
 def decomposed(program: ExportedProgram, ops_to_keep: Sequence[torch._ops.OpOverload] | None = None) -> ExportedProgram:
-    """A program with all but `ops_to_keep` decomposed to Core ATen."""
+    """Decomposes a program to Core ATen, except for `ops_to_keep`."""
     table = torch.export.default_decompositions()
     for each in (*(ops_to_keep or ()), torch.ops.aten._safe_softmax.default):
         table.pop(each, None)
@@ -68,7 +68,7 @@ def decomposed(program: ExportedProgram, ops_to_keep: Sequence[torch._ops.OpOver
 
 
 def prepare(traced_program: ExportedProgram, quantizer: Quantizer, is_qat: bool = False) -> GraphModule:
-    """Inserts the observers, or for training the fake quantizers, of a quantizer's annotations."""
+    """Inserts observers, or fake quantizers for training, where a quantizer annotates the model."""
     module = traced_program.module()
     assert isinstance(module, GraphModule)
     prepared: GraphModule = (prepare_qat_pt2e if is_qat else prepare_pt2e)(module, quantizer)
@@ -83,7 +83,7 @@ class QuantFusionPass(PassBase):
         self.patterns = patterns
 
     def call(self, graph_module: GraphModule) -> PassResult:
-        """Fuses the chains of each pattern, in their order."""
+        """Fuses the chains of all patterns, one pattern after the other."""
         changed = False
         for pattern in self.patterns:
             fused = False

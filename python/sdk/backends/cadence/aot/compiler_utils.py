@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Questions about graphs, shapes and scales that passes ask."""
+"""Helpers for passes: properties of graphs, shapes and scales."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _Q31 = 1 << 31
 
 
 def get_placeholders(graph: Graph) -> list[Node]:
-    """The inputs of a graph, constants included."""
+    """Returns the inputs of a graph, including constants."""
     return list(graph.find_nodes(op="placeholder"))
 
 
 def broadcastable(shape_1: Sequence[int], shape_2: Sequence[int]) -> bool:
-    """Whether a tensor of `shape_2` can be broadcast to `shape_1`. An empty shape fits each."""
+    """Whether a tensor of `shape_2` can be broadcast to `shape_1`. An empty shape can be broadcast to every shape."""
     if not shape_1 or not shape_2:
         return True
     pairs = zip_longest(reversed(shape_1), reversed(shape_2))
@@ -33,7 +33,7 @@ def broadcastable(shape_1: Sequence[int], shape_2: Sequence[int]) -> bool:
 
 
 def get_transposed_dims(node: Node, dims: Sequence[int] | None = None) -> list[int]:
-    """The dimensions, exchanged as a call of transpose_copy exchanges them."""
+    """Returns the dimensions in the order that a call of transpose_copy gives them."""
     assert dims is not None
     swapped = list(dims)
     first, second = node.args[1], node.args[2]
@@ -43,14 +43,14 @@ def get_transposed_dims(node: Node, dims: Sequence[int] | None = None) -> list[i
 
 
 def get_permuted_dims(node: Node, dims: Sequence[int]) -> list[int]:
-    """The dimensions in the order of a call of permute_copy."""
+    """Returns the dimensions in the order that a call of permute_copy gives them."""
     order = node.args[1]
     assert isinstance(order, (list, tuple))
     return [dims[int(at)] for at in order]
 
 
 def get_tensor_from_attr(graph_module: GraphModule, node: Node | None) -> Tensor | None:
-    """The tensor of an attribute of the graph's module."""
+    """Returns the tensor that an attribute of the graph's module holds."""
     if node is None:
         return None
     assert node.op == "get_attr"
@@ -59,12 +59,12 @@ def get_tensor_from_attr(graph_module: GraphModule, node: Node | None) -> Tensor
 
 
 def is_node_with_op(node: Node, op: str) -> bool:
-    """Whether a node is of a kind, such as placeholder."""
+    """Whether a node has the given `op`, such as "placeholder"."""
     return node.op == op
 
 
 def count_users_with_target_op_type(nodes: Iterable[Node], op_target: Any) -> int:
-    """How many calls of an operator use results of the nodes."""
+    """Counts the calls of an operator that use results of the nodes."""
     return sum(user.op == "call_function" and user.target == op_target for node in nodes for user in node.users)
 
 
@@ -74,14 +74,15 @@ def contains_node_with_matching_target(nodes: Iterable[Node], op_target: Any) ->
 
 
 def get_scale(x: Tensor) -> Tensor:
-    """The scale, or the scales of the channels, of a tensor of a quantised dtype."""
+    """Returns the scale of a tensor of a quantised dtype, or the scales of its channels."""
     if x.qscheme() == torch.per_channel_affine:
         return x.q_per_channel_scales().to(torch.float32)
     return torch.tensor([x.q_scale()], dtype=torch.float32)
 
 
 def get_zero_point(x: Tensor, reduce: bool = True) -> Tensor:
-    """The zero point of a tensor of a quantised dtype, or those of its channels; one if all are equal and `reduce`."""
+    """Returns the zero point of a tensor of a quantised dtype, or those of its channels. With `reduce`, equal zero
+    points become one number."""
     if x.qscheme() == torch.per_tensor_affine:
         return torch.tensor([x.q_zero_point()], dtype=torch.int32)
     zero_points = x.q_per_channel_zero_points().to(torch.int32)
@@ -89,14 +90,14 @@ def get_zero_point(x: Tensor, reduce: bool = True) -> Tensor:
 
 
 def quantize_multiplier(scale: float) -> tuple[int, int]:
-    """A positive factor as multiplier / 2^31 * 2^shift, with a multiplier from 2^30 to 2^31 - 1."""
+    """Represents a positive factor as multiplier / 2^31 * 2^shift, with a multiplier from 2^30 to 2^31 - 1."""
     significand, exponent = frexp(scale)
     multiplier = int(significand * _Q31 + 0.5)
     return (_Q31 // 2, exponent + 1) if multiplier == _Q31 else (multiplier, exponent)
 
 
 def quantize_tensor_multiplier(requantize_scale_tensor: Tensor) -> tuple[Tensor, Tensor]:
-    """Positive factors as multiplier / 2^31 * 2^shift: int32 multipliers and shifts of the factors' shape."""
+    """Represents positive factors as multiplier / 2^31 * 2^shift. Returns int32 tensors of the factors' shape."""
     scales = requantize_scale_tensor.to(torch.float32)
     pairs = [quantize_multiplier(scale) for scale in scales.flatten().tolist()]
     multipliers, shifts = (torch.tensor([pair[i] for pair in pairs], dtype=torch.int32) for i in (0, 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes that write operators without a kernel as others."""
+"""Passes that replace operators without a kernel by several operators that have kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CUBIC = 0.044715
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class DecomposeAtenApproxGeluPass(NodePass):
-    """The approximation of GELU: x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2."""
+    """Replaces GELU with approximate="tanh" by x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.gelu.default,)
 
@@ -40,6 +40,6 @@ class DecomposeAtenApproxGeluPass(NodePass):
 
 
 class CadenceDecomposeOpsInGraph:
-    """The passes of this file. Portable kernels compute the approximation whole; they run on request alone."""
+    """The passes of this file. They run only on request, because a portable kernel computes GELU in one call."""
 
     passes: ClassVar[list[Any]] = [DecomposeAtenApproxGeluPass]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the examples share: a model is quantised, calibrated with its example inputs, lowered and written, as a program
-and with the inputs and the expected results."""
+"""Shared steps of the examples: quantise a model, calibrate it with its example inputs, lower it, and write it as a
+program and as a bundled program with inputs and expected results."""
 
 from __future__ import annotations
 

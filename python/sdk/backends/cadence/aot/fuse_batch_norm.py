@@ -23,7 +23,7 @@ _STATISTICS = ("weight", "bias")
 
 
 def _attribute(module: GraphModule, node: Any) -> Any:
-    """The value of a get_attr node; None for another one."""
+    """Returns the value of a get_attr node, or None for other nodes."""
     if not isinstance(node, Node) or node.op != "get_attr":
         return None
     value: Any = module
@@ -33,7 +33,7 @@ def _attribute(module: GraphModule, node: Any) -> Any:
 
 
 def _add_attribute(node: Node, name: str, value: Any) -> Node:
-    """A get_attr node of a new attribute, in front of a node."""
+    """Inserts a get_attr node of a new attribute before a node."""
     module = node.graph.owning_module
     assert module is not None
     setattr(module, name, value)
@@ -53,7 +53,7 @@ class _BatchNormPass(RemoveOrReplacePassInterface):
 
     @staticmethod
     def parameters(module: GraphModule, norm: Node, *names: str) -> list[Tensor] | None:
-        """The parameters and statistics of a batch norm; None unless all are attributes."""
+        """Returns the parameters and statistics of a batch norm, or None unless all are attributes."""
         found = [_attribute(module, get_arg(norm, name)) for name in names]
         return found if all(isinstance(each, Tensor) for each in found) else None
 
@@ -61,8 +61,8 @@ class _BatchNormPass(RemoveOrReplacePassInterface):
 def _folded(
     weight: Tensor, bias: Tensor | None, numbers: tuple[Any, ...], transposed_groups: int | None
 ) -> tuple[Tensor, Tensor]:
-    """The weights and the bias of a convolution with those of a batch norm. Weights of a transposed convolution have
-    the output channels of one group in their second dimension, here those of all groups while they are folded."""
+    """Folds a batch norm into the weights and the bias of a convolution. A transposed convolution has its output
+    channels in the second dimension of the weights, separately for each group; they are joined for the folding."""
     if transposed_groups is None:
         plain: tuple[Tensor, Tensor] = fuse_conv_bn_weights(weight, bias, *numbers, False)
         return plain
@@ -73,7 +73,7 @@ def _folded(
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseBatchNormWithConv(_BatchNormPass):
-    """A convolution that only a batch norm reads has the batch norm in its weights and its bias."""
+    """Folds a batch norm into the convolution before it if the convolution has no other user."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.convolution.default,)
 
@@ -103,8 +103,8 @@ class FuseBatchNormWithConv(_BatchNormPass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseQuantizedBatchNormWithConv(_BatchNormPass):
-    """The same for PyTorch's quantised convolutions with packed weights, whose result has the scale and the zero point
-    of the batch norm's. The weights keep their scale."""
+    """Folds a batch norm into a quantised convolution of PyTorch with packed weights. The result has the scale and the
+    zero point of the batch norm. The weights keep their scale."""
 
     _convolutions: ClassVar[dict[Any, Any]] = {
         _quantized.conv1d.default: torch.ops.quantized.conv1d_prepack,
@@ -139,7 +139,7 @@ class FuseQuantizedBatchNormWithConv(_BatchNormPass):
 
 
 def _quantized_like(weight: Tensor, values: Tensor) -> Tensor:
-    """Values with the quantisation parameters of weights."""
+    """Quantises values with the parameters of weights."""
     if weight.qscheme() == torch.per_tensor_affine:
         return torch.quantize_per_tensor(values, weight.q_scale(), weight.q_zero_point(), weight.dtype)
     parameters = (weight.q_per_channel_scales(), weight.q_per_channel_zero_points(), weight.q_per_channel_axis())

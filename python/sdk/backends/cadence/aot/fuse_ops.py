@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes that make one call of several."""
+"""Passes that replace several calls by one."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _DEQUANTIZES = (_cadence.dequantize_per_tensor.default, _decomposed.dequantize_p
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseMMWithAdd(NodePass):
-    """A product of matrices and a sum with a row, or with one number for each result, are addmm, also if the product is
-    reshaped between them. A sum with several users stays."""
+    """Replaces a matrix multiplication and the addition of a row, or of one number per element, by addmm, also if a
+    view is between them. A sum with several users stays."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.add.Tensor,)
 
@@ -79,18 +79,18 @@ class FuseMMWithAdd(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseCascadedTransposeOrPermuteOps(_FusePermutes):
-    """Permutations in sequence are one."""
+    """Replaces consecutive permutations by one."""
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseCascadedViewOps(_FuseViews):
-    """Views in sequence are one."""
+    """Replaces consecutive views by one."""
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseQuantDequantToRequantizePass(NodePass):
-    """Dequantize and quantize, with moves between them, are requantize, or nothing if their parameters are the same.
-    Quantize and dequantize of the same parameters, with views between them, are nothing, and their rounding is lost.
+    """Replaces dequantize and quantize, with moves between them, by requantize, or removes them if their parameters are
+    equal. Removes quantize and dequantize with equal parameters and views between them, which drops the rounding.
 
     Args:
         allow_requantize: Whether pairs with other parameters become requantize.
@@ -145,7 +145,7 @@ class FuseQuantDequantToRequantizePass(NodePass):
 
 
 def _behind_moves(node: Node, allowed: tuple[Any, ...]) -> tuple[list[Node], Node | None]:
-    """The moves in front of a call, the last one first, and what they move."""
+    """Returns the consecutive moves before a call, the last one first, and the tensor that they move."""
     moves: list[Node] = []
     source = node.args[0]
     while isinstance(source, Node) and is_call(source, *allowed) and has_one_user(source):
@@ -156,7 +156,7 @@ def _behind_moves(node: Node, allowed: tuple[Any, ...]) -> tuple[list[Node], Nod
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseDequantQuantToRequantizePass(FuseQuantDequantToRequantizePass):
-    """`FuseQuantDequantToRequantizePass` without what changes numbers."""
+    """`FuseQuantDequantToRequantizePass` without the rewrites that change results."""
 
     def __init__(self) -> None:
         super().__init__(keep_rounding=True)
@@ -170,7 +170,7 @@ def _with_scale(node: Node, quantize: Node, source: Any, scale: float) -> Node |
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseMulScalarIntoDequantPass(NodePass):
-    """A factor behind dequantize is one of its scale."""
+    """Multiplies the scale of dequantize by a factor that follows it."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.mul.Scalar,)
 
@@ -184,7 +184,7 @@ class FuseMulScalarIntoDequantPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseMulTensorIntoDequantPass(NodePass):
-    """A factor, as a constant tensor, behind dequantize is one of its scale."""
+    """Multiplies the scale of dequantize by a factor, a constant tensor, that follows it."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.mul.Tensor,)
 
@@ -200,7 +200,7 @@ class FuseMulTensorIntoDequantPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseMulTensorIntoQuantPass(NodePass):
-    """A factor, as a constant tensor, in front of quantize divides its scale."""
+    """Divides the scale of quantize by a factor, a constant tensor, that comes before it."""
 
     targets: ClassVar[tuple[Any, ...]] = _QUANTIZES
 
@@ -217,7 +217,7 @@ class FuseMulTensorIntoQuantPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseFullThenReshapePass(NodePass):
-    """A constant of another shape is a constant."""
+    """Replaces the view of a constant by a constant of that shape."""
 
     targets: ClassVar[tuple[Any, ...]] = (
         _aten.transpose_copy.int,
@@ -239,7 +239,7 @@ class FuseFullThenReshapePass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class FuseSliceSameDimPass(NodePass):
-    """A slice of a slice of step 1 along the same dimension is a slice."""
+    """Replaces a slice of a slice with step 1 along the same dimension by one slice."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.slice_copy.Tensor,)
 
@@ -265,13 +265,13 @@ class FuseSliceSameDimPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class HierarchicalCSEPass(CSEPass):
-    """Calls with the same arguments are one."""
+    """Merges calls that have the same arguments."""
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class FuseTransposeOrPermuteOpPairsPass(NodePass):
-    """Permutations before and behind an operator of one operand that undo each other are removed. Where dimensions of
-    size 1 are elsewhere in the end, a view moves them."""
+    """Removes permutations before and after an operator with one operand if they undo each other. A view moves the
+    dimensions of size 1 that are then in other places."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.permute_copy.default, _aten.transpose_copy.int)
     _passed = (
@@ -296,7 +296,7 @@ class FuseTransposeOrPermuteOpPairsPass(NodePass):
 
 
 def _order(node: Node) -> list[int]:
-    """The permutation of a call of permute_copy or transpose_copy."""
+    """Returns the permutation of a call of permute_copy or transpose_copy."""
     rank = value(node).dim()
     if node.target == _aten.permute_copy.default:
         return [dim_of(int(dim), rank) for dim in node.args[1]]
@@ -307,7 +307,8 @@ def _order(node: Node) -> list[int]:
 
 
 class CadenceFuseOpsInGraph:
-    """The passes that fuse, in order. `FuseQuantDequantToRequantizePass`, which changes numbers, runs on request."""
+    """All passes that fuse calls, in order. `FuseQuantDequantToRequantizePass` changes results and runs only on
+    request."""
 
     passes: ClassVar[list[Any]] = [
         FuseMMWithAdd,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operators of Cadence's kernel libraries, and a check that a program calls no others."""
+"""The operators of Cadence's kernel libraries, and a check that a library has all operators of a program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MissingKernelError(ValueError):
 
 @cache
 def operators_of(library: str) -> frozenset[str]:
-    """The out variants that a library has kernels for, such as `aten::add.out`."""
+    """Returns the out variants that a library has kernels for, such as `aten::add.out`."""
     if library not in LIBRARIES:
         raise ValueError(f"library: expected one of {', '.join(LIBRARIES)}, found {library!r}")
     text = Path(__file__).with_name(f"functions_{library}.yaml").read_text(encoding="utf-8")
@@ -34,7 +34,8 @@ def operators_of(library: str) -> frozenset[str]:
 
 
 def check_kernels(program: ExecutorchProgramManager, library: str) -> None:
-    """Raises MissingKernelError, which names the nodes, if a method calls an operator without a kernel in a library."""
+    """Raises MissingKernelError if a method calls an operator without a kernel in a library. The message names the
+    nodes."""
     known = operators_of(library)
     missing: dict[str, list[str]] = {}
     for method in sorted(program.methods):
@@ -52,7 +53,7 @@ def check_kernels(program: ExecutorchProgramManager, library: str) -> None:
 
 
 def _called(node: Node) -> str | None:
-    """The operator that an instruction of a node calls; None for nodes without one."""
+    """Returns the operator that the instruction of a node calls, or None for nodes without an operator."""
     if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload) or are_parts(node):
         return None
     return None if node.target.namespace in _BUILT_IN else node.target.name()

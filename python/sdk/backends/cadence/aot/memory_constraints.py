@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes that add constraints to a memory plan: copies of which nothing remains if their tensors share bytes, and what
-the DMA engine reads and writes."""
+"""Passes that add constraints to a memory plan: copies that cost nothing if source and result share memory, and buffers
+that the DMA engine must reach."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ __all__ = [
 
 _ops = torch.ops
 _ALIGNMENT = 8
-"""What kernels for HiFi need of the addresses of operands."""
+"""The alignment that kernels for HiFi require of operands, in bytes."""
 _DMA_MEMORY = 1
-"""The memory that the DMA engine reaches."""
+"""The id of the memory that the DMA engine can access."""
 
 
 def get_relative_offsets_of_cat_tensors(cat_tensors: Sequence[Node]) -> list[int]:
-    """Where each operand of a concatenation along the outermost dimension begins in the result, in bytes, and where
-    the last one ends."""
+    """Returns the offset in bytes of each operand of a concatenation along the outermost dimension, and the end of the
+    last one."""
     offsets = [0]
     for node in cat_tensors:
         offsets.append(offsets[-1] + spec_of(node).nbytes())
@@ -61,7 +61,7 @@ def get_relative_offsets_of_cat_tensors(cat_tensors: Sequence[Node]) -> list[int
 
 
 def get_relative_offset_of_slice(slice_node: Node) -> int:
-    """Where a slice or a selection along the outermost dimension begins in its operand, in bytes."""
+    """Returns the offset in bytes of a slice or a selection along the outermost dimension in its operand."""
     source = slice_node.args[0]
     assert isinstance(source, Node)
     spec = spec_of(source)
@@ -76,14 +76,14 @@ def _is_outermost(shape: Sequence[int], dim: int) -> bool:
 
 
 def _viewed(node: Any) -> Any:
-    """The node whose tensor a view has."""
+    """Returns the node whose memory a view uses."""
     while isinstance(node, Node) and node.target is memory.view:
         node = node.args[0]
     return node
 
 
 def _is_written(node: Node) -> bool:
-    """Whether an operator writes to a tensor, or to a view of it, after it has been made."""
+    """Whether an operator writes to a tensor, or to a view of it, after the tensor has been computed."""
     for user in node.users:
         if user.target is memory.view and _is_written(user):
             return True
@@ -96,7 +96,7 @@ def _is_written(node: Node) -> bool:
 
 
 def _reused(graph_module: GraphModule) -> set[TensorSpec]:
-    """The tensors in whose memory the plan puts the result of a later operator."""
+    """Returns the tensors whose memory the plan reuses for the result of a later operator."""
     specs = (node.meta.get("spec") for node in graph_module.graph.nodes)
     return {
         storage_spec(spec)
@@ -106,7 +106,7 @@ def _reused(graph_module: GraphModule) -> set[TensorSpec]:
 
 
 def _may_share(node: Node, reused: set[TensorSpec]) -> bool:
-    """Whether another tensor may lie in the bytes of a node's one."""
+    """Whether the plan may put another tensor into the memory of a node's tensor."""
     spec = node.meta.get("spec")
     if not isinstance(spec, TensorSpec) or not spec.is_static_shape_tensor:
         return False
@@ -114,14 +114,14 @@ def _may_share(node: Node, reused: set[TensorSpec]) -> bool:
 
 
 class _ConstraintPass(PassBase):
-    """A pass over a graph that is to be planned."""
+    """A pass that adds constraints to the memory plan of a graph."""
 
     def __init__(self, constraint: MemConstraints) -> None:
         super().__init__()
         self.constraint = constraint
 
     def generate(self, graph_module: GraphModule) -> bool:
-        """Adds the constraints; whether a call changed."""
+        """Adds the constraints. Returns whether a call changed."""
         raise NotImplementedError
 
     def call(self, graph_module: GraphModule) -> PassResult:
@@ -134,7 +134,7 @@ class _ConstraintPass(PassBase):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class GenerateIdmaConstraints(_ConstraintPass):
-    """What the DMA engine moves is in its memory, and waiting for it makes no other tensor."""
+    """Puts the buffers of the DMA engine into its memory. The result of idma_wait shares the memory of its operand."""
 
     def generate(self, graph_module: GraphModule) -> bool:
         find = graph_module.graph.find_nodes
@@ -149,7 +149,7 @@ class GenerateIdmaConstraints(_ConstraintPass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class GenerateMemoryViewConstraints(_ConstraintPass):
-    """A view has the bytes of its operand. The compiler's own views need no constraint."""
+    """Lets a view share the memory of its operand. The compiler's own views need no constraint."""
 
     def generate(self, graph_module: GraphModule) -> bool:
         for node in graph_module.graph.find_nodes(op="call_function", target=memory.view):
@@ -160,8 +160,8 @@ class GenerateMemoryViewConstraints(_ConstraintPass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=2))
 class GenerateSliceAndSelectNopConstraints(_ConstraintPass):
-    """A slice or a selection along the outermost dimension lies in its operand, and becomes a call without effect, for
-    which programs have no instruction."""
+    """Lets a slice or a selection along the outermost dimension share the memory of its operand. The call then has no
+    effect, and the program has no instruction for it."""
 
     _nops = {  # noqa: RUF012
         _ops.aten.slice_copy.Tensor_out: _ops.aten._slice_copy_nop.Tensor_out,
@@ -187,7 +187,7 @@ class GenerateSliceAndSelectNopConstraints(_ConstraintPass):
     def removable_slice_or_select_op(
         self, graph_module: GraphModule, node: Node, reused: set[TensorSpec] | None = None
     ) -> bool:
-        """Whether the result of a call can lie in the operand."""
+        """Whether the result of a call can share the memory of the operand."""
         reused = _reused(graph_module) if reused is None else reused
         source = node.args[0]
         if not isinstance(source, Node) or not all(_may_share(each, reused) for each in (node, _viewed(source))):
@@ -205,8 +205,8 @@ class GenerateSliceAndSelectNopConstraints(_ConstraintPass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=2))
 class GenerateCatNopConstraints(_ConstraintPass):
-    """The operands of a concatenation along the outermost dimension lie in its result in sequence, and the call has no
-    effect: programs have no instruction for it."""
+    """Lets the operands of a concatenation along the outermost dimension share the memory of its result. The call then
+    has no effect, and the program has no instruction for it."""
 
     def generate(self, graph_module: GraphModule) -> bool:
         reused, changed = _reused(graph_module), False
@@ -222,7 +222,7 @@ class GenerateCatNopConstraints(_ConstraintPass):
         return changed
 
     def is_removable_cat_op(self, graph_module: GraphModule, node: Node, reused: set[TensorSpec] | None = None) -> bool:
-        """Whether the operands of a call can lie in its result."""
+        """Whether the operands of a call can share the memory of its result."""
         reused = _reused(graph_module) if reused is None else reused
         if node.op != "call_function" or node.target != _ops.aten.cat.out:
             return False
@@ -241,7 +241,7 @@ class GenerateCatNopConstraints(_ConstraintPass):
         return self._have_own_bytes(operands) and self._are_aligned(graph_module, node, operands)
 
     def _have_own_bytes(self, operands: Sequence[Node]) -> bool:
-        """Whether no operand is a part of a tensor, and no two are one tensor."""
+        """Whether no operand is part of another tensor and no operand occurs twice."""
         owners: list[Any] = []
         for node in operands:
             info = self.constraint.get_relative_placement_source(node)
@@ -266,8 +266,8 @@ ConstraintsGenPass = Callable[[MemConstraints], Callable[[GraphModule], "PassRes
 
 
 class GenerateMemConstraints:
-    """Runs the passes that add constraints: those of this file for the optimisation level, and the given ones, which
-    have a level if they are registered."""
+    """Runs the passes that add constraints: those of this file that the optimisation level includes, and the given
+    ones. If these are registered, they run from their level on."""
 
     passes = (
         GenerateIdmaConstraints,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory plans for processors with several memories: the algorithms, the pass, and reports."""
+"""Memory plans for processors with several memories: the algorithms, the pass and reports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _logger = logging.getLogger(__name__)
 def collect_specs_from_graph_module(
     graph_module: GraphModule, graph_signature: ExportGraphSignature, alloc_graph_input: bool, alloc_graph_output: bool
 ) -> Iterable[TensorSpec]:
-    """The tensors of a graph that a plan places, in its order."""
+    """Returns the tensors of a graph that the plan places, in the order of the graph."""
     return collect_specs_from_nodes(
         graph_module.graph.nodes,
         graph_signature,
@@ -43,10 +43,10 @@ def collect_specs_from_graph_module(
 
 
 class _LargestFirst(MemoryPlanningAlgo):
-    """Places the largest tensor first, each in the first memory that has room."""
+    """Places the tensors from the largest to the smallest, each in the first memory that has room for it."""
 
     def find_offset(self, spec: TensorSpec, state: MemoryPlanningState, constraints: MemConstraints) -> bool:
-        """Sets the offset in `spec.mem_id`; whether there is room."""
+        """Chooses an offset in the memory `spec.mem_id`. Returns whether there is room."""
         raise NotImplementedError
 
     def plan(
@@ -58,7 +58,7 @@ class _LargestFirst(MemoryPlanningAlgo):
         placement_constraints: MemConstraints,
         extra_padding: int = 0,
     ) -> None:
-        """Raises MemoryPlanningAlgoFailure for a tensor that fits nowhere."""
+        """Raises MemoryPlanningAlgoFailure for a tensor that fits into no memory."""
         for spec in sorted(specs, key=lambda spec: spec.allocated_memory, reverse=True):
             for mem_id in range(1, self.get_num_memories()):
                 spec.mem_id, spec.mem_offset = mem_id, 0
@@ -71,7 +71,7 @@ class _LargestFirst(MemoryPlanningAlgo):
 
 
 class PositionBasedGreedyWithHierarchy(_LargestFirst):
-    """Places each tensor at the lowest offset with room, in the fastest memory that has it."""
+    """Places each tensor in the fastest memory with enough room, at the lowest free offset."""
 
     def find_offset(self, spec: TensorSpec, state: MemoryPlanningState, constraints: MemConstraints) -> bool:
         alignment = self.get_alignment(spec.mem_id)
@@ -84,7 +84,7 @@ class PositionBasedGreedyWithHierarchy(_LargestFirst):
 
 
 class GreedyWithHeuristic(_LargestFirst):
-    """Places each tensor in the smallest gap between those that are alive at the same time."""
+    """Places each tensor in the smallest sufficient gap between the tensors that are alive at the same time."""
 
     def find_offset(self, spec: TensorSpec, state: MemoryPlanningState, constraints: MemConstraints) -> bool:
         alignment = self.get_alignment(spec.mem_id)
@@ -110,7 +110,7 @@ def find_peak_memory_usages_per_memory(
     alloc_graph_output: bool,
     mem_constraints: MemConstraints | None = None,
 ) -> list[int]:
-    """The bytes that a plan takes of each memory, from memory 1 on."""
+    """Returns the size in bytes of each memory that a plan uses, from memory 1 on."""
     ends: defaultdict[int, int] = defaultdict(int)
     for spec in collect_specs_from_graph_module(graph_module, graph_signature, alloc_graph_input, alloc_graph_output):
         if mem_constraints is None or not mem_constraints.skipped_spec(spec):
@@ -125,7 +125,7 @@ def find_peak_memory_usage(
     alloc_graph_output: bool,
     mem_constraints: MemConstraints | None = None,
 ) -> tuple[int, int]:
-    """The most bytes that are in use at one time, over all memories, and the position of the node at which they are."""
+    """Returns the peak of the bytes in use over all memories, and the position of the node where it occurs."""
     changes = [0] * (len(graph_module.graph.nodes) + 1)
     for spec in collect_specs_from_graph_module(graph_module, graph_signature, alloc_graph_input, alloc_graph_output):
         skipped = mem_constraints is not None and mem_constraints.skipped_spec(spec)
@@ -145,7 +145,7 @@ def print_memory_planning_info(
     alloc_graph_output: bool,
     log_level: int = logging.INFO,
 ) -> None:
-    """Logs the bytes that a program takes of each memory, and the peak over all of them."""
+    """Logs the bytes that a program needs in each memory, and the peak over all of them."""
     program = executorch_prog.exported_program()
     what = (program.graph_module, program.graph_signature, alloc_graph_input, alloc_graph_output)
     lines = [f"{'memory':24} {'base address':>14} {'bytes':>14} {'used':>12}"]
@@ -159,8 +159,8 @@ def print_memory_planning_info(
 
 
 class SimplifyIdmaOpsPass(PassBase):
-    """Makes the DMA engine's loads and stores copies, once their tensors have places. What waits for them, and is in
-    the same place, has one tensor as its argument and its result: other tensors of a call may not overlap."""
+    """After planning, replaces the loads and stores of the DMA engine by copies. A wait whose argument and result share
+    memory gets the same tensor for both, because other tensors of a call may not overlap."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         """Changes calls."""
@@ -183,13 +183,13 @@ class SimplifyIdmaOpsPass(PassBase):
 
 
 def _place(node: Any) -> tuple[Any, ...] | None:
-    """The memory of a tensor and its offset there; None for one that was not planned."""
+    """Returns the memory and the offset of a tensor, or None for a tensor that was not planned."""
     spec = node.meta.get("spec")
     return None if spec is None or spec.mem_id is None else (spec.mem_id, spec.mem_offset)
 
 
 class CadenceMemoryPlanning:
-    """The memory planning pass for a processor's memories.
+    """The memory planning pass for a processor with several memories.
 
     Args:
         memory_config: The memories.
@@ -227,7 +227,7 @@ class CadenceMemoryPlanning:
         alloc_graph_output: bool,
         additional_constraint_gen_passes: Sequence[ConstraintsGenPass] | None,
     ) -> list[MemoryPlanningAlgo]:
-        """An instance of each algorithm."""
+        """Returns an instance of each algorithm."""
         arguments = (memory_config, opt_level, alloc_graph_input, alloc_graph_output, additional_constraint_gen_passes)
         return [PositionBasedGreedyWithHierarchy(*arguments), GreedyWithHeuristic(*arguments)]
 

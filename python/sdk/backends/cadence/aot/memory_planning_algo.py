@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What algorithms for several memories share: the tensors that have been placed, and the order in which constraints are
-met."""
+"""The base of algorithms for several memories: which tensors have been placed, and the order in which constraints are
+handled."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from sdk.exir.tensor import TensorSpec
 
 
 def get_aligned_offset(offset: int, alignment: int) -> int:
-    """The next multiple of the alignment."""
+    """Rounds up to a multiple of the alignment."""
     return -(-offset // alignment) * alignment
 
 
 class MemoryPlanningState:
-    """What has been placed: `allocated_buffers` has the tensors of each memory, `bufsizes` the bytes that they take.
-    Memories count from 1."""
+    """The tensors that have been placed: `allocated_buffers` has the tensors of each memory, `bufsizes` the bytes that
+    they need. Memories are numbered from 1."""
 
     def __init__(self, memory_config: MemoryConfig) -> None:
         alignments = memory_config.memory_alignments
@@ -37,8 +37,8 @@ class MemoryPlanningState:
         self._placed: set[TensorSpec] = set()
 
     def place_spec(self, spec: TensorSpec) -> None:
-        """Records a tensor whose memory and offset are set. Raises MemoryError if it would share bytes with another
-        that is alive at the same time."""
+        """Records a tensor whose memory and offset are set. Raises MemoryError if it overlaps a tensor that is alive at
+        the same time."""
         other = self.get_overlapping_spec(spec)
         if other is not None:
             raise MemoryError(
@@ -51,7 +51,7 @@ class MemoryPlanningState:
         self.bufsizes[spec.mem_id] = max(self.bufsizes[spec.mem_id], end)
 
     def get_overlapping_spec(self, spec: TensorSpec) -> TensorSpec | None:
-        """A tensor of the same memory that is alive at the same time and shares bytes."""
+        """Returns a tensor in the same memory that is alive at the same time and overlaps, or None."""
         for other in self.allocated_buffers[spec.mem_id]:
             if Verifier.lifetime_overlap(spec, other) and Verifier.storage_overlap(spec, other):
                 return other
@@ -63,8 +63,8 @@ class MemoryPlanningState:
 
 
 class MemoryPlanningAlgo(ABC):
-    """Places tensors in the memories of a processor. An instance is the algorithm of a `MemoryPlanningPass`; a class
-    of algorithms defines `plan`."""
+    """Base class of algorithms that place tensors in the memories of a processor. A `MemoryPlanningPass` takes an
+    instance as its algorithm; subclasses define `plan`."""
 
     def __init__(
         self,
@@ -82,26 +82,26 @@ class MemoryPlanningAlgo(ABC):
         self.memory_id_is_valid = [True] * self.get_num_memories()
 
     def get_num_memories(self) -> int:
-        """How many numbers of memories there are, the unused 0 included."""
+        """The number of memories plus one, because the id 0 is not used."""
         return self.memory_config.get_num_memories()
 
     def get_size(self, exir_id: int) -> int:
-        """The bytes of a memory."""
+        """Returns the size of a memory in bytes."""
         return self.memory_config.get_size(exir_id)
 
     def get_alignment(self, exir_id: int) -> int:
-        """What offsets in a memory are multiples of."""
+        """Returns the alignment of offsets in a memory."""
         assert self.memory_config.memory_alignments is not None
         return self.memory_config.memory_alignments[exir_id - 1]
 
     def populate_constraints(self, graph_module: GraphModule) -> tuple[MemoryPlanningState, MemConstraints]:
-        """An empty state, and the constraints of a graph."""
+        """Returns an empty state and the constraints of a graph."""
         constraints = MemConstraints(self.opt_level, self.alloc_graph_input, self.alloc_graph_output)
         GenerateMemConstraints(constraints, self.additional_constraint_gen_passes)(graph_module)
         return MemoryPlanningState(self.memory_config), constraints
 
     def is_valid_placement(self, spec: TensorSpec, placement_constraints: MemConstraints) -> bool:
-        """Whether a tensor may be where it is: its memory is large enough, and not forbidden."""
+        """Whether the constraints of a tensor allow its memory, and the memory is large enough."""
         end = get_aligned_offset(spec.mem_offset + spec.allocated_memory, self.get_alignment(spec.mem_id))
         return (
             self.memory_id_is_valid[spec.mem_id]
@@ -111,7 +111,7 @@ class MemoryPlanningAlgo(ABC):
 
     @contextmanager
     def block_memories_except(self, memory_id: int) -> Iterator[None]:
-        """Within the context, tensors are placed in one memory alone."""
+        """Within the context, tensors are placed only in one memory."""
         before = self.memory_id_is_valid
         self.memory_id_is_valid = [each == memory_id and before[each] for each in range(len(before))]
         try:
@@ -129,10 +129,10 @@ class MemoryPlanningAlgo(ABC):
         placement_constraints: MemConstraints,
         extra_padding: int = 0,
     ) -> None:
-        """Places tensors, whose memories are free to choose, and records them in `state`."""
+        """Places tensors that may be in any memory, and records them in `state`."""
 
     def failure(self, spec: TensorSpec) -> MemoryPlanningAlgoFailure:
-        """The error for a tensor that fits nowhere."""
+        """Returns the error for a tensor that fits into no memory."""
         names = self.memory_config.memory_names
         sizes = {
             names[at] if names else at + 1: size
@@ -155,8 +155,8 @@ class MemoryPlanningAlgo(ABC):
         placement_constraints: MemConstraints,
         extra_padding: int = 0,
     ) -> None:
-        """Places tensors with a fixed offset, then those with a fixed memory, then the others; what lies in a tensor is
-        placed with it."""
+        """Places tensors with a fixed offset first, then those with a fixed memory, then all others. Tensors inside
+        another tensor are placed together with it."""
         ordered = list(specs)
         pinned = {spec: placement_constraints.get_absolute_placement_constraint(spec) for spec in ordered}
         for spec, constraint in pinned.items():
@@ -190,7 +190,7 @@ class MemoryPlanningAlgo(ABC):
         graph_signature: ExportGraphSignature,
         extra_padding: int = 0,
     ) -> list[int]:
-        """Places tensors, and returns the bytes of each memory. The alignments are those of the memories."""
+        """Places tensors, and returns the size of each memory in bytes. Uses the alignments of the memories."""
         state, constraints = self.populate_constraints(graph_module)
         self.plan_with_constraints(specs, graph_module, graph_signature, state, constraints, extra_padding)
         assert not constraints.relative_loc_constraints_exist()

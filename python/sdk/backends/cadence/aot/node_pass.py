@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`NodePass`: what passes of this backend share."""
+"""`NodePass`: the base of passes that rewrite single calls, and helpers for them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from sdk.backends.transforms.permute_pass_utils import RemoveOrReplacePassInterf
 
 
 class NodePass(RemoveOrReplacePassInterface):
-    """A pass that looks at the calls of the operators `targets`, one after another. A subclass defines `rewrite`, which
-    returns the node whose result is used instead, or None to leave a call as it is."""
+    """A pass that visits each call of the operators `targets`. Subclasses define `rewrite`, which returns a node that
+    replaces the call, or None to keep it."""
 
     whole: GraphModule | None = None
-    """The module of the program's graph, which has those of branches and loop bodies."""
+    """The module of the program's graph. It contains the graphs of branches and loop bodies."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         self.whole = graph_module
         return super().call(graph_module)
 
     def rewrite(self, node: Node) -> Node | None:
-        """The node that replaces a call."""
+        """Returns the node that replaces a call, or None."""
         raise NotImplementedError
 
     def maybe_remove_or_replace(self, node: Node) -> bool:
@@ -43,24 +43,24 @@ class NodePass(RemoveOrReplacePassInterface):
 
 
 def value(node: Any) -> Tensor:
-    """The fake tensor of a node's result."""
+    """Returns the fake tensor of a node's result."""
     tensor: Tensor = node.meta["val"]
     return tensor
 
 
 def shape(node: Any) -> list[Any]:
-    """The shape of a node's result."""
+    """Returns the shape of a node's result."""
     return list(value(node).shape)
 
 
 def same_shape(first: Node, second: Node) -> bool:
-    """Whether two results have one shape, for all sizes that a dynamic dimension may have."""
+    """Whether two results have the same shape, for every value of dynamic sizes."""
     a, b = shape(first), shape(second)
     return len(a) == len(b) and all(guard_or_false(x == y) for x, y in zip(a, b, strict=True))
 
 
 def insert(before: Node, target: Any, *args: Any, **kwargs: Any) -> Node:
-    """Inserts a call, with its fake tensor, in front of a node."""
+    """Inserts a call, with its fake tensor, before a node."""
     with before.graph.inserting_before(before):
         node = before.graph.call_function(target, args, kwargs)
     node.meta["val"] = fake_value(target, args, kwargs, before)
@@ -76,17 +76,17 @@ def is_call(node: Any, *targets: Any) -> bool:
 
 
 def has_one_user(node: Node) -> bool:
-    """Whether a result is used once."""
+    """Whether a result has exactly one user."""
     return len(node.users) == 1
 
 
 def dim_of(dim: int, rank: int) -> int:
-    """A dimension as a number that is not negative."""
+    """Converts a dimension that may be negative to one that is not."""
     return dim + rank if dim < 0 else dim
 
 
 def constant_of(node: Any, full: Any) -> float | int | bool | None:
-    """The number that all elements of a call of full are."""
+    """Returns the value of all elements of a call of full, or None."""
     if not is_call(node, full):
         return None
     number = node.args[1]
@@ -94,10 +94,10 @@ def constant_of(node: Any, full: Any) -> float | int | bool | None:
 
 
 def is_float(node: Any) -> bool:
-    """Whether a result is of a floating-point dtype."""
+    """Whether a result has a floating-point dtype."""
     return value(node).dtype.is_floating_point
 
 
 def dtype_of(node: Any) -> torch.dtype:
-    """The dtype of a node's result."""
+    """Returns the dtype of a node's result."""
     return value(node).dtype

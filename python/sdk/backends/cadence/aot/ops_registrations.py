@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Registers `torch.ops.cadence`, each operator with its out variant. Importing this module does."""
+"""Registers `torch.ops.cadence` with out variants when it is imported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _VIEWS = {
         torch.ops.aten.cat.out,
     ),
 }
-"""Copies whose result the memory plan puts where the operand is, so that nothing is left to do at run time."""
+"""Copies whose result shares the memory of the operand, so that they do nothing at run time."""
 
 
 def _register_views() -> None:

@@ -112,7 +112,7 @@ def _position(node: Node, name: str) -> tuple[int, Any]:
 
 
 def set_arg(node: Node, kwarg_name: str, value: Any) -> None:
-    """Changes an argument of a call by the name that it has in the schema."""
+    """Changes an argument of a call, by its name in the schema."""
     index, _ = _position(node, kwarg_name)
     if kwarg_name not in node.kwargs and index < len(node.args):
         node.update_arg(index, value)
@@ -121,7 +121,7 @@ def set_arg(node: Node, kwarg_name: str, value: Any) -> None:
 
 
 def get_overload_packet(op: Any) -> OpOverloadPacket | EdgeOpOverloadPacket | None:
-    """The packet of an operator of the edge dialect or of PyTorch; None for others."""
+    """Returns the packet of an operator of the edge dialect or of PyTorch, or None for other targets."""
     if isinstance(op, EdgeOpOverload):
         return get_edge_overload_packet(op)
     return getattr(op, "overloadpacket", None)
@@ -132,22 +132,22 @@ def _calls(graph_module: GraphModule) -> list[Node]:
 
 
 def get_node_names_list_from_gm(graph_module: GraphModule) -> list[str]:
-    """The names of the calls of the edge dialect's operators."""
+    """Returns the names of the edge operators that a graph calls."""
     return [node.name for node in _calls(graph_module) if isinstance(node.target, EdgeOpOverload)]
 
 
 def count_node(graph_module: GraphModule, target: Any) -> int:
-    """How many calls of an operator a graph has."""
+    """Counts the calls of an operator in a graph."""
     return sum(node.target == target for node in _calls(graph_module))
 
 
 def op_counts_match(graph_module: GraphModule, expected_op_counts: dict[Any, int]) -> bool:
-    """Whether a graph calls each operator as often as is expected."""
+    """Whether a graph calls each operator as often as expected."""
     return all(count_node(graph_module, op) == count for op, count in expected_op_counts.items())
 
 
 def get_compute_nodes_in_gm(graph_module: GraphModule) -> list[Any]:
-    """The packets of the operators that a graph calls, in its order."""
+    """Returns the packets of the operators that a graph calls, in its order."""
     return [
         get_overload_packet(node.target)
         for node in _calls(graph_module)
@@ -156,13 +156,13 @@ def get_compute_nodes_in_gm(graph_module: GraphModule) -> list[Any]:
 
 
 def nodes_not_connected_in_gm(graph_module: GraphModule, pred_target: Any, succ_target: Any) -> bool:
-    """Whether no call of one operator uses the result of another's."""
+    """Whether no call of one operator uses the result of a call of another."""
     calls = (node for node in graph_module.graph.nodes if node.target == pred_target)
     return not any(user.target == succ_target for node in calls for user in node.users)
 
 
 def get_node_pos(graph_module: GraphModule, target: Any) -> int:
-    """The position of the first node with a target, or -1."""
+    """Returns the position of the first node with a target, or -1."""
     positions = (at for at, node in enumerate(graph_module.graph.nodes) if node.target == target)
     return next(positions, -1)
 

@@ -36,7 +36,7 @@ __all__ = ["CadenceDecomposeOpsInGraph", "apply_exir_ops_passes", "apply_torch_o
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class InitializePipeline(ExportPass):
-    """Runs first: removes calls whose results nothing uses."""
+    """Runs before all other passes: removes calls whose results are not used."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         changed = graph_module.graph.eliminate_dead_code()
@@ -46,7 +46,7 @@ class InitializePipeline(ExportPass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class FinalizePipeline(ExportPass):
-    """Runs behind the others: numbers become tensors where an operator has only tensors."""
+    """Runs after all other passes: numbers become tensors where an operator takes only tensors."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         result = ScalarToTensorPass()(graph_module)
@@ -57,7 +57,7 @@ class FinalizePipeline(ExportPass):
 
 
 def get_passes_in_default_order() -> list[type[Any]]:
-    """Order, removal, fusion, replacement and simplification; then what these leave."""
+    """All passes in their order: reorder, remove, fuse, replace, simplify, and once more what these passes leave."""
     return [
         InitializePipeline,
         *RemoveRedundantOps.passes,
@@ -85,18 +85,18 @@ def _runner(kind: type[Any]) -> Any:
 def apply_exir_ops_passes(
     opt_level: int, edge_prog_manager: EdgeProgramManager, edge_passes_config: EdgePassesConfig | None = None
 ) -> EdgeProgramManager:
-    """Runs the passes of an optimisation level on a program of the edge dialect."""
+    """Runs the passes of an optimisation level on a program in the edge dialect."""
     return edge_prog_manager.transform(passes_of_level(opt_level, edge_passes_config))
 
 
 def passes_of_level(opt_level: int, edge_passes_config: EdgePassesConfig | None = None) -> Sequence[Any]:
-    """The passes of an optimisation level, over graphs of the edge dialect."""
+    """Returns the passes of an optimisation level, which take graphs in the edge dialect."""
     runs = create_cadence_pass_filter(opt_level, edge_passes_config=edge_passes_config)
     return [_runner(kind) for kind in get_passes_in_default_order() if runs(kind)]
 
 
 def apply_torch_ops_passes(expo_program: ExportedProgram) -> ExportedProgram:
-    """Runs the passes that come before the edge dialect."""
+    """Runs the passes that precede the lowering to the edge dialect."""
     for each in (ReplaceSafeSoftmaxWithSoftmax(), ReplaceMulTensorWithMulAndFullOpsPass()):
         each(expo_program.graph_module)
     return expo_program

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where tensors must be in a processor's memories: in one memory, not in another, at an offset, or inside another
-tensor."""
+"""Constraints on the place of a tensor: in a memory, not in a memory, at an offset, or inside another tensor."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from sdk.exir.tensor import TensorSpec
 
 @dataclass(frozen=True)
 class RelativePlacementConstraint:
-    """A tensor lies `offset` bytes behind the beginning of `source`'s tensor."""
+    """The tensor starts `offset` bytes after the start of `source`'s tensor."""
 
     source: Node
     offset: int = 0
@@ -23,14 +22,14 @@ class RelativePlacementConstraint:
 
 @dataclass(frozen=True)
 class AbsolutePlacementConstraint:
-    """A tensor lies in a memory, at an offset if one is given."""
+    """The tensor is in a given memory, and at a given offset if that is not None."""
 
     pinned_memory_id: int
     offset: int | None = None
 
 
 def spec_of(node: Node) -> TensorSpec:
-    """The specification of a node's only tensor."""
+    """Returns the specification of a node's only tensor."""
     spec = node.meta.get("spec")
     if not isinstance(spec, TensorSpec):
         raise ValueError(f"{node.name}: expected a node of one tensor with a spec, found {spec!r}")
@@ -38,7 +37,7 @@ def spec_of(node: Node) -> TensorSpec:
 
 
 class MemConstraints:
-    """The constraints of a graph's tensors, by node. A tensor inside another that is itself inside a third one is
+    """The constraints of a graph's tensors, by node. If a tensor is inside another that is itself inside a third, it is
     recorded as inside the third."""
 
     def __init__(self, opt_level: int = 1, alloc_graph_input: bool = True, alloc_graph_output: bool = True) -> None:
@@ -46,7 +45,7 @@ class MemConstraints:
         self.alloc_graph_input = alloc_graph_input
         self.alloc_graph_output = alloc_graph_output
         self.unresolved_loc_constraints: dict[TensorSpec, list[Node]] = {}
-        """By the tensor that others lie in: those."""
+        """For each tensor, the tensors that are inside it."""
         self._absolute: dict[TensorSpec, AbsolutePlacementConstraint] = {}
         self._relative: dict[TensorSpec, RelativePlacementConstraint] = {}
         self._blocked: dict[TensorSpec, set[int]] = {}
@@ -61,7 +60,7 @@ class MemConstraints:
         self._absolute[spec_of(node)] = AbsolutePlacementConstraint(pinned_memory_id, offset)
 
     def get_absolute_placement_constraint(self, spec: TensorSpec) -> AbsolutePlacementConstraint | None:
-        """Where a tensor must be."""
+        """Returns the constraint on the place of a tensor, or None."""
         return self._absolute.get(spec)
 
     def add_mem_id_to_blocklist(self, spec: TensorSpec, mem_id: int) -> None:
@@ -73,15 +72,15 @@ class MemConstraints:
         return mem_id in self._blocked.get(spec, ())
 
     def get_relative_placement_source(self, node: Node) -> RelativePlacementConstraint | None:
-        """The tensor in which a node's tensor lies."""
+        """Returns the constraint that puts a node's tensor inside another, or None."""
         return self._relative.get(spec_of(node))
 
     def is_alias_of(self, node: Node, other_node: Node) -> bool:
-        """Whether two nodes have all bytes in common."""
+        """Whether two nodes share all bytes."""
         return self._root_of(node) is self._root_of(other_node) is not None
 
     def _root_of(self, node: Node) -> Node | None:
-        """The node that has all bytes of another; None for a part of a tensor."""
+        """Returns the node that shares all bytes of another, or None if the tensor is only a part."""
         info = self.get_relative_placement_source(node)
         if info is None:
             return node
@@ -92,8 +91,9 @@ class MemConstraints:
     def add_relative_placement_constraint(
         self, source: Node, dependent: Node, offset: int = 0, update_lifetime: bool = True
     ) -> None:
-        """Places the tensor of `dependent` inside that of `source`, which then lives as long as both do, unless
-        `update_lifetime` is False. Raises ValueError if it does not fit, or if one of them must be elsewhere."""
+        """Places the tensor of `dependent` inside that of `source`. Unless `update_lifetime` is False, `source` then
+        lives until both are dead. Raises ValueError if it does not fit, or if a constraint of one of them
+        contradicts."""
         if (outer := self.get_relative_placement_source(source)) is not None:
             source, offset = outer.source, offset + outer.offset
         if (own := self.get_relative_placement_source(dependent)) is not None:
@@ -122,7 +122,7 @@ class MemConstraints:
             outside.lifetime = [min(first), max(last)]
 
     def _move_absolute_constraint(self, source: Node, dependent: Node, offset: int) -> None:
-        """What must be in a place takes the tensor that it fills there."""
+        """Moves a constraint of a tensor to the tensor that contains it."""
         inside = spec_of(dependent)
         fixed = self._absolute.get(inside)
         if fixed is None:
@@ -139,8 +139,8 @@ class MemConstraints:
         return spec in self._relative
 
     def is_memory_planned(self, node: Node) -> bool:
-        """Whether the plan chooses the place of a node's tensor: not for parameters, and not for inputs and results
-        whose memory the application gives."""
+        """Whether the plan may choose the place of a node's tensor. It may not for parameters, and not for inputs and
+        results whose memory the application provides."""
         info = self.get_relative_placement_source(node)
         if info is not None:
             return self.is_memory_planned(info.source)
@@ -149,15 +149,15 @@ class MemConstraints:
         return self.alloc_graph_output or all(user.op != "output" for user in node.users)
 
     def contains_unoptimizable_placeholder_or_param(self, nodes: Iterable[Node]) -> bool:
-        """Whether the place of one of the tensors is not the plan's to choose."""
+        """Whether one of the tensors has a place that the plan cannot choose."""
         return not all(self.is_memory_planned(node) for node in nodes)
 
     def is_unallocated_output(self, graph: Graph, node: Node) -> bool:
-        """Whether the application gives the memory of a result."""
+        """Whether the application provides the memory of a result."""
         return not self.alloc_graph_output and is_node_in_flattened_output(graph, node)
 
     def resolve_relative_loc_constraints(self, spec: TensorSpec) -> None:
-        """Places what lies in a tensor that has been placed."""
+        """Places the tensors inside a tensor that has been placed."""
         for node in self.unresolved_loc_constraints.pop(spec, ()):
             inner = spec_of(node)
             inner.mem_id, inner.mem_offset = spec.mem_id, spec.mem_offset + self._relative[inner].offset

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models that take integers and return integers: the parameters of the first and last quantisation, and wrappers that
-have them at the boundary."""
+"""Models with integer inputs and results: finds the parameters of the first and last quantisation, and wraps models to
+take and return integers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MOVES = frozenset(
         *(_ops.aten.contiguous, _ops.aten.clone, _ops.aten.to, _ops.aten._to_copy),
     }
 )
-"""What moves elements and changes none."""
+"""Operators that move elements without changing them."""
 
 
 def _moves(node: Node) -> bool:
@@ -58,13 +58,13 @@ def _outputs(module: GraphModule) -> list[Any]:
 
 
 def extract_input_shapes_from_graph(module: GraphModule) -> dict[int, tuple[int, ...]]:
-    """The shapes of the inputs that are tensors, by position."""
+    """Returns the shapes of the inputs that are tensors, by position."""
     values = [node.meta.get("val") for node in module.graph.find_nodes(op="placeholder")]
     return {at: tuple(value.shape) for at, value in enumerate(values) if isinstance(value, Tensor)}
 
 
 def extract_quant_params_through_permute(module: GraphModule) -> dict[int, QuantArgs]:
-    """The parameters of inputs that are permuted and then quantised, by position."""
+    """Returns the quantisation parameters of inputs that are permuted and then quantised, by position."""
     found: dict[int, QuantArgs] = {}
     for at, node in enumerate(module.graph.find_nodes(op="placeholder")):
         permutes = [user for user in node.users if _is(user, _PERMUTES)]
@@ -75,8 +75,8 @@ def extract_quant_params_through_permute(module: GraphModule) -> dict[int, Quant
 
 
 def extract_input_quant_params_from_graph(module: GraphModule, input_names: Sequence[str]) -> dict[int, QuantArgs]:
-    """The parameters of the first quantisation behind the nodes with these names, by their position in the list. Raises
-    ValueError for a node behind which nothing is quantised."""
+    """Returns the parameters of the first quantisation after each of the named nodes, by position in the list. Raises
+    ValueError if no quantisation follows a node."""
     nodes = {node.name: node for node in module.graph.nodes}
     found = {at: _first_quantize(nodes[name]) for at, name in enumerate(input_names) if name in nodes}
     missing = sorted(name for at, name in enumerate(input_names) if found.get(at) is None)
@@ -102,12 +102,12 @@ def _first_quantize(node: Node) -> Node | None:
 
 
 def extract_all_output_dequant_params(module: GraphModule) -> list[QuantArgs | None]:
-    """The parameters of each result; None for one that is not dequantised."""
+    """Returns the parameters of each result, or None for results that are not dequantised."""
     return [_parameters(each) if _is(each, _DEQUANTIZES) else None for each in _outputs(module)]
 
 
 def extract_output_dequant_params(module: GraphModule) -> QuantArgs:
-    """The parameters of the first result. Raises ValueError if it is not dequantised."""
+    """Returns the parameters of the first result. Raises ValueError if it is not dequantised."""
     found = extract_all_output_dequant_params(module)[0]
     if found is None:
         raise ValueError(
@@ -117,7 +117,8 @@ def extract_output_dequant_params(module: GraphModule) -> QuantArgs:
 
 
 def extract_output_dequant_params_through_permute(module: GraphModule) -> QuantArgs:
-    """The parameters of the first result, which is permuted after it is dequantised. Raises ValueError otherwise."""
+    """Returns the parameters of the first result, which must be dequantised and then permuted. Raises ValueError
+    otherwise."""
     last = _outputs(module)[0]
     if not _is(last, _PERMUTES) or not _is(last.args[0], _DEQUANTIZES):
         raise ValueError(f"Could not find dequantize_per_tensor and permute at the output of the graph, found {last}")
@@ -161,7 +162,7 @@ class QuantizedInputWrapper(torch.nn.Module):
         return scale, zero_point, low, high, dtype
 
     def forward(self, *args: Tensor) -> Any:
-        """Runs the model with the real numbers that the integers stand for."""
+        """Dequantises the inputs and runs the model."""
         real = [self._real(at, value) for at, value in enumerate(args)]
         for at, expected in (self.expected_inputs or {}).items():
             if at < len(real) and not torch.allclose(real[at], expected, atol=self.atol, rtol=self.rtol):
@@ -186,14 +187,15 @@ class QuantizedInputWrapper(torch.nn.Module):
 
     @staticmethod
     def sink_dequants(program: ExportedProgram) -> None:
-        """Dequantises the inputs of a program where their parts are quantised, each part with its parameters."""
+        """Dequantises each part of an input, with its parameters, where the part is quantised again."""
         specs = program.graph_signature.input_specs
         inputs = {spec.arg.name for spec in specs if spec.kind == InputKind.USER_INPUT}
         sink_input_dequant_through_transparent_ops(program.graph_module, inputs)
 
 
 class QuantizedOutputWrapper(torch.nn.Module):
-    """A model that returns integers: its result, or each of several whose parameters are not None, is quantised."""
+    """Wraps a model so that it returns integers: quantises its result, or each of several results whose parameters are
+    not None."""
 
     def __init__(self, module: torch.nn.Module, output_quant_args: QuantArgs | list[QuantArgs | None]) -> None:
         super().__init__()
@@ -214,9 +216,8 @@ class QuantizedOutputWrapper(torch.nn.Module):
 def sink_input_dequant_through_transparent_ops(
     graph_module: GraphModule, input_placeholder_names: set[str] | None = None
 ) -> bool:
-    """Moves the dequantisation of inputs of integers behind calls that only move elements, to where the parts are
-    quantised, each with the parameters of its quantisation. Inputs with other users stay as they are. Returns whether
-    the graph changed."""
+    """Moves the dequantisation of integer inputs after calls that only move elements, up to the calls that quantise the
+    parts. Inputs with other users do not change. Returns whether the graph changed."""
     changed = False
     for node in graph_module.graph.find_nodes(op="placeholder"):
         if input_placeholder_names is not None and node.name not in input_placeholder_names:
@@ -235,7 +236,8 @@ def sink_input_dequant_through_transparent_ops(
 
 
 def _quantizes_behind(node: Node) -> list[Node]:
-    """The calls that quantise a tensor behind moves alone; none if there are other users."""
+    """Returns the calls that quantise a tensor, directly or after moves; an empty list if the tensor has other
+    users."""
     found: list[Node] = []
     waiting = list(node.users)
     while waiting:

@@ -12,12 +12,13 @@ _VENDOR_ONLY = {"roi_align_box_processor"}
 
 
 def get_registered_ref_implementations() -> set[str]:
-    """The names of the operators, with overloads after a point, that have a reference implementation."""
+    """Returns the names of the operators that have a reference implementation; overloads follow a point."""
     return set(OPERATORS) - _VENDOR_ONLY
 
 
 def __getattr__(name: str) -> Any:
-    """The implementation of an operator by its name, with an underscore for the point before an overload."""
+    """Returns the implementation of an operator by its name, in which an underscore replaces the point before an
+    overload."""
     for declared in OPERATORS.values():
         if name in (declared.name.replace(".", "_"), declared.eager.__name__):
             return declared.eager

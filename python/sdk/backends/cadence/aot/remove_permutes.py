@@ -15,14 +15,15 @@ from sdk.exir.dialects._ops import ops as exir_ops
 _aten = exir_ops.edge.aten
 _PERMUTE = _aten.permute_copy.default
 _LEAST_REDUCTION = 4
-"""How many elements a mean must be of so that it pays to move a permutation behind it, if its elements then no longer
-follow each other in memory."""
+"""The least number of elements per mean for which it pays to move a permutation after a mean whose elements are then
+not contiguous."""
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class RemovePermuteBeforeMeanPass(NodePass):
-    """The mean of a permuted tensor is one over the dimensions of the tensor. If those that remain change their order,
-    the mean is permuted, which has fewer elements. Operators of one operand may be between."""
+    """Replaces the mean of a permuted tensor by a mean of the tensor over the corresponding dimensions. If the order of
+    the remaining dimensions changes, the mean is permuted, which has fewer elements. Operators with one operand may be
+    in between."""
 
     _between = (
         *(each.quantize_per_tensor.default for each in (exir_ops.edge.cadence, exir_ops.edge.quantized_decomposed)),
@@ -56,7 +57,7 @@ class RemovePermuteBeforeMeanPass(NodePass):
         return mean if moved is None else insert(node, _PERMUTE, mean, moved)
 
     def _chain(self, node: Node) -> tuple[list[Node], Node | None]:
-        """The calls in front of a mean, the last one first, and the permutation before them."""
+        """Returns the calls before a mean, the last one first, and the permutation before them."""
         chain: list[Node] = []
         source: Any = node.args[0]
         while is_call(source, *self._between) and has_one_user(source):
@@ -66,7 +67,7 @@ class RemovePermuteBeforeMeanPass(NodePass):
 
     @staticmethod
     def _pays(over: list[int], new: list[int], sizes: list[Any]) -> bool:
-        """Whether a mean and a permutation of it take less time than a permutation and a mean."""
+        """Whether a mean followed by a permutation takes less time than a permutation followed by a mean."""
         rank = len(sizes)
         last = set(range(rank - len(over), rank))
         if set(over) != last or set(new) == last:

@@ -30,7 +30,7 @@ _PASSED = (
 
 
 def _squeezed(view: Node) -> list[int]:
-    """The dimensions of size 1 that a view removes; none for another view."""
+    """Returns the dimensions of size 1 that a view removes; an empty list for other views."""
     before, after = shape(view.args[0]), shape(view)
     removed: list[int] = []
     at = 0
@@ -46,8 +46,8 @@ def _squeezed(view: Node) -> list[int]:
 
 @register_cadence_pass(CadencePassAttribute(opt_level=2))
 class RemoveSqueezeViewBeforeElementwiseOps(HierarchicalInplacePassInterface):
-    """What is quantised, dequantised or sliced between two views keeps the dimensions of size 1 that the first view
-    removes, so that this view is not needed."""
+    """Removes a view that drops dimensions of size 1 if quantize, dequantize or slice calls and another view follow it.
+    These calls then take the tensor with the dimensions."""
 
     def _apply_flat_inplace(self, graph_module: GraphModule) -> bool:
         seen: set[Node] = set()
@@ -64,7 +64,7 @@ class RemoveSqueezeViewBeforeElementwiseOps(HierarchicalInplacePassInterface):
 
     @staticmethod
     def _chain(view: Node) -> list[Node] | None:
-        """The calls behind a view up to the next view, each of which has one user."""
+        """Returns the calls after a view up to the next view, if each has one user."""
         chain: list[Node] = []
         node = view
         while has_one_user(node):

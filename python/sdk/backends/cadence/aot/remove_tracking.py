@@ -13,8 +13,8 @@ _COUNTER = "num_batches_tracked"
 
 
 class RemoveBNTrackingMutationsPass(ExportedProgramPassBase):
-    """Removes the counters of batches, which batch norms have for training, from a program that was trained with fake
-    quantisation: what counts, and the counters that nothing else reads."""
+    """Removes the counters `num_batches_tracked` of batch norms, and the additions that update them, from a program
+    that was trained with fake quantisation. Counters with other users stay."""
 
     def call(self, exported_program: ExportedProgram) -> ExportedProgramPassResult:
         """Edits the program."""

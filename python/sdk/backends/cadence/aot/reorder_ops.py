@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes that change the order of calls: tensors live shorter here, and the modules `reorder_*` move quantised elements
-instead of floats, and slice first."""
+"""Passes that change the order of calls. Those in this file shorten the lifetime of tensors; the modules `reorder_*`
+slice first, and move elements while they are quantised."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ _DEQUANTIZES = (_cadence.dequantize_per_tensor.default, _decomposed.dequantize_p
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView(_PostponePermute):
-    """Permutes behind views that add or remove dimensions of size 1."""
+    """Moves permutations after views that only add or remove dimensions of size 1."""
 
 
 class _MovePass(ExportPass):
-    """Moves nodes in the graph, and changes none."""
+    """Base of passes that move nodes in the graph without changing them."""
 
     targets: ClassVar[tuple[Any, ...]] = ()
 
     def place(self, node: Node, order: dict[Node, int]) -> Node | None:
-        """The node behind which another is moved; None to leave it."""
+        """Returns the node after which another is moved, or None to leave it."""
         raise NotImplementedError
 
     def call(self, graph_module: GraphModule) -> PassResult:
@@ -81,7 +81,7 @@ class _MovePass(ExportPass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class SinkOpsCloserToUsePass(_MovePass):
-    """Makes larger tensors of smaller ones in front of their first use: constants, and what is dequantised."""
+    """Moves calls whose result is larger than their operands, such as constants and dequantize, to their first user."""
 
     targets: ClassVar[tuple[Any, ...]] = (*_DEQUANTIZES, _aten.full.default)
 
@@ -92,7 +92,8 @@ class SinkOpsCloserToUsePass(_MovePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class HoistOpsCloserToDefPass(_MovePass):
-    """Makes smaller tensors of larger ones behind their definition: what is quantised, and slices."""
+    """Moves calls whose result is smaller than their operand, such as quantize and slices, to the operand's
+    definition."""
 
     targets: ClassVar[tuple[Any, ...]] = (*_QUANTIZES, _aten.slice_copy.Tensor, _aten.select_copy.int)
 
@@ -106,8 +107,8 @@ class HoistOpsCloserToDefPass(_MovePass):
 
 
 class CadenceReorderOpsInGraph:
-    """The passes that change the order, in order. `AdvanceQuantizeOpAboveDefInBranchPass`, which may round twice, and
-    `SplitDequantizedCatPass`, which copies more, run on request alone."""
+    """All passes that change the order of calls. `AdvanceQuantizeOpAboveDefInBranchPass`, which may round twice, and
+    `SplitDequantizedCatPass`, which copies more, run only on request."""
 
     passes: ClassVar[list[Any]] = [
         HoistOpsCloserToDefPass,

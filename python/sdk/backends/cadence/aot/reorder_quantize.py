@@ -24,13 +24,13 @@ _MOVES = (
     *(_aten.view_copy.default, _aten.permute_copy.default, _aten.transpose_copy.int, _aten.slice_copy.Tensor),
     *(_aten.select_copy.int, _aten.squeeze_copy.dims, _aten.unsqueeze_copy.default),
 )
-"""What moves elements of one tensor, and changes none."""
+"""Operators that move elements of one tensor without changing them."""
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class AdvanceQuantizeOpAboveDefChainPass(NodePass):
-    """Quantises in front of calls that only move elements, and the operands of a concatenation instead of its result,
-    if nothing else uses what they move and quantising does not become more work."""
+    """Moves quantize before calls that only move elements and keep their number, and before concatenations, where it
+    quantises the operands. These calls must have no other users."""
 
     targets: ClassVar[tuple[Any, ...]] = _QUANTIZES
 
@@ -62,8 +62,8 @@ def _count(node: Node) -> Any:
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class PostponeDequantizeOpBelowUseChainPass(NodePass):
-    """Dequantises behind a call that only moves elements, and once for each of several such calls that together have no
-    more elements."""
+    """Moves dequantize after a call that only moves elements. If there are several such calls, each gets a dequantize,
+    provided that they together do not have more elements."""
 
     targets: ClassVar[tuple[Any, ...]] = _MOVES
 
@@ -84,8 +84,8 @@ class PostponeDequantizeOpBelowUseChainPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class SplitDequantizedCatPass(NodePass):
-    """A concatenation of dequantised and other tensors of which some users quantise the result is made once for each
-    set of quantisation parameters, so that its operands can be quantised instead."""
+    """Duplicates a concatenation of dequantised and other tensors for each set of quantisation parameters of its users,
+    so that its operands can be quantised instead."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.cat.default,)
 
@@ -108,12 +108,12 @@ class SplitDequantizedCatPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=2))
 class AdvanceQuantizeOpAboveDefInBranchPass(ExportPass):
-    """Quantises a tensor once if all of its users quantise moved parts of it. Users with other parameters than most
-    requantise. Nothing is done if the parts are less than half of the tensor, or if a user has numbers outside the
-    range of most, which would saturate."""
+    """Quantises a tensor once if all of its users quantise moved parts of it. Users with parameters that differ from
+    those of most users requantise. It does nothing if the parts are less than half of the tensor, or if requantising
+    would saturate a user's numbers."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
-        """Edits the graph and those of branches."""
+        """Edits the graph and the graphs of its branches."""
         changed = False
         for module in graph_module.modules():
             if not isinstance(module, GraphModule):
@@ -130,7 +130,8 @@ class AdvanceQuantizeOpAboveDefInBranchPass(ExportPass):
 
     @staticmethod
     def _quantizes_behind(node: Node) -> list[Node]:
-        """The calls that quantise a tensor behind moves alone; none if there are other users."""
+        """Returns the calls that quantise a tensor, directly or after moves; an empty list if the tensor has other
+        users."""
         waiting, found, moves = list(node.users), [], []
         while waiting:
             user = waiting.pop(0)
@@ -171,12 +172,12 @@ class AdvanceQuantizeOpAboveDefInBranchPass(ExportPass):
 
 
 def _range(scale: float, zero: int, least: int, most: int, _dtype: Any) -> tuple[float, float]:
-    """The least and the greatest real number that quantisation parameters have."""
+    """Returns the least and the greatest real number that quantisation parameters can represent."""
     return (least - zero) * scale, (most - zero) * scale
 
 
 def _refresh(node: Node) -> None:
-    """Computes the fake tensors of the moves behind a node again."""
+    """Recomputes the fake tensors of the moves after a node."""
     for user in node.users:
         if is_call(user, *_MOVES):
             user.meta["val"] = fake_value(user.target, user.args, dict(user.kwargs), user)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes that slice in front of other calls, which then have less to do."""
+"""Passes that move slices before other calls, which then process fewer elements."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class _SlicePass(NodePass):
 
     @staticmethod
     def place(node: Node) -> tuple[int, list[Any]]:
-        """The dimension of a slice, and its bounds and step."""
+        """Returns the dimension of a slice, its bounds and its step."""
         return dim_of(get_arg(node, "dim"), len(shape(node))), [get_arg(node, n) for n in ("start", "end", "step")]
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class MoveSliceBeforePermutePass(_SlicePass):
-    """A slice of a permuted tensor is a permuted slice, which moves fewer elements. One along the outermost dimension,
-    which may cost nothing where it is, is moved only if it removes more than half of the elements."""
+    """Slices before a permutation, which then moves fewer elements. A slice along the outermost dimension may cost
+    nothing where it is, and is only moved if it removes more than half of the elements."""
 
     def rewrite(self, node: Node) -> Node | None:
         permute = node.args[0]
@@ -54,7 +54,7 @@ class MoveSliceBeforePermutePass(_SlicePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class MoveSliceBeforeViewPass(_SlicePass):
-    """A slice of a reshaped tensor is a reshaped slice, if the elements of the slice are those of one in the tensor."""
+    """Slices before a view, if a slice of the unreshaped tensor has the same elements."""
 
     def rewrite(self, node: Node) -> Node | None:
         view = node.args[0]
@@ -74,7 +74,8 @@ class MoveSliceBeforeViewPass(_SlicePass):
 
 
 def _same_elements(before: list[int], after: list[int], dim: int, taken: range) -> tuple[int, int, int, int] | None:
-    """The dimension, start, end and step of the slice before a view whose elements are those of a slice behind it."""
+    """Returns dimension, start, end and step of the slice before a view that has the elements of a slice after it, or
+    None."""
     stride, size = prod(after[dim + 1 :]), after[dim]
     for at, own in enumerate(before):
         inner = prod(before[at + 1 :])
@@ -83,7 +84,7 @@ def _same_elements(before: list[int], after: list[int], dim: int, taken: range) 
         first, last = taken.start * stride, (taken[-1] + 1) * stride
         if taken.step == 1 and size * stride == own * inner and first % inner == last % inner == 0:
             return at, first // inner, last // inner, 1
-        # One index of the innermost factor of a dimension is every size-th of its elements.
+        # A single index of the innermost factor of a dimension selects every size-th of its elements.
         if len(taken) == 1 and size > 1 and inner == stride and own % size == 0:
             return at, taken.start, own, size
     return None
@@ -91,8 +92,8 @@ def _same_elements(before: list[int], after: list[int], dim: int, taken: range) 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class PropagateSlice(_SlicePass):
-    """A slice of what is quantised or dequantised is taken before. So is one of a sum or a product of two operands of
-    different shapes, from the operands that are not broadcast along the dimension."""
+    """Slices before quantize and dequantize, and before additions and multiplications of operands with different
+    shapes. Operands that are broadcast along the dimension are not sliced."""
 
     _of_one = (
         *(_decomposed.quantize_per_tensor.default, _cadence.quantize_per_tensor.default),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes for calls with constant operands: numbers that become tensors, tensors that become numbers, and choices."""
+"""Passes for calls with constant operands: numbers become tensors, or tensors become numbers; `where` is simplified."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FULL = _aten.full.default
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceLogicalNotBooleanWhereWithWherePass(NodePass):
-    """A choice by the opposite of a condition is one with the operands exchanged."""
+    """Replaces where(not c, a, b) by where(c, b, a)."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.where.self,)
 
@@ -44,7 +44,7 @@ class ReplaceLogicalNotBooleanWhereWithWherePass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceMulTensorWithMulAndFullOpsPass(PassBase):
-    """A product with a number has the number as a constant tensor. Runs before the edge dialect."""
+    """Replaces the number in a multiplication by a constant tensor. Runs before the lowering to the edge dialect."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         changed = False
@@ -79,7 +79,7 @@ class ReplaceMulTensorWithMulAndFullOpsPass(PassBase):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceScalarTensorWithFullPass(NodePass):
-    """A tensor of one number is full."""
+    """Replaces scalar_tensor by full."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.scalar_tensor.default,)
 
@@ -89,7 +89,7 @@ class ReplaceScalarTensorWithFullPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceFullLikeWithFullPass(NodePass):
-    """A constant in another tensor's shape is full."""
+    """Replaces full_like by full."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.full_like.default,)
 
@@ -102,7 +102,7 @@ class ReplaceFullLikeWithFullPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceInfArgInFullWithValuePass(NodePass):
-    """Infinities in constants are the largest numbers, which processors without infinities have."""
+    """Replaces infinities in constants by the largest finite numbers, because some processors have no infinities."""
 
     targets: ClassVar[tuple[Any, ...]] = (_FULL,)
 
@@ -116,7 +116,7 @@ class ReplaceInfArgInFullWithValuePass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class ReplaceEmptyTensorsWithFullPass(NodePass):
-    """A result without elements is a constant."""
+    """Replaces slices without elements by an empty constant."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.slice_copy.Tensor,)
 
@@ -129,7 +129,7 @@ class ReplaceEmptyTensorsWithFullPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class ReplaceWhereWithFullArgsWithWhereScalar(NodePass):
-    """A choice between two constants of the condition's shape is `cadence::where_Scalar`."""
+    """Replaces `where` with two constants of the condition's shape by `cadence::where_Scalar`."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.where.self,)
 
@@ -144,7 +144,7 @@ class ReplaceWhereWithFullArgsWithWhereScalar(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class ReplacePowWithMulPass(NodePass):
-    """Powers 2 to 4 are products."""
+    """Replaces powers with the exponents 2 to 4 by multiplications."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.pow.Tensor_Scalar,)
 

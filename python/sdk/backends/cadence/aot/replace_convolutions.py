@@ -67,7 +67,7 @@ def _with_bias(node: Node) -> tuple[Any, ...]:
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceAtenConvolutionWithCadenceConvolutionPass(NodePass):
-    """`cadence::conv1d`, conv2d, conv3d and transposed_convolution in place of PyTorch's convolution."""
+    """Replaces PyTorch's convolution by `cadence::conv1d`, conv2d, conv3d or transposed_convolution."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.convolution.default,)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes that replace linear layers, matrix multiplications, pools and functions of whole tensors."""
+"""Passes that replace linear layers, matrix multiplications, pools and operators over whole tensors."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _FULL = _aten.full.default
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceSafeSoftmaxWithSoftmax(PassBase):
-    """Softmax that gives zeros for rows of -inf alone is softmax. Runs before the edge dialect. A row that masks
-    everything becomes NaN, as in ExecuTorch."""
+    """Replaces the softmax that gives zeros for rows of -inf by plain softmax. Runs before the lowering to the edge
+    dialect. A row in which everything is masked becomes NaN, as in ExecuTorch."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         changed = False
@@ -41,7 +41,7 @@ class ReplaceSafeSoftmaxWithSoftmax(PassBase):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceMMWithAddMMPass(NodePass):
-    """A product of matrices is addmm with a bias of zeros."""
+    """Replaces a matrix multiplication by addmm with a bias of zeros."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.mm.default,)
 
@@ -55,7 +55,7 @@ class ReplaceMMWithAddMMPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class ReplaceAddMMWithLinearPass(NodePass):
-    """addmm with a row as the bias, or one number, is a linear layer of the transposed weights."""
+    """Replaces addmm whose bias is a row or one number by a linear layer with transposed weights."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.addmm.default,)
 
@@ -74,7 +74,7 @@ class ReplaceAddMMWithLinearPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=2))
 class ReplaceLinearWithFullyConnectedOpPass(NodePass):
-    """A linear layer of one row is fully_connected."""
+    """Replaces a linear layer over one row by fully_connected."""
 
     _names: ClassVar[dict[Any, Any]] = {
         _aten.linear.default: _cadence.fully_connected.default,
@@ -92,7 +92,7 @@ class ReplaceLinearWithFullyConnectedOpPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceAtenAvgPoolWithCadenceAvgPoolPass(NodePass):
-    """`cadence::avg_pool2d` in place of PyTorch's, over images of one dimension too."""
+    """Replaces PyTorch's avg_pool2d and avg_pool1d by `cadence::avg_pool2d`."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.avg_pool1d.default, _aten.avg_pool2d.default)
 
@@ -115,13 +115,13 @@ def _is_fixed(node: Any) -> bool:
 
 
 def _with_height(signal: Any) -> list[Any]:
-    """The shape of an image of height 1."""
+    """Returns the shape of a signal as an image of height 1."""
     batch, channels, length = shape(signal)
     return [batch, channels, 1, length]
 
 
 def _wide(numbers: Any, dims: int, first: int) -> list[int]:
-    """The numbers of two dimensions."""
+    """Returns numbers for two dimensions."""
     found = [numbers] if isinstance(numbers, int) else list(numbers)
     found = found * dims if len(found) == 1 else found
     return found if dims == 2 else [first, *found]
@@ -129,7 +129,7 @@ def _wide(numbers: Any, dims: int, first: int) -> list[int]:
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceAdaptiveAvgPoolWithAtenAvgPoolPass(NodePass):
-    """An adaptive mean whose windows have one size is a pool."""
+    """Replaces an adaptive average pool whose windows have equal sizes by an average pool."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten._adaptive_avg_pool2d.default,)
 
@@ -143,7 +143,8 @@ class ReplaceAdaptiveAvgPoolWithAtenAvgPoolPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceMatmulWithTransposedMatmulPass(NodePass):
-    """The second operand of a quantised product has its rows in memory in sequence: it is transposed before."""
+    """Transposes the second operand of a quantised matrix multiplication, because kernels read its columns from
+    contiguous memory."""
 
     targets: ClassVar[tuple[Any, ...]] = (
         _cadence.quantized_matmul.default,
@@ -162,7 +163,7 @@ class ReplaceMatmulWithTransposedMatmulPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceAtenLinalgSvdWithCadenceLinalgSvdPass(NodePass):
-    """`cadence::linalg_svd` in place of PyTorch's."""
+    """Replaces PyTorch's operator by `cadence::linalg_svd`."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten._linalg_svd.default,)
 
@@ -173,7 +174,7 @@ class ReplaceAtenLinalgSvdWithCadenceLinalgSvdPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceTorchQuantizedEmbeddingWithCadenceQuantizedEmbedding(NodePass):
-    """`cadence::quantized_embedding_byte` in place of PyTorch's, for results in float32."""
+    """Replaces PyTorch's operator by `cadence::quantized_embedding_byte`, for float32 results."""
 
     targets: ClassVar[tuple[Any, ...]] = (
         _decomposed.embedding_byte.default,

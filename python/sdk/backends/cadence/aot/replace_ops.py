@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes that call other operators, those with kernels for the processor or cheaper ones: moves and quantisation here,
-the others in the modules `replace_*`."""
+"""Passes that replace operators by cheaper ones or by ones that have kernels: here those that move or quantise
+elements, the others in the modules `replace_*`."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _edge_replacement(node: Node, target: Any) -> Node | None:
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplacePT2QuantWithCadenceQuantPass(NodePass):
-    """`cadence::quantize_per_tensor` in place of PyTorch's."""
+    """Replaces PyTorch's operator by `cadence::quantize_per_tensor`."""
 
     targets: ClassVar[tuple[Any, ...]] = (_decomposed.quantize_per_tensor.default,)
 
@@ -115,7 +115,7 @@ class ReplacePT2QuantWithCadenceQuantPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplacePT2DequantWithCadenceDequantPass(NodePass):
-    """`cadence::dequantize_per_tensor` in place of PyTorch's."""
+    """Replaces PyTorch's operator by `cadence::dequantize_per_tensor`."""
 
     targets: ClassVar[tuple[Any, ...]] = (_decomposed.dequantize_per_tensor.default,)
 
@@ -130,7 +130,7 @@ def _view(node: Node, source: Any) -> Node | None:
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceSqueezeAndUnsqueezeWithViewPass(NodePass):
-    """Dimensions of size 1 come and go by views."""
+    """Replaces squeeze and unsqueeze by views."""
 
     targets: ClassVar[tuple[Any, ...]] = (
         _aten.squeeze_copy.default,
@@ -145,7 +145,7 @@ class ReplaceSqueezeAndUnsqueezeWithViewPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceFunctionallyEquivalentOpTargets(NodePass):
-    """Operators of one meaning have one name."""
+    """Gives operators with several names one name."""
 
     _names: ClassVar[dict[Any, Any]] = {
         _aten.unsafe_split.Tensor: _aten.split_copy.Tensor,
@@ -165,7 +165,7 @@ class ReplaceFunctionallyEquivalentOpTargets(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class ReplaceSelectWithViewOpPass(NodePass):
-    """The only element along a dimension is a view."""
+    """Replaces a selection along a dimension of size 1 by a view."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.select_copy.int,)
 
@@ -176,7 +176,7 @@ class ReplaceSelectWithViewOpPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class ReplacePermuteWithTransposePass(CopyPass):
-    """A permutation of two dimensions is transpose_copy, one of none is its operand."""
+    """Replaces permutations of two dimensions by transpose_copy, and removes permutations that change nothing."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.permute_copy.default,)
 
@@ -214,7 +214,7 @@ class ReplaceRepeatWithCatPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class ReplacePadWithCatPass(NodePass):
-    """Padding along one dimension is a concatenation with constants."""
+    """Replaces padding along one dimension by a concatenation with constants."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.constant_pad_nd.default,)
 
@@ -236,7 +236,7 @@ class ReplacePadWithCatPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class ReplaceConstantPadNdWithSlicePass(NodePass):
-    """Padding by negative numbers is a slice in each dimension."""
+    """Replaces padding by negative numbers by slices."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.constant_pad_nd.default,)
 
@@ -253,8 +253,8 @@ class ReplaceConstantPadNdWithSlicePass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=3))
 class MakeSliceAndCatDimOutermostPass(NodePass):
-    """Slices and concatenations are along the outermost dimension, with transpositions around them, so that the memory
-    plan places their tensors inside each other."""
+    """Makes slices and concatenations work along the outermost dimension, with transpositions around them, so that the
+    memory plan can put their tensors inside each other."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.cat.default, _aten.slice_copy.Tensor)
 
@@ -279,17 +279,17 @@ class MakeSliceAndCatDimOutermostPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class ReplaceScalarWithTensorArgPass(_ReplaceScalar):
-    """The second operand of add, sub, mul and div is a tensor, for which there are kernels."""
+    """Makes the second operand of add, sub, mul and div a tensor, because kernels take only tensors."""
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=1))
 class ReplaceNopTransposeOrPermuteWithViewPass(_ReplaceNopPermute):
-    """Permutations that move no element are views."""
+    """Replaces permutations that move no elements by views."""
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=2))
 class ReplaceSplitWithSlicePass(NodePass):
-    """Each part of a split is a slice."""
+    """Replaces a split by one slice for each part."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.split_with_sizes_copy.default,)
 
@@ -308,7 +308,7 @@ class ReplaceSplitWithSlicePass(NodePass):
 
 
 class CommonReplacePasses:
-    """What other backends of this family replace, too."""
+    """The passes that other backends of Cadence's family run, too."""
 
     passes: ClassVar[list[Any]] = [
         ReplaceScalarWithTensorArgPass,
@@ -323,7 +323,7 @@ class CommonReplacePasses:
 
 
 class CadenceReplaceOpsInGraph:
-    """The passes, in order."""
+    """All passes that replace operators, in order."""
 
     passes: ClassVar[list[Any]] = [
         *CommonReplacePasses.passes,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes that write calls in a simpler form."""
+"""Passes that give calls a simpler form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WITH_DEFAULTS = (_aten.max_pool2d_with_indices.default, _aten.avg_pool2d.defaul
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class SimplifySliceOpPass(NodePass):
-    """Slices have bounds from 0 to the size. Empty ones are constants, and writing to them has no effect."""
+    """Gives slices bounds from 0 to the size. Replaces empty slices by constants, and removes writes to them."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.slice_copy.Tensor, _aten.slice_scatter.default)
 
@@ -48,7 +48,7 @@ class SimplifySliceOpPass(NodePass):
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class BindOptionalArgsPass(ExportPass):
-    """Calls have all arguments, with the defaults of the schema, so that passes find them by their positions."""
+    """Adds default values of the schema to calls, so that passes find every argument by its position."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         changed = False
@@ -66,6 +66,6 @@ class BindOptionalArgsPass(ExportPass):
 
 
 class CadenceSimplifyOpsInGraph:
-    """The passes of this file, in order. `BindOptionalArgsPass` runs on request alone."""
+    """All passes of this file, in order. `BindOptionalArgsPass` runs only on request."""
 
     passes: ClassVar[list[Any]] = [SimplifySliceOpPass]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`CompileTimeTypeDispatchPass`: operators for one dtype in place of those for all, so that a program links only the
-kernels of the dtypes that it has."""
+"""`CompileTimeTypeDispatchPass`: replaces operators for all dtypes by operators for one dtype, so that a program links
+only the kernels that it needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INT8, _UINT8 = (torch.int8,), (torch.uint8,)
 
 @dataclass(frozen=True)
 class OpConfig:
-    """How an operator is called for a dtype.
+    """The variants of an operator by dtype.
 
     Args:
         base_name: Its name without a dtype.
@@ -54,19 +54,19 @@ _EDGES: dict[tuple[torch.dtype, ...], str] = {
     (torch.int32,): "asym32s",
 }
 _CONVOLUTIONS = {_cadence.quantized_conv2d_nchw.per_tensor: 1, _cadence.quantized_conv2d_nhwc.per_tensor: -1}
-"""The dimension of the channels."""
+"""The dimension of the channels of each operator."""
 _OPTIONAL = {
     _cadence.quantized_fully_connected.per_tensor,
     _cadence.quantized_linear.per_tensor,
     _cadence.quantized_matmul.default,
     *_CONVOLUTIONS,
 }
-"""What also has int16 operands, for which there is only the operator for all dtypes."""
+"""Operators that also have int16 operands, for which only the variant for all dtypes exists."""
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=4))
 class CompileTimeTypeDispatchPass(ExportPass):
-    """Raises RuntimeError for operands that no operator is for."""
+    """Replaces operators by their variants for one dtype. Raises RuntimeError for dtypes without a variant."""
 
     _SUPPORTED_OPS: ClassVar[dict[Any, OpConfig]] = {
         _cadence.quantized_fully_connected.per_tensor: OpConfig("quantized_fully_connected", _ASYMMETRIC, 1),
@@ -86,7 +86,7 @@ class CompileTimeTypeDispatchPass(ExportPass):
     }
 
     def call(self, graph_module: GraphModule) -> PassResult:
-        """Changes the targets of calls; nothing else of them changes."""
+        """Changes the targets of calls and nothing else."""
         changed = False
         for module in graph_module.modules():
             if isinstance(module, GraphModule):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`expand(rows)`: a test method for each row of arguments, as `parameterized.expand` makes them."""
+"""`expand(rows)`: makes a test method for each row of arguments, like `parameterized.expand`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def expand(rows: Iterable[Any], **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Needs the package `parameterized`, which only tests have."""
+    """Needs the package `parameterized`, which only the test environment has."""
     from parameterized import parameterized  # type: ignore[import-not-found]
 
     decorator: Callable[[Callable[..., Any]], Callable[..., Any]] = parameterized.expand(list(rows), **options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sizes of results, the memories of a processor, errors, and what a program consists of."""
+"""Sizes of results, descriptions of memories, errors, and reports about programs."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _logger = logging.getLogger(__name__)
 
 
 class MemoryPlanningAlgoFailure(Exception):  # noqa: N818 (the original's name)
-    """No plan satisfies the sizes of the memories and the constraints."""
+    """No memory plan satisfies the constraints and the sizes of the memories."""
 
 
 class TypeMismatchError(Exception):
-    """Two results differ in their dtypes."""
+    """Two results have different dtypes."""
 
 
 class NumericalMismatchError(Exception):
-    """Two results differ by more than is allowed. `rms_value` is the root of the mean squared difference."""
+    """Two results differ by more than the tolerance. `rms_value` is the root of the mean squared difference."""
 
     def __init__(self, msg: str, rms_value: float | None = None) -> None:
         self.rms_value = rms_value
@@ -53,7 +53,7 @@ class ISSRuntimeFailure(Exception):  # noqa: N818 (the original's name)
 
 
 def is_depthwise_conv(groups: int, in_channels: int) -> bool:
-    """Whether there are several groups, each of one channel."""
+    """Whether the convolution is depthwise: several groups with one channel each."""
     return 1 < groups == in_channels
 
 
@@ -63,7 +63,7 @@ def _window(size: int, padding: int, dilation: int, kernel: int, stride: int) ->
 
 def get_conv1d_output_size(in_size: Sequence[int], out_channels: int, stride: int, padding: int, dilation: int,
                            kernel_size: int, channel_last: bool) -> torch.Size:  # fmt: skip
-    """The size of a convolution's result from (batch, channels, length), or (batch, length, channels)."""
+    """Returns the output size of a 1-D convolution of (batch, channels, length), or (batch, length, channels)."""
     batch, length = in_size[0], in_size[1 if channel_last else 2]
     found = _window(length, padding, dilation, kernel_size, stride)
     return torch.Size((batch, found, out_channels) if channel_last else (batch, out_channels, found))
@@ -72,7 +72,7 @@ def get_conv1d_output_size(in_size: Sequence[int], out_channels: int, stride: in
 def get_conv2d_output_size(in_size: Sequence[int], out_channels: int, stride: Sequence[int], padding: Sequence[int],
                            dilation: Sequence[int], kernel_size: Sequence[int],
                            channel_last: bool) -> torch.Size:  # fmt: skip
-    """The size of a convolution's result from (batch, channels, height, width), or with channels last."""
+    """Returns the output size of a 2-D convolution of (batch, channels, height, width), or with channels last."""
     sizes = in_size[1:3] if channel_last else in_size[2:4]
     found = [_window(*each) for each in zip(sizes, padding, dilation, kernel_size, stride, strict=True)]
     batch = in_size[0]
@@ -82,7 +82,7 @@ def get_conv2d_output_size(in_size: Sequence[int], out_channels: int, stride: Se
 def get_im2row_output_size(input: torch.Tensor, kernel_size: Sequence[int], dilation: Sequence[int],
                            padding: Sequence[int], stride: Sequence[int],
                            channel_last: bool) -> torch.Size:  # fmt: skip
-    """The size of the matrix whose rows are the windows of an image, or of a signal, which is an image of height 1."""
+    """Returns the size of the matrix whose rows are the windows of an image. A signal is an image of height 1."""
     if input.dim() == 3:
         input = input.unsqueeze(1 if channel_last else 2)
     sizes, channels = (input.shape[1:3], input.shape[3]) if channel_last else (input.shape[2:4], input.shape[1])
@@ -91,14 +91,14 @@ def get_im2row_output_size(input: torch.Tensor, kernel_size: Sequence[int], dila
 
 
 def get_edge_overload_packet(edge_op: EdgeOpOverload) -> EdgeOpOverloadPacket:
-    """The packet of an operator of the edge dialect, which has all of its overloads."""
+    """Returns the packet of an edge operator, which contains all of its overloads."""
     namespace, _, name = edge_op._schema.name.partition("::")
     packet: EdgeOpOverloadPacket = getattr(getattr(exir_ops.edge, namespace), name)
     return packet
 
 
 def get_ops_count(graph_module: GraphModule) -> dict[str, int]:
-    """How often a graph calls each operator. Views and allocations do not count."""
+    """Counts the calls of each operator in a graph. Views and allocations do not count."""
     calls = (node.target for node in graph_module.graph.nodes if node.op == "call_function")
     counted = (
         target
@@ -109,17 +109,17 @@ def get_ops_count(graph_module: GraphModule) -> dict[str, int]:
 
 
 def get_output_node(graph: Graph) -> Node:
-    """The node of the graph's results."""
+    """Returns the output node of the graph."""
     return graph.output_node()
 
 
 def is_node_in_flattened_output(graph: Graph, node: Node) -> bool:
-    """Whether the node is a result of the graph."""
+    """Whether the node is one of the graph's results."""
     return node in tree_leaves(graph.output_node().args[0])
 
 
 def get_shape(graph_module: GraphModule, node: Any) -> torch.Size | None:
-    """The shape of a node's tensor; (1,) for a number; None if it is not known."""
+    """Returns the shape of a node's tensor, (1,) for a number, or None if it is unknown."""
     if isinstance(node, (bool, int, float)):
         return torch.Size([1])
     value = node.meta.get("val")
@@ -129,7 +129,7 @@ def get_shape(graph_module: GraphModule, node: Any) -> torch.Size | None:
 
 
 def print_ops_info(to_edge_gm: GraphModule, final_gm: GraphModule) -> None:
-    """Logs how often each operator occurs after the passes and before them, those that are gone at the end."""
+    """Logs how often each operator occurs after and before the passes. Operators that have disappeared come last."""
     before, after = get_ops_count(to_edge_gm), get_ops_count(final_gm)
     kept = sorted(after, key=lambda name: after[name], reverse=True)
     rows = [(name, after.get(name, 0), before.get(name, 0)) for name in [*kept, *(before.keys() - after.keys())]]
@@ -160,7 +160,7 @@ def save_bpte_program(buffer: bytes, model_name: str, output_dir: str = "") -> N
 
 @dataclass
 class MemoryConfig:
-    """The memories of a processor, in bytes, from the fastest on. Memory `i` of this list is memory `i + 1` of a
+    """The memories of a processor, from the fastest to the slowest. Memory `i` of this list is memory `i + 1` of a
     program, because programs count from 1.
 
     Args:
@@ -184,22 +184,22 @@ class MemoryConfig:
             self.memory_alignments = [1] * len(self.memory_sizes)
 
     def get_num_memories(self) -> int:
-        """How many numbers of memories there are, the unused 0 included."""
+        """The number of memories plus one, because the id 0 is not used."""
         return len(self.memory_sizes) + 1
 
     def get_size(self, exir_id: int) -> int:
-        """The bytes of a memory by its number in a program."""
+        """Returns the size in bytes of the memory with this id in a program."""
         return self.memory_sizes[exir_id - 1]
 
 
 def get_default_memory_config() -> MemoryConfig:
-    """One memory of 64 GiB."""
+    """Returns one memory of 64 GiB."""
     return MemoryConfig(memory_sizes=[1 << 36])
 
 
 def rebind(op: EdgeOpOverload, args: tuple[Any, ...],
            kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:  # fmt: skip
-    """The arguments with the defaults of the schema; None if they do not fit exactly one schema."""
+    """Returns the arguments with defaults of the schema filled in, or None unless they match exactly one schema."""
     fitting = []
     for signature in get_signature_for_torch_op(op._op) or ():
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rotary embeddings, packed masks, tables of embeddings, boxes of regions."""
+"""Rotary embeddings, packed masks, embedding tables, and boxes of regions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _tables(length: int, tables: tuple[Tensor, Tensor], pos: Tensor | None) -> t
 
 @operator("rope", _ROPE, _rope_shape)
 def rope(input: Tensor, sin_tensor: Tensor, cos_tensor: Tensor, pos: Tensor | None) -> Tensor:
-    """Rotates neighbours: elements 2 i and 2 i + 1 of (1, sequence, heads, depth)."""
+    """Rotates pairs of adjacent elements: 2i and 2i + 1 of the last dimension of (1, sequence, heads, depth)."""
     length, depth = _check_rope(input, sin_tensor, cos_tensor, pos)
     sines, cosines = _tables(length, (sin_tensor, cos_tensor), pos)
     values = input.reshape(*input.shape[:3], depth)
@@ -52,7 +52,7 @@ def rope(input: Tensor, sin_tensor: Tensor, cos_tensor: Tensor, pos: Tensor | No
 
 @operator("rope_rotate_stacked_halves", _ROPE, _rope_shape)
 def rope_rotate_stacked_halves(input: Tensor, sin_tensor: Tensor, cos_tensor: Tensor, pos: Tensor | None) -> Tensor:
-    """Rotates halves: elements i and i + depth / 2 of (1, sequence, heads, depth)."""
+    """Rotates pairs of elements i and i + depth / 2 of the last dimension of (1, sequence, heads, depth)."""
     length, depth = _check_rope(input, sin_tensor, cos_tensor, pos)
     sines, cosines = _tables(length, (sin_tensor, cos_tensor), pos)
     first, second = input.reshape(*input.shape[:3], depth).chunk(2, -1)
@@ -69,8 +69,8 @@ def _mask_shape(mask: Tensor, threshold: float) -> Tensor:
 
 @operator("sdpa_bitwise_mask_gen", "Tensor mask, float threshold", _mask_shape)
 def sdpa_bitwise_mask_gen(mask: Tensor, threshold: float) -> Tensor:
-    """A bit for each position, 1 where it is masked: where a bool is False or a float is below the threshold. The
-    first of eight positions is the lowest bit of their byte."""
+    """Packs a mask into bits; a bit is 1 where the position is masked: where a bool is False or a float is below the
+    threshold. The first of eight positions is the lowest bit of the byte."""
     packed = _mask_shape(mask, threshold)
     masked = ~mask if mask.dtype == torch.bool else mask < threshold
     weights = 1 << torch.arange(_BITS)
@@ -116,7 +116,7 @@ def _boxes_shape(rois: Tensor, *_: Any) -> Tensor:
 
 def roi_align_box_processor(rois: Tensor, output_size_h: int, output_size_w: int, sampling_ratio: int,
                             aligned: bool) -> Tensor:  # fmt: skip
-    """The 80 bytes of a region are those of the vendor's library, whose layout is not published."""
+    """Not implemented: the vendor does not publish the layout of the 80 bytes of a region."""
     raise NotImplementedError(
         "cadence::roi_align_box_processor: the layout of its result is not published; only the vendor's library has it"
     )

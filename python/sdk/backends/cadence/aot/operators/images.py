@@ -54,8 +54,8 @@ def _mean_shape(input: Tensor, kernel_size: Sequence[int], stride: Sequence[int]
 def avg_pool2d(input: Tensor, kernel_size: Sequence[int], stride: Sequence[int] = (), padding: Sequence[int] = (),
                ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
                in_zero_point: Tensor | None = None, channel_last: bool = False) -> Tensor:  # fmt: skip
-    """With a zero point, the border has its value if it counts and zeros if it does not; either way it is part of the
-    window that is divided by."""
+    """With a zero point, elements of the padding have its value if they count, and 0 if they do not. Either way the
+    divisor is the size of the whole window."""
     if channel_last:
         raise NotImplementedError(
             "cadence::avg_pool2d: expected channel_last=False, found True: permute the input to N, C, H, W"
@@ -77,7 +77,7 @@ _ROWS = "Tensor input, int[2] kernel_size, int[2] dilation, int[2] padding, int[
 
 
 def _image(input: Tensor, channel_last: bool) -> Tensor:
-    """An image with channels first; a signal is one of height 1."""
+    """Returns an image with channels first; a signal becomes an image of height 1."""
     check(input.dim() in (3, 4), f"cadence::im2row: expected 3 or 4 dimensions, found {input.dim()}")
     if input.dim() == 3:
         input = input.unsqueeze(1 if channel_last else 2)
@@ -104,8 +104,8 @@ def _rows_shape(input: Tensor, kernel_size: Sequence[int], dilation: Sequence[in
 @operator("im2row", _ROWS + "Tensor in_zero_point, bool channel_last=False", _rows_shape)
 def im2row(input: Tensor, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int],
            stride: Sequence[int], in_zero_point: Tensor | None, channel_last: bool = False) -> Tensor:  # fmt: skip
-    """(batch, windows, channels * kernel), the border filled with the zero point. The channels are the outermost
-    dimension of a row, also if they are the innermost one of the image."""
+    """Returns (batch, windows, channels * kernel). The padding is filled with the zero point. Channels are the
+    outermost dimension of a row, even if the image has channels last."""
     image = _image(input, channel_last)
     _check_zero_point(in_zero_point, image.shape[0])
     zero = 0.0 if in_zero_point is None else in_zero_point.double().reshape(-1, 1, 1, 1)
@@ -140,8 +140,8 @@ def _transposed_rows_shape(input: Tensor, kernel_size: Sequence[int], dilation: 
 def transposed_im2row(input: Tensor, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int],
                       stride: Sequence[int], output_padding: Sequence[int], in_zero_point: Tensor | None,
                       channel_last: bool = False) -> Tensor:  # fmt: skip
-    """The windows of the convolution that a transposed one is: over the input with `stride - 1` gaps between its
-    elements. Gaps and border have the zero point. Rows are in the order of the image's dimensions."""
+    """Returns the windows of the convolution that computes a transposed convolution: its input has `stride - 1` gaps
+    between elements. Gaps and padding have the zero point. Rows have the order of the image's dimensions."""
     image = _image(input, channel_last)
     _check_zero_point(in_zero_point, image.shape[0])
     kernel, dilations, paddings, strides, more = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Products of matrices: linear layers, fully connected layers (one row), matmul. Sums are exact."""
+"""Matrix multiplications: linear, fully connected (one row) and matmul. Integer sums are exact."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _linear_shape(src: Tensor, weight: Tensor, bias: Tensor, *_: Any, **__: Any)
 
 
 def _declare_linear(base: str, kind: str) -> None:
-    """`base` is quantized_linear, or quantized_fully_connected, whose input has one row."""
+    """Declares the variants of `base`: quantized_linear, or quantized_fully_connected, whose input has one row."""
     wanted = (KINDS[kind],) if kind else _SOURCES
     name = f"{base}_{kind}x{kind}_{kind}" if kind else base
     one_row = base == "quantized_fully_connected"

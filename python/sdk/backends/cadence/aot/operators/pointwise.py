@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sums, products, ReLU, layer norm and softmax of quantised values; choices and copies."""
+"""Addition, multiplication, ReLU, layer norm and softmax of quantised values; selection and copies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SCALAR = "Tensor X, Tensor X_scale, Tensor X_zero_point, Scalar Y, float out_sc
 
 
 def like(input: Tensor, *_: Any, **__: Any) -> Tensor:
-    """The shape of a result that is like the first argument, contiguous."""
+    """Returns an empty contiguous tensor with the shape of the first argument."""
     return input.new_empty(input.size())
 
 
@@ -167,7 +167,7 @@ _QUANTIZED_SOFTMAX = (
 def quantized_softmax_per_tensor(input: Tensor, mask: Tensor | None, dim: int, mask_type: int, pos: Tensor,
                                  in_scale: float, in_zero_point: int, out_scale: float,
                                  out_zero_point: int) -> Tensor:  # fmt: skip
-    """`mask_type` 0: no mask, whatever `mask` and `pos` are. No library has kernels for others."""
+    """`mask_type` 0 means no mask; `mask` and `pos` are then ignored. No library has kernels for other types."""
     check_dtype("quantized_softmax", "an input", input, *_SOFTMAX)
     check(mask_type == 0, f"cadence::quantized_softmax: expected mask_type 0 (no mask), found {mask_type}")
     real = torch.softmax(dequantize(input, in_scale, in_zero_point), dim)
@@ -197,7 +197,7 @@ def where_scalar(condition: Tensor, self: float, other: float) -> Tensor:
 
 
 def _declare_copies() -> None:
-    """Copies by the DMA engine between memories. On a CPU they are copies."""
+    """Declares the copies of the DMA engine between memories. On a CPU they are ordinary copies."""
 
     def copy(src: Tensor, task_num: int = 0, channel: int = 0) -> Tensor:
         return src.clone(memory_format=torch.contiguous_format)

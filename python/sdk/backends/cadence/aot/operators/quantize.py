@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Between floats and integers, and from one scale to another."""
+"""Conversion between floats and integers, and from one scale to another."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS = {
     "asym16u": torch.uint16,
     "asym32s": torch.int32,
 }
-"""How the names of operators for one dtype call it."""
+"""The integer types by the abbreviation that names of operators contain."""
 FIXED_POINT = 2.0**31
 
 _EDGE = "Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype"
@@ -26,15 +26,15 @@ _OLD = {ScalarType.QINT8: torch.int8, ScalarType.QUINT8: torch.uint8, ScalarType
 
 
 def real_scale(multiplier: int, shift: int) -> float:
-    """The factor of a fixed-point multiplier: |multiplier| / 2^31 * 2^shift. Factors are positive; the one value of
-    int32 for the factor 1 is -2^31, which is why the sign does not count."""
+    """Returns |multiplier| / 2^31 * 2^shift. The sign is ignored: factors are positive, and int32 can represent the
+    factor 1 only as -2^31."""
     return abs(multiplier) / FIXED_POINT * 2.0**shift
 
 
 def quantize(values: Tensor, inverse: float, zero_point: int, dtype: torch.dtype,
              low: int | None = None, high: int | None = None) -> Tensor:  # fmt: skip
-    """Values times the inverse of a scale in float32, rounded to nearest even and moved by the zero point. NaN becomes
-    the least integer."""
+    """Quantises float32 values: multiplies by the inverse of the scale, rounds to nearest even and adds the zero point.
+    NaN becomes the least integer."""
     low = torch.iinfo(dtype).min if low is None else low
     high = torch.iinfo(dtype).max if high is None else high
     rounded = torch.round(values.to(torch.float32) * inverse).double() + zero_point
@@ -46,7 +46,7 @@ def dequantize(values: Tensor, scale: float, zero_point: int) -> Tensor:
 
 
 def scaled(sums: Tensor, multiplier: int, shift: int, zero_point: int, dtype: torch.dtype) -> Tensor:
-    """Exact sums of products as the quantised result: rounded to float32 once, then scaled."""
+    """Requantises exact integer sums: rounds each to float32 once, then scales it."""
     return quantize(sums.to(torch.float32), _inverse_of_scale(multiplier, shift), zero_point, dtype)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How an operator is declared: one decorator gives its schema, its reference implementation and its shape function."""
+"""Declares operators: one decorator takes the schema, the reference implementation and the shape function."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Operator:
-    """`name` may have an overload after a point. `outs` are the out arguments of the out variant; an operator that
-    writes to its first argument has none."""
+    """An operator. `name` may end with a point and an overload. `outs` are the out arguments of the out variant; an
+    operator that writes to its first argument has no out arguments."""
 
     name: str
     arguments: str
@@ -88,7 +88,7 @@ def _out_variant(declared: Operator) -> Callable[..., Any]:
 
 
 class ArgumentError(ValueError, AssertionError):
-    """An argument that an operator refuses. Code that was written for ExecuTorch catches one base or the other."""
+    """An operator refuses an argument. It derives from both exceptions that ExecuTorch's operators raise."""
 
 
 def check(condition: bool, message: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""int8 weights with float32 activations."""
+"""Operators with int8 weights and float32 activations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sdk.backends.cadence.aot.operators.registry import check, check_dtype, oper
 
 _LAYER = "Tensor input, Tensor weight, float w_scale, Tensor bias, float b_scale"
 _LANES = 4
-"""Channels must be multiples of what a vector register holds."""
+"""Numbers of channels must be multiples of the lanes of a vector register."""
 
 
 def _linear_shape(input: Tensor, weight: Tensor, w_scale: float, bias: Tensor, b_scale: float) -> Tensor:
@@ -53,7 +53,7 @@ def _conv_shape(input: Tensor, weight: Tensor, w_scale: float, bias: Tensor, b_s
 
 @operator("quantized_w8a32_conv", _LAYER, _conv_shape, outs=("output",))
 def quantized_w8a32_conv(input: Tensor, weight: Tensor, w_scale: float, bias: Tensor, b_scale: float) -> Tensor:
-    """Input (batch, length, inputs), weights (3, outputs, inputs), result (batch, outputs, length)."""
+    """Convolves (batch, length, inputs) with weights (3, outputs, inputs). The result is (batch, outputs, length)."""
     _check_kernel(weight)
     check_dtype("quantized_w8a32_conv", "weights", weight, torch.int8)
     check_dtype("quantized_w8a32_conv", "a bias", bias, torch.int8)
@@ -73,7 +73,7 @@ def _gru_shape(inputs: Tensor, hidden: Tensor, weights_inputs: Tensor, w_i_scale
 def quantized_w8a32_gru(inputs: Tensor, hidden: Tensor, weights_inputs: Tensor, w_i_scale: float,
                         weights_hidden: Tensor, w_h_scale: float, bias_inputs: Tensor, b_scale: float,
                         bias_hidden: Tensor) -> Tensor:  # fmt: skip
-    """One time step. The result is the output and the new hidden state, which are equal, one after the other."""
+    """Computes one time step. The result contains the output and the new hidden state, which are equal."""
     name = "quantized_w8a32_gru"
     integers = {"weights_inputs": weights_inputs, "weights_hidden": weights_hidden,
                 "bias_inputs": bias_inputs, "bias_hidden": bias_hidden}  # fmt: skip

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantizers, and what fuses their annotations into the operators `cadence::quantized_*`."""
+"""Quantizers, and the fusion of annotated chains into the operators `cadence::quantized_*`."""

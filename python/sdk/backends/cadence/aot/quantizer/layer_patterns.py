@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Patterns of layers with weights, of matrix multiplications and sums, also with the ReLU after them."""
+"""Patterns of layers with weights, of matrix multiplications and of additions, with or without ReLU after them."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def _bias_spec(node: Node, activation: int = 0, weight: int = 1) -> DerivedQuant
 
 
 def _weighted(node: Node, output: Node) -> PartitionAnchors:
-    """A layer whose arguments are the activation, the weights and the bias, if there is one."""
+    """A layer whose arguments are the activation, the weights and optionally the bias."""
     has_bias = len(node.args) > 2 and node.args[2] is not None
     biases = [(node, 2, _bias_spec(node))] if has_bias else []
     return PartitionAnchors(inputs=[(node, 0)], weights=[(node, 1)], biases=biases, output=[(output,)])
 
 
 class AddmmPattern(OneOperatorPattern):
-    """A linear layer as addmm(bias, input, weights (inputs, outputs))."""
+    """A linear layer in the form addmm(bias, input, weights), with weights (inputs, outputs)."""
 
     target = _aten.addmm.default
     replacement = _cadence.quantized_linear.per_tensor
@@ -119,7 +119,7 @@ def _fuse_add(gm: GraphModule, add: Node, quantize: Node | None) -> Node | None:
 
 
 class AddPattern(_BinaryPattern):
-    """A sum of two tensors, without a factor."""
+    """An addition of two tensors without a factor."""
 
     target = _aten.add.Tensor
     replacement = _cadence.quantized_add.per_tensor
@@ -129,13 +129,13 @@ class AddPattern(_BinaryPattern):
 
 
 def _relu_after(node: Node, relu: OpOverload) -> Node | None:
-    """The only user of a result, if it is ReLU."""
+    """Returns the user of a result if it is ReLU and the only user, else None."""
     users = list(node.users)
     return users[0] if len(users) == 1 and users[0].target == relu else None
 
 
 def _quantize_of_relu(relu: Node | None) -> Node | None:
-    """The quantisation of a ReLU that clamping replaces: no integer stands for a negative number."""
+    """Returns the quantisation of a ReLU that clamping can replace: no integer represents a negative number."""
     quantize = None if relu is None else find_quant_user(relu)
     if quantize is None:
         return None
@@ -144,7 +144,7 @@ def _quantize_of_relu(relu: Node | None) -> Node | None:
 
 
 class AddReluBasePattern(_BinaryPattern):
-    """A sum and ReLU, which the limits of the result are."""
+    """An addition with ReLU. The range of the result's integers replaces the ReLU."""
 
     target = _aten.add.Tensor
     replacement = _cadence.quantized_add.per_tensor
@@ -170,7 +170,7 @@ class _ConvPattern(OneOperatorPattern):
         return _weighted(node, last)
 
     def quantize_node(self, conv: Node) -> Node | None:
-        """The quantisation of the chain's result."""
+        """Returns the quantisation of the chain's result."""
         return find_quant_user(conv)
 
     def fuse(self, gm: GraphModule, anchor_node: Node) -> Node | None:
@@ -192,7 +192,7 @@ class Conv2dPattern(_ConvPattern):
 
 
 class ConvReluBasePattern(_ConvPattern):
-    """A convolution and ReLU, which the limits of the result are."""
+    """A convolution with ReLU. The range of the result's integers replaces the ReLU."""
 
     relu: OpOverload
 
@@ -224,8 +224,8 @@ class Conv2dReluPattern1(Conv2dReluPattern0):
 
 
 class ConvBNReluBasePattern(ConvReluBasePattern):
-    """A convolution, a batch norm and ReLU, for annotation alone: the batch norm is folded into the convolution before
-    chains are fused. One that is left is never dropped."""
+    """A convolution with batch norm and ReLU. The pattern only annotates: another pass folds the batch norm into the
+    convolution before chains are fused. A batch norm that is not folded stays."""
 
     def partition_types(self) -> list[OpOverload]:
         return [self.target, _aten.batch_norm.default, self.relu]

@@ -17,7 +17,7 @@ from sdk.backends.cadence.aot.quantizer.pattern_utils import dequantized, insert
 _aten = torch.ops.aten
 _cadence = torch.ops.cadence
 _LANES = 4
-"""Channels must be multiples of what a vector register holds."""
+"""Numbers of channels must be multiples of the lanes of a vector register."""
 
 
 def _shape(node: Any) -> list[int] | None:
@@ -34,7 +34,7 @@ def _weights_and_bias(node: Node) -> tuple[Node, Node] | None:
 
 class _MixedPattern(OneOperatorPattern):
     def fits(self, node: Node) -> bool:
-        """Whether the kernel takes the layer's shapes."""
+        """Whether the kernel supports the shapes of the layer."""
         raise NotImplementedError
 
     def anchors(self, node: Node, last: Node) -> PartitionAnchors:
@@ -44,7 +44,7 @@ class _MixedPattern(OneOperatorPattern):
 
 
 class MixedW8A32LinearPattern(_MixedPattern):
-    """A linear layer of one row."""
+    """A linear layer applied to one row."""
 
     target = _aten.linear.default
     replacement = _cadence.quantized_w8a32_linear.default
@@ -66,7 +66,7 @@ class MixedW8A32LinearPattern(_MixedPattern):
 
 
 class MixedW8A32ConvPattern(_MixedPattern):
-    """A convolution over one dimension with three weights, of three elements."""
+    """A 1-D convolution with a kernel of 3 elements."""
 
     target = _aten.conv1d.default
     replacement = _cadence.quantized_w8a32_conv.default
@@ -95,14 +95,14 @@ class MixedW8A32ConvPattern(_MixedPattern):
 
 @dataclass(frozen=True)
 class _Parameters:
-    """The weights and biases of a recurrent layer, as if they were the arguments of a node."""
+    """Returns the weights and biases of a recurrent layer as arguments of a node."""
 
     args: tuple[Any, ...]
     meta: dict[str, Any]
 
 
 class MixedW8A32GruPattern(OneOperatorPattern):
-    """One time step of a recurrent layer. Both biases have one scale."""
+    """One time step of a recurrent layer. Both biases share a scale."""
 
     target = _aten.gru.input
     replacement = _cadence.quantized_w8a32_gru.default

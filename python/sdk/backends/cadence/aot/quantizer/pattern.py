@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A pattern: a chain of operators, what of it is quantised, and the call that replaces it."""
+"""Patterns: a chain of operators, the tensors of the chain that are quantised, and the call that replaces it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sdk.backends.cadence.aot.quantizer.utils import Partition
 
 @dataclass
 class PartitionAnchors:
-    """What of a chain is quantised. An entry is a node and the position of the argument; of inputs and biases, a third
-    element is the specification instead of the quantizer's. `output` has nodes, with a specification or without.
-    `others` are operands that stay as they are, `empty` says that the chain is not one for the pattern."""
+    """The tensors of a chain that are quantised. An entry has a node and the position of the argument; for inputs and
+    biases, a third element replaces the quantizer's specification. `output` has nodes, with or without a specification.
+    `others` are operands that are not quantised. `empty` means that the pattern does not apply to the chain."""
 
     inputs: list[tuple[Any, ...]] = field(default_factory=list)
     weights: list[tuple[Any, ...]] = field(default_factory=list)
@@ -38,27 +38,27 @@ class QuantizationPattern(ABC):
 
     @abstractmethod
     def partition_types(self) -> list[OpOverload]:
-        """The operators, which the export keeps."""
+        """Returns the operators of the chain, which the export keeps."""
 
     @abstractmethod
     def get_anchors(self, gm: GraphModule, fused_partition: Chain) -> Anchors:
-        """What of a chain is quantised, and its last node."""
+        """Returns the quantised tensors of a chain, and its last node."""
 
     @abstractmethod
     def replacement_op(self) -> OpOverload:
-        """The operator that replaces the chain."""
+        """Returns the operator that replaces the chain."""
 
     def anchor_ops(self) -> tuple[OpOverload, ...]:
-        """The operators at which `fuse` looks for a chain."""
+        """Returns the operators at which `fuse` looks for a chain."""
         return (self.partition_types()[0],)
 
     def fuse(self, gm: GraphModule, anchor_node: Node) -> Node | None:
-        """Replaces the chain at a node with one call, or leaves it and returns None."""
+        """Replaces the chain at a node with one call. Returns the call, or None if it leaves the chain."""
         return None
 
 
 class OneOperatorPattern(QuantizationPattern):
-    """A chain of one operator, or a longer one that begins with it. A subclass defines `anchors`."""
+    """Matches a chain of one operator, or a longer chain that begins with it. Subclasses define `anchors`."""
 
     target: OpOverload
     replacement: OpOverload
@@ -68,7 +68,7 @@ class OneOperatorPattern(QuantizationPattern):
         return self.anchors(node, last), last
 
     def anchors(self, node: Node, last: Node) -> PartitionAnchors:
-        """What of a chain is quantised, by its first and its last node."""
+        """Returns the quantised tensors of a chain, given its first and its last node."""
         raise NotImplementedError
 
     def partition_types(self) -> list[OpOverload]:

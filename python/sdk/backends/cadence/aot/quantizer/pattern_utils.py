@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a chain of dequantize, operator and quantize becomes one call."""
+"""Helpers that replace a chain of dequantize, operator and quantize by one call."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Q_PER_TENSOR: OpOverload = torch.ops.quantized_decomposed.quantize_per_tensor.de
 
 
 def dequantized(value: Any) -> Node | None:
-    """The call of dequantize that an argument is; None for others."""
+    """Returns the dequantize call of an argument, or None."""
     return value if isinstance(value, Node) and value.target == DQ_PER_TENSOR else None
 
 
 def source_of(dequantize: Node) -> tuple[Node, float, int]:
-    """The quantised tensor, the scale and the zero point."""
+    """Returns the quantised tensor, the scale and the zero point of a dequantize call."""
     return dequantize.args[0], get_arg(dequantize, "scale", float), get_arg(dequantize, "zero_point", int)
 
 
 def result_of(quantize: Node) -> tuple[float, int]:
-    """The scale and the zero point of a result."""
+    """Returns the scale and the zero point of a quantize call."""
     return get_arg(quantize, "scale", float), get_arg(quantize, "zero_point", int)
 
 
@@ -46,8 +46,8 @@ def insert_node_with_meta(
 
 
 def find_quant_user(node: Node) -> Node | None:
-    """The call of quantize that uses a result, or the first of several results. None if there are other users: they
-    need the real values."""
+    """Returns the quantize call that uses a result, or the first of several. Returns None if the result has other
+    users, which need real values."""
     users = list(node.users)
     if len(users) == 1 and users[0].target is operator.getitem and users[0].args[1] == 0:
         users = list(users[0].users)
@@ -63,7 +63,7 @@ def _bias(gm: GraphModule, node: Node, dequantize_weight: Node, bias: Node | Non
 
 def fuse_conv(pattern: Any, gm: GraphModule, conv_node: Node, dq_input: Node, dq_weight: Node,
               quant_node: Node) -> Node | None:  # fmt: skip
-    """One call for dequantize, convolution and quantize. None if the bias is not quantised."""
+    """Returns one call for dequantize, convolution and quantize, or None if the bias is not quantised."""
     bias = get_arg(conv_node, "bias")
     dq_bias = dequantized(bias)
     if bias is not None and dq_bias is None:
@@ -94,7 +94,7 @@ def fuse_conv(pattern: Any, gm: GraphModule, conv_node: Node, dq_input: Node, dq
 
 def fuse_linear(gm: GraphModule, dq_input: Node, dq_weight: Node, dq_bias: Node | None, quant_node: Node,
                 op_node: Node, replacement_op: Any, weight_q: Node | None = None) -> Node:  # fmt: skip
-    """One call for dequantize, linear layer and quantize."""
+    """Returns one call for dequantize, linear layer and quantize."""
     (x, x_scale, x_zero), (weight, weight_scale, weight_zero) = source_of(dq_input), source_of(dq_weight)
     out_scale, out_zero = result_of(quant_node)
     bias_scale = x_scale * weight_scale
@@ -118,7 +118,7 @@ def fuse_linear(gm: GraphModule, dq_input: Node, dq_weight: Node, dq_bias: Node 
 
 def fuse_matmul(gm: GraphModule, anchor_node: Node, dq0: Node, dq1: Node, quant_node: Node,
                 replacement_op: Any) -> Node:  # fmt: skip
-    """One call for dequantize, product of matrices and quantize."""
+    """Returns one call for dequantize, matrix multiplication and quantize."""
     (x, x_scale, x_zero), (y, y_scale, y_zero) = source_of(dq0), source_of(dq1)
     out_scale, out_zero = result_of(quant_node)
     multiplier, shift = quantize_multiplier(x_scale * y_scale / out_scale)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What quantizers recognise: here functions, concatenations, norms and pools, and the patterns of `layer_patterns`."""
+"""The patterns that quantizers recognise: functions, concatenations, norms and pools in this file, layers in
+`layer_patterns`."""
 
 from __future__ import annotations
 
@@ -85,11 +86,11 @@ __all__ = [
 _aten = torch.ops.aten
 _cadence = torch.ops.cadence
 _MASK_WORD = 16
-"""How many elements of a softmax one integer of its mask is for."""
+"""The number of elements of a softmax that one integer of its mask covers."""
 
 
 class CatPattern(OneOperatorPattern):
-    """A concatenation, whose operands and result share one scale."""
+    """A concatenation. Its operands and its result share a scale."""
 
     target = _aten.cat.default
     replacement = _aten.cat.default
@@ -116,7 +117,7 @@ class CatPattern(OneOperatorPattern):
 
 
 class _OneInputPattern(OneOperatorPattern):
-    """An operator that reads one quantised tensor and whose result is quantised."""
+    """An operator with one quantised operand and a quantised result."""
 
     def anchors(self, node: Node, last: Node) -> PartitionAnchors:
         return PartitionAnchors(inputs=[(node, 0)], output=[(node,)])
@@ -126,7 +127,7 @@ class _OneInputPattern(OneOperatorPattern):
         return None if x is None or quantize is None else self.fused(gm, anchor_node, x, quantize)
 
     def fused(self, gm: GraphModule, node: Node, x: Node, quantize: Node) -> Node | None:
-        """The call that replaces a chain, or None to leave it."""
+        """Returns the call that replaces a chain, or None to keep the chain."""
         raise NotImplementedError
 
 
@@ -171,8 +172,7 @@ def _pool_anchors(node: Node, output: Node) -> PartitionAnchors:
 
 
 class MaxPool2dPattern(_OneInputPattern):
-    """A pool that gives the maxima and where they are, of which only the maxima are used. They have the scale of the
-    operand."""
+    """A max pool that also returns indices, which are not used. The maxima have the scale of the operand."""
 
     target = _aten.max_pool2d_with_indices.default
     replacement = _cadence.quantized_max_pool2d_nchw.default
@@ -246,7 +246,7 @@ class SoftmaxPattern(_OneInputPattern):
 
 
 class RmsNormPattern(OneOperatorPattern):
-    """Keeps rms_norm whole in the export, and quantises nothing."""
+    """Keeps rms_norm from being decomposed; quantises nothing."""
 
     target = _aten.rms_norm.default
     replacement = _aten.rms_norm.default

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quantizers, for torchao's PT2E. They differ in the patterns that they annotate and in the bits of activations."""
+"""Quantizers for torchao's PT2E. They differ in the patterns that they annotate and in the bit widths of
+activations."""
 
 from __future__ import annotations
 
@@ -82,7 +83,7 @@ class CadenceAtenQuantizer(Quantizer):
         self.quantization_config = quantization_config
 
     def annotate(self, model: GraphModule) -> GraphModule:
-        """Annotates chains whose inner results nothing else uses, and of which nothing is annotated yet."""
+        """Annotates chains that are not annotated yet and whose inner results have no users outside the chain."""
         for chain in find_sequential_partitions_aten(model, self.pattern.partition_types()):
             if not no_outside_users(chain):
                 continue
@@ -111,7 +112,7 @@ class CadenceAtenQuantizer(Quantizer):
                 annotation.input_qspec_map[argument] = given[0] if given else default
 
     def validate(self, model: GraphModule) -> None:
-        """Every annotation is one that the fusion knows."""
+        """Does nothing: every annotation is one that the fusion supports."""
 
     @classmethod
     def get_supported_operators(cls) -> list[OperatorConfig]:
@@ -123,12 +124,13 @@ def _quantizers(config: QuantizationConfig, *names: str) -> list[Quantizer]:
 
 
 def _configs(is_qat: bool) -> tuple[QuantizationConfig, QuantizationConfig]:
-    """The configurations of layers with asymmetric and with symmetric weights."""
+    """Returns the configurations of layers with asymmetric and with symmetric weights."""
     return (qconfig_A8W8_qat, qconfig_A8W8sym_qat) if is_qat else (qconfig_A8W8, qconfig_A8W8sym)
 
 
 def get_cadence_default_quantizers(is_qat: bool = False) -> list[Quantizer]:
-    """int8 for convolutions, with symmetric weights, linear layers, products of matrices, pools of maxima and ReLU."""
+    """Returns int8 quantizers for convolutions with symmetric weights, linear layers, matrix multiplications, max pools
+    and ReLU."""
     config, symmetric = _configs(is_qat)
     return [
         *_quantizers(config, "AddmmPattern", "BmmPattern"),
@@ -139,11 +141,11 @@ def get_cadence_default_quantizers(is_qat: bool = False) -> list[Quantizer]:
 
 
 class CadenceQuantizer(ComposableQuantizer):
-    """Several quantizers, of which the first that annotates a chain decides."""
+    """Combines several quantizers. The first one that annotates a chain decides."""
 
     @final
     def get_ops_to_preserve_from_decomposition(self) -> list[OpOverload]:
-        """The operators of the patterns, which must reach the quantizer whole."""
+        """Returns the operators of the patterns, which the export must not decompose."""
         found: set[OpOverload] = set()
         for each in self.quantizers:
             if isinstance(each, CadenceAtenQuantizer):
@@ -153,7 +155,7 @@ class CadenceQuantizer(ComposableQuantizer):
         return sorted(found, key=str)
 
     def patterns(self) -> list[QuantizationPattern]:
-        """The patterns, in order."""
+        """Returns all patterns in order."""
         found: list[QuantizationPattern] = []
         for each in self.quantizers:
             found += each.patterns() if isinstance(each, CadenceQuantizer) else [each.pattern]
@@ -165,7 +167,7 @@ def _given_or_default(quantizers: list[Quantizer] | None, is_qat: bool = False) 
 
 
 class CadenceDefaultQuantizer(CadenceQuantizer):
-    """int8 activations and weights. See `get_cadence_default_quantizers`."""
+    """int8 activations and weights; see `get_cadence_default_quantizers`."""
 
     def __init__(self, quantizers: list[Quantizer] | None = None, is_qat: bool = False) -> None:
         super().__init__(_given_or_default(quantizers, is_qat))
@@ -179,21 +181,21 @@ class CadenceNopQuantizer(CadenceQuantizer):
 
 
 class CadenceRmsNormNopQuantizer(CadenceQuantizer):
-    """Quantises nothing, and keeps rms_norm whole."""
+    """Quantises nothing, and keeps rms_norm from being decomposed."""
 
     def __init__(self) -> None:
         super().__init__(_quantizers(qconfig_A8W8, "RmsNormPattern"))
 
 
 class CadenceWithLayerNormQuantizer(CadenceQuantizer):
-    """The default, and layer norm."""
+    """The default quantizers and layer norm."""
 
     def __init__(self, quantizers: list[Quantizer] | None = None) -> None:
         super().__init__([*_given_or_default(quantizers), *_quantizers(qconfig_A8W8, "LayerNormPattern")])
 
 
 class CadenceWakeWordQuantizer(CadenceQuantizer):
-    """The default, sums and concatenations."""
+    """The default quantizers, additions and concatenations."""
 
     def __init__(self, quantizers: list[Quantizer] | None = None, is_qat: bool = False) -> None:
         config, _ = _configs(is_qat)
@@ -201,7 +203,7 @@ class CadenceWakeWordQuantizer(CadenceQuantizer):
 
 
 class CadenceFusedConvReluQuantizer(CadenceQuantizer):
-    """Convolutions and sums with the ReLU behind them, the default, sums and concatenations."""
+    """Convolutions and additions followed by ReLU, the default quantizers, additions and concatenations."""
 
     def __init__(self, quantizers: list[Quantizer] | None = None, is_qat: bool = False) -> None:
         config, symmetric = _configs(is_qat)
@@ -219,7 +221,7 @@ class CadenceFusedConvReluQuantizer(CadenceQuantizer):
 
 
 class CadenceW8A32MixedQuantizer(CadenceQuantizer):
-    """int8 weights with float32 activations, for one row or time step."""
+    """int8 weights with float32 activations, for a single row or time step."""
 
     def __init__(self) -> None:
         mixed = (MixedW8A32LinearPattern(), MixedW8A32ConvPattern(), MixedW8A32GruPattern())
@@ -227,7 +229,7 @@ class CadenceW8A32MixedQuantizer(CadenceQuantizer):
 
 
 class CadenceWithSoftmaxQuantizer(CadenceQuantizer):
-    """The default, and softmax of int16."""
+    """The default quantizers, and int16 softmax."""
 
     def __init__(self, quantizers: list[Quantizer] | None = None) -> None:
         super().__init__([*_given_or_default(quantizers), *_quantizers(qconfig_A16, "SoftmaxPattern")])
@@ -248,7 +250,7 @@ class CadenceWith16BitConvActivationsQuantizer(CadenceQuantizer):
 
 
 class CadenceWith16BitMatmulActivationsQuantizer(CadenceQuantizer):
-    """Products of int16 matrices."""
+    """Matrix multiplications with int16 operands."""
 
     def __init__(self, quantizers: list[Quantizer] | None = None) -> None:
         super().__init__([*(quantizers or []), *_quantizers(qconfig_A16, "MatmulPattern")])

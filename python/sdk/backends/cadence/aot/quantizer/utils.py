@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chains of calls in a graph, and the parameters of biases."""
+"""Helpers: finds chains of calls in a graph, and computes the parameters of biases."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from sdk.backends.cadence.aot.pass_utils import fake_value
 
 @dataclass(frozen=True)
 class Partition:
-    """The nodes of one operator of a chain."""
+    """The nodes that match one operator of a chain."""
 
     nodes: list[Node]
 
 
 def copy_node_metadata(dest_node: Node, src_node: Node) -> None:
-    """Copies where a node came from in the model."""
+    """Copies the metadata that says where in the model a node comes from."""
     for key in ("nn_module_stack", "stack_trace", "source_fn_stack"):
         if src_node.meta.get(key):
             dest_node.meta[key] = src_node.meta[key]
@@ -40,7 +40,7 @@ def is_annotated(nodes: Sequence[Node]) -> bool:
 
 
 def find_sequential_partitions_aten(gm: GraphModule, partition_types: Sequence[Any]) -> list[tuple[Partition, ...]]:
-    """The chains of calls of these operators, each of which uses the result of the one before."""
+    """Finds chains of calls of these operators, in which each call uses the result of the previous one."""
     chains = [[node] for node in gm.graph.nodes if node.op == "call_function" and node.target == partition_types[0]]
     for target in partition_types[1:]:
         chains = [[*chain, user] for chain in chains for user in chain[-1].users if user.target == target]
@@ -48,12 +48,12 @@ def find_sequential_partitions_aten(gm: GraphModule, partition_types: Sequence[A
 
 
 def no_outside_users(fused_partition: Sequence[Partition]) -> bool:
-    """Whether the results of all but the last of a chain are used by the next alone."""
+    """Whether each result of a chain, except the last, is used only by the next call."""
     return all(len(partition.nodes[-1].users) == 1 for partition in fused_partition[:-1])
 
 
 def create_zero_bias_int32(graph_module: GraphModule, weight_node: Node, bias_scale: float) -> Node:
-    """A bias of zeros for the outputs of weights. The caller chooses where the graph is edited."""
+    """Inserts a bias of zeros, one for each output of the weights. The caller chooses the place in the graph."""
     weight = weight_node.meta.get("val")
     if weight is None:
         weight = graph_module
@@ -68,12 +68,13 @@ def create_zero_bias_int32(graph_module: GraphModule, weight_node: Node, bias_sc
 
 
 def get_bias_qparams(obs_or_fqs: list[ObserverOrFakeQuantize]) -> tuple[Tensor, Tensor]:
-    """The scale of a bias, which is that of the products of activations and weights; no zero point."""
+    """Returns the scale of a bias, which is the product of the scales of activations and weights, and its zero point,
+    which is 0."""
     scales = [each.calculate_qparams()[0] for each in obs_or_fqs[:2]]
     scale = scales[0] * scales[1]
     return scale, torch.zeros_like(scale, dtype=torch.int32)
 
 
 def check_out_zero_point_is_min_range(out_zero_point: int, out_dtype: torch.dtype) -> bool:
-    """Whether all integers from the least on are of numbers that are not negative, so that clamping is ReLU."""
+    """Whether the quantisation has no negative numbers, so that clamping computes ReLU."""
     return not out_dtype.is_floating_point and out_zero_point == torch.iinfo(out_dtype).min

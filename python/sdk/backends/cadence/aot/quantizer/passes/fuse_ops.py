@@ -24,22 +24,24 @@ _CONVOLUTIONS = (_aten.conv1d.default, _aten.conv2d.default, _aten.convolution.d
 _NORMS = (_aten.batch_norm.default, _aten._native_batch_norm_legit_no_training.default)
 _INT32 = torch.iinfo(torch.int32)
 _TOLERANCE = 1e-4
-"""How far the scale in the weights may be from that of the batch norm."""
+"""The tolerance for the difference between the scale in the weights and that of the batch norm."""
 
 
 @dataclass
 class _Chain:
-    """A convolution whose weights have the scale of a batch norm, and what undoes the scale in front of it."""
+    """A convolution whose weights contain the scale of a batch norm, and the division that undoes it before the batch
+    norm."""
 
     conv: Node
     rounded: Node | None
-    """The dequantisation behind the convolution, if it is rounded there."""
+    """The dequantize node after the convolution, if its result is quantised there."""
     scale: Tensor
     bias: Tensor
 
 
 def _per_channel(numbers: Tensor, conv: Node, channels: int) -> Tensor | None:
-    """One number for each channel of a convolution's result, or one for all; None if other dimensions have several."""
+    """Returns one number for each channel of a convolution's result, or one for all. Returns None if other dimensions
+    have several numbers."""
     rank = get_arg(conv, "weight").meta["val"].dim()
     if numbers.numel() != 1:
         sizes = (1,) * (rank - numbers.dim()) + tuple(numbers.shape)
@@ -50,8 +52,8 @@ def _per_channel(numbers: Tensor, conv: Node, channels: int) -> Tensor | None:
 
 
 class FuseQATConvBN(PassBase):
-    """Folds a batch norm into the bias of its convolution. Training with fake quantisation scales the weights as the
-    batch norm does, and divides the result by the scale in front of it, so that only the bias is left to fold.
+    """Folds a batch norm into the bias of its convolution. Training with fake quantisation scales the weights like the
+    batch norm and divides the result by this scale before the batch norm, so that only the bias is left to fold.
 
     A convolution without a bias gets one of int32 where one is folded. Batch norms behind other calls stay as they are.
     """
@@ -85,7 +87,7 @@ class FuseQATConvBN(PassBase):
             return False
         if not self._add_to_bias(chain.conv, (bias - mean) * scale + beta):
             return False
-        # What rounds in front of the batch norm has the range of a result without its bias.
+        # The quantisation before the batch norm has the range of the result without its bias.
         rounds_later = all(self._is_rounded(each) for each in results)
         for each in results:
             each.replace_all_uses_with(chain.conv if chain.rounded is None or rounds_later else chain.rounded)
@@ -93,7 +95,7 @@ class FuseQATConvBN(PassBase):
 
     @staticmethod
     def _results(norm: Node) -> list[Node]:
-        """The nodes that are the result; none if the statistics are used, too."""
+        """Returns the nodes of the batch norm's result, or an empty list if its statistics are used, too."""
         if norm.target == _aten.batch_norm.default:
             return [] if get_arg(norm, "training") else [norm]
         used = [user for user in norm.users if user.users]
@@ -126,13 +128,13 @@ class FuseQATConvBN(PassBase):
             conv = quantize.args[0]
         if scale is None or not isinstance(conv, Node) or conv.target not in _CONVOLUTIONS:
             return None
-        # Another reader of the convolution or of what follows it would get the folded bias, too.
+        # Other users of the convolution or of the nodes after it would get the folded bias, too.
         if any(len(each.users) != 1 for each in (conv, *between)):
             return None
         return _Chain(conv, rounded, scale, bias)
 
     def _value(self, argument: Any) -> Tensor | None:
-        """The tensor that an argument is; None unless it is computed from constants alone."""
+        """Returns the tensor of an argument if it is computed only from constants, else None."""
         if not isinstance(argument, Node):
             return None
         if argument.op != "call_function":
