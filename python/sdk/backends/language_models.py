@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a backend declares for the export of language models: `Backend.language_models` of `sdk.backends.registry`."""
+"""The declaration of a backend for the export of language models: `Backend.language_models` of
+`sdk.backends.registry`."""
 
 from __future__ import annotations
 

@@ -12,12 +12,12 @@ from sdk.backends.graph.names import name_of
 
 
 class Operator(Protocol):
-    """How a backend takes the calls of an operator. The first argument of both functions is the node. What follows is
-    the same for all operators of a backend: what it knows of the program, and what it writes to."""
+    """An operator of a backend. The first argument of both functions is the node. The other arguments are the same for
+    all operators of a backend: what it knows of the program, and the object that it writes to."""
 
     @property
     def refusal(self) -> Callable[..., str | None]:
-        """Why the backend does not take a call, for the user; None if it does."""
+        """Returns why the backend does not support a call, for the user, or None if it does."""
 
     @property
     def lower(self) -> Callable[..., Any]:
@@ -62,12 +62,12 @@ class Operators(dict[str, Entry]):
             self[name] = entry
 
     def refusal(self, node: Node, *context: Any) -> str | None:
-        """Why the backend does not take a call; None if it does."""
+        """Returns why the backend does not support a call, or None if it does."""
         entry = self.get(self.name_of(node))
         return f"{self.title} has no such operator" if entry is None else entry.refusal(node, *context)
 
 
 def _place(entry: object) -> str:
-    """Where an entry is defined, for messages."""
+    """Returns the place where an entry is defined, for messages."""
     of = entry if isinstance(entry, type) else type(entry)
     return f"{of.__module__}.{of.__qualname__}"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all partitioners share: a backend says which calls it takes (`Support`), and `SupportPartitioner` tags the
-largest partitions of these, in the graph of a program and in those of its branches and loop bodies."""
+"""The shared code of all partitioners: a backend says which calls it supports (`Support`), and `SupportPartitioner`
+tags the largest partitions of these calls, in the graph of a program and in the graphs of its branches and loop
+bodies."""
 
 from __future__ import annotations
 
@@ -49,8 +50,8 @@ class Support:
         return f"alone it is not worth a delegate: {self.title} takes none of its neighbours"
 
     def refusal(self, node: Node) -> str | None:
-        """Why the backend does not take a call; None if it does. "" leaves it without a reason, as arithmetic on sizes
-        and results that go with their call."""
+        """Returns why the backend does not support a call, or None if it does. "" means that no reason is shown, as for
+        arithmetic on sizes and for results that belong to their call."""
         raise NotImplementedError
 
     def incomplete(self, node: Node, takes: Collection[Node]) -> str | None:
@@ -70,7 +71,7 @@ class Support:
         return ()
 
     def is_free(self, node: Node) -> bool:
-        """Whether a call alone does not justify a delegate."""
+        """Whether a call by itself does not justify a delegate."""
         return False
 
     def is_worth_it(self, nodes: Sequence[Node]) -> bool:
@@ -79,7 +80,7 @@ class Support:
 
     @cached_property
     def has_only_free_calls(self) -> bool:
-        """Whether no call of the program alone justifies a delegate."""
+        """Whether no call of the program justifies a delegate by itself."""
         return all(map(self.is_free, calls_of(self.program)))
 
     def is_copied(self, constant: Node) -> bool:
@@ -89,7 +90,7 @@ class Support:
         return is_shared(self.program, constant)
 
     def finish_tags(self) -> None:
-        """Changes the tags of placeholders when all partitions have theirs, for example those of state."""
+        """Called when all partitions have tags. May change the tags of placeholders, for example those of state."""
 
     def without_constants(self, node: Node, part_of: Mapping[Node, int], is_folded: bool) -> Iterable[str]:
         """Why the partition of a call cannot own the constants that the call reads; nothing if it can. `is_folded`
@@ -148,7 +149,7 @@ class SupportPartitioner(Partitioner):
         return divide
 
     def support(self, program: ExportedProgram) -> Support:
-        """What the backend takes of a program, which is `settled`."""
+        """Returns the object that decides which calls of a program, which is `settled`, the backend gets."""
         raise NotImplementedError
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
@@ -163,7 +164,7 @@ class SupportPartitioner(Partitioner):
         return result
 
     def report(self, refused: Mapping[Node, str]) -> None:
-        """Logs the calls that are left, with their reasons."""
+        """Logs the calls that stay outside delegates, with the reasons."""
         why = WhyNoPartition(self.logger)
         for node, reason in refused.items():
             why(node, reason)
@@ -186,8 +187,8 @@ def delegate(
     refused: Refused,
     parts_of: Divide | None = None,
 ) -> PartitionResult:
-    """The result of a `Partitioner`: tags the largest partitions of a program and of its branches and loop bodies, and
-    the constants that only they read.
+    """Tags the largest partitions of a program and of its branches and loop bodies, and the constants that only they
+    read. Returns the result of a `Partitioner`.
 
     Args:
         program: Only the metadata of its nodes changes.
@@ -220,8 +221,8 @@ def _tag(program: ExportedProgram, nodes: Iterable[Node], tag: str, support: Sup
 
 
 def divide(module: GraphModule, support: Support, refused: Refused) -> list[list[Node]]:
-    """The largest partitions of a graph that a backend takes. `refused` gets each call that is left, with the reason,
-    except `getitem`: its call has the reason."""
+    """Returns the largest partitions of a graph that a backend supports. Adds each call that is left to `refused`, with
+    the reason, except `getitem`, for which the reason is that of its call."""
     takes = taken_calls(module, support, refused)
     while True:
         found = _largest_partitions(module, takes)
@@ -262,7 +263,7 @@ def _leave_incomplete(module: GraphModule, takes: set[Node], support: Support, r
     calls, count = _calls(module), -1
     while count != len(takes):
         count = len(takes)
-        # In reverse order, because most calls of which others decide depend on their readers.
+        # In reverse order, because a call that depends on others mostly depends on its users.
         for node in reversed(calls):
             if node in takes and (reason := support.incomplete(node, takes)) is not None:
                 _leave(node, reason, takes, refused)
@@ -284,7 +285,7 @@ def _calls(module: GraphModule) -> list[Node]:
 
 
 def graphs_of(program: ExportedProgram) -> list[GraphModule]:
-    """The graph of a program and those of its branches and loop bodies."""
+    """Returns the graph of a program and the graphs of its branches and loop bodies."""
     return list(kept_graphs(program.graph_module))
 
 

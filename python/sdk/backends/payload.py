@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Payloads of a header, a graph as a flatbuffer, and the bytes of constants, as several backends have them."""
+"""Reads and writes payloads that consist of a header, a graph as a flatbuffer, and the bytes of constants. Several
+backends use this format."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class BackendRecipes(BackendRecipeProvider):
         raise NotImplementedError
 
     def quantization(self, recipe_type: Any, options: Mapping[str, Any]) -> QuantizationRecipe | None:
-        """How a recipe quantises, given its options; None if it does not."""
+        """Returns how a recipe quantises, given its options, or None if it does not quantise."""
         return None
 
     def dtype(self, recipe_type: Any) -> Any:
@@ -80,7 +80,7 @@ class OperatorRecipes(BackendRecipes):
     """The recipes of a backend without a delegate, whose passes lower to operators that have kernels."""
 
     def edge_compile_config(self) -> EdgeCompileConfig:
-        """How programs are lowered to the edge dialect before the passes."""
+        """Returns the configuration for lowering to the edge dialect before the passes."""
         raise NotImplementedError
 
     def passes(self, recipe_type: Any, options: Mapping[str, Any]) -> Sequence[PassType]:

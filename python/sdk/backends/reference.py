@@ -42,7 +42,7 @@ class Delegate(Protocol):
     """The interpreter of a payload."""
 
     def input_count(self, method: str) -> int:
-        """How many of the arguments of a call are inputs; the others are outputs."""
+        """Returns the number of inputs among the arguments of a call; the others are outputs."""
 
     def run(self, method_name: str, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """The outputs of a call in a method."""
@@ -187,7 +187,7 @@ class _Method:
         for argument in schema:
             given = named.get(argument.name)
             if argument.is_out and isinstance(given, torch.Tensor) and not _is_written_in_place(given, positional):
-                # PyTorch's operators set the size; those of the dialect, which copy or allocate, do not.
+                # PyTorch's operators resize the output; those of the dialect, which copy or allocate, do not.
                 first = positional[0]
                 copied = first.shape if isinstance(first, torch.Tensor) else first
                 given.resize_(copied if namespace == "dim_order_ops" else 0)

@@ -75,7 +75,7 @@ _KNOWN = {
     "int4": {"weights": "int4", "activations": "int8 dynamic"},
     "int4-weights": {"weights": "int4", "activations": "float"},
 }
-"""What the names of schemes that several backends have mean."""
+"""The meaning of the names of schemes that several backends have."""
 
 
 def schemes(**recipes: tuple[str, str]) -> dict[str, QuantizationScheme]:
@@ -195,7 +195,8 @@ class Backend:
 
     @property
     def identifier(self) -> str:
-        """The name without its hyphens: that of the folder, and of the group of settings for language models."""
+        """Returns the name without hyphens, which is the name of the folder and of the group of settings for language
+        models."""
         return self.name.replace("-", "")
 
     def make(self, part: str) -> Any:
@@ -204,15 +205,16 @@ class Backend:
         return self.find(part)()
 
     def find(self, part: str) -> Any:
-        """The callable that the field `part` names. Raises BackendError if it does not exist or its import fails."""
+        """Returns the callable that the field `part` names. Raises BackendError if it does not exist or its import
+        fails."""
         value = getattr(self, part)
         if value is None:
             raise BackendError(f"The backend {self.name} has no {part} ({self.place}: field `{part}`).")
         return self.imported(value, part)
 
     def imported(self, value: str, part: str) -> Any:
-        """What `module:name` in the field `part` names. Raises BackendError if it does not exist or its import
-        fails."""
+        """Returns the object that `module:name` in the field `part` names. Raises BackendError if it does not exist or
+        its import fails."""
         module, _, name = value.partition(":")
         try:
             return getattr(import_module(module), name)
@@ -225,7 +227,7 @@ class Backend:
 
 
 def backends() -> Mapping[str, Backend]:
-    """The usable declarations by name: those of this repository first, sorted by name."""
+    """Returns the usable declarations by name: those of this repository first, sorted by name."""
     return MappingProxyType(_registry()[0])
 
 
@@ -235,7 +237,7 @@ def broken() -> Mapping[str, BackendError]:
 
 
 def backend(name: str) -> Backend:
-    """The declaration of a backend. Raises BackendError if it is broken or does not exist."""
+    """Returns the declaration of a backend. Raises BackendError if it is broken or does not exist."""
     usable, errors = _registry()
     if name in usable:
         return usable[name]
@@ -252,7 +254,7 @@ def backend_of_id(id: str) -> Backend | None:
 
 
 def default_backend() -> Backend | None:
-    """The backend that lowers models if the user names none; None if no backend has `default_on_cpu`.
+    """Returns the backend that lowers models if the user names none, or None if no backend has `default_on_cpu`.
 
     Raises BackendError if two backends have it.
     """

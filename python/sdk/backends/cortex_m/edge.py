@@ -23,7 +23,7 @@ PRESERVED = [
 
 
 def edge_compile_config() -> EdgeCompileConfig:
-    """How to lower to the edge dialect before `CortexMPassManager`."""
+    """Returns the configuration for lowering to the edge dialect before `CortexMPassManager`."""
     return EdgeCompileConfig(
         preserve_ops=PRESERVED,
         _check_ir_validity=False,
@@ -32,7 +32,7 @@ def edge_compile_config() -> EdgeCompileConfig:
 
 
 class ToCortexM(ExportedProgramPassBase):
-    """`CortexMPassManager` as one pass, for a processor, by default a Cortex-M55."""
+    """Runs `CortexMPassManager` as one pass, for a processor, by default a Cortex-M55."""
 
     def __init__(self, target_config: CortexMTargetConfig | None = None) -> None:
         self._target_config = target_config

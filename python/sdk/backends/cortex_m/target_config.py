@@ -15,7 +15,7 @@ _FROM_THE_BEST = {
     Backend.DSP: (Backend.DSP, Backend.SCALAR),
     Backend.SCALAR: (Backend.SCALAR,),
 }
-"""What else a processor with some instructions can execute."""
+"""For each set of instructions, the sets that a processor with it can execute, from the best."""
 
 
 @dataclass(frozen=True)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What backends read of a graph: names and arguments of calls, shapes, and quantised values."""
+"""Helpers that read graphs for backends: names and arguments of calls, shapes, and quantised values."""

@@ -22,8 +22,8 @@ def name_of(node: Any) -> str:
 
 
 def overloads(names: Iterable[str]) -> list[torch._ops.OpOverload]:
-    """The operators with these names, such as `aten.add.Tensor`. An operator whose library is not imported is left
-    out: no program calls it."""
+    """Returns the operators with these names, such as `aten.add.Tensor`. Skips operators whose library is not imported,
+    because no program calls them."""
     found = []
     for name in names:
         namespace, operator, overload = name.split(".")

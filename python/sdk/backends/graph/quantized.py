@@ -59,9 +59,9 @@ def is_any_dequantize(node: Any) -> bool:
 def split_conversion(
     node: Node, takes: Collection[Node], title: str, dequantizes: Callable[[Node], bool] = lambda user: True
 ) -> str | None:
-    """Why a backend cannot take a quantize or a dequantize if, of all calls, just `takes` are; None if it can. For
-    backends in which a quantize and what dequantises its result are one operator. `dequantizes` says which users of a
-    quantize the backend has to take, too; by default all."""
+    """For backends in which a quantize and the dequantizes of its result are one operator: returns why the backend
+    cannot take a quantize or dequantize if it takes exactly the calls in `takes`, or None if it can. `dequantizes` says
+    which users of a quantize the backend has to take, too; the default is all."""
     if is_any_quantize(node) and not all(user in takes for user in node.users if dequantizes(user)):
         return f"{title} does not take all that dequantise its result"
     if is_any_dequantize(node) and is_any_quantize(node.args[0]) and node.args[0] not in takes:

@@ -27,8 +27,7 @@ SKIP_COMPILE_SPEC_KEYS: Final = frozenset({"HighAddr", "ImportForever", REFERENC
 
 
 def check_specs(specs: Sequence[CompileSpec]) -> None:
-    """Raises RuntimeError for a key that is given twice and for a missing one, and ValueError for an unknown
-    platform."""
+    """Raises RuntimeError if a key is missing or occurs twice, and ValueError for an unknown platform."""
     keys = [spec.key for spec in specs]
     if twice := sorted({key for key in keys if keys.count(key) > 1}):
         raise RuntimeError(f"the compile specs of MediaTek have {', '.join(twice)} more than once")
@@ -45,7 +44,7 @@ def check_specs(specs: Sequence[CompileSpec]) -> None:
 
 
 def value_of(specs: Sequence[CompileSpec], key: str) -> str | None:
-    """The text of a compile spec; None without such a spec. Raises ValueError if it is not text."""
+    """Returns the text of a compile spec, or None if there is no such spec. Raises ValueError if it is not text."""
     for spec in specs:
         if spec.key == key:
             try:
@@ -70,7 +69,7 @@ def options_of(specs: Sequence[CompileSpec]) -> list[str]:
 
 
 def converter_takes() -> Callable[[Node], bool] | None:
-    """What MediaTek's converter says of a call; None where it is not installed."""
+    """Returns a function that asks MediaTek's converter whether it supports a call, or None if it is not installed."""
     if COMPILER.missing():
         return None
     importer: Any = importlib.import_module("mtk_converter.python.converters.pytorch.importer_v2")
@@ -103,7 +102,7 @@ def _compile(program: ExportedProgram, options: Sequence[str]) -> bytes:
 
 
 def _floats(nodes: dict[str, Node], names: Sequence[Any]) -> list[int]:
-    """Which of the tensors with these names are float32."""
+    """Returns the positions of the float32 tensors among those with these names."""
     return [index for index, name in enumerate(names) if nodes[name].meta["val"].dtype == torch.float32]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What MediaTek's NPUs take: the limits and operators of the public "MDLA 3.0 Guidelines" of the Neuron SDK
-(mediatek.gitlab.io/aiot/doc), and the operators that `NeuropilotQuantizer` annotates. Where MediaTek's converter is
-installed, it must take a call, too."""
+"""The operators for MediaTek's NPUs: those of the public "MDLA 3.0 Guidelines" of the Neuron SDK
+(mediatek.gitlab.io/aiot/doc), with their limits, and those that `NeuropilotQuantizer` annotates. If MediaTek's
+converter is installed, it must support a call, too."""
 
 from __future__ import annotations
 

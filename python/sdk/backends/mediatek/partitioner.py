@@ -23,8 +23,8 @@ _DEFAULT = (CompileSpec(PLATFORM, b"mt6989"),)
 
 
 class NeuropilotOperatorsSupport(NpuSupport):
-    """What MediaTek takes of a program: the calls that its converter takes, if that is installed, and otherwise those
-    in the table."""
+    """Decides which calls of a program MediaTek gets: the calls that its converter supports if it is installed, and
+    otherwise those in the table."""
 
     def __init__(
         self,
@@ -74,5 +74,5 @@ class NeuropilotPartitioner(SupportPartitioner):
         self._types, self._names = op_types_to_skip, op_names_to_skip
 
     def support(self, program: ExportedProgram) -> NeuropilotOperatorsSupport:
-        """What MediaTek takes of a program."""
+        """Returns the object that decides which calls of a program MediaTek gets."""
         return NeuropilotOperatorsSupport(program, self._types, self._names)

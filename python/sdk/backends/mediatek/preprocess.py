@@ -89,7 +89,7 @@ class NeuropilotBackend(BackendDetails):
     def preprocess_multimethod(
         cls, edge_programs: dict[str, list[ExportedProgram]], compile_specs: dict[str, list[list[CompileSpec]]]
     ) -> dict[str, list[PreprocessResult]]:
-        """Compiles the partitions of all methods, and takes the weights that they share out of them."""
+        """Compiles the partitions of all methods. Moves the weights that they share out of the partitions."""
         results = super().preprocess_multimethod(edge_programs, compile_specs)
         sharing: dict[str, list[PreprocessResult]] = defaultdict(list)
         for method, found in results.items():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The door to the compilers of vendors. It has three answers: the compiled bytes; an error that the compiler is not
-installed, with what to do; and, only on request, a reference payload, which the interpreter and the stand-ins of the
-tests compute."""
+"""Calls the compilers of vendors. The result is the compiled bytes; an error that says that the compiler is not
+installed and what to do; or, only on request, a reference payload for the interpreter and for the stand-ins in
+tests."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class VendorCompiler:
         return [module for module in self.modules if find_spec(module) is None]
 
     def answer(self, program: ExportedProgram, options: Sequence[str], reference: bool) -> bytes:
-        """The bytes of a program.
+        """Compiles a program to bytes.
 
         Args:
             program: One partition.
@@ -79,7 +79,7 @@ class VendorCompiler:
 
 
 def wants_reference(specs: Iterable[CompileSpec]) -> bool:
-    """Whether a reference payload is asked for."""
+    """Whether the compile specs ask for a reference payload."""
     given = [bytes(spec.value) for spec in specs if spec.key == REFERENCE]
     return given[-1:] == [b"1"] or (not given and os.environ.get(VARIABLE) == "1")
 

@@ -92,7 +92,7 @@ class Call:
 QUANTIZE = "quantize"
 """The call whose result is the integers of a float operand."""
 DEQUANTIZE = "dequantize"
-"""The call whose result is the numbers for which the integers of its operand stand."""
+"""A call whose result is the real numbers that the integers of its operand represent."""
 ASSUME = "assume"
 """The call that gives the integers of its operand the quantisation of its result."""
 

@@ -16,7 +16,7 @@ from sdk.backends.npu.graph import Call, Graph, Quantization, Ref, Value
 from sdk.backends.npu.rescale import rescale
 
 _ALIGNED = 20
-"""By how many bits the operands of sums are shifted before they are brought to one scale."""
+"""The number of bits by which the operands of a sum are shifted left before they get one scale."""
 
 
 Rescale = Callable[[torch.Tensor, Sequence[float], "int | None"], torch.Tensor]
@@ -74,8 +74,8 @@ Rule = Callable[[Computation], torch.Tensor | list[torch.Tensor]]
 
 
 def rule_of(call: Call, graph: Graph) -> Rule | None:
-    """How a call is computed in integers; None if it is computed in floats, as where an operand or the result is not
-    quantised."""
+    """Returns the function that computes a call in integers, or None if it is computed in floats, for example because
+    an operand or the result is not quantised."""
     rule = _RULES.get(call.name)
     if rule is None or not call.results or graph.values[call.results[0]].quantization is None:
         return None
@@ -195,7 +195,7 @@ def _adaptive_average(c: Computation) -> torch.Tensor:
 
 
 def _is_uniform(call: Call, graph: Graph) -> bool:
-    """Whether all windows of an average have one count of elements."""
+    """Whether all windows of an average pool have the same number of elements."""
     if call.name == "aten._adaptive_avg_pool2d.default":
         sizes = graph.values[call.args[0].value].shape[-2:]
         return all(size % out == 0 for size, out in zip(sizes, _pair(call.args[1]), strict=True))

@@ -40,7 +40,7 @@ class Interpreter:
         self._rules = [rules.get(call.name, rule_of)(call, graph) for call in graph.calls]
 
     def input_count(self, method: str) -> int:
-        """How many inputs every call has."""
+        """Returns the number of inputs of each call."""
         return len(self.graph.inputs)
 
     def run(self, method_name: str, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -116,7 +116,7 @@ def dequantized(stored: torch.Tensor, given: Quantization) -> torch.Tensor:
 
 
 def quantized(numbers: torch.Tensor, value: Value) -> torch.Tensor:
-    """The integers of a value that stand for numbers."""
+    """Quantises real numbers to the integers of a value."""
     given = value.quantization
     assert given is not None
     arguments = (given.scale, given.zero_point, given.low, given.high, value.dtype)

@@ -25,8 +25,8 @@ _KEEPS = MOVES | {
         "max_pool2d_with_indices.default", "relu.default", "split_with_sizes_copy.default",
     )
 }  # fmt: skip
-"""Operators whose result has the scale of the operand where the model gives it none: nothing is lost by it. An average
-would be rounded."""
+"""Operators whose result gets the scale of the operand if the model gives it none, because they do not round. An
+average would round."""
 
 _FUSES = frozenset(
     f"aten.{name}"
@@ -67,7 +67,7 @@ class Lowering:
         self.graph.outputs.append(position)
 
     def position(self, node: Node) -> int:
-        """The position of the tensor of a node, which is given, computed or a constant."""
+        """Returns the position of a node's tensor, which is an input, computed or a constant."""
         if node not in self._positions:
             if not is_constant(self.program, node):
                 raise ValueError(f"{node.name} is neither computed in the partition nor an input of it")
@@ -124,7 +124,7 @@ class Lowering:
             self._positions[each] = call.results
 
     def argument(self, given: Any) -> Any:
-        """An argument of a node as one of the graph."""
+        """Converts an argument of a node to an argument of the graph."""
         if isinstance(given, Node):
             return Ref(self.position(given))
         if isinstance(given, (list, tuple)):
@@ -134,7 +134,8 @@ class Lowering:
         return given
 
     def _with_scale(self, argument: Any) -> Any:
-        """A single number as an integer whose scale is its magnitude, which is exact. Other arguments as they are."""
+        """Converts a single number exactly to an integer whose scale is the number's magnitude. Other arguments do not
+        change."""
         value = self.graph.values[argument.value] if isinstance(argument, Ref) else None
         if value is None or value.data is None or value.quantization is not None or value.data.numel() != 1:
             return argument
@@ -180,7 +181,7 @@ class Lowering:
         return Value(data.dtype, tuple(data.shape), None, data.detach().contiguous())
 
     def _moved(self, node: Node, name: str) -> Value | None:
-        """A quantised constant whose elements are moved; None if it has no scales that move with them."""
+        """Returns a quantised constant whose elements are moved, or None if there are no scales to move with them."""
         value = self.graph.values[self.position(node.args[0])]
         given = value.quantization
         if given is None or value.data is None or (given.axis is not None and name not in _TRANSPOSES):
@@ -188,7 +189,7 @@ class Lowering:
         arguments = [self.argument(each) for each in arguments_of(node).values()]
         data = aten(name, [value.data, *arguments[1:]]).contiguous()
         if given.axis is not None:
-            # Where the axis goes: the size of a tensor whose dimensions all have other sizes.
+            # Finds the new position of the axis with a tensor whose other dimensions have different sizes.
             sizes = range(2, value.data.dim() + 2)
             places = list(aten(name, [torch.empty(tuple(sizes), device="meta"), *arguments[1:]]).shape)
             given = dataclasses.replace(given, axis=places.index(sizes[given.axis]))

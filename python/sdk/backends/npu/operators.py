@@ -40,8 +40,8 @@ class Limits:
     largest_size: int
 
     def refusal(self, node: Node) -> str | None:
-        """Why a processor cannot hold the tensor of a node; None if it can. The results of a call with several are
-        asked about where they are read."""
+        """Returns why a processor does not support the tensor of a node, or None if it does. If a call has several
+        results, each is checked at the node that reads it."""
         value = node.meta.get("val")
         if isinstance(value, (tuple, list)):
             return None
@@ -74,7 +74,7 @@ class Entry:
         self._lower, self._checks = lower, checks
 
     def refusal(self, node: Node, program: ExportedProgram, limits: Limits) -> str | None:
-        """Why a call is not taken; None if it is."""
+        """Returns why a call is not supported, or None if it is."""
         for each in (node, *node.all_input_nodes):
             if not is_constant(program, each) and (reason := limits.refusal(each)) is not None:
                 return reason
@@ -87,7 +87,8 @@ class Entry:
 
 
 def table(title: str, names: Iterable[str]) -> Operators[Entry]:
-    """The table of a backend: those of the catalog with these names, and what converts between floats and integers."""
+    """Returns the table of a backend: the operators of the catalog with these names, and those that convert between
+    floats and integers."""
     found: Operators[Entry] = Operators(title)
     for name in (*_CONVERSIONS, *names):
         found.add([name], CATALOG[name])
@@ -95,7 +96,7 @@ def table(title: str, names: Iterable[str]) -> Operators[Entry]:
 
 
 def can_compute(call: Call) -> bool:
-    """Whether a call is one of those that tables make: payloads may name others."""
+    """Whether a call is one that the tables allow. Payloads may contain others."""
     return call.name in _CALLS
 
 

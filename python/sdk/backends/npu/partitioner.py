@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What partitioners of NPUs share: which calls a processor takes, and the graph of a partition."""
+"""Shared code of partitioners for NPUs: which calls a processor supports, and the graph of a partition."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sdk.backends.transforms.constants import is_constant, settled
 
 
 class NpuSupport(Support):
-    """What a processor takes of a program.
+    """Decides which calls of a program a processor supports.
 
     Args:
         program: The program.
@@ -56,7 +56,7 @@ class NpuSupport(Support):
         return unless_size(node, self._operators.refusal(node, self.program, self._limits))
 
     def incomplete(self, node: Node, takes: Collection[Node]) -> str | None:
-        """A quantize and the calls that dequantise its result are one conversion: a processor takes all of them or
+        """A quantize and the calls that dequantise its result are one conversion: a processor gets all of them or
         none."""
         return split_conversion(node, takes, self.title, _is_float) or super().incomplete(node, takes)
 
@@ -88,7 +88,7 @@ def _is_float(node: Any) -> bool:
 
 
 def graph_of(program: ExportedProgram) -> Graph:
-    """The graph of a program that is one partition.
+    """Converts a program that is one partition to a graph.
 
     Raises ValueError for a call that no table has.
     """

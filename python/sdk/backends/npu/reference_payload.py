@@ -57,7 +57,7 @@ class Constants:
         self._known: dict[bytes, int] = {}
 
     def add(self, data: bytes) -> int:
-        """Where the bytes begin."""
+        """Appends bytes and returns their offset."""
         if data not in self._known:
             self._known[data] = self._size
             self._parts.append(padded(data))
@@ -219,7 +219,8 @@ def _constant(value: Value, constants: memoryview, offset: int, size: int) -> to
 
 
 def _check_order(graph: Graph) -> None:
-    """Every value is given, a constant or computed before it is read, and computed once."""
+    """Checks that every value is an input, a constant or computed before it is read, and that it is computed only
+    once."""
     known = {position for position, value in enumerate(graph.values) if value.data is not None}
     known.update(graph.inputs)
     for call in graph.calls:

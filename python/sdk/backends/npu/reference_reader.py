@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Reader:
-    """The bytes, and how many of them were read."""
+    """Reads values from bytes, and keeps the position."""
 
     def __init__(self, data: bytes | memoryview) -> None:
         self._data = memoryview(data)
@@ -36,7 +36,7 @@ class Reader:
             raise ValueError(f"a text in the payload is not UTF-8, before offset {self.offset}") from error
 
     def count(self) -> int:
-        """How many elements follow. Raises ValueError if there are fewer bytes."""
+        """Reads the number of elements that follow. Raises ValueError if there are fewer bytes."""
         (found,) = self.numbers("I")
         if found > len(self._data) - self.offset:
             raise ValueError(f"the payload announces {found} elements at offset {self.offset}, and is shorter")

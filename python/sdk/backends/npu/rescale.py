@@ -51,12 +51,13 @@ def _fixed_points(sums: torch.Tensor, factors: Sequence[float], axis: int | None
 
 
 def rescale(sums: torch.Tensor, factors: Sequence[float], axis: int | None = None) -> torch.Tensor:
-    """int64 sums times factors, rounded to integers. There is one factor, or one for each index of `axis`. Sums beyond
-    2**47 are cut, because their results are beyond every integer that is stored."""
+    """Multiplies int64 sums by factors and rounds to integers. There is one factor, or one for each index of `axis`.
+    Sums above 2**47 are clamped, because their results exceed every integer type that is stored."""
     multiplier, shift = _fixed_points(sums, factors, axis)
     sums = sums.clamp(-_LARGEST, _LARGEST)
     half = torch.bitwise_left_shift(torch.ones_like(shift), shift - 1)
-    # With short shifts the factor is large: a sum whose product would leave int64 has a result that is cut anyway.
+    # With a small shift the factor is large, so a sum whose product would overflow int64 has a result that is clamped
+    # anyway.
     narrow = sums.clamp(-(1 << _BITS), 1 << _BITS)
     direct = torch.bitwise_right_shift(narrow * multiplier + half, shift)
     upper = torch.bitwise_right_shift(sums, _SPLIT)
@@ -67,9 +68,9 @@ def rescale(sums: torch.Tensor, factors: Sequence[float], axis: int | None = Non
 
 
 def rescale_twice(sums: torch.Tensor, factors: Sequence[float], axis: int | None = None) -> torch.Tensor:
-    """As `rescale`, for int32 sums, with the two roundings of gemmlowp: the upper half of the doubled product to
-    nearest with ties up, and then what the rest of the shift drops to nearest with ties away from zero. Sums that leave
-    int32 in between are cut."""
+    """Like `rescale`, for int32 sums, with gemmlowp's two roundings: first the upper half of the doubled product is
+    rounded to nearest with ties up, then the remaining shift rounds to nearest with ties away from zero. Intermediate
+    values outside int32 are clamped."""
     multiplier, shift = _fixed_points(sums, factors, axis)
     left, right = (_BITS - shift).clamp(min=0), (shift - _BITS).clamp(min=0)
     info = torch.iinfo(torch.int32)

@@ -16,7 +16,7 @@ _CONSTANTS = 3  # microcode, weights and kernels, the last inputs of the node
 
 
 def extract_artifacts_from_neutron_node(tflite_flatbuffer_or_path: bytes | str) -> NeutronNodeArtifacts:
-    """The network in a converted model.
+    """Returns the compiled network in a converted model.
 
     Args:
         tflite_flatbuffer_or_path: The model, or its file.

@@ -34,8 +34,8 @@ _NO_OPS = ("aten.view_copy.default", "aten.squeeze_copy.dims", "aten.unsqueeze_c
 
 
 class NeutronSupport(NpuSupport):
-    """What Neutron takes of a program: calls between a dequantise and a quantise call. Both go with the call, so that
-    delegates get and return int8."""
+    """Decides which calls of a program Neutron gets: calls between a dequantise and a quantise call. Both go with the
+    call, so that delegates take and return int8."""
 
     def __init__(
         self,

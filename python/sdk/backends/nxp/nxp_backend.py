@@ -99,7 +99,7 @@ def generate_neutron_compile_spec(
     use_profiling: bool = False,
     neutron_converter_flavor: str | None = None,
 ) -> list[CompileSpec]:
-    """The compile specs for a target. `system_config` changes nothing; the other arguments are those of
+    """Returns the compile specs for a target. `system_config` has no effect; the other arguments are those of
     `NeutronCompileSpecBuilder.neutron_compile_spec`."""
     return (
         NeutronCompileSpecBuilder()
@@ -120,7 +120,7 @@ def generate_neutron_compile_spec(
 
 @final
 class NeutronBackend(BackendDetails):
-    """Compile specs: those of `generate_neutron_compile_spec` (required), and `reference-payload`."""
+    """Takes the compile specs of `generate_neutron_compile_spec` (required), and `reference-payload`."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_spec: list[CompileSpec]) -> PreprocessResult:

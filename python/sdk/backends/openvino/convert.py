@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One partition as a model of OpenVINO, converted by OpenVINO's own frontend for PyTorch."""
+"""Converts one partition to a model of OpenVINO, with OpenVINO's own frontend for PyTorch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sdk.exir.tensor import dim_order_of
 
 
 def way_around(program: ExportedProgram) -> str:
-    """What to do where OpenVINO refuses a partition as a whole: its messages seldom name an operator."""
+    """Returns advice for partitions that OpenVINO refuses as a whole; its messages seldom name an operator."""
     names = sorted({str(node.target) for node in program.graph.nodes if node.op == "call_function"})
     return (
         f"Its operators are {', '.join(names)}; the partitioner leaves those in op_types_to_skip, and the nodes in "
@@ -82,7 +82,8 @@ class _Converted:
         self._key, self._model = key, model
 
     def take(self, key: str) -> Any:
-        """The model if it was made of the graph `key`; None otherwise, and when it was taken before."""
+        """Returns the model if it was made from the graph `key`. Returns None otherwise, and from the second call
+        on."""
         model, self._model = self._model, None
         return model if key == self._key else None
 
@@ -204,7 +205,8 @@ def _partial_shape(ov: Any, sizes: Any) -> Any:
 
 
 def _order_in_memory(value: Any) -> list[int] | None:
-    """The dim order of a tensor; None for the usual one. The runtime passes tensors as they lie in memory."""
+    """Returns the dim order of a tensor, or None for the default one. The runtime passes tensors in the order of their
+    memory."""
     if not isinstance(value, torch.Tensor):
         return None
     order = list(dim_order_of(value))
@@ -212,7 +214,7 @@ def _order_in_memory(value: Any) -> list[int] | None:
 
 
 def _permute_input(ov: Any, parameter: Any, order: list[int]) -> None:
-    """Gives a parameter the shape that lies in memory, and permutes it for its readers."""
+    """Gives a parameter the shape of its memory, and permutes it for its users."""
     readers = parameter.output(0).get_target_inputs()
     shape = parameter.get_partial_shape()
     parameter.set_partial_shape(ov.PartialShape([shape[dim] for dim in order]))

@@ -35,7 +35,7 @@ _PLAIN = {
     "unsqueeze_copy": "unsqueeze",
     "view_copy": "view",
 }
-"""Operators of the edge dialect as ATen has them, which the frontend knows best."""
+"""Maps operators of the edge dialect to those of ATen, which the frontend supports best."""
 
 
 def is_dtype_known(dtype: torch.dtype) -> bool:
@@ -44,7 +44,7 @@ def is_dtype_known(dtype: torch.dtype) -> bool:
 
 
 def in_aten(node: Node, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
-    """The call as ATen has it. Layouts in memory do not exist in OpenVINO's models."""
+    """Returns the call in ATen. Memory layouts are dropped, because OpenVINO's models do not have them."""
     target = getattr(node.target, "_op", node.target)
     if not isinstance(target, torch._ops.OpOverload):
         return target, args, kwargs

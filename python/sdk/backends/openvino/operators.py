@@ -51,7 +51,7 @@ class OpenvinoOperator:
     rewrite: Rewrite | None = None
 
     def refusal(self, node: Node, program: ExportedProgram) -> Reason:
-        """Why OpenVINO does not get a call; None if it does."""
+        """Returns why OpenVINO does not get a call, or None if it does."""
         return _refusal_of_values(node) or self.check(node, program)
 
     def lower(self, node: Node, graph: Graph, args: Any, kwargs: Any) -> Node:
@@ -69,7 +69,7 @@ def _refusal_of_values(node: Node) -> Reason:
             return f"a tensor is {_text(value.dtype)}"
         if value.dim() > 8:
             return "a tensor has more than 8 dimensions"
-    # Of several results, some have none where they mean nothing.
+    # A call with several results may give some of them no elements: those are not used.
     result = [node] if isinstance(node.meta.get("val"), torch.Tensor) else []
     for value in _values((*result, *node.all_input_nodes)):
         if any(isinstance(size, int) and size == 0 for size in value.shape):
@@ -101,7 +101,8 @@ def _floats(node: Node, program: ExportedProgram) -> Reason:
 
 
 def _first_result(node: Node, program: ExportedProgram) -> Reason:
-    """Norms: OpenVINO has the normalised tensor alone. Pools: its positions of NaN are others."""
+    """Refuses calls whose results other than the first are used. For norms, OpenVINO has only the normalised tensor;
+    for pools, it treats NaN differently in the indices."""
     if any(user.target is not operator.getitem or user.args[1] != 0 for user in node.users):
         return "another than its first result is read: its statistics, or its indices"
     return _floats(node, program)

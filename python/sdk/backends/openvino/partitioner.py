@@ -65,5 +65,5 @@ class OpenvinoPartitioner(SupportPartitioner):
         self.delegation_spec = DelegationSpec(OpenvinoBackend.__name__, specs)
 
     def support(self, program: ExportedProgram) -> OpenvinoSupport:
-        """What OpenVINO takes of a program."""
+        """Returns the object that decides which calls of a program OpenVINO gets."""
         return OpenvinoSupport(program, self._skipped)

@@ -19,7 +19,8 @@ def axis_of(node: Node) -> int | None:
 
 
 def parameters_of(node: Node) -> tuple[Any, ...]:
-    """What a quantize and a dequantize must have in common to be inverse: scales, zero points, axis, limits, dtype."""
+    """Returns what a quantize and a dequantize must have in common to be inverse: scales, zero points, axis, limits,
+    dtype."""
     return tuple(node.args[1:])
 
 

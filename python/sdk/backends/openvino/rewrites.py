@@ -28,7 +28,7 @@ def _greater_equal(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | N
 
 
 def _scalar(compare: Any) -> Callable[..., Node]:
-    """The same with a number: `full` makes the operand."""
+    """The same for a comparison with a number, which becomes a tensor with `full`."""
 
     def rule(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node:
         dtype = node.all_input_nodes[0].meta["val"].dtype
@@ -79,7 +79,7 @@ def _elu(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
 
 
 def _logic(of_bits: Any) -> Callable[..., Node]:
-    """The operators on bits are the same on truths, and the frontend has all of them."""
+    """Maps logical operators to bitwise ones, which give the same results for bool and which the frontend supports."""
     return lambda graph, node, args, kwargs: graph.call_function(of_bits, args)
 
 
@@ -93,7 +93,7 @@ def _index_put(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
 
 
 def _over_all(graph: Graph, node: Node, args: Any, kwargs: Any) -> Node | None:
-    """The frontend expects the dimensions, which ATen may leave out for all of them."""
+    """Adds all dimensions to the call. ATen may leave them out to mean all, but the frontend requires them."""
     if len(args) > 1 and args[1]:
         return None
     dims = list(range(node.all_input_nodes[0].meta["val"].dim()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which calls OpenVINO takes, and why not others."""
+"""Decides which calls OpenVINO gets, and gives the reasons for the others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sdk.backends.partition import Skipped, Support, is_owned, unless_size
 
 
 class OpenvinoSupport(Support):
-    """What OpenVINO takes of a program, without the calls that stay on kernels."""
+    """Decides which calls of a program OpenVINO gets. Leaves out those that the user keeps on kernels."""
 
     title = "OpenVINO"
 
@@ -32,7 +32,7 @@ class OpenvinoSupport(Support):
         return self._skipped.refusal(node) or unless_size(node, OPERATORS.refusal(node, self.program))
 
     def incomplete(self, node: Node, takes: Collection[Node]) -> str | None:
-        """A quantize and its dequantize are one operator of OpenVINO, so that neither goes without the other."""
+        """A quantize and its dequantize become one operator of OpenVINO, so it gets both or neither."""
         return split_conversion(node, takes, self.title)
 
     def conflicts(self, nodes: Sequence[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:

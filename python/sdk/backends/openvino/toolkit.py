@@ -10,11 +10,11 @@ from typing import Any
 
 REQUIREMENT = "openvino==2025.4.1"
 VARIABLE = "OPENVINO_LIB_PATH"
-"""Where the runtime looks for OpenVINO's C interface first."""
+"""The environment variable with the place where the runtime looks first for OpenVINO's C interface."""
 
 
 def openvino() -> Any:
-    """The module `openvino`. Raises ImportError, with what to install, if it is not there."""
+    """Returns the module `openvino`. Raises ImportError, with what to install, if it is missing."""
     try:
         import openvino
         from openvino.frontend.pytorch import fx_decoder  # noqa: F401
@@ -27,8 +27,8 @@ def openvino() -> Any:
 
 
 def show_library_to_runtime() -> None:
-    """Sets OPENVINO_LIB_PATH to the libraries of the package `openvino`, if neither it nor they are elsewhere, so that
-    this process runs with the release that compiled."""
+    """Sets OPENVINO_LIB_PATH to the libraries of the package `openvino`, so that this process runs programs with the
+    release that compiled them. Does nothing if the variable is set or the libraries are elsewhere."""
     spec = importlib.util.find_spec("openvino")
     for place in (spec.submodule_search_locations or []) if spec is not None else []:
         folder = Path(place) / "libs"

@@ -80,8 +80,8 @@ _LARGEST_COUNTED = 3.4028235e15
 
 
 def annotate_part(node: Node, config: QuantizationConfig, accepts: Filter) -> bool:
-    """Annotates the part that begins with `node`, if there is one and `accepts` returns true for it. Returns False if
-    there is none, or if some of it is already annotated."""
+    """Annotates the part that begins with `node` if `accepts` returns true for it. Returns False if no part begins
+    there, or if a node of it is already annotated."""
     if UNROLLED in node.meta:
         return node.target in LINEAR and reads_inputs(node) and annotate_weighted(node, _dynamic(config), accepts)
     if node.target in (*CONVOLUTIONS, *TRANSPOSED, *LINEAR):
@@ -104,7 +104,7 @@ def propagate(model: GraphModule, operators: Collection[Any] = SHARING) -> None:
 
 
 def share_scale(node: Node) -> bool:
-    """Gives the result of a node the scale of its first operand, if that has one. Returns whether it has."""
+    """Gives the result of a node the scale of its first operand. Returns False if the operand has no scale."""
     source = node.args[0]
     before = source.meta.get(ANNOTATION) if isinstance(source, Node) else None
     if before is None or before.output_qspec is None:
@@ -225,8 +225,8 @@ def _shared(source: Any, node: Node) -> SharedQuantizationSpec:
 
 
 def _only_reader(node: Node, targets: Iterable[Any]) -> list[Node]:
-    """The only reader of `node`, as a list, if it is one of `targets`. Batch norms in training mode return several
-    results; only the first one matters here."""
+    """Returns a list with the user of `node` if it is the only one and in `targets`, else an empty list. Batch norms in
+    training mode return several results, of which only the first one counts."""
     readers = list(node.users)
     return readers if len(readers) == 1 and readers[0].target in tuple(targets) else []
 

@@ -68,7 +68,7 @@ def _replace(model: GraphModule, node: Node) -> None:
         return _run_cell(node.target, *args, **node.kwargs) if node.target in CELLS else _run_layer(node.target, *args)
 
     values = [operand.meta["val"] for operand in operands]
-    # With mkldnn, the layer would become a single operator that only PyTorch has.
+    # With mkldnn, the layer would become a single operator that exists only in PyTorch.
     with torch.backends.mkldnn.flags(enabled=False), torch.no_grad():
         steps = make_fx(run, pre_dispatch=True)(*values)
     copies: dict[Node, Node] = dict(zip(steps.graph.find_nodes(op="placeholder"), operands, strict=True))

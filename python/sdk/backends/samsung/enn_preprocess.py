@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`EnnBackend`: compiles partitions for Samsung's NPUs. A payload is what Samsung's compiler makes."""
+"""`EnnBackend`: compiles partitions for Samsung's NPUs. A payload is the output of Samsung's compiler."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["EnnBackend"]
 
 @final
 class EnnBackend(BackendDetails):
-    """Compile specs: that of `gen_samsung_backend_compile_spec` (required), and `reference-payload`."""
+    """Takes the compile spec of `gen_samsung_backend_compile_spec` (required), and `reference-payload`."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Samsung's compiler takes: the operators of ExecuTorch's page for Exynos, with the conditions of their rows. The
-page gives no limits of ranks and sizes."""
+"""The operators for Samsung's compiler: those of ExecuTorch's page for Exynos, with the conditions in their rows. The
+page has no limits for ranks and sizes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Condition = Callable[[Node, dict[str, Any], ExportedProgram], "str | None"]
 
 
 def refusal(node: Node, program: ExportedProgram) -> str | None:
-    """Why Samsung's compiler does not take a call of an operator that it has; None if it does."""
+    """Returns why Samsung's compiler does not get a call of one of its operators, or None if it does."""
     condition = _CONDITIONS.get(name_of(node))
     return None if condition is None else condition(node, arguments_of(node), program)
 
@@ -91,7 +91,7 @@ def _pad(node: Node, given: dict[str, Any], program: ExportedProgram) -> str | N
 
 
 def expanded_axes(size: Sequence[int], shape: Sequence[int]) -> list[int] | None:
-    """Which dimensions of a shape an expansion repeats; None if it adds dimensions that are not of size 1."""
+    """Returns the dimensions that an expansion repeats, or None if it adds dimensions whose size is not 1."""
     added = len(size) - len(shape)
     if any(each != 1 for each in size[:added]):
         return None

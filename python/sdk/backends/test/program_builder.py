@@ -93,7 +93,7 @@ class ProgramBuilder(GraphBuilder):
         return super().output(results, meta)
 
     def get_verifiers(self) -> list[Any] | None:
-        """What checks the program: the rules of the edge dialect, or PyTorch's."""
+        """Returns the verifiers of the program: the rules of the edge dialect, or PyTorch's."""
         if self.mode == IrMode.ATEN:
             return None
         exceptions = self._core_aten_ops_exception_list

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes over programs, and analyses of them, that several backends use."""
+"""Passes over programs, and analyses of programs, that several backends use."""

@@ -53,7 +53,8 @@ class AtenToDialectPass(ExportPass):
 
     @classmethod
     def register_dialect_substitution(cls, target: Any) -> Callable[[Substitution], Substitution]:
-        """A decorator for the function of the operator `target`. Raises RuntimeError if it has one."""
+        """Returns a decorator for the function of the operator `target`. Raises RuntimeError if the operator already
+        has a function."""
 
         def register(function: Substitution) -> Substitution:
             if target in cls._substitutions:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tensors that are known when a program is compiled: weights, and results that are computed from weights alone."""
+"""Finds the tensors that are known when a program is compiled: weights, and results that are computed only from
+weights."""
 
 from __future__ import annotations
 
@@ -24,15 +25,16 @@ class _Known:
     weights: dict[str, torch.Tensor]
     """Weights by the names of their placeholders."""
     inner: dict[Node, torch.Tensor | None] = field(default_factory=dict)
-    """The tensor of each placeholder and attribute of branches and loop bodies; None if it is not a constant. Names do
-    not tell constants apart: where a loop starts with a weight, the changing input of its body has that name."""
+    """The tensor of each placeholder and attribute of branches and loop bodies; None if it is not constant. A name does
+    not identify a constant: if a loop starts with a weight, an input that changes in its body has the name of the
+    weight."""
     shared: frozenset[Node] = frozenset()
     """The placeholders of branches and loop bodies whose constants other graphs read, too."""
     folds: dict[Node, bool] = field(default_factory=dict)
     computed: dict[Node, torch.Tensor] = field(default_factory=dict)
 
     def given(self, node: Node) -> torch.Tensor | None:
-        """The tensor of a placeholder or of an attribute; None if it is not a constant."""
+        """Returns the tensor of a placeholder or attribute, or None if it is not constant."""
         if node in self.inner:
             return self.inner[node]
         return self.weights.get(node.name) if node.op == "placeholder" else None
@@ -43,7 +45,7 @@ _settled: WeakKeyDictionary[ExportedProgram, _Known] = WeakKeyDictionary()
 
 # Results are not larger than this many times what they are made of, so that a program does not grow.
 _MOST_GROWTH = 4
-# Masks and biases of attention in windows are computed from little: those of Swin are 150,000 elements.
+# Masks and biases of windowed attention are computed from small tensors: those of Swin have 150,000 elements.
 _ALWAYS_SMALL = 1 << 18  # elements
 
 
@@ -93,9 +95,8 @@ def is_shared(program: ExportedProgram, node: Node) -> bool:
 
 
 def get_constant(program: ExportedProgram, node: Any) -> torch.Tensor | None:
-    """The tensor of a node that is a weight, an unchanged buffer or a constant of the program, or that is computed from
-    those alone.
-    """
+    """Returns the tensor of a node that is a weight, an unchanged buffer or a constant of the program, or that is
+    computed only from those; None for other nodes."""
     if not isinstance(node, Node):
         return None
     with settled(program):
@@ -122,7 +123,7 @@ def computed_constants(program: ExportedProgram) -> dict[Node, torch.Tensor]:
 
 
 def is_foldable(program: ExportedProgram, node: Node) -> bool:
-    """Whether a call computes a tensor, no larger than its operands, from constants alone."""
+    """Whether a call computes a tensor only from constants, and the tensor is not larger than its operands."""
     known = _known(program)
     pending = [node]
     while pending:

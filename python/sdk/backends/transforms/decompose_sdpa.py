@@ -17,8 +17,8 @@ _NAMES = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
 
 
 class DecomposeScaledDotProductAttention(ExportPass):
-    """Replaces each `aten.scaled_dot_product_attention` by what PyTorch computes it with: products of matrices and a
-    softmax. The new nodes keep the attention's place in the model.
+    """Replaces each `aten.scaled_dot_product_attention` by the operators that PyTorch computes it with: matrix
+    multiplications and a softmax. The new nodes keep the attention's place in the model.
 
     Args:
         allow_non_fake_inputs: Whether the graph may hold tensors with data beside those that only have shapes.

@@ -28,8 +28,8 @@ class _Affine:
 
 
 def fold_affine(program: ExportedProgram) -> None:
-    """Gives convolutions new weights where their only reader, and its only reader, and so on, computes with a constant
-    for each channel. The rounding of the results changes, as that of a fused batch norm does. Edits the graph of
+    """Changes the weights of a convolution if its only user computes with a constant for each channel, and so on for
+    the user of that user. The rounding of the results changes, as with a fused batch norm. Edits the graph of
     `program`, and adds constants.
 
     Left as they are: quantised weights, and weights that would not be finite.
@@ -81,7 +81,8 @@ def _scaled(weight: torch.Tensor, scale: torch.Tensor, node: Node) -> torch.Tens
 
 
 def _applied(program: ExportedProgram, call: Node, operand: Node, before: _Affine) -> _Affine | None:
-    """What a call makes of `before`, its only operand that is not constant; None if it does not keep the form."""
+    """Returns the affine function after a call whose only operand that is not constant has the function `before`, or
+    None if the result is not affine."""
     name, value = name_of(call), call.meta.get("val")
     if name not in ("aten.mul.Tensor", "aten.add.Tensor", "aten.sub.Tensor", "aten.div.Tensor") or len(call.args) != 2:
         return None
@@ -106,7 +107,7 @@ def _applied(program: ExportedProgram, call: Node, operand: Node, before: _Affin
 
 
 def _by_channel(program: ExportedProgram, node: object, operand: Node) -> torch.Tensor | None:
-    """A constant that has one number, or one for each channel of `operand`."""
+    """Returns a constant with one number, or one number for each channel of `operand`."""
     constant = get_constant(program, node)
     shape = operand.meta["val"].shape
     if constant is None or constant.dtype not in _FLOATS or constant.dim() > len(shape):

@@ -20,7 +20,7 @@ class RemoveOrReplacePassInterface(ExportPass):
 
     @abstractmethod
     def maybe_remove_or_replace(self, node: Node) -> bool:
-        """Edits the graph around a node; whether it did."""
+        """Edits the graph around a node. Returns whether it changed."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False

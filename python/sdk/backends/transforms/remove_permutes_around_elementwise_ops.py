@@ -114,13 +114,13 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
 
 
 def _is_number(node: Node) -> bool:
-    """Whether a tensor has no dimensions, so that no permutation applies to it."""
+    """Whether a tensor has rank 0, so that permutations do not apply to it."""
     value = node.meta.get("val")
     return isinstance(value, torch.Tensor) and value.dim() == 0
 
 
 def _is_spread(operand: torch.Tensor, result: torch.Tensor) -> bool:
-    """Whether an operand has the dimensions of the result, or is broadcast along some of them."""
+    """Whether an operand has the rank of the result, and is equal in size or broadcast along each dimension."""
     return operand.dim() == result.dim() and all(
         (isinstance(size, int) and size == 1) or are_same_sizes([size], [whole])
         for size, whole in zip(operand.shape, result.shape, strict=True)
@@ -147,7 +147,7 @@ def _with(dims: list[int], position: int) -> list[int]:
 
 
 def _dims_after(node: Node, dims: list[int]) -> list[int]:
-    """The permutation of a result, given that of the operands."""
+    """Returns the permutation of a result for a permutation of the operands."""
     if not _is_view_of_one(node):
         return dims
     before, after = shape_of(node.args[0]), shape_of(node)
@@ -156,7 +156,7 @@ def _dims_after(node: Node, dims: list[int]) -> list[int]:
 
 
 def _dims_before(node: Node, dims: list[int]) -> list[int]:
-    """The permutation of the operands, given that of a result."""
+    """Returns the permutation of the operands for a permutation of a result."""
     if node.op != "call_function" or not _is_view_of_one(node):
         return dims
     before, after = shape_of(node.args[0]), shape_of(node)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the operators of `torch.ops.et_vk` are registered."""
+"""Registers the operators of `torch.ops.et_vk`."""
 
 from __future__ import annotations
 

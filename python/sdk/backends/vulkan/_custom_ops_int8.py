@@ -18,7 +18,7 @@ _CONVOLVED = (
 
 
 def dequantized(x: Tensor, scale: float, zero_point: int) -> Tensor:
-    """The floats that int8 stands for."""
+    """Dequantises int8."""
     return (x.to(torch.float32) - zero_point) * scale
 
 

@@ -63,7 +63,7 @@ def conv_with_clamp(
 
 @define(f"conv_with_clamp.out({_CONVOLUTION}, *, Tensor(a!) out) -> Tensor(a!)")
 def conv_with_clamp_out(*arguments: Any, out: Tensor) -> Tensor:
-    """The same, written to `out`, which is resized."""
+    """Writes the result to `out`, which is resized."""
     return _written(conv_with_clamp(*arguments), out)
 
 
@@ -74,7 +74,8 @@ def _written(result: Tensor, out: Tensor) -> Tensor:
 
 
 def _in_range(number: float, dtype: torch.dtype) -> float:
-    """A number, or infinity if it is beyond the dtype's range: bounds that stand for none are the largest double."""
+    """Returns a number, or infinity if it exceeds the range of the dtype. The largest double means that there is no
+    bound."""
     largest = torch.finfo(dtype).max
     return number if abs(number) <= largest else math.copysign(math.inf, number)
 
@@ -88,7 +89,7 @@ def grid_priors(self: Tensor, stride: int, offset: float) -> Tensor:
 
 @define("grid_priors_out(Tensor self, int stride, float offset, *, Tensor(a!) out) -> Tensor(a!)")
 def grid_priors_out(self: Tensor, stride: int, offset: float, *, out: Tensor) -> Tensor:
-    """The same, written to `out`, which is resized."""
+    """Writes the result to `out`, which is resized."""
     return _written(grid_priors(self, stride, offset), out)
 
 
@@ -206,7 +207,7 @@ def linear_dq8ca_q4gsw(
     group_size: int,
     bias: Tensor | None = None,
 ) -> Tensor:
-    """As `linear_q4gsw`, with rows of the input rounded to int8 by a scale and a zero point each."""
+    """Like `linear_q4gsw`, but rounds each row of the input to int8 with its own scale and zero point."""
     scale, zero = (t.reshape(*input.shape[:-1], 1).to(torch.float32) for t in (input_scales, input_zp))
     rounded = torch.clamp(torch.round(input / scale) + zero, -128, 127)
     floats = ((rounded - zero) * scale).to(input.dtype)

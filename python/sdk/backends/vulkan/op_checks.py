@@ -40,7 +40,8 @@ def keeps_dims(node: Node) -> bool:
 
 
 def reduction_storages(rank: int, dims: list[int], keepdim: bool) -> Storages:
-    """The storages of a reduction of one or two dimensions: rows of a buffer, or textures that pack another one."""
+    """Returns the storages for a reduction over one or two dimensions: buffers, or textures packed along another
+    dimension."""
     if dims == [rank - 1]:
         reprs: Reprs = CONTIGUOUS_BUFFER | (ANY_TEXTURE if keepdim else frozenset())
     elif len(dims) == 1:
@@ -99,7 +100,7 @@ def check_pool(node: Node) -> str | None:
 
 
 def check_adaptive_pool(node: Node) -> str | None:
-    """Windows have one size."""
+    """Refuses adaptive pools whose windows differ in size."""
     before, after = tensor_of(node.args[0]).shape[-2:], tensor_of(node).shape[-2:]
     for size, result in zip(before, after, strict=True):
         if not isinstance(size, int) or not isinstance(result, int) or size % result:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an operator of the runtime takes: dtypes, storages and shapes."""
+"""The dtypes, storages and shapes that an operator of the runtime supports."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ VIEWS = frozenset(
         "copy.default",
     )
 ) | frozenset(f"dim_order_ops.{name}.default" for name in ("_to_dim_order_copy", "_clone_dim_order"))
-"""Operators that leave the elements as they are, for which alone a delegate is not worth its copies."""
+"""Operators that do not change elements. A delegate with only these is not worth its copies."""
 
 
 def update_features(names: str | list[str]) -> Callable[[Callable[[], OpFeatures]], Callable[[], OpFeatures]]:
@@ -99,7 +99,7 @@ def has_impl(target: Any) -> bool:
 
 
 def get_op_features(target: Any) -> OpFeatures:
-    """The conditions of an operator. Raises KeyError if it is not registered."""
+    """Returns the conditions of an operator. Raises KeyError if it is not registered."""
     return vulkan_supported_ops[operator_name(target)]
 
 

@@ -60,7 +60,7 @@ class VulkanOperator:
         return get_op_features(self.written)
 
     def refusal(self, node: Node, program: ExportedProgram, options: Options) -> Reason:
-        """Why the runtime does not get a call; None if it does."""
+        """Returns why the runtime does not get a call, or None if it does."""
         if self.written in NOT_DELEGATED:
             return "this version delegates no such operator to Vulkan"
         reason = self._incompatible(node, options) or _unstored(node, program, options)
@@ -79,8 +79,8 @@ class VulkanOperator:
         )
 
     def lower(self, node: Node, lowering: Lowering) -> Value:
-        """Adds the calls for a node. The first rule that applies makes them; without one, it is the call of the
-        operator of the same name."""
+        """Lowers a node. The first rule that applies adds the calls; if none applies, the node becomes a call of the
+        operator with the same name."""
         for rule in RULES.get(self.name, ()):
             value = rule(lowering, node)
             if value is not None:
@@ -101,7 +101,7 @@ class VulkanOperator:
         return self.features.check_dtypes(node)
 
     def _computed_weight(self, node: Node, program: ExportedProgram) -> Reason:
-        """Operators that pack their weights take no others."""
+        """Refuses calls with weights that are not constant, because the operator packs its weights."""
         features = self.features
         if not features.supports_prepacking:
             return None

@@ -44,7 +44,7 @@ OPTION_NAMES = (*_BOOLS, *_ENUMS, "buffer_limit", "compat", "texture_limits")
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How a payload is made. docs/backends-vulkan.md explains the options.
+    """The options of a payload; docs/backends-vulkan.md explains them.
 
     `unknown` are the options that no version has. They have no effect, and the receipt of the export says so.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the GPU can hold a tensor: in a buffer or a texture, and along which dimension it packs four elements."""
+"""Representations of a tensor on the GPU: in a buffer or a texture, and the dimension along which four elements are
+packed."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ _DIMENSION = {WIDTH: 1, HEIGHT: 2, CHANNELS: 3}  # counted from the last
 
 
 def texture_extents(shape: Sequence[int], layout: VkMemoryLayout) -> Extents:
-    """Width, height and depth in texels of a tensor with up to four dimensions. Batches lie behind one another."""
+    """Returns width, height and depth in texels of a tensor with up to four dimensions. Batches are stacked along the
+    depth."""
     batch, channels, height, width = (*[1] * (4 - len(shape)), *shape)
     sizes = {1: width, 2: height, 3: channels}
     packed = _DIMENSION[layout]

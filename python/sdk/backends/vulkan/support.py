@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which calls of a program the runtime takes, and why not others."""
+"""Decides which calls of a program the runtime gets, and gives the reasons for the others."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _TAKING_ANY_MATRIX = ("aten.bmm.default", "aten.mm.default", "aten.linear.defaul
 
 
 class VulkanSupport(Support):
-    """What the runtime takes of a program. `block` and `allow` are names of operators; the modules are parts of the
-    names of classes."""
+    """Decides which calls of a program the runtime gets. `block` and `allow` contain names of operators; modules are
+    given by parts of the names of their classes."""
 
     title = "Vulkan"
 
@@ -96,8 +96,8 @@ def _any_in(parts: Collection[str], names: list[str]) -> bool:
 
 
 def _untag_other_state(program: ExportedProgram) -> None:
-    """Leaves buffers outside, except those that operators for key-value caches change: the original has no other
-    operator that writes to a buffer."""
+    """Keeps buffers out of delegates, except those that operators for key-value caches change, because the original has
+    no other operator that writes to a buffer."""
     buffers = program.graph_signature.inputs_to_buffers
     mutated = set(program.graph_signature.buffers_to_mutate.values())
     for node in program.graph.nodes:

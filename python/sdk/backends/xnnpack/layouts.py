@@ -16,9 +16,8 @@ SLICES_FIRST = (0, 4, 1, 2, 3)
 
 
 def is_channels_last(node: Node) -> bool | None:
-    """Whether the program stores a tensor of rank 4 in the order NHWC; None if the order is neither NHWC nor the
-    default.
-    """
+    """Whether the program stores a tensor of rank 4 in the order NHWC. None if the order is neither NHWC nor the
+    default."""
     order = tuple(int(dim) for dim in TensorSpec.from_tensor(node.meta["val"]).dim_order)
     if order == tuple(range(len(order))):
         return False

@@ -18,8 +18,8 @@ class XNNPackConfig:
 
     enabled: bool = False
     extended_ops: bool = False
-    """Delegate all operators that XNNPACK has. Otherwise a model with dynamically quantised linear layers (8da4w) gives
-    it these alone."""
+    """Delegate all operators that XNNPACK supports. Without it, a model with dynamically quantised linear layers
+    (8da4w) delegates only these layers."""
 
 
 def check(config: LlmConfig) -> None:
@@ -29,7 +29,7 @@ def check(config: LlmConfig) -> None:
 
 
 def partitioner_arguments(settings: XNNPackConfig, config: LlmConfig) -> dict[str, Any]:
-    """Without `extended_ops`, a model with dynamically quantised layers gives these alone."""
+    """Without `extended_ops`, a model with dynamically quantised layers delegates only these layers."""
     if settings.extended_ops or not _quantizes_dynamically(config):
         return {}
     from sdk.backends.xnnpack.partition.config import ConfigPrecisionType
@@ -48,7 +48,7 @@ def dynamic_int8() -> Any:
 
 
 def dynamic_int4() -> Any:
-    """The same with int4 weights."""
+    """Returns the same scheme with int4 weights."""
     return _quantizer(True, 4)
 
 

@@ -36,7 +36,7 @@ def renumber(node: Any, numbers: Mapping[int, int]) -> None:
 
 
 def used_nodes(nodes: Sequence[XNode], outputs: Iterable[int]) -> list[XNode]:
-    """The nodes that results of the payload need; steps lose those of their results that nothing reads."""
+    """Returns the nodes that the outputs need. Steps lose those of their results that are not used."""
     read = set(outputs)
     kept = []
     for node in reversed(nodes):

@@ -71,8 +71,8 @@ def is_narrow(node: Node) -> bool:
 
 
 def refusal_of_scale(node: Node, may_be_narrow: bool = False) -> str | None:
-    """Why XNNPACK does not support the range of a quantize or dequantize, or scales that differ; None if it does. A
-    dequantize may have the range from -127."""
+    """Returns why XNNPACK does not support the range of a quantize or dequantize, or scales that differ, or None if it
+    does. A dequantize may have the range from -127."""
     low, high, dtype = node.args[3:6]
     is_range = is_narrow(node) and (may_be_narrow or is_dequantize(node))
     if not is_range and (dtype is not torch.int8 or low != LOWEST or high != HIGHEST):
@@ -103,7 +103,7 @@ def integer_operands(node: Node, program: ExportedProgram, weights: tuple[int, .
 
 
 def integer_call(node: Node, program: ExportedProgram, config: XNNPartitionerConfig) -> IntegerCall | None:
-    """A call of an operator as it is computed in int8; None if it must be computed in floats."""
+    """Returns a call as it is computed in int8, or None if it must be computed in floats."""
     operands = integer_operands(node, program, config.weights)
     if operands is None or all(is_constant(program, operand) for operand in operands):
         return None

@@ -285,7 +285,7 @@ class SubgraphWriter(PayloadValues):
         return self._dynamic[floats]
 
     def read_integers(self, operand: Any) -> int:
-        """The id of an int64 argument, of which `operand` may be a view."""
+        """Returns the id of an int64 argument. `operand` may be a view of it."""
         if operand not in self.integers:
             raise RuntimeError(f"a delegate of XNNPACK takes integers as arguments; {operand} is computed inside of it")
         return self.integers[operand]

@@ -32,8 +32,8 @@ _COPIES = frozenset({"aten.clone.default", "aten.alias_copy.default", "dim_order
 
 @dataclass(frozen=True)
 class _Rule:
-    """How a slice along one dimension of a result becomes slices of the operands. `dims` maps positions of arguments to
-    the dimension along which to take the same slice. Other arguments are read unchanged."""
+    """How a slice of a result along one dimension becomes slices of the operands. `dims` maps positions of arguments to
+    the dimension to slice. Other arguments do not change."""
 
     dims: dict[int, int]
     computes: bool = True

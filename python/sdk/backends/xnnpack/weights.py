@@ -124,7 +124,7 @@ def _checked(
 
 
 def _range(args: tuple[Any, ...]) -> tuple[int, int]:
-    """The range of torchao's dequantize_affine: by default, that of the dtype."""
+    """Returns the range of torchao's dequantize_affine. The default is the range of the dtype."""
     low, high = (*args[5:7], None, None)[:2]
     return -128 if low is None else int(low), 127 if high is None else int(high)
 

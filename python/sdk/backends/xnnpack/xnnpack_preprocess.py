@@ -122,8 +122,8 @@ def _compile(edge_program: ExportedProgram, compile_specs: list[CompileSpec], fi
 
 
 def _note_dequantized_weights(edge_program: ExportedProgram) -> None:
-    """Declares that quantised weights are stored as floats, which makes them several times larger. XNNPACK computes
-    with quantised weights only where the activations are quantised too."""
+    """Declares that quantised weights are stored as floats, which makes them several times as large. XNNPACK uses
+    quantised weights only if the activations are quantised, too."""
     weights = [
         (operand.meta["val"], tensor)
         for node, tensor in computed_constants(edge_program).items()

@@ -23,7 +23,7 @@ __all__ = [
 
 @torch.library.custom_op("coreml::sdpa", mutates_args=())
 def sdpa(q: Tensor, k: Tensor, v: Tensor, attn_mask: Tensor) -> Tensor:
-    """`scaled_dot_product_attention` as one operator, which no decomposition takes apart."""
+    """Computes `scaled_dot_product_attention` as one operator that is not decomposed."""
     return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask)
 
 

@@ -137,7 +137,7 @@ def _planned(model: Path, compute_units: str) -> Iterator[PlannedOperation]:
 
 
 def _operations(block: Any) -> Iterator[Any]:
-    """The operations of a block, each before those of its own blocks."""
+    """Yields the operations of a block, each before the operations of its inner blocks."""
     for operation in block.operations:
         yield operation
         for inner in operation.blocks or ():

@@ -16,7 +16,7 @@ BACKEND_ID = "CoreMLBackend"
 
 @dataclass
 class ExtractedModel:
-    """A model: the name of its folder, its files, the bytes of them, and the methods that use it."""
+    """A model: its folder's name, its files, its size in bytes, and the methods that use it."""
 
     name: str
     tree: Tree
@@ -25,8 +25,8 @@ class ExtractedModel:
 
     @cached_property
     def operations(self) -> dict[str, int]:
-        """How often its functions call each operation; empty without coremltools, and for models that Apple's compiler
-        has compiled."""
+        """Counts the calls of each operation. Empty without coremltools, and for models that Apple's compiler has
+        compiled."""
         return _operations(self.tree)
 
 

@@ -96,12 +96,12 @@ def int8() -> Any:
 
 
 def baseline_int8() -> Any:
-    """int8 weights and activations as the default backend for CPUs has them."""
+    """Returns the scheme of the default backend for CPUs with int8 weights and activations."""
     return _baseline(8)
 
 
 def baseline_int4() -> Any:
-    """The same with int4 weights."""
+    """Returns the same scheme with int4 weights."""
     return _baseline(4)
 
 

@@ -25,7 +25,7 @@ __all__ = ["MPSBackend", "use_fp16_of"]
 
 
 def use_fp16_of(compile_specs: list[CompileSpec]) -> bool:
-    """The option `use_fp16`, one byte; True if it is not given.
+    """Reads the option `use_fp16`, one byte. The default is True.
 
     Raises:
         ValueError: there is another option, or the value is not a byte of 0 or 1.
@@ -77,8 +77,8 @@ class MPSBackend(BackendDetails):
 
 
 def fold(program: ExportedProgram, node: Node, visitors: Operators[NodeVisitor]) -> bool:
-    """Makes a call that MPS does not take a constant, if it computes one tensor from constants alone. Quantised weights
-    stay as small as they are.
+    """Replaces a call that MPS does not support by a constant, if the call computes one tensor only from constants.
+    Quantised weights stay quantised.
 
     Returns:
         Whether it is a constant.
@@ -90,7 +90,7 @@ def fold(program: ExportedProgram, node: Node, visitors: Operators[NodeVisitor])
 
 
 def _needed(program: ExportedProgram, visitors: Operators[NodeVisitor]) -> set[Node]:
-    """The calls that the payload computes: neither constants nor calls that only constants read."""
+    """Returns the calls that the payload computes: calls that are not constants, and are not used only by constants."""
     calls = [node for node in program.graph.nodes if node.op == "call_function"]
     folded = {node for node in calls if visitors.refusal(node) is not None and fold(program, node, visitors)}
     needed: set[Node] = set(program.graph.output_node().all_input_nodes)
@@ -124,7 +124,7 @@ def _add_output(node: Node, visitor: NodeVisitor, graph: MPSGraph) -> None:
     made = visitor.define_tensor(node, graph)
     declared = graph.mps_values[made].datatype == edge_dtype_to_mps_dtype(value.dtype)
     if not declared or made in (*graph.input_ids, *graph.constant_ids, *graph.output_ids):
-        # A copy: MPSGraph returns neither inputs nor one tensor twice.
+        # Copies the result, because MPSGraph returns neither inputs nor the same tensor twice.
         made = visitor.cast(made, value.dtype, list(value.shape), graph)
     elif visitor.stored(value.dtype) != value.dtype:
         visitor.cast_in_place(made, value.dtype, graph)

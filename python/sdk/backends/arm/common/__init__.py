@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the backends of Arm share besides TOSA."""
+"""Code that Arm's backends share, in addition to TOSA."""

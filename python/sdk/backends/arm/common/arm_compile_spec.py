@@ -31,7 +31,8 @@ class ArmCompileSpec:
     """
 
     class DebugMode(Enum):
-        """What `dump_debug_info` writes: the operators as JSON, or the names of the model's nodes in the TOSA file."""
+        """The debugging information that `dump_debug_info` writes: the operators as JSON, or the names of the model's
+        nodes in the TOSA file."""
 
         JSON = 1
         TOSA = 2
@@ -51,7 +52,7 @@ class ArmCompileSpec:
         self._debug: ArmCompileSpec.DebugMode | None = None
 
     def dump_intermediate_artifacts_to(self: Spec, output_path: str | Path | None) -> Spec:
-        """Each partition's TOSA file, and what is made of it, is written to this folder; None writes none."""
+        """Writes the TOSA file of each partition, and the compiled file, to this folder. None writes no files."""
         self._intermediates = None if output_path is None else str(output_path)
         return self
 
@@ -65,7 +66,7 @@ class ArmCompileSpec:
         return self
 
     def get_debug_mode(self) -> ArmCompileSpec.DebugMode | None:
-        """What `dump_debug_info` has set."""
+        """Returns the mode that `dump_debug_info` has set."""
         return self._debug
 
     @classmethod
@@ -74,7 +75,8 @@ class ArmCompileSpec:
         return cls.output_format
 
     def to_compile_specs(self) -> list[CompileSpec]:
-        """The options as they are part of a program. Raises ValueError for debugging information without a folder."""
+        """Returns the options in the form in which a program stores them. Raises ValueError if debugging information is
+        requested without a folder."""
         if self._debug is not None and self._intermediates is None:
             raise ValueError("dump_debug_info() needs a folder: call dump_intermediate_artifacts_to(path) too")
         texts = {

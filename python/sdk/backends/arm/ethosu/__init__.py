@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arm's Ethos-U NPUs: `EthosUPartitioner` delegates parts of a quantised model, and Arm's compiler Vela makes command
-streams of them."""
+"""Arm's Ethos-U NPUs: `EthosUPartitioner` delegates parts of a quantised model, and Arm's compiler Vela compiles them
+to command streams."""
 
 from sdk.extras import lazily
 

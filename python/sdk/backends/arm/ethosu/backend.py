@@ -21,8 +21,8 @@ logger = logging.getLogger("sdk.backends.arm")
 
 @final
 class EthosUBackend(BackendDetails):
-    """The payload is that of `sdk.backends.arm.ethosu.stream`. Compile specs are those of `EthosUCompileSpec`. The
-    runtime's events have the numbers of commands, which the debug handles lead to the nodes of the model."""
+    """Payloads have the format of `sdk.backends.arm.ethosu.stream`, compile specs are those of `EthosUCompileSpec`. The
+    runtime's events carry the numbers of commands, which debug handles map to nodes of the model."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:

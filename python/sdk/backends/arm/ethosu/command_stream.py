@@ -11,14 +11,15 @@ COMPUTES = {0x002, 0x003, 0x005, 0x006, 0x007}  # convolution, depthwise, pool, 
 
 _MAGIC = b"COP1"
 _CONFIGURE, _STREAM, _NOTHING = 1, 2, 5  # actions of the driver
-# Registers of the result: its last column and row, the last ones of the first tile, and where the tiles lie.
+# Registers of the result: its last column and row, the last column and row of the first tile, and the addresses of the
+# tiles.
 _WIDTH, _HEIGHT, _WIDTH_OF_TILE, _HEIGHT_OF_TILE = 0x111, 0x112, 0x11A, 0x11B
 _FIRST, _RIGHT, _BELOW = 0x010, 0x011, 0x012
 
 
 def words_of(commands: bytes) -> Iterator[tuple[int, int, int, int | None]]:
-    """Each word of the NPU: its byte after the begin of the stream, its code, its parameter of 16 bits, and the word
-    behind it if it sets an address or a scale. Raises ValueError for a stream of another form."""
+    """Yields each word of the stream: its offset in bytes, its code, its 16-bit parameter, and the following word if it
+    sets an address or a scale. Raises ValueError if the stream has another form."""
     words = struct.unpack(f"<{len(commands) // 4}I", commands[: len(commands) // 4 * 4])
     if commands[:4] != _MAGIC:
         raise ValueError("the commands do not begin with COP1")
@@ -39,8 +40,8 @@ def words_of(commands: bytes) -> Iterator[tuple[int, int, int, int | None]]:
 
 
 def writes_over_itself(commands: bytes) -> bool:
-    """Whether a command of an Ethos-U55 or U65 writes two tiles of its result to one address, so that one of them is
-    lost. Vela 5.2.0 makes such commands of parts of a tensor that was reshaped."""
+    """Whether a command of an Ethos-U55 or U65 writes two tiles of its result to the same address, so that one of them
+    is lost. Vela 5.2.0 generates such commands for parts of a reshaped tensor."""
     sizes: dict[int, int] = {}
     addresses: dict[int, int] = {}
     for _, code, parameter, second in words_of(commands):

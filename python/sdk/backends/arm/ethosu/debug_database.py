@@ -55,7 +55,7 @@ def read_commands(commands: bytes, database: str) -> list[Command]:
     for row in tables["perf"]:
         sources[row["id"]] = keys.get(row["source_id"])
         waiting += int(row["op_cycles"])
-        # What became part of another operator has no commands.
+        # Operators that were fused into another operator have no commands.
         last = members[row["id"]] or last
         if last:
             _share(cycles, last, waiting)

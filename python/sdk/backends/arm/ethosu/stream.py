@@ -93,14 +93,14 @@ class VelaStream:
             _LAST: b"",
         }
         return b"".join(
-            # An empty block has no data: not even an alignment.
+            # Empty blocks have no data and no alignment.
             _HEAD.pack(name, len(data)) + data + bytes(-len(data) % _ALIGNMENT)
             for name, data in blocks.items()
         )
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> VelaStream:
-        """Reads a payload. Raises ValueError if it is damaged, naming the block."""
+        """Reads a payload. Raises ValueError, which names the block, if it is damaged."""
         blocks: dict[bytes, bytes] = {}
         at = 0
         while _LAST not in blocks:

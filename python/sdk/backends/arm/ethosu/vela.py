@@ -94,7 +94,7 @@ def compile_graph(graph: bytes, flags: Sequence[str]) -> Compiled:
 def _stream_of(archive: bytes) -> VelaStream:
     """The arrays that a program needs. Raises RuntimeError if the archive lacks one."""
     try:
-        # A stream is an array of one string, whose value lacks the zero bytes at the end. Its memory has them.
+        # A stream is an array with one string, whose value lacks trailing zero bytes. The memory of the array has them.
         with np.load(io.BytesIO(archive), allow_pickle=False) as arrays:
             return VelaStream(
                 commands=arrays["cmd_data"].tobytes(),

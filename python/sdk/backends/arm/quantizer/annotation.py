@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which operators of a captured graph TOSA computes in integers, beyond those that all quantizers know."""
+"""Annotates operators that TOSA computes in integers and that are not among those that all quantizers annotate."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ TABLES = frozenset(
         *(_aten.atan2.default, _aten.floor_divide.default),
     )
 )
-"""Functions of two variables, of which int8 has a table of all pairs."""
+"""Functions of two variables. For int8 they are tables of all pairs."""
 COMPARISONS = frozenset(
     getattr(getattr(_aten, name), overload)
     for name in ("eq", "ne", "lt", "le", "gt", "ge")
     for overload in ("Tensor", "Scalar")
 )
 WRITES = frozenset((_aten.slice_scatter.default, _aten.index_put.default, _aten.scatter.src, _aten.scatter.value))
-"""What writes to a part of an operand: the part, if it is a tensor, gets the scale of the result."""
+"""Operators that write to a part of an operand. The written part, if it is a tensor, gets the scale of the result."""
 MOVES = SHARING | frozenset(
     (
         *(
@@ -80,7 +80,7 @@ MOVES = SHARING | frozenset(
         *(_aten.movedim.int, _aten.expand_as.default),
     )
 )
-"""What moves or selects elements, whose result has the scale of the operand."""
+"""Operators that move or select elements. The result has the scale of the operand."""
 POSITIONS = frozenset((_aten.argmax.default, _aten.argmin.default))
 _VECTOR_NORM = _aten.linalg_vector_norm.default
 _ANNOTATED = frozenset(
@@ -98,7 +98,7 @@ def is_annotated_here(target: Any, *args: Any) -> bool:
 
 
 def annotate(node: Node, config: QuantizationConfig) -> bool:
-    """Annotates the part that begins with a node, if TOSA computes it in integers. Returns whether it did."""
+    """Annotates the unit that begins with a node, if TOSA computes it in integers. Returns whether it did."""
     if is_annotated(node):
         return False
     masked = takes_out(node)
@@ -127,7 +127,7 @@ def annotate(node: Node, config: QuantizationConfig) -> bool:
     if node.target is _aten.where.self:
         return _annotate(node, node.args[1:3], config)
     if node.target in COMPARISONS:
-        # The result is bool. A number beside the operand stays one.
+        # The result is bool. If the other operand is a number, it stays a number.
         return _annotate_bare(node, [each for each in node.args[:2] if isinstance(each, Node)], config)
     return node.target in SUMS and _annotate(node, node.args[:1], config)
 
@@ -144,7 +144,7 @@ def _annotate(node: Node, operands: Any, config: QuantizationConfig) -> bool:
 
 
 def _annotate_bare(node: Node, operands: Any, config: QuantizationConfig) -> bool:
-    """What has a result that is not quantised."""
+    """Annotates operators whose result is not quantised."""
     if not all(map(_is_float, operands)):
         return False
     node.meta[ANNOTATION] = QuantizationAnnotation(
@@ -173,8 +173,8 @@ def _is_float(node: Any) -> bool:
 
 
 def annotate_moves(model: torch.fx.GraphModule, config_of: Callable[[Node], QuantizationConfig | None]) -> None:
-    """Annotates what moves the elements of floats: with the scale of its operand, where that has one, and else with a
-    scale for both, if it has a configuration and nothing reads it as floats."""
+    """Annotates operators that move floats. They keep the scale of the operand if it has one. Otherwise, operand and
+    result get one scale, if a configuration applies and no user reads them as floats."""
     for node in model.graph.nodes:
         if node.target in MOVES and not is_annotated(node) and not share_scale(node):
             config = config_of(node)
@@ -199,7 +199,7 @@ def _annotate_move(node: Node, config: QuantizationConfig) -> None:
 
 
 def _readers(node: Node) -> Iterator[tuple[Node, Node]]:
-    """What reads the elements of a node, after any further moves, and which node it reads."""
+    """Yields the calls that read the elements of a node, directly or after moves, each with the node that it reads."""
     for user in node.users:
         if user.target in MOVES and not is_annotated(user):
             yield from _readers(user)

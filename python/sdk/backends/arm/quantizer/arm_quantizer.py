@@ -199,7 +199,7 @@ def _type_filter(kind: Callable[..., Any]) -> Callable[[Node], bool]:
 
 
 def _change_branches(model: GraphModule, change: Callable[[Any], GraphModule], inner_first: bool) -> None:
-    """Replaces the branches of conditions, and those in them, by what `change` makes of them."""
+    """Replaces the branches of conditions, including nested ones, by the result of `change`."""
     for name, branch, _ in get_control_flow_submodules(model):
         if inner_first:
             _change_branches(branch, change, inner_first)

@@ -75,7 +75,8 @@ def _is_quantised(node: Node) -> bool:
 
 
 def _traced(node: Node) -> GraphModule | None:
-    """What a call becomes, with its operands as placeholders. None if PyTorch cannot trace it."""
+    """Returns the graph that a call decomposes to, with its operands as placeholders, or None if PyTorch cannot trace
+    it."""
     leaves, spec = pytree.tree_flatten((node.args, node.kwargs))
     operands = node.all_input_nodes
 

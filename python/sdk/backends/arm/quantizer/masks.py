@@ -70,13 +70,13 @@ def _is_added(operand: Any) -> bool:
 
 
 def is_mask(numbers: Iterable[Any]) -> bool:
-    """Whether a tensor of these numbers, added to scores, leaves each or takes it out, and takes one out at least."""
+    """Whether these numbers, added to scores, either leave a score unchanged or mask it, and mask at least one."""
     return all(number == 0 or number <= MASKED for number in numbers) and any(number != 0 for number in numbers)
 
 
 def constant_of(node: Any) -> Tensor | None:
-    """The tensor of a node that reads a weight, a buffer or a constant of its module, or that a few nodes compute from
-    those alone, with at most a million elements each; else None."""
+    """Returns the tensor of a node that reads a weight, a buffer or a constant of its module, or that a few nodes
+    compute only from those, with at most a million elements each. Returns None for other nodes."""
     if not isinstance(node, Node):
         return None
     order: list[Node] = []
@@ -101,7 +101,7 @@ def constant_of(node: Any) -> Tensor | None:
 
 
 def _computes(node: Node) -> bool:
-    """Whether a call gives a small tensor that depends on its operands alone."""
+    """Whether a call returns a small tensor that depends only on its operands."""
     value, target = node.meta.get("val"), node.target
     if not isinstance(target, torch._ops.OpOverload) or not isinstance(value, Tensor):
         return False
@@ -165,7 +165,7 @@ class Numbers:
         return None
 
     def _chosen(self, condition: Node, first: Any, second: Any) -> list[Tensor] | None:
-        """Where a number is chosen if another is not 0, the other is 0 if it is chosen."""
+        """Returns the numbers that `where` may choose. In where(b != 0, a, b), b is 0 where it is chosen."""
         both = [self.of(first), [torch.tensor(0.0)] if _is_nonzero(condition, second) else self.of(second)]
         return None if both[0] is None or both[1] is None else _few([*both[0], *both[1]])
 
@@ -183,13 +183,13 @@ def _few(numbers: Iterable[Tensor]) -> list[Tensor] | None:
 
 
 def _is_nonzero(condition: Node, operand: Any) -> bool:
-    """Whether a condition is that an operand is not 0."""
+    """Whether a condition tests that an operand is not 0."""
     converted = condition.target in _CONVERSIONS or (condition.target is _aten.ne.Scalar and condition.args[1] == 0)
     return converted and condition.args[0] is operand
 
 
 def is_view(node: Node) -> bool:
-    """Whether the result of a call is its operand in another form."""
+    """Whether the result of a call is a view of its operand."""
     target = node.target
     if not isinstance(target, torch._ops.OpOverload):
         return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the quantizer's rewriting of a program puts nodes."""
+"""The place in a program where the quantizer's rewriting inserts nodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _aten = torch.ops.aten
 
 
 class Place:
-    """The place of a call, where nodes that stand for it are written."""
+    """The place of a call. Nodes that replace the call are inserted there."""
 
     def __init__(self, model: GraphModule, node: Node, copies: dict[Node, Node]) -> None:
         self._model = model

@@ -22,7 +22,7 @@ _aten = torch.ops.aten
 
 
 def rewrite(model: GraphModule) -> None:
-    """Changes `model`. What has no such form stays as it is."""
+    """Rewrites `model`. Calls without a quantised form do not change."""
     copies: dict[Node, Node] = {}
     for node in list(model.graph.nodes):
         write = _REWRITES.get(node.target) if node.op == "call_function" else None
@@ -98,7 +98,7 @@ def _reversed(place: Place) -> Node | None:
 
 
 def _gated(place: Place) -> Node | None:
-    """One half, times the sigmoid of the other."""
+    """Multiplies one half by the sigmoid of the other half."""
     source, dim = place.arguments["self"], place.arguments["dim"]
     if not is_static(source) or not is_float(source):
         return None

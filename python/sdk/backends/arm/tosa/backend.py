@@ -23,7 +23,7 @@ logger = logging.getLogger("sdk.backends.arm")
 
 @final
 class TOSABackend(BackendDetails):
-    """Compile specs are those of `TosaCompileSpec`."""
+    """The compile specs are those of `TosaCompileSpec`."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
@@ -63,7 +63,7 @@ def lower_to_file(program: ExportedProgram, spec: ArmCompileSpec, in_memory_orde
 
 
 def _free(folder: Path, name: str, suffix: str) -> Path:
-    """The path of a new file; makes the folder if it is missing."""
+    """Returns the path of a new file, and creates the folder if it does not exist."""
     folder.mkdir(parents=True, exist_ok=True)
     return next(
         path for path in (folder / f"{name}_{number}{suffix}" for number in itertools.count()) if not path.exists()

@@ -53,7 +53,7 @@ class Builder(Graph):
     # Arithmetic
 
     def binary(self, name: str, first: Operand, second: Operand, result: DType | None = None) -> Value:
-        """An operator on two operands of one type, at least one of which is a tensor."""
+        """Adds an operator with two operands of one type, at least one of which is a tensor."""
         a, b = self._alike(first, second)
         shape = broadcast(a.shape, b.shape)
         return self.emit(Op[name], [a, b], shape, result or a.dtype, **_ATTRIBUTES.get(name, {}))
@@ -65,7 +65,8 @@ class Builder(Graph):
         return self.binary("SUB", first, second)
 
     def mul(self, first: Operand, second: Operand, shift: int = 0) -> Value:
-        """A product. That of integers is int32; that of int32 is divided by 2^shift and rounded, from 64 bits."""
+        """Adds a multiplication. Integers give int32; a product of int32 is computed in 64 bits, divided by 2^shift and
+        rounded."""
         a, b = self._alike(first, second)
         result = a.dtype if a.dtype in FLOATS else DType.INT32
         operands = [a, b, self.number(shift, DType.INT8, 1)]
@@ -236,7 +237,7 @@ class Builder(Graph):
     # Shapes
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
-        """The same elements in another shape."""
+        """Adds a reshape, which keeps the order of the elements."""
         sizes = tuple(int(size) for size in shape)
         if sizes == value.shape:
             return value

@@ -61,7 +61,7 @@ class Graph:
         self.inputs: list[Value] = []
         self.outputs: list[str] = []
         self.location = ""
-        """Where the operators that are added next come from; part of the file with `dump_debug_info`."""
+        """The place in the model of the operators that are added next; the file contains it with `dump_debug_info`."""
         self.origin: tuple[int, ...] = ()
         """The debug handles of the model's nodes from which the operators that are added next are made."""
         self._operators: list[_Operator] = []
@@ -83,7 +83,7 @@ class Graph:
         self.outputs.append(value.name)
 
     def constant(self, array: np.ndarray, dtype: DType) -> Value:
-        """A constant tensor. Small ones that are equal are one."""
+        """Adds a constant tensor. Small constants that are equal are stored once."""
         key: tuple[Any, ...] = (dtype, array.shape, array.dtype.str)
         key = (*key, array.tobytes() if array.size <= 64 else id(array))
         known = self._constants.get(key)
@@ -115,7 +115,7 @@ class Graph:
         return None
 
     def count(self) -> Counter[str]:
-        """How many operators the file has of each kind, without constants."""
+        """Counts the operators of each kind in the file, without constants."""
         return Counter(operator.op.name for operator in self._live_operators())
 
     def described(self) -> list[dict[str, Any]]:
@@ -132,7 +132,7 @@ class Graph:
         ]
 
     def serialize(self, with_locations: bool = False) -> bytes:
-        """The file. Operators whose results nothing reads are left out."""
+        """Serialises the graph. Leaves out operators whose results are not used."""
         operators = self._live_operators()
         used, shapes = self._operands(operators)
         constants = [_constant(Op["CONST"], name) for name, value in used.items() if value.constant is not None]
@@ -167,8 +167,8 @@ class Graph:
             raise RuntimeError(f"the TOSA graph of a partition cannot be written: {error}") from error
 
     def origins(self) -> list[tuple[int, ...]]:
-        """For each operator of the file, in its order, the debug handles of the nodes from which it was made. The
-        constants at its beginning have none."""
+        """Returns, for each operator of the file in order, the debug handles of the nodes from which it was made. The
+        constants at the beginning have no handles."""
         operators = self._live_operators()
         used, shapes = self._operands(operators)
         constants = sum(value.constant is not None for value in used.values()) + len(shapes)
@@ -218,7 +218,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class _Operator:
-    """An operator; `location` and `origin` are those of the graph when it was added."""
+    """An operator; `location` and `origin` are copied from the graph when the operator is added."""
 
     op: Op
     attributes: dict[str, Any]

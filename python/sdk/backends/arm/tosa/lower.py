@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lowers the calls of a program: all of a partition, or one alone to find out whether TOSA has it."""
+"""Lowers the calls of a program: a whole partition, or a single call to find out whether TOSA supports it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Partition:
         return found
 
     def order_of(self, node: Node) -> tuple[int, ...]:
-        """The dimensions of an input or output, in the order in which the graph has them."""
+        """Returns the dimensions of an input or output in the order that the graph uses."""
         value = node.meta["val"]
         return dim_order_of(value) if self._in_memory_order else tuple(range(value.dim()))
 
@@ -84,7 +84,8 @@ class Partition:
         return Placed(self.builder.input(node.name, [shape[dim] for dim in order], dtype), order)
 
     def lower(self, node: Node) -> None:
-        """Adds a call. Those of a unit are added with its last; one that has no lowering to integers, in floats."""
+        """Lowers a call. The calls of a unit are lowered with its last call; units without a lowering to integers are
+        lowered in floats."""
         unit = self.units.get(node)
         if unit is None:
             if not is_any_dequantize(node):
@@ -144,7 +145,7 @@ def lower(
 
 @dataclass(frozen=True)
 class Examined:
-    """What TOSA makes of a call: why it does not have it, or None; and whether the result is the operand."""
+    """The result of examining a call: why TOSA does not support it, or None; and whether the result is the operand."""
 
     refusal: str | None
     changes_nothing: bool = False
@@ -197,7 +198,8 @@ def _handles(unit: Unit | None, node: Node) -> tuple[int, ...]:
 
 
 def _refusal_of_floats(node: Node, specification: TosaSpecification) -> str | None:
-    """Without floats in the specification, TOSA moves no floats either, even where the move adds no operator."""
+    """Refuses calls on floats if the specification has no floats, even if the call only moves elements and adds no
+    operator."""
     value = node.meta.get("val")
     if isinstance(value, torch.Tensor) and value.is_floating_point() and not specification.support_float():
         return f"it moves {str(value.dtype)[6:]}, and {specification} has no floats (+FP)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of the operators of TOSA: those with a lowering, those that quantise, and those of the user."""
+"""The table of operators for TOSA: those with a lowering, those that quantise, and those that the user registers."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ class TOSAPartitioner(SupportPartitioner):
         self.delegation_spec = self._specification()
 
     def register_custom_partition_op(self, op: Any) -> None:
-        """Takes an operator that has no lowering: it becomes TOSA's CUSTOM, with its name. `op` is an overload, such as
-        `torch.ops.mylib.scale.default`, or that of the edge dialect."""
+        """Delegates an operator that has no lowering: it becomes TOSA's CUSTOM with the operator's name. `op` is an
+        overload, such as `torch.ops.mylib.scale.default`, or its counterpart in the edge dialect."""
         self._options.custom_operators.add(op.__name__ if not isinstance(op, torch._ops.OpOverload) else str(op))
         self.delegation_spec = self._specification()
 
@@ -67,7 +67,7 @@ class TOSAPartitioner(SupportPartitioner):
         return overloads([*_WHOLE, *_WHOLE_AS_INTEGERS]), lambda node: support.examine(node).refusal is None
 
     def support(self, program: ExportedProgram) -> TosaSupport:
-        """What TOSA takes of a program."""
+        """Returns the object that decides which calls of a program TOSA gets."""
         return TosaSupport(program, self._options, self._checks)
 
     def _specification(self) -> DelegationSpec:

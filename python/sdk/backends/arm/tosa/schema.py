@@ -36,7 +36,7 @@ class ResizeMode(IntEnum):
 
 
 class NanMode(IntEnum):
-    """What an operator makes of NaN."""
+    """How an operator treats NaN."""
 
     PROPAGATE = 1
     IGNORE = 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which calls TOSA takes, and why not others."""
+"""Decides which calls TOSA gets, and gives the reasons for the others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Refusals = list[tuple[Node, str]]
 
 
 class TosaSupport(Support):
-    """What TOSA takes of a program with some options."""
+    """Decides which calls of a program TOSA gets, for some options."""
 
     title = "TOSA"
     alone = "it would leave its operand as it is: a delegate of such nodes computes nothing"
@@ -40,8 +40,8 @@ class TosaSupport(Support):
         self._units = find_units(node for module in graphs_of(program) for node in module.graph.nodes)
 
     def examine(self, node: Node, known: Callable[[Node], bool] | None = None) -> Examined:
-        """What TOSA makes of a call. `known` says which operands are constants of its partition; by default all that
-        are constants of the program."""
+        """Examines whether TOSA supports a call. `known` says which operands are constants of its partition; the
+        default is all constants of the program."""
         specification, known = self._options.tosa_spec, known or self._is_constant
         examined = examine(node, self.program, specification, self._operators, self._units, known)
         if examined.refusal is None and self._checks:

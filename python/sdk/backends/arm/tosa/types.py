@@ -47,7 +47,7 @@ def _names(text: str) -> list[str]:
 _BOOL, _I8, _I16, _I32 = DType.BOOL, DType.INT8, DType.INT16, DType.INT32
 _INTS = (_I8, _I16, _I32)
 _ANY = (_BOOL, *_INTS, *FLOATS)
-# By operator: the types of its first operand. Where the table says more than one type of operands, they are alike.
+# By operator: the types of its first operand. If the specification lists several operands, they have the same type.
 _TYPES: dict[str, tuple[DType, ...]] = {
     **dict.fromkeys(_names("CONV2D CONV3D DEPTHWISE_CONV2D TRANSPOSE_CONV2D MATMUL"), (_I8, _I16, *FLOATS)),
     **dict.fromkeys(_names("ARGMAX AVG_POOL2D MAX_POOL2D CLAMP RESIZE"), (_I8, _I16, *FLOATS)),
@@ -65,13 +65,13 @@ _TYPES: dict[str, tuple[DType, ...]] = {
     **dict.fromkeys(_names("LOGICAL_AND LOGICAL_OR LOGICAL_XOR LOGICAL_NOT REDUCE_ALL REDUCE_ANY"), (_BOOL,)),
     "TABLE": (_I8, _I16),
 }
-# Operators of which the type int16 belongs to the extension of that name.
+# Operators that support int16 only with the extension `int16`.
 _INT16_IS_EXTENSION = frozenset(
     _names(
         "CONV2D CONV3D DEPTHWISE_CONV2D TRANSPOSE_CONV2D MATMUL ARGMAX AVG_POOL2D MAX_POOL2D CLAMP RESIZE TABLE CONCAT"
     )
 )
-# What an Ethos-U55, and an Ethos-U65, do not have.
+# Operators and types that an Ethos-U55, and an Ethos-U65, do not support.
 _NOT_ON_U55 = frozenset(
     _names(
         "BITWISE_AND BITWISE_OR BITWISE_XOR BITWISE_NOT CONV3D EQUAL GATHER GREATER GREATER_EQUAL LOGICAL_AND "
@@ -86,7 +86,7 @@ _MOVES = frozenset(
 
 
 def to_tosa(dtype: torch.dtype) -> DType:
-    """The type of PyTorch's elements. Raises UnsupportedError if TOSA has none."""
+    """Returns TOSA's type for a dtype of PyTorch. Raises UnsupportedError if TOSA does not have it."""
     if dtype not in _TOSA:
         raise UnsupportedError(f"a tensor is {str(dtype).removeprefix('torch.')}, which TOSA 1.0 does not have")
     return _TOSA[dtype]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""VGF, Arm's files for GPUs with Vulkan's extensions for tensors and data graphs: `VgfPartitioner` makes them of the
-parts of a model."""
+"""VGF, Arm's file format for GPUs with Vulkan's extensions for tensors and data graphs. `VgfPartitioner` compiles parts
+of a model to such files."""
 
 from sdk.extras import lazily
 

@@ -16,7 +16,7 @@ from sdk.exir.backend.compile_spec_schema import CompileSpec
 
 @final
 class VgfBackend(BackendDetails):
-    """The payload is the VGF file: SPIR-V modules, constants, and the sequence in which they run. Compile specs are
+    """Payloads are VGF files: SPIR-V modules, constants, and the order in which the modules run. Compile specs are
     those of `VgfCompileSpec`."""
 
     @staticmethod

@@ -21,7 +21,7 @@ _MOST_LINES = 5  # of a message of the converter
 
 
 def find_converter() -> Path:
-    """The converter: that of the environment variable, of the path, or of the Python package.
+    """Returns the path of the converter: from the environment variable, from PATH, or from the Python package.
 
     Raises RuntimeError, which says what to install, if it is missing.
     """

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What programs need to know of the kernels that will run them."""
+"""Properties of the kernels that programs for Cortex-M depend on."""

@@ -12,11 +12,12 @@ from torch import Tensor
 from sdk.backends.cortex_m.ops.fixed_point import requantize, wrapped
 
 _PHYSICAL = (0, 2, 3, 1)
-"""Which dimensions the numbers of `pad` are of, for an image in the format channels_last."""
+"""The dimensions that the numbers of `pad` refer to, for an image in the format channels_last."""
 
 
 def is_channels_last(tensor: Tensor) -> bool:
-    """Whether an image lies in memory as batch, height, width, channels. Sizes of one may be anywhere."""
+    """Whether an image is in memory as batch, height, width, channels. The order of dimensions of size 1 does not
+    matter."""
     stride = 1
     for dim in reversed(_PHYSICAL) if tensor.dim() == len(_PHYSICAL) else ():
         if tensor.shape[dim] != 1 and tensor.stride(dim) != stride:
@@ -135,8 +136,8 @@ def quantized_avg_pool2d(
     shift: int,
     scratch: Tensor,
 ) -> Tensor:
-    """The mean of the elements in the image, rounded to nearest, ties away from zero. The result has the scale and the
-    zero point of the input, so that neither they nor the multiplier change it."""
+    """Averages the elements that are in the image, rounded to nearest, ties away from zero. The result has the scale
+    and the zero point of the input, so the zero points and the multiplier do not affect it."""
     places = (_pair(kernel_size), _pair(stride or kernel_size), _pair(padding))
 
     def sums_of(values: Tensor) -> Tensor:
@@ -170,8 +171,8 @@ def quantized_max_pool2d(
 
 
 def pad(input: Tensor, pre_pad: Sequence[int], post_pad: Sequence[int], pad_value: int) -> Tensor:
-    """Of four dimensions, as the input has them in memory: an image in the format channels_last as batch, height,
-    width, channels, another tensor in its own order, with sizes of one before them."""
+    """Pads four dimensions in the order of the input's memory: batch, height, width, channels for an image in the
+    format channels_last; otherwise the tensor's own order, with dimensions of size 1 added before."""
     is_image = is_channels_last(input)
     dims = _PHYSICAL if is_image else tuple(range(input.dim() - 4, input.dim()))
     amounts = dict(zip(dims, zip(pre_pad, post_pad, strict=True), strict=True))

@@ -16,7 +16,7 @@ from sdk.backends.cortex_m.ops.fixed_point import (
 )
 
 INTEGER_BITS = 5
-"""Of the differences to the largest element, before the binary point."""
+"""The integer bits of the differences from the largest element."""
 OUTPUT_SCALE, OUTPUT_ZERO_POINT = 1.0 / 256.0, -128
 
 _SUM_BITS = 12
@@ -45,7 +45,7 @@ def softmax(values: Tensor, dim: int, multiplier: int, shift: int, least: int) -
     powers = _exponential(saturating_high_product(moved, multiplier))
     terms = torch.where(counts, divide_by_power_of_two(powers, _SUM_BITS), 0)
     total = terms.sum(dim, keepdim=True).clamp(max=_LARGEST_SUM)
-    # The exponent that float64 finds is that of the integer, which it holds exactly.
+    # float64 holds the integer exactly, so its exponent is that of the integer.
     headroom = 32 - torch.frexp(total.to(torch.float64)).exponent.to(torch.int64)
     scale = _reciprocal_of_one_plus((total << headroom) - (1 << 31))
     bits = _SUM_BITS - headroom + 31 - 8

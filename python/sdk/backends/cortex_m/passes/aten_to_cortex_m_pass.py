@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`AtenToCortexMPass`: calls on integers become operators of cortex_m. Lowering an operator is one function here."""
+"""`AtenToCortexMPass`: replaces calls on integers by operators of cortex_m. Each operator is lowered by one function
+here."""
 
 from __future__ import annotations
 

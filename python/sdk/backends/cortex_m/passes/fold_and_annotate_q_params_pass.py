@@ -168,7 +168,7 @@ def _is_scaled_sum(node: Node) -> bool:
 
 
 def _is_two_dimensional(node: Node) -> bool:
-    """Whether a node is of images, if it is a convolution, and not transposed in groups."""
+    """Whether a node is not a convolution, or a 2-D convolution that is not both transposed and grouped."""
     if node.target != exir_ops.edge.aten.convolution.default:
         return True
     given = arguments_of(node)
@@ -186,7 +186,8 @@ def _operands(node: Node) -> list[Node]:
 
 
 def _with_activation(node: Node) -> Node:
-    """The activation function that alone reads the result of a node which takes it in, or the node."""
+    """Returns the activation function that is fused into a node, if it is the only user of the node's result, or else
+    the node."""
     readers = list(node.users)
     if node.target not in FUSING or len(readers) != 1 or readers[0].target not in ACTIVATIONS:
         return node
@@ -194,7 +195,8 @@ def _with_activation(node: Node) -> Node:
 
 
 def _is_in_channels_last(node: Node) -> bool:
-    """Whether the images that a node reads and writes, if it does, have the memory format of the kernels."""
+    """Whether the images that a node reads and writes have the memory format of the kernels. True for nodes without
+    images."""
     images = [node, node.args[0]] if node.target in IMAGES else []
     wrong = [each for each in images if not is_channels_last(each.meta["val"])]
     if wrong:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which operators of the edge dialect have a form for int8."""
+"""The operators of the edge dialect that have an int8 version."""
 
 from __future__ import annotations
 

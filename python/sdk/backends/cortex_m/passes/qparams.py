@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the operands and results of folded calls are quantised: `INPUTS` and `OUTPUT` of `Node.meta`."""
+"""The quantisation parameters of folded calls: `INPUTS` and `OUTPUT` of `Node.meta`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class QuantArgs:
         return self.scale if isinstance(self.scale, tuple) else (self.scale,) * count
 
     def quantized(self, value: float) -> int:
-        """A number in the range, rounded as PyTorch does. There is one scale."""
+        """Quantises a number to the range, rounded as in PyTorch. Requires that there is one scale."""
         return int(max(self.qmin, min(self.qmax, round(value / self.scale) + self.zp)))
 
     def has(self, value: float) -> bool:
@@ -48,7 +48,8 @@ class QuantArgs:
 
     @staticmethod
     def of(node: Node, tensor_of: Any) -> QuantArgs:
-        """What a node that quantises or dequantises has. `tensor_of` gives the tensor of a constant's node."""
+        """Returns the parameters of a quantize or dequantize node. `tensor_of` returns the tensor of a constant
+        node."""
         given = arguments_of(node)
         limits = (int(given["quant_min"]), int(given["quant_max"]), given["dtype"])
         if "scales" not in given:
@@ -64,17 +65,17 @@ class QuantArgs:
 
 
 def input_of(node: Node, position: int) -> QuantArgs | None:
-    """How an operand of a folded call is quantised; None if it is not."""
+    """Returns how an operand of a folded call is quantised, or None if it is not quantised."""
     found: QuantArgs | None = node.meta.get(INPUTS, {}).get(position)
     return found
 
 
 def output_of(node: Node) -> QuantArgs | None:
-    """How the result of a folded call is quantised; None if the call was not folded."""
+    """Returns how the result of a folded call is quantised, or None if the call was not folded."""
     found: QuantArgs | None = node.meta.get(OUTPUT, {}).get(0)
     return found
 
 
 def is_int8(args: QuantArgs | None) -> bool:
-    """Whether there is one scale, for int8."""
+    """Whether these are parameters for int8 with one scale."""
     return args is not None and args.dtype == torch.int8 and not args.per_channel

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much scratch memory a call needs, which the planner places."""
+"""Computes the scratch memory that a call needs. The memory planner places it."""
 
 from __future__ import annotations
 

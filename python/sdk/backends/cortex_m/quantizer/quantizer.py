@@ -79,7 +79,7 @@ MOVES = SHARING - {_aten.mean.default, _aten.mean.dim, _aten.upsample_bilinear2d
     _aten.contiguous.default,
     _aten.clone.default,
 }
-"""What keeps the scale of its operand. A pool before which nothing is quantised gets one for both."""
+"""Operators that keep the scale of their operand. If the operand of a pool is not quantised, both get one scale."""
 POOLS = frozenset((_aten.avg_pool2d.default, _aten.max_pool2d.default))
 
 
@@ -108,7 +108,7 @@ class CortexMQuantizer(Quantizer):
         return model
 
     def validate(self, model: GraphModule) -> None:
-        """Every annotation is one that the passes know."""
+        """Does nothing: every annotation is one that the passes support."""
 
 
 def _annotate(node: Node) -> bool:
@@ -166,7 +166,7 @@ def _annotate_one(node: Node, operands: Any, config: QuantizationConfig, output:
 
 
 def _annotate_shared(node: Node, operands: Any, config: QuantizationConfig) -> bool:
-    """One scale for the operands and the result."""
+    """Gives the operands and the result one scale."""
     if not _annotate_one(node, operands, config, None):
         return False
     first = operands[0]

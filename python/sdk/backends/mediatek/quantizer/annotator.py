@@ -19,7 +19,7 @@ _aten = torch.ops.aten
 Annotator = Callable[[Node, QuantizationConfig], None]
 
 OP_TO_ANNOTATOR: dict[Any, Annotator] = {}
-"""What annotates the calls of an operator."""
+"""The function that annotates the calls of an operator, by operator."""
 
 _AFFINE = (_aten.conv1d.default, _aten.conv2d.default, _aten.linear.default)
 
@@ -65,7 +65,7 @@ def register_annotator(ops: Iterable[Any]) -> Callable[[Annotator], Annotator]:
 
 
 def annotate_placeholder(node: Node, quant_config: QuantizationConfig) -> None:
-    """Annotates an input of the model, if it is float32."""
+    """Annotates an input of the model if it is float32."""
     if not is_annotated(node):
         value = node.meta.get("val")
         if isinstance(value, torch.Tensor) and value.dtype == torch.float32:

@@ -27,7 +27,7 @@ class Precision(IntEnum):
 
 
 class QuantizationConfig:
-    """How activations and weights are quantised."""
+    """The specifications of activations and weights."""
 
     def __init__(self, activation_spec: QuantizationSpec, weight_spec: QuantizationSpec) -> None:
         self.activation = activation_spec
@@ -81,7 +81,7 @@ _KINDS = {
     Precision.A8W8: (_INT8, _INT8),
     Precision.A8W4: (_INT8, _INT4),
 }
-"""Activations and weights: dtype, range, and whether it is symmetric around zero."""
+"""For each precision, activations and weights: dtype, range, and whether the range is symmetric around zero."""
 
 
 @cache

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What describes a target (`neutron_target_spec`) and changes what is delegated (`custom_delegation_options`)."""
+"""The target (`neutron_target_spec`), and options for delegation (`custom_delegation_options`)."""

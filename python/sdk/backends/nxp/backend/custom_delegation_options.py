@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass
 class CustomDelegationOptions:
-    """What is delegated beyond the default.
+    """Options that delegate more than the default.
 
     Attributes:
         allow_no_op_partitions: Partitions that only move elements without changing them are delegated, too. NXP's

@@ -61,15 +61,15 @@ class NeutronTargetSpec:
         return self.neutron_target.is_subsystem
 
     def get_num_units(self) -> int:
-        """How many compute units it has."""
+        """Returns the number of compute units."""
         return self.neutron_target.units
 
     def get_num_pipes(self) -> int:
-        """How many pipelines it has."""
+        """Returns the number of pipelines."""
         return self.neutron_target.pipes
 
     def get_num_macs(self) -> int:
-        """How many multiply-accumulates a pipeline does a cycle."""
+        """Returns the number of multiply-accumulates of a pipeline per cycle."""
         return self.neutron_target.macs
 
     def get_hw_version(self) -> NeutronHWVersion:

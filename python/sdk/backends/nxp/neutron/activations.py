@@ -40,7 +40,7 @@ def finite(bound: float | None) -> float | None:
 
 
 def relu_of(node: Node) -> str | None:
-    """The name of the function that a call computes; None if it has none."""
+    """Returns the name of the activation function that a call computes, or None."""
     bounds = bounds_of(node)
     return None if bounds is None else RELUS.get(bounds)
 

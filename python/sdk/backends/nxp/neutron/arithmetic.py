@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The arithmetic of LiteRT's reference kernels, of which NXP's converter gets a model: factors are rounded twice, and
-averages in one scale are rounded with ties away from zero."""
+"""The arithmetic of LiteRT's reference kernels; NXP's converter takes models of LiteRT. Multiplication by a factor
+rounds twice, and averages that keep the scale round ties away from zero."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _average_rule(call: Call, graph: Graph) -> Rule | None:
 
 
 def _average(c: Computation) -> torch.Tensor:
-    """The integers themselves are averaged: operand and result have one scale."""
+    """Averages the integers themselves, because operand and result have the same scale."""
     source = c.stored(c.call.args[0]).to(torch.float64)
     if c.call.name == "aten._adaptive_avg_pool2d.default":
         sizes = [size // out for size, out in zip(source.shape[-2:], c.call.args[1], strict=True)]

@@ -37,7 +37,7 @@ class Settings:
 
 
 def settings_of(specs: Sequence[CompileSpec]) -> Settings:
-    """What compile specs say. Raises ValueError for a format or a target that does not exist."""
+    """Parses compile specs. Raises ValueError for an unknown format or target."""
     given = text_of(specs, "output_format")
     if given != FORMAT:
         raise ValueError(
@@ -70,7 +70,7 @@ def kept_operators(specs: Sequence[CompileSpec]) -> list[str]:
 
 
 def text_of(specs: Sequence[CompileSpec], key: str) -> str | None:
-    """The text of the last compile spec with a key; None if there is none."""
+    """Returns the text of the last compile spec with a key, or None if there is no such spec."""
     found = [spec for spec in specs if spec.key == key]
     return _text(found[-1]) if found else None
 

@@ -30,7 +30,7 @@ from sdk.exir.backend.compile_spec_schema import CompileSpec
 
 
 def payload_of(program: ExportedProgram, specs: Sequence[CompileSpec], reference: bool) -> bytes:
-    """The payload of a partition.
+    """Compiles a partition to a payload.
 
     Raises:
         CompilerNotInstalledError: NXP's SDK is missing and no reference payload is asked for.
@@ -96,7 +96,8 @@ def _compile(program: ExportedProgram, options: Sequence[str]) -> bytes:
 
 
 def _converted(model: bytes, settings: Settings, name: str) -> bytes:
-    """What NXP's converter makes of a model. It ends the process when it fails, so that it gets one."""
+    """Converts a model with NXP's converter, in another process, because the converter ends its process when it
+    fails."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "model.tflite"), Path(folder, "neutron.tflite")
         source.write_bytes(model)

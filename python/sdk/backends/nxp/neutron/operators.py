@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Neutron takes: the operators of ExecuTorch 1.4, and the limits that its page and the target's sizes give."""
+"""The operators for Neutron: those of ExecuTorch 1.4, with the limits of its page and of the target's sizes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Condition = Callable[[Node, dict[str, Any], ExportedProgram, NeutronTargetSpec],
 
 
 def refusal(node: Node, program: ExportedProgram, target: NeutronTargetSpec) -> str | None:
-    """Why Neutron does not take a call of an operator that it has; None if it does."""
+    """Returns why Neutron does not get a call of one of its operators, or None if it does."""
     name = name_of(node)
     if name in _ONE_SCALE and len({_scale(each) for each in _tensors(node)} - {None}) > 1:
         return "its result has another scale than its operands"

@@ -84,7 +84,7 @@ def compose(formats: Mapping[str, Mapping[str, DataFormat]], artifacts: NeutronN
 
 
 def compose_reference(formats: Mapping[str, Mapping[str, DataFormat]], graph: bytes) -> bytes:
-    """The payload of a graph for the interpreter and the stand-in."""
+    """Composes the payload of a graph for the interpreter and the stand-in."""
     inputs, outputs = list(formats["inputs"]), list(formats["outputs"])
     words = [0] * _WORDS
     words[0], words[6], words[7] = REFERENCE_MAGIC, 4 * _WORDS, len(graph)

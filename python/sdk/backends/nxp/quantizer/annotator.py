@@ -54,12 +54,13 @@ def annotate(graph: Graph, scheme: Scheme) -> None:
 
 
 def _shared(node: Node, scheme: Scheme) -> None:
-    """One operand, whose scale the result keeps."""
+    """Annotates one operand. The result keeps its scale."""
     share_scale(node)
 
 
 def _fixed_scale(node: Any) -> FixedQParamsQuantizationSpec | None:
-    """The scale of a tensor if an operator fixes it, as the sigmoid does; None if it is observed, or there is none."""
+    """Returns the scale of a tensor if an operator fixes it, as sigmoid does, or None if the tensor is observed or not
+    quantised."""
     annotation = node.meta.get(ANNOTATION)
     spec = annotation.output_qspec if annotation else None
     while isinstance(spec, SharedQuantizationSpec):
@@ -71,7 +72,8 @@ def _fixed_scale(node: Any) -> FixedQParamsQuantizationSpec | None:
 
 
 def _elementwise(node: Node, scheme: Scheme) -> None:
-    """One operand, whose scale the result keeps, unless an operator fixes it: the result may be beyond that range."""
+    """Annotates one operand. The result keeps its scale, unless an operator fixes that scale, because the result may
+    exceed its range."""
     source = node.args[0]
     if isinstance(source, Node) and _fixed_scale(source) is not None:
         _set(node, {source: SharedQuantizationSpec(source)}, scheme.activation)
@@ -80,7 +82,7 @@ def _elementwise(node: Node, scheme: Scheme) -> None:
 
 
 def _one_scale(node: Node, scheme: Scheme) -> None:
-    """As `_elementwise`, for operators that need one scale: the operand gets that of the result."""
+    """Like `_elementwise`, for operators that need one scale: the operand gets the scale of the result."""
     source = node.args[0]
     if isinstance(source, Node) and _fixed_scale(source) is not None:
         _set(node, {source: scheme.activation}, SharedQuantizationSpec((source, node)))
@@ -95,14 +97,15 @@ def _extended(node: Node, scheme: Scheme) -> None:
 
 
 def _single(node: Node, scheme: Scheme) -> None:
-    """One operand; the result has its own scale."""
+    """Annotates one operand. The result has a separate scale."""
     source = node.args[0]
     if _is_float(source):
         _set(node, {source: scheme.activation}, scheme.activation)
 
 
 def _limited(node: Node, scheme: Scheme) -> None:
-    """What an activation function of Neutron computes has its own scale; other limits keep that of the operand."""
+    """The result of an activation function that Neutron computes has a separate scale; other limits keep the scale of
+    the operand."""
     (_single if relu_of(node) is not None else _elementwise)(node, scheme)
 
 
@@ -113,8 +116,8 @@ def _binary(node: Node, scheme: Scheme) -> None:
 
 
 def _alike(node: Node, scheme: Scheme) -> None:
-    """All operands and the result have one scale: that of the first operand that has an observed one, or the fixed one
-    that all operands have, or else another one."""
+    """Gives all operands and the result one scale: that of the first operand with an observed scale, or the fixed scale
+    that all operands have, or else a new one."""
     operands: Any = node.args[0] if isinstance(node.args[0], (list, tuple)) else node.args[:2]
     if not all(map(_is_float, operands)):
         return
@@ -171,7 +174,8 @@ def _layer(node: Node, scheme: Scheme) -> None:
 
 
 def _last(node: Node, scheme: Scheme) -> Node:
-    """The last node of a layer: itself, the normalisation that training puts behind it, or the activation function."""
+    """Returns the last node of a layer: the layer itself, the normalisation that training inserts after it, or the
+    activation function."""
     last = node
     if scheme.is_qat and (found := _only_reader(last)) is not None and found.target in _NORMS:
         _set(found, {}, None)
@@ -235,4 +239,4 @@ ANNOTATORS: Final[dict[Any, Annotator]] = {
     _aten.bmm.default: _matrices,
     _aten.prelu.default: _prelu,
 }  # fmt: skip
-"""What annotates the calls of each operator."""
+"""The function that annotates the calls of an operator, by operator."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the quantizer rewrites before it annotates."""
+"""Rewrites a model before the quantizer annotates it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _SPLITS = (_aten.split.Tensor, _aten.split.default, _aten.split_with_sizes.defau
 
 
 def prepared_for_annotation(model: GraphModule) -> GraphModule:
-    """The same model, with products in place of quotients by constants, slices in place of splits, and tensors in place
-    of the numbers among operands."""
+    """Returns the model with quotients by constants as products, splits as slices, and numbers among operands as
+    tensors."""
     model.graph.eliminate_dead_code()
     for node in list(model.graph.nodes):
         if node.op != "call_function":
@@ -56,7 +56,7 @@ def _multiply(model: GraphModule, node: Node) -> None:
 
 
 def _slice(model: GraphModule, node: Node) -> None:
-    """Each part of a split as a slice."""
+    """Replaces each part of a split by a slice."""
     source = node.args[0]
     given = arguments_of(node)
     dim = given["dim"] % source.meta["val"].dim()

@@ -66,7 +66,7 @@ class _Recorder(Interpreter):
 
 
 class _Values:
-    """The values of a layer's operands in the quantised model, if its input is given."""
+    """Computes the values of a layer's operands in the quantised model, given its input."""
 
     def __init__(self, module: GraphModule, source: torch.Tensor) -> None:
         self._module, self._source = module, source

@@ -125,7 +125,7 @@ class OpenVINOQuantizer(Quantizer):
             node.meta[ANNOTATION] = QuantizationAnnotation(input_qspec_map={weight: spec}, _annotated=True)
 
     def _spec(self, node: Node, weight: Node, keep: bool) -> QuantizationSpec:
-        """How a weight is quantised; `keep` for int8 in the modes with int4."""
+        """Returns the specification of a weight. `keep` requests int8 in the modes with int4."""
         inputs = weight.meta["val"].shape[-1]
         group = inputs if self.group_size == -1 else self.group_size
         is_matrix = node.target in (*LINEAR, *_EMBEDDINGS)

@@ -12,8 +12,8 @@ from torch.fx import Graph, Node
 
 @dataclass(frozen=True)
 class IgnoredScope:
-    """Nodes by name, by a regular expression for names, by operator (`conv2d` or `aten.conv2d.default`), and between
-    nodes: all that lies on paths from one of the first names to one of the second."""
+    """Selects nodes by name, by a regular expression for names, by operator (`conv2d` or `aten.conv2d.default`), or by
+    position: all nodes on paths from one of the first names to one of the second names."""
 
     names: Sequence[str] = ()
     patterns: Sequence[str] = ()

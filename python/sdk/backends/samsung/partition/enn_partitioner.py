@@ -22,7 +22,7 @@ from sdk.exir.backend.partitioner import DelegationSpec
 
 
 class EnnOperatorSupport(NpuSupport):
-    """What Samsung's compiler takes of a program."""
+    """Decides which calls of a program Samsung's compiler gets."""
 
     def __init__(self, edge_program: ExportedProgram) -> None:
         super().__init__(edge_program, OPERATORS, LIMITS)
@@ -52,5 +52,5 @@ class EnnPartitioner(SupportPartitioner):
         self.delegation_spec = DelegationSpec(EnnBackend.__name__, self.compile_specs)
 
     def support(self, program: ExportedProgram) -> EnnOperatorSupport:
-        """What Samsung's compiler takes of a program."""
+        """Returns the object that decides which calls of a program Samsung's compiler gets."""
         return EnnOperatorSupport(program)

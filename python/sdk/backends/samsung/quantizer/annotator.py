@@ -24,7 +24,7 @@ _aten = torch.ops.aten
 Annotator = Callable[[Node, QuantizationConfig], None]
 
 OP_ANNOTATOR: dict[Any, Annotator] = {}
-"""What annotates the calls of an operator."""
+"""The function that annotates the calls of an operator, by operator."""
 
 ADD_OPS = [_aten.add, _aten.add.Tensor, _aten.add_.Tensor]
 
@@ -59,7 +59,7 @@ def annotate(graph: Graph, quant_config: QuantizationConfig) -> None:
 
 
 def annotate_placeholder(node: Node, quant_config: QuantizationConfig) -> None:
-    """Annotates an input of the model, if it is float."""
+    """Annotates an input of the model if it is float."""
     if not is_annotated(node):
         _set(node, {}, quant_config.output_activation if _is_float(node) else None)
 
@@ -108,7 +108,8 @@ def annotate_2in1out_with_shared_scale(node: Node, quant_config: QuantizationCon
 
 @register_annotator(ADD_OPS)
 def annotate_add_ops_with_shared_scale(node: Node, quant_config: QuantizationConfig) -> None:
-    """As other arithmetic, but a sum that reads another sum has its own scale: chains of sums grow."""
+    """Like other arithmetic, except that a sum which reads another sum has a separate scale, because chains of sums
+    grow."""
     operands = [each for each in node.args[:2] if isinstance(each, Node)]
     if len(operands) == 2 and any(each.target in (*ADD_OPS, _aten.dropout.default) for each in operands):
         annotate_2in1out(node, quant_config)
@@ -162,7 +163,7 @@ def annotate_1in1out_with_shared_scale_for_softmax(node: Node, quant_config: Qua
 
 @register_annotator([_aten.index.Tensor])
 def annotate_index(node: Node, quant_config: QuantizationConfig) -> None:
-    """Selected elements keep the scale of the operand, if that has one."""
+    """Selected elements keep the scale of the operand, if it has one."""
     if _is_float(node.args[0]) and _origin(node.args[0]) is not None:
         _share(node, [node.args[0]], quant_config)
 
@@ -277,8 +278,8 @@ def _share(node: Node, operands: Iterable[Any], quant_config: QuantizationConfig
 
 
 def _origin(node: Any) -> Node | None:
-    """The call that a tensor gets its scale from: the first annotated one among a call and its first operands. Inputs
-    of the model are not meant: their readers give them the specification of activations, too."""
+    """Returns the call that a tensor gets its scale from: the first annotated one among a call and its first operands.
+    Inputs of the model do not count, because their users give them the specification of activations."""
     while isinstance(node, Node) and node.op == "call_function":
         if ANNOTATION in node.meta:
             return node if node.meta[ANNOTATION].output_qspec is not None else None

@@ -25,7 +25,7 @@ class Precision(IntEnum):
 
 @dataclass(eq=True, frozen=True)
 class QuantizationConfig:
-    """How a layer is quantised; None for what stays float.
+    """The specifications of a layer's tensors; None for tensors that stay float.
 
     Attributes:
         input_activation: Its input.

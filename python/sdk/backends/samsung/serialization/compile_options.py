@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The options of a program: the chip. They are a flatbuffer with the identifier EETO, whose table has one field, the
-number of the chip as int32."""
+"""The options of a program, which are its chip: a flatbuffer with the identifier EETO, whose table has one int32 field,
+the number of the chip."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ DTYPES: Final = {
 """The names of dtypes."""
 
 QUANTIZED: Final = {torch.int8: "AINT8"}
-"""The names of quantised dtypes; the others have none."""
+"""The names of quantised dtypes. Other dtypes have no such name."""
 
 
 class EnnGraph:

@@ -18,7 +18,7 @@ _FLOAT = {"quant_dtype": torch.float32, "scales": [1.0], "zero_points": [0]}
 """The quantisation of a float tensor where integers begin or end."""
 
 _ACTIVATIONS = {(0.0, None): "RELU", (0.0, 6.0): "RELU6"}
-"""Those that a convolution has, by their limits."""
+"""The activation functions that a convolution can include, by their limits."""
 
 
 def write(graph: Graph, into: EnnGraph) -> None:
@@ -242,7 +242,7 @@ class _Writer:
         self._finish(plain, _kind_of_convolution(given, transposed), operands, params)
 
     def _convolution_1d(self, call: Call, given: Given) -> None:
-        """As one with a second spatial dimension of size 1."""
+        """Writes a 1-D convolution as a 2-D convolution whose second spatial dimension has size 1."""
         values = self._graph.values
         source, weight, result = (
             values[position] for position in (call.args[0].value, call.args[1].value, call.results[0])

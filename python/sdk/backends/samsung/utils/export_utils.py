@@ -21,7 +21,7 @@ __all__ = ["get_edge_compile_config", "get_enn_pass_list", "quantize_module", "t
 
 
 def get_edge_compile_config() -> EdgeCompileConfig:
-    """How modules are made edge programs: without dim orders."""
+    """Returns the configuration for edge programs without dim orders."""
     return EdgeCompileConfig(_skip_dim_order=True)
 
 

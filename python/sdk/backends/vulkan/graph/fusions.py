@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules that make one call of several nodes: convolutions with batch norms and clamps, linear layers, RMS norms and
+"""Rules that replace several nodes by one call: convolutions with batch norms and clamps, linear layers, RMS norms and
 attention."""
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def value_of_first(node: Node) -> torch.Tensor:
 
 
 def _convolution_of(node: Any) -> Node | None:
-    """The convolution whose result `node` is, before a batch norm if there is one."""
+    """Returns the convolution that computes `node`, directly or followed by a batch norm."""
     if called_operator(node) == "getitem" and node.args[1] == 0 and called_operator(node.args[0]) == _BATCH_NORM:
         node = node.args[0].args[0]
     return node if called_operator(node) == _CONVOLUTION else None
@@ -162,7 +162,8 @@ def _product(items: list[Any]) -> Any:
 
 
 def like(lowering: Lowering, value: Tensor, node: Node, source: Node) -> Tensor:
-    """A view of a tensor in the shape of `node`, whose dynamic sizes are those of `source` at the same dimensions."""
+    """Adds a view of a tensor with the shape of `node`. Its dynamic sizes are those of `source` in the same
+    dimensions."""
     target = [
         size if isinstance(size, int) else lowering.size_of(source, dim) for dim, size in enumerate(shape_of(node))
     ]
@@ -306,7 +307,7 @@ def attention_refusal(node: Node, program: ExportedProgram) -> str | None:
 
 
 def _mask_of(lowering: Lowering, mask: Any, dtype: torch.dtype) -> Tensor | None:
-    """What is added to the scores."""
+    """Returns the tensor that is added to the scores, or None."""
     if mask is None:
         return None
     value = lowering.tensor(mask)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls of the runtime's operators, before ids are given to their arguments."""
+"""Calls of the runtime's operators, before their arguments have ids."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Call:
         return list(tensors_of(self.result))
 
     def operands(self) -> Iterator[tuple[int, Tensor]]:
-        """The position and the tensor of each argument that is on the GPU, those of lists included."""
+        """Yields the position and the tensor of each argument on the GPU, including tensors in lists."""
         for position, argument in enumerate(self.args):
             for tensor in tensors_of(argument):
                 if tensor.constant is None:

@@ -22,7 +22,7 @@ _ROUNDS = 8
 
 @dataclass(eq=False)
 class _Choice:
-    """One representation for several tensors: results, and operands of a call."""
+    """Several tensors that must have one representation: results and operands of calls."""
 
     allowed: Reprs
     made: list[Tensor] = field(default_factory=list)
@@ -32,7 +32,7 @@ class _Choice:
 
 @dataclass
 class _Readers:
-    """Who reads a tensor: choices, and sets of representations of which any will do."""
+    """The users of a tensor: choices, and sets of allowed representations."""
 
     choices: list[_Choice] = field(default_factory=list)
     sets: list[Reprs] = field(default_factory=list)
@@ -187,7 +187,7 @@ class _Solver:
         return cost, rank
 
     def _switch(self, group: list[_Choice]) -> bool:
-        """Gives a group the representation that costs least; whether that is another one."""
+        """Gives a group the cheapest representation. Returns whether it changed."""
         common = frozenset.intersection(*(choice.allowed for choice in group))
         before = group[0].chosen
         best, cost = before, self._cost_with(dict.fromkeys(group, before))
@@ -200,7 +200,7 @@ class _Solver:
         return best != before
 
     def _groups(self) -> list[list[_Choice]]:
-        """Connected choices with the same representation: for each other one, those that can have it as well."""
+        """Returns, for each other representation, the connected choices with the current one that can change to it."""
         groups = []
         for target in sorted(frozenset().union(*(choice.allowed for choice in self.choices))):
             seen: set[_Choice] = set()

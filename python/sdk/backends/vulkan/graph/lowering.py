@@ -26,7 +26,7 @@ from sdk.backends.vulkan.representations import ANY_STORAGE, ANY_STORAGE_OR_INT8
 from sdk.exir.sym_util import upper_bound
 
 Rule = Callable[["Lowering", Node], Value | None]
-"""Writes a node and returns its value; None if it does not apply."""
+"""Lowers a node and returns its value, or None if the rule does not apply."""
 
 RULES: dict[str, list[Rule]] = {}
 """Rules by the names of the operators. The first that applies makes the calls."""
@@ -50,7 +50,7 @@ _ASSERTS = ("_assert_scalar.default", "sym_constrain_range_for_size.default")
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Registers a rule for operators. Later rules are asked first."""
+    """Registers a rule for operators. Rules that are registered later have priority."""
 
     def decorate(found: Rule) -> Rule:
         for name in names:
@@ -99,7 +99,7 @@ class Lowering:
         return self.graph
 
     def value(self, node: Node) -> Value:
-        """The value of a node, all of whose operands have been written."""
+        """Returns the value of a node. Its operands must have been lowered."""
         if node not in self._values:
             tensor = get_constant(self.program, node)
             self._values[node] = self._state(node) if tensor is None else self.constant(tensor)
@@ -286,7 +286,7 @@ def lower(program: ExportedProgram, options: Options, operators: Mapping[str, Op
 
 
 def sizes(shape: Sequence[int | torch.SymInt]) -> tuple[int, ...]:
-    """The largest sizes of a shape. Raises RuntimeError if one has no bound."""
+    """Returns the largest sizes of a shape. Raises RuntimeError if a size has no upper bound."""
     found = [upper_bound(size) for size in shape]
     if None in found:
         raise RuntimeError(f"the shape {list(shape)} has no largest size; give the dynamic dimension a `max`")

@@ -146,7 +146,7 @@ def _int8_of(node: Any) -> tuple[Node, float, int] | None:
 
 @rule(QUANTIZE)
 def _int8_layer(lowering: Lowering, node: Node) -> Value | None:
-    """A layer between int8 tensors, with the clamp after it, is one operator."""
+    """Lowers a layer between int8 tensors, together with the clamp after it, to one operator."""
     source, scale, zero_point = node.args[:3]
     if tensor_of(node).dtype != torch.int8 or tuple(node.args[3:5]) != _INT8 or not isinstance(source, Node):
         return None
@@ -186,8 +186,8 @@ def _int8_layer(lowering: Lowering, node: Node) -> Value | None:
 
 
 def _activation(clamp: Sequence[Any], scale: float, zero_point: int) -> str | None:
-    """The activation that a clamp before quantising is: none if no number outside of the limits is an int8, as those
-    become the first or the last one; None if the operators have no such activation."""
+    """Returns the activation function that computes a clamp before quantisation: "none" if the clamp cannot change an
+    int8, because quantisation clamps as well; None if the operators have no such activation."""
     low, high = clamp
     if high is not None and round(high / scale) + zero_point < _INT8[1]:
         return None

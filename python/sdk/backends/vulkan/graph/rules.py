@@ -22,7 +22,7 @@ _NARROWED = {torch.int64: torch.int32, torch.float64: torch.float32}
 
 
 def untransposed(program: ExportedProgram, weight: Any) -> Node | None:
-    """The constant matrix of which a node is the transpose."""
+    """Returns the constant matrix whose transpose a node computes, or None."""
     is_transpose = called_operator(weight) == "aten.t_copy.default" or (
         called_operator(weight) == "aten.permute_copy.default"
         and list(weight.args[1]) in ([1, 0], [-1, -2], [-1, 0], [1, -2])
@@ -47,7 +47,7 @@ def untransposed(program: ExportedProgram, weight: Any) -> Node | None:
     "aten.repeat.default",
 )
 def _same(lowering: Lowering, node: Node) -> Value | None:
-    """What changes neither dtype nor shape is its operand."""
+    """Replaces a call that changes neither dtype nor shape by its operand."""
     source = node.args[1 if called_operator(node) == "aten.copy.default" else 0]
     assert isinstance(source, Node)
     before, after = tensor_of(source), tensor_of(node)
@@ -58,7 +58,7 @@ def _same(lowering: Lowering, node: Node) -> Value | None:
 
 @rule("aten.view_copy.default")
 def _view(lowering: Lowering, node: Node) -> Value | None:
-    """A view of a view is one of what that views."""
+    """Replaces a view of a view by a view of the source."""
     source = node.args[0]
     assert isinstance(source, Node)
     while called_operator(source) in (
@@ -153,7 +153,7 @@ def _squeeze(lowering: Lowering, node: Node) -> Value | None:
 
 @rule("aten.permute_copy.default")
 def _permute(lowering: Lowering, node: Node) -> Value | None:
-    """The identity is its operand."""
+    """Replaces the identity permutation by its operand."""
     source, order = node.args
     rank = tensor_of(source).dim()
     if [d % rank for d in order] == list(range(rank)):

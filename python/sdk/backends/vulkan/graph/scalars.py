@@ -56,7 +56,8 @@ class _Computed:
 
 
 def scalar_refusal(node: Node, program: ExportedProgram) -> str | None:
-    """Why the integer that `aten._local_scalar_dense` reads is not known before the GPU runs; None if it is."""
+    """Returns why the integer that `aten._local_scalar_dense` reads is not known before the GPU runs, or None if it
+    is."""
     if _element(program, node.args[0], ()) is None:
         return "it reads an integer that the GPU computes"
     return None
@@ -83,7 +84,7 @@ def _written(lowering: Lowering, expression: Any) -> Any:
 
 
 def _element(program: ExportedProgram, node: Any, at: Sequence[int]) -> Any:
-    """The expression of the element of `node` at a position; None if it is not known."""
+    """Returns the expression of an element of `node`, or None if it is not known."""
     if not isinstance(node, Node) or not isinstance(node.meta.get("val"), torch.Tensor):
         return None
     constant = get_constant(program, node)

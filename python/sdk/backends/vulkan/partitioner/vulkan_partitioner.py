@@ -89,7 +89,7 @@ class VulkanPartitioner(SupportPartitioner):
         return [*ops_not_to_decompose, *overloads(names)], is_taken
 
     def support(self, program: ExportedProgram) -> VulkanSupport:
-        """What the runtime takes of a program."""
+        """Returns the object that decides which calls of a program the runtime gets."""
         return VulkanSupport(
             program,
             self._parsed,

@@ -93,7 +93,7 @@ class VkGraphBuilder:
         return schema.ValueList([self._id(item) for item in items])
 
     def _number(self, value: Any) -> int:
-        """Equal numbers and texts are one value."""
+        """Adds a number or a text, unless an equal one exists. Returns its id."""
         key = (type(value), repr(value))
         if key not in self._numbers:
             self._numbers[key] = self._append(value)

@@ -47,7 +47,7 @@ class VkDataType(IntEnum):
 
 
 class VkStorageType(IntEnum):
-    """What holds a tensor on the GPU."""
+    """The storage of a tensor on the GPU."""
 
     BUFFER = 0
     TEXTURE_3D = 1
@@ -72,8 +72,8 @@ class VkMemoryLayout(IntEnum):
 
 @dataclass
 class OperatorCall:
-    """`args` are the ids of the arguments, in the order of the operator's schema, and the id of the result; several
-    results are one ValueList. `node_id` is the identifier in the debug handle map."""
+    """`args` are the ids of the arguments, in the order of the operator's schema, followed by the id of the result;
+    several results form one ValueList. `node_id` is the identifier in the debug handle map."""
 
     node_id: int
     name: str
@@ -137,7 +137,7 @@ class BoolList:
 
 @dataclass
 class ValueList:
-    """Values by their ids: tensors, or integers of which some are symbolic."""
+    """A list of values, by id: tensors, or integers of which some are symbolic."""
 
     items: list[int]
 
@@ -156,7 +156,7 @@ class VkValue:
 
 @dataclass
 class VkBytes:
-    """Bytes after the graph, or, where `named_key` is given and `offset` is `NAMED`, named data of the program."""
+    """Bytes after the graph, or named data of the program if `named_key` is set and `offset` is `NAMED`."""
 
     offset: int
     length: int
@@ -165,7 +165,7 @@ class VkBytes:
 
 @dataclass
 class VkGraph:
-    """`VkTensor.constant_id` is an index into `constants`. The overrides apply to tensors that have no storage type or
+    """`VkTensor.constant_id` is an index into `constants`. The overrides apply to tensors without a storage type or
     memory layout."""
 
     version: str

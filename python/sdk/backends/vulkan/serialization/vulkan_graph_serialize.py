@@ -91,7 +91,7 @@ def convert_to_flatbuffer(graph: VkGraph) -> bytes:
 
 
 def flatbuffer_to_vk_graph(flatbuffer: bytes | memoryview) -> VkGraph:
-    """The graph of a flatbuffer. Raises ValueError if it is damaged or of another format."""
+    """Parses a flatbuffer. Raises ValueError if it is damaged or has another format."""
     graph: VkGraph = read_root(GRAPH, flatbuffer, IDENTIFIER)
     return graph
 

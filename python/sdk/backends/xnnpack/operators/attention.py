@@ -99,8 +99,8 @@ def heads_of(writer: SubgraphWriter, operand: Node) -> tuple[Node, torch.Tensor]
 
 
 def joined_heads(node: Node) -> tuple[Node, torch.Tensor]:
-    """The call whose result the step writes, which is the permutation after attention if there is one; and the result
-    of attention as a view of it."""
+    """Returns the call whose result the step writes, which is the permutation after attention if there is one, and the
+    result of attention as a view of it."""
     (user, *others) = node.users
     if not others and name_of(user) in ("aten.permute_copy.default", "aten.transpose_copy.int"):
         order = list(range(rank_of(node)))

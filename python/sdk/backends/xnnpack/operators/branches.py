@@ -24,8 +24,8 @@ _CONVOLUTION = "aten.convolution.default"
 
 @dataclass
 class _Branch:
-    """A convolution, a batch norm, or both in sequence, as one convolution of `source` with a bias and without
-    dilation. `weight` is [out, in / groups, height, width], in double precision."""
+    """A convolution, a batch norm or both in sequence, expressed as one convolution of `source` with a bias and without
+    dilation. `weight` is [out, in / groups, height, width] in float64."""
 
     source: Node
     weight: torch.Tensor
@@ -39,7 +39,7 @@ class _Branch:
 
 @dataclass
 class JoinedBranches:
-    """The sum `node` as one convolution, which replaces `nodes`, too."""
+    """The sum `node` as one convolution, which also replaces `nodes`."""
 
     node: Node
     nodes: list[Node]
@@ -132,7 +132,8 @@ def _norm_branch(program: ExportedProgram, norm: Node, result: Node) -> _Branch 
 
 
 def _join(first: _Branch, second: _Branch) -> _Branch | None:
-    """The sum of two branches as one convolution; None if it cannot be one, or if that would compute more than both."""
+    """Returns the sum of two branches as one convolution, or None if it cannot be one or if one convolution would
+    compute more than both."""
     if first.source is not second.source or first.stride != second.stride:
         return None
     if first.weight.shape[2:].numel() < second.weight.shape[2:].numel():

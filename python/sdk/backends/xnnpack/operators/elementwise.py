@@ -60,7 +60,7 @@ class UnaryConfig(XNNPartitionerConfig):
 
 
 class HardswishConfig(UnaryConfig):
-    """One hard-swish node in place of a sum, a clamp, a product and a quotient."""
+    """Replaces an addition, a clamp, a multiplication and a division by one hard-swish node."""
 
     NODES_OF: ClassVar[dict[str, str]] = {"aten.hardswish.default": "Hardswish"}
     target_names = tuple(NODES_OF)
@@ -116,7 +116,8 @@ class PowerConfig(UnaryConfig):
 
 
 def _is_sum_of_squares(node: Any) -> bool:
-    """Whether a result is a number added to squares, or to their mean or sum, as in RMS norms: neither -inf nor -0."""
+    """Whether a result is a number added to squares, or to their mean or sum, as in RMS norms. Such a result is neither
+    -inf nor -0."""
     if name_of(node) not in ("aten.add.Tensor", "aten.add.Scalar"):
         return False
     total = node.args[0]

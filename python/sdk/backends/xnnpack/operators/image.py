@@ -30,8 +30,8 @@ from sdk.backends.xnnpack.subgraph_writer import SubgraphWriter, shape_of
 from sdk.backends.xnnpack.weights import is_quantized
 
 LARGEST_INT8_WINDOW = 25
-"""Elements of the windows for which XNNPACK has int8 kernels of depthwise convolutions. It computes larger ones as
-convolutions with a group for each channel, in 4 to 9 times the time of float32."""
+"""The largest window, in elements, for which XNNPACK has int8 kernels of depthwise convolutions. It computes larger
+ones as convolutions with a group for each channel, which takes 4 to 9 times as long as float32."""
 
 
 def reads_more_than_first(node: Node) -> bool:
@@ -118,7 +118,7 @@ def write_line_convolution(
     writer: SubgraphWriter, node: Node, result_of: Node, weight: torch.Tensor, bias: torch.Tensor | None
 ) -> None:
     """Adds the convolution of `node` over one dimension [N, C, L] as a convolution of an image of height 1, [N, 1, L,
-    C], with these weights. Its result is that of `result_of`."""
+    C], with these weights, and stores the result as that of `result_of`."""
     assert isinstance(node.args[0], Node)
     (stride,), (padding,), (dilation,) = (argument(node, i) for i in (3, 4, 5))
     outputs, inputs, width = weight.shape

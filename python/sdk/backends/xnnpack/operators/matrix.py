@@ -68,8 +68,9 @@ def write_linear(
     transposes: bool,
     result: int | None = None,
 ) -> None:
-    """`source` times the transpose of `weight` [outputs, inputs], plus `bias` [outputs]. The node `weight` holds this
-    matrix, or its transpose if `transposes`. `result` is the value to write, if it is not that of `node`."""
+    """Writes `source` times the transpose of `weight` [outputs, inputs], plus `bias` [outputs]. The node `weight`
+    contains this matrix, or its transpose if `transposes`. `result` is the value to write, if it is not that of
+    `node`."""
     turn = (1, 0) if transposes else (0, 1)
     writer.add(
         XNNFullyConnected(
@@ -82,8 +83,8 @@ def write_linear(
 
 
 def layer_of(writer: SubgraphWriter, node: Node, source: Node) -> tuple[Node, Node]:
-    """The result and the input of the linear layer that a matrix multiplication stands for. Exporters flatten an input
-    with more dimensions before the multiplication and reshape the result. XNNPACK's layer needs neither."""
+    """Returns the result and the input of the linear layer that a matrix multiplication computes. Exporters flatten an
+    input with more dimensions before the multiplication and reshape the result; XNNPACK's layer needs neither."""
     after, view = next(iter(node.users), None), "aten.view_copy.default"
     if after is None or len(node.users) > 1 or name_of(source) != view or name_of(after) != view or writer.in_integers:
         return node, source

@@ -58,7 +58,7 @@ class XNNPartitionerConfig:
     supported_precision_types: ClassVar[tuple[ConfigPrecisionType, ...]] = tuple(ConfigPrecisionType)
 
     def refusal(self, node: Node, program: ExportedProgram) -> str | None:
-        """Why XNNPACK does not support a call, for the user; None if it does."""
+        """Returns why XNNPACK does not support a call, for the user, or None if it does."""
         indices = {operand for position in self.integers for operand in _nodes_in(argument(node, position))}
         weights = {argument(node, position) for position in self.weights}
         for operand in (node, *node.all_input_nodes):
@@ -88,7 +88,7 @@ class XNNPartitionerConfig:
         return self.refusal_of_call(node, program)
 
     def refusal_when_dynamic(self, node: Node, program: ExportedProgram) -> str | None:
-        """Why XNNPACK does not support a call with a dynamically quantised input; None if it does."""
+        """Returns why XNNPACK does not support a call with a dynamically quantised input, or None if it does."""
         return "XNNPACK has no such operator for numbers that are quantised when the model runs"
 
     def refusal_in_integers(
@@ -129,7 +129,8 @@ class XNNPartitionerConfig:
         return tuple(dtypes)
 
     def refusal_of_call(self, node: Node, program: ExportedProgram) -> str | None:
-        """Why XNNPACK does not support a call, for the reasons that are specific to the operator; None if it does."""
+        """Returns why XNNPACK does not support a call, for reasons that are specific to the operator, or None if it
+        does."""
         return None
 
     def lower(self, node: Node, writer: SubgraphWriter) -> None:
@@ -191,7 +192,7 @@ def _nodes_in(argument: Any) -> list[Node]:
 
 
 def pair(value: Any) -> tuple[int, int]:
-    """Height and width, which may be given as one number."""
+    """Returns height and width, which may be given as one number."""
     numbers = list(value) if isinstance(value, (list, tuple)) else [value]
     return (int(numbers[0]), int(numbers[-1]))
 

@@ -67,7 +67,7 @@ class MaxPoolConfig(PoolConfig):
         return self.refusal_of_window(node)
 
     def paddings_after(self, node: Node) -> tuple[int, int]:
-        """With ceil_mode, the last window may extend past the padding, so the padding is enlarged."""
+        """With ceil_mode, the last window may extend beyond the padding, so the padding is enlarged."""
         padding = pair(argument(node, 3))
         if not argument(node, 5):
             return padding
@@ -137,7 +137,7 @@ class AvgPoolConfig(PoolConfig):
 
     @staticmethod
     def _counted_padding(node: Node) -> tuple[int, int]:
-        """How many rows and columns of zeros on each side of the image are part of the mean."""
+        """Returns the number of rows and columns of zeros on each side of the image that the mean includes."""
         return pair(argument(node, 3)) if argument(node, 5) else (0, 0)
 
     def read_image(self, writer: SubgraphWriter, node: Node) -> int:

@@ -107,7 +107,7 @@ def _gru_cell(node: Node) -> GruCell | None:
 
 
 def _terms(total: Any) -> Iterator[tuple[Any, ...]]:
-    """Both orders of the terms of a sum that has one reader."""
+    """Yields the terms of a sum with one user, in both orders."""
     if name_of(total) == "aten.add.Tensor" and argument(total, 2) == 1 and len(total.users) == 1:
         yield from _both_orders(total)
 
@@ -169,8 +169,8 @@ def _gates_of(gates: list[Any], next_state: Node) -> tuple[Node, ...] | None:
 
 
 def _split_of(part: Any, state: Node, count: int) -> Any:
-    """The node that splits a tensor into `count` gates of a state's width, one of which is `part`. None if there is no
-    such node, or if gates have other readers."""
+    """Returns the node that splits a tensor into `count` gates of a state's width, one of which is `part`. Returns None
+    if there is no such node, or if gates have other users."""
     split: Any = part.args[0] if name_of(part) == "getitem" and len(part.users) == 1 else None
     if name_of(split) != "aten.split_with_sizes_copy.default" or len(split.users) != count:
         return None
@@ -195,7 +195,7 @@ def _both_orders(call: Node) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 
 
 def _only_operand(call: Any, name: str) -> Any:
-    """The operand of the operator `name`, if its result has one reader; else None."""
+    """Returns the operand of the operator `name` if its result has one user, else None."""
     return call.args[0] if name_of(call) == name and len(call.users) == 1 else None
 
 

@@ -111,15 +111,15 @@ class SliceConfig(XNNPartitionerConfig):
 
 
 def write_slice(writer: SubgraphWriter, source: Node, dim: int, start: int, sizes: list[int], result: int) -> None:
-    """Writes a slice of `source` along a dimension. A size of 0 stands for the whole dimension."""
+    """Writes a slice of `source` along a dimension. A size of 0 means the whole dimension."""
     offsets = [0] * len(sizes)
     offsets[dim] = start
     writer.add(XNNStaticSlice(len(sizes), offsets, sizes, writer.read(source), result))
 
 
 def write_strided_slice(writer: SubgraphWriter, node: Node, dim: int, start: int) -> None:
-    """Writes every n-th element of a dimension from `start` on. The dimension is split in two, the second of which has
-    the size of the step, and sliced."""
+    """Writes every n-th element of a dimension from `start` on: the dimension is split in two, the second of which has
+    the size of the step, and then sliced."""
     assert isinstance(node.args[0], Node)
     step, before = argument(node, 4), list(node.args[0].meta["val"].shape)
     after = list(node.meta["val"].shape)
@@ -135,7 +135,7 @@ def write_strided_slice(writer: SubgraphWriter, node: Node, dim: int, start: int
 
 def write_joined(writer: SubgraphWriter, node: Node) -> bool:
     """Writes `node` as a view of a tensor that was concatenated from it and others, such as the last of a sequence's
-    states. Returns False if there is none."""
+    states. Returns False if there is no such tensor."""
 
     def is_joined(source: Node, _: torch.Tensor) -> bool:
         return source is node or name_of(source) == "aten.cat.default"
@@ -162,7 +162,7 @@ def write_joined(writer: SubgraphWriter, node: Node) -> bool:
 
 
 class SelectConfig(XNNPartitionerConfig):
-    """One index of a dimension, which is removed."""
+    """Selects one index of a dimension, and removes the dimension."""
 
     keeps_scale = True
     target_names = ("aten.select_copy.int",)

@@ -27,8 +27,8 @@ class Taps:
 
     @staticmethod
     def of(size: int, window: int, stride: int, padding: int, dilation: int) -> Taps:
-        """The window's rows without the first and last rows that read only padding, for an image of `size` rows. There
-        are as many results as with the whole window."""
+        """Returns the rows of the window for an image of `size` rows, without the first and last rows that read only
+        padding. The number of results is the same as for the whole window."""
         results = (size + 2 * padding - dilation * (window - 1) - 1) // stride + 1
 
         def reads(tap: int) -> bool:
@@ -47,8 +47,8 @@ class Taps:
 
 
 def taps_of(node: Node) -> tuple[Taps, Taps]:
-    """The rows and columns of a convolution's window that its program needs: all of them if the size of the image is
-    known only when the model runs, or if the convolution is transposed."""
+    """Returns the rows and columns of a convolution's window that its program needs: all of them if the size of the
+    image is known only at run time, or if the convolution is transposed."""
     assert rank_of(node) == 4 and isinstance(node.args[0], Node) and isinstance(node.args[1], Node)
     image, window = node.args[0].meta["val"].shape[2:], node.args[1].meta["val"].shape[2:]
     numbers = list(zip(*(pair(argument(node, i)) for i in (3, 4, 5)), strict=True))

@@ -29,8 +29,8 @@ _VIEWS: dict[str, Callable[[Node, torch.Tensor], torch.Tensor]] = {
 
 
 def as_view(operand: Node, accepts: Callable[[Node, torch.Tensor], bool]) -> tuple[Node, torch.Tensor]:
-    """The earliest source of which an operand is a view, if `accepts` agrees with the source and the view; and this
-    view, without elements. The operand itself is the last candidate."""
+    """Returns the first source of which an operand is a view, if `accepts` agrees with the source and the view, and
+    this view, without elements. The last candidate is the operand itself."""
     chain = [operand]
     while (source := _source(chain[-1])) is not None:
         chain.append(source)
@@ -47,7 +47,7 @@ def as_view(operand: Node, accepts: Callable[[Node, torch.Tensor], bool]) -> tup
 
 
 def _source(node: Node) -> Node | None:
-    """The tensor of which a call returns a view; None for other calls."""
+    """Returns the tensor of which a call returns a view, or None for other calls."""
     if name_of(node) == "getitem":
         return node.args[0].args[0] if name_of(node.args[0]) == "aten.split_with_sizes_copy.default" else None
     if name_of(node) not in _VIEWS or not isinstance(node.args[0], Node):

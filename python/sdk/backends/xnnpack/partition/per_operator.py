@@ -51,7 +51,7 @@ def _conflicts(partitions: Sequence[Sequence[Node]], support: XnnpackSupport) ->
 
 
 def _computes(node: Node, support: XnnpackSupport) -> bool:
-    """Whether a call makes a part: it is neither free nor taken with its readers only."""
+    """Whether a call forms a partition: it is not free, and not taken only together with its users."""
     return not support.is_free(node) and not support.is_only_with_readers(node)
 
 
@@ -66,9 +66,9 @@ def _parts_of(node: Node, support: XnnpackSupport) -> Iterable[Node]:
 
 
 def _sharing_quantization(node: Node, support: XnnpackSupport) -> Iterable[Node]:
-    """Other layers that read the same dynamically quantised input, such as those for queries, keys and values. The
-    nodes that quantise it cannot be in several parts. Layers that also read another result are left out, because that
-    result may depend on `node`."""
+    """Returns other layers that read the same dynamically quantised input, such as those for queries, keys and values,
+    because the nodes that quantise it cannot be in several partitions. Leaves out layers that also read another result,
+    because that result may depend on `node`."""
     for quantized in filter(quantizes_dynamically, node.all_input_nodes):
         for reader in _readers_of_chain(quantized):
             others = [operand for operand in reader.all_input_nodes if not quantizes_dynamically(operand)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which calls XNNPACK takes, and why not others."""
+"""Decides which calls XNNPACK gets, and gives the reasons for the others."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from sdk.backends.xnnpack.partition.arguments import arguments_of
 from sdk.backends.xnnpack.partition.config import OPERATORS, ConfigPrecisionType, XNNPartitionerConfig
 from sdk.backends.xnnpack.quantization import DYNAMIC_NAMES, integer_call, is_dynamic
 
-# A part that only reshapes runs on a kernel.
+# A partition that only reshapes runs on a kernel.
 _MOVES = frozenset(name for cls in (ReshapeConfig, SplitConfig) for name in cls.target_names)
 
 
 class XnnpackSupport(Support):
-    """What XNNPACK takes of a program.
+    """Decides which calls of a program XNNPACK gets.
 
     Args:
         program: The program.
@@ -94,7 +94,7 @@ class XnnpackSupport(Support):
             constant.meta.pop("delegation_tag", None)
 
     def is_worth_it(self, nodes: Sequence[Node]) -> bool:
-        """Conversions alone do not justify a delegate, except in a program that has nothing else."""
+        """Conversions by themselves do not justify a delegate, except in a program that has only conversions."""
         if self.has_only_free_calls:
             return any(is_quantize(node) or is_dequantize(node) for node in nodes)
         return super().is_worth_it(nodes)
@@ -121,7 +121,7 @@ class XnnpackSupport(Support):
         return self._folds and is_foldable(self.program, node)
 
     def is_only_with_readers(self, node: Node) -> bool:
-        """Constants, integers, and tensors that are split where they are read."""
+        """Constants, integers, and tensors that are split by their users."""
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor):
             return name_of(node) == "aten.split_with_sizes_copy.default" or is_dynamic(node)
@@ -130,7 +130,7 @@ class XnnpackSupport(Support):
         return value.dtype == torch.int64 or self.reads_constants(node)
 
     def without_own_weights(self, nodes: Iterable[Node], part_of: Mapping[Node, int]) -> Iterable[tuple[Node, str]]:
-        """Nodes whose weights are also used outside their part, so that the delegate cannot own them."""
+        """Nodes whose weights are also used outside their partition, so that the delegate cannot own them."""
         for node in nodes:
             part = part_of[node]
             if any(quantizes_dynamically(o) and part_of.get(o) != part for o in node.all_input_nodes):
@@ -146,8 +146,8 @@ class XnnpackSupport(Support):
                 yield node, reason
 
     def _refusal_as_a_part(self, node: Node, config: XNNPartitionerConfig, part_of: Mapping[Node, int]) -> str | None:
-        """Why a node cannot be in its part: it takes a constant that the delegate has to know, and another part
-        computes it or uses it, too."""
+        """Returns why a node cannot be in its partition: it needs a constant that the delegate has to know, and another
+        partition computes or uses that constant, too."""
 
         def is_unknown(operand: Node) -> bool:
             if not is_constant(self.program, operand):
@@ -171,6 +171,6 @@ def quantizes_dynamically(node: Node) -> bool:
 
 
 def read_elsewhere(nodes: Sequence[Node]) -> list[Node]:
-    """Nodes of a part that another part or the rest of the program reads."""
+    """Returns the nodes of a partition that another partition or the rest of the program reads."""
     inside = set(nodes)
     return [node for node in nodes if not inside.issuperset(node.users)]

@@ -116,7 +116,7 @@ class XnnpackPartitioner(SupportPartitioner):
         return divide_by_operator if self._per_op_mode else divide
 
     def support(self, program: ExportedProgram) -> XnnpackSupport:
-        """What XNNPACK takes of a program."""
+        """Returns the object that decides which calls of a program XNNPACK gets."""
         return XnnpackSupport(program, self._configs, self._precisions, self._compat, self._folds, self._lends_weights)
 
     def generate_partitions(self, ep: ExportedProgram) -> list[Partition]:

@@ -148,7 +148,7 @@ class XNNPACKQuantizer(Quantizer):
 
     @classmethod
     def get_supported_operators(cls) -> list[OperatorConfig]:
-        """Each configuration with the patterns that it quantises."""
+        """Returns each configuration with the patterns that it quantises."""
         return list(cls.supported_config_and_operators)
 
     def set_global(self, quantization_config: QuantizationConfig) -> XNNPACKQuantizer:

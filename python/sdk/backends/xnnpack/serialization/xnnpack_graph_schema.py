@@ -168,7 +168,7 @@ class XNNStaticReshape:
 
 @dataclass
 class XNNStaticSlice:
-    """A size of 0 stands for the whole dimension."""
+    """A size of 0 means the whole dimension."""
 
     num_dims: int
     offsets: list[int]

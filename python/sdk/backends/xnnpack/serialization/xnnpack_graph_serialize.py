@@ -28,7 +28,7 @@ class XNNHeader(PartsHeader):
 
     @staticmethod
     def from_bytes(data: bytes) -> XNNHeader:
-        """The header at the start of `data`. Raises ValueError if there is none."""
+        """Reads the header at the start of `data`. Raises ValueError if there is no header."""
         if len(data) < XNNHeader.LENGTH or data[4:8] != XNNHeader.MAGIC:
             raise ValueError(
                 f"expected a payload for XNNPACK, {XNNHeader.LENGTH} bytes or more with {XNNHeader.MAGIC!r} at byte 4; "

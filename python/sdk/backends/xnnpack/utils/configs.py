@@ -19,5 +19,5 @@ def get_xnnpack_edge_compile_config(skip_dim_order: bool = False) -> EdgeCompile
 
 
 def get_xnnpack_executorch_backend_config(additional_passes: list[Any] | None = None) -> ExecutorchBackendConfig:
-    """With each delegate in a separate segment."""
+    """Returns a configuration that puts each delegate into a separate segment."""
     return ExecutorchBackendConfig(passes=list(additional_passes or []), extract_delegate_segments=True)

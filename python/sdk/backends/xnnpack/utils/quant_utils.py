@@ -99,7 +99,8 @@ def is_tagged_as_implicit_q_dq(node: Node) -> bool:
 
 
 def is_tensor_subnormal(tensor: torch.Tensor) -> torch.Tensor:
-    """For each element, whether it is denormal: nonzero, and smaller than the smallest normal number of its dtype."""
+    """Returns for each element whether it is subnormal: nonzero, and smaller than the smallest normal number of its
+    dtype."""
     return (tensor != 0) & (tensor.abs() < torch.finfo(tensor.dtype).smallest_normal)
 
 

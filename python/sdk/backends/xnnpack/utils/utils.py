@@ -56,7 +56,7 @@ def is_getitem(node: Node) -> bool:
 
 
 def get_input_node(node: Node, input_index: int) -> Node:
-    """The argument, which must be a node. Raises AssertionError if it is not."""
+    """Returns an argument, which must be a node. Raises AssertionError if it is not."""
     found = node.args[input_index]
     if not isinstance(found, Node):
         raise AssertionError(f"argument {input_index} of {node} is {found!r}; expected the result of another node")
@@ -82,7 +82,7 @@ def get_tensor_name(exp_prog: ExportedProgram, node: Node) -> str:
 
 
 def get_source_fn(node: Node) -> Any | None:
-    """The function of the model from which a call comes; None if the graph has no record of it."""
+    """Returns the function of the model that a call comes from, or None if the graph does not record it."""
     stack = node.meta.get("source_fn_stack")
     return stack[-1][1] if stack else None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The options of `CoreMLBackend` as compile specs, and back. The bytes are those of the original."""
+"""Converts the options of `CoreMLBackend` to compile specs and back. The bytes are those of the original."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ class COMPILE_SPEC_KEYS(Enum):  # noqa: N801 -- the original's name
 
 
 class MULTIMETHOD_WEIGHT_SHARING_STRATEGY(Enum):  # noqa: N801 -- the original's name
-    """How methods share weights: not at all, or partition i of each method with partition i of the others."""
+    """Whether methods share weights: not at all, or partition i of each method with partition i of the others."""
 
     DISABLED = "disabled"
     POSITIONAL = "positional"
 
 
 class ModelType(Enum):
-    """What a payload holds: a package that the device compiles, or a model compiled ahead of time (macOS only)."""
+    """The kind of model in a payload: a package that the device compiles, or a model compiled ahead of time (macOS
+    only)."""
 
     MODEL = "model"
     COMPILED_MODEL = "compiled_model"
@@ -166,7 +167,7 @@ def shapes_to_text(program: ExportedProgram, shapes: Mapping[str, Sequence[Seque
 
 
 def _check_symbols(entries: Sequence[EnumeratedShape]) -> None:
-    """Dimensions with one symbol have one size in each combination."""
+    """Checks that dimensions with the same symbol have equal sizes in each combination."""
     seen: dict[str, tuple[tuple[int, ...], str]] = {}
     for entry in entries:
         for axis, size in enumerate(entry.shape):

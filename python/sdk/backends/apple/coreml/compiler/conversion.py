@@ -125,7 +125,7 @@ def package_of(model: Any) -> Package:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """While active, neither progress bars nor warnings of coremltools are shown: errors are raised."""
+    """While active, progress bars and warnings of coremltools are hidden. Errors are raised as usual."""
     import tqdm
 
     log = logging.getLogger("coremltools")
@@ -206,7 +206,7 @@ class _Stated(torch.Tensor):
 
 
 def stated(dtype: torch.dtype, sizes: Sequence[Any]) -> torch.Tensor:
-    """A tensor without data that has these sizes, some of which may be symbols."""
+    """Returns a tensor without data with these sizes, some of which may be symbols."""
     made = torch.empty([example_of(size) for size in sizes], dtype=dtype, device="meta").as_subclass(_Stated)
     made.sizes = tuple(size if isinstance(size, int) else str(size) for size in sizes)
     return made

@@ -157,7 +157,7 @@ class CoreMLBackend(BackendDetails):
     def multimethod_weight_sharing_strategy_from_compile_specs(
         compile_specs: Sequence[CompileSpec],
     ) -> MULTIMETHOD_WEIGHT_SHARING_STRATEGY:
-        """How methods share weights; POSITIONAL by default."""
+        """Reads how methods share weights. The default is POSITIONAL."""
         return settings_of(compile_specs).sharing
 
     @staticmethod

@@ -36,7 +36,7 @@ class CoreMLOperator:
     reads_any: bool = False
 
     def refusal(self, node: Node, trials: Trials, targets: Sequence[Any]) -> str | None:
-        """Why Core ML does not get a call; None if it does."""
+        """Returns why Core ML does not get a call, or None if it does."""
         reason = None if self.check is None else self.check(node)
         operands = [] if self.reads_any else node.all_input_nodes
         for value in pytree.tree_leaves([each.meta.get("val") for each in (*operands, node)]):
@@ -66,8 +66,8 @@ def operator_of(node: Node) -> CoreMLOperator:
 
 
 def is_refused_whole(name: str) -> bool:
-    """Whether an operator is offered to Core ML whole, even if it is refused: decomposed, dynamic quantisation would be
-    float operators, which Core ML takes, and the reason of a codebook's parts would say nothing of codebooks."""
+    """Whether the exporter keeps an operator whole even if Core ML refuses it. Decomposed, dynamic quantisation would
+    become float operators that Core ML supports, and the reason for refusing a codebook would not mention codebooks."""
     return name in _DYNAMIC or name == _CODEBOOK
 
 

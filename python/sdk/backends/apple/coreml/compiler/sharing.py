@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One model with a function for each method, whose equal weights are stored once."""
+"""Joins methods to one model with a function for each, which stores equal weights once."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def register() -> None:
 
     @register_torch_op(torch_alias=["argmin"], override=True)
     def argmax(context: Any, node: Any) -> None:
-        # Without a dimension, coremltools takes the last one, and PyTorch the whole tensor.
+        # Without a dimension, coremltools reduces the last one, PyTorch the whole tensor.
         x, dim, keepdim = [*_get_inputs(context, node), None, False][:3]
         dim, keepdim = (
             _constant(_get_kwinputs(context, node, name, default=[given])[0])
@@ -190,7 +190,7 @@ def register() -> None:
 
     @register_torch_op(torch_alias=["torchao::dequantize_affine"], override=True)
     def dequantize_affine(context: Any, node: Any) -> None:
-        """Constants in blocks with a scale and a zero point each, which Core ML keeps as they are."""
+        """Converts constants in blocks, each with a scale and a zero point. Core ML keeps them quantised."""
         data, block, scale, zero, _, low, high = (
             [_constant(each) for each in _get_inputs(context, node)] + [None] * 7
         )[:7]
@@ -249,7 +249,8 @@ def register() -> None:
 
     @register_torch_op(torch_alias=["quant::dequantize_codebook"], override=True)
     def dequantize_codebook(context: Any, node: Any) -> None:
-        """Constants as indices into tables (torchao's codebooks), which Core ML keeps as they are."""
+        """Converts constants that are indices into tables (torchao's codebooks). Core ML keeps the indices and the
+        tables."""
         codes, tables, bits = (_constant(each) for each in _get_inputs(context, node)[:3])
         if codes is None or tables is None:
             raise ValueError("it looks up a value that is not a constant")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether coremltools converts a node, found by converting the node alone, without passes. The answers for equal calls
-on tensors of equal shapes are computed once."""
+"""Finds out whether coremltools converts a node, by converting the node alone, without passes. Caches the answers for
+equal calls on tensors of equal shapes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LENGTH = 300  # characters of an error of coremltools in a reason
 
 
 class Trials:
-    """Converts nodes of a program alone."""
+    """Converts single nodes of a program."""
 
     def __init__(self, program: ExportedProgram, constants: bool = True) -> None:
         """`constants` says whether weights are known to the operators."""
@@ -58,7 +58,7 @@ class Trials:
         return self._constants[node]
 
     def error(self, node: Node, target: Any) -> str | None:
-        """Why coremltools does not convert a node for a deployment target; None if it does."""
+        """Returns why coremltools does not convert a node for a deployment target, or None if it does."""
         nodes = _with_sizes(node)
         key = (self._key(nodes), target)
         if key not in self._answers:
@@ -66,7 +66,7 @@ class Trials:
         return self._answers[key]
 
     def first(self, node: Node, targets: Iterable[Any]) -> tuple[Any, str | None]:
-        """The first of the deployment targets for which a node converts; otherwise None and the reason for the last
+        """Returns the first of the deployment targets for which a node converts, or None and the reason for the last
         target."""
         reason: str | None = "there is no deployment target to convert it for"
         for target in targets:
@@ -172,7 +172,8 @@ def _with_sizes(node: Node) -> list[Node]:
 
 
 def _readable(value: Any) -> Any:
-    """A tensor in the place of an operand: of its sizes, those that are computed from others are as in the example."""
+    """Returns a tensor that replaces an operand. Sizes that are computed from other sizes have the value of the example
+    inputs."""
     if not isinstance(value, torch.Tensor):
         return value
     return stated(value.dtype, [size if _is_symbol(size) else example_of(size) for size in value.shape])

@@ -125,7 +125,7 @@ def _annotate(model: GraphModule, config: QuantizationConfig | None, accepts: Fi
 
 
 def _join(model: GraphModule) -> None:
-    """Quantises each activation once: as the operator that makes it says."""
+    """Gives each activation the quantisation that the operator which computes it asks for."""
     for node in model.graph.nodes:
         if not is_annotated(node):
             continue

@@ -19,7 +19,7 @@ _AFFINE = {
     CoreMLRecipeType.TORCHAO_INT8_WEIGHT_ONLY_PER_CHANNEL: ("int8", False, "iOS16"),
     CoreMLRecipeType.TORCHAO_INT8_WEIGHT_ONLY_PER_GROUP: ("int8", True, "iOS18"),
 }
-"""The dtype of weights, whether groups of them share a scale, and the oldest target."""
+"""For each recipe: the dtype of weights, whether groups of weights share a scale, and the oldest deployment target."""
 
 
 class CoreMLRecipeProvider(BackendRecipes):

@@ -113,7 +113,7 @@ def run(program_bytes: bytes, method_name: str, inputs: Sequence[torch.Tensor]) 
 
 
 def _at_least_1d(tensor: torch.Tensor) -> torch.Tensor:
-    """Core ML has no inputs of rank 0: coremltools gives them one element."""
+    """Gives a tensor of rank 0 the shape [1], as coremltools does, because Core ML has no inputs of rank 0."""
     return tensor.reshape(1) if tensor.dim() == 0 else tensor
 
 

@@ -75,7 +75,7 @@ class Function:
         self.outputs = list(self._block.outputs)
 
     def operations(self) -> dict[str, int]:
-        """How often each operation occurs, without constants."""
+        """Counts the calls of each operation, without constants."""
         counts: dict[str, int] = {}
         pending = [self._block]
         while pending:

@@ -112,7 +112,7 @@ class DivisionVisitor(NodeVisitor):
 
 @register_node_visitor
 class ComparisonVisitor(NodeVisitor):
-    """Comparisons. The order of bool is that of the integers 0 and 1."""
+    """Comparisons. bool is compared as the integers 0 and 1."""
 
     target = tuple(_COMPARISONS)
 

@@ -30,7 +30,7 @@ class Conv2D(NodeVisitor):
     def lower(self, node: Node, mps_graph: MPSGraph) -> None:
         given = arguments_of(node)
         weights, groups = shape_of(given["weight"]), given["groups"]
-        # With more outputs than inputs, the runtime's weights for a depthwise convolution have another layout.
+        # If a depthwise convolution has more outputs than inputs, the runtime expects another layout of the weights.
         depthwise = groups > 1 and len(weights) == 4 and weights[1] == 1 and weights[0] == groups
         value, weight, bias = (self.define_tensor(given[name], mps_graph) for name in ("input", "weight", "bias"))
         (stride_y, stride_x), (dilation_y, dilation_x) = _pair(given["stride"], 1), _pair(given["dilation"], 1)

@@ -53,7 +53,8 @@ class IndexSelectVisitor(NodeVisitor):
 
 @register_node_visitor
 class EmbeddingVisitor(NodeVisitor):
-    """embedding. As in PyTorch, the row of `padding_idx` is read like the others, so the payload has no such field."""
+    """embedding. The row of `padding_idx` is read like the others, as in PyTorch, so the payload does not have this
+    field."""
 
     target = "aten.embedding.default"
 

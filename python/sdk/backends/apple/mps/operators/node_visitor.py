@@ -48,7 +48,7 @@ class NodeVisitor:
         self.define_node(node, mps_graph)
 
     def define_node(self, node: Node, mps_graph: MPSGraph) -> None:
-        """What visitors that were written for the original define instead of `lower`."""
+        """Visitors that were written for the original define this function instead of `lower`."""
         raise NotImplementedError(f"{type(self).__name__} does not define lower()")
 
     def stored(self, dtype: torch.dtype) -> torch.dtype:
@@ -169,7 +169,7 @@ VISITORS: dict[str, type[NodeVisitor]] = {}
 
 
 def register_node_visitor(visitor: _Visitor) -> _Visitor:
-    """Makes the class responsible for the operators of its `target`, in place of another one."""
+    """Makes the class responsible for the operators of its `target`, and replaces an earlier one."""
     names = [visitor.target] if isinstance(visitor.target, str) else visitor.target
     VISITORS.update(dict.fromkeys(names, visitor))
     return visitor

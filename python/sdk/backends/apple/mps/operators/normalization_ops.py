@@ -24,7 +24,8 @@ class _Normalization(NodeVisitor):
         return "MPS normalises floats" if values else None
 
     def _filled(self, node: Any, shape: list[int], value: float, dtype: torch.dtype, mps_graph: MPSGraph) -> int:
-        """The id of a weight or bias. The runtime needs one even if the model has none."""
+        """Returns the id of a weight or bias. If the model has none, it is a constant, because the runtime requires
+        one."""
         if node is not None:
             return self.operand(node, self.stored(dtype), mps_graph)
         key = ("filled", tuple(shape), value, dtype)

@@ -16,7 +16,7 @@ from sdk.backends.graph.shapes import dtype_of
 
 @register_node_visitor
 class CloneVisitor(NodeVisitor):
-    """A copy is the same value, or its conversion to another dtype. All numbers but zero are true."""
+    """A copy, which may convert the dtype; as bool, every number except zero is true."""
 
     target = (
         "aten.clone.default",

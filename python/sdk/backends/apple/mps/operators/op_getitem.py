@@ -11,7 +11,7 @@ from sdk.backends.apple.mps.serialization.graph import MPSGraph
 
 @register_node_visitor
 class GetItemVisitor(NodeVisitor):
-    """One of several results."""
+    """Selects one of the results of a call."""
 
     target = "getitem"
 

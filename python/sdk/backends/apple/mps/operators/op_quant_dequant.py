@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Linear layers with int4 weights in groups. The dynamic quantisation of their activations is left out: MPS multiplies
-floats by int4 weights, which loses less. In float32, and where the weights are not int4, it stays on kernels."""
+"""Linear layers with int4 weights in groups. The payload leaves out the dynamic quantisation of their activations,
+because MPS multiplies floats by int4 weights, which is more accurate. If the layer computes in float32, or its weights
+are not int4, the quantisation stays on kernels."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ _PRODUCTS = ("aten.mm.default", "aten.addmm.default")
 
 @register_node_visitor
 class OpDequantizePerChannelGroupDefault(NodeVisitor):
-    """int4 weights, two of which are a byte: the first in the low bits."""
+    """int4 weights, packed two per byte, the first in the low bits."""
 
     target = _GROUPS
 
@@ -76,7 +77,7 @@ class OpDequantizePerChannelGroupDefault(NodeVisitor):
 
 @register_node_visitor
 class TokenQuantizationVisitor(NodeVisitor):
-    """The dynamic quantisation of activations, which the payload leaves out: its result is its operand."""
+    """The dynamic quantisation of activations, which the payload leaves out: the operand replaces the result."""
 
     target = (_CHOOSE, _QUANTIZE, _DEQUANTIZE)
 

@@ -74,7 +74,7 @@ class CatVisitor(NodeVisitor):
 
 @register_node_visitor
 class SqueezeUnsqueezeVisitor(_Reshaping):
-    """unsqueeze, and squeeze of several dimensions, which removes those of size 1."""
+    """unsqueeze, and squeeze with several dimensions, of which it removes those of size 1."""
 
     target = ("aten.unsqueeze_copy.default", "aten.squeeze_copy.dims")
 

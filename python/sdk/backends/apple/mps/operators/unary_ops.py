@@ -26,7 +26,7 @@ _TESTS: dict[str, type[n.MPSNode1x1]] = {"isnan": n.MPSIsnan, "isinf": n.MPSIsin
 
 @register_node_visitor
 class UnaryOpVisitor(NodeVisitor):
-    """Integers are converted to floats where the result is one."""
+    """Functions of one operand. Integers are converted to floats if the result is a float."""
 
     target = tuple(f"aten.{name}.default" for name in (*_FLOAT_RESULT, *_SAME_RESULT, *_ROUNDING, *_TESTS))
 

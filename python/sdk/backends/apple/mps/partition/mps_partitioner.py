@@ -35,5 +35,5 @@ class MPSPartitioner(SupportPartitioner):
         self.delegation_spec = DelegationSpec(MPSBackend.__name__, self.compile_specs)
 
     def support(self, program: ExportedProgram) -> MPSSupport:
-        """What MPS takes of a program."""
+        """Returns the object that decides which calls of a program MPS gets."""
         return MPSSupport(program, self._use_fp16)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which nodes MPS takes, and why not the others."""
+"""Decides which nodes MPS gets, and gives the reasons for the others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COPIES = ("getitem", "aten.clone.default", "dim_order_ops._clone_dim_order.defa
 
 
 class MPSSupport(Support):
-    """What MPS takes of a program."""
+    """Decides which calls of a program MPS gets."""
 
     title = "MPS"
 
@@ -35,7 +35,7 @@ class MPSSupport(Support):
         self._visitors = get_node_visitors(program, use_fp16)
 
     def refusal(self, node: Node) -> str | None:
-        """Why MPS does not take a call; None if it does, or if the result is a constant. Calls are asked about in the
+        """Returns why MPS does not get a call, or None if it does or if the result is a constant. Must be called in the
         order of the graph."""
         if node.target is operator.getitem:
             call = node.args[0]

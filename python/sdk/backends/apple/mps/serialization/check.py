@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the parts of a graph refer to each other as they must."""
+"""Checks that the parts of a graph refer to each other correctly."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def operands_of(operation: Any) -> list[int | list[int]]:
 
 
 def results_of(operation: Any) -> list[int]:
-    """The ids of the results. Normalisations have one that is used."""
+    """Returns the ids of the results. Of a normalisation's results, only one is used."""
     found: list[int] = []
     for _, value in _fields(operation, output=True):
         found += value if isinstance(value, list) else [value]
@@ -48,7 +48,8 @@ def results_of(operation: Any) -> list[int]:
 
 
 def check_graph(graph: MPSGraph, constants_size: int) -> None:
-    """Checks that every id is one of a value that is known where it is read, and that every value has a possible size.
+    """Checks that every id is that of a value that is computed before it is read, and that every value has a valid
+    size.
 
     Raises:
         PayloadError: says which part is wrong.

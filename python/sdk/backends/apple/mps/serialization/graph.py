@@ -12,7 +12,7 @@ from sdk.backends.apple.mps.serialization.nodes import MPSMinMax
 
 
 class OpType(IntEnum):
-    """What runs a graph: MPSGraph, or a single kernel of the runtime."""
+    """The engine that runs a graph: MPSGraph, or a single kernel of the runtime."""
 
     mps_graph = 0
     metal_kernel = 1
@@ -27,8 +27,8 @@ class Buffer:
 
 @dataclass
 class MPSTensor:
-    """A value. `dims` are its sizes; `datatype` is that of the model, and of a constant's bytes. Constants have
-    `constant_buffer_size` bytes at `segment_offset` of the payload's constants."""
+    """A value. `dims` are its sizes; `datatype` is the type of the value in the model and of its bytes, if it is a
+    constant. Constants have `constant_buffer_size` bytes at `segment_offset` of the payload's constants."""
 
     datatype: MPSDataType
     num_dims: int
@@ -48,7 +48,7 @@ class MPSNode:
 
 @dataclass
 class DataSegment:
-    """Where constants lie. The header of a payload says it instead."""
+    """The place of the constants. Unused: the header of a payload has it instead."""
 
     offset: int = 0
     size: int = 0

@@ -9,7 +9,7 @@ import torch
 
 
 class MPSDataType(IntEnum):
-    """Types of elements. The numbers are those of the original's format."""
+    """Types of elements, with the numbers of the original's format."""
 
     mps_data_type_invalid = 0
     mps_data_type_float16 = 1
@@ -53,5 +53,5 @@ def edge_dtype_to_mps_dtype(dtype: torch.dtype) -> MPSDataType:
 
 
 def torch_dtype(dtype: MPSDataType) -> torch.dtype | None:
-    """PyTorch's dtype; None where PyTorch or Metal has none."""
+    """Returns PyTorch's dtype, or None if PyTorch or Metal does not have the type."""
     return _DTYPES.get(dtype)

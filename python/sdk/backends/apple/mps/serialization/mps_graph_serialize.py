@@ -21,7 +21,7 @@ class PayloadError(ValueError):
 
 @dataclass
 class MPSDelegateHeader:
-    """Where the constants of a payload lie, in bytes from its start. The graph follows the header."""
+    """The place of a payload's constants, in bytes from its start. The graph follows the header."""
 
     MAGIC_IX: ClassVar[slice] = slice(4, 8)
     DATA_SEGMENT_OFFSET_IX: ClassVar[slice] = slice(8, 16)
@@ -58,7 +58,7 @@ def convert_to_flatbuffer(mps_graph: MPSGraph) -> bytes:
 
 
 def serialize_mps_graph(mps_graph: MPSGraph) -> bytes:
-    """The payload of a graph whose constants are in the buffers of its values, which move behind the graph."""
+    """Serialises a graph. Moves the constants from the buffers of its values to a block after the graph."""
     constants: list[bytes] = []
     size = 0
     for value in mps_graph.mps_values:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The nodes of a payload for MPS. Ids are positions in `MPSGraph.mps_values`; -1 is an optional operand that is absent.
-The fields, their order and the numbers of the enumerations are those of the original's format."""
+"""The nodes of a payload for MPS. Ids are positions in `MPSGraph.mps_values`; -1 marks an optional operand that is
+absent. The order of the fields and the numbers of the enumerations are those of the original's format."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class MPSHardTanh(MPSNode1x1):
 
 @dataclass
 class MPSReLU(MPSNode1x1):
-    """The schema declares two operands, and the node has one."""
+    """The schema declares two operands; the node uses one."""
 
     input2_id: int = 0
 

@@ -56,7 +56,8 @@ class MPSIndexSelect(MPSNode1x1):
 
 @dataclass
 class MPSEmbedding(MPSNode2x1):
-    """Rows of input1 at the indices input2. On devices the rows of `padding_idx` are zeros; -1 stands for no index."""
+    """Rows of input1 at the indices input2. On devices, the rows of `padding_idx` are zeros; -1 means that there is no
+    such index."""
 
     padding_idx: int = -1
     scale_grad_by_freq: bool = False
@@ -72,8 +73,7 @@ class MPSIndexTensor(MPSNode1x1):
 
 @dataclass
 class MPSIndexPut(MPSNode1x1):
-    """input1 with the values at the indices. `values_shape` is the shape to which values are broadcast first; none if
-    it is empty."""
+    """input1 with values written at the indices. Values are first broadcast to `values_shape`, unless it is empty."""
 
     indices_id: list[int] = field(default_factory=list)
     values_shape: list[int] = field(default_factory=list)
@@ -159,7 +159,7 @@ class MPSConv2D(MPSConv):
 
 
 class MPSDepthwiseConv2D(MPSConv):
-    """A convolution whose groups have one input channel each."""
+    """A convolution in which each group has one input channel."""
 
 
 @dataclass

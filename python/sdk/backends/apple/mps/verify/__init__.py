@@ -40,7 +40,7 @@ class MPSProgram:
         return len(self._interpreter.inputs)
 
     def operations(self) -> dict[str, int]:
-        """How often each operation occurs."""
+        """Counts the calls of each operation."""
         counts: dict[str, int] = {}
         for node in self._interpreter.graph.mps_nodes:
             name = type(node.mpsnode_union).__name__
@@ -48,7 +48,8 @@ class MPSProgram:
         return dict(sorted(counts.items()))
 
     def run(self, method_name: str, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """The outputs, as separate tensors. The method makes no difference: a payload has one function.
+        """Runs the payload and returns the outputs as separate tensors. `method_name` is ignored, because a payload has
+        one function.
 
         Raises:
             ValueError: there are too few or too many inputs, or one has another shape or dtype.

@@ -116,7 +116,7 @@ def _widened(operand: Any) -> Any:
 
 
 def _as_declared(result: torch.Tensor, declared: MPSTensor) -> torch.Tensor:
-    """A result in the shape of the payload. Metal has one size of 1 where PyTorch has rank 0."""
+    """Gives a result the shape that the payload declares. For rank 0 in PyTorch, Metal has one dimension of size 1."""
     if list(result.shape) == declared.dims:
         return result
     if result.numel() == 1 and math.prod(declared.dims) == 1 and max(result.dim(), len(declared.dims)) == 1:

@@ -51,14 +51,14 @@ class IntegerCall(Call):
         return self.out.dtype
 
     def parameters(self, operand: str | Node) -> Parameters:
-        """How an operand is quantised. Raises UnsupportedError if it is not."""
+        """Returns how an operand is quantised. Raises UnsupportedError if it is not quantised."""
         node = self[operand] if isinstance(operand, str) else operand
         if not is_any_dequantize(node):
             raise UnsupportedError(f"its operand {node} is not quantised")
         return parameters_of(node, self.program)
 
     def activation(self, operand: str | Node) -> Parameters:
-        """`parameters` of an operand that has one scale and integers of the result's type."""
+        """Returns the `parameters` of an operand with one scale and the integer type of the result."""
         found = self.parameters(operand)
         if found.scales.size != 1:
             raise UnsupportedError("its operand has a scale for each channel")
@@ -69,7 +69,7 @@ class IntegerCall(Call):
         return found
 
     def wide_operands(self, nodes: Sequence[Node]) -> list[Value]:
-        """Quantised operands as int32, in units of their scales. TOSA's int16 has no zero points."""
+        """Converts quantised operands to int32 and subtracts their zero points. TOSA's int16 has no zero points."""
         zeros = [self.activation(node).zero_point for node in nodes]
         if any(zeros) and self.dtype == DType.INT16:
             raise UnsupportedError("its operand is int16 with a zero point")
@@ -90,7 +90,8 @@ class IntegerCall(Call):
         return self.parameters(name).zero_point
 
     def bias_scales(self) -> np.ndarray:
-        """The scale of a convolution's sums: of the input times that of the weight, which may have several."""
+        """Returns the scale of a convolution's sums: the scale of the input times that of the weight, which may have
+        several."""
         return self.activation("input").scale * self.parameters("weight").scales.reshape(-1)
 
     def bias(self, channels: int) -> Value:
@@ -106,7 +107,8 @@ class IntegerCall(Call):
         return self.b.constant(integers.astype(np.int32 if dtype == DType.INT32 else np.int64), dtype)
 
     def finished(self, sums: Value, first: int) -> Value:
-        """As integers of the result. Compilers of NPUs do this within the convolution, if nothing is between them."""
+        """Rescales sums to integers of the result. Compilers for NPUs do this within the convolution if nothing is in
+        between."""
         factors = self.bias_scales() / self.out.scale
         return self.rescaled(sums, factors if factors.size == 1 else factors[first : first + sums.shape[-1]])
 

@@ -31,7 +31,7 @@ _EXTRA_BITS = {DType.INT8: 20, DType.INT16: 12}
 
 
 def _aligned(call: IntegerCall) -> tuple[list[Value], float]:
-    """Both operands as int32 of one scale, and the factor from it to the scale of the result."""
+    """Returns both operands as int32 with one scale, and the factor from this scale to the scale of the result."""
     nodes = [call["self"], call["other"]]
     if not all(isinstance(node, Node) for node in nodes):
         raise UnsupportedError("its operand is a number that is not quantised")
@@ -62,8 +62,8 @@ lowers_integers("aten.minimum.default")(_binary("MINIMUM"))
 
 
 def _comparison(compare: Callable[[Any, Any, Any], Value]) -> Callable[[IntegerCall], Value]:
-    """Compares operands in int32 with one scale. A Python number is compared exactly: it equals one of the numbers that
-    the operand can have, or lies between two of them."""
+    """Lowers a comparison to int32 operands with one scale. The comparison with a Python number is exact: the number
+    equals one of the values of the operand or is between two of them."""
 
     def lower(call: IntegerCall) -> Value:
         first, second = call["self"], call["other"]
@@ -106,9 +106,9 @@ def mul(call: IntegerCall) -> Value:
 
 
 def table(call: IntegerCall, operand: Node | None = None) -> Placed:
-    """The results for all operands, computed here by PyTorch. For int16, limits are CLAMP. Of other functions, TABLE
-    interpolates between 513 results, if none is then more than eight steps away; else GATHER takes one of the
-    65,536."""
+    """Tabulates the results for all values of the operand, computed by PyTorch. Limits of int16 become CLAMP. For other
+    functions, TABLE interpolates between 513 results if the error stays within eight steps; otherwise GATHER reads one
+    of 65,536 results."""
     operand = call["self"] if operand is None else operand
     given, source = call.activation(operand), call.placed(operand)
     results = _results(call, _all_of(given))
@@ -136,14 +136,15 @@ def _interpolated(call: IntegerCall, value: Value, points: np.ndarray) -> Value:
 
 
 def _all_of(given: Parameters) -> torch.Tensor:
-    """What the integers of a type stand for."""
+    """Returns the real numbers of all integers of a type."""
     half = 1 << (7 if given.dtype == DType.INT8 else 15)
     integers = torch.arange(-half, half, dtype=torch.float32)
     return (integers - given.zero_point) * torch.tensor(given.scale, dtype=torch.float32)
 
 
 def _results(call: IntegerCall, *operands: torch.Tensor) -> np.ndarray:
-    """What PyTorch computes of operands, as integers, with numbers beside them. What is not a number is 0."""
+    """Returns the results of PyTorch for operands as integers; arguments that are numbers do not change. NaN becomes
+    0."""
     given = iter(operands)
     arguments = [next(given) if is_any_dequantize(argument) else _number(call, argument) for argument in call.node.args]
     function = getattr(call.node.target, "_op", call.node.target)
@@ -153,7 +154,7 @@ def _results(call: IntegerCall, *operands: torch.Tensor) -> np.ndarray:
 
 
 def _number(call: IntegerCall, argument: Any) -> Any:
-    """An argument, or the only element of a constant that is one."""
+    """Returns an argument that is a number, or the element of a constant with one element."""
     if not isinstance(argument, Node):
         return argument
     known = call.placed(argument).value.constant
@@ -167,8 +168,8 @@ def _number(call: IntegerCall, argument: Any) -> Any:
     *("aten.atan2.default", "aten.floor_divide.default"),
 )
 def table_of_two(call: IntegerCall) -> Value | Placed:
-    """The results for all 65,536 pairs of int8, computed here by PyTorch, of which GATHER takes those at 256 a + b.
-    Those of int16 are computed in int32."""
+    """Tabulates the results for all 65,536 pairs of int8, computed by PyTorch; GATHER reads the result at 256 a + b.
+    For int16, the operator is computed in int32."""
     nodes = list(call.node.args[:2])
     quantized = [node for node in nodes if is_any_dequantize(node)]
     if len(quantized) == 1:

@@ -45,7 +45,7 @@ def wide_lookup(b: Builder, index: Value, entries: np.ndarray) -> Value:
 
 
 def _placed(b: Builder, digit: Value, place: int) -> Value:
-    """A digit times 2^(8 place). RESCALE by 2^24 has no operands beyond 31."""
+    """Returns a digit times 2^(8 place). RESCALE by 2^24 supports only operands below 32."""
     if place < 3:
         return rescale(b, digit, float(1 << 8 * place), 0, DType.INT32)
     return b.shift_left(rescale(b, digit, 1.0, 0, DType.INT32), 8 * place)
@@ -58,7 +58,7 @@ def gathered(b: Builder, positions: Value, entries: np.ndarray, dtype: DType) ->
 
 
 def headroom(b: Builder, value: Value) -> Value:
-    """By how many bits a positive int32 can be shifted left; 31 for 0."""
+    """Returns by how many bits a positive int32 can be shifted left; 31 for 0."""
     return b.sub(b.unary("CLZ", value), 1)
 
 
@@ -160,8 +160,8 @@ def split_sums(b: Builder, values: Value, axis: int, spare: int) -> tuple[Value,
 
 
 def wide_total(b: Builder, values: Value, axis: int, spare: int, empty: bool) -> Total:
-    """The sum of numbers from 0 to 2^30 along an axis of up to 2^spare of them, whose lowest `spare` bits are added
-    apart. It is at least 2^30; where `empty` is set, a smaller sum becomes 2^30."""
+    """Sums numbers from 0 to 2^30 along an axis with up to 2^spare elements. The lowest `spare` bits are summed
+    separately. The result is at least 2^30; if `empty` is set, a smaller sum becomes 2^30."""
     high, low = split_sums(b, values, axis, spare)
     high = b.maximum(high, 1 << 30 - spare) if empty else high
     room = headroom(b, high)

@@ -44,7 +44,7 @@ def angle(call: IntegerCall, nodes: list[Node], first: Parameters, second: Param
     found = b.emit(Op["TABLE"], [index, b.constant(entries.astype(np.int16), DType.INT16)], index.shape, DType.INT32)
     found = b.select(b.greater(sizes[0], sizes[1]), b.sub(2 * _EIGHTH, found), found)
     found = b.select(b.greater(0, x), b.sub(4 * _EIGHTH, found), found)
-    # The sign is that of y itself, which may be less than a step of x.
+    # The sign comes from y itself, which may be smaller than one step of x.
     sign = b.select(b.greater(0, operands[0]), -1, 1, DType.INT32)
     return call.rescaled(b.mul(found, sign), math.pi / 4 / _EIGHTH / call.out.scale)
 

@@ -23,7 +23,8 @@ from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import is_any_dequantize
 
 MASKED = -1e4
-"""A number from here down, in place of an element or added to it, takes it out of a softmax."""
+"""A number that masks an element of a softmax if it replaces the element or is added to it: this number or any
+below."""
 
 CHOICE, SUM = "aten.where.self", "aten.add.Tensor"
 
@@ -53,7 +54,8 @@ class Counted:
 
 
 def counted(call: IntegerCall) -> Counted:
-    """What the operand `self` of a call reads. Raises UnsupportedError for an operand that is not quantised."""
+    """Returns the scores that the operand `self` of a call reads. Raises UnsupportedError if the operand is not
+    quantised."""
     source = call["self"]
     if is_any_dequantize(source):
         placed = call.placed(source)
@@ -88,7 +90,8 @@ def _range(given: Parameters) -> tuple[float, float]:
 def _with_constants(
     call: IntegerCall, mask: Value, value: Value, axis: int, given: Parameters, alone: np.ndarray
 ) -> Counted:
-    """Scores where `mask` is true. `alone` has the exponentials of rows that the mask hides completely."""
+    """Returns the scores masked where `mask` is true. `alone` has the exponentials of rows that the mask hides
+    completely."""
     b = call.b
     left = np.False_ if mask.constant is None else mask.constant.any(axis, keepdims=True)
     alone = np.where(left, 0, alone)
@@ -108,7 +111,7 @@ def _with_constants(
 
 
 def _of_choice(call: IntegerCall, choice: Node) -> Counted:
-    """Where a condition holds, or where it does not, a number takes the place of a score."""
+    """Lowers a choice in which a number replaces a score where a condition holds, or where it does not hold."""
     condition, first, second = choice.args
     operand, other = (first, second) if is_any_dequantize(first) else (second, first)
     numbers = None if is_any_dequantize(other) else call.placed(other).value.constant
@@ -134,8 +137,9 @@ def _shares(numbers: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _of_sum(call: IntegerCall, total: Node) -> Counted:
-    """In each row, only the scores count to which the largest number of the row is added. In floats, a row to which
-    large numbers are added everywhere loses digits of its scores, or all of them: its probabilities are equal then."""
+    """Lowers a sum of scores and a mask. In each row, only the scores count to which the largest number of the row is
+    added. With floats, adding large numbers to a whole row rounds its scores; if all digits are lost, the probabilities
+    are equal."""
     first, second = total.args[:2]
     operand, other = (first, second) if is_any_dequantize(first) else (second, first)
     numbers = None if is_any_dequantize(other) else call.placed(other).value.constant
@@ -163,8 +167,8 @@ def _of_sum(call: IntegerCall, total: Node) -> Counted:
 
 
 def _is_absorbed(given: Parameters, number: float) -> bool:
-    """Whether float32 sums of any score and a number are the number. Raises UnsupportedError if they are neither that
-    nor keep the score."""
+    """Whether the float32 sum of any score and a number equals the number. Raises UnsupportedError if the sum neither
+    equals the number nor keeps the score."""
     integers = np.arange(given.low, given.high + 1, dtype=np.float32) - np.float32(given.zero_point)
     scores = integers * np.float32(given.scale)
     left = (scores + np.float32(number)).astype(np.float64) - number

@@ -69,7 +69,7 @@ lowers_integers(*_MOVES)(move)
 
 @lowers_integers("aten.argmax.default", "aten.argmin.default", result=DType.INT32)
 def position(call: IntegerCall) -> Placed:
-    """The lowering of floats: the order of integers is that of floats."""
+    """Uses the lowering of floats, because integers have the same order as the floats they represent."""
     call.activation("self")
     return LOWERINGS[name_of(call.node)].function(call)
 

@@ -149,8 +149,8 @@ def _wide_normalized(b: Builder, values: Value, centred: bool, epsilon: float) -
 
 
 def _affine(call: IntegerCall, value: Value, unit: float, size: int, weight: Any, bias: Any) -> Value:
-    """The result of a norm of `size` numbers: `value`, in units that are given, times the weight, plus the bias. Both
-    are arrays that broadcast, or None."""
+    """Returns the result of a norm over `size` numbers: `value`, in the given unit, times the weight, plus the bias.
+    Both are arrays that broadcast, or None."""
     b = call.b
     if weight is None and bias is None:
         return call.rescaled(value, unit / call.out.scale)

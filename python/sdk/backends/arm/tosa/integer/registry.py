@@ -39,7 +39,7 @@ class IntegerLowering(Tried):
     result: DType | None = None
 
     def lower(self, node: Node, partition: Partition) -> None:
-        """Adds the unit whose operator a node calls. Its result is that of the unit's last node."""
+        """Lowers the unit whose operator a node calls, and stores its result as that of the unit's last node."""
         unit = partition.units[node]
         out = parameters_of(unit.last if self.result is None else unit.operands[0], partition.program)
         if out.dtype not in _RANGES:
@@ -74,7 +74,7 @@ def lowers_integers(*names: str, result: DType | None = None) -> Callable[[Funct
 
 
 def _limited(call: IntegerCall, value: Any, limit: Node | None) -> Any:
-    """Integers, limited to the range of the quantisation and to that of an activation function."""
+    """Clamps integers to the range of the quantisation and of an activation function."""
     out: Parameters = call.out
     low, high = out.low, out.high
     if limit is not None:

@@ -20,7 +20,8 @@ _LEAST_SHIFT, _MOST_SHIFT = 2, 62
 
 
 def multiplier_and_shift(factor: float, bits: int) -> tuple[int, int]:
-    """The nearest `multiplier / 2^shift` with a multiplier of `bits` bits. Raises UnsupportedError if there is none."""
+    """Returns the nearest `multiplier / 2^shift` with a multiplier of `bits` bits. Raises UnsupportedError if the
+    factor is out of range."""
     if not math.isfinite(factor) or factor <= 0:
         raise UnsupportedError(f"it rescales by {factor}")
     mantissa, exponent = math.frexp(factor)  # mantissa is from 0.5 up to 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How each operator of the edge dialect is expressed in TOSA. A lowering is a function, in the file of its family."""
+"""Lowers each operator of the edge dialect to TOSA. A lowering is a function in the file of its family."""
 
 from sdk.backends.arm.tosa.lowering import (  # noqa: F401  # they fill the table
     activations,

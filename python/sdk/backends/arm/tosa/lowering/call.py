@@ -24,7 +24,7 @@ from sdk.backends.graph.names import arguments_of
 
 @dataclass(frozen=True)
 class Placed:
-    """A tensor of the model: axis i of `value` is its dimension `order[i]`."""
+    """A tensor of the model: axis i of `value` is the tensor's dimension `order[i]`."""
 
     value: Value
     order: tuple[int, ...]
@@ -39,7 +39,7 @@ class Placed:
         return self.order.index(dim % max(len(self.order), 1))
 
     def by_axis(self, by_dim: Sequence[Any]) -> list[Any]:
-        """What is given for each dimension, for each axis."""
+        """Reorders a sequence with one entry for each dimension to one entry for each axis."""
         return [by_dim[dim] for dim in self.order]
 
 
@@ -64,7 +64,7 @@ class Call:
         return self._arguments[name]
 
     def get(self, name: str) -> Any:
-        """An argument, or None if the operator's schema has no argument of that name."""
+        """Returns an argument, or None if the operator's schema has no argument of that name."""
         return self._arguments.get(name)
 
     def __contains__(self, name: str) -> bool:
@@ -87,7 +87,7 @@ class Call:
         return self.dtype, DType.FP32
 
     def stored(self, number: float) -> float:
-        """A number as elements of the result have it."""
+        """Rounds a number to the type of the result's elements."""
         return number
 
     def zero_point(self, name: str) -> int:
@@ -131,8 +131,8 @@ class Call:
         return self._resolve(argument).value.constant if isinstance(argument, Node) else None
 
     def operands(self, *arguments: Any, dtype: DType | None = None, dtypes: Sequence[DType] | None = None) -> list[Any]:
-        """Tensors in one layout and with one rank, as the result has it; numbers stay. Tensors are converted to
-        `dtype`, or each to its entry in `dtypes`; by default to the type of the result."""
+        """Returns tensors with the layout and rank of the result; numbers do not change. Tensors are converted to
+        `dtype`, or each to its entry in `dtypes`; the default is the type of the result."""
         rank = len(self.shape)
         placed = [self._lift(self.placed(each), rank) if isinstance(each, Node) else each for each in arguments]
         tensors = [each for each in placed if isinstance(each, Placed)]
@@ -147,7 +147,7 @@ class Call:
         ]
 
     def with_layout(self, result: Any) -> Placed:
-        """What a lowering returned, in the layout `order` if it returned it without one."""
+        """Returns the result of a lowering with its layout, which is `order` if the lowering did not give one."""
         if isinstance(result, Placed):
             return result
         if self.order is None or len(self.order) != result.rank:

@@ -76,8 +76,8 @@ def _direct(call: Call, value: Value) -> Value:
 
 
 def scaled(b: Builder, sums: Value, factor: np.ndarray, summand: np.ndarray) -> Value | None:
-    """`sums` times a factor plus a summand for each channel, as one convolution with other weights, which are computed
-    in float64. None if `sums` is not the result of a float32 convolution with constant weights."""
+    """Folds a factor and a summand for each channel into the convolution that computes `sums`, with new weights
+    computed in float64. Returns None if `sums` is not the result of a float32 convolution with constant weights."""
     found = b.producer(sums)
     if found is None or found[0].name not in _CONVOLUTIONS or sums.dtype != DType.FP32:
         return None
@@ -126,7 +126,7 @@ def _transposed(call: Call, value: Value) -> Value:
 
 
 def _dilated(call: Call, weight: Value, dilation: Sequence[int]) -> Value:
-    """A weight with zeros between its elements: TOSA's transposed convolution has no dilation."""
+    """Inserts zeros between the elements of a weight, because TOSA's transposed convolution has no dilation."""
     if all(each == 1 for each in dilation):
         return weight
     if weight.constant is None:
@@ -139,7 +139,7 @@ def _dilated(call: Call, weight: Value, dilation: Sequence[int]) -> Value:
 
 
 def _in_groups(call: Call, value: Value, weight: Value, convolve: Any) -> Value:
-    """One convolution for each group. The channels of a group are adjacent."""
+    """Lowers to one convolution for each group. The channels of a group are adjacent."""
     groups = call["groups"]
     bias = call.bias(weight.shape[0])
     inputs, outputs = value.shape[-1] // groups, weight.shape[0] // groups

@@ -122,7 +122,7 @@ def pow_by_number(call: Call) -> Value:
         return call.b.unary("RECIPROCAL", power) if exponent < 0 else power
     if not float(exponent).is_integer():
         return call.b.binary("POW", value, exponent)
-    # TOSA leaves negative bases open: the sign is that of an odd power.
+    # TOSA does not define negative bases. The result is negative if the base is negative and the exponent odd.
     power = call.b.binary("POW", call.b.unary("ABS", value), exponent)
     return call.b.select(call.b.greater(0, value), call.b.negate(power), power) if exponent % 2 else power
 

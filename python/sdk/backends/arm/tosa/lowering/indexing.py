@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What reads or writes elements at indices, with TOSA's GATHER and SCATTER."""
+"""Operators that read or write elements at indices, with TOSA's GATHER and SCATTER."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sdk.backends.arm.tosa.types import numpy_type
 
 
 def _rows(call: Call, values: Value, indices: Value) -> Value:
-    """Of [rows, ...], those at [count]."""
+    """Returns the rows of `values` [rows, ...] at `indices` [count]."""
     rest = values.shape[1:]
     flat = call.b.reshape(values, (1, values.shape[0], math.prod(rest)))
     found = call.b.gather(flat, call.b.reshape(indices, (1, indices.size)))
@@ -71,7 +71,7 @@ class _Indexed:
 
 
 def _indexed(call: Call) -> _Indexed:
-    """One tensor of indices for one dimension; several where they are constants."""
+    """Returns the rows for one tensor of indices in one dimension, or for several constant tensors of indices."""
     given = {dim: node for dim, node in enumerate(call["indices"]) if node is not None}
     dims = list(given)
     values = {dim: call.value(node) for dim, node in given.items()}
@@ -159,7 +159,7 @@ def scatter(call: Call) -> Value:
 
 @lowers("aten.unfold_copy.default", indices=True)
 def unfold(call: Call) -> Placed:
-    """Each window's elements, which lie in a new last dimension."""
+    """Returns the elements of each window in a new last dimension."""
     rank = len(call.shape_of("self"))
     if not rank:
         raise UnsupportedError("its operand has no dimensions")
@@ -174,7 +174,7 @@ def unfold(call: Call) -> Placed:
 
 @lowers("aten.as_strided_copy.default", indices=True)
 def as_strided(call: Call) -> Value:
-    """Elements of a tensor that lies in memory as its dimensions say, at constant positions."""
+    """Returns the elements at constant positions of a tensor whose memory has the order of its dimensions."""
     given = call["self"].meta["val"]
     if not given.is_contiguous() or given.storage_offset():
         raise UnsupportedError("its operand lies in memory in another order than its dimensions say")

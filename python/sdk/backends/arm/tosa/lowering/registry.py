@@ -92,7 +92,7 @@ def _refuse_int64(node: Node) -> None:
 
 
 def _checked(call: Call, result: Any, position: int | None) -> Placed:
-    """A result with its layout, whose shape and type are those of the model."""
+    """Returns a result with its layout, after checking that its shape and type are those of the model."""
     result = call.with_layout(result)
     value = call.node.meta["val"] if position is None else call.node.meta["val"][position]
     if value.dtype in (torch.float16, torch.bfloat16):

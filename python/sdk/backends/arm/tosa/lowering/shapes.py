@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What moves elements: views, permutations, slices, joints and copies."""
+"""Operators that move elements: views, permutations, slices, concatenations and copies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def permute(call: Call) -> Placed:
 
 
 def _permuted(call: Call, dims: Sequence[int]) -> Placed:
-    """The same elements: only the dimensions have other numbers."""
+    """Permutes dimensions by changing only the order of the axes; the elements stay in place."""
     source = call.placed("self")
     return Placed(source.value, tuple(dims.index(dim) for dim in source.order))
 
@@ -77,7 +77,8 @@ def slice_(call: Call) -> Placed:
 
 
 def _strided(call: Call, value: Value, axis: int, start: int, count: int, step: int) -> Value:
-    """Each `step`th element of an axis. TOSA slices without steps: of [count, step], the first column."""
+    """Takes every `step`-th element of an axis. TOSA's SLICE has no step, so the axis is split into [count, step] and
+    the first column is taken."""
     if step == 1 or count == 1:
         return call.b.cut(value, axis, start, count)
     available = value.shape[axis] - start
@@ -145,7 +146,8 @@ def _pairs(flat: Sequence[int], rank: int) -> list[tuple[int, int]]:
 
 
 def _mirrored(call: Call, edges: bool) -> Placed:
-    """Reflections: what lies next to each border, reversed; without `edges`, the border itself is not repeated."""
+    """Pads with a reflection of the elements next to each border. Without `edges`, the border itself is not
+    repeated."""
     source = call.placed("self")
     value = source.value
     for dim, (before, after) in enumerate(_pairs(call["padding"], len(source.order))):

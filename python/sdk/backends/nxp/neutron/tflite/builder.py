@@ -77,13 +77,13 @@ class Builder:
         return self.graph.values[self.resolve(position)]
 
     def resolve(self, position: int) -> int:
-        """The value that another one is the same as."""
+        """Returns the value that a value is an alias of."""
         while position in self._aliases:
             position = self._aliases[position]
         return position
 
     def alias(self, position: int, source: int) -> None:
-        """Makes a value the same as another one."""
+        """Makes a value an alias of another one."""
         self._aliases[position] = self.resolve(source)
 
     def given(self, argument: Ref, is_last: bool | None = None) -> int:
@@ -133,7 +133,7 @@ class Builder:
         return index
 
     def constant(self, data: torch.Tensor, given: Quantization | None = None, dimension: int | None = None) -> int:
-        """A tensor with data; `dimension` is the one with several scales if it is not that of `given`."""
+        """Adds a tensor with data. `dimension` is the axis with several scales if it differs from that of `given`."""
         if data.dtype == torch.int64:
             data = data.to(torch.int32)
         content = tensor_bytes(data.contiguous())

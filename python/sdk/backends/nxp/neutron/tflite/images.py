@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes convolutions and pools. LiteRT has them for images of four dimensions with channels last; those with fewer
-dimensions get one of size 1."""
+"""Writes convolutions and pools. LiteRT has them only for images of four dimensions with channels last; images with
+fewer dimensions get dimensions of size 1."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def finish(b: Builder, call: Call, code: Code, inputs: Sequence[int], options: A
 
 
 def finish_unfused(b: Builder, call: Call, code: Code, inputs: Sequence[int], options: Any = None) -> None:
-    """Adds a call of an operator that has no activation function in LiteRT, and that function as a call."""
+    """Adds a call that cannot have a fused activation function in LiteRT, and the activation function as another
+    call."""
     target, value = b.result(call.results[0]), b.graph.values[call.results[0]]
     if (finite(call.low), finite(call.high)) == (None, None):
         b.call(code, inputs, target, options)
@@ -87,7 +88,7 @@ def number(b: Builder, value: Value, number: float) -> int:
 
 
 def bias_of(b: Builder, bias: Ref | None, channels: int, source: Ref, call: Call) -> int:
-    """The bias of a layer; zeros if it has none."""
+    """Returns the bias of a layer, or zeros if it has no bias."""
     return b.constant(*_bias(b, bias, channels, source, call))
 
 
@@ -168,7 +169,7 @@ def _is_same(
 
 
 def _pair(given: Sequence[int], default: int) -> list[int]:
-    """Two sizes; of one, it is that of columns."""
+    """Returns sizes for rows and columns; a single size is that of columns."""
     return [default, *given] if len(given) == 1 else list(given)
 
 
@@ -254,7 +255,7 @@ def _transposed(
     padding: Sequence[int],
     target: int,
 ) -> None:
-    """LiteRT calculates the whole result, of which the part within the padding is taken."""
+    """LiteRT computes the result without padding; a slice then removes the padding."""
     b, call = image.b, image.call
     batch, rows, columns, channels = b.main.tensors[target].shape
     kernel = weight.shape[2:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which images of a graph have channels last, as LiteRT's convolutions and pools do."""
+"""Decides which images of a graph have channels last, as LiteRT's convolutions and pools require."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ REDUCTIONS = {
 
 
 def channels_last(graph: Graph) -> set[int]:
-    """The values of four dimensions that are stored with channels last: those of convolutions and pools, and what
-    operators for which the order does not matter connect with them."""
+    """Returns the four-dimensional values that are stored with channels last: those of convolutions and pools, and
+    those connected with them by operators for which the order of dimensions does not matter."""
     groups = _Groups()
     seeds: list[int] = []
     for call in graph.calls:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables of LiteRT's model format, version 3 (the public schema.fbs), as far as graphs of Neutron have them."""
+"""The tables of LiteRT's model format, version 3 (the public schema.fbs), that graphs for Neutron use."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Code(IntEnum):
 
 
 class Padding(IntEnum):
-    """How windows go over the edges of images."""
+    """How windows treat the borders of images."""
 
     SAME = 0
     VALID = 1
@@ -220,7 +220,7 @@ _OPTIONS = Union(
 
 @dataclass
 class OperatorCode:
-    """Which operator a call has. `deprecated_code` is its number where that is below 127, else 127."""
+    """The operator of a call. `deprecated_code` is the operator's number if it is below 127, else 127."""
 
     deprecated_code: int
     custom_code: str | None
@@ -263,7 +263,7 @@ class SubGraph:
 
 @dataclass
 class Buffer:
-    """The bytes of constants. The first buffer of a model is empty: tensors without data have it."""
+    """The bytes of a constant. The first buffer of a model is empty, for tensors without data."""
 
     data: bytes | None = None
 

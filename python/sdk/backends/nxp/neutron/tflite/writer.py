@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the calls of a graph as those of LiteRT. Convolutions and pools are in `images`."""
+"""Writes the calls of a graph as operators of LiteRT. Convolutions and pools are in `images`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sdk.backends.nxp.neutron.tflite.schema import (
 
 
 def write(graph: Graph, converts_formats: bool = True) -> Model:
-    """The model of a graph.
+    """Converts a graph to a model of LiteRT.
 
     Args:
         graph: Of a partition that Neutron takes.
@@ -221,7 +221,7 @@ def _reduced(b: Builder, call: Call) -> None:
 
 
 def _moved(b: Builder, call: Call) -> None:
-    """A permutation, merged with that of channels last."""
+    """Writes a permutation, merged with that of channels last."""
     source, position = call.args[0], call.results[0]
     value = b.value(source.value)
     order = _order(call, len(value.shape))
@@ -294,4 +294,4 @@ WRITERS: Final[dict[str, Callable[[Builder, Call], None]]] = {
     "aten.view_copy.default": _reshaped,
     **dict.fromkeys(REDUCTIONS, _reduced),
 }
-"""What writes the calls of each operator."""
+"""The function that writes the calls of an operator, by operator."""

@@ -66,7 +66,7 @@ def lut_to_dense(
 
 @operation("constexpr_sparse_to_dense")
 def sparse_to_dense(nonzero_data: torch.Tensor, mask: torch.Tensor, shape: torch.Tensor | None = None) -> torch.Tensor:
-    """Zeros, but for the positions that a mask has."""
+    """Returns zeros, with the given values at the positions that the mask selects."""
     if shape is not None:
         sizes = ints(shape)
         count = int(torch.tensor(sizes).prod())

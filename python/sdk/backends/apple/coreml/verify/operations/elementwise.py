@@ -71,7 +71,7 @@ def _add_tables() -> None:
 
 
 def _alike(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Operands with one dtype: programs may mix float16 and float32 only where the results are the same."""
+    """Gives both operands one dtype: programs may mix float16 and float32 only where the results are the same."""
     if x.dtype != y.dtype:
         dtype = torch.promote_types(x.dtype, y.dtype)
         return x.to(dtype), y.to(dtype)

@@ -12,7 +12,8 @@ from sdk.backends.apple.coreml.verify.operations.registry import flag, integer, 
 
 
 def _grid(size: int, count: int, mode: str) -> torch.Tensor:
-    """Where a resized dimension reads, in elements of the input (formulas of the reference of resize_bilinear)."""
+    """Returns the positions in the input that the elements of a resized dimension read (formulas of the reference of
+    resize_bilinear)."""
     i = torch.arange(count, dtype=torch.float64)
     if mode == "ALIGN_CORNERS" and count == 1:
         points = torch.full((1,), (size - 1) / 2, dtype=torch.float64)

@@ -38,11 +38,12 @@ def slice_by_index(
     end_mask: Any = None,
     squeeze_mask: Any = None,
 ) -> torch.Tensor:
-    """x[begin:end:stride] in each dimension; a mask leaves a bound out, or takes one element and the dimension away."""
+    """Returns x[begin:end:stride] in each dimension. Masks remove a bound, or select one element and remove the
+    dimension."""
     squeezed = _squeezed(squeeze_mask, x.dim())
     ends = ints(end)
     if any(squeezed):
-        # With a squeezed dimension only `begin` counts.
+        # Only `begin` counts for a squeezed dimension.
         begins = ints(begin)
         ends = [b + 1 if s and b != -1 else e for b, e, s in zip(begins, ends, squeezed, strict=True)]
         masks = [False] * x.dim() if end_mask is None else [bool(i) for i in ints(end_mask)]

@@ -47,7 +47,7 @@ def attention(
 
 
 def _each(numbers: Any, rank: int) -> list[int]:
-    """A number for each spatial dimension; 1 where none are given."""
+    """Returns one number for each spatial dimension, 1 if no numbers are given."""
     return [1] * rank if numbers is None else ints(numbers)
 
 
@@ -142,7 +142,7 @@ def _pool_padding(
         length = x.shape[2 + i] + padding[2 * i] + padding[2 * i + 1]
         if ceil_mode and (rest := (length - size) % strides[i]):
             windows = (length - size) // strides[i] + 2
-            # A window that would start in the padding after the input is left out.
+            # Windows that would start in the padding after the input are dropped.
             if (windows - 1) * strides[i] < x.shape[2 + i] + padding[2 * i]:
                 more[2 * i + 1] = strides[i] - rest
     return padding, more

@@ -45,7 +45,7 @@ def operation(*names: str) -> Callable[[_F], _F]:
 
 
 def ints(value: Any) -> list[int]:
-    """The integers of a tensor, a number or a list of them."""
+    """Converts a tensor, a number or a list of numbers to a list of integers."""
     if isinstance(value, torch.Tensor):
         return [int(i) for i in value.reshape(-1).tolist()]
     return [int(i) for i in value] if isinstance(value, (list, tuple)) else [int(value)]

@@ -14,7 +14,7 @@ from sdk.backends.apple.coreml.verify.operations.registry import flag, integer, 
 
 @operation("reshape")
 def reshape(x: torch.Tensor, shape: Any) -> torch.Tensor:
-    """Another shape: 0 keeps a size, counted from the last dimension; -1 stands for the size that remains."""
+    """Reshapes x: 0 keeps a size, counted from the last dimension; -1 is the size that remains."""
     sizes = ints(shape)
     for i, size in enumerate(sizes):
         if size == 0:
@@ -44,7 +44,7 @@ def expand_dims(x: torch.Tensor, axes: Any) -> torch.Tensor:
 
 @operation("squeeze")
 def squeeze(x: torch.Tensor, axes: Any = None) -> torch.Tensor:
-    """x without the dimensions of size 1, or without those of `axes`."""
+    """Removes all dimensions of size 1, or those in `axes`."""
     return x.squeeze() if axes is None else x.squeeze(tuple(ints(axes)))
 
 
@@ -56,7 +56,7 @@ def transpose(x: torch.Tensor, perm: Any) -> torch.Tensor:
 
 @operation("flatten2d")
 def flatten2d(x: torch.Tensor, axis: Any = None) -> torch.Tensor:
-    """A matrix: the dimensions before the axis are its rows."""
+    """Flattens x to a matrix: the dimensions before the axis become its rows."""
     place = integer(axis, 1)
     return x.reshape(math.prod(x.shape[: place % x.dim() if place < 0 else place]), -1)
 

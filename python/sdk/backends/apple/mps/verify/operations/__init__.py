@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the operations of a payload compute, in PyTorch."""
+"""Implements the operations of a payload with PyTorch."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def operation(*types: type, own_dtype: bool = False) -> Callable[[_Function], _F
 
 
 def known_dtype(datatype: Any) -> torch.dtype:
-    """PyTorch's dtype of a node. Raises ValueError if there is none."""
+    """Returns PyTorch's dtype of a node. Raises ValueError if PyTorch does not have the type."""
     dtype = torch_dtype(datatype)
     if dtype is None:
         raise ValueError(f"the dtype {datatype.name} is not one that MPS computes")
