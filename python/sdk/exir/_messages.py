@@ -23,7 +23,8 @@ _TORCH = str(Path(torch.__file__).parent)
 
 
 def user_frame(node: object) -> dict[str, str] | None:
-    """Where in the user's code a node comes from: `file`, `line`, `function` and `code`; None if that is not known."""
+    """Returns the place in the user's code that a node comes from: `file`, `line`, `function` and `code`. None if
+    unknown."""
     trace = node.meta.get("stack_trace") if isinstance(node, Node) else None
     frames = list(_FRAME.finditer(trace)) if trace else []
     # Frames of PyTorch, and of code that it generates for control flow, do not help the user.
@@ -32,7 +33,7 @@ def user_frame(node: object) -> dict[str, str] | None:
 
 
 def source_of(node: object) -> str:
-    """The same as a line to append to a message; empty if it is not known."""
+    """Returns the same place as a line to append to a message; empty if it is unknown."""
     last = user_frame(node)
     if last is None:
         return ""

@@ -232,7 +232,7 @@ class TensorSpec:
         self.mem_id: Any = None
         self.mem_obj_id: Any = None
         self.mem_offset: Any = None
-        # The spec whose memory this one is in, and the offset in bytes; without an offset it is the same tensor.
+        # The spec whose memory contains this one, and the offset in bytes. Without an offset, both are the same tensor.
         self.inplace_base: TensorSpec | None = None
         self.inplace_offset: int | None = None
 

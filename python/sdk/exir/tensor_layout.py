@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class TensorLayout:
-    """What a reader needs to check that stored bytes are the tensor it expects; compared by value."""
+    """The layout that a reader compares to check that stored bytes are the tensor it expects. Compared by value."""
 
     scalar_type: ScalarType
     sizes: list[int]

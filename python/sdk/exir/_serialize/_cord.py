@@ -22,7 +22,7 @@ class Cord:
         return self._byte_size
 
     def __bytes__(self) -> bytes:
-        """One copy of everything. Prefer `write_to_file` for large cords."""
+        """Copies all data into one bytes object. Prefer `write_to_file` for large cords."""
         return b"".join(chunk for buffer in self._buffers for chunk in chunks(buffer))
 
     def append(self, data: Data | Cord) -> None:

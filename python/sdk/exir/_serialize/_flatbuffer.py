@@ -159,7 +159,7 @@ class Bytes(_Offset):
 
 
 class Reserved:
-    """`count` fields whose ids are left free: they are neither written nor read."""
+    """`count` unused field ids, which are neither written nor read."""
 
     def __init__(self, count: int) -> None:
         self.slots = count

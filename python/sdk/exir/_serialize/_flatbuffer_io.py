@@ -11,7 +11,7 @@ from typing import Any
 U32 = struct.Struct("<I")
 
 MAX_BUFFER_SIZE = 2**31 - 1
-"""Offsets are 32 bits, of which vtables use the sign."""
+"""Offsets have 32 bits; vtables use the sign bit."""
 
 _SHARE_LIMIT = 4096
 """Larger byte strings are not compared with earlier ones: hashing them costs more than it saves."""

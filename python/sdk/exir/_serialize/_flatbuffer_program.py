@@ -138,7 +138,7 @@ def _program_to_flatbuffer(
     constant_tensor_alignment: int | None = None,
     delegate_alignment: int | None = None,
 ) -> FlatbufferResult:
-    """Serialises a program as it is, inline data included. Alignments are in bytes and powers of two."""
+    """Serialises a program including its inline data. Alignments are powers of two, in bytes."""
     alignments = []
     for name, alignment in (
         ("constant_tensor_alignment", constant_tensor_alignment),

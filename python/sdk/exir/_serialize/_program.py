@@ -39,7 +39,7 @@ _HEADER_BYTEORDER: Final = "little"
 
 @dataclass
 class PTEFile:
-    """What a `.pte` file holds. `mutable_data[0]` is a placeholder, like `program.constant_buffer[0]`."""
+    """The contents of a `.pte` file. `mutable_data[0]` is a placeholder, like `program.constant_buffer[0]`."""
 
     program: Program
     mutable_data: list[Buffer] | None = None
@@ -54,7 +54,7 @@ class _ExtendedHeader:
     """Sizes that let a loader read the program without the segments. All numbers are little-endian."""
 
     EXPECTED_MAGIC: ClassVar[bytes] = b"eh00"
-    # What a loader reads to find the header: the flatbuffer's own, then this one.
+    # The bytes that a loader reads to find the header: the flatbuffer's header, followed by ours.
     NUM_HEAD_BYTES: ClassVar[int] = 64
     EXPECTED_LENGTH: ClassVar[int] = 32
     # Files written before `segment_data_size` was added.

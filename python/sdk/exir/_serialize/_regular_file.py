@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files that a user names. Opening a pipe would wait for its writer, and a device may have no end."""
+"""Opens files that a user names. Refuses pipes, which would block until something is written, and devices, which may
+have no end."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class DataPool:
     _indices: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     def add(self, data: Data) -> int:
-        """The index of data with these bytes, which is added if it is new."""
+        """Returns the index of data with these bytes. Adds the data if it is new."""
         known = self._indices.setdefault(_fingerprint(data), [])
         for index in known:
             if same_content(self.items[index], data):

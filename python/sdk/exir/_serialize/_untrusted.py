@@ -87,7 +87,7 @@ def read_json(text: str | bytes) -> Any:
     """The value of a JSON text. Raises ValueError for text that is not JSON, and for text whose values would take far
     more memory than the text."""
     data = text.encode() if isinstance(text, str) else text
-    # What CPython takes for a dict of one item, a list, half of a string, and an item of either.
+    # The bytes that CPython needs for a dict with one item, a list, half of a string, and an item of a dict or list.
     needed = 300 * data.count(b"{") + 80 * data.count(b"[") + 40 * data.count(b'"') + 40 * data.count(b",")
     if needed > _JSON_SPARE + _JSON_RATIO * len(data):
         raise ValueError(f"its {len(data)} bytes of JSON have more lists, objects and texts than a program has")

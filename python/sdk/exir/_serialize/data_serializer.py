@@ -14,8 +14,8 @@ from sdk.exir.tensor_layout import TensorLayout
 
 @dataclass
 class DataEntry:
-    """One key's data: an index into a list of buffers, the alignment in bytes that its reader needs, and, for a tensor,
-    its layout."""
+    """The data of a key: an index into a list of buffers, the alignment in bytes that its reader needs, and, for a
+    tensor, the layout."""
 
     buffer_index: int
     alignment: int

@@ -24,7 +24,7 @@ def pad_to(data: bytes, length: int) -> bytes:
 
 
 def check_power_of_two(name: str, alignment: int) -> int:
-    """`alignment` if it is a power of two; raises a `ValueError` that names the option otherwise."""
+    """Returns `alignment` if it is a power of two. Otherwise raises a `ValueError` that names the option."""
     if not isinstance(alignment, int) or alignment <= 0 or alignment & (alignment - 1):
         raise ValueError(f"{name} is {alignment}; expected a power of two, in bytes")
     return alignment

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which results share memory with an operand, as they did in eager when the program was captured."""
+"""Finds results that share memory with an operand in eager mode when the program was captured."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ Number = int | float | bool | complex
 _COMPARISONS = {aten.eq.Scalar: aten.eq.Tensor, aten.ne.Scalar: aten.ne.Tensor}
 
 ConstantSink = Callable[[Graph, torch.Tensor], Node]
-"""Adds a constant to the program and returns the node that stands for it."""
+"""Adds a constant to the program and returns its node."""
 
 
 @dataclass
@@ -127,7 +127,7 @@ class EdgeEmitter:
     def _with_complex_tensor(
         self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, val: Any
     ) -> tuple[torch._ops.OpOverload, tuple, dict]:
-        """The same call without a complex Scalar, which programs do not have."""
+        """Returns the same call without a complex Scalar, because programs do not have complex Scalars."""
         if op in _COMPARISONS:
             return _COMPARISONS[op], args, kwargs
         if op not in (aten.full.default, aten.scalar_tensor.default):
@@ -153,7 +153,7 @@ class EdgeEmitter:
 
     def _number(self, op: torch._ops.OpOverload, number: Number, args: tuple) -> Node:
         with unset_fake_temporarily():
-            # Python's numbers are those of float64.
+            # Python's floats are float64.
             value = torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None)
             return self._constants(self._graph, value.to(self._number_dtype(op, number, args)))
 

@@ -180,7 +180,7 @@ class EdgeLowering(WriteLowering):
         return self._decompose(node, target, decomposition, args, kwargs)
 
     def _known_tensor(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Node:
-        """The result of a call of numbers alone, as a constant."""
+        """Computes a call whose arguments are all numbers. Returns the result as a constant."""
         with unset_fake_temporarily(), torch.no_grad():
             return self._constants(self._graph, op(*args, **kwargs))
 
@@ -317,7 +317,7 @@ class EdgeLowering(WriteLowering):
         """Inlines a region that only changes autograd's mode. `operands` are nodes of the surrounding graph."""
         outer, pending = self._module, iter(operands)
         self._module = module
-        # Positions inside the region are between that of its call and that of the next node.
+        # Positions inside the region are between the position of its call and that of the next node.
         count = len(module.graph.nodes) + 1
         self._order.update({n: self._order[node] + (i + 1) / count for i, n in enumerate(module.graph.nodes)})
         result: Any = None

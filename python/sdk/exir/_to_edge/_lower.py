@@ -172,7 +172,7 @@ class _ConstantPlaceholders:
         return node
 
     def _first_user_input(self, graph: Graph) -> Node:
-        """The node in front of which constants go: the first that is not a weight's placeholder."""
+        """The node before which constants are inserted: the first that is not a weight's placeholder."""
         if self._front is None:
             behind = (n for n in graph.nodes if n.op != "placeholder" or n.name in self._user_inputs)
             self._front = next(behind, None)

@@ -81,7 +81,8 @@ class DecompositionRecorder(TorchDispatchMode):
         return pytree.tree_map_only(torch.Tensor, self._current, result)
 
     def record_whole(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Any:
-        """The result of a call that stays whole, from inside a decomposition; None if it does not stay whole."""
+        """Returns the result of a call that is kept whole, from inside a decomposition. Returns None if the call is
+        decomposed."""
         if _get_current_dispatch_mode() is not self:
             return None  # a kernel for fake tensors called it
         with _pop_mode_temporarily():
@@ -91,7 +92,8 @@ class DecompositionRecorder(TorchDispatchMode):
             return self._emit(op, current, options)
 
     def base_of(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The tensor that `tensor` was a view of in the decomposition that ran last; itself if it was none."""
+        """Returns the tensor that `tensor` was a view of in the last decomposition, or `tensor` itself if it was not a
+        view."""
         return self._bases.get(id(tensor), tensor)
 
     def _current(self, tensor: torch.Tensor) -> torch.Tensor:

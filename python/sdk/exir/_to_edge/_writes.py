@@ -56,7 +56,8 @@ class WriteLowering(EdgeEmitter):
         return torch.fx.node.map_aggregate(value, lambda a: self._env[self._origin(a)] if isinstance(a, Node) else a)
 
     def _write(self, node: Node, op: torch._ops.OpOverload) -> Any:
-        """Replaces an in-place operator: from here on, its target and the target's bases stand for new values."""
+        """Replaces an in-place operator: later nodes read its new value instead of its target, and new values of the
+        target's bases."""
         if is_custom_mutation(op):
             return self._write_custom(node, op)
         if list(mutated_arguments(op)) != [0]:
@@ -115,7 +116,7 @@ class WriteLowering(EdgeEmitter):
         return any(self._order.get(user, 0) > position for same in self._aliases(node) for user in same.users)
 
     def _new_value(self, node: Node, op: torch._ops.OpOverload, target: Node) -> Any:
-        """What an in-place operator writes to its target."""
+        """Returns the value that an in-place operator writes to its target."""
         old = value_of(self._env[target])
         args, kwargs = self._map(node.args), self._map(node.kwargs)
         if op is aten.copy_.default:

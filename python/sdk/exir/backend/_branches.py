@@ -15,8 +15,8 @@ from torch.fx import GraphModule, Node
 from sdk.exir.graph_module import get_control_flow_submodules
 
 _OPERANDS: dict[str, tuple[int, ...]] = {"cond": (3,), "map_impl": (1, 2), "scan": (1, 2, 3), "while_loop": (2, 3)}
-"""Which arguments of a control-flow operator are lists of values that become the inputs of its branches, in order. The
-values of the last list are the same in each call of a branch."""
+"""For each control-flow operator, the arguments that are lists of values and become, in order, the inputs of its
+branches. The values of the last list do not change between calls of a branch."""
 
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 

@@ -125,7 +125,7 @@ def _insert_delegate(partition: Partition, lowered: LoweredBackendModule, result
 
 
 def _remove_modules(partition: Partition) -> None:
-    """Removes modules that only the partition calls; its program has them."""
+    """Removes modules that only the partition calls. The partition's program contains them."""
     members = {*partition.nodes, *partition.borrowed}
     mine = [n for n in members if n.op == "get_attr" and all(user in members for user in n.users)]
     still_used = {n.target for n in partition.module.graph.nodes if n.op == "get_attr" and n not in mine}

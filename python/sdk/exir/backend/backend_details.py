@@ -52,8 +52,8 @@ class BackendDetails(ABC):
     def preprocess_multimethod(
         cls, edge_programs: dict[str, list[ExportedProgram]], compile_specs: dict[str, list[list[CompileSpec]]]
     ) -> dict[str, list[PreprocessResult]]:
-        """Compiles the partitions of all methods. Override it to share data between methods; the default compiles
-        each alone."""
+        """Compiles the partitions of all methods. Override it to share data between methods; the default compiles each
+        partition separately."""
         results: dict[str, list[PreprocessResult]] = {}
         for method, programs in edge_programs.items():
             specs = compile_specs[method]

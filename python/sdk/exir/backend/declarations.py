@@ -38,7 +38,7 @@ def refuse(node: Node, backend_id: str, reason: str) -> None:
 
 
 def get_refusals(node: Node) -> dict[str, str]:
-    """For every backend that was offered the node and did not take it, the reason; "" where it gave none."""
+    """Returns, for each backend that was offered the node and did not delegate it, the reason; "" if it gave none."""
     return dict(node.meta.get(_REFUSALS, {}))
 
 
@@ -87,7 +87,7 @@ def get_losses(lowered: Any) -> list[tuple[str, str]]:
 
 
 def get_notes(lowered: Any) -> list[str]:
-    """What a lowered module's backend has declared with `declare_note`."""
+    """Returns the notes that the backend of a lowered module declared with `declare_note`."""
     return [what for kind, what in _declarations(lowered) if kind == _NOTE]
 
 

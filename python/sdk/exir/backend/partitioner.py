@@ -16,7 +16,7 @@ from sdk.exir.backend.compile_spec_schema import CompileSpec
 
 
 class DelegationSpec(NamedTuple):
-    """Which backend a partition goes to, and with which options."""
+    """The backend of a partition, and its options."""
 
     backend_id: str
     compile_specs: list[CompileSpec]

@@ -25,11 +25,11 @@ class WhyNoPartitionReporter:
         self._reasons: dict[Node, str] = {}
 
     def report_reject(self, node: Node, reason: str) -> None:
-        """Notes why `node` is left."""
+        """Records why `node` is not delegated."""
         self._reasons.setdefault(node, reason)
 
     def get_table_report(self) -> str:
-        """A table of the calls that were left: name, operator, function of the model, reason."""
+        """Returns a table of the calls that are not delegated: name, operator, function of the model, reason."""
         rows = [
             (node.name, str(getattr(node.target, "_op", node.target)), str(node.meta.get("torch_fn", "-")), reason)
             for node, reason in self._reasons.items()

@@ -133,8 +133,8 @@ def tag_constant_data(edge_program: ExportedProgram) -> None:
 
 
 def copy_constant(constant: Node, tag: str) -> None:
-    """Gives the delegate of the partition `tag` a copy of a weight or constant, whatever else reads it. `constant` is
-    its placeholder. Programs that must know a number to compile it need this; each copy is in the payload."""
+    """Gives the delegate of the partition `tag` a copy of a weight or constant, even if others read it, too. `constant`
+    is its placeholder. Backends that must know a number to compile need this; the payload contains each copy."""
     constant.meta.setdefault(COPIES, set()).add(tag)
 
 
@@ -167,7 +167,7 @@ class DelegateMappingBuilder:
         self._next = 0
 
     def get_delegate_mapping(self) -> dict[int | str, tuple[int, ...]]:
-        """For every identifier, the debug handles it stands for."""
+        """Returns, for every identifier, its debug handles."""
         return {identifier: tuple(sorted(set(handles))) for identifier, handles in self._entries.items()}
 
     def insert_delegate_mapping_entry(

@@ -45,7 +45,7 @@ class _OpNamespace(types.ModuleType):
 
 
 class _DialectNamespace(types.ModuleType):
-    """One dialect: `edge` or `backend`."""
+    """The namespace of one dialect: `edge` or `backend`."""
 
     def __init__(self, dialect_name: str) -> None:
         super().__init__(f"{__name__}.{dialect_name}")

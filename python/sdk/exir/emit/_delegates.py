@@ -18,7 +18,7 @@ class Delegates:
         self._index: dict[int, int] = {}
 
     def index_of(self, lowered: Any) -> int:
-        """The number of a lowered module, which is added if it is new."""
+        """Returns the number of a lowered module. Adds the module if it is new."""
         if id(lowered) not in self._index:
             self._index[id(lowered)] = len(self.items)
             data = self._data.add_delegate(lowered.processed_bytes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the emitter reads from one node, and how it reports a node without a form in a program."""
+"""Reads what the emitter needs from one node, and reports nodes that programs cannot express."""
 
 from __future__ import annotations
 

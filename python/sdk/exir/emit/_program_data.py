@@ -58,7 +58,7 @@ class ProgramData:
         return index
 
     def add_state(self, tensor: torch.Tensor, dim_order: Sequence[int], name: str) -> int:
-        """The index in the mutable data of a buffer's initial value; 0 for zeros, which take no room."""
+        """Returns the index of a buffer's initial value in the mutable data; 0 for zeros, which are not stored."""
         # Copy the value, because running the module changes its state.
         data = bytes(tensor_data(tensor, dim_order, name))
         return self._state.add(data) if data.count(0) < len(data) else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The values of one method. Equal literals are one value, and so are tensors with the same memory and layout."""
+"""The values of one method. Equal literals share one value, and so do tensors with the same memory and layout."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Values:
         if isinstance(value, torch.memory_format):
             return Int(memory_format_enum(value))
         if isinstance(value, torch.device):
-            # The runtime has one device for what is not delegated.
+            # The runtime has one device for operators that are not delegated.
             return Null()
         if isinstance(value, (list, tuple)):
             return self._list(value, kind)

@@ -198,7 +198,7 @@ def readers(node: Node, plan: Plan) -> Iterator[Node]:
 
 
 def in_half(node: Node, of: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call in float16: `of` gives what stands for a node, and float16 stands for float32."""
+    """Returns the arguments of a call in float16: nodes are replaced by `of(node)`, and float32 by float16."""
 
     def changed(value: Any) -> Any:
         return of(value) if isinstance(value, Node) else HALF if value is FLOAT else value
@@ -225,7 +225,7 @@ def _is_float_tensor(value: Any) -> bool:
 
 
 def _other_floats(node: Node) -> str:
-    """The first dtype of a call, of its operands and results, that is neither float32 nor of integers."""
+    """Returns the first dtype of a call's operands and results that is neither float32 nor an integer dtype."""
     for place in (*node.all_input_nodes, node):
         for leaf in _leaves(place):
             dtype = getattr(leaf, "dtype", FLOAT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which operators lose accuracy in float16, and why. An operator that is not named here is computed in float16.
+"""The operators that lose accuracy in float16, with reasons. Operators that are not listed are computed in float16.
 
 float16 has 11 significant bits, a largest value of 65504 and a smallest normal value of 6.1e-5.
 """

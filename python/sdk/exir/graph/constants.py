@@ -25,8 +25,8 @@ def constant_of(program: ExportedProgram, node: Any) -> torch.Tensor | None:
 
 
 def add_constant(program: ExportedProgram, mode: Any, target: str, tensor: torch.Tensor) -> Node:
-    """Adds a constant, before the inputs of the user, as signatures have it, and returns its node. `mode` is the mode
-    of the program's fake tensors. Changes `program`."""
+    """Adds a constant before the inputs of the user, as signatures require, and returns its node. `mode` is the mode of
+    the program's fake tensors. Changes `program`."""
     specs = program.graph_signature.input_specs
     position = next((i for i, spec in enumerate(specs) if spec.kind not in _LIFTED), len(specs))
     while target in program.constants:
@@ -43,8 +43,8 @@ def add_constant(program: ExportedProgram, mode: Any, target: str, tensor: torch
 
 
 def drop_unused(program: ExportedProgram) -> None:
-    """Drops weights and constants that nothing reads, such as a tensor subclass whose parts are read instead: it has no
-    memory that could be written to the file. Changes `program`."""
+    """Removes unused weights and constants. For example, the parts of a tensor subclass are read instead of the
+    subclass, which has no memory that could be written to the file. Changes `program`."""
     placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
     specs = program.graph_signature.input_specs
     for spec in list(specs):

@@ -72,5 +72,5 @@ def in_method(method: str, function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def unwrap_op(op: Any) -> torch._ops.OpOverload:
-    """The ATen operator behind an operator of the edge dialect; any other one itself."""
+    """Returns the ATen operator of an operator in the edge dialect. Returns other operators unchanged."""
     return getattr(op, "_op", op) if not isinstance(op, torch._ops.OpOverload) else op

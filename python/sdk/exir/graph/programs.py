@@ -71,7 +71,7 @@ def assemble(
     state_dict: dict[str, Any] | None = None,
     constants: dict[str, Any] | None = None,
 ) -> ExportedProgram:
-    """`program` with another graph module and signature. Verified only if `verifiers` are given."""
+    """Returns `program` with another graph module and signature. It is verified only if `verifiers` are given."""
     new = ExportedProgram.__new__(ExportedProgram)
     new.__dict__.update(program.__dict__)
     new._graph_module = gm

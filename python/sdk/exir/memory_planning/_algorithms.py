@@ -18,7 +18,8 @@ DEFAULT_MEM_ID = 1
 
 @dataclass
 class SpecAllocResult:
-    """Where an algorithm puts a tensor. Tensors with the same `mem_obj_id` in an arena start at the same offset."""
+    """The place that an algorithm gives a tensor. Tensors with the same `mem_obj_id` in an arena start at the same
+    offset."""
 
     mem_id: int
     mem_obj_id: int

@@ -83,8 +83,8 @@ _ELEMENTWISE = frozenset(
         "aten::where.self_out",
     }
 )
-"""Operators whose kernels, here and in the original, read the elements at an index before they write that of the
-result, and never read it again. Each is tested in place."""
+"""Operators whose kernels, here and in the original, read the elements at an index before they write the result at this
+index, and do not read them again. Each of them has a test that runs it in place."""
 
 _PARTIAL_WRITES = frozenset({"aten::index_put.out", "aten::slice_scatter.out", "aten::select_scatter.out"})
 """Operators that copy their first argument and then write to a part of the copy."""
@@ -120,7 +120,7 @@ def is_written_already(write: Node) -> bool:
 
 
 def same_tensor(spec: TensorSpec) -> TensorSpec:
-    """The first spec of a chain of results that overwrite each other and are one value."""
+    """Returns the first spec of a chain of results that overwrite each other and are the same value of the program."""
     while spec.inplace_base is not None and spec.inplace_offset is None and getattr(spec, "base", None) is None:
         spec = spec.inplace_base
     return spec
@@ -245,7 +245,7 @@ def _is_delegate_result(node: Node) -> bool:
 
 
 def _home(operand: Node) -> TensorSpec | None:
-    """The storage of an operand that is one tensor."""
+    """Returns the storage of an operand that is a single tensor."""
     spec = operand.meta.get("spec")
     return storage_spec(spec) if isinstance(spec, TensorSpec) else None
 

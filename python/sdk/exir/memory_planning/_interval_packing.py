@@ -152,7 +152,7 @@ def _long_before_short(
 def _place_from_both_ends(
     blocks: Sequence[Block], conflicts: Sequence[Sequence[int]], order: Sequence[int], height: int, high: Sequence[bool]
 ) -> tuple[int, list[int]]:
-    """Puts each block into the lowest free gap, or as high as `height` allows if it is to be `high`."""
+    """Puts each block into the lowest free gap, or, if it is `high`, as close to `height` as possible."""
     offsets = [-1] * len(blocks)
     total = 0
     for index in order:

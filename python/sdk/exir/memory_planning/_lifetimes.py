@@ -66,7 +66,7 @@ def get_node_tensor_specs(node: Node) -> list[TensorSpec]:
 
 
 def _is_out_var_node(node: Node) -> bool:
-    """Whether the node is an operator that writes its results into arguments that `memory.alloc` nodes stand for."""
+    """Whether the node is an operator that writes its results to arguments which are `memory.alloc` nodes."""
     return node.op == "call_function" and any(
         arg.target is memory.alloc for arg in filter_nodes(node.kwargs.values()) if arg.op == "call_function"
     )

@@ -17,7 +17,8 @@ _CARRY = {"scan": 1, "while_loop": 2, "map_impl": None}
 
 
 def number_carried(node: Node) -> int:
-    """How many values a loop carries from one iteration to the next. They are the first of its results."""
+    """Returns the number of values that a loop passes from one iteration to the next. They come first among its
+    results."""
     position = _CARRY[node.target.__name__]
     return 0 if position is None else len(node.args[position])
 
@@ -45,7 +46,7 @@ def prepare_loops(graph_module: GraphModule) -> None:
             _separate_state(branches[-1], carried)
             if node.target.__name__ != "while_loop":
                 for spec in node.meta["spec"][carried:]:
-                    # Each iteration makes the result one entry longer.
+                    # Each iteration appends one entry to the result.
                     spec.shape_dynamism = TensorShapeDynamism.DYNAMIC_BOUND
 
 

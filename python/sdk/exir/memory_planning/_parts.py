@@ -193,7 +193,7 @@ class _Graph:
         for candidate in self._candidates():
             if not self._join_all([candidate]):
                 refused.setdefault(storage_spec(candidate.operand), []).append(candidate)
-        # A single part may raise the peak, because the other results stay copies; all of them together may not.
+        # Joining one part may raise the peak, because the other results are still copied, even if joining all does not.
         for candidates in refused.values():
             if len(candidates) > 1:
                 self._join_all(candidates)
@@ -224,7 +224,7 @@ class _Graph:
         )
 
     def _join_all(self, candidates: Sequence[_Candidate]) -> bool:
-        """Makes results parts of their operands, unless that raises the peak; returns whether it did."""
+        """Makes results parts of their operands unless that raises the peak. Returns whether it did."""
         self.changes.clear()
         self.replaced.clear()
         joined = [candidate for candidate in candidates if self._join(candidate)]

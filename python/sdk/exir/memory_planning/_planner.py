@@ -99,7 +99,8 @@ class _Planner:
         elsewhere: Iterable[TensorSpec] = (),
         inputs: Iterable[TensorSpec] = (),
     ) -> tuple[list[int], list[TensorSpec]]:
-        """The sizes of the arenas, and all specs placed in them, also those of branches, except `elsewhere`.
+        """Plans the arenas. Returns their sizes and all specs placed in them, including those of branches, except
+        `elsewhere`.
 
         `inputs` are placed although others are ignored.
         """
@@ -231,7 +232,8 @@ def _update_lifetimes(graph_module: GraphModule, graph_signature: ExportGraphSig
 
 
 def insert_calls_to_free(graph_module: GraphModule, allspecs: Iterable[TensorSpec] | None = None) -> None:
-    """Adds `memory.free` after the last use of each tensor that is allocated at run time: its size has no bound."""
+    """Adds `memory.free` after the last use of each tensor that is allocated at run time because its size has no
+    bound."""
     if allspecs is None:
         allspecs = collect_specs_from_nodes(graph_module.graph.nodes, ignore_dynamic_unbound_tensor=False)
     unbound = [spec for spec in dict.fromkeys(allspecs) if spec.is_dynamic_unbound_tensor]

@@ -60,7 +60,7 @@ class Verifier:
 
     @classmethod
     def storage_overlap(cls, lhs_spec: TensorSpec, rhs_spec: TensorSpec) -> bool:
-        """Whether two specs have a common byte. Tensors without elements have none."""
+        """Whether two specs share a byte. Tensors without elements share none."""
         places = (lhs_spec.mem_id, lhs_spec.mem_offset, rhs_spec.mem_id, rhs_spec.mem_offset)
         internal_assert(None not in places, f"not planned yet: {lhs_spec.debug()} or {rhs_spec.debug()}")
         if lhs_spec.mem_id != rhs_spec.mem_id or not lhs_spec.nbytes() or not rhs_spec.nbytes():
@@ -102,7 +102,8 @@ class Verifier:
         return shared
 
     def verify_graph_input_output(self) -> None:
-        """Raises `InternalError` unless exactly those inputs, outputs and buffers have memory that were asked for."""
+        """Raises `InternalError` unless the inputs, outputs and buffers that should have memory, and no others, have
+        it."""
         mutated = _mutated_placeholders(self.graph_signature)
         inputs: list[TensorSpec] = []
         state: list[TensorSpec] = []
@@ -140,7 +141,7 @@ class Verifier:
 
 
 def _shared_pairs(specs: list[TensorSpec]) -> tuple[int, tuple[TensorSpec, TensorSpec] | None]:
-    """How many pairs share bytes, and a pair that shares them while both are needed, if there is one."""
+    """Returns how many pairs share bytes, and one pair whose tensors are alive at the same time, or None."""
     specs = [spec for spec in specs if spec.nbytes()]
     if not specs:
         return 0, None
@@ -152,7 +153,8 @@ def _shared_pairs(specs: list[TensorSpec]) -> tuple[int, tuple[TensorSpec, Tenso
 
 
 def _overlaps(specs: list[TensorSpec]) -> int:
-    """How many pairs of one arena share bytes: all pairs, except those in which one ends before the other starts."""
+    """Returns how many pairs of an arena share bytes: all pairs except those in which one tensor ends before the other
+    starts."""
     start, size = np.array([(s.mem_offset, s.nbytes()) for s in specs], dtype=np.int64).T
     after = len(specs) - np.searchsorted(np.sort(start), start + size)
     return len(specs) * (len(specs) - 1) // 2 - int(after.sum())

@@ -128,8 +128,8 @@ _FACTORIES = frozenset(
         aten.zeros.default,
     }
 )
-"""Operators that make a tensor of numbers and that are not tagged as core: runtimes have them, or their elements have
-no value."""
+"""Operators that create tensors from numbers and are not tagged as core: either runtimes implement them, or their
+elements are undefined."""
 
 
 @cache
@@ -137,10 +137,10 @@ def decomposition_table() -> dict[torch._ops.OperatorBase, Callable]:
     """Python decompositions to the Core ATen operator set."""
     import torch._decomp
 
-    # Runtimes have no kernel for vector_norm, although it is a core operator.
+    # vector_norm is a core operator, but runtimes have no kernel for it.
     extra = torch._decomp.get_decompositions([aten.linalg_vector_norm, *PYTORCH_DECOMPOSITIONS])
     table = {**torch._decomp._core_aten_decompositions_post_autograd(), **extra, **OWN_DECOMPOSITIONS}
-    # A copying view that would be decomposed into the view itself and a copy stays as it is.
+    # A copying view that would be decomposed into the view and a copy is kept.
     kept = {copy for view, copy in VIEW_TO_COPY.items() if view not in table} | WHOLE_PADS
     return {op: function for op, function in table.items() if op not in kept}
 

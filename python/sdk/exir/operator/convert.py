@@ -40,8 +40,8 @@ def is_inplace_variant(qualified_opname: str, overload: str) -> bool:
 
 
 def output_to_aliased_input_map(schema: torch.FunctionSchema) -> dict[int, int]:
-    """For every result that is one of the arguments (an out or in-place argument): result position to argument
-    position."""
+    """For every result that is an argument (an out or in-place argument): maps the position of the result to that of
+    the argument."""
     result = {}
     for i, returned in enumerate(schema.returns):
         for j, argument in enumerate(schema.arguments):
@@ -93,7 +93,8 @@ def to_out_variant(op_overload: torch._ops.OpOverload) -> tuple[torch._ops.OpOve
 
 
 def _missing_arguments(functional: torch.FunctionSchema, candidate: torch.FunctionSchema) -> int | None:
-    """How many arguments the candidate leaves out; None if it is not an out variant of the functional operator."""
+    """Returns how many arguments the candidate lacks, or None if it is not an out variant of the functional
+    operator."""
     outs = [a for a in candidate.arguments if a.is_out]
     if not outs or [_kind(o) for o in outs] != [_kind(r) for r in functional.returns]:
         return None

@@ -94,7 +94,7 @@ def _round_to_decimals(x: Tensor, *, decimals: int) -> Tensor:
 
 
 def _addbmm(x: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """The sum of the matrix products is one matrix product of the concatenated matrices."""
+    """Computes the sum of matrix products as one matrix product of the concatenated matrices."""
     batch, rows, inner = a.shape
     side_by_side = a.permute(1, 0, 2).reshape(rows, batch * inner)
     below = b.reshape(batch * inner, b.shape[2])
@@ -173,7 +173,7 @@ def _linspace(start: Any, end: Any, steps: int, *, dtype: torch.dtype | None = N
 
 
 def _take(x: Tensor, index: Tensor) -> Tensor:
-    # In PyTorch's decomposition an index without dimensions is read as a number when it runs.
+    # PyTorch's decomposition reads an index without dimensions as a number at run time.
     return aten.index.Tensor(x.reshape(-1), [index])
 
 
@@ -221,7 +221,7 @@ NAMED_DECOMPOSITIONS: dict[str, Callable] = {
     "torch_nn::_linear_cross_entropy_batch_chunked": _chunked_cross_entropy,
     "torch_nn::_linear_cross_entropy_batch_chunked_no_reduction": _chunked_cross_entropy_without_reduction,
 }
-"""The same for operators that PyTorch registers when they are first used, and those of libraries."""
+"""Decompositions of operators that PyTorch registers at their first use, and of operators of libraries."""
 
 
 def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
@@ -231,7 +231,7 @@ def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
     for shift, dim in zip(shifts, dims, strict=True):
         size = x.shape[dim]
         if not isinstance(size, int) or not isinstance(shift, int):
-            # The remainders are those of a tensor, which has none to compute if the size is 0.
+            # For size 0, the remainder of an empty tensor computes nothing and does not divide by 0.
             x = x.index_select(dim, torch.remainder(torch.arange(size) - shift, size))
         elif size and shift % size:
             first = size - shift % size

@@ -45,7 +45,7 @@ def _fractional_max_pool(
         shape = [1] * (2 * dims)
         shape[d], shape[dims + d] = output[d], window[d]
         linear = linear * sizes[d] + places.reshape([*batch, *shape])
-    # Without -1, which cannot be found for an empty batch.
+    # Avoids -1 as a size, which cannot be inferred for an empty batch.
     shape = [*batch, *output, math.prod(window)]
     linear = linear.reshape([*batch, math.prod(output) * math.prod(window)])
     values = torch.gather(x.reshape([*batch, math.prod(sizes)]), -1, linear).reshape(shape)

@@ -36,7 +36,7 @@ def _solve_triangular(a: Tensor, b: Tensor, *, upper: bool, left: bool = True, u
 
 
 def _lu_solve(lu: Tensor, pivots: Tensor, b: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """With P L U = A: P L U X = B, or U^T L^T P^T X = B, and X A = B is A^T X^T = B^T."""
+    """Since P L U = A, A X = B is P L U X = B. The adjoint is U^T L^T P^T X = B, and X A = B is A^T X^T = B^T."""
     if not left:
         return _lu_solve(lu, pivots, b.mT, adjoint=not adjoint).mT.contiguous()
     batch = torch.broadcast_shapes(lu.shape[:-2], b.shape[:-2])

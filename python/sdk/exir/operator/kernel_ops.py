@@ -99,4 +99,5 @@ KERNEL_OPS: frozenset[torch._ops.OpOverload] = frozenset(
         aten.view_copy.dtype,
     }
 )
-"""Operator as torch.export gives it; the kernel is that of its out variant in `kernels/portable/functions.yaml`."""
+"""The operators as torch.export returns them. Kernels implement the out variants, which
+`kernels/portable/functions.yaml` lists."""

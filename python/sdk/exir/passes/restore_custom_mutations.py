@@ -28,7 +28,8 @@ _CALL = torch.ops.higher_order.auto_functionalized_v2
 
 @dataclass
 class Restored:
-    """How many calls write in place again, and how many old values are copied because they are read later."""
+    """The number of calls that write in place again, and the number of old values that are copied because they are read
+    later."""
 
     calls: int = 0
     copies: int = 0

@@ -98,12 +98,12 @@ class ExirExportedProgram:
         return self.exported_program.module()(*args, **kwargs)
 
     def transform(self, *passes: PassType) -> ExirExportedProgram:
-        """The program after some passes; this one stays as it is."""
+        """Returns the program after some passes. This object does not change."""
         changed = transform(self.exported_program, *passes)
         return ExirExportedProgram(changed, self.after_to_edge_passes, self.compile_config)
 
     def to_edge(self, config: EdgeCompileConfig | None = None) -> ExirExportedProgram:
-        """The program in edge dialect. Raises ExportError if it is in it already."""
+        """Returns the program in the edge dialect. Raises ExportError if it already is."""
         if self.after_to_edge_passes:
             raise ExportError(ExportErrorType.NOT_SUPPORTED, "the program is in edge dialect already")
         config = config or self.compile_config

@@ -59,7 +59,7 @@ class ExecutorchProgramManager:
         return set(self._config_methods or ())
 
     def exported_program(self, method_name: str = "forward") -> ExportedProgram:
-        """The program of a method, as it was emitted."""
+        """Returns the program of a method in the form that was emitted."""
         return find_method(self._execution_programs, method_name)
 
     def dump_executorch_program(self, verbose: bool = False, out: TextIO | None = None) -> None:

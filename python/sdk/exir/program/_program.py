@@ -126,7 +126,7 @@ def to_edge_transform_and_lower(
 def _in_every_method(
     lowerings: dict[str, tuple[ExportedProgram, EdgeOptions, type]], notes: list[str]
 ) -> dict[str, ExportedProgram]:
-    """Lowers each method. Calls that edge dialect does not have are one error for all methods."""
+    """Lowers each method. Raises one error for the calls of all methods that the edge dialect does not have."""
     edge: dict[str, ExportedProgram] = {}
     refused: dict[str, RefusedCallsError] = {}
     for name, (program, options, verifier) in lowerings.items():
@@ -153,7 +153,7 @@ def _read(programs: Programs) -> dict[str, ExportedProgram]:
 def _decompose_leftovers(
     manager: EdgeProgramManager, config: EdgeCompileConfig, preserved: frozenset[torch._ops.OpOverload]
 ) -> EdgeProgramManager:
-    """Decomposes operators that were kept whole for a partitioner that then did not take them."""
+    """Decomposes operators that were kept whole for a partitioner which then did not delegate them."""
     user_preserved = frozenset(unwrap_op(op) for op in config.preserve_ops)
     verifier = EXIREdgeDialectVerifier(config, class_only=True)
     programs = {}
@@ -176,8 +176,8 @@ def _decompose_leftovers(
 
 
 class EdgeProgramManager:
-    """One or more programs in edge dialect, by method name. Methods that lower return a new manager and leave this
-    one as it is."""
+    """One or more programs in the edge dialect, by method name. Methods that lower return a new manager and do not
+    change this one."""
 
     def __init__(
         self,
@@ -360,7 +360,7 @@ def _named_data(programs: dict[str, ExportedProgram], added: Mapping[str, bytes]
 def _recorded(
     manager: EdgeProgramManager, programs: dict[str, ExportedProgram], transformed: bool = False
 ) -> EdgeProgramManager:
-    """`manager`, which keeps its programs as they are now, and those that they were made from."""
+    """Returns `manager` after recording its current programs, and those that they were made from."""
     record = ETRecord()
     record.add_exported_program(programs)
     record.add_edge_dialect_program(manager)

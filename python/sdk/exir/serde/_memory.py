@@ -29,7 +29,7 @@ _SPEC = re.compile(r"\(((?:\d+(?:, \d+)*)?),?\);(\d+)", re.ASCII)
 
 @dataclass(frozen=True)
 class _MemoryOp:
-    """What stands for a function of `memory` while torch writes or reads the graph."""
+    """Replaces a function of `memory` while torch writes or reads the graph."""
 
     __name__: str
     __module__ = memory.__name__
@@ -70,8 +70,8 @@ torch_serde.register_extension(_MemoryOp, _MemoryOps)
 
 
 def copy_alloc(node: Node, graph: Graph, copies: dict[Node, Any]) -> None:
-    """Adds to `copies` what stands for a node of `memory.alloc` and torch can serialise: a node for one tensor, a list
-    of nodes for several."""
+    """Adds a replacement for a `memory.alloc` node, which torch can serialise, to `copies`: one node for one tensor, a
+    list of nodes for several."""
     (spec,) = node.args
     several = isinstance(spec, list)
     text: Any = [_to_text(item) for item in spec] if several else _to_text(spec)
@@ -104,7 +104,7 @@ def restore(node: Node) -> None:
 
 
 def is_emitted(module: GraphModule) -> bool:
-    """Whether the graph has memory for results: it is that of an emitted program."""
+    """Whether the graph allocates memory for results, which means that it is the graph of an emitted program."""
     return any(node.target is memory.alloc for node in module.graph.nodes)
 
 

@@ -116,7 +116,7 @@ def check_index(name: str) -> None:
 
 
 class Sizes:
-    """The expressions of one program. The same text is the same expression."""
+    """The expressions of one program. Equal texts share one expression."""
 
     def __init__(self) -> None:
         self._read: dict[str, Any] = {}
@@ -133,13 +133,13 @@ class Sizes:
             except SizeError:
                 raise
             except (ArithmeticError, AttributeError, TypeError, ValueError, RecursionError, AssertionError) as error:
-                # Functions refuse what makes no sense for them in many ways.
+                # SymPy's functions raise many kinds of errors for invalid arguments.
                 raise SizeError(f"{text[:80]!r} is not an expression over sizes: {error}") from error
         return self._read[text]
 
 
 class _Charge:
-    """What the expressions of a program cost, charged before SymPy gets them."""
+    """The cost of a program's expressions, which is charged before SymPy gets them."""
 
     def __init__(self) -> None:
         self._work = 0.0

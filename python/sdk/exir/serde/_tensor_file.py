@@ -25,7 +25,7 @@ from sdk.exir._serialize._untrusted import ArchiveError, read_members
 
 LOCATION = re.compile(r"(cpu|(?:cuda|mps|xpu)(?::\d{1,3})?)", re.ASCII)
 _MOST_VALUES = 1_000_000
-"""Limit of the values in lists, tuples and dicts; each is counted as often as it is referred to."""
+"""The limit for the values in lists, tuples and dicts. A value that is referred to several times counts each time."""
 _MOST_ELEMENTS = 1 << 62
 
 

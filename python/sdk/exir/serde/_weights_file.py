@@ -38,7 +38,7 @@ def load_weights(path: str | os.PathLike[str]) -> Any:
 
 
 def load_values(path: str | os.PathLike[str]) -> Any:
-    """The same for a file that may be written while its tensors are in use, so that they are copied."""
+    """The same for files that may be overwritten while the tensors are in use, so the tensors are copied."""
     file = regular(path)
     if not _is_archive(file):
         return read_legacy_tensors(file)

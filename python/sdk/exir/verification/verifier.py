@@ -70,7 +70,7 @@ class RefusedCallsError(SpecViolationError):
 
 
 def merged(errors: Iterable[RefusedCallsError]) -> RefusedCallsError:
-    """One error for the calls of several errors."""
+    """Joins the calls of several errors in one error."""
     calls: dict[str, list[Node]] = {}
     ops: dict[OpOverload, None] = {}
     for error in errors:

@@ -20,7 +20,7 @@ from sdk.exir.backend.utils import tag_constant_data
 
 
 def is_constant_data(ep: ExportedProgram, node: Node) -> bool:
-    """Whether a node stands for a parameter, a buffer that the program does not write to, or a constant."""
+    """Whether a node is a parameter, a constant, or a buffer that the program does not write to."""
     return node in constant_placeholders(ep)
 
 
@@ -46,7 +46,8 @@ class PartitionerConfig(ABC):
         """Whether to delegate a call of the operator."""
 
     def get_original_aten(self) -> torch._ops.OpOverload | None:
-        """The operator of ATen that `to_edge_transform_and_lower` keeps whole; None where edge dialect has it."""
+        """Returns the ATen operator that `to_edge_transform_and_lower` does not decompose, or None if the edge dialect
+        has the operator."""
         return None
 
     @abstractmethod
@@ -102,7 +103,7 @@ class ConfigerationBasedPartitioner(Partitioner):
         return [sorted(group, key=order.__getitem__) for group in groups]
 
     def generate_partitions(self, ep: ExportedProgram) -> list[Partition]:
-        """The largest connected parts of the nodes that are taken."""
+        """Returns the largest connected sets of the supported nodes."""
         matched = self.get_matched_nodes_from_configs(ep)
         return generate_partitions_from_list_of_nodes(ep.graph_module, pattern_list=matched) if matched else []
 

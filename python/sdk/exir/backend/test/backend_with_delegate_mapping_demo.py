@@ -29,7 +29,7 @@ class DummyOp:
 
 @final
 class BackendWithDelegateMappingDemo(BackendDetails):
-    """Takes convolution followed by relu, as one instruction, and tan, as three."""
+    """Delegates convolution followed by relu as one instruction, and tan as three."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:

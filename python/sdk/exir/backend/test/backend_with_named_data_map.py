@@ -22,7 +22,7 @@ _DATA = {
     exir_ops.edge.aten.mul.Tensor: bytes(3),
     exir_ops.edge.aten.div.Tensor: bytes(4),
 }
-"""What is stored for an operator, under the operator's name."""
+"""The data that is stored for each operator, under the operator's name."""
 
 
 @final

@@ -68,7 +68,7 @@ class FirstBackendWithPreprocessAll(BackendDetails):
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
-        """A program of one partition, compiled like any number of them."""
+        """Compiles a program with one partition like one with several."""
         made = _preprocess_multimethod({"": [edge_program]}, {"": [compile_specs]}, _ADD_SIN, "FirstBackend")
         return made[""][0]
 
@@ -85,7 +85,7 @@ class SecondBackendWithPreprocessAll(BackendDetails):
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
-        """A program of one partition, compiled like any number of them."""
+        """Compiles a program with one partition like one with several."""
         made = _preprocess_multimethod({"": [edge_program]}, {"": [compile_specs]}, _SUB_COS, "SecondBackend")
         return made[""][0]
 
@@ -97,7 +97,7 @@ class SecondBackendWithPreprocessAll(BackendDetails):
 
 
 class _Support(OperatorSupportBase):
-    """Operators of a list, and the parameters that only one of them reads."""
+    """Supports the operators of a list, and parameters that only one operator reads."""
 
     _ops: Collection[Any] = ()
 

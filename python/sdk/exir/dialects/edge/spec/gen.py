@@ -81,8 +81,8 @@ class EdgeOpYamlInfo:
 
 
 def _boxes(combinations: set[tuple[str, ...]]) -> list[tuple[list[int], list[Box]]]:
-    """The same combinations in a shorter form. Each result has the group of each tensor (tensors of a group have equal
-    dtypes), and boxes: a set of dtypes for each group, which stands for all combinations of them."""
+    """Compresses the combinations. Each result has the group of each tensor (tensors of a group have equal dtypes), and
+    boxes: one set of dtypes per group, which means all combinations of them."""
     whole = _grouped(combinations)
     equal = {c for c in combinations if len(set(c)) == 1}
     if not equal or equal == combinations:
