@@ -65,7 +65,7 @@ class Series:
         return percentile(self.samples, percent)
 
     def floor(self) -> float:
-        """One step of the clock in relation to the duration of a sample."""
+        """Returns one step of the clock divided by the duration of a sample."""
         return self.tick / (statistics.median(self.samples) * self.batch)
 
     def start(self, cold: bool, what: str) -> tuple[float, float, float] | Refusal:

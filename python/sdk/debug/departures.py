@@ -34,7 +34,8 @@ from sdk.devtools.inspector._intermediate_output_capturer import Kind, handle_of
 from sdk.devtools.inspector._numeric_gap import Layer, Operator, comparable
 
 ROUNDING, EPS, QUANTIZED = 64.0, 16.0, 2.0
-"""How many times the measured rounding, the unit of the dtype, and the error of a quantisation are tolerated."""
+"""Factors by which a difference may exceed the measured rounding, the dtype's unit in the last place, and the error of
+quantisation."""
 
 
 @dataclass(frozen=True)
@@ -154,12 +155,13 @@ class _BesideRuntime(Interpreter):
         return type(expected)(values) if isinstance(expected, (list, tuple)) else values[0]
 
     def _wide_operands(self, n: Node) -> tuple[Any, Any]:
-        """The arguments in float64; copies if the operator writes to one of them."""
+        """Returns the arguments in float64. They are copies if the operator writes to one of them."""
         operands = torch.fx.map_arg((n.args, n.kwargs), self._operand)
         return tree_map_only(torch.Tensor, torch.clone, operands) if _written(n) else operands
 
     def _run_wide(self, n: Node, operands: tuple[Any, Any], result: Any) -> Any:
-        """The result in float64, from operands in float64; None if the operator has no kernel for it."""
+        """Computes the result in float64 from operands in float64. Returns None if the operator has no float64
+        kernel."""
         if is_quantize(n) and n not in self._compared:
             return _Unrounded(_clamped(n, operands[0][0]))
         if is_dequantize(n) and isinstance(self._wide.get(n.args[0]), _Unrounded):

@@ -53,7 +53,7 @@ def is_quantized(module: GraphModule) -> bool:
 
 
 def layers_of(module: GraphModule) -> list[Node]:
-    """The nodes that read dequantised values, in order. The graph's output node is one of them if it does."""
+    """Returns the nodes that read dequantised values, in order, including the graph's output node if it reads one."""
     return [
         node
         for node in module.graph.nodes
@@ -163,7 +163,7 @@ def _float_weights(
 
 
 def _stored(operand: Any) -> Any:
-    """The constant of which an operand is a copy. Graphs copy tensors that are in the model's code."""
+    """Returns the constant that an operand copies. Graphs copy tensors that are in the model's code."""
     while isinstance(operand, Node) and operand.op == "call_function":
         if getattr(operand.target, "__name__", "").split(".")[0] not in (
             "lift_fresh_copy",
@@ -177,7 +177,8 @@ def _stored(operand: Any) -> Any:
 
 
 def _operators(graph: GraphModule | tuple[GraphModule, dict[Node, torch.Tensor]]) -> dict[Any, list[Any]]:
-    """The calls of each operator, in order. If the graph is given with its constants, each call comes with them."""
+    """Returns the calls of each operator, in order. If the graph is given with its constants, each call comes with
+    them."""
     module, constants = graph if isinstance(graph, tuple) else (graph, None)
     found: dict[Any, list[Any]] = defaultdict(list)
     for node in module.graph.nodes:

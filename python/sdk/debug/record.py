@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads the ETRecord of a program, or makes it again from the model."""
+"""Reads the ETRecord of a program, or exports the model again to make one."""
 
 from __future__ import annotations
 

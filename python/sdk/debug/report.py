@@ -50,7 +50,7 @@ class Result:
 
 
 def as_json(result: Result) -> dict[str, Any]:
-    """As JSON. Ratios are in dB; null stands for an exact match."""
+    """Returns the result as JSON data. Ratios are in dB; null means an exact match."""
     departing = [_layer(found) for found in result.departing]
     return {
         "program": str(result.program),
@@ -103,7 +103,8 @@ def _layer(found: Comparison) -> dict[str, Any]:
 
 
 def _with_source(node: Node) -> Node:
-    """The node, or the node whose result it quantises: nodes that quantisation adds have no line in the model."""
+    """Returns the node, or, for a node that quantisation added and that has no line in the model, the node whose result
+    it quantises."""
     current = node
     while current.op == "call_function":
         frame = user_frame(current)

@@ -51,7 +51,7 @@ def _record(
     buffer: Path,
     size: int,
 ) -> int | None:
-    """The size in bytes that the buffer needed, if it was too small."""
+    """Returns the size in bytes that the buffer needs, or None if it was large enough."""
     from sdk.runtime import Runtime
 
     loaded = Runtime.get().load_program(

@@ -103,8 +103,8 @@ def _cases_of(options: Namespace, program: DebuggedProgram) -> dict[str, list[li
 def _known_inputs(
     options: Namespace, cases: list[list[Any]], record: ETRecord
 ) -> Callable[[EventBlock | None], list[list[Any]]]:
-    """The inputs that a run may have been on: the user's, those of bundled cases, or the ETRecord's. Of cases that the
-    user does not choose from, the run's own comes first; without a run, the first one."""
+    """Returns the inputs that a run may have used: the user's, those of bundled cases, or the ETRecord's. If the user
+    does not choose a case, the case of the run comes first; without a run, the first case does."""
     if options.inputs is not None:
         given = [list(pytree.tree_leaves(read_inputs(options.inputs)))]
         return lambda _: given
@@ -159,7 +159,7 @@ def _outputs(block: EventBlock, reference: Reference) -> list[float]:
 
 
 def _random_weight(text: str, method: str) -> str | None:
-    """A weight that a model has with other values when it is built again; None if all are the same."""
+    """Finds a weight whose values change when the model is built again. Returns None if there is none."""
     first, second = (load_model(text).modules.get(method) for _ in range(2))
     if first is None or second is None:
         return None

@@ -31,7 +31,7 @@ def capture(artifact: PipelineArtifact, method: str, model: torch.nn.Module, str
 
 
 def _record_least_sizes(exported: ExportedProgram, shapes: Any) -> None:
-    """Records that an input cannot be empty, where `Dim.DYNAMIC(min=1)` or `Dim.AUTO(min=1)` say so.
+    """Records that an input cannot be empty if `Dim.DYNAMIC(min=1)` or `Dim.AUTO(min=1)` say so.
 
     torch records 2 for every smaller `min`, as it does for sizes that may be 0.
     """

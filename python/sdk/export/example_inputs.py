@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One call of a method: positional and keyword inputs."""
+"""The inputs of one call of a method: positional and keyword inputs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from torch.utils import _pytree as pytree
 
 @dataclass
 class ExampleInputs:
-    """`module(*args, **kwargs)`. In lists of example inputs, a tuple stands for positional inputs and a dict for
-    keyword inputs; this class is for both together."""
+    """The arguments of `module(*args, **kwargs)`. In lists of example inputs, a tuple means positional inputs and a
+    dict keyword inputs; this class is for both together."""
 
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)

@@ -31,7 +31,7 @@ class RecipeType(Enum):
 
 
 class Mode(str, Enum):
-    """What the program is for."""
+    """The purpose of the program."""
 
     DEBUG = "debug"
     RELEASE = "release"

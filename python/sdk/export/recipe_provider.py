@@ -16,7 +16,7 @@ class BackendRecipeProvider(ABC):
     @property
     @abstractmethod
     def backend_name(self) -> str:
-        """What `RecipeType.get_backend_name()` of its recipes returns."""
+        """The value of `RecipeType.get_backend_name()` of this backend's recipes."""
 
     @abstractmethod
     def get_supported_recipes(self) -> Sequence[RecipeType]:

@@ -12,8 +12,7 @@ from sdk.export.recipe_provider import BackendRecipeProvider
 
 
 class RecipeRegistry:
-    """Providers by the name of their backend. There is one registry in a process: constructing it again gives the
-    same one."""
+    """Providers by the name of their backend. A process has one registry: each construction returns the same object."""
 
     _instance: RecipeRegistry | None = None
     _initialized = False

@@ -193,7 +193,8 @@ class _DelegatingStage(Stage):
 
     @property
     def delegation_info(self) -> Any:
-        """How many nodes of `forward`, or else of the first method, were delegated. None before `run`."""
+        """Returns how many nodes of `forward`, or of the first method if there is no `forward`, were delegated. None
+        before `run`."""
         return None if self._artifact is None else self._artifact.get_context("delegation_info")
 
 
@@ -341,7 +342,7 @@ class ExecutorchStage(Stage):
 
 
 def _constant_methods(artifact: PipelineArtifact) -> dict[str, Any] | None:
-    """Constants by method name; a function stands for what it returns."""
+    """Returns constants by method name. A function is replaced by its result."""
     methods = artifact.get_context("constant_methods")
     return methods and {name: value() if callable(value) else value for name, value in methods.items()}
 
@@ -364,7 +365,7 @@ def _passes_by_method(
 
 
 def _as_passes(given: Any) -> list[Any]:
-    """Flattens a list of passes: a pass manager stands for its passes."""
+    """Flattens a list of passes. A pass manager is replaced by its passes."""
     passes = getattr(given, "passes", given)
     return list(passes) if isinstance(passes, (list, tuple)) else [passes]
 

@@ -96,7 +96,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _check_alone(options: argparse.Namespace) -> None:
-    """Raises CommandError if there is an option that has no effect with --diff."""
+    """Raises CommandError if an option has no effect together with --diff."""
     others = ("file", "models", "etdump", "etrecord", "trace", "markdown", "csv", "html", "debug_buffer", "report")
     if given := [name for name in (*others, "method") if getattr(options, name)]:
         names = ", ".join("a third file" if name == "file" else f"--{name.replace('_', '-')}" for name in given)

@@ -69,5 +69,6 @@ def _reader(kind: str) -> Callable[[Path], dict[str, Any]]:
 def _mapped(path: Path, reader: Callable[[memoryview], dict[str, Any]]) -> dict[str, Any]:
     """Maps a file, so that its data, which may be large, is not read."""
     with path.open("rb") as file:
-        # Not closed here, because the frames of an exception being handled may still have views of the file.
+        # The file is not closed here, because the frames of an exception that is being handled may still have views of
+        # it.
         return reader(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))

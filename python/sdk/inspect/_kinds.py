@@ -8,7 +8,7 @@ from pathlib import Path
 from sdk.command import CommandError
 
 IDENTIFIERS = {b"ET12": "pte", b"FT01": "ptd", b"BP08": "bpte", b"ED00": "etdump"}
-"""A flatbuffer has its identifier at byte 4; an ETDump that begins with its size has it at byte 8."""
+"""A flatbuffer has its identifier at byte 4. An ETDump that begins with its size has it at byte 8."""
 
 NAMES = {
     "pte": "a program (.pte)",

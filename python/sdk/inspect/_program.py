@@ -170,7 +170,7 @@ def _delegates(plan: schema.ExecutionPlan, content: schema.Program, segments: li
 
 
 def _value(value: Any) -> Facts:
-    """An input or output: a tensor, or another value, with its content if the program has one."""
+    """Describes an input or output: a tensor, or another value with its content if the program stores one."""
     if not isinstance(value, schema.Tensor):
         numbers = {"Int": "int_val", "Double": "double_val", "Bool": "bool_val", "String": "string_val"}
         name = type(value).__name__

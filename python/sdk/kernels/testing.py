@@ -89,7 +89,7 @@ def encode_case(
     tolerance: float | None,
     marker: str = "out",
 ) -> list[str]:
-    """The lines of a call. `marker` says how the outputs are passed: as `out` arguments; as one list argument,
+    """Returns the lines of a call. `marker` says how the outputs are passed: as `out` arguments; as one list argument,
     `out_list N`; or as the first argument, `self`, which is written in place."""
     marks = (" fails" if refused else "") + (f" tolerance {tolerance}" if tolerance else "")
     lines = [f"case {operator}{marks}", *arguments]
@@ -99,8 +99,8 @@ def encode_case(
 
 
 def encode_argument(value: Any, kind: str = "") -> list[str]:
-    """The lines of one argument. `kind` is its type in the schema, if known. The value alone does not distinguish a
-    `float` from an `int`, nor the types of empty lists."""
+    """Returns the lines of one argument. `kind` is its type in the schema, if known: the value alone does not
+    distinguish a `float` from an `int`, nor the types of empty lists."""
     if value is None:
         return ["none"]
     if isinstance(value, torch.Tensor):

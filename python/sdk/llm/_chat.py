@@ -51,13 +51,14 @@ class Conversation:
         """The number of messages that the model has forgotten."""
 
     def is_full(self) -> bool:
-        """Whether the last answer ended because the context has no more positions."""
+        """Whether the last answer ended because the context is full."""
         return self._runner.position >= self._context
 
     def _fitting(
         self, messages: list[dict[str, Any]], config: GenerationConfig
     ) -> tuple[list[dict[str, Any]], list[int]]:
-        """The messages without the oldest ones, as far as they and an answer fit into the context, and their tokens."""
+        """Drops the oldest messages until the rest and an answer fit into the context. Returns the messages and their
+        tokens."""
         context, room = self._context, self._context // _ROOM
         if config.max_new_tokens > 0:
             room = min(room, config.max_new_tokens)
@@ -77,8 +78,9 @@ class Conversation:
         return messages, tokens
 
     def ask(self, text: str, config: GenerationConfig, write: Any) -> str:
-        """The answer to a message; `write` gets its pieces. Raises RuntimeError if the generation fails, and
-        CommandError if the message alone does not fit into the context; the conversation is then as before."""
+        """Generates the answer to a message; `write` gets its pieces. Raises RuntimeError if the generation fails, and
+        CommandError if the message by itself does not fit into the context; in both cases the conversation does not
+        change."""
         messages, tokens = self._fitting([*self._messages, {"role": "user", "content": text}], config)
         # A template may write earlier turns in another way than the model did: the common beginning stays.
         same = 0

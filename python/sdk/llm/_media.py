@@ -24,7 +24,7 @@ def methods_of(model: Path) -> set[str]:
 
 
 def takes_media(methods: set[str]) -> bool:
-    """Whether a program with these methods takes pictures or sound beside text."""
+    """Whether a program with these methods accepts pictures or sound besides text."""
     return {"token_embedding", "text_decoder"} <= methods
 
 
@@ -36,7 +36,7 @@ def check_methods(methods: set[str], images: list[Path], sounds: list[Path]) -> 
 
 
 def content_of(prompt: str, images: list[Path], sounds: list[Path]) -> str | list[dict[str, str]]:
-    """The content of a message, as chat templates take it."""
+    """Returns the content of a message in the form that chat templates expect."""
     if not images and not sounds:
         return prompt
     parts = [{"type": "image"} for _ in images] + [{"type": "audio"} for _ in sounds]
@@ -44,7 +44,7 @@ def content_of(prompt: str, images: list[Path], sounds: list[Path]) -> str | lis
 
 
 def with_pictures(runner: MultimodalRunner, text: str, images: list[Path], add_bos: bool) -> list[MultimodalInput]:
-    """The parts of a prompt with pictures, as the model's processor makes them.
+    """Returns the parts of a prompt with pictures, prepared like in the model's processor.
 
     `add_bos`: whether the tokens that the tokenizer itself adds come first. Raises CommandError.
     """
@@ -63,8 +63,9 @@ def with_pictures(runner: MultimodalRunner, text: str, images: list[Path], add_b
 
 
 def inputs_of(runner: Any, tokens: list[int], images: list[Path], sounds: list[Path], model: Path) -> list[Any]:
-    """The parts of a prompt: each run of tokens that stand for a picture or sound becomes the next one. If the prompt
-    has no such places, pictures and sound come first. Raises CommandError for another number of places."""
+    """Returns the parts of a prompt. Each run of tokens that mark a picture or sound is replaced by the next picture or
+    sound. If the prompt has no such tokens, pictures and sound come first. Raises CommandError if the numbers
+    differ."""
     from sdk.extension.llm.runner import make_token_input
 
     left = {"--image": [_picture(file, model) for file in images], "--audio": [_sound(file) for file in sounds]}

@@ -26,7 +26,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_sampling(parser: argparse.ArgumentParser) -> None:
-    """How tokens are chosen."""
+    """Adds the options for sampling."""
     group = parser.add_argument_group("choosing tokens")
     group.add_argument("--max-new-tokens", type=count(1), help="maximum number of tokens in an answer (as many as fit)")
     group.add_argument("--temperature", type=number(0), default=0.8, help="0 always takes the likeliest token (0.8)")
@@ -122,8 +122,8 @@ def chat_template(runner: TextLLMRunner) -> ChatTemplate | None:
 
 
 def rendered(template: ChatTemplate, runner: TextLLMRunner, messages: list[dict[str, Any]], answer: bool) -> str:
-    """A conversation as the model expects it, with the beginning of the answer if it is to give one. Raises
-    CommandError for a conversation that the template refuses."""
+    """Renders a conversation with the model's template, including the beginning of the answer if one is requested.
+    Raises CommandError for a conversation that the template refuses."""
     try:
         return template.render(
             messages, add_generation_prompt=answer, bos_token=runner.bos_token, eos_token=runner.eos_token

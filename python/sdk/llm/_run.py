@@ -96,7 +96,7 @@ def _prompt(options: argparse.Namespace) -> str:
 
 
 def _inputs(runner: Any, prompt: str, methods: set[str], options: argparse.Namespace) -> list[Any]:
-    """What the runner is given: tokens, or the parts of a prompt with pictures or sound."""
+    """Returns the inputs of the runner: tokens, or the parts of a prompt with pictures or sound."""
     template = None if options.raw else chat_template(runner)
     text = prompt
     if template is not None:

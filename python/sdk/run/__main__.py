@@ -156,7 +156,8 @@ def _prepare(options: argparse.Namespace) -> tuple[Any, Any, list[Any]]:
 
 
 def _check_kinds(options: argparse.Namespace) -> None:
-    """Raises CommandError for an option of pictures or of sound where no input is one: it would change nothing."""
+    """Raises CommandError for an option for pictures or sound without such an input, because it would have no
+    effect."""
     from sdk.run._pictures import ENDINGS
 
     endings = {Path(text).suffix.lower() for text in options.input}
@@ -214,7 +215,8 @@ def _print(options: argparse.Namespace, method: Any, inputs: Sequence[Any], foun
 
 
 def _devices(library: Any, backend: str) -> list[str]:
-    """The devices of a backend with their limits and features, as its options tell; none if it has no such options."""
+    """Returns the devices of a backend with their limits and features, from its options; an empty list if it has no
+    such options."""
     count = library._get_backend_option(backend, "device_count")
     return [str(library._get_backend_option(backend, f"device_info_{number}")) for number in range(count or 0)]
 

@@ -20,7 +20,7 @@ from sdk.util.words import counted
 
 _SHAPED = re.compile(r"(?P<path>.+):(?P<shape>\d+(?:x\d+)*)")
 _NUMBERS = re.compile(r"[(\[]?\d+([x,]\d+)*[)\]]?(:\w+)?")
-"""What is meant as a shape, or as a number."""
+"""Texts that are meant as a shape or as a number."""
 _FILLS = ("zeros", "ones", "random")
 _SPARE = 1 << 16
 """The largest size of a file's headers, in bytes, in addition to its array."""
@@ -28,7 +28,7 @@ _SPARE = 1 << 16
 
 @dataclass(frozen=True)
 class InputOptions:
-    """How files become inputs."""
+    """Options for converting files to inputs."""
 
     picture: PictureOptions = field(default_factory=PictureOptions)
     channel: str = "mix"

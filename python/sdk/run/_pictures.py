@@ -19,7 +19,7 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".gif", ".tif", ".tiff", ".
 
 @dataclass(frozen=True)
 class PictureOptions:
-    """How an image becomes an input.
+    """Options for converting an image to an input.
 
     Attributes:
         resize: `crop` cuts the middle out of what covers the input, `stretch` changes the ratio of its sides, `pad`

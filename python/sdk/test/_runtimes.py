@@ -38,7 +38,7 @@ def in_python(bundle: Bundle, case: Case, tolerance: float | None) -> Result:
 
 
 class Runner:
-    """An executor_runner, of this machine or of another one by QEMU."""
+    """An executor_runner for this machine, or for another processor in QEMU."""
 
     def __init__(self, path: Path) -> None:
         """Raises CommandError if the file is not an executable, or nothing here runs executables of its machine."""
@@ -99,8 +99,8 @@ def _arguments(bundle: Bundle, case: Case, taken: Sequence[Slot], folder: Path) 
 
 
 def _cannot_pass(case: Case, taken: Sequence[Slot]) -> str:
-    """Why an executor_runner cannot take the inputs of a case; "" where it can. It takes files of raw bytes, and leaves
-    numbers as the program has them."""
+    """Returns why an executor_runner cannot take the inputs of a case, or "" if it can. It reads files of raw bytes,
+    and leaves numbers as the program has them."""
     for slot, value in zip(taken, case.raw_inputs, strict=False):
         held = value.val
         if not hasattr(held, "scalar_type"):

@@ -37,8 +37,8 @@ def no_file(path: str | os.PathLike[str]) -> str:
 
 
 def similar(wrong: str, known: Iterable[str]) -> str | None:
-    """The known name that `wrong` is probably meant to be; None where none is near. Case does not count, nor do the
-    dashes of options, which make all of them look alike."""
+    """Returns the known name that `wrong` probably means, or None if no name is close. Ignores case, and the dashes of
+    options, which would make all options similar."""
     names: dict[str, list[str]] = {}
     for name in known:
         names.setdefault(name.lower().lstrip("-"), []).append(name)
@@ -47,7 +47,8 @@ def similar(wrong: str, known: Iterable[str]) -> str | None:
 
 
 def relative(difference: float, share: float) -> str:
-    """`0.001 of the output's largest value`: a difference beside what was expected, which may be zero everywhere."""
+    """Formats a difference in relation to the expected output, which may be zero everywhere: `0.001 of the output's
+    largest value`."""
     if isinf(share) and not isinf(difference):
         return "an infinite share of an output of zeros"
     return f"{share:.2g} of the output's largest value"

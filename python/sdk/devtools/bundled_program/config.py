@@ -24,7 +24,7 @@ DataContainer: TypeAlias = Union[list, tuple, dict]  # noqa: UP007
 
 
 class MethodTestCase:
-    """One call of a method: its inputs, and the expected outputs if they are to be checked."""
+    """A test case of a method: the inputs of a call, and optionally the expected outputs."""
 
     def __init__(self, inputs: MethodInputType, expected_outputs: MethodOutputType | None = None) -> None:
         """

@@ -82,7 +82,7 @@ class BundledProgram:
             cases = [
                 bundle_schema.BundledMethodTestCase(
                     [_to_value(value, like) for value, like in zip(case.inputs, inputs, strict=True)],
-                    # A case has either no expected outputs or all of them.
+                    # A case has expected outputs for all outputs or for none.
                     [_to_value(value, like) for value, like in zip(case.expected_outputs, outputs, strict=False)],
                 )
                 for case in suite.test_cases
@@ -94,7 +94,7 @@ class BundledProgram:
 
 
 def _to_value(value: ConfigValue, like: Any) -> bundle_schema.Value:
-    """A value as it is stored; the elements of a tensor are in the dim order of the method's tensor."""
+    """Converts a value to its stored form. The elements of a tensor are in the dim order of the method's tensor."""
     if isinstance(value, torch.Tensor):
         dim_order = list(like.dim_order)
         data = bytes(TensorData(value.detach(), dim_order, "a tensor of a test case"))

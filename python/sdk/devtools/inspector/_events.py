@@ -103,7 +103,7 @@ class Event:
     _delegate_metadata_parser: DelegateMetadataParser | None = None
     _delegate_time_scale_converter: DelegateTimeScaleConverter | None = None
     _start_time: list[int] | None = None
-    # The debug handles of the nodes whose results `debug_data` has; None: those of `debug_handles`.
+    # The debug handles of the nodes whose results are in `debug_data`. None means those of `debug_handles`.
     _recorded_handles: tuple[int, ...] | None = None
     # The operator of that node, where a delegate says it.
     _recorded_operator: str | None = None
@@ -115,7 +115,7 @@ class Event:
 
     @property
     def delegate_debug_metadatas(self) -> list[str] | dict[str, Any]:
-        """The same, converted by the user's parser, or to text without a parser."""
+        """The same metadata, converted by the user's parser, or to text if there is no parser."""
         if not self.is_delegated_op or not self._delegate_debug_metadatas:
             return []
         if self._delegate_metadata_parser is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds the inputs of a recorded run: the runtime records a digest of them, not the inputs."""
+"""Finds the inputs of a recorded run. The runtime records a digest of the inputs, not the inputs themselves."""
 
 from __future__ import annotations
 

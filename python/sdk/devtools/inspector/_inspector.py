@@ -70,7 +70,8 @@ __all__ = [
     "flatcc",
 ]
 
-# What the printed table leaves out: raw values, and the event around a kernel's own event, whose time it repeats.
+# Columns and rows that the printed table leaves out: raw values, and events around a kernel's own event, which have the
+# same time.
 _UNPRINTED_COLUMNS = ("raw", "delegate_debug_identifier", "stack_traces", "module_hierarchy", "debug_data")
 _UNPRINTED_EVENTS = (OPERATOR_CALL,)
 _OTHER_INPUTS = (

@@ -30,7 +30,7 @@ from sdk.exir.record import ETRecord
 DELEGATE_CALL = "DELEGATE_CALL"
 """The runtime's name of the event of a delegate."""
 OPERATOR_CALL = "OPERATOR_CALL"
-"""The runtime's name of the event of a kernel, in which the kernel's own event lies."""
+"""The runtime's name for the event that surrounds a kernel's own event."""
 
 KERNEL_EVENT = "native_call_"
 """Prefix of the runtime's name of the event of a kernel; the name of the operator follows."""
@@ -44,7 +44,7 @@ class MismatchError(ValueError):
 
 @dataclass(frozen=True)
 class Source:
-    """Where a node comes from: the node itself, and what its metadata says."""
+    """The place that a node comes from: the node itself, and what its metadata says."""
 
     name: str
     op_type: str
@@ -63,7 +63,8 @@ class Source:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a delegate records under one of its identifiers: the result of the node with this debug handle and operator.
+    """The value that a delegate records under one of its identifiers: the result of the node with this debug handle and
+    operator.
 
     `shape` is the node's shape if the record has other dimensions: N, spatial dimensions, C, and a volume as a batch of
     slices. None if the dimensions are the same.
@@ -234,7 +235,7 @@ class Sources:
         }
 
     def num_outputs(self, instruction: int | None) -> int:
-        """How many values an instruction returns."""
+        """Returns the number of values that an instruction returns."""
         return 1 if instruction is None else int(self._num_outs.get(instruction, 1))
 
     @cached_property
@@ -250,8 +251,8 @@ class Sources:
         return found
 
     def nodes(self, handles: Handles) -> list[Source]:
-        """The nodes with these debug handles, each once, in the order of the graph. Elements of results are left out,
-        and calls of delegates: what was lowered is there itself."""
+        """Returns the nodes with these debug handles, each once, in the order of the graph. Leaves out getitem nodes,
+        and calls of delegates, because the nodes that were lowered are listed themselves."""
         if handles is None:
             return []
         wanted = (handles,) if isinstance(handles, int) else handles

@@ -50,8 +50,8 @@ class Layer:
 
 @dataclass(frozen=True)
 class Reference:
-    """What eager mode computes: results and names of operators by debug handle, in the order of the graph, which
-    `module` has, and the inputs that it ran on, flat. `by_kind` tells operators with one handle apart."""
+    """The values of eager mode: results and names of operators by debug handle, in the order of the graph `module`, and
+    the flat list of inputs. `by_kind` distinguishes operators that share a handle."""
 
     outputs: dict[DebugHandle, Any]
     by_kind: dict[Operator, Any]
@@ -173,8 +173,8 @@ def layers(block: EventBlock, reference: Reference, sources: Sources) -> list[La
 
 
 def results(block: EventBlock, reference: Reference, sources: Sources) -> dict[Operator, Layer]:
-    """The same for each operator; quantize and dequantize nodes have the handle of the operator whose result they
-    read."""
+    """Returns the same for each operator. Quantize and dequantize nodes have the handle of the operator whose result
+    they read."""
     single = {handle[0]: handle for handle in reference.outputs if len(handle) == 1}
     # The runtime's part of a kernel's event has the kernel's values, without its name.
     kernels = {event._instruction_id for event in block.events if event.name.startswith(KERNEL_EVENT)}
@@ -199,12 +199,13 @@ def results(block: EventBlock, reference: Reference, sources: Sources) -> dict[O
 
 
 def _kind(event: Event, value: Any, handle: DebugHandle, reference: Reference) -> Kind | None:
-    """Which of the operators with a handle has computed a value; None where eager mode has no such operator."""
+    """Decides which of the operators with a handle computed a value. Returns None if eager mode has no such
+    operator."""
     name = event.name.removeprefix(KERNEL_EVENT) if event.name.startswith(KERNEL_EVENT) else event._recorded_operator
     if name is not None:
         kind = Kind.of(name)
         return kind if (handle, kind) in reference.by_kind else None
-    # Of a delegate's results only the dtype is known.
+    # Only the dtype of a delegate's results is known.
     is_integer = isinstance(value, torch.Tensor) and not value.is_floating_point()
     for kind in (Kind.QUANTIZE, Kind.OTHER) if is_integer else (Kind.DEQUANTIZE, Kind.OTHER):
         if (handle, kind) in reference.by_kind:
@@ -213,12 +214,13 @@ def _kind(event: Event, value: Any, handle: DebugHandle, reference: Reference) -
 
 
 def _results(handles: Sequence[int], values: Sequence[Any], sources: Sources, reference: Reference) -> dict[int, Any]:
-    """Which operators of a delegate computed its results: those that others read, in the order of the graph."""
+    """Returns the operators of a delegate that computed its results: those that nodes outside read, in the order of the
+    graph."""
     candidates = _read_outside(handles, sources)
     results: dict[int, Any] = {}
     if len(candidates) == len(values):
         return dict(zip(candidates, values, strict=True))
-    # A delegate may return less, where a result is a part of another one: by shape, the last ones first.
+    # A delegate may return fewer results if one is part of another. They are matched by shape, starting with the last.
     pending = [handle for handle in (candidates or handles) if (handle,) in reference.outputs]
     for value in reversed(values):
         fitting = [h for h in pending if comparable(reference.outputs[(h,)], value) is not None]

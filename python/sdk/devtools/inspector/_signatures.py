@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Groups events of an ETDump: those of an instruction, and those of equal instructions in other runs."""
+"""Groups events of an ETDump: the events of one instruction, and those of equal instructions in other runs."""
 
 from __future__ import annotations
 

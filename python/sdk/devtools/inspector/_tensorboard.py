@@ -60,7 +60,7 @@ def _names(graph: OperatorGraph, scope: tuple[str, ...] = ()) -> Iterator[tuple[
         elif element.graph_name in ("inputs", "forward", "outputs"):
             yield from _names(element, scope)
         else:
-            # A module's name is its path: what the module around it does not have is its own part.
+            # A module's name is its path; its own part is what the path of the parent module lacks.
             own = element.graph_name.rsplit(".", 1)[-1]
             yield from _names(element, (*scope, own))
 
@@ -108,8 +108,8 @@ def _graph_def(graph: OperatorGraph, names: dict[str, str]) -> Any:
 
 
 def _run_metadata(block: EventBlock, events: Iterable[Event], names: dict[str, str]) -> Any:
-    """A `RunMetadata` with the average time of each operator, in sequence. An event of several nodes counts for the
-    last of them."""
+    """Returns a `RunMetadata` with the average time of each operator, in sequence. The time of an event for several
+    nodes is given to the last node."""
     from tensorboard.compat.proto.config_pb2 import RunMetadata
     from tensorboard.compat.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 

@@ -69,7 +69,7 @@ class DebugBuffer:
 
 
 def is_inference_output_equal(output1: InferenceOutput, output2: InferenceOutput) -> bool:
-    """Whether two recorded values are the same; NaN is the same as NaN. Raises ValueError for two types."""
+    """Whether two recorded values are equal; NaN equals NaN. Raises ValueError if their types differ."""
     if type(output1) is not type(output2):
         raise ValueError(f"expected values of one type, found {type(output1).__name__} and {type(output2).__name__}")
     if isinstance(output1, torch.Tensor) and isinstance(output2, torch.Tensor):

@@ -139,7 +139,7 @@ def _category(event: ProfileEvent) -> str:
 
 
 def _name(event: ProfileEvent, sources: Sources | None) -> str:
-    """The operator of an event that stands for a single node; otherwise the runtime's name, or the delegate's
+    """Returns the operator of an event that belongs to a single node, else the runtime's name or the delegate's
     identifier."""
     identifier = _identifier(event)
     if sources is not None and (identifier is not None or event.name == OPERATOR_CALL):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tapped values of eager mode beside those of a program that ran."""
+"""Compares tapped values of eager mode with those of a program that ran."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What of a tapped value becomes an output."""
+"""Reducers: functions that turn a tapped value into an output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class StatReducer:
 
     name: str
     fields: tuple[str, ...]
-    """What the numbers mean; empty for the whole tensor."""
+    """The meaning of each number; empty if the output is the whole tensor."""
     emit: Callable[[Graph, Node], Node]
     """Inserts operators of edge dialect that compute the numbers, float32 [fields], from a node's value."""
     eager: Callable[[Tensor], Tensor]
@@ -112,7 +112,7 @@ _REDUCERS = {reducer.name: reducer for reducer in (FULL_TENSOR, STATS)}
 
 
 def get_reducer(name_or_reducer: str | StatReducer) -> StatReducer:
-    """The reducer of a name, or the given one, whose name is known from then on.
+    """Returns the reducer with a name, or registers the given reducer and returns it.
 
     Raises ValueError for a name that is not known, and for a reducer with the name of another one.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which nodes of a graph are tapped: functions from a node to bool."""
+"""Selectors decide which nodes of a graph are tapped. They are functions from a node to bool."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def select_by_op_type(*op_targets: str) -> NodeSelector:
 
 
 def select_by_module_path(*patterns: str, output_only: bool = True) -> NodeSelector:
-    """What modules compute whose path matches a pattern, such as `layers.*.attention`; `*` stands for dots, too.
+    """Selects values computed by modules whose path matches a pattern, such as `layers.*.attention`; `*` also matches
+    dots.
 
     `output_only`: only what leaves the module. Raises ValueError without any pattern.
     """
@@ -47,7 +48,8 @@ def select_by_module_path(*patterns: str, output_only: bool = True) -> NodeSelec
 
 
 def select_by_module_class(*class_names: str, output_only: bool = True) -> NodeSelector:
-    """What modules of these classes compute, such as `Linear`. `output_only`: only what leaves the module.
+    """Selects values computed by modules of these classes, such as `Linear`. `output_only`: only the outputs of the
+    module.
 
     Raises ValueError without any name.
     """
@@ -56,17 +58,17 @@ def select_by_module_class(*class_names: str, output_only: bool = True) -> NodeS
 
 
 def select_any(*selectors: NodeSelector) -> NodeSelector:
-    """What one of these selects."""
+    """Selects nodes that at least one of the selectors selects."""
     return lambda node: any(selector(node) for selector in selectors)
 
 
 def select_all(*selectors: NodeSelector) -> NodeSelector:
-    """What each of these selects."""
+    """Selects nodes that all selectors select."""
     return lambda node: all(selector(node) for selector in selectors)
 
 
 def select_not(selector: NodeSelector) -> NodeSelector:
-    """What this does not select."""
+    """Selects nodes that the selector does not select."""
     return lambda node: not selector(node)
 
 

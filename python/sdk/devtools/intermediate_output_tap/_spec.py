@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is known of a tapped value."""
+"""The description of a tapped value."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class TapSpec:
     op_target: str
     """The operator, such as `aten.linear.default`."""
     output_index: int
-    """Its place among the outputs of the program, those of the model included."""
+    """Its position among the outputs of the program, which include those of the model."""
     reducer_name: str
     fields: tuple[str, ...]
-    """What the numbers of the output mean; empty where it is the whole tensor."""
+    """The meaning of the output's numbers; empty if it is the whole tensor."""
     stack_trace: str | None = None
     module_path: str | None = None
     """The innermost module that computes it, such as `layers.1.attention`."""

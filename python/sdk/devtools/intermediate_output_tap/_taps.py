@@ -20,7 +20,7 @@ from sdk.devtools.intermediate_output_tap._spec import TapSpec
 from sdk.exir import EdgeProgramManager
 
 TapRule = tuple[NodeSelector, "str | StatReducer"]
-"""Which values are tapped, and what of them."""
+"""A selector of values to tap, and the reducer to apply to them."""
 
 _TAP = torch.ops.executorch_devtools.tap.Tensor
 
@@ -107,7 +107,7 @@ def _return_also(ep: ExportedProgram, taps: list[Node]) -> None:
     assert call is not None
     before = pytree.tree_unflatten([0] * call.out_spec.num_leaves, call.out_spec)
     call.out_spec = pytree.tree_structure((*(before if isinstance(before, tuple) else (before,)), *([0] * len(taps))))
-    # Without names, which change when the program is traced again.
+    # Leaves out names, because they change when the program is traced again.
     call.outputs += [TensorArgument("") for _ in taps]
     ep.graph_module.recompile()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operator that marks a tapped value. It has no kernel, so that no backend takes it: `strip_taps_` replaces it."""
+"""The operator that marks a tapped value. It has no kernel, so no backend delegates it; `strip_taps_` replaces it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ lib.define("tap.Tensor(Tensor x, str reducer_name) -> Tensor")
 
 @torch.library.impl(lib, "tap.Tensor", "CompositeExplicitAutograd")
 def tap_tensor_impl(x: torch.Tensor, reducer_name: str) -> torch.Tensor:
-    """What the reducer of this name makes of a tensor, in new memory."""
+    """Applies the reducer with this name to a tensor. The result has new memory."""
     found = get_reducer(reducer_name).eager(x)
     return found.clone() if found is x or found._is_view() else found

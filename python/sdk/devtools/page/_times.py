@@ -52,7 +52,7 @@ def _event(event: Event, mean: float, graph: Graph, sources: Sources | None) -> 
     if event.is_delegated_op and not _is_known(event, sources):
         # Operators that a backend adds, such as a change of layout, belong to no node but to the delegate.
         found["partition"], nodes = partition, own[:1]
-    # Of fused nodes, the one with the largest weights comes first: the convolution, not its activation.
+    # For fused nodes, the node with the largest weights comes first: the convolution, not its activation.
     nodes = sorted(nodes, key=lambda index: -sum(weight.nbytes for weight in graph.nodes[index].weights))
     return {**found, "nodes": nodes, "p50": data.p50, "min": data.min, "max": data.max}
 
@@ -77,7 +77,7 @@ def gaps_of(inspector: Inspector, graph: Graph) -> list[dict[str, Any]]:
 
 def _gap(layer: Layer, graph: Graph) -> dict[str, Any]:
     pairs = list(zip(_list(layer.expected), _list(layer.found), strict=False))
-    # Of several nodes with one handle, the last one computes the result of the operator from which they come.
+    # If several nodes share a handle, the last one computes the result of their common operator.
     nodes = (graph.with_handles(layer.handle) or graph.with_handles(layer.runtime_handle))[-1:]
     return {
         "nodes": nodes,

@@ -42,7 +42,7 @@ def named_parts(sizes: Mapping[str, int], programs: Iterable[ExportedProgram]) -
 
 
 def _names(hashed: Mapping[str, int], programs: Iterable[ExportedProgram]) -> dict[str, str]:
-    """The names of weights by the hash of their bytes. A weight that has several names has them all."""
+    """Returns the names of weights by the hash of their bytes. A weight with several names has them joined."""
     wanted = set(hashed.values())
     found: dict[str, dict[str, None]] = {}
     for program in programs:

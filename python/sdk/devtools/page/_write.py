@@ -81,7 +81,7 @@ def write_page(
 
 
 def _parts(program: ProgramFile, record: ETRecord | None) -> dict[str, int]:
-    """The parts of the file in bytes, weights by their names as far as they are known."""
+    """Returns the parts of the file in bytes. Weights are listed by name where the name is known."""
     from sdk.devtools.inspector._matching import programs_of
     from sdk.devtools.page._weights import named_parts
 

@@ -177,7 +177,7 @@ def _operator(operator: Any) -> str:
 
 
 def _only(a: Any, b: Any) -> tuple[list[str], list[str]]:
-    """What is in one of them more often than in the other."""
+    """Returns the entries that occur more often in the first than in the second, and vice versa."""
     count_a, count_b = Counter(a), Counter(b)
     return sorted((count_a - count_b).elements()), sorted((count_b - count_a).elements())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What two programs can differ in. A and B are the first and the second."""
+"""Data classes for the differences of two programs. A is the first program, B the second."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ class EValueDiff:
 
 @dataclass
 class ExecutionPlanDiff:
-    """What differs in a method. `delegate_payloads` are positions of delegates whose payloads or options differ, beyond
-    ExecuTorch's fields."""
+    """The differences of a method. `delegate_payloads` has the positions of delegates whose payloads or options differ;
+    ExecuTorch does not have this field."""
 
     plan_index: int
     name_a: str | None = None
@@ -120,7 +120,7 @@ class NamedDataDiff:
 
 @dataclass
 class PTEDiffResult:
-    """What differs between two files. `error` says why a file could not be read."""
+    """The differences of two files. `error` says why a file could not be read."""
 
     path_a: str
     path_b: str

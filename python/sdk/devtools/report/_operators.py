@@ -23,8 +23,8 @@ def program_operators(program: Any) -> dict[str, list[str]]:
 
 
 def runtime_operators() -> set[str] | None:
-    """The operators with kernels in this process, including those of loaded libraries; None if the runtime is not
-    built."""
+    """Returns the operators that have kernels in this process, including those of loaded libraries. None if the runtime
+    is not built."""
     try:
         from sdk.extension.pybindings.portable_lib import _get_operator_names
     except ImportError:
@@ -46,7 +46,8 @@ def missing_kernels(program: Any) -> list[tuple[str, str]]:
 
 
 def calls_without_kernels(manager: Any) -> list[str]:
-    """The calls of a manager's programs that have no kernel in this process, each with its line of the model."""
+    """Returns the calls of a manager's programs that have no kernel in this process, each with its line of the
+    model."""
     missing = {name for _, name in missing_kernels(manager.executorch_program)}
     lines = [
         f"{node.target.name()}{source_of(node)}"
@@ -60,7 +61,7 @@ def calls_without_kernels(manager: Any) -> list[str]:
 
 
 def newer_operators(program: Any) -> list[str]:
-    """The operators of the program that neither the portable nor the quantised kernels of ExecuTorch 1.4 include.
+    """Returns the operators of the program for which ExecuTorch 1.4 has neither a portable nor a quantised kernel.
     Operators of other namespaces belong to the user and are not listed."""
     known = _executorch_operators()
     names = {name for names in program_operators(program).values() for name in names}

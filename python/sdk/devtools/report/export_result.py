@@ -49,8 +49,8 @@ class OutputError:
         return self.max_abs <= self.tolerance / 100
 
     def joined(self, other: OutputError) -> OutputError:
-        """The same output in two calls: the difference of the first that is not within the tolerance, else the larger
-        one, and the elements of both."""
+        """Joins the results of two calls for the same output: the first difference above the tolerance, or else the
+        larger one, and the elements of both calls."""
         worse = other if self.within and (not other.within or other.max_rel > self.max_rel) else self
         return replace(worse, elements=self.elements + other.elements, compared=self.compared + other.compared)
 

@@ -149,7 +149,8 @@ def values_touched(plan: schema.ExecutionPlan, call: Any) -> list[int]:
 
 
 def values_read(plan: schema.ExecutionPlan, call: Any) -> list[int]:
-    """The values that an instruction may read: for a kernel, all arguments except the last, which is its result."""
+    """Returns the values that an instruction may read. For a kernel these are all arguments except the last, which is
+    its result."""
     if isinstance(call, schema.KernelCall):
         return list(_expanded(plan, call.args[:-1]))
     return values_touched(plan, call)

@@ -63,7 +63,7 @@ def visualize_graph(
     no_open_in_browser: bool = False,
     **kwargs: Any,
 ) -> None:
-    """Shows the graph that a pass returned for a program. It may have any operators. The arguments are those of
+    """Shows the graph that a pass returned for a program. All operators are allowed. The arguments are those of
     `visualize`."""
     program = with_graph_module(_exported_program(exported_program), graph_module, verifiers=[_AnyOperator])
     visualize(program, reuse_server, no_open_in_browser, **kwargs)
@@ -189,7 +189,7 @@ class ModelExplorerServer:
 
 
 class SingletonModelExplorerServer:
-    """The same, with one server for nested `with` blocks. It exits with the outermost one."""
+    """A Model Explorer server that nested `with` blocks share. It exits with the outermost block."""
 
     server: ClassVar[subprocess.Popen[bytes] | None] = None
     num_open: ClassVar[int] = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the commands of the examples do."""
+"""The common code of the example commands."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from sdk.exir.serde._weights_file import load_weights
 
 
 def get_default_model_resource_dir(model_file_path: str) -> Path:
-    """The folder `params` beside the module of a model."""
+    """Returns the folder `params` next to the module of a model."""
     return Path(model_file_path).absolute().parent / "params"
 
 
@@ -49,7 +49,7 @@ def _read(path: Path) -> dict[str, Tensor]:
 
 
 def get_mapped_key(key: str, mapping_dict: dict[str, str]) -> str:
-    """The other name of a weight, by a table in whose names `{}` stands for the number of a layer.
+    """Translates the name of a weight by a table. In the names of the table, `{}` matches the number of a layer.
 
     Raises ValueError for a name that is not in the table.
     """

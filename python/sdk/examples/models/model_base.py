@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every model of the examples offers."""
+"""The interface of the models of the examples."""
 
 from __future__ import annotations
 

@@ -50,12 +50,12 @@ def read_npz(path: Path, most: int | None = None) -> dict[str, Any]:
 
 
 def _native(array: Any) -> Any:
-    """The same numbers in the byte order of this machine."""
+    """Converts an array to the byte order of this machine."""
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def read_saved(path: Path) -> Any:
-    """What torch.save() wrote: tensors, numbers, and tuples, lists or dicts of them. Raises CommandError."""
+    """Reads a file of torch.save(): tensors, numbers, and tuples, lists or dicts of them. Raises CommandError."""
     from sdk.exir.serde._weights_file import load_values
 
     try:

@@ -52,7 +52,7 @@ def schemes() -> dict[str, list[Backend]]:
 
 
 def scheme(name: str, backends: Sequence[str]) -> QuantizationScheme:
-    """The scheme `name` of the first backend, which gets the quantised layers.
+    """Returns the scheme `name` of the first backend, because this backend gets the quantised layers.
 
     Raises:
         BackendError: the first backend has no such scheme.
@@ -90,7 +90,8 @@ def partitioners(names: Iterable[str]) -> list[Partitioner]:
 
 
 def without_delegate(names: Sequence[str]) -> Backend | None:
-    """The named backend that lowers to operators instead of delegates; None if all of them have delegates.
+    """Returns the named backend that lowers to operators instead of delegates, or None if all named backends have
+    delegates.
 
     Raises:
         BackendError: another backend is named beside it, whose part of the model would be lowered to operators, too.

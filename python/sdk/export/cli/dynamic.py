@@ -92,7 +92,7 @@ class DynamicShapes:
 
 
 def resized(inputs: ExampleInputs, sizes: Sizes) -> ExampleInputs:
-    """The same inputs with other sizes: cut if smaller, repeated if larger, so that the values stay plausible."""
+    """Returns the inputs with other sizes: cut if smaller, repeated if larger, so that the values stay plausible."""
     leaves, spec = pytree.tree_flatten((inputs.args, inputs.kwargs))
     for (index, dim), size in sizes.items():
         tensor = leaves[index]

@@ -25,7 +25,7 @@ def closest(wrong: str, known: Iterable[str]) -> str:
 
 
 def closest_option(message: str, known: Iterable[str]) -> str:
-    """The same for argparse's message about an option that does not exist; "" for its other messages."""
+    """Returns a suggestion for argparse's message about an unknown option; "" for its other messages."""
     words = message.removeprefix("unrecognized arguments: ").split() if message.startswith("unrecognized") else []
     wrong = next((word for word in words if word.startswith("-")), "")
     return closest(wrong.partition("=")[0], known)

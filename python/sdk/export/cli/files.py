@@ -47,7 +47,7 @@ def _check(path: Path) -> None:
         raise CommandError(f"`{path}` cannot be written: there is no folder `{path.parent}`. Create it first.")
     if path.exists() and not path.is_file():
         raise CommandError(f"`{path}` is a device or pipe; name a file to write.")
-    # The system says by itself why it refuses: permissions alone do not tell of file systems that are read-only.
+    # The error of the system says why it refuses; permissions alone do not show that a file system is read-only.
     with tempfile.TemporaryFile(dir=folder):
         pass
     if path.exists():

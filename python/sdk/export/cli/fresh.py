@@ -19,7 +19,7 @@ from sdk.export.cli.specs import InputSpec
 from sdk.export.example_inputs import ExampleInputs
 
 _MOST_DISTINCT = 1 << 24
-"""The largest range of integers of which distinct ones are drawn."""
+"""The largest range of integers from which distinct ones are drawn."""
 
 
 def fresh(inputs: ExampleInputs, sizes: Sizes, specs: Sequence[InputSpec], generator: torch.Generator) -> ExampleInputs:

@@ -26,7 +26,7 @@ def torchvision_model(name: str) -> Made:
         raise CommandError(f"torchvision has no model `{name}`.{closest(name, models.list_models())}")
     default = models.get_model_weights(name).DEFAULT
     try:
-        # Without this, a checkpoint for a part of the model would be downloaded although random weights were requested.
+        # Otherwise, a checkpoint for a part of the model would be downloaded although random weights were requested.
         parts = {"weights_backbone": None} if at and name in models.list_models(module=models.detection) else {}
         module = models.get_model(name, weights=None if at else default, **parts)
     except Exception as error:

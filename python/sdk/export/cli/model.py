@@ -23,7 +23,7 @@ from sdk.export.saved_programs import load_programs
 
 @dataclass
 class Model:
-    """The modules to capture, or captured programs, that MODEL stands for."""
+    """The modules to capture, or captured programs, that the argument MODEL names."""
 
     name: str  # the default name of the .pte
     modules: dict[str, torch.nn.Module]  # by method, in eval mode; their outputs are the reference
@@ -73,7 +73,7 @@ def _named(text: str) -> Model:
 
 
 def _without_name(text: str) -> str:
-    """What to say of a model that is named by a path or a module alone."""
+    """Returns a message for a model that is given only by a path or a module."""
     path = Path(text.rstrip(":"))
     if path.suffix in (".pt", ".pth", ".bin", ".safetensors", ".ckpt"):
         return (

@@ -145,7 +145,7 @@ def _export(options: Options, progress: Progress, notes: list[str]) -> _Made:
 
 
 def _offered(options: Options, recipe: ExportRecipe) -> list[str] | None:
-    """What the graph was lowered to: the backends, or the recipe; None if there was no partitioner."""
+    """Returns the targets of lowering: the backends, or the recipe. None if there was no partitioner."""
     lowering = recipe.lowering_recipe
     if not (lowering and lowering.partitioners):
         return None

@@ -104,8 +104,9 @@ def accuracies(kind: str, expected: Sequence[Any], actual: Sequence[Sequence[Any
 
 
 def accuracy(kind: str, expected: Any, actual: Sequence[Any]) -> Accuracy:
-    """Over all floating-point outputs. `expected` comes from the model, `actual` from the program. Elements that are
-    NaN or infinite in the model do not count; one that is so in the program alone is noise without bounds."""
+    """Computes the accuracy over all floating-point outputs. `expected` comes from the model, `actual` from the
+    program. Elements that are NaN or infinite in the model do not count; one that is NaN or infinite only in the
+    program makes the noise infinite."""
     signal = noise = largest = 0.0
     for want, have in zip(pytree.tree_leaves(expected), actual, strict=True):
         if isinstance(want, torch.Tensor) and want.is_floating_point():

@@ -17,9 +17,9 @@ _PACKAGE = str(Path(__file__).parents[2])
 _ABOUT_THE_MODEL = (UserWarning, RuntimeWarning, SyntaxWarning)
 """The others, such as deprecations, are about code that the user of a model did not write."""
 _ITS_OWN = re.compile(
-    # torch's own recurrent layers do this, and are captured as they should be.
+    # torch's own recurrent layers cause this warning, and are captured correctly.
     r"The tensor attributes? (self\.[\w.]*_flat_weights\[\d+\],? )+(was|were) assigned during export"
-    # Buffers are what it keeps track of.
+    # Side effects on buffers are captured.
     r"|While compiling, we found certain side effects [^\[]*\[(\"[^\"]*\._buffers\"(, )?)+\]$"
     r"|TF32 acceleration on top of oneDNN"
 )

@@ -23,8 +23,9 @@ from sdk.export.example_inputs import ExampleInputs
 from sdk.util.words import readable_bytes
 
 CALLS = 3
-"""The calls of a sequence: what a model keeps from one to the next is compared, too. The last one has other values:
-with the example alone, a model that compares its input with that of the call before would always give zeros."""
+"""The number of calls in a sequence. Several calls show the state that a model keeps from one call to the next. The
+last call has other values: with the example alone, a model that compares its input with that of the previous call would
+always return zeros."""
 LARGEST_INPUTS = 256_000_000  # bytes; larger inputs are not created only to verify the largest sizes
 EXAMPLE = "example"
 STATE = (
@@ -119,7 +120,7 @@ def _own_sizes(inputs: ExampleInputs) -> Sizes:
 
 
 def quantized(found: Sequence[Reference], programs: dict[str, ExportedProgram], notes: list[str]) -> list[Reference]:
-    """The same with the outputs of the quantised model, which the program must match.
+    """Replaces the outputs by those of the quantised model, which the program must match.
 
     Raises:
         CommandError: the quantised model fails, or does not keep the model's state from one call to the next.

@@ -24,7 +24,8 @@ from sdk.export.example_inputs import ExampleInputs
 _RUNS = 3
 """Runs with other last bits: a single one may happen to round as the model did."""
 _TIMES = 64.0
-"""How many times the measured rounding is tolerated at the most, as in `sdk debug`: kernels add in another order."""
+"""The largest factor by which a difference may exceed the measured rounding, as in `sdk debug`: kernels add in another
+order."""
 
 
 def rounding(module: torch.nn.Module, calls: Sequence[ExampleInputs], answers: Sequence[Any]) -> list[list[float]]:
@@ -99,7 +100,7 @@ def _to_float64(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _other_last_bits(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Each number is made larger or smaller by one unit in the last place, or stays."""
+    """Changes each number by one unit in the last place, up or down, or not at all."""
     if tensor.is_complex():
         return torch.view_as_complex(_other_last_bits(torch.view_as_real(tensor.resolve_conj()), generator))
     if not tensor.is_floating_point() or tensor.element_size() < 2:

@@ -143,7 +143,7 @@ def _like(text: str) -> str:
         what, equals, fill = rest.partition("=")
         lower = what.lower()
         dtype = _nearest_dtype(re.findall(r"[a-wyz]+\d*", lower))
-        # Digits are sizes unless they belong to a name, such as those of `int8`.
+        # Digits are sizes, unless they are part of a name such as `int8`.
         parts = [re.findall(r"\d+", re.sub(r"[a-wyz]+\d*", " ", part)) for part in lower.split(":")]
         shape = "x".join(next(filter(None, parts), ())) or ("scalar" if "scalar" in lower.split(":") else "")
         if shape and method not in DTYPES:
@@ -169,7 +169,7 @@ def _is_fill(text: str, whole: str, dtype: str) -> bool:
 
 
 def _dynamic_like(text: str) -> str:
-    """The same for `--dynamic`: `x.0=1..8` for `x.0=1-8`, `x:0=1,8` or `x[0]=1..8`."""
+    """Suggests the correct form of a `--dynamic` argument: `x.0=1..8` for `x.0=1-8`, `x:0=1,8` or `x[0]=1..8`."""
     match = re.search(r"(?P<path>[A-Za-z_]\w*(?:\.\w+)*?)\W+(?P<dim>\d+)\W+(?P<low>\d+)\D+(?P<high>\d+)\W*$", text)
     if match is None or int(match["low"]) >= int(match["high"]):
         return "tokens.1=1..512"

@@ -158,8 +158,9 @@ def _difference(index: int, expected: Any, actual: Any, tolerance: float | None,
 
 
 def _smallest(dtype: torch.dtype) -> float:
-    """The difference that the numbers next to zero cannot express, or that is lost where a processor has no subnormal
-    numbers. Those of float16 reach into the values of models, so that 16 of their steps are allowed."""
+    """Returns the difference that is tolerated next to zero, because the dtype cannot express a smaller one or the
+    processor flushes subnormal numbers. Values of models are in the range of float16's subnormal numbers, so float16
+    may differ by 16 of its steps."""
     if not (dtype.is_floating_point or dtype.is_complex):
         return 0.0
     info = torch.finfo(dtype)

@@ -25,7 +25,8 @@ def wrappers(
     file: Path,
     weights: Path | None,
 ) -> Mapping[Path, str]:
-    """The text of each file that belongs beside `output`. `file` and `weights` are the present paths of the program."""
+    """Returns the text of each file that is written next to `output`. `file` and `weights` are the current paths of the
+    program."""
     files = wrapper_files(options, output)
     if not files:
         return {}

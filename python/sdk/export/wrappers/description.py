@@ -41,7 +41,7 @@ class ValueSpec:
 
     @property
     def type(self) -> str:
-        """As readable text: `float32[1, 3, 224, 224]`, `int`."""
+        """The type as text: `float32[1, 3, 224, 224]`, `int`."""
         if self.dtype is None:
             return self.kind
         return f"{type_name(self.dtype)}[{', '.join(map(str, self.dims))}]"

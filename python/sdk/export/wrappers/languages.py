@@ -125,7 +125,7 @@ def _template_file(language: str) -> str:
 
 @cache
 def _reserved(language: str) -> frozenset[str]:
-    """Names that neither a class nor its members can have."""
+    """Returns the names that neither a class nor its members can have."""
     template = Path(__file__).with_name(_template_file(language)).read_text(encoding="utf-8")
     types = {*_SCALARS[language].values(), *(_SWIFT_ELEMENTS.values() if language == "swift" else ())}
     return reserved_for_members(language, template) | types

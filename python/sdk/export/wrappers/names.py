@@ -51,13 +51,13 @@ RESERVED = {language: frozenset((words + _EVERYWHERE).split()) for language, wor
 PORTABLE = frozenset(_EVERYWHERE.split())
 """The words that have an underscore in every language."""
 
-# What every object of the language has, or gets from a property of the template.
+# Members that every object of the language has, or that a property of the template adds.
 _INHERITED = {
     "kotlin": "Companion clone equals finalize getClass getModule hashCode notify notifyAll toString wait",
     "swift": "",
     "cpp": "",
 }
-# What the body of a function refers to besides its parameters.
+# Names that the body of a function uses besides its parameters.
 _IN_BODIES = {"kotlin": "checkInput module outputs tensor", "swift": "module outputs", "cpp": "check outputs"}
 
 
@@ -70,7 +70,8 @@ class Scope:
     taken: set[str] = field(default_factory=set)
 
     def add(self, name: str) -> str:
-        """Takes `name`, an identifier, or a variant of it if it is reserved or there already, and returns that."""
+        """Adds `name`, an identifier, or a variant of it if it is reserved or exists already. Returns the added
+        name."""
         plain = f"{name}_" if self._is_reserved(name) else name
         unique, count = plain, 2
         while unique in self.taken or unique in self.reserved:
@@ -143,7 +144,7 @@ def _utf16(char: str) -> str:
 
 
 def _scalar(char: str) -> str:
-    # A Swift string has no surrogates.
+    # Swift's strings cannot contain surrogates.
     return "\\u{FFFD}" if 0xD800 <= ord(char) <= 0xDFFF else f"\\u{{{ord(char):X}}}"
 
 

@@ -34,7 +34,7 @@ _PROMPT = 8
 
 
 class Encoder(nn.Module):
-    """What the decoder's layers attend to, of features."""
+    """Computes the tensors that the decoder's layers attend to from features."""
 
     def __init__(self, whisper: Any) -> None:
         super().__init__()
@@ -135,7 +135,7 @@ def capture_whisper(whisper: Any) -> dict[str, ExportedProgram]:
         encoded = encoder(features)
         tokens, position = torch.zeros(1, 3, dtype=torch.int64), torch.zeros(1, dtype=torch.int64)
         count = {1: Dim("tokens", min=1, max=_PROMPT)}
-        # One chunk is as good as several, although torch.export makes sizes of 1 a separate case.
+        # One chunk is treated like several, although torch.export makes size 1 a separate case.
         with torch.fx.experimental._config.patch(backed_size_oblivious=True):
             preprocessor = export(front, (samples,), dynamic_shapes=shapes, strict=False)
         return {
@@ -177,7 +177,7 @@ def metadata_of(whisper: Any, language: str = "en", task: str = "transcribe") ->
 
 
 def _timestamps(whisper: Any, ends: list[int], silent: int | None) -> dict[str, int]:
-    """The tokens of times, which follow the one for no times; {} if the model has none."""
+    """Returns the tokens of timestamps, which follow the token for no timestamps; {} if the model has none."""
     if silent is None or not max(ends) < silent < whisper.config.vocab_size - 1:
         return {}
     found = {"get_timestamp_begin": silent + 1, "get_no_timestamps_token_id": silent}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sound as models take it."""
+"""Converts sound to the inputs of models."""

@@ -23,7 +23,7 @@ _LINEAR_HZ = 200 / 3
 """Hz of one mel below 1000 Hz, in Slaney's scale. Above it, 27 mels are a factor of 6.4."""
 _FIRST_LOGARITHMIC_MEL = 15
 _HIGHEST_MEL = _FIRST_LOGARITHMIC_MEL + 27 * math.log(8) / math.log(6.4)
-"""Of 8000 Hz, at any sampling rate."""
+"""The mel value of 8000 Hz, which does not depend on the sampling rate."""
 _STREAMED_SECONDS = 2
 """The longest sound of a call in streaming mode."""
 
@@ -118,7 +118,7 @@ def export_processor(
     samples = torch.randn(min(most, model.n_samples + model.hop_length))
     shapes = ShapesCollection()
     shapes[samples] = {0: Dim("samples", min=model.n_fft, max=most)}
-    # One chunk is as good as several, although torch.export makes sizes of 1 a separate case.
+    # One chunk is treated like several, although torch.export makes size 1 a separate case.
     with torch.no_grad(), torch.fx.experimental._config.patch(backed_size_oblivious=True):
         program = export(model, (samples,), dynamic_shapes=shapes, strict=False)
     manager = to_edge_transform_and_lower(program, partitioner=[partitioner]).to_executorch()

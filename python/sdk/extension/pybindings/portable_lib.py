@@ -110,7 +110,7 @@ def _threadpool_get_thread_count() -> int:
 
 
 def _unsafe_reset_threadpool(num_threads: int) -> None:
-    """Sets the number of threads; 0 stands for the number of cores. Unsafe: no method may run during the call.
+    """Sets the number of threads; 0 means the number of cores. Unsafe: no method may run during the call.
 
     Raises ValueError for a number that is not from 0 to 1024, and NotImplementedError for more than one in a build
     without threads.

@@ -77,6 +77,6 @@ class NumericalComparatorBase(ABC):
 def find_op_names(
     target_debug_handle: DebugHandle, debug_handle_to_op_names: dict[DebugHandle, list[str]]
 ) -> list[str]:
-    """The names of all operators whose handles are among those of the target."""
+    """Returns the names of the operators whose handles are all among those of the target."""
     wanted = set(target_debug_handle)
     return [name for handles, names in debug_handle_to_op_names.items() if wanted.issuperset(handles) for name in names]

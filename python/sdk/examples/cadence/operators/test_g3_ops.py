@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Fusion G3 has kernels of, in one model, run and compared: arithmetic, activations, softmax, norm, moves."""
+"""Runs one model with all operators that Fusion G3 has kernels for, and compares the results: arithmetic, activations,
+softmax, norms and moves."""
 
 from __future__ import annotations
 

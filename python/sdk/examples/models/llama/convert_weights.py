@@ -10,10 +10,12 @@ from sdk.extension.llm.model.model_args import ModelArgs
 
 
 def unsloth_to_meta(state_dict: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The same weights, in the same order of rows. Raises ValueError (`CheckpointError`) for other names."""
+    """Renames the weights; the order of their rows does not change. Raises ValueError (`CheckpointError`) for unknown
+    names."""
     return adapter_weights(state_dict.items(), ModelArgs(use_hf_rope=True))
 
 
 def load_and_convert_unsloth_to_meta(checkpoint_path: str) -> dict[str, Tensor]:
-    """The same of a .safetensors file. Raises ValueError (`CheckpointError`) for one that is not an adapter."""
+    """Reads a .safetensors file and renames its weights. Raises ValueError (`CheckpointError`) if it is not an
+    adapter."""
     return unsloth_to_meta(read_adapter(checkpoint_path))

@@ -110,7 +110,7 @@ def spellings(flags: Sequence[str]) -> list[str]:
 
 
 def settings_of(arguments: argparse.Namespace) -> list[str]:
-    """The same as `group.key=value`, for `export_llm`."""
+    """Returns the arguments as `group.key=value`, for `export_llm`."""
     given: dict[str, Any] = {name: value for name, value in vars(arguments).items() if value is not None}
     adapter = {name: given.pop(name) for name in ("adapter_checkpoint", "adapter_config") if name in given}
     settings = [f"{name}={_quoted(value) if name in VALUES else value}" for name, value in given.items()]

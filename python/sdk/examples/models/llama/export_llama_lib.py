@@ -52,7 +52,7 @@ __all__ = [
 TORCHTUNE_DEFINED_MODELS = [ModelType.llama3_2_vision.value]
 EXECUTORCH_DEFINED_MODELS = [kind.value for kind in ModelType if kind.value not in TORCHTUNE_DEFINED_MODELS]
 HUGGING_FACE_REPO_IDS = HUB_IDS
-"""The model of the hub for each name whose weights are downloaded when no checkpoint is given."""
+"""For each name whose weights are downloaded if no checkpoint is given: the model of the hub."""
 
 pkg_name = "sdk"
 """The package in which `par:` paths are."""
@@ -71,7 +71,7 @@ def get_resource_path(resource_name: str) -> str:
 
 
 def canonical_path(path: str | Path, *, dir: bool = False) -> str:
-    """The path, or that of a file of the package where it begins with `par:`. `dir` is not read."""
+    """Returns the path, or that of a file of the package if it begins with `par:`. `dir` is ignored."""
     return get_resource_path(str(path)[4:]) if str(path).startswith("par:") else str(path)
 
 
@@ -82,7 +82,7 @@ def set_verbosity(val: Any) -> None:
 
 
 def verbose_export() -> Any:
-    """What `set_verbosity` was given last; None before."""
+    """Returns the last value that `set_verbosity` got, or None before the first call."""
     return verbosity_setting
 
 
@@ -186,8 +186,8 @@ def get_quantizer_and_quant_params(llm_config: LlmConfig) -> tuple[PT2EQuantOpti
 
 
 def get_llama_model(llm_config: LlmConfig) -> tuple[nn.Module, tuple[Any, ...], dict[str, Any]]:
-    """The eager model of settings, quantised as they say, its example inputs, and the values of methods without
-    inputs."""
+    """Builds the eager model of settings, and quantises it. Returns it with example inputs and the values of methods
+    without inputs."""
     from sdk.extension.llm.export.exporter import example_call, make_model, metadata_of, refuse_unsupported
 
     refuse_unsupported(llm_config)

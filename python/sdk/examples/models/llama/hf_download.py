@@ -11,7 +11,7 @@ from sdk.extension.llm.export.checkpoint import downloaded
 
 
 def download_and_convert_hf_checkpoint(repo_id: str, convert_weights: Callable[[str, str], None]) -> str:
-    """The file that `convert_weights(folder, file)` made of a model of the hub, now or in an earlier call.
+    """Returns the file that `convert_weights(folder, file)` made from a model of the hub, in this or an earlier call.
 
     `export_llama` reads the models of the hub as they are, and needs no file. Raises `CheckpointError` for a model that
     cannot be downloaded.

@@ -48,7 +48,7 @@ class Llama2Model(EagerModelBase):
         """Tokens, int64 [1, tokens], and with a cache the position of the first one."""
         if self.use_kv_cache:
             return self.get_example_inputs_kvcache_sdpa()
-        # `torch.export` takes a call of the longest length for one of that length alone.
+        # `torch.export` treats a call of the longest length as a call of that length only.
         tokens = max(3, self.max_seq_len) - (1 if self.enable_dynamic_shape else 0)
         return (torch.arange(tokens)[None] % self.model_.params.vocab_size,)
 

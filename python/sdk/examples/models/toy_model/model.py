@@ -12,7 +12,7 @@ from sdk.exir.backend.compile_spec_schema import CompileSpec
 
 
 class _Toy(nn.Module, EagerModelBase):
-    """A module that is its own example."""
+    """A module that also provides its example inputs."""
 
     def get_eager_model(self) -> nn.Module:
         """The module itself."""

@@ -192,7 +192,7 @@ def check_quantized_attention(
 
 
 def dequantized(tensor: Tensor, zero_points: Tensor | None, scales: Tensor | None) -> Tensor:
-    """(tensor - zero_points) * scales, as float32; a float32 tensor as it is."""
+    """Dequantises a tensor to float32: (tensor - zero_points) * scales. Returns float32 tensors unchanged."""
     if tensor.dtype == torch.float32:
         return tensor
     assert zero_points is not None and scales is not None

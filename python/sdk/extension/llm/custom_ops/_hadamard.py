@@ -34,7 +34,7 @@ def power_of_two_part(size: int) -> int:
 
 
 def transform(rows: Tensor) -> Tensor:
-    """Each row times the matrix, over the square root of the factor 2^k of its length."""
+    """Multiplies each row by the matrix and divides it by the square root of 2^k, the power of two in its length."""
     size = rows.shape[-1]
     n = power_of_two_part(size)
     x = rows.reshape(-1, size // n, n)

@@ -121,7 +121,7 @@ def _write(value: Tensor, cache: Tensor, start_pos: int | SymInt) -> None:
 
 
 def update_cache(value: Tensor, cache: Tensor, start_pos: int | SymInt) -> Tensor:
-    """Writes `value` to `cache` from `start_pos`. Returns a tensor of one element whose value has no meaning."""
+    """Writes `value` to `cache` from `start_pos` on. Returns a tensor of one element whose value is undefined."""
     check_cache_layout("update_cache", value, cache)
     check_room("update_cache", value.shape[1], cache.shape[1], start_pos)
     _write(value, cache, start_pos)
@@ -142,7 +142,8 @@ def _indices_meta(value: Tensor, cache: Tensor, start_pos: int | SymInt, indices
 
 
 def update_cache_with_indices(value: Tensor, cache: Tensor, start_pos: int | SymInt, indices: Tensor) -> Tensor:
-    """Writes position i of batch b of `value` to position `indices[b, i]` of the cache; of equal ones the last stays.
+    """Writes position i of batch b of `value` to position `indices[b, i]` of the cache. If indices are equal, the last
+    one wins.
 
     `start_pos` is only checked. Returns a tensor of one element whose value has no meaning.
     """
@@ -233,7 +234,7 @@ def _hadamard_meta(mat: Tensor) -> Tensor:
 
 
 def fast_hadamard_transform(mat: Tensor) -> Tensor:
-    """Each row of the last dimension times a Hadamard matrix.
+    """Multiplies each row of the last dimension by a Hadamard matrix.
 
     A row of n = 2^k elements gives H x / sqrt(n), with H the Sylvester matrix, and one of 28 * 2^k elements
     (W28 (x) H) x / sqrt(2^k): as in ExecuTorch, without the factor 1 / sqrt(28).

@@ -78,7 +78,8 @@ def _planes(bits: int) -> list[tuple[int, int]]:
 
 
 def _fitting(matrix: LowBitMatrix) -> LowBitMatrix:
-    """The same weights in groups that the packed form has, with the number of bits that these groups need."""
+    """Regroups the weights into groups of a size that the packed form supports. Returns them with the number of bits
+    that these groups need."""
     bits, group, columns = matrix.bits, matrix.group, matrix.q.shape[1]
     scale, minimum = matrix.scale, matrix.minimum
     if group > MAX_GROUP and matrix.factors is None:

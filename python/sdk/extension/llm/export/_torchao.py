@@ -9,7 +9,7 @@ import re
 _ABOUT_ITSELF = {
     # Its libraries for other versions of Python and for CUDA.
     "torchao": re.compile(r"Failed to load \S*\.so: "),
-    # It registers its own enumerations in a way that torch has deprecated.
+    # torchao registers its enumerations in a way that torch has deprecated.
     "torch.utils._pytree": re.compile(r"<enum '\w+'> is an Enum subclass "),
 }
 

@@ -132,7 +132,7 @@ def _place(where: str, tensor: schema.Tensor) -> _Place:
 
 
 def _how(program: Path, text: str) -> dict[str, Any]:
-    """What `get_lora` says. Raises CheckpointError for what `lora_metadata` does not write."""
+    """Parses the text of `get_lora`. Raises CheckpointError if it is not what `lora_metadata` writes."""
     try:
         how = json.loads(text)
     except (ValueError, RecursionError):

@@ -59,7 +59,7 @@ def refuse_unknown(config: LlmConfig) -> None:
 
 
 def _acted_on(group: str) -> tuple[str, ...]:
-    """The fields of a group that have an effect, beside `enabled`."""
+    """Returns the fields of a group, besides `enabled`, that have an effect."""
     declared = _by_identifier().get(group)
     if declared is None:
         return _ACTED_ON_KERNELS if group == "torchao" else ()

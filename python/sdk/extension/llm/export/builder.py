@@ -209,8 +209,8 @@ class LLMEdgeManager:
         return logits[last] if logits.dim() == 2 else logits
 
     def pt2e_quantize(self, quantizers: list[Any] | None) -> LLMEdgeManager:
-        """Quantises the captured graph with torchao's quantizers, each of which takes the nodes that the ones before it
-        left.
+        """Quantises the captured graph with torchao's quantizers in order. Each quantises the nodes that the previous
+        ones left.
 
         Without text for calibration the example inputs give the ranges of values.
         """

@@ -33,7 +33,7 @@ def parse_config_arg() -> tuple[str, list[Any]]:
 
 
 def pop_config_arg() -> str:
-    """Takes `--config FILE` out of `sys.argv`, which must have it. Returns FILE."""
+    """Removes `--config FILE` from `sys.argv`, which must contain it, and returns FILE."""
     at = sys.argv.index("--config")
     value = sys.argv[at + 1]
     del sys.argv[at : at + 2]
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def export(path: str | None, overrides: list[str]) -> Path:
-    """Exports by the settings of a YAML file, if there is one, and `group.key=value` arguments.
+    """Exports with the settings of a YAML file, if there is one, and `group.key=value` arguments.
 
     Returns the file that it wrote.
     """

@@ -40,7 +40,7 @@ class RemoveRedundantTransposes(ExportPass):
 
 
 def _order(node: Node) -> list[int] | None:
-    """Which dimension of its input each dimension of a view is; None for other operators."""
+    """Returns, for each dimension of a view, the dimension of its input; None for other operators."""
     if node.target not in (aten.transpose.int, aten.permute.default) or not isinstance(node.args[0], Node):
         return None
     rank = node.args[0].meta["val"].dim()
@@ -90,7 +90,7 @@ class ReplaceSDPAWithCustomSDPAPass(ExportPass):
         if mask_val is not None and (outer := mask_val.dim() - 2):
             mask = graph.call(aten.squeeze.dims, mask, list(range(outer)))
         if mask is None and not causal and vals[0].shape[2] != vals[1].shape[2]:
-            # Without a mask the operator sees as many keys as there are queries.
+            # Without a mask, the operator sees as many keys as there are queries.
             sizes = [graph.call(aten.sym_size.int, part, 2) for part in (query, key)]
             mask = graph.call(aten.new_zeros.default, query, sizes)
         parts = [graph.swapped(part) for part in (query, key, value)]
@@ -107,7 +107,7 @@ class _Graph:
         self.module = module
 
     def val(self, node: Any) -> Any:
-        """What an argument is: a fake tensor or a size where it is a node."""
+        """Returns the value of an argument: a fake tensor or a size if it is a node, else the argument."""
         if not isinstance(node, Node):
             return node
         if "val" not in node.meta and node.op == "get_attr":

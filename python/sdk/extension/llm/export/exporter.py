@@ -86,11 +86,12 @@ _SUPPORTED = {
         "calibration_data",
     ),
 }
-"""The settings that this version acts on, besides those of backends."""
+"""The settings that this version supports, besides those of backends."""
 
 
 def refuse_unsupported(config: LlmConfig) -> None:
-    """Raises SettingsError if settings that this version ignores differ from their defaults; it names all of them."""
+    """Raises SettingsError if settings that this version does not support differ from their defaults. The message names
+    all of them."""
     default = LlmConfig()
     names = []
     for group, supported in _SUPPORTED.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the time of an export goes: samples of the call stack, as a flame graph in one HTML page."""
+"""Shows where an export spends its time: samples of the call stack as a flame graph in one HTML page."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class FlameGraph:
 
 
 def _names(frame: FrameType | None, outer: CodeType) -> list[str]:
-    """The functions between that of `outer` and a frame, the outermost first."""
+    """Returns the functions from that of `outer` to a frame, the outermost first."""
     names: list[str] = []
     while frame is not None and frame.f_code is not outer:
         names.append(f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_name}")

@@ -39,7 +39,7 @@ _DEFAULT_RESAMPLE = {
 
 
 def image_settings(folder: Path) -> dict[str, Any]:
-    """The settings of the processor for pictures; {} where the folder has none. Raises CheckpointError."""
+    """Returns the settings of the image processor; {} if the folder has none. Raises CheckpointError."""
     for name in ("preprocessor_config.json", "processor_config.json"):
         if not (folder / name).is_file():
             continue
@@ -51,7 +51,8 @@ def image_settings(folder: Path) -> dict[str, Any]:
 
 
 def picture_steps(settings: dict[str, Any], size: int, tiles: bool) -> dict[str, Any]:
-    """How a picture of any size becomes pictures of `size` by `size`; {} if the settings do not scale pictures.
+    """Returns the steps that convert a picture of any size to pictures of `size` by `size`; {} if the settings do not
+    scale pictures.
 
     `tiles`: of a model that cuts pictures into tiles. Raises CheckpointError for settings that this version does not
     have, and for those that lead to another size.
@@ -119,7 +120,8 @@ def _length(given: dict[str, Any], name: str) -> int:
 
 
 def token_text(folder: Path, id: int, otherwise: str) -> str:
-    """The text of a token that the folder's tokenizer adds; `otherwise` where the folder has no such tokenizer."""
+    """Returns the text of a token that the folder's tokenizer adds, or `otherwise` if the folder has no such
+    tokenizer."""
     if not (folder / "tokenizer.json").is_file():
         return otherwise
     added = _json(folder / "tokenizer.json").get("added_tokens")

@@ -88,7 +88,7 @@ class ExportableInt4Tensor(TorchAOBaseTensor):
         return cls(packed(q), w.scale.t().contiguous(), zero.t().contiguous(), int(w.block_size[-1]), w.dtype)
 
     def to(self, *args: Any, **kwargs: Any) -> ExportableInt4Tensor:
-        """The same integers on another device, or with scales and zero points of another dtype."""
+        """Returns the same integers on another device, or with scales and zero points of another dtype."""
         target = self._get_to_kwargs(*args, **kwargs)
         device, dtype = target["device"], floating_dtype(target["dtype"])
         scale, zero = (part.to(device=device, dtype=dtype) for part in (self.scale, self.zero_point))

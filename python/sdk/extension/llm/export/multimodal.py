@@ -41,7 +41,7 @@ _LONGEST_SOUND = 600
 
 @dataclass(frozen=True)
 class Part:
-    """A method of the program beside those of the decoder."""
+    """A method of the program in addition to those of the decoder."""
 
     module: nn.Module
     inputs: tuple[Tensor, ...]
@@ -56,9 +56,9 @@ class MultimodalModel:
     text: Transformer
     parts: dict[str, Part]
     metadata: dict[str, Any]
-    """Methods without inputs: the token that stands for a picture or sound in a prompt, and how pictures are scaled."""
+    """Methods without inputs: the token that marks a picture or sound in a prompt, and how pictures are scaled."""
     picture_positions: int = 0
-    """Positions of a picture that all see each other; 0 if positions see those before them alone."""
+    """The number of positions of a picture that see each other; 0 if each position sees only those before it."""
 
     def captured(self) -> dict[str, ExportedProgram]:
         """Exports each method with `torch.export`. Raises SettingsError if a picture does not fit into a call."""
@@ -84,7 +84,7 @@ class MultimodalModel:
                 shapes = ShapesCollection()
                 if part.sizes is not None:
                     shapes[part.inputs[0]] = part.sizes
-                # One chunk is as good as several, although torch.export makes sizes of 1 a separate case.
+                # One chunk is treated like several, although torch.export makes size 1 a separate case.
                 with torch.fx.experimental._config.patch(backed_size_oblivious=part.sizes is not None):
                     given = shapes if part.sizes is not None else None
                     found[name] = export(part.module.eval(), part.inputs, dynamic_shapes=given, strict=False)

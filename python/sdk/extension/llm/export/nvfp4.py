@@ -97,7 +97,7 @@ class ExportableNVFP4Config(AOBaseConfig):
     """Quantises the weights of linear layers and embeddings, by torchao's `quantize_`."""
 
     use_per_tensor_scale: bool = True
-    """One more scale for the whole matrix, so that those of blocks use the range of float8."""
+    """A scale for the whole matrix, so that the scales of the blocks use the range of float8."""
 
 
 @register_quantize_module_handler(ExportableNVFP4Config)

@@ -47,7 +47,7 @@ def get_vulkan_partitioner(
 
 
 def get_mps_partitioner(use_kv_cache: bool = False) -> Partitioner:
-    """Raises ValueError without a cache, as programs for it take one token a call."""
+    """Raises ValueError without a cache, because programs for MPS process one token per call."""
     if not use_kv_cache:
         raise ValueError("use_kv_cache: expected True, as this backend takes one token a call")
     return _partitioner("mps")

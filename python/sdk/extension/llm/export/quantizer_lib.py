@@ -54,7 +54,7 @@ class DynamicQuantLinearOptions:
 
 @dataclass
 class PT2EQuantOptions:
-    """What is quantised; None: not."""
+    """The layers to quantise; None means not quantised."""
 
     quantize_embedding: EmbeddingQuantOptions | None = None
     quantize_linear: DynamicQuantLinearOptions | None = None
@@ -66,7 +66,7 @@ _INT8, _INT4 = "xnnpack_dynamic", "xnnpack_dynamic_qc4"
 def get_pt2e_quantization_params(
     pt2e_quantize: str | None = None, quantization_mode: str | None = None
 ) -> PT2EQuantOptions | None:
-    """Options of names with commas between them: `embedding`, and `xnnpack_dynamic` or `xnnpack_dynamic_qc4`.
+    """Parses comma-separated names: `embedding`, and `xnnpack_dynamic` or `xnnpack_dynamic_qc4`.
 
     Names of other backends are not among them. Raises ValueError beside `quantization_mode`, RuntimeError for both
     schemes of linear layers.
@@ -174,7 +174,7 @@ def get_ethosu_quantizer(
     pt2e_quantize: str,
     quantize_scope: str,
 ) -> Any:
-    """`ethosu_8a8w` or `ethosu_16a8w`; "default" stands for the target's configuration of Vela."""
+    """`ethosu_8a8w` or `ethosu_16a8w`. "default" means the target's configuration of Vela."""
     from sdk.backends.arm.ethosu import EthosUCompileSpec
     from sdk.backends.arm.quantizer.arm_quantizer import EthosUQuantizer
 

@@ -16,13 +16,13 @@ class SettingsError(ValueError):
 
 
 def shipped(path: str | Path) -> Path:
-    """The path, or that of a file of this package: examples/models/qwen3/config/0_6b_config.json, for example."""
+    """Returns the path, or that of a file of this package, such as examples/models/qwen3/config/0_6b_config.json."""
     inside = Path(__file__).parents[3] / path
     return inside if not Path(path).exists() and Path(path).parts[:1] == ("examples",) else Path(path)
 
 
 def read_settings(path: str | Path | None, overrides: Sequence[str] = ()) -> LlmConfig:
-    """The settings of a YAML file, if there is one, changed by `[+]group.key=value` arguments, in their order.
+    """Reads the settings of a YAML file, if there is one, and applies `[+]group.key=value` arguments in their order.
 
     Raises SettingsError for names, types and combinations that `LlmConfig` refuses, with the nearest name for one that
     is not known; OSError when the file cannot be read.
@@ -59,7 +59,7 @@ def read_settings(path: str | Path | None, overrides: Sequence[str] = ()) -> Llm
 
 
 def _first_lines(error: Exception) -> str:
-    """What went wrong and where, without OmegaConf's names of types."""
+    """Returns what went wrong and where, without OmegaConf's names of types."""
     lines = [line.strip() for line in str(error).splitlines()]
     kept = [line for line in lines if line and not line.startswith(("reference_type", "object_type"))]
     return "; ".join(line.replace("full_key: ", "setting ") for line in kept)

@@ -58,7 +58,7 @@ class TileEncoder(nn.Module):
 
 
 class VisionPreprocessor(nn.Module):
-    """What a processor of transformers does to a picture of the right size."""
+    """The steps that a processor of transformers applies to a picture of the right size."""
 
     def __init__(self, scale: float, mean: list[float], deviation: list[float]) -> None:
         super().__init__()

@@ -84,7 +84,7 @@ def load_checkpoint(
 
 
 def assign_state_dict(model: nn.Module, state_dict: dict[str, Tensor], convert: Convert = to_default) -> None:
-    """As `load_checkpoint`, with weights in memory. No parameter has gradients afterwards."""
+    """Like `load_checkpoint`, with weights in memory. Afterwards, no parameter requires gradients."""
     for name, value in state_dict.items():
         assign_one(model, name, convert(name, value))
     assert_all_materialized(model)
@@ -92,7 +92,7 @@ def assign_state_dict(model: nn.Module, state_dict: dict[str, Tensor], convert: 
 
 
 def assign_one(model: nn.Module, fqn: str, value: Tensor) -> None:
-    """Makes a tensor the parameter of this name, or a buffer where the module has no such parameter."""
+    """Makes a tensor the parameter with this name, or a buffer if the module has no such parameter."""
     owner, _, name = fqn.rpartition(".")
     module = model.get_submodule(owner)
     if isinstance(getattr(module, name, None), nn.Parameter):

@@ -18,7 +18,7 @@ _LIMITS = (-128, 127, torch.int8)
 
 
 class QuantizedCacheType(Enum):
-    """How numbers of a cache are quantised; those in groups are not supported."""
+    """The quantisation of a cache. Scales per group are not supported."""
 
     AffineSymmetric = 0
     AffineAsymmetric = 1
@@ -27,7 +27,7 @@ class QuantizedCacheType(Enum):
 
     @property
     def has_zero_points(self) -> bool:
-        """Whether the integer of 0 is another one than 0."""
+        """Whether zero points may differ from 0."""
         return self is QuantizedCacheType.AffineAsymmetric
 
 

@@ -23,7 +23,7 @@ class ForwardOptions(TypedDict, total=False):
     """The options of a call of a transformer, in addition to the tokens."""
 
     input_pos: Tensor
-    """int64 [1], the position of the first token, or [tokens], that of each."""
+    """The position of the first token, int64 [1], or the positions of all tokens, int64 [tokens]."""
     last_valid_token_pos: int
     """The token whose logits are computed; the last one when missing."""
     bidirectional: bool
@@ -38,7 +38,7 @@ class Attention(nn.Module):
     """
 
     takes: frozenset[str] | None = None
-    """The options of a call that it reads beside those that `Transformer` makes; None for any."""
+    """The options that it reads in addition to those of `Transformer`; None means any."""
 
 
 ATTENTION_REGISTRY: dict[str, type[Attention]] = {}
@@ -113,7 +113,7 @@ class SDPA(nn.Module):
     def forward(
         self, input_pos: Tensor | None, q: Tensor, k: Tensor, v: Tensor, bsz: int, seqlen: int, mask: Tensor
     ) -> Tensor:
-        """[bsz, seqlen, dim] of [batch, heads, tokens or places, head_dim] each.
+        """Computes attention for [batch, heads, tokens or places, head_dim]. Returns [bsz, seqlen, dim].
 
         The mask is [tokens, places]: bool, or numbers that are added to the scores. `input_pos` is for modules in place
         of this one that have no use for the mask.
@@ -163,7 +163,7 @@ class AttentionMHA(Attention):
             args, self.n_heads * self.head_dim, args.dim, "o_proj", "output_proj", bias=args.attention_output_bias
         )
         self.wqkv: nn.Module | None = None
-        """One layer with the rows of wq, wk and wv, which replaces them."""
+        """One layer with the rows of wq, wk and wv. It replaces these layers."""
         self.use_qk_norm, self.qk_norm_whole = args.use_qk_norm, args.qk_norm_whole
         if args.use_qk_norm:
             self.q_norm_fn, self.k_norm_fn = (self._head_norm(args, n) for n in (self.n_heads, self.n_kv_heads))
@@ -191,7 +191,7 @@ class AttentionMHA(Attention):
         else:
             self.kv_cache = CustomKVCache(*shape) if self.use_custom_op else KVCache(*shape, enable_dynamic_shape=False)
         if window.sinks:
-            # One more place, for all tokens that are not sinks.
+            # One more place, which all tokens share that are not sinks.
             sink_keys = torch.zeros(max_batch_size, self.n_kv_heads, window.sinks + 1, self.head_dim)
             self.register_buffer("sink_keys", sink_keys)
 
@@ -256,7 +256,8 @@ class AttentionMHA(Attention):
         return self.rope.rotate(keys, *options["sink_freqs"]) if self.rotates else keys
 
     def _custom_sdpa(self, q: Tensor, k: Tensor, v: Tensor, options: dict[str, Any]) -> Tensor:
-        """Attention by an operator that reads the cache in place, and, without a window, only as far as it is written.
+        """Computes attention with an operator that reads the cache in place and, without a window, only the part that
+        is written.
 
         The result is [batch, tokens, all heads].
         """

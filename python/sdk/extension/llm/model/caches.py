@@ -17,7 +17,7 @@ def quantize_kv_cache(model: Transformer) -> None:
 
 
 def use_local_global_attention(model: Transformer, sizes: Sequence[int]) -> None:
-    """Layer i sees the last `sizes[i % len(sizes)]` tokens, its own included; 0 stands for all.
+    """Lets layer i see the last `sizes[i % len(sizes)]` tokens, including its own; 0 means all.
 
     The caches of such layers hold no more than that. Raises ValueError for sizes below 0.
     """

@@ -53,7 +53,7 @@ class CustomKVCache(nn.Module):
     def update(
         self, input_pos: Tensor, k_val: Tensor, v_val: Tensor, indices: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The same in the layout of `KVCache`: values and results are [batch, heads, positions, head_dim].
+        """Updates the cache in the layout of `KVCache`: values and results are [batch, heads, positions, head_dim].
 
         `input_pos`: int64, the first position before others. `indices`: int64 [batch, tokens], the positions of all
         tokens.

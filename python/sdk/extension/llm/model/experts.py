@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mixtures of experts (Shazeer et al., 2017): feed-forward blocks, a few of which a router chooses for each token."""
+"""Mixtures of experts (Shazeer et al., 2017): feed-forward blocks from which a router chooses a few for each token."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Router(nn.Module):
 
 
 class MixtureOfExperts(nn.Module):
-    """The sum of the experts' results, weighted by the router, and of a shared expert's, if there is one.
+    """Sums the results of the chosen experts, weighted by the router, and of a shared expert, if there is one.
 
     A program skips the experts that no token of a call has chosen, and computes the others for all of its tokens.
     """
@@ -78,8 +78,8 @@ class MixtureOfExperts(nn.Module):
 
 
 def take_names_of_executorch(block: nn.Module, state: dict[str, Any], prefix: str, *_: Any) -> None:
-    """Before a state is loaded into a block of a transformer: renames the weights of `block_sparse_moe`, where
-    ExecuTorch has one tensor for all experts."""
+    """Called before a state is loaded into a block of a transformer. Renames the weights of `block_sparse_moe`, for
+    which ExecuTorch has one tensor for all experts."""
     theirs, ours = f"{prefix}block_sparse_moe.", f"{prefix}feed_forward."
     for name in [name for name in state if name.startswith(theirs)]:
         weight, own = state.pop(name), name.removeprefix(theirs)

@@ -21,7 +21,7 @@ class FeedForward(nn.Module):
         self.w2 = projection(args, hidden_dim, args.dim, "down_proj", bias=args.mlp_bias)
         self.w3 = projection(args, args.dim, hidden_dim, "up_proj", bias=args.mlp_bias)
         self.w13: nn.Module | None = None
-        """One layer with the rows of w1 and w3, which replaces them."""
+        """One layer with the rows of w1 and w3. It replaces these layers."""
         self.hidden_dim = hidden_dim
         self.act_fn = args.act_fn.get_function()
 

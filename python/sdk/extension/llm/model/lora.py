@@ -51,7 +51,7 @@ def lora_call(linear: nn.Module, x_in: Tensor, lora_blob: dict[str, tuple[Tensor
 
 
 def projection(args: ModelArgs, in_dim: int, out_dim: int, *names: str, bias: bool = False) -> nn.Module:
-    """A linear layer, with an adapter where `args.target_modules` has one of its names."""
+    """Returns a linear layer, with an adapter if `args.target_modules` contains one of its names."""
     if not set(names) & set(args.target_modules or ()):
         return nn.Linear(in_dim, out_dim, bias=bias)
     if not args.r or args.lora_alpha is None:

@@ -38,8 +38,8 @@ class ActFn(Enum):
 
 
 MoEScoreFunc = Literal["softmax", "softmax_all", "sigmoid"]
-"""How scores become weights of experts: `softmax` is over the chosen experts, `softmax_all` over all of them; `sigmoid`
-is of each by itself, with the sum of the chosen ones as the divisor."""
+"""How scores become weights of experts. `softmax` is over the chosen experts, `softmax_all` over all of them. `sigmoid`
+is applied to each score, and the results are divided by the sum over the chosen experts."""
 
 
 @dataclass
@@ -93,7 +93,7 @@ class ModelArgs:
     num_activated_experts: int = 2
     """The number of experts that the router chooses for a token."""
     moe_hidden_dim: int | None = None
-    """Width of an expert; that of a feed-forward block when None."""
+    """The width of an expert; None means the width of a feed-forward block."""
     moe_norm_topk: bool | None = None
     """Normalise the weights of the chosen experts to the sum 1; None: as `moe_score_func` says."""
     moe_layers: list[int] | None = None
@@ -126,7 +126,7 @@ class ModelArgs:
     input_prune_map: dict[int, int] | None = None
     """From the number of a token in the pruned vocabulary to its number in the whole one, for the embedding."""
     output_prune_map: dict[int, int] | None = None
-    """The same for the logits: tokens that are not in it have the logit -inf."""
+    """The same map for the logits. Tokens that are not in it have the logit -inf."""
     apply_embedding: bool = True
     embedding_scale_factor: float = 1.0
     apply_output: bool = True

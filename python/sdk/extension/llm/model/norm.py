@@ -58,7 +58,7 @@ class RMSNormGated(nn.Module):
 
 
 def replace_rms_norm_with_native_rms_norm(module: nn.Module) -> nn.Module:
-    """Each `RMSNorm` becomes PyTorch's, with the same weight. Returns the module."""
+    """Replaces each `RMSNorm` by PyTorch's, with the same weight. Returns the module."""
     for parent in list(module.modules()):
         for name, child in list(parent.named_children()):
             if isinstance(child, RMSNorm):

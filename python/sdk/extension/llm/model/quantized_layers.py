@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Layers with integers for weights, which keep their parts in buffers: those of checkpoints that other programs wrote.
+"""Layers with integer weights, whose parts are buffers. They are for checkpoints that other programs wrote.
 
 `sdk.extension.llm.export.quantize` quantises layers whose weights are torchao's tensors.
 """

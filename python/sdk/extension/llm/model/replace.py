@@ -42,7 +42,7 @@ def _replace(module: nn.Module, make: Made) -> nn.Module:
 
 
 def _fit(owner: nn.Module) -> None:
-    """Makes attention call its cache and its `SDPA` as they are now."""
+    """Makes an attention module use its current cache and its current `SDPA`."""
     cache, attend = getattr(owner, "kv_cache", None), getattr(owner, "SDPA", None)
     if isinstance(owner, AttentionMHA) and type(cache) is not CustomKVCache:
         owner.use_custom_op, owner.window = False, Window()
@@ -86,8 +86,8 @@ def replace_kv_cache_with_quantized_kv_cache(module: nn.Module) -> nn.Module:
 
 
 def replace_kv_cache_with_ring_kv_cache(module: nn.Module, layer_sizes: Sequence[int]) -> nn.Module:
-    """Layer i of `module.layers` sees the last `layer_sizes[i % len(layer_sizes)]` tokens, its own included; 0 stands
-    for all. Returns the module.
+    """Lets layer i of `module.layers` see the last `layer_sizes[i % len(layer_sizes)]` tokens, including its own; 0
+    means all. Returns the module.
 
     Raises ValueError if the number of layers is not a multiple of the number of sizes, and for a layer without a cache.
     """
@@ -117,7 +117,8 @@ def replace_kv_cache_with_ring_kv_cache(module: nn.Module, layer_sizes: Sequence
 
 
 def replace_sdpa(module: nn.Module, make: Callable[[SDPA], nn.Module]) -> nn.Module:
-    """Each `SDPA` becomes what `make` gives, a module with its `forward` and a field `scale`. Returns the module.
+    """Replaces each `SDPA` by the result of `make`, a module with the same `forward` and a field `scale`. Returns the
+    module.
 
     Raises ValueError for scores with a soft cap.
     """
@@ -162,8 +163,8 @@ def replace_sdpa_with_quantized_sdpa(module: nn.Module) -> nn.Module:
 
 
 def replace_float_cache(module: nn.Module, kind: Callable[..., nn.Module]) -> nn.Module:
-    """Each `KVCache` becomes what `kind` makes of its batch, positions, heads, width of heads and `dtype`. Returns the
-    module."""
+    """Replaces each `KVCache` by the result of `kind`, which gets batch, positions, heads, width of heads and `dtype`.
+    Returns the module."""
 
     def make(child: nn.Module) -> nn.Module | None:
         if type(child) is not KVCache:
@@ -190,8 +191,8 @@ def replace_causal_mask(module: nn.Module) -> nn.Module:
 
 
 def enable_attention_sink(module: nn.Module, params: ModelArgs, sink_size: int, window_size: int) -> nn.Module:
-    """All layers see the first `sink_size` tokens and the last `window_size` ones, for texts of any length. Returns the
-    module.
+    """Lets all layers see the first `sink_size` tokens and the last `window_size` ones, for texts of any length.
+    Returns the module.
 
     `params`: those of the model. Raises ValueError for a model that does not allow it, TypeError for one of another
     kind than `Transformer`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Caches of the last tokens. A module that can be put into any model keeps their positions.
+"""Caches of the last tokens. A module that works with any model keeps their positions.
 
 `window` has them for the models of this package: there, all layers of a window share the positions.
 """
@@ -25,8 +25,8 @@ class CacheUpdateStrategy(Enum):
 
 
 class CachePositionsManagerWithSink(nn.Module):
-    """The positions of the tokens in a cache of `cache_size` places: `sink_size` of the first tokens stay, the others
-    are in a ring.
+    """Tracks the positions of the tokens in a cache of `cache_size` places: the first `sink_size` tokens stay, the
+    others use a ring.
 
     The buffer `cache_positions`, int64 [cache_size], has them; -1 is a place without a token.
     """
@@ -70,9 +70,9 @@ class CachePositionsManager(CachePositionsManagerWithSink):
 
 
 class InRing:
-    """What caches with a ring share.
+    """The common part of caches with a ring.
 
-    The ring has 2 `window_size` places, so that a call of up to `window_size` tokens leaves what its first token sees.
+    The ring has 2 `window_size` places, so that a call of up to `window_size` tokens does not overwrite what its first token sees.
     With more tokens, after position 0, the first ones see less.
     """
 
@@ -82,7 +82,8 @@ class InRing:
     cache_positions_manager: CachePositionsManagerWithSink
 
     def create_causal_mask_for_ring_buffer(self, start_pos: int | Tensor, seq_len: int) -> Tensor:
-        """What tokens from the position `start_pos` on see: 0 or -inf, [seq_len, places]. After `update`."""
+        """Returns the mask for tokens from the position `start_pos` on: 0 where they see a place, else -inf, [seq_len,
+        places]. Call it after `update`."""
         held = self.cache_positions_manager.cache_positions
         distance = start_pos + torch.arange(seq_len)[:, None] - held
         seen = (distance < self.window_size) | (held < self.sink_size)
@@ -130,7 +131,7 @@ class RingKVCache(InRing, KVCache):
 
 
 class KVCacheWithAttentionSink(RingKVCache):
-    """As `RingKVCache`, with the first `sink_size` tokens."""
+    """Like `RingKVCache`, but also keeps the first `sink_size` tokens."""
 
     def __init__(
         self,
@@ -151,7 +152,8 @@ class KVCacheWithAttentionSink(RingKVCache):
         self._use_ring(window_size, sink_size)
 
     def evict_tokens(self, input_pos: Tensor, seq_len: int) -> int:
-        """By how many positions tokens move to make room: 0, because new tokens replace the oldest."""
+        """Returns by how many positions tokens move to make room: always 0, because new tokens replace the oldest
+        ones."""
         return 0
 
 

@@ -107,8 +107,8 @@ def rotate_half(x: Tensor) -> Tensor:
 
 
 def rotate_halves(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotates numbers of the two halves of the last dimension by each other, in float32. Numbers beyond those of the
-    tables stay."""
+    """Rotates the two halves of the last dimension in float32. Elements that exceed the length of the tables do not
+    change."""
     rotated, rest = x[..., : cos.shape[-1]].float(), x[..., cos.shape[-1] :]
     y = (rotated * cos + rotate_half(rotated) * sin).type_as(x)
     return torch.cat([y, rest], dim=-1) if rest.shape[-1] else y

@@ -23,7 +23,8 @@ def base_frequencies(params: ModelArgs, theta: float | None = None) -> Tensor:
 
 
 def stretched(params: ModelArgs, frequencies: Tensor) -> Tensor:
-    """The frequencies as the model has them. Raises ValueError for ways that are not known or do not fit them.
+    """Returns the frequencies that the model uses. Raises ValueError for unknown kinds of scaling, and for parameters
+    that do not fit.
 
     Those of `dynamic` depend on the positions: they are meant for contexts within the trained length.
     """
@@ -69,7 +70,8 @@ def grows(params: ModelArgs) -> bool:
 
 
 def grown(params: ModelArgs, frequencies: Tensor, positions: Tensor) -> Tensor:
-    """The frequencies for a call at int64 [tokens] `positions`: the base frequency grows with the last of them.
+    """Returns the frequencies for a call at int64 [tokens] `positions`: the base frequency grows with the last
+    position.
 
     The keys of earlier calls stay as they were rotated, as in transformers.
     """

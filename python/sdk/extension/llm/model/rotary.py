@@ -91,7 +91,7 @@ def apply_rotary_emb(xq: Tensor, xk: Tensor, freqs_cos: Tensor, freqs_sin: Tenso
 
 
 def apply_rotary_emb_to_k(xk: Tensor, freqs_cos: Tensor, freqs_sin: Tensor) -> Tensor:
-    """As `apply_rotary_emb`, of keys alone."""
+    """Like `apply_rotary_emb`, but only for keys."""
     cos, sin = (reshape_for_broadcast(table, xk[..., ::2]) for table in (freqs_cos, freqs_sin))
     return rotate_pairs(xk, cos, sin)
 
@@ -119,15 +119,15 @@ def hf_apply_rotary_emb(
 def hf_apply_rotary_emb_to_k(
     k: Tensor, cos: Tensor, sin: Tensor, position_ids: Tensor | None = None, unsqueeze_dim: int = 1
 ) -> Tensor:
-    """As `hf_apply_rotary_emb`, of keys alone."""
+    """Like `hf_apply_rotary_emb`, but only for keys."""
     if position_ids is not None:
         raise ValueError("position_ids: expected None; take these rows of cos and sin")
     return rotate_halves(k, cos.unsqueeze(unsqueeze_dim), sin.unsqueeze(unsqueeze_dim))
 
 
 class RopeWithAttentionSink(Rope):
-    """Positions as they are in a cache of `sink_size` first tokens and a ring of 2 `window_size` others, so that texts
-    of any length need no further frequencies."""
+    """Uses positions in a cache of `sink_size` first tokens and a ring of 2 `window_size` others, so that texts of any
+    length need no further frequencies."""
 
     def __init__(self, params: ModelArgs, window_size: int, sink_size: int) -> None:
         super().__init__(params)

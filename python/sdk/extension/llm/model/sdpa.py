@@ -48,7 +48,7 @@ class QuantizedSDPA(nn.Module):
     """Attention in int8 by `llama::custom_quantized_sdpa` over the integers of a cache."""
 
     def __init__(self, dim: int, kv_cache: QuantizedKVCache, use_attention_mask: bool = False) -> None:
-        """`kv_cache`: the cache whose integers are given to `forward`; its scales are read there."""
+        """`kv_cache`: the cache that stores the integers which `forward` gets. Their scales are read from it."""
         super().__init__()
         self.dim, self.kv_cache, self.use_attention_mask = dim, kv_cache, use_attention_mask
         self.scale: float | None = None
@@ -76,7 +76,7 @@ class QuantizedSDPA(nn.Module):
 
 
 def repeat_kv(hidden_states: Tensor, n_rep: int) -> Tensor:
-    """Each head of [batch, heads, places, head_dim] `n_rep` times, next to each other."""
+    """Repeats each head of [batch, heads, places, head_dim] `n_rep` times; the copies are adjacent."""
     return hidden_states.repeat_interleave(n_rep, dim=1)
 
 

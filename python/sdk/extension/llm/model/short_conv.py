@@ -30,7 +30,8 @@ class ShortConv(Attention):
             self.register_buffer("conv_state", torch.zeros(args.max_batch_size, args.dim, _TAPS - 1))
 
     def forward(self, x: Tensor, freqs_cos: Tensor, freqs_sin: Tensor, **options: Any) -> tuple[Tensor, None]:
-        """As `Attention.forward`. What precedes position 0 is 0, whatever an earlier sequence left in the state."""
+        """Like `Attention.forward`. Values before position 0 are 0, even if an earlier sequence left others in the
+        state."""
         gated = (self.B_proj(x) * self.x_proj(x)).transpose(1, 2)
         if self.use_kv_cache:
             state: Tensor = self.conv_state

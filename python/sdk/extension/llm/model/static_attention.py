@@ -29,7 +29,7 @@ class _Rotation(nn.Module):
 
 @register_attention("static")
 class StaticAttention(Attention):
-    """Each head by itself (`split_mha`), or all heads of a layer at once."""
+    """Computes each head separately (`split_mha`), or all heads of a layer together."""
 
     takes = frozenset(
         {"masks", "in_cache_state", "out_cache_state", "freqs_cos_override", "freqs_sin_override", "__lora_io_blob__"}
@@ -212,7 +212,7 @@ class StaticAttention(Attention):
 
 
 def _rows(layer: nn.Module) -> list[nn.Parameter]:
-    """The parameters of a projection whose first dimension is its output."""
+    """Returns the parameters of a projection whose first dimension is the output."""
     if isinstance(layer, LoRALinear):
         return [*layer.linear.parameters(), layer.lora_b.weight]
     return list(layer.parameters())

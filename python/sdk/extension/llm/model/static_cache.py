@@ -16,7 +16,7 @@ CacheMap = dict[str, Tensor]
 CacheState = tuple[CacheMap, CacheMap]
 """Keys and values by the name of their cache."""
 STYLES = ("shift_pointer", "smart_mask")
-"""Where the tokens are: at the end of the cache, which moves, or in a ring from its begin on."""
+"""The place of the tokens: at the end of the cache, whose content moves, or in a ring that starts at its beginning."""
 
 
 def check_style(style: str) -> None:
@@ -39,7 +39,7 @@ class StaticKVCache(nn.Module, ABC):
     def update(
         self, new_data: Tensor, in_cache_state: CacheState | None, out_cache_state: CacheState | None
     ) -> tuple[Tensor, CacheState | None]:
-        """Earlier tokens and new ones [..., tokens, head_dim], and the state with the new ones for the caller.
+        """Returns the earlier tokens and the new ones [..., tokens, head_dim], and the new state for the caller.
 
         Without a cache in `in_cache_state`, the new ones alone and None.
         """
@@ -103,7 +103,7 @@ class StaticKCache(StaticKVCache):
     def update(
         self, new_data: Tensor, in_cache_state: CacheState | None, out_cache_state: CacheState | None
     ) -> tuple[Tensor, CacheState | None]:
-        """As described; [..., head_dim, tokens] with `transpose`."""
+        """As described in the base class, but [..., head_dim, tokens] with `transpose`."""
         if self.transpose:
             return self._appended(new_data.transpose(-1, -2), in_cache_state, out_cache_state, -1)
         return self._appended(new_data, in_cache_state, out_cache_state, -2)
@@ -122,7 +122,7 @@ class StaticVCache(StaticKVCache):
 
 
 class StaticAttentionMask:
-    """What the tokens of a call see: `tensor`, [1, tokens, places of the cache and tokens], is added to the scores."""
+    """Masks for the tokens of a call: `tensor`, [1, tokens, places of the cache and tokens], is added to the scores."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class StaticAttentionMask:
         mask_val: float = float("-inf"),
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        """`mask_val` stands where nothing is seen, 0 elsewhere."""
+        """`mask_val` marks places that are not seen; other places have 0."""
         check_style(style)
         self.input_len, self.cache_len, self.style, self.mask_val = input_len, cache_len, style, mask_val
         self.unmasked_len = 0
@@ -145,7 +145,7 @@ class StaticAttentionMask:
         self.tensor[:, :, : self.cache_len] = self.mask_val
 
     def set_input_mask(self, input_mask: Tensor) -> None:
-        """What the tokens of a call see of each other, [tokens, tokens]."""
+        """Sets which tokens of a call see each other, [tokens, tokens]."""
         self.tensor[:, :, self.cache_len :] = input_mask
 
     def unmask(self, new_unmasked_len: int) -> None:

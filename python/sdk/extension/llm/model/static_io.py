@@ -119,7 +119,7 @@ class StaticAttentionIOManager:
         stop_tokens: list[int] | None = None,
         ngram_caches: dict[int, _NGrams] | None = None,
     ) -> list[int]:
-        """The tokens of `decode` in fewer calls, by look-ahead decoding (Fu et al., 2024).
+        """Generates the tokens of `decode` in fewer calls, by look-ahead decoding (Fu et al., 2024).
 
         A call guesses `window_size` sequences of `ngram_size` tokens and checks `n_verifications` earlier ones, which
         `ngram_caches` keeps by their first token. Raises RuntimeError where `input_len` has no room for these.
@@ -187,8 +187,8 @@ class StaticAttentionIOManager:
         freqs_cos_override: Tensor | None = None,
         freqs_sin_override: Tensor | None = None,
     ) -> tuple[Tensor, dict[str, Any]]:
-        """A call with up to `input_len` tokens. The first `non_padded_len` are put into the caches; all if it is
-        None."""
+        """Calls the model with up to `input_len` tokens. Puts the first `non_padded_len`, or all if it is None, into
+        the caches."""
         rows = torch.tensor([tokens], dtype=torch.int32) if isinstance(tokens, list) else tokens
         count = rows.shape[1]
         here = slice(self.pos, self.pos + self.input_len)
@@ -234,7 +234,7 @@ class StaticAttentionIOManager:
         return torch.where(seen, 0.0, self.mask_val)
 
     def _lookahead_offsets(self, ngram_size: int, window_size: int, n_verifications: int) -> Tensor:
-        """How far each token of a call is behind the first: int64 [input_len]."""
+        """Returns the distance of each token of a call from the first one: int64 [input_len]."""
         window = [row + column for row in range(ngram_size - 1) for column in range(window_size)] or [0]
         guesses = list(range(1, ngram_size)) * n_verifications
         found = [*window, *guesses]

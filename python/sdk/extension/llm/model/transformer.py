@@ -44,7 +44,7 @@ class TransformerBlock(nn.Module):
     """
 
     def __init__(self, args: ModelArgs, attention: Attention, experts: bool = False) -> None:
-        """`experts`: whether the feed-forward block is a mixture of them."""
+        """`experts`: whether the feed-forward block is a mixture of experts."""
         super().__init__()
         self.mixer = "conv" if isinstance(attention, ShortConv) else "attention"
         self.add_module(self.mixer, attention)
@@ -112,7 +112,7 @@ class Transformer(nn.Module):
         positions = torch.arange(x.shape[1])
         if (first := options.get("input_pos")) is not None:
             positions = positions + first if len(first) == 1 else first
-        # What all layers of a kind share is computed once.
+        # Values that all layers of a kind share are computed once.
         cos, sin = self.rope.get_freqs_using_indices(positions)
         local_cos, local_sin = cos, sin
         if self.local_rope is not None:

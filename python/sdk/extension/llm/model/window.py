@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which tokens a layer of attention sees, and where the cache keeps them."""
+"""Decides which tokens a layer of attention sees, and where the cache stores them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Window:
     """The last tokens, and the first ones where they are attention sinks (Xiao et al., 2023)."""
 
     size: int = 0
-    """How many of the last tokens a token sees, itself included; 0 for all."""
+    """The number of the last tokens that a token sees, including itself; 0 means all."""
     sinks: int = 0
-    """How many of the first tokens are seen as well."""
+    """The number of the first tokens that are also seen."""
     ring: int = 0
-    """How many tokens, besides the sinks, the cache holds in a ring; 0 for a cache of all positions."""
+    """The number of tokens, besides the sinks, that the cache keeps in a ring; 0 means a cache of all positions."""
 
     def length(self, max_context_len: int) -> int:
         """The positions of the cache."""
@@ -62,7 +62,8 @@ class Window:
         return last - (last - places) % self.ring
 
     def sink_shift(self, positions: Tensor) -> Tensor:
-        """How far sinks have moved, int64 [1]: they stay next to the window, so that no distance exceeds its size."""
+        """Returns by how much sinks have moved, int64 [1]. They stay next to the window, so that no distance exceeds
+        its size."""
         return (positions[-1:] - (self.sinks + self.size - 1)).clamp(min=0)
 
 

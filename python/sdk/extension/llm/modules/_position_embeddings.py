@@ -108,7 +108,7 @@ def _interpolate_tokens(module: nn.Module, state_dict: dict[str, Any], prefix: s
     if (found := state_dict.get(whole)) is not None:
         _check_shape(whole, found, module.global_token_positional_embedding, (3,))
         side = math.isqrt(found.shape[2] - 1)
-        # All patches of the picture are one grid.
+        # All patches of the picture form one grid.
         picture = found[:, :, 1:].unflatten(2, (side, side)).transpose(1, 2).flatten(2, 3).flatten(0, 1)
         patches = _resized(picture, tiles * grid).unflatten(0, (tiles, grid)).unflatten(2, (tiles, grid))
         patches = patches.transpose(1, 2).flatten(2, 3)

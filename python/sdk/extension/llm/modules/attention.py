@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Multi-head attention of a sequence over itself or over another one, whose keys and values can be kept."""
+"""Multi-head attention of a sequence over itself or over another sequence. A cache can keep keys and values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sdk.extension.llm.modules.kv_cache import KVCache
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool) -> Tensor:
-    """Of [batch, heads, tokens, head_dim] each; the mask is [batch, tokens of q, tokens of k]."""
+    """Computes attention for [batch, heads, tokens, head_dim]. The mask is [batch, tokens of q, tokens of k]."""
     mask = None if mask is None else mask[:, None]
     return F.scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal, enable_gqa=True)
 
@@ -48,8 +48,8 @@ class SDPA(nn.Module):
 
 
 class MultiHeadAttention(nn.Module):
-    """Queries of x over keys and values of y. With a cache, y continues the sequence in it; where all elements of y are
-    NaN, the cache stays as it is, as for the pictures of an earlier prompt."""
+    """Queries of x over keys and values of y. With a cache, y is appended to the sequence in it. If all elements of y
+    are NaN, the cache does not change, for example because the prompt's pictures are already in it."""
 
     def __init__(
         self,

@@ -68,7 +68,7 @@ class KVCache(nn.Module):
         return self.k_cache, self.v_cache
 
     def _count(self, value: Tensor) -> int:
-        """How many tokens there are."""
+        """Returns the number of tokens."""
         count = value.shape[2 if self.transpose_cache else 1]
         if value.shape[0] > self.batch_size:
             raise ValueError(f"the cache is for a batch of {self.batch_size}, found one of {value.shape[0]}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiled tokenizers, whose tables need no parsing. A program holds one beside the model."""
+"""Compiled tokenizers, whose tables need no parsing. A program contains one next to the model."""
 
 from __future__ import annotations
 

@@ -71,5 +71,5 @@ class TiktokenTokenizer:
         return self.model.decode_batch(list(t), skip_special_tokens)
 
     def decode_token(self, t: int) -> str:
-        """The text of one id. UnicodeDecodeError if it is part of a character."""
+        """Returns the text of one id. Raises UnicodeDecodeError if it is part of a character."""
         return self.model.id_to_piece(t).decode("utf-8")

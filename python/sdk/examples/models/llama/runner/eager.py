@@ -20,7 +20,7 @@ _NO_LIMIT = 1_000_000
 
 
 class EagerLlamaRunner(LlamaRunner):
-    """Text from the model of settings, quantised as they say."""
+    """Generates text with the eager model of settings, which is quantised as they say."""
 
     def __init__(
         self, llm_config: LlmConfig, tokenizer_config_path: str | None = None, use_attention_sink: bool = False
@@ -45,7 +45,7 @@ class EagerLlamaRunner(LlamaRunner):
 
 
 def build_args_parser() -> argparse.ArgumentParser:
-    """The arguments of `export_llama`, and those of a runner."""
+    """Returns a parser for the arguments of `export_llama` and those of a runner."""
     parser = _exporters_parser()
     parser.prog = "eager"
     parser.add_argument("--prompt", default="", help="the text to continue")

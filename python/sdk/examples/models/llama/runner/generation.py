@@ -34,7 +34,7 @@ def next_token(logits: Tensor, temperature: float, top_p: float) -> int:
 
 
 class LlamaRunner(ABC):
-    """Generates text by `forward`, which a subclass defines, and prints it as it comes."""
+    """Generates text with `forward`, which subclasses define, and prints it as it is generated."""
 
     def __init__(
         self,
@@ -56,8 +56,9 @@ class LlamaRunner(ABC):
 
     @abstractmethod
     def forward(self, tokens: Tensor, input_pos: Tensor | None = None) -> Tensor:
-        """Logits of int64 [1, tokens] from the position int64 [1] on, which is None without a cache: those of the last
-        token, [1, vocabulary], or of all, [1, tokens, vocabulary]."""
+        """Returns the logits of int64 [1, tokens]. `input_pos` is the position of the first token, int64 [1], or None
+        without a cache. The result has the logits of the last token, [1, vocabulary], or of all, [1, tokens,
+        vocabulary]."""
         raise NotImplementedError
 
     def generate(

@@ -55,7 +55,7 @@ class ModelType:
     """A `model_type` of transformers."""
 
     names: dict[str, str]
-    """Names of the weights of a layer, as `Names` takes them."""
+    """The names of the weights of a layer, in the form that `Names` expects."""
     defaults: dict[str, Any]
     """Defaults of the fields that are read for this type, where they differ from `_DEFAULTS`."""
     rope_theta: float = 10000.0
@@ -64,7 +64,7 @@ class ModelType:
     mlp_bias: bool = False
     """Whether `mlp_bias` is read."""
     without_effect: frozenset[str] = frozenset()
-    """Fields that have no effect in this type, besides those without effect in all types."""
+    """Fields without effect in this type, in addition to those without effect in all types."""
     fields: dict[str, Any] = field(default_factory=dict)
     """Fields of `ModelArgs`, for all models of the type."""
 
@@ -209,7 +209,7 @@ MODEL_TYPES = {
         },
         rope_theta=1e6,
         attention_bias=False,
-        # How its first code initialised weights, and lengths that are given twice.
+        # The initialisation of weights in the first version of its code, and lengths that are given twice.
         without_effect=frozenset(
             [
                 "block_dim",

@@ -55,7 +55,7 @@ class Fields:
         return found
 
     def whole(self, name: str, default: Any = _REQUIRED, optional: bool = False, least: int = 1) -> Any:
-        """A whole number, or the default as it is. `optional`: or None, for an entry that is null."""
+        """Returns a whole number, or the default unchanged. `optional`: returns None for an entry that is null."""
         found = self.value(name, default)
         if name not in self._entries or (optional and found is None):
             return found
@@ -64,7 +64,7 @@ class Fields:
         return found
 
     def positive(self, name: str, default: Any = _REQUIRED, optional: bool = False) -> Any:
-        """A float above 0, or the default as it is. `optional`: or None, for an entry that is null."""
+        """Returns a float above 0, or the default unchanged. `optional`: returns None for an entry that is null."""
         found = self.value(name, default)
         if name not in self._entries or (optional and found is None):
             return found
@@ -80,7 +80,8 @@ class Fields:
         return found
 
     def items(self, name: str, kind: type, default: Any = _REQUIRED) -> Any:
-        """A list whose items have the type, or the default as it is; None for one that is null. Floats may be whole."""
+        """Returns a list whose items have the type, or the default unchanged; None for an entry that is null. Whole
+        numbers are accepted as floats."""
         found = self.value(name, default)
         if found is None or name not in self._entries:
             return found

@@ -45,12 +45,12 @@ class _Architecture:
     halves: bool
     """Whether RoPE rotates halves of a head; for other architectures, converters permute the weights to pairs."""
     window: int = 0
-    """Default size of the sliding window in tokens, if the metadata have none; 0: no sliding window."""
+    """The size of the sliding window in tokens if the metadata do not have it; 0 means no sliding window."""
     full_every: int | None = None
-    """With a sliding window, every n-th layer sees everything, unless the metadata list the layers; 0: all layers have
-    the window. None: the metadata must list them."""
+    """With a sliding window, every n-th layer sees all tokens, unless the metadata list the layers. 0 means that all
+    layers have the window, None that the metadata must list them."""
     local_theta: float | None = None
-    """The base frequency of layers with a sliding window; 0 for that of the other layers."""
+    """The base frequency of layers with a sliding window; 0 means the same as in the other layers."""
     fields: dict[str, Any] = field(default_factory=dict)
     """Fields of `ModelArgs`, for all models of the architecture."""
 
@@ -119,7 +119,7 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "rope.scaling.yarn_ext_factor": (1.0,),
     "rope.scaling.yarn_log_multiplier": (0.0,),
 }
-"""Values of entries that stand for a model without such parts."""
+"""Values of entries that mean that the model does not have such parts."""
 
 
 class _Metadata(Fields):
@@ -305,7 +305,7 @@ def _scales(metadata: _Metadata, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_layers(metadata: _Metadata, file: GGUFFile, fields: dict[str, Any]) -> None:
-    """Raises CheckpointError where the metadata speak of a larger model than the tensors, before memory is taken."""
+    """Raises CheckpointError, before it allocates memory, if the metadata describe a larger model than the tensors."""
     layers = {match[1] for name in file.tensors if (match := re.match(r"blk\.(\d+)\.", name))}
     if len(layers) != fields["n_layers"]:
         raise metadata.error(
@@ -354,7 +354,7 @@ def gguf_weights(file: GGUFFile, args: ModelArgs) -> Weights:
         return [q_rows, kv_rows, kv_rows] if "attn_qkv" in name else [hidden, hidden]
 
     items = (
-        # The weights of all experts of a layer are one below the other.
+        # The weights of all experts of a layer are stacked along the rows.
         (name, value.flatten(0, 1) if value.dim() == 3 else value)
         for name, value in iter_gguf(file.path)
         if name not in _ROPE_TABLES
@@ -365,5 +365,5 @@ def gguf_weights(file: GGUFFile, args: ModelArgs) -> Weights:
 
 
 def _float32(value: Any) -> Any:
-    """Floats as the module has them; quantised weights dequantise to float32."""
+    """Converts floats to the dtype of the module, and dequantises quantised weights to float32."""
     return value.to(torch.float32)

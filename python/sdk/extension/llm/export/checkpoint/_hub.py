@@ -43,7 +43,7 @@ def is_hub_id(text: str) -> bool:
 
 
 def downloaded(model: str) -> Path:
-    """The folder of a model of the hub, from the cache if it is there.
+    """Returns the folder of a model of the hub, from the cache if it is there.
 
     Raises CheckpointError that says what to download when the hub cannot be reached.
     """

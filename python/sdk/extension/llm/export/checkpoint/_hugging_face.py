@@ -22,7 +22,7 @@ _ACTIVATIONS = {
     "gelu_new": "gelu_approx",
     "gelu_pytorch_tanh": "gelu_approx",
 }
-"""transformers' names of activation functions and those of `ActFn`."""
+"""Maps transformers' names of activation functions to those of `ActFn`."""
 
 
 def hugging_face_args(config: dict[str, Any], **overrides: Any) -> ModelArgs:
@@ -35,8 +35,8 @@ def hugging_face_args(config: dict[str, Any], **overrides: Any) -> ModelArgs:
 
 
 def read_config(config: dict[str, Any], overrides: dict[str, Any]) -> tuple[ModelArgs, bool]:
-    """The hyperparameters, as `hugging_face_args` gives them, and whether a checkpoint may lack the output's weights,
-    as they are those of the embedding."""
+    """Returns the hyperparameters, in the form of `hugging_face_args`, and whether a checkpoint may lack the output's
+    weights because they equal those of the embedding."""
     kind = config.get("model_type", "")
     if kind not in MODEL_TYPES:
         raise CheckpointError(f"the model type {kind!r} is not supported; supported are {', '.join(MODEL_TYPES)}")
@@ -92,7 +92,8 @@ def _windows(fields: Fields, types: list[str]) -> dict[str, Any]:
 
 
 def _layer_types(kind: str, fields: Fields) -> list[str]:
-    """The attention of each layer: `layer_types`, or the choice of the model's configuration class if it is missing."""
+    """Returns the kind of attention of each layer: from `layer_types`, or from the model's configuration class if that
+    is missing."""
     count = fields.whole("num_hidden_layers")
     sliding = _sliding(kind, fields, count)
     chosen = ["sliding_attention" if slides else "full_attention" for slides in sliding]
@@ -191,7 +192,8 @@ def _gemma(kind: str, fields: Fields) -> dict[str, Any]:
 
 
 def _gemma3_rope(fields: Fields) -> dict[str, Any]:
-    """RoPE of the layers that see everything and of the others: two objects in one, or fields of older files.
+    """Reads RoPE for layers with full attention and for the others: from an object with both, or from fields of older
+    files.
 
     `rope_scaling` of older files applies to the former alone.
     """
@@ -276,7 +278,7 @@ def _expert_names(args: ModelArgs) -> dict[str, str]:
 
 
 def _each_expert(items: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:
-    """The same weights; a tensor for all experts of a layer, [experts, rows, columns], is split into one for each
+    """Yields the weights. A tensor for all experts of a layer, [experts, rows, columns], is split into one for each
     expert."""
     for name, value in items:
         stem, _, last = name.rpartition(".")

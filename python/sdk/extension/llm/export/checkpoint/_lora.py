@@ -77,7 +77,7 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
 
 
 def adapter_args(path: str | Path) -> dict[str, Any]:
-    """The fields of `ModelArgs` in an `adapter_config.json`: rank, alpha and the layers that have adapters.
+    """Returns the fields of `ModelArgs` from an `adapter_config.json`: rank, alpha and the layers that have adapters.
 
     Raises CheckpointError for a file that lacks one of them, and for an entry that may change what the adapter computes
     in a way that this version does not know.
@@ -168,7 +168,7 @@ def _is_stored(value: Any) -> bool:
 
 
 def with_adapters(model: nn.Module, weights: Weights) -> Weights:
-    """The same weights; in layers with adapters, they have the names that `LoRALinear` gives them."""
+    """Returns the weights. In layers with adapters, they get the names that `LoRALinear` expects."""
     inner = {f"{name}." for name, module in model.named_modules() if isinstance(module, LoRALinear)}
 
     def renamed(name: str) -> str:

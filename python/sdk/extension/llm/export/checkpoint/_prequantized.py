@@ -20,7 +20,7 @@ _EMBEDDING = "tok_embeddings"
 def prequantized_weights(
     weights: Weights, linear_bits: int, group: int, output_bits: int, embedding: tuple[int, int]
 ) -> Weights:
-    """The same weights; quantised ones become torchao's `IntxUnpackedToInt8Tensor`, with the same integers.
+    """Returns the weights. Quantised ones become torchao's `IntxUnpackedToInt8Tensor` with the same integers.
 
     `group`: the number of weights that share a scale, in linear layers other than the output; 0 for a whole row.
     `embedding`: the bits and the group of the embedding. Raises CheckpointError for a weight without scales, groups of

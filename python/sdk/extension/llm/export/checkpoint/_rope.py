@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a `config.json` describes rotary position embedding: fields of `ModelArgs` from `rope_parameters`."""
+"""Reads the description of rotary position embedding in a `config.json`: fields of `ModelArgs` from
+`rope_parameters`."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _PHI3_NAMES = {**_OLD_NAMES, "yarn": "longrope"}
 
 
 def rope_entries(fields: Fields) -> Fields:
-    """`rope_parameters`, or `rope_scaling`, as they were called before version 5 of transformers.
+    """Returns `rope_parameters`, or `rope_scaling`, its name before version 5 of transformers.
 
     Raises CheckpointError for a description that has both.
     """

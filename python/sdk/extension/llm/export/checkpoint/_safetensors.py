@@ -16,7 +16,8 @@ from sdk.extension.llm.export.checkpoint._names import CheckpointError
 
 
 def read_safetensors(path: Path) -> Iterator[tuple[str, Tensor]]:
-    """Names and values of the weights in a file, or in the files of a folder. A weight is read when it is asked for.
+    """Yields names and values of the weights in a file, or in the files of a folder. Reads a weight when it is
+    requested.
 
     Weights that torchao quantised and saved are its tensors. Raises CheckpointError for files that are not valid.
     """
@@ -58,8 +59,8 @@ def _assembled(path: Path, name: str, where: dict[str, Any], about: dict[str, st
 
 
 def _weight_files(folder: Path) -> list[Path]:
-    """The safetensors files that transformers reads: those of the index, or `model.safetensors`; else all of the
-    folder, as older programs split them.
+    """Returns the safetensors files that transformers reads: those of the index, or `model.safetensors`, or else all
+    files of the folder, because older programs split weights without an index.
 
     Mistral's folders have the weights twice, the second time under other names.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The settings of an export that arguments of a command name, as ExecuTorch's `export_llama` has them."""
+"""Settings of an export as arguments of a command, with the names of ExecuTorch's `export_llama`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ default where the argument is None or empty."""
 
 
 def _groups() -> dict[str, dict[str, str | tuple[str, Callable[[str], Any]]]]:
-    """`_GROUPS`, and the arguments of each declared backend: its name, and its name before that of a setting."""
+    """Returns `_GROUPS` and the arguments of each declared backend: the backend's name, and that name as a prefix of
+    its settings."""
     groups = dict(_GROUPS)
     for backend, settings_type in backends.settings_of_backends().items():
         types = get_type_hints(settings_type)
@@ -82,7 +83,7 @@ def _is_enum(kind: Any) -> bool:
 
 
 def from_args(args: argparse.Namespace) -> settings.LlmConfig:
-    """The settings that `args` has, and the defaults of others.
+    """Returns the settings in `args`, with defaults for all others.
 
     Raises:
         ValueError: a setting is not allowed, alone or with another one.

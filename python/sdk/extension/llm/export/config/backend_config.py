@@ -71,14 +71,15 @@ def settings_of_backends() -> dict[str, type]:
 
 
 def public_names() -> dict[str, Any]:
-    """What the modules of the settings offer: the dataclasses, and the types of their fields."""
+    """Returns the public names of the settings' modules: the dataclasses, and the types of their fields."""
     modules = [sys.modules[kind.__module__] for kind in settings_of_backends().values()]
     return {name: getattr(module, name) for module in modules for name in module.__all__}
 
 
 @dataclass
 class BackendConfig(_groups()):  # type: ignore[misc]
-    """To which backends the model is given: a group for each declared backend, and those that only ExecuTorch has."""
+    """The backends that get the model: a group for each declared backend, and groups for those that only ExecuTorch
+    has."""
 
     qnn: QNNConfig = field(default_factory=QNNConfig)
     torchao: TorchAOKernelsConfig = field(default_factory=TorchAOKernelsConfig)

@@ -115,7 +115,7 @@ class Pt2eQuantize(str, Enum):
 
 
 class SpinQuant(str, Enum):
-    """Where the rotations of SpinQuant (Liu et al., 2024) are computed."""
+    """The place where the rotations of SpinQuant (Liu et al., 2024) are computed."""
 
     cuda = "cuda"
     native = "native"
@@ -156,7 +156,7 @@ class BaseConfig:
 
 @dataclass
 class ModelConfig:
-    """How the model is changed before it is exported."""
+    """Changes of the model before it is exported."""
 
     dtype_override: DtypeOverride = DtypeOverride.fp32
     enable_dynamic_shape: bool = True
@@ -175,7 +175,7 @@ class ModelConfig:
     quantize_kv_cache: bool = False
     """Store keys and values in int8, with a scale for each token."""
     local_global_attention: Optional[List[int]] = None
-    """How many positions each layer sees, repeated over the layers; 0 for all."""
+    """The number of positions that each layer sees, repeated over the layers; 0 means all."""
 
     def __post_init__(self) -> None:
         if self.use_attention_sink and len(self.use_attention_sink.split(",")) != 2:
@@ -251,7 +251,7 @@ class MultimethodConfig:
 
     methods: List[MethodConfig] = field(default_factory=list)
     share_mutable_buffers: bool = False
-    """Whether buffers of the same name are the same memory in all methods."""
+    """Whether buffers with the same name share memory in all methods."""
 
     @property
     def enabled(self) -> bool:
@@ -339,7 +339,7 @@ class LlmConfig:
 
     @classmethod
     def from_args(cls, args: argparse.Namespace) -> LlmConfig:
-        """The settings that parsed arguments of ExecuTorch's `export_llama` stand for."""
+        """Returns the settings of parsed arguments of ExecuTorch's `export_llama`."""
         from sdk.extension.llm.export.config.arguments import from_args
 
         return from_args(args)

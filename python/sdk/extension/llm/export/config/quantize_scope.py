@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class QuantizeScope(str, Enum):
-    """What Arm's quantisers quantise."""
+    """The parts of a model that Arm's quantisers quantise."""
 
     full = "full"
     linear = "linear"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights of GGUF files, quantised as they are."""
+"""Weights of GGUF files, which stay quantised."""
 
 from __future__ import annotations
 

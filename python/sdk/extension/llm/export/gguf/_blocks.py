@@ -38,9 +38,9 @@ class Groups:
     scale: Tensor
     """float32 [blocks, groups of a block]."""
     minimum: Tensor | None
-    """float32 [blocks, groups of a block]; None where the format has none."""
+    """The minima, float32 [blocks, groups of a block]; None if the format has none."""
     products: Products | None = None
-    """How the K types store scale and minimum."""
+    """The form in which the K types store scale and minimum."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class GGUFError(ValueError):
 
 @dataclass(frozen=True)
 class GGUFTensor:
-    """Where a tensor lies in a file."""
+    """The place of a tensor in a file."""
 
     name: str
     shape: tuple[int, ...]
@@ -76,7 +76,7 @@ class _Cursor:
         return layout.unpack(self.bytes(layout.size, what))[0]
 
     def count(self, least_bytes: int, what: str) -> int:
-        """Reads a number of items, each of which takes at least `least_bytes` bytes."""
+        """Reads a number of items, each of which has at least `least_bytes` bytes."""
         at, count = self.position, self.number("Q", f"the number of {what}")
         left = len(self._data) - self.position
         if count * least_bytes > left:
@@ -117,7 +117,7 @@ class GGUFPart:
         self.path = Path(path)
         with regular(self.path).open("rb") as file:
             try:
-                # PyTorch shares writable memory only. A private mapping is writable, and the file stays as it is.
+                # PyTorch shares only writable memory. A private mapping is writable, and the file does not change.
                 self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
             except ValueError:
                 raise GGUFError(f"{self.path} is empty") from None

@@ -48,14 +48,14 @@ def _digits(individual: bool) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Family:
-    """The pre-tokenizer that a name in `tokenizer.ggml.pre` stands for."""
+    """The pre-tokenizer that a name in `tokenizer.ggml.pre` selects."""
 
     splits: tuple[dict[str, Any], ...]
     """Pre-tokenizers of Hugging Face's form, in sequence."""
     nfc: bool = False
     """The text is normalised first."""
     ignore_merges: bool = False
-    """A word that is a token is that token, whatever the merges say."""
+    """A word that is a token becomes that token, even if the merges give something else."""
     adds_bos: bool = False
 
 

@@ -34,7 +34,7 @@ def _(weight: Tensor, ggml_type: str, output_dtype: torch.dtype = torch.bfloat16
 
 
 class ExportableGGUFTensor(TorchAOBaseTensor):
-    """A matrix [rows, weights of a row] in one of GGUF's block formats, as the file has it.
+    """A matrix [rows, weights of a row] in one of GGUF's block formats, with the bytes of the file.
 
     Linear and embedding layers dequantise it by the operator `torchao::dequantize_gguf`, which a backend may fuse.
     `to_exportable_int4_tensor` and `to_intx_unpacked_to_int8_tensor` convert it to other representations with
@@ -78,7 +78,7 @@ class ExportableGGUFTensor(TorchAOBaseTensor):
         return cls(raw.contiguous(), ggml_type, orig_dtype)
 
     def to(self, *args: Any, **kwargs: Any) -> ExportableGGUFTensor:
-        """The same blocks on another device, or with another dtype to dequantise to."""
+        """Returns the same blocks on another device, or with another dtype for dequantisation."""
         target = self._get_to_kwargs(*args, **kwargs)
         return ExportableGGUFTensor(self.raw.to(target["device"]), self.ggml_type, floating_dtype(target["dtype"]))
 
@@ -88,7 +88,7 @@ class ExportableGGUFTensor(TorchAOBaseTensor):
         return weights
 
     def to_exportable_int4_tensor(self, output_dtype: torch.dtype | None = None) -> ExportableInt4Tensor:
-        """The same integers as `ExportableInt4Tensor`, which has scales and zero points of `output_dtype`.
+        """Converts to `ExportableInt4Tensor` with the same integers. Its scales and zero points have `output_dtype`.
 
         Raises NotImplementedError for formats whose integers do not have four bits.
         """
@@ -107,7 +107,7 @@ class ExportableGGUFTensor(TorchAOBaseTensor):
     def to_intx_unpacked_to_int8_tensor(
         self, max_group_size: int | None = None, scale_dtype: torch.dtype | None = None
     ) -> IntxUnpackedToInt8Tensor:
-        """The same integers as torchao's `IntxUnpackedToInt8Tensor`, weights only.
+        """Converts to torchao's `IntxUnpackedToInt8Tensor`, weights only, with the same integers.
 
         `max_group_size`: neighbouring groups with the same scale and minimum are merged, up to this size.
         `scale_dtype`: the dtype of the scales and, if the format has minima, of the zero points; by default float16, as
@@ -138,7 +138,7 @@ class ExportableGGUFTensor(TorchAOBaseTensor):
 
 
 def _with_zero_points(q: Tensor, scale: Tensor, minimum: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Integers, scales and zero points z with scale * (q - z) = scale * q - minimum.
+    """Returns integers q, scales and zero points z such that scale * (q - z) = scale * q - minimum.
 
     `q`: [rows, weights]; `scale`, `minimum`: [rows, groups]. A group whose scale is 0 has one number, -minimum: its
     integers become 0, its scale `minimum`, its zero point 1.
@@ -153,7 +153,7 @@ def _with_zero_points(q: Tensor, scale: Tensor, minimum: Tensor) -> tuple[Tensor
 def _max_uniform_group_size(
     eff_scale: Tensor, eff_min: Tensor, base_group_size: int, max_group_size: int
 ) -> tuple[int, Tensor, Tensor]:
-    """The largest groups, at most `max_group_size`, that have one scale and one minimum each.
+    """Finds the largest groups, up to `max_group_size`, that have one scale and one minimum each.
 
     `eff_scale`, `eff_min`: [rows, groups]. Groups grow by powers of two, in all rows alike. Returns their size, scales
     and minima. Fake tensors have no numbers to compare: theirs stay as they are.

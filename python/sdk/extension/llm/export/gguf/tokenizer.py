@@ -61,7 +61,7 @@ _ENDS_OF_TURN = frozenset(
 _HAVE_ANOTHER_END = frozenset(["<|tool_response>", "<|plamo:eos|>"])
 """Tokens of models whose </s> is text like any other."""
 _SPACE = "▁"
-"""What SentencePiece writes for a space."""
+"""The character that SentencePiece writes instead of a space."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def _sentencepiece(metadata: _Metadata, tokens: Sequence[str], kinds: Sequence[i
 
 
 def _merges_of_scores(tokens: Sequence[str], kinds: Sequence[int], scores: Sequence[float]) -> list[list[str]]:
-    """All pairs of tokens that are one together, the highest score of the result first."""
+    """Returns all pairs of tokens whose concatenation is a token, sorted by its score, highest first."""
     known = {token for token, kind in zip(tokens, kinds, strict=True) if kind == _NORMAL}
     found: list[tuple[float, int, str, str]] = []
     for i, token in enumerate(tokens):
@@ -224,7 +224,7 @@ def _sequence(name: str, steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def _ends_of_turn(tokens: Sequence[str], texts: Set[str]) -> list[int]:
     """Tokens that end an answer by their text."""
     found = {token: i for i, token in enumerate(tokens) if token in texts}
-    # There <|end|> is behind each of the messages that one answer has.
+    # In these models, <|end|> follows each of the messages of an answer.
     if {"<|return|>", "<|call|>"} <= found.keys() or {"<|flush|>", "<|calls|>"} <= found.keys():
         found.pop("<|end|>", None)
     return list(found.values())

@@ -32,12 +32,13 @@ def identity(fqn: str, w: Tensor) -> Tensor:
 
 
 def to_exportable(fqn: str, w: Tensor) -> Tensor:
-    """torchao's `Int4Tensor`, whose layers call kernels of CUDA, as `ExportableInt4Tensor`; others as they are."""
+    """Converts torchao's `Int4Tensor`, whose layers call CUDA kernels, to `ExportableInt4Tensor`. Other weights do not
+    change."""
     return ExportableInt4Tensor.from_int4_tensor(w) if isinstance(w, Int4Tensor) else w
 
 
 def to_default(fqn: str, w: Tensor) -> Tensor:
-    """As `to_exportable`; 4-bit weights that take a byte each take half a byte, too.
+    """Like `to_exportable`. Also packs 4-bit weights that are stored in a byte each into half a byte.
 
     Raises ValueError for those whose activations are quantised.
     """
@@ -47,15 +48,15 @@ def to_default(fqn: str, w: Tensor) -> Tensor:
 
 
 def maybe_cast(value: Tensor, dtype: torch.dtype | None) -> Tensor:
-    """A floating-point weight in another dtype. A quantised one keeps its integers; those that only dequantising could
-    cast, and None for `dtype`, stay as they are."""
+    """Converts a floating-point weight to another dtype. A quantised weight keeps its integers. Weights that would have
+    to be dequantised do not change, nor does any weight if `dtype` is None."""
     if dtype is None or value.dtype == dtype or not value.dtype.is_floating_point:
         return value
     return value.to(dtype) if type(value) in (Tensor, nn.Parameter, *_ROWS) else value
 
 
 def fuse_along_output(tensors: Sequence[Tensor]) -> Tensor:
-    """One matrix with the rows of all matrices, for example of queries, keys and values. Nothing is quantised again.
+    """Concatenates the rows of all matrices, for example of queries, keys and values, without quantising again.
 
     Raises ValueError for no matrices and for quantised ones with different settings, TypeError for different kinds.
     """

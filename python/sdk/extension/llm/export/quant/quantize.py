@@ -82,8 +82,7 @@ def _hqq(weight: Tensor, config: QuantConfig) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def dequantize_weight(weight: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """The numbers of a quantised weight. Raises TypeError for a kind of weight that is neither this package's nor
-    GGUF's."""
+    """Dequantises a weight. Raises TypeError for a kind of weight that is neither this package's nor GGUF's."""
     weight = to_exportable("", weight)
     if isinstance(weight, IntxUnpackedToInt8Tensor):
         return weight.to(dtype).dequantize()
@@ -95,8 +94,8 @@ def dequantize_weight(weight: Tensor, dtype: torch.dtype = torch.float32) -> Ten
 def quantize_stream(
     pairs: Iterable[tuple[str, Tensor]], recipe: QuantRecipe, dtype: torch.dtype = torch.bfloat16
 ) -> Iterator[tuple[str, Tensor]]:
-    """Quantises one weight after the other, in the forms that torchao can save. What the recipe leaves is cast to
-    `dtype` if it is floating-point."""
+    """Quantises the weights one after the other, in the forms that torchao can save. Floating-point weights that the
+    recipe does not quantise are cast to `dtype`."""
     for name, value in pairs:
         config = recipe.get_config(name)
         yield name, maybe_cast(value if config is None else quantize_weight(value, config), dtype)
@@ -110,7 +109,7 @@ def quantize_model(
     dtype: torch.dtype = torch.bfloat16,
     verbose: bool = False,
 ) -> dict[str, Tensor]:
-    """The state dict of the quantised model, which stays as it is itself. Buffers are not quantised.
+    """Returns the state dict of the quantised model, and leaves the model unchanged. Buffers are not quantised.
 
     `convert` gives each weight the form that layers export; `verbose` prints the names.
     """

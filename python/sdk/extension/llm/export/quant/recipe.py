@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which weights are quantised, and how."""
+"""Selects the weights to quantise, and how to quantise them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class QuantConfig:
 
 @dataclass
 class QuantRule:
-    """The configuration of weights whose whole name matches `pattern`; None leaves them as they are."""
+    """The configuration of weights whose whole name matches `pattern`. None does not quantise them."""
 
     pattern: str
     """A regular expression."""

@@ -32,7 +32,7 @@ def _replace(module: nn.Module, make: Replace) -> nn.Module:
 
 
 class QuantHandler:
-    """Quantises a module: new contents for its state, and layers that take them."""
+    """Quantises a module: converts its state, and creates layers for the converted state."""
 
     def __init__(self, mod: nn.Module) -> None:
         self.mod = mod
@@ -54,7 +54,7 @@ class QuantHandler:
 
 
 def _chosen(node_type: str, name: str) -> bool:
-    """Whether a linear layer is one of `*`, `output` or `!output`."""
+    """Whether a linear layer matches `*`, `output` or `!output`."""
     is_output = name.rpartition(".")[2] in ("output", "final_proj")
     return node_type == "*" or is_output == (node_type == "output")
 

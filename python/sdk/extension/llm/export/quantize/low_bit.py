@@ -106,7 +106,7 @@ def can_be_packed(weight: Any) -> bool:
 
 
 def pack_linear(model: nn.Module, float_activations: bool = False) -> None:
-    """Replaces the linear layers whose weights are quantised.
+    """Replaces linear layers with quantised weights by layers that call the low-bit kernels.
 
     Projections of queries, keys and values become one layer if their weights have the same format, and so do the gate
     and the up projection. `float_activations`: multiply float32 activations instead of int8 ones.

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 _WHOLE_ROWS = ("8w", "8da8w")
-"""Kinds whose scales are for whole rows unless a group size is given."""
+"""Kinds whose scales are per row unless a group size is given."""
 _ELSEWHERE = {"fpa4w": "of Apple's GPUs", "nvfp4": "of CUDA and MLX"}
 """Kinds that ExecuTorch has, whose weights only these kernels compute."""
 

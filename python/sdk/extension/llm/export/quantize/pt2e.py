@@ -39,7 +39,7 @@ def quantize_captured(
 
 
 def quantize_graph(module: Any, quantizer: Any, calibrate: Callable[[GraphModule], None]) -> GraphModule:
-    """The module of a captured program with quantise and dequantise operators.
+    """Returns the module of a captured program with quantise and dequantise operators.
 
     `calibrate` calls the module that it is given, which notes the ranges of values. Caches are restored afterwards.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tokenizer and the chat template of a model, as they are stored in its program."""
+"""The tokenizer and the chat template of a model, in the form in which programs store them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TokenizerData:
 
 
 def tokenizer_data(checkpoint: str | None, tokenizer_path: str | None) -> TokenizerData:
-    """The tokenizer of a file or folder, or that of a checkpoint, a GGUF file or a folder of Hugging Face's form.
+    """Reads the tokenizer of a file or folder, or that of a checkpoint: a GGUF file or a folder of Hugging Face's form.
 
     Raises SettingsError if it is missing, `GGUFError`, ValueError or RuntimeError for one that cannot be used.
     """
@@ -69,7 +69,7 @@ def _of_folder(folder: Path, tokenizer_json: Path) -> TokenizerData:
     config_json = json.dumps(config).encode() if config else b""
     tokenizer = CppHFTokenizer()
     tokenizer.load_from_buffer(content, config_json)
-    # As transformers reads them: config.json has them for a model without settings of generation.
+    # As in transformers, config.json has the settings if the model has no settings of generation.
     named = (_json(folder / name).get("eos_token_id") for name in ("generation_config.json", "config.json"))
     ends = next((ids for ids in named if ids is not None), tokenizer.eos_id())
     ends = ends if isinstance(ends, list) else [] if ends is None else [ends]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which token ends an answer, by the chat template of a model.
+"""Finds the token that ends an answer in the chat template of a model.
 
 Checkpoints name the token that ends a text. Templates often end the turns of a conversation with another one, and a
 model that has learned it generates that token, and then goes on with the turn of the user.
@@ -14,7 +14,7 @@ from typing import Any
 _ANSWER = "xyzanswerxyz"
 _MESSAGES = [("user", "question"), ("assistant", _ANSWER), ("user", "question")]
 _VARIABLES: tuple[dict[str, Any], ...] = ({}, {"tools": [], "functions": "", "datetime": ""})
-"""What templates of tools read, and do not check."""
+"""Variables that templates for tools read without checking that they exist."""
 
 
 def end_of_turn(template: str, added_tokens: Iterable[Mapping[str, Any]], eos_token: str = "") -> int | None:

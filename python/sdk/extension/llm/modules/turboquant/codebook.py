@@ -51,5 +51,5 @@ def generate_rotation_matrix(dim: int, seed: int = 42) -> Tensor:
     """A random orthogonal matrix [dim, dim], uniformly distributed, in float32."""
     generator = torch.Generator().manual_seed(seed)
     q, r = torch.linalg.qr(torch.randn(dim, dim, generator=generator))
-    # Without the signs, the distribution is that of the algorithm for QR.
+    # Without this choice of signs, the distribution would depend on the QR algorithm.
     return q * torch.where(r.diagonal() < 0, -1.0, 1.0)

@@ -62,8 +62,8 @@ class TurboQuantKVCache(nn.Module):
         return self.centroids[codes] @ self.rotation_T.float().T * norms.float()
 
     def _compress(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The codes, two in a byte with the first in its high bits, and the lengths. Computed in bfloat16, whose
-        rounding is small compared with that of 4 bits."""
+        """Returns the codes, packed two per byte with the first in the high bits, and the lengths. Computes in
+        bfloat16, whose rounding error is small compared with that of 4 bits."""
         rows = x.to(torch.bfloat16)
         norms = torch.linalg.vector_norm(rows, dim=-1, keepdim=True)
         codes = torch.bucketize(rows / (norms + _SMALLEST) @ self.rotation_T, self.boundaries).to(torch.uint8)

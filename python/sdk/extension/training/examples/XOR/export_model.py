@@ -14,7 +14,7 @@ from sdk.extension.training.examples.XOR.model import Net, TrainingNet
 
 
 def _export_model(external_mutable_weights: bool = False) -> ExecutorchProgramManager:
-    """The program for one point, with random weights, which may be in a file beside it."""
+    """Exports the program for one point, with random weights, which may be in a separate file."""
     net = TrainingNet(Net())
     example = (torch.randn(1, 2), torch.ones(1, dtype=torch.int64))
     joint = _export_forward_backward(torch.export.export(net, example, strict=True))

@@ -22,7 +22,7 @@ class Net(nn.Module):
 
 
 class TrainingNet(nn.Module):
-    """A net as it is trained: the loss is the first output."""
+    """The net for training. The loss is the first output."""
 
     def __init__(self, net: nn.Module) -> None:
         super().__init__()
