@@ -72,8 +72,8 @@ class CachePositionsManager(CachePositionsManagerWithSink):
 class InRing:
     """The common part of caches with a ring.
 
-    The ring has 2 `window_size` places, so that a call of up to `window_size` tokens does not overwrite what its first token sees.
-    With more tokens, after position 0, the first ones see less.
+    The ring has 2 `window_size` places, so that a call of up to `window_size` tokens does not overwrite what its first
+    token sees. With more tokens, after position 0, the first ones see less.
     """
 
     window_size: int
