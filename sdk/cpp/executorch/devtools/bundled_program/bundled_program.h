@@ -50,9 +50,9 @@ ET_NODISCARD ::executorch::runtime::Error load_bundled_input(Method& method,
 struct ErrorStats {
   /// Ok when the rest is meaningful, otherwise what compute_method_output_error_stats() failed with.
   ::executorch::runtime::Error status;
-  double mean_abs_error;  ///< Of |found - expected|.
+  double mean_abs_error;  ///< Mean of |found - expected|.
   double max_abs_error;
-  double mean_relative_error;  ///< Of |found - expected| / max(|expected|, 1e-12).
+  double mean_relative_error;  ///< Mean of |found - expected| / max(|expected|, 1e-12).
   double max_relative_error;
 };
 
@@ -86,7 +86,7 @@ ET_NODISCARD ::executorch::runtime::Error get_program_data(void* file_data, size
 /// Whether the file says that it is a bundled program, by its first 8 bytes.
 bool is_bundled_program(void* file_data, size_t file_data_len);
 
-/// The same for a file of at least 8 bytes.
+/// Like the function above, for a file of at least 8 bytes.
 ET_DEPRECATED inline bool is_bundled_program(void* file_data) {
   return is_bundled_program(file_data, 8);
 }

@@ -21,7 +21,7 @@ using ::executorch::runtime::DelegateDebugIntId;
 using ::executorch::runtime::EventTracerFilterBase;
 using ::executorch::runtime::Result;
 
-/// An ETDump: a size-prefixed flatbuffer, which is a file (`.etdp`) for the Inspector as it is.
+/// An ETDump: a size-prefixed flatbuffer. Written to a file (`.etdp`), the Inspector reads it.
 struct ETDumpResult {
   void* buf;
   size_t size;
@@ -149,17 +149,17 @@ class ETDumpGen : public ::executorch::runtime::EventTracer {
   };
   bool follows_kernel_ = false;
   KernelEnd kernel_end_{};
-  /// Where the names of the block's kernels are, by a hash of the operators' addresses.
+  /// The place of the block's names of kernels, by a hash of the operators' addresses.
   struct KernelName {
     const void* op;
     uint32_t name;
   };
   static constexpr size_t kKernelNames = 32;
   KernelName kernel_names_[kKernelNames];
-  uint32_t operator_call_ = internal::kNone;  ///< Where the name of the event around kernels is.
+  uint32_t operator_call_ = internal::kNone;  ///< Place of the name of the event around kernels.
   size_t num_blocks_ = 0;
-  uint32_t block_ = internal::kNone;  ///< Where the block is.
-  internal::InputDigest inputs_;      ///< Of the block.
+  uint32_t block_ = internal::kNone;  ///< Place of the block.
+  internal::InputDigest inputs_;      ///< Digest of the block's inputs.
   int32_t num_allocators_ = 0;        ///< Of the block.
   /// Whether the dump was fetched.
   bool done_ = false;

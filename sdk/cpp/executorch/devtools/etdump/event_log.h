@@ -31,15 +31,15 @@ constexpr size_t kMaxBytes = size_t{1} << 30;
 /// An upper bound of what the two events of a Kernel take in a dump.
 constexpr size_t kKernelBound = 320;
 
-/// Something that happened, as it is kept until the dump is written. Data of `data_size` bytes follows it.
+/// An event, in the form that is kept until the dump is written. `data_size` bytes of data follow it.
 struct Record {
   RecordKind kind;
-  int8_t value_type = 0;  ///< Of a Value: an etdump::ValueType.
+  int8_t value_type = 0;  ///< The etdump::ValueType, if this is a Value.
   bool is_output = false;
   uint32_t data_size = 0;
-  uint32_t previous = kNone;  ///< Where the record before this one is.
-  uint32_t written = 0;       ///< Where the writer has put it.
-  uint32_t name = kNone;      ///< Where the Name record of its name is.
+  uint32_t previous = kNone;  ///< Place of the previous record.
+  uint32_t written = 0;       ///< Place in the written flatbuffer.
+  uint32_t name = kNone;      ///< Place of the Name record of its name.
   uint32_t delegate_name = kNone;
   int32_t delegate_number = -1;
   int32_t chain = -1;
@@ -53,7 +53,7 @@ struct Record {
 struct LoggedTensor {
   int32_t scalar_type;
   uint32_t dim;
-  uint64_t written;  ///< Where the writer has put it.
+  uint64_t written;  ///< Place in the written flatbuffer.
   int64_t offset;
 };
 
@@ -61,7 +61,7 @@ struct LoggedTensor {
 /// converted to an ETDump after the run.
 class EventLog {
  public:
-  /// In `memory`, which must outlive the log; on the heap when its pointer is null.
+  /// Keeps the log in `memory`, which must outlive it, or on the heap if the pointer of `memory` is null.
   explicit EventLog(::executorch::runtime::Span<uint8_t> memory);
   EventLog(const EventLog&) = delete;
   EventLog& operator=(const EventLog&) = delete;
@@ -72,8 +72,8 @@ class EventLog {
   /// Adds a record, and copies its data. Where it is, or kNone when there is no room: the first time that is logged.
   uint32_t add(const Record& record, const void* data = nullptr, size_t data_size = 0);
 
-  /// Where the Name record of a text is, which is added unless it is among the last ones; kNone for null or without
-  /// room.
+  /// Returns the place of the Name record of a text. Adds the record unless it is among the last ones. Returns kNone
+  /// for null, or if there is no room.
   uint32_t name(const char* text);
 
   /// Adds a Kernel, as add() would. False when there is no room.
@@ -100,7 +100,7 @@ class EventLog {
 
   Record& at(uint32_t place) { return *reinterpret_cast<Record*>(memory_ + place); }
   const uint8_t* data_of(uint32_t place) const { return memory_ + place + sizeof(Record); }
-  /// The first record is at 0; the one behind another one is here.
+  /// The place of the record after another one. The first record is at 0.
   uint32_t next(uint32_t place) { return place + record_bytes(at(place).data_size); }
   /// The end of the last record.
   uint32_t end() const { return used_; }
@@ -132,7 +132,7 @@ class EventLog {
   uint32_t last_ = kNone;
   uint32_t last_name_ = kNone;  ///< Names are a separate list: the `name` of a name is the one before it.
   size_t bound_ = 0;
-  /// Where texts were found, by a hash of them.
+  /// Places of texts that were found, by a hash of the text.
   static constexpr size_t kKnownNames = 32;
   uint32_t known_names_[kKnownNames];
 };

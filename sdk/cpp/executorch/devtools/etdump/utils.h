@@ -8,8 +8,8 @@ namespace executorch {
 namespace etdump {
 namespace internal {
 
-/// The first address from `ptr` on that is a multiple of `alignment` bytes, a power of two. It may lie behind the
-/// memory that `ptr` points into: compare it before it is used.
+/// Returns the first address from `ptr` on that is a multiple of `alignment` bytes, a power of two. It may be beyond
+/// the end of the memory that `ptr` points into, so compare it with the end before use.
 inline uint8_t* align_pointer(void* ptr, size_t alignment) {
   const auto address = reinterpret_cast<uintptr_t>(ptr);
   return reinterpret_cast<uint8_t*>((address + alignment - 1) & ~(static_cast<uintptr_t>(alignment) - 1));

@@ -16,10 +16,10 @@
 namespace executorch {
 namespace extension {
 
-/// The same dtype of the runtime. Aborts, after a log line, for a dtype that the runtime does not have.
+/// Converts a dtype of PyTorch. Aborts, after a log line, if the runtime does not have it.
 torch::executor::ScalarType torch_to_executorch_scalar_type(caffe2::TypeMeta type);
 
-/// The same dtype of PyTorch. Aborts for a dtype that PyTorch does not have.
+/// Converts a dtype of the runtime. Aborts if PyTorch does not have it.
 c10::ScalarType executorch_to_torch_scalar_type(torch::executor::ScalarType type);
 
 /// Makes `et` use the data of `at`, which must stay alive. Both must have the same dtype, sizes and strides; otherwise

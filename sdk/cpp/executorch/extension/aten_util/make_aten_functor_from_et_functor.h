@@ -37,7 +37,7 @@ namespace executorch {
 namespace extension {
 namespace internal {
 
-/// `tensor` if it is contiguous, or a contiguous copy.
+/// Returns `tensor` if it is contiguous, otherwise a contiguous copy.
 inline at::Tensor readable(const at::Tensor& tensor) {
   TORCH_CHECK(tensor.device().is_cpu() && tensor.layout() == at::kStrided,
               "kernels of this runtime take dense tensors on the CPU, found one on ", tensor.device(), " of layout ",
@@ -77,7 +77,7 @@ struct FromAten<aten::Tensor> {
   TensorPtr tensor_;
 };
 
-/// An output: the kernel may make it smaller.
+/// An output, which the kernel may resize to a smaller size.
 struct OutputFromAten {
   using type = at::Tensor&;
   explicit OutputFromAten(at::Tensor& tensor)

@@ -126,7 +126,7 @@ inline void count_release(void*, void* context) {
   ++*static_cast<int*>(context);
 }
 
-/// What receive(), the callback of functions that make a text, got; and what it does.
+/// What receive(), the callback of functions that generate a text, has received, and what it should do.
 struct Answer {
   std::string text;
   size_t pieces = 0;

@@ -36,7 +36,7 @@ class LogCapture final {
   std::vector<std::string> lines_;
 };
 
-/// Runs `body`, which returns an Error, and converts the result to that of the C function.
+/// Calls `body`, which returns an Error, and converts the error to the result of the C function.
 template <typename Body>
 et_status call(et_error** error, Body&& body) noexcept {
   if (error != nullptr) {
@@ -57,7 +57,7 @@ et_status call(et_error** error, Body&& body) noexcept {
 #endif
 }
 
-/// The same for functions that return an object through `out`, which is set to null first.
+/// Like call(), for functions that return an object through `out`, which is set to null first.
 template <typename Object, typename Body>
 et_status call_for(Object** out, et_error** error, Body&& body) noexcept {
   if (out != nullptr) {

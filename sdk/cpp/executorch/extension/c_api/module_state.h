@@ -49,7 +49,7 @@ struct ModuleState {
   static constexpr const char* kBusy =
       "the module is running another call: one at a time, or a module for each thread from et_module_share";
 
-  /// The method of that name. InvalidArgument, with all names, if it does not exist.
+  /// Returns the method with that name. InvalidArgument, with all names, if it does not exist.
   runtime::Result<MethodSlot*> method(const char* name);
 };
 

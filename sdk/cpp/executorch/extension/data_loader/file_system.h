@@ -23,7 +23,7 @@ void close_descriptor(int fd);
 struct FileStatus {
   enum class Kind { File, Directory, Other };
   Kind kind;
-  uint64_t size;  ///< In bytes.
+  uint64_t size;  ///< Size in bytes.
 };
 
 /// False with the reason in errno if the descriptor is not open.
@@ -33,15 +33,15 @@ bool read_status(int fd, FileStatus* status);
 /// Returns how many bytes were read, 0 at the end of the file, or -1 with the reason in errno.
 ptrdiff_t read_at(int fd, void* destination, size_t size, uint64_t offset);
 
-/// In bytes: the offset and the address of a mapping are multiples of it. 0 with the reason in errno if it is not
-/// known.
+/// The granularity of mappings in bytes: the offset and the address of a mapping are multiples of it. 0, with the
+/// reason in errno, if it is unknown.
 size_t mapping_alignment();
 
 /// Maps `size` bytes at `offset`, a multiple of mapping_alignment(), read-only. Null with the reason in errno on
 /// failure.
 void* map_file(int fd, uint64_t offset, size_t size);
 
-/// Removes a mapping, and its lock if it is locked. False with the reason in errno on failure.
+/// Removes a mapping, and its lock if it is locked. Returns false, with the reason in errno, on failure.
 bool unmap_file(void* address, size_t size);
 
 /// Keeps the pages of a mapping in memory. False with the reason in errno on failure.

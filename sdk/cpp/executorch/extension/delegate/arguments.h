@@ -27,7 +27,7 @@ namespace delegate {
 struct Argument {
   const char* backend;
   const char* kind;  ///< "input", "output", or "argument" where both are numbered together
-  size_t index;      ///< among those of its kind
+  size_t index;      ///< position among the arguments of its kind
 };
 
 namespace internal {

@@ -34,7 +34,7 @@ class DelegateBackendWithOptions : public DelegateBackend<Delegate> {
   }
 
  protected:
-  /// The backend's options, changed by those of this load.
+  /// Returns the backend's options, with the changes of this load.
   runtime::Result<Options> options_of(runtime::BackendInitContext& context) const {
     Options options = options_.current();
     const auto specs = context.runtime_specs();

@@ -23,7 +23,7 @@ namespace executorch {
 namespace extension {
 namespace delegate {
 
-/// What a delegate is made of.
+/// The inputs for creating a delegate.
 template <typename Delegate>
 class Loading {
  public:
@@ -32,7 +32,7 @@ class Loading {
       : context(context), payload(payload), compile_specs(compile_specs), place_(place), delegate_(delegate) {}
 
   runtime::BackendInitContext& context;
-  /// Free it where the delegate has no more need of it.
+  /// The delegate may free it when it does not need it any more.
   runtime::FreeableBuffer& payload;
   runtime::ArrayRef<runtime::CompileSpec> compile_specs;
 

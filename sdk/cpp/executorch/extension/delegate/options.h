@@ -82,7 +82,7 @@ class OptionTable {
     return runtime::Error::Ok;
   }
 
-  /// The same for several: `to` is unchanged after an error.
+  /// Sets several options. `to` does not change if there is an error.
   runtime::Error set(runtime::Span<const runtime::BackendOption> from, Options& to) const {
     Options changed = to;
     for (const runtime::BackendOption& option : from) {
@@ -92,7 +92,7 @@ class OptionTable {
     return runtime::Error::Ok;
   }
 
-  /// Writes the value of the option that `to` names; leaves unknown ones alone.
+  /// Writes the value of the option that `to` names. Does nothing for unknown options.
   void get(const Options& from, runtime::BackendOption& to) const {
     const Option<Options>* const option = find(to.key);
     if (option == nullptr) {

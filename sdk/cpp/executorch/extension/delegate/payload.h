@@ -41,7 +41,8 @@ inline bool has_payload_header(runtime::Span<const uint8_t> payload, const char*
   return payload.size() >= kPayloadHeaderSize && std::memcmp(payload.data() + 4, letters, 4) == 0;
 }
 
-/// The parts of a payload for which has_payload_header() is true. InvalidProgram (logged) if they lie outside of it.
+/// Returns the parts of a payload for which has_payload_header() is true. InvalidProgram (logged) if a part is not
+/// inside the payload.
 inline runtime::Result<PayloadParts> split_payload(const char* backend, runtime::Span<const uint8_t> payload) {
   const auto number = [&payload](size_t at, size_t bytes) {
     uint64_t value = 0;

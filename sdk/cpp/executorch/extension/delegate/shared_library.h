@@ -19,9 +19,9 @@ namespace executorch {
 namespace extension {
 namespace delegate {
 
-/// Where a library is searched for, and the texts of the error message.
+/// The places where a library is searched for, and the texts of the error message.
 struct LibrarySearch {
-  /// What the library belongs to, for messages: the name of the vendor's product.
+  /// The name of the vendor's product, for messages.
   std::string product;
   /// Tried in this order: file names, which the system's loader searches for, and paths of files and folders. In a
   /// folder it is the file with the first of these names, or that name with the highest version in it.
@@ -29,7 +29,7 @@ struct LibrarySearch {
   /// An environment variable with the path of the library, or of its folder. If it is set, only that path is tried. May
   /// be null.
   const char* variable = nullptr;
-  /// What to install or to set.
+  /// What the user has to install or to set.
   std::string remedy;
 };
 
@@ -73,7 +73,7 @@ class SharedLibrary {
 
   /// Error::Ok; NotFound if no library could be opened; NotSupported if each that could be opened lacks a symbol.
   runtime::Error error() const { return error_; }
-  /// One line with every library that was tried, why it cannot be used, and the remedy. "" if error() is Ok.
+  /// One line with every library that was tried, the reason why it cannot be used, and the remedy. "" if error() is Ok.
   const std::string& problem() const { return problem_; }
 
   /// Never unloads the library: it has threads or destructors that run at exit, or delegates use it without this
@@ -126,8 +126,8 @@ runtime::Result<const Functions*> load_once(LibrarySearch (*search)(), std::vect
 /// its code and what was being done ("the network was run"), and returns `error`.
 runtime::Error check_call(const char* vendor, int code, const char* function, const char* step, runtime::Error error);
 
-/// The path of the executable or shared library that contains the code at `address`, for libraries that are installed
-/// beside it; "" if it is unknown.
+/// Returns the path of the executable or shared library that contains the code at `address`, to find libraries that are
+/// installed in the same folder; "" if it is unknown.
 std::string file_of_code(const void* address);
 
 }  // namespace delegate

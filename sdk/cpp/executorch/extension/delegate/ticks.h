@@ -9,7 +9,7 @@ namespace executorch {
 namespace extension {
 namespace delegate {
 
-/// Converts nanoseconds to the platform's ticks, without a division where they are the same.
+/// Converts nanoseconds to the platform's ticks, without a division if a tick is a nanosecond.
 class Ticks {
  public:
   uint64_t of(uint64_t ns) const {

@@ -15,7 +15,7 @@ using ContentName = std::array<uint64_t, 2>;
 /// A random seed, for names that cannot be predicted.
 ContentName random_seed();
 
-/// The name of `size` bytes, which begins with `seed`. Reads 64 bytes a step, as fast as memory gives them.
+/// Computes the name of `size` bytes, starting from `seed`. Reads 64 bytes per step, at the speed of the memory.
 ContentName name_content(const ContentName& seed, const void* data, size_t size);
 
 }  // namespace extension

@@ -104,7 +104,7 @@ class FileCache final {
   std::shared_ptr<const FileMapping> map(uint64_t start, uint64_t end) const;
   /// Returns the content as part of one mapping of all records.
   std::shared_ptr<const MappedBytes> map_with_others(const Record& record);
-  /// Whether the hash of the content is that of its record.
+  /// Whether the content has the hash that its record states.
   bool check(const MappedBytes& content, Record& record) const;
 
   const std::string path_;
@@ -133,7 +133,7 @@ struct FileMapping {
 
   void* const data;
   const size_t size;
-  /// Where it begins in the file.
+  /// Offset in the file.
   const uint64_t offset;
 };
 

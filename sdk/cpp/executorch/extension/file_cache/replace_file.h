@@ -31,7 +31,7 @@ struct FilePart {
  */
 std::error_code replace_file(const std::string& path, runtime::Span<const FilePart> parts, unsigned mode = 0666);
 
-/// The same for a content in one part.
+/// Like replace_file() above, for a content in one part.
 std::error_code replace_file(const std::string& path, const void* data, size_t size, unsigned mode = 0666);
 
 }  // namespace extension

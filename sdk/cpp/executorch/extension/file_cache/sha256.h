@@ -16,7 +16,7 @@ using Sha256 = std::array<uint8_t, 32>;
 /// The hash of `size` bytes, computed with the processor's SHA instructions if it has them.
 Sha256 sha256(const void* data, size_t size);
 
-/// The same without these instructions.
+/// Like sha256(), without these instructions.
 Sha256 sha256_portable(const void* data, size_t size);
 
 /// Parses a text of 64 hexadecimal digits; nullopt for any other text.

@@ -22,7 +22,7 @@ struct is_function_type<Result(Args...)> : std::true_type {};
 template <class T>
 using is_function_type_t = typename is_function_type<T>::type;
 
-/// A function as a type. `func_name` is its name in messages.
+/// Makes a type of a function. `func_name` is its name in messages.
 template <class FuncType_, FuncType_* func_ptr_, const char* func_name>
 struct CompileTimeFunctionPointer final {
   static_assert(is_function_type<FuncType_>::value, "EXECUTORCH_FN takes a function");

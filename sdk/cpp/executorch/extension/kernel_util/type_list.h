@@ -18,7 +18,7 @@ namespace kernel_util_internal {
 template <class T>
 struct false_t : std::false_type {};
 
-/// A list of types; it has no objects.
+/// A list of types. It is used only as a type.
 template <class... Items>
 struct typelist final {
   typelist() = delete;
@@ -80,7 +80,7 @@ struct take_elements<TypeList, offset, std::index_sequence<Indices...>> {
   using type = typelist<typename element<offset + Indices, TypeList>::type...>;
 };
 
-/// The list without its first `num` types; empty when it has no more than these.
+/// The list without its first `num` types; empty if it has no more than `num`.
 template <class TypeList, size_t num>
 struct drop_if_nonempty {
   using type = typename take_elements<

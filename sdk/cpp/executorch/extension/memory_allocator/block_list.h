@@ -16,7 +16,7 @@ namespace internal {
 /// fail.
 class BlockList final {
  public:
-  /// Aligned like malloc, and so are the bytes after it.
+  /// Aligned like memory of malloc, and so are the bytes after it.
   struct alignas(std::max_align_t) Block {
     Block* next;
     size_t size;  ///< bytes after the block's header
@@ -44,7 +44,7 @@ class BlockList final {
     first_ = block;
   }
 
-  /// Removes the newest block, or the newest of exactly `size` bytes; null if none is left.
+  /// Removes the newest block, or the newest of exactly `size` bytes; null if there is none.
   Block* pop() { return unlink(&first_); }
   Block* pop(size_t size) {
     Block** link = &first_;

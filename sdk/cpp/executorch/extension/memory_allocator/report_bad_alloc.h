@@ -29,7 +29,8 @@ auto report_bad_alloc(Function&& function) -> decltype(function()) {
 #endif
 }
 
-/// The same for code of others, such as a vendor's library: Internal for any other exception, whose text is logged.
+/// Like the function above, for code of others, such as a vendor's library. Internal, with the text in the log, for any
+/// other exception.
 template <typename Function>
 auto report_exceptions(Function&& function) -> decltype(function()) {
 #if ET_HAS_EXCEPTIONS

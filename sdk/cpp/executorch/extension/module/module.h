@@ -121,7 +121,7 @@ class Module {
   ET_NODISCARD virtual Error load(
       const Program::Verification verification = Program::Verification::InternalConsistency);
 
-  /// The same, and keeps `backend_options` (which must outlive the module) for the methods loaded later.
+  /// Like load() above. Keeps `backend_options`, which must outlive the module, for methods that are loaded later.
   ET_NODISCARD virtual Error load(
       const LoadBackendOptionsMap& backend_options,
       const Program::Verification verification = Program::Verification::InternalConsistency);
@@ -130,8 +130,8 @@ class Module {
   /// a program that is shared with another Module keeps the limits that it was loaded with.
   ET_NODISCARD Error set_resource_limits(const runtime::ResourceLimits& limits);
 
-  /// Another `.ptd`, besides those that the constructor was given; they may not repeat a key. InvalidState if the data
-  /// files are loaded, InvalidArgument for a null pointer.
+  /// Adds another `.ptd` to those of the constructor. Files may not have the same key. InvalidState if the data files
+  /// are already loaded, InvalidArgument for a null pointer.
   ET_NODISCARD Error add_data(std::unique_ptr<runtime::DataLoader> data_map_loader);
 
   /// Uses the same memory as `other`, another module of the same program, for state that was exported to be shared.

@@ -25,7 +25,7 @@ namespace executorch {
 namespace extension {
 namespace ET_MERGED_DATA_MAP_NAMESPACE {
 
-/// Several NamedDataMaps as one, for weights in several files.
+/// Merges several NamedDataMaps into one, for weights in several files.
 class MergedDataMap final : public executorch::ET_RUNTIME_NAMESPACE::NamedDataMap {
  public:
   /// Merges `named_data_maps`, which must outlive the result. Null entries and maps without keys are skipped.

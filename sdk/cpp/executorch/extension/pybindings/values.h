@@ -38,7 +38,7 @@ class Inputs final {
   /// imported it.
   TensorLibrary output_library() const;
 
-  /// How to convert the first tensor whose dtype the method does not take; "" if all have their dtypes.
+  /// Advice for converting the first tensor that has another dtype than the method takes; "" if all dtypes are right.
   const std::string& conversion() const { return conversion_; }
 
  private:
@@ -59,8 +59,8 @@ class Inputs final {
   bool has_array_ = false;
 };
 
-/// A value as Python object: None, bool, int, float, str, a tensor, or a list of them. Tensors are copied if `clone`;
-/// otherwise they are views into the runtime's memory that keep `owner` alive.
+/// Converts a value to a Python object: None, bool, int, float, str, a tensor, or a list of them. Tensors are copied if
+/// `clone`; otherwise they are views into the runtime's memory that keep `owner` alive.
 pybind11::object to_python(const runtime::EValue& value, TensorLibrary library, bool clone,
                            const pybind11::object& owner);
 

@@ -37,7 +37,7 @@ using KeyInt = int32_t;
 /// A key of a dict: a string or an integer.
 class Key {
  public:
-  /// Which of the two, if any.
+  /// The type of the key; None for a key without a value.
   enum class Kind : uint8_t { None, Int, Str };
 
   Key() = default;
@@ -80,11 +80,11 @@ struct Container : public Aux {
 
   Kind kind = Kind::None;
   size_t size = 0;                       ///< Number of children.
-  leaf_type* leaf = nullptr;             ///< Not owned.
+  leaf_type* leaf = nullptr;             ///< Not owned by this object.
   std::unique_ptr<handle_type[]> items;  ///< The children.
-  std::unique_ptr<Key[]> keys;           ///< Of a dict, one a child.
+  std::unique_ptr<Key[]> keys;           ///< For a dict, the key of each child.
   std::string custom_type;
-  mutable size_t leaves_num = 0u;  ///< Of the whole subtree.
+  mutable size_t leaves_num = 0u;  ///< Number of leaves of the whole subtree.
 
   explicit Container(Kind kind, size_t size = 0u)
       : kind(kind),
@@ -142,7 +142,7 @@ struct ContainerHandle {
   bool isLeaf() const { return kind() == Kind::Leaf; }
   Kind kind() const { return node().kind; }
 
-  /// The same nodes and keys; leaves are equal when both are leaves, whatever they point to.
+  /// Whether both have the same nodes and keys. Leaves are always equal, whatever they point to.
   bool operator==(const ContainerHandle& rhs) const {
     if (handle == nullptr || rhs.handle == nullptr) {
       return handle == rhs.handle;

@@ -29,7 +29,7 @@ namespace executorch {
 namespace extension {
 namespace pytree {
 
-/// The same tree over other leaves; `leaves` has one for each, in order, or is null if they are not needed.
+/// Returns the same tree with other leaves. `leaves` has one for each, in order, or is null if they are not needed.
 template <typename T, typename U, typename Aux>
 ContainerHandle<U, Aux> clone(const ContainerHandle<T, Aux>& node, U* leaves) {
   if (node.isLeaf()) {

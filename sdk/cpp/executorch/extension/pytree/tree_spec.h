@@ -16,7 +16,7 @@ namespace executorch {
 namespace extension {
 namespace pytree {
 
-/// The type of the leaves of a TreeSpec, which have no value.
+/// The leaves of a TreeSpec, which have no value.
 struct TreeSpecLeaf {};
 
 /// A tree without its leaves.
@@ -49,7 +49,7 @@ struct arr {
 
   T& operator[](size_t idx) { return data_[idx]; }
   const T& operator[](size_t idx) const { return data_[idx]; }
-  /// The entry; throws std::out_of_range if there is none.
+  /// The entry; throws std::out_of_range if it does not exist.
   T& at(size_t idx) {
     pytree_check(idx < size_);
     return data_[idx];

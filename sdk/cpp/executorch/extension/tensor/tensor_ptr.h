@@ -40,7 +40,7 @@ TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, void* data, std::v
                           std::function<void(void*)> deleter = nullptr,
                           aten::Device device = aten::Device(aten::DeviceType::CPU));
 
-/// The same with contiguous strides.
+/// Like the function above, with contiguous strides.
 inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, void* data,
                                  const aten::ScalarType type = aten::ScalarType::Float,
                                  const aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND,
@@ -55,7 +55,7 @@ TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::vector<uint8_
                           aten::ScalarType type = aten::ScalarType::Float,
                           aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND);
 
-/// The same with contiguous strides.
+/// Like the function above, with contiguous strides.
 inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::vector<uint8_t> data,
                                  aten::ScalarType type = aten::ScalarType::Float,
                                  aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
@@ -128,8 +128,8 @@ inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::initia
                                           std::move(strides), type, dynamism);
 }
 
-/// The same with contiguous strides. A std::vector<uint8_t> is bytes, not elements: see above. `Type` is ScalarType; it
-/// is deduced so that a {} in this position remains a dim order.
+/// Like the function above, with contiguous strides. A std::vector<uint8_t> holds bytes, not elements: see above.
+/// `Type` is ScalarType; it is deduced so that a {} in this position remains a dim order.
 template <typename T, typename Type, std::enable_if_t<std::is_same_v<Type, aten::ScalarType>, bool> = true>
 inline TensorPtr make_tensor_ptr(std::vector<aten::SizesType> sizes, std::vector<T> data, Type type,
                                  aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
@@ -195,9 +195,9 @@ inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor) {
 /// elements for DYNAMIC_BOUND. The rank stays. NotSupported or InvalidArgument otherwise.
 ET_NODISCARD runtime::Error resize_tensor_ptr(TensorPtr& tensor, const std::vector<aten::SizesType>& sizes);
 
-/// A copy of `tensor` in the memory of `target`, which it owns: from the CPU to a device, back, or from one to another.
-/// Null, after a log line, when there is no DeviceAllocator for a device (see register_device_allocator), it has no
-/// memory left, or copying fails.
+/// Copies `tensor` to memory of `target`, which the copy owns: from the CPU to a device, back, or between devices.
+/// Null, after a log line, if a device has no DeviceAllocator (see register_device_allocator) or no memory left, or if
+/// copying fails.
 TensorPtr clone_tensor_ptr_to(const TensorPtr& tensor, aten::Device target);
 
 }  // namespace extension

@@ -44,7 +44,7 @@ class TensorPtrMaker final {
     deleter_ = std::move(deleter);
     return std::move(*this);
   }
-  /// Where the data is; CPU unless set.
+  /// The device of the data; the default is the CPU.
   TensorPtrMaker&& device(aten::Device device) {
     device_ = device;
     return std::move(*this);

@@ -20,7 +20,7 @@ class TensorPtrTest : public testing::Test {
   static void SetUpTestSuite() { runtime::runtime_init(); }
 };
 
-/// The log line of a call that must give no tensor.
+/// Returns the log line of a call that must not return a tensor.
 template <typename Make>
 std::string refusal(Make&& make) {
   testing::internal::CaptureStderr();

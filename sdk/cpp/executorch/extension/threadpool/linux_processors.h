@@ -10,12 +10,12 @@ namespace extension {
 namespace cpuinfo {
 namespace internal {
 
-/// How many of the processors with the given numbers are fast ones: all, unless the chip has efficient cores beside
-/// others. Efficient are those whose microarchitecture executes in order (/proc/cpuinfo); where that does not tell,
-/// those that run at three quarters of the highest frequency or less.
+/// Counts the fast processors among the given ones: all, unless the chip has efficient cores and others. A core is
+/// efficient if its microarchitecture executes in order (/proc/cpuinfo), or, where that is unknown, if its frequency is
+/// at most three quarters of the highest one.
 uint32_t count_fast_processors(const int* numbers, size_t count, const char* root);
 
-/// How many processors' time the control groups of this process leave it, rounded up; 0 if they set no limit.
+/// The number of processors that the control groups of this process allow, rounded up; 0 if they set no limit.
 uint32_t processors_of_control_group(const char* root);
 
 }  // namespace internal

@@ -20,7 +20,7 @@ namespace threadpool {
 /// The threads that run parallel loops of kernels. A process has one pool: see get_threadpool().
 class ThreadPool final {
  public:
-  /// @param thread_count Number of threads, including the caller's; 0 stands for the number of cores.
+  /// @param thread_count Number of threads, including the caller's; 0 means the number of cores.
   explicit ThreadPool(size_t thread_count = 0);
   ~ThreadPool() = default;
   ThreadPool(const ThreadPool&) = delete;
@@ -29,9 +29,9 @@ class ThreadPool final {
   /// Number of threads, including the caller's; at least 1.
   size_t get_thread_count() const;
 
-  /// Replaces the threads by `num_threads` new ones (0 stands for the number of cores). If that fails, keeps the old
-  /// ones and returns false. A run() in progress ends on the old ones. Unsafe: destroys the pool that get_pthreadpool()
-  /// has returned.
+  /// Replaces the threads by `num_threads` new ones (0 means the number of cores). If that fails, keeps the old ones
+  /// and returns false. A run() in progress ends on the old ones. Unsafe: destroys the pool that get_pthreadpool() has
+  /// returned.
   bool _unsafe_reset_threadpool(uint32_t num_threads);
 
   /// Ends the threads: run() uses the caller's thread until _unsafe_reset_threadpool(). Unsafe for the same reason.

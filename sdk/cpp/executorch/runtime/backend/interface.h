@@ -80,7 +80,8 @@ class BackendInterface {
   virtual void destroy(ET_UNUSED DelegateHandle* handle) const {}
 };
 
-// In the header, so that the code that deletes a backend comes with the backend and the core needs no operator delete.
+// Inline in the header, so that the code that deletes a backend is part of the backend and the core needs no operator
+// delete.
 inline BackendInterface::~BackendInterface() {}
 
 /// The backend with this name, or null, also for a null name. Owned by whoever registered it.

@@ -30,17 +30,17 @@ typedef int32_t DelegateDebugIntId;
 constexpr ChainID kUnsetChainId = -1;
 constexpr DebugHandle kUnsetDebugHandle = 0;
 constexpr DelegateDebugIntId kUnsetDelegateDebugIntId = -1;
-/// Index of the bundled input in use when there is none.
+/// Index of the bundled input in use if no bundled input is used.
 constexpr int kUnsetBundledInputIndex = -1;
 
 /// How a delegate names its events.
 enum class DelegateDebugIdType {
   kNone,  ///< Not an event of a delegate.
-  kInt,   ///< By DelegateDebugIntId.
-  kStr,   ///< By a string.
+  kInt,   ///< Identified by a DelegateDebugIntId.
+  kStr,   ///< Identified by a string.
 };
 
-/// What a logged value is.
+/// The kind of a logged value.
 enum class LoggedEValueType {
   kIntermediateOutput,
   kProgramOutput,

@@ -29,7 +29,8 @@ class HierarchicalAllocator final {
    */
   HierarchicalAllocator(Span<Span<uint8_t>> buffers, Span<const etensor::Device> planned_buffer_devices);
 
-  /// Takes the buffers of allocators; at most 16, of more it takes none. Prefer the constructors that take spans.
+  /// Uses the buffers of allocators, of which there may be 16; if there are more, it uses none. Prefer the constructors
+  /// that take spans.
   ET_DEPRECATED HierarchicalAllocator(uint32_t n_allocators, MemoryAllocator* allocators);
 
   HierarchicalAllocator(const HierarchicalAllocator&) = delete;
@@ -56,8 +57,8 @@ class HierarchicalAllocator final {
   bool is_zeroed() const { return zeroed_; }
   void set_zeroed(bool zeroed) { zeroed_ = zeroed; }
 
-  /// Whether loading a method leaves a buffer as it is, because it holds the state that other methods of the program
-  /// use as well. True for none by default. See Program::load_shared_state().
+  /// Whether loading a method does not change a buffer, because it holds the state that other methods of the program
+  /// use, too. By default false for all buffers. See Program::load_shared_state().
   bool is_kept(uint32_t memory_id) const { return kept_ == memory_id; }
   void set_kept(uint32_t memory_id) { kept_ = memory_id; }
 

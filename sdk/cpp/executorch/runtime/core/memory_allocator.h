@@ -23,7 +23,7 @@ namespace runtime {
  */
 class MemoryAllocator {
  public:
-  /// Alignment of allocate() when none is asked for, in bytes.
+  /// Default alignment of allocate() in bytes.
   static constexpr size_t kDefaultAlignment = alignof(void*);
 
   /**

@@ -25,8 +25,8 @@ ET_NODISCARD Error validate_dynamic_sizes(const executorch_flatbuffer::Execution
 ET_NODISCARD Error check_input_sizes(const executorch_flatbuffer::ExecutionPlan& plan, size_t index,
                                      const aten::Tensor& input, const aten::Tensor& found);
 
-/// Whether sizes that the export derived from one dynamic size agree. `values` are those of the plan.
-/// Errors: InvalidArgument, after a log line that names both inputs.
+/// Checks that sizes which the export derived from one dynamic size agree. `values` are those of the plan. Errors:
+/// InvalidArgument, after a log line that names both inputs.
 ET_NODISCARD Error check_shared_sizes(const executorch_flatbuffer::ExecutionPlan& plan, const EValue* values);
 
 }  // namespace internal

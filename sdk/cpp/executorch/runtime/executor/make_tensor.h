@@ -21,8 +21,8 @@ namespace internal {
 
 using ::executorch::runtime::internal::size_of;
 
-/// Makes sizes smaller until a tensor of them can be addressed. Only the bounds of an input that the application owns
-/// may be larger; such an input can then have as many elements as fit the address space.
+/// Reduces sizes until a tensor with these sizes can be addressed. Only the upper bounds of an input that the
+/// application owns may be larger; such an input can have as many elements as fit the address space.
 ET_INLINE void limit_sizes(const executorch_flatbuffer::Tensor& tensor, uint32_t dim, aten::SizesType* sizes) {
   if constexpr (!::executorch::runtime::internal::kBoundsMayOverflow) {
     return;

@@ -11,7 +11,7 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// Two maps as one, without the heap: the data in a program and in another file, for example. Owns neither; both must
+/// Merges two maps into one, without the heap, for example the data in a program and in another file. Both maps must
 /// outlive it. extension/named_data_map merges more.
 class MergedDataMap final : public NamedDataMap {
  public:

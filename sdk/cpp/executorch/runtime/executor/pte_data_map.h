@@ -76,7 +76,8 @@ class PteDataMap final : public NamedDataMap {
   size_t segment_base_offset_;
   const flatbuffers::FlatbufferNamedData* named_data_;
   const flatbuffers::FlatbufferDataSegment* segments_;
-  /// Where a search begins: after the entry that was found last, because callers mostly ask for entries in sequence.
+  /// The place where a search begins: after the last entry that was found, because callers mostly ask for entries in
+  /// sequence.
   mutable std::atomic<uint32_t> next_{0};
 };
 

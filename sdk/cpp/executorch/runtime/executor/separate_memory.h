@@ -13,7 +13,7 @@ namespace executorch {
 namespace runtime {
 namespace internal {
 
-/// Whether the memory that a method will write to is there and separate: what is left of the method allocator, the
+/// Checks that the memory that a method will write to exists and is separate: the rest of the method allocator, the
 /// temporary allocator, and each planned buffer. Errors: InvalidArgument, after a log line that names a planned buffer
 /// that is null, or two that overlap.
 ET_NODISCARD Error check_separate_memory(const executorch_flatbuffer::ExecutionPlan& plan, const MemoryManager& memory);

@@ -19,7 +19,7 @@ class BufferDataSink : public DataSinkBase {
                                                               size_t alignment = 64) noexcept;
   static ::executorch::runtime::Result<BufferDataSink> create(void* ptr, size_t size, size_t alignment = 64) noexcept;
 
-  /// Without room.
+  /// A sink without memory: nothing can be stored.
   BufferDataSink() = default;
   BufferDataSink(const BufferDataSink&) = delete;
   BufferDataSink& operator=(const BufferDataSink&) = delete;

@@ -8,7 +8,7 @@
 namespace executorch {
 namespace etdump {
 
-/// Where the elements of logged tensors go: the debug buffer that the Inspector reads beside the ETDump.
+/// Stores the elements of logged tensors: the debug buffer that the Inspector reads together with the ETDump.
 class DataSinkBase {
  public:
   virtual ~DataSinkBase() = default;

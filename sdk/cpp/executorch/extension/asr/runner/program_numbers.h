@@ -28,7 +28,7 @@ inline runtime::Result<std::vector<int64_t>> numbers(Module& module, const char*
                                                    : std::move(found);
 }
 
-/// The first of them. InvalidProgram, after a log line, unless it is from `least` to INT32_MAX.
+/// Returns the first of these numbers. InvalidProgram, after a log line, unless it is from `least` to INT32_MAX.
 inline runtime::Result<std::optional<int64_t>> number(Module& module, const char* method, int64_t least) {
   ET_ASSIGN_OR_RETURN(found, numbers(module, method));
   if (found.empty()) {
@@ -40,7 +40,7 @@ inline runtime::Result<std::optional<int64_t>> number(Module& module, const char
   return std::optional<int64_t>(found.front());
 }
 
-/// The tokens that the decoder takes, with those of the prompt; INT64_MAX if the program does not say.
+/// Returns how many tokens the decoder takes, including those of the prompt; INT64_MAX if the program does not say.
 inline runtime::Result<int64_t> context_of(Module& module) {
   ET_ASSIGN_OR_RETURN(found, number(module, "get_max_context_len", 1));
   return found.value_or(INT64_MAX);
@@ -53,7 +53,7 @@ inline runtime::Result<std::vector<int64_t>> sizes_of(Module& module, const char
   return std::vector<int64_t>(tensor.sizes().begin(), tensor.sizes().end());
 }
 
-/// Whether an input of a method takes no other sizes. Loads the method.
+/// Whether an input of a method has a fixed shape. Loads the method.
 inline runtime::Result<bool> has_fixed_sizes(Module& module, const char* method, size_t input) {
   ET_ASSIGN_OR_RETURN(loaded, module.method(method));
   return runtime::internal::shape_dynamism_of(loaded->get_input(input).toTensor()) ==

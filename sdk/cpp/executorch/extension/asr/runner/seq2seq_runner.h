@@ -59,7 +59,7 @@ struct Segment {
   double start = 0;
   double end = 0;
   std::string text;
-  /// With those of the times, which begin and end it.
+  /// Includes the tokens of the times at which it begins and ends.
   std::vector<int64_t> tokens;
 };
 
@@ -123,7 +123,7 @@ class Seq2SeqRunner {
   Result<std::vector<Segment>> transcribe_segments(const std::vector<float>& samples,
                                                    const Seq2SeqTranscribeConfig& config,
                                                    const std::function<void(const Segment&)>& callback = {});
-  /// The same of a WAV file.
+  /// Like transcribe_segments(), for a WAV file.
   Result<std::vector<Segment>> transcribe_file_segments(const std::string& wav_path,
                                                         const Seq2SeqTranscribeConfig& config,
                                                         const std::function<void(const Segment&)>& callback = {});
@@ -132,7 +132,7 @@ class Seq2SeqRunner {
   void stop() { should_stop_ = true; }
   /// Samples a second that the preprocessor takes. Loads the program.
   Result<int64_t> sampling_rate();
-  /// The number of a token, such as <|en|>; NotFound if the tokenizer does not have it.
+  /// The id of a token, such as <|en|>; NotFound if the tokenizer does not have it.
   Result<int64_t> token_id(const std::string& token) const;
   /// Counts and times of the last call.
   const Stats& stats() const { return stats_; }
@@ -140,7 +140,7 @@ class Seq2SeqRunner {
  private:
   using TokenCallback = std::function<void(const std::string&)>;
 
-  /// The program and its method that make features of samples; a program of null if there is none.
+  /// The program and its method that compute features of samples. The program is null if there is no such method.
   struct FrontEnd {
     Module* module;
     const char* method;

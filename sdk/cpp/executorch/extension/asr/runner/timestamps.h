@@ -15,21 +15,21 @@ namespace extension {
 namespace asr {
 namespace internal {
 
-/// How a model writes times among the tokens of its text.
+/// The tokens that mark times in the text of a model.
 struct Timestamps {
-  /// The token of the time 0; those after it are one step later each.
+  /// The token of time 0. Each following token is one step later.
   int64_t first = 0;
   /// Samples of a step.
   int64_t step = 320;
   /// The latest step with which a text may begin.
   std::optional<int64_t> latest_start;
-  /// The token that the model is given to write no times.
+  /// The token in the prompt that tells the model to write no times.
   std::optional<int64_t> off;
 };
 
-/// Whisper's rules for times: a text begins with one; they come in pairs, the end of a part and the begin of the next,
-/// but for the last; they do not go back; and where all times together are likelier than each other token, it is a
-/// time that follows.
+/// Whisper's rules for times. A text begins with a time. Times come in pairs, the end of a part and the begin of the
+/// next one, except for the last. Times do not decrease. If all times together are more probable than every other
+/// token, the next token is a time.
 class TimestampConstraint final : public llm::TokenConstraint {
  public:
   TimestampConstraint(const Timestamps& timestamps, std::unordered_set<int64_t> ends)

@@ -13,14 +13,14 @@ namespace executorch {
 namespace extension {
 namespace delegate {
 
-/// By their numbers in payloads.
+/// Numbered as in payloads.
 enum class ReferenceType : uint8_t { Bool, Byte, Char, Short, Int, Long, Half, Float };
 
 size_t size_of(ReferenceType type);
 
 struct ReferenceTensor {
   std::vector<size_t> shape;
-  std::vector<double> elements;  ///< as they are stored
+  std::vector<double> elements;  ///< in the order in which they are stored
 };
 
 struct ReferenceValue {
@@ -66,7 +66,7 @@ struct ReferenceCall {
   std::vector<uint32_t> results;
 };
 
-/// How products with fixed-point factors are rounded: sdk.backends.npu.rescale.
+/// The rounding of products with fixed-point factors: sdk.backends.npu.rescale.
 enum class Rounding { Once, Twice };
 
 class ReferenceGraph {
@@ -74,15 +74,15 @@ class ReferenceGraph {
   /// Throws std::runtime_error for bytes that are not a reference payload, or with an operator that is not here.
   ReferenceGraph(const uint8_t* payload, size_t size, Rounding rounding = Rounding::Once);
 
-  /// The name of the named data with the constants; "" if the payload has them.
+  /// The key of the named data with the constants; "" if the payload contains them.
   const std::string& key() const { return key_; }
   const ReferenceValue& input(size_t index) const { return values_.at(inputs_.at(index)); }
   const ReferenceValue& output(size_t index) const { return values_.at(outputs_.at(index)); }
   size_t input_count() const { return inputs_.size(); }
   size_t output_count() const { return outputs_.size(); }
 
-  /// Reads the inputs' bytes and writes the outputs'. `constants` are those of key(), or null. Throws
-  /// std::runtime_error.
+  /// Reads the bytes of the inputs and writes those of the outputs. `constants` is the named data of key(), or null.
+  /// Throws std::runtime_error.
   void run(const std::vector<const void*>& inputs, const std::vector<void*>& outputs, const uint8_t* constants,
            size_t constants_size) const;
 
@@ -99,7 +99,7 @@ class ReferenceGraph {
 /// Whether compute() has an operator.
 bool has_operator(const std::string& name);
 
-/// Computes a call: `tensors` are the values, of which the operands are there; the results are stored. Throws
+/// Computes a call. `tensors` are the values, which must include the operands; stores the results there. Throws
 /// std::runtime_error.
 void compute(const ReferenceCall& call, const std::vector<ReferenceValue>& values,
              std::vector<ReferenceTensor>& tensors, Rounding rounding);

@@ -23,7 +23,7 @@ constexpr uint32_t kSchemaVersion = 0;
 runtime::Error save_ptd(const std::string& path, const std::map<std::string, aten::Tensor>& tensor_map,
                         const size_t tensor_alignment);
 
-/// The same to a stream, which should be binary.
+/// Writes to a stream, which should be binary.
 runtime::Error save_ptd(std::ostream& out, const std::map<std::string, aten::Tensor>& tensor_map,
                         const size_t tensor_alignment);
 

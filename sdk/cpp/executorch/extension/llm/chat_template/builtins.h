@@ -31,7 +31,7 @@ struct Bound {
 
   const Value* get(size_t i) const { return given[i]; }
   bool has(size_t i) const { return given[i] != nullptr; }
-  /// True if the argument is given and is not None.
+  /// Whether the argument is given and is not None.
   bool has_value(size_t i) const { return has(i) && !given[i]->is_none(); }
   bool truthy(size_t i) const { return has(i) && given[i]->truthy(); }
 };
@@ -95,7 +95,7 @@ inline bool is_test(std::string_view name) {
 }
 /// Whether values of this type have a method of container_methods(), which several types share.
 bool applies(const Value& self, std::string_view method);
-/// The method of a value; null if it has none of that name.
+/// Returns the method of a value; null if the value has no method of that name.
 const Method* find_method(const Value& self, std::string_view name);
 /// Whether Python's lists or dictionaries have a method of that name that changes them: templates may not call it.
 bool changes(const Value& self, std::string_view name);

@@ -19,7 +19,7 @@ uint32_t next_character(std::string_view text, size_t& at);
 /// The character before a byte, which moves to its beginning.
 uint32_t previous_character(std::string_view text, size_t& at);
 size_t count_characters(std::string_view text);
-/// Where a character begins: the size for those beyond the end.
+/// The offset of a character; the size of the text if there are fewer characters.
 size_t offset_of(std::string_view text, size_t character);
 void append_utf8(std::string& text, uint32_t character);
 
@@ -47,7 +47,7 @@ void append_case(std::string& text, uint32_t character, Case target);
 /// Whether the sigma at a byte of a text ends a word, so that its lower case is another letter.
 bool is_final_sigma(std::string_view text, size_t at);
 
-/// Without white space at its ends; or without the characters of `set`, if it is not null.
+/// Removes white space, or the characters of `set` if it is not null, from the ends.
 std::string_view stripped(std::string_view text, const std::string* set, bool left, bool right);
 
 }  // namespace jinja

@@ -35,7 +35,7 @@ class ChatTemplate {
   /// it takes more than 20 million steps or 64 MiB; MemoryAllocationFailed.
   runtime::Result<std::string> render(const std::string& variables_json) const;
 
-  /// The same for a conversation. With `add_generation_prompt` the text ends where the answer begins.
+  /// Renders a conversation. With `add_generation_prompt` the text ends where the answer begins.
   runtime::Result<std::string> render(const std::vector<ChatMessage>& messages, bool add_generation_prompt = true,
                                       const std::string& bos_token = "", const std::string& eos_token = "") const;
 

@@ -115,13 +115,13 @@ class ExpressionParser {
   NodePtr subscript(NodePtr object);
   NodePtr one_subscript(NodePtr object);
   void arguments(Node& call);
-  /// Which of `*values` and `**names` a call has so far.
+  /// Which of `*values` and `**names` a call has had so far.
   struct Spreads {
     bool of_values = false;
     bool of_names = false;
   };
   void one_argument(Node& call, Spreads& before);
-  /// Filters and tests behind an expression.
+  /// Parses filters and tests after an expression.
   NodePtr filters(NodePtr node);
   /// The filter whose name comes next, of `input`, which is null for a block's.
   NodePtr filter(NodePtr input);

@@ -15,7 +15,7 @@ namespace extension {
 namespace llm {
 namespace jinja {
 
-/// How one value is written: [[fill]align][sign][z][#][0][width][grouping][.precision][type].
+/// The format of a value: [[fill]align][sign][z][#][0][width][grouping][.precision][type].
 struct FormatSpec {
   std::string fill = " ";
   char align = '\0';  // < > ^ =
@@ -36,7 +36,7 @@ Value format_braces(Interpreter& in, const Value& text, const std::vector<Value>
 
 /// repr() with what is not ASCII as escapes.
 void write_ascii_repr(Work& work, TextBuilder& out, const Value& value);
-/// Reads a format specification; an error if it is invalid.
+/// Parses a format specification. It is an error if it is invalid.
 bool read_spec(Work& work, std::string_view text, FormatSpec& spec);
 /// Writes a value as format(value, spec) does.
 void write_formatted(Work& work, TextBuilder& out, const Value& value, const FormatSpec& spec);

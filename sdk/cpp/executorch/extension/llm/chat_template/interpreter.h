@@ -52,7 +52,7 @@ class Interpreter final : public Work {
   Value slice(const Value& object, const Value& start, const Value& stop, const Value& step);
   /// A generator over a list.
   Value generator(const Value& items, const char* what = "generator");
-  /// A list in the order of keys; `keys` has one for each element.
+  /// Sorts a list by keys. `keys` has one key for each element.
   Value sorted(const List& items, const List& keys, bool descends);
   bool integer(const Value& value, const char* what, int64_t& number);
   bool string(const Value& value, const char* what);
@@ -63,7 +63,7 @@ class Interpreter final : public Work {
     Kind* const kept = made.get();
     return take_for_good(sizeof(Kind) + 64) ? (objects_.push_back(std::move(made)), kept) : nullptr;
   }
-  /// Charges memory that is taken until the end.
+  /// Charges memory that is never given back.
   bool take_for_good(uint64_t bytes) {
     const bool taken = take(bytes);
     for_good_ += taken ? bytes : 0;

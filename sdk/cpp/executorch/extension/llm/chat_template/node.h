@@ -18,12 +18,12 @@ class Work;
 struct Node;
 using NodePtr = std::unique_ptr<Node>;
 
-/// A part of a template. The comments say what the children are; one that is left out is null.
+/// A node of a template's syntax tree. The comments list the children; a child that is left out is null.
 struct Node {
   Node() = default;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
-  /// Frees the tree below without recursion, which a small stack would not stand, and without memory.
+  /// Frees the tree below without recursion, which a small stack would not allow, and without memory.
   ~Node();
 
   enum class Kind {
@@ -65,7 +65,7 @@ struct Node {
     kContinue,
   };
   Kind kind = Kind::kBody;
-  // Of macros: the special names that they use. Of loops: recursive.
+  // For macros: the special names that they use. For loops: recursive.
   bool uses_caller = false;
   bool uses_kwargs = false;
   bool uses_varargs = false;
@@ -90,7 +90,7 @@ struct Template {
   std::vector<std::string> names;
 };
 
-/// Parses a template; what that may cost is in `work`. Without a body, and with a problem, if it is not one.
+/// Parses a template. `work` limits the cost. If the template is invalid, the result has a problem and no body.
 Template parse(const std::string& source, Work& work);
 
 }  // namespace jinja

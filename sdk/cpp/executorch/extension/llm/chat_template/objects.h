@@ -30,7 +30,7 @@ struct Namespace final : Object {
   }
 };
 
-/// The `loop` of a for statement; it looks one element ahead only when it is asked.
+/// The variable `loop` of a for statement. It reads the next element only if the template asks for it.
 struct Loop final : Object {
   const Node* node = nullptr;
   Frame* frame = nullptr;  // of the statement

@@ -11,8 +11,8 @@ namespace jinja {
 
 class Work;
 
-/// Where `part` stands first in `text` from a byte on, or last; npos if nowhere, or after an error. What it costs is
-/// charged while it runs, because texts may agree for long and then differ.
+/// Finds the first or last `part` in `text` from a byte on; npos if there is none, or after an error. The cost is
+/// charged during the search, because texts may agree for a long time before they differ.
 size_t find_text(Work& work, std::string_view text, std::string_view part, size_t from);
 size_t find_last_text(Work& work, std::string_view text, std::string_view part);
 

@@ -19,12 +19,12 @@ Value to_capitalized(Work& work, const Value& text);
 bool all_upper(std::string_view text);
 bool all_lower(std::string_view text);
 
-/// str.strip(): the first argument, if there is one, is None or what is removed.
+/// str.strip(): the first argument, if given, is None or the characters to remove.
 Value strip(Interpreter& in, const Value& text, const Bound& arguments, bool left, bool right);
 Value replaced(Work& work, std::string_view text, std::string_view from, std::string_view to, int64_t count);
 
 enum class Side { kLeft, kRight, kBoth };
-/// Padded to a width in characters: `side` is where the text stands.
+/// Pads to a width in characters. `side` is the side of the text.
 Value justified(Work& work, const Value& text, int64_t width, std::string_view fill, Side side);
 
 /// The value for comparisons that ignore case: strings in lower case, other values unchanged.

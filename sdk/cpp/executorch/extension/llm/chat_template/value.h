@@ -35,19 +35,19 @@ class Storage {
       budget_->give_back(bytes_);
     }
   }
-  /// `bytes` were taken from `budget`, which lives longer, and are given back with this.
+  /// Records that `bytes` were taken from `budget`, which lives longer. The destructor gives them back.
   void charged(Budget* budget, uint64_t bytes) {
     budget_ = budget;
     bytes_ = bytes;
   }
-  int depth = 0;  // 0 without elements, otherwise one more than that of the deepest element
+  int depth = 0;  // 0 without elements, otherwise one more than the depth of the deepest element
 
  private:
   Budget* budget_ = nullptr;
   uint64_t bytes_ = 0;
 };
 
-/// A value of a template, as Python has it. Only what an Object holds changes.
+/// A Python value of a template. Values do not change, except for the contents of an Object.
 class Value {
  public:
   enum class Type {
@@ -83,7 +83,7 @@ class Value {
   static Value global(const char* name);
   /// `storage` is of the kind that belongs to `type`.
   static Value stored(Type type, std::shared_ptr<const Storage> storage);
-  /// `what` is for messages: the expression that has no value.
+  /// `what` is the expression without a value, for messages.
   static Value undefined(std::string what = {});
 
   Type type() const { return type_; }
@@ -104,10 +104,10 @@ class Value {
   int64_t as_int() const { return int_; }
   double as_real() const { return type_ == Type::kFloat ? real_ : static_cast<double>(int_); }
   const std::string& as_text() const;
-  /// How many characters a string has.
+  /// The number of characters of a string.
   size_t length() const;
   const List& as_list() const;
-  /// The name or expression that an undefined value stands for.
+  /// The name or expression that is undefined.
   const std::string& hint() const { return as_text(); }
   const char* name() const { return name_; }
   template <typename Kind>

@@ -23,11 +23,11 @@ namespace jinja {
 /// that mean nothing.
 class Work {
  public:
-  /// Both live longer.
+  /// Both must outlive this object.
   Work(Budget& budget, Problem& problem) : budget_(budget), problem_(problem) {}
 
   bool failed() const { return problem_.is_set(); }
-  /// Notes an error at the current place, if it is the first.
+  /// Records an error at the current place, unless there is one already.
   Value fail(std::string message) {
     if (!failed()) {
       problem_ = {at_, std::move(message)};
@@ -44,7 +44,7 @@ class Work {
   }
   /// Charges the reading or copying of a text.
   bool read(size_t bytes) { return step(1 + bytes / 64); }
-  /// Charges memory before it is taken. False after an error, with nothing charged.
+  /// Charges memory before it is allocated. After an error, returns false and charges nothing.
   bool take(uint64_t bytes) {
     if (failed() || !step(bytes / 256)) {
       return false;
@@ -170,13 +170,13 @@ void write_repr(Work& work, TextBuilder& out, const Value& value);
 Value soft_str(Work& work, const Value& value);
 /// A float as Python writes it: the shortest text that gives the same number.
 std::string real_text(double number);
-/// A float as printf() writes it in the C locale: type is one of e f g E F G.
+/// Formats a float like printf() in the C locale. The type is one of e f g E F G.
 std::string real_text(double number, char type, int64_t precision);
 /// Reads a number like strtod() in the C locale. False unless it is the whole text.
 bool read_decimal(std::string text, double& number);
 /// Appends with & < > " ' as entities.
 void write_escaped(TextBuilder& out, std::string_view text);
-/// Filter `escape`: markup stays as it is.
+/// The filter `escape`, which does not escape markup again.
 Value escaped(Work& work, const Value& value);
 
 struct JsonStyle {
@@ -190,7 +190,7 @@ struct JsonStyle {
 /// json.dumps(). What JSON does not have is an error.
 void write_json(Work& work, TextBuilder& out, const Value& value, const JsonStyle& style, size_t level = 0);
 
-/// The value of a JSON text. False, with a message that has line and column, if it is invalid or nested too deeply.
+/// Parses a JSON text. Returns false, with a message that has line and column, if it is invalid or nested too deeply.
 bool parse_json(Work& work, std::string_view json, Value& value, std::string& message);
 
 }  // namespace jinja

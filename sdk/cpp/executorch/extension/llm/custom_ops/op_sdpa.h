@@ -29,8 +29,8 @@ Tensor& sdpa_with_kv_cache_out(KernelRuntimeContext& ctx, const Tensor& query, c
                                const std::optional<Tensor>& attn_mask, double dropout, bool is_causal,
                                std::optional<double> scale, Tensor& out);
 
-/// custom_sdpa_out() of int8 tensors, of which (element - zero point) * scale counts; the result is Float. `query` may
-/// be Float, without scales and zero points. With is_seq_at_dim_2 all tensors are (batch, heads, positions, width).
+/// Like custom_sdpa_out(), for int8 tensors that represent (element - zero point) * scale; the result is Float. `query`
+/// may be Float, without scales and zero points. With is_seq_at_dim_2 all tensors are (batch, heads, positions, width).
 Tensor& custom_quantized_sdpa_out(KernelRuntimeContext& ctx, const Tensor& query, const Tensor& key,
                                   const Tensor& value, int64_t start_pos, const std::optional<Tensor>& attn_mask,
                                   double dropout, bool is_causal, std::optional<double> scale,

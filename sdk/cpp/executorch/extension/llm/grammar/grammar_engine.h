@@ -34,8 +34,8 @@ class GrammarEngine {
                                                                 const std::vector<int32_t>& stop_tokens);
   virtual ~GrammarEngine() = default;
 
-  /// A constraint at the beginning of a text, which may outlive this. The last few grammars are kept, so that using one
-  /// again costs nothing. Errors as of check_grammar().
+  /// Returns a constraint for the beginning of a text. The constraint may outlive the engine. The engine caches the
+  /// last few grammars. Errors as of check_grammar().
   virtual runtime::Result<std::unique_ptr<TokenConstraint>> constrain(GrammarType type, const std::string& text) = 0;
 };
 

@@ -21,7 +21,7 @@ struct FreeDocument {
 };
 using Document = std::unique_ptr<yyjson_doc, FreeDocument>;
 
-/// What the value of a keyword has to be.
+/// The kind of value that a keyword requires.
 enum class Value { kAnything, kSchema, kSchemas, kNamedSchemas, kCount, kNumber, kText, kTexts, kFalse, kFormat };
 
 struct Keyword {

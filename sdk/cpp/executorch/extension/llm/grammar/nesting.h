@@ -14,11 +14,11 @@ namespace extension {
 namespace llm {
 namespace internal {
 
-/// How often a grammar may repeat something, or leave it out: the engine's work grows with the square of that.
+/// The largest number of repetitions in a grammar. The engine's work grows with its square.
 inline constexpr size_t kMaxRepetitions = 1000;
 
-/// Reads a text character by character. Brackets in strings, in comments, in classes of characters and behind a
-/// backslash do not nest. A closing bracket without its opening one changes nothing.
+/// Reads a text character by character and counts nested brackets. Brackets in strings, in comments, in character
+/// classes and after a backslash do not count. A closing bracket without an opening one has no effect.
 class Nesting final {
  public:
   explicit Nesting(GrammarType type);

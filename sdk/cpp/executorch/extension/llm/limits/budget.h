@@ -15,7 +15,7 @@ class Budget final {
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
 
-  /// Charges work. False if fewer steps are left; then no steps remain.
+  /// Charges work. Returns false, and leaves no steps, if fewer steps are left.
   bool step(uint64_t count = 1) {
     const bool enough = count <= steps_;
     steps_ = enough ? steps_ - count : 0;
@@ -27,7 +27,7 @@ class Budget final {
     bytes_ -= enough ? bytes : 0;
     return enough;
   }
-  /// Memory that was taken is free again.
+  /// Gives back memory that was taken.
   void give_back(uint64_t bytes) { bytes_ += bytes; }
 
   uint64_t steps_left() const { return steps_; }

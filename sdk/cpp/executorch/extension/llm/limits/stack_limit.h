@@ -5,7 +5,7 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// How deep code may recurse: by the stack that the thread really has left, not by a count of calls.
+/// Limits recursion by the stack that the thread has left, not by a count of calls.
 class StackLimit final {
  public:
   /// The limit of the calling thread's stack. If the system does not report it, 128 KiB below the caller.

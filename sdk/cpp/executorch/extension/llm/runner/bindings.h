@@ -27,7 +27,7 @@ void bind_chat_template(pybind11::module_& m);
 void bind_engine(pybind11::module_& m);
 void bind_tool_calls(pybind11::module_& m);
 
-/// The tokenizer of the file `tokenizer_path`; without a path the one that lies in the program `module`, which
+/// Loads the tokenizer from the file `tokenizer_path`; if the path is empty, from the program `module`, which
 /// `model_path` names in errors. Throws if it is missing.
 std::unique_ptr<tokenizers::Tokenizer> tokenizer_of(Module& module, const std::string& model_path,
                                                     const std::optional<std::string>& tokenizer_path);
@@ -46,7 +46,7 @@ auto unwrap(const std::string& what, Function&& function) {
   return std::move(*result);
 }
 
-/// The same for an Error.
+/// Like the function above, for an Error.
 template <typename Function>
 void check(const std::string& what, Function&& function) {
   unwrap(what, [&]() -> runtime::Result<bool> {

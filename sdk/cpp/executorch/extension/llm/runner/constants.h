@@ -18,7 +18,7 @@ inline constexpr auto kUseSDPAWithKVCache = "use_sdpa_with_kv_cache";
 /// Beyond the original: whether the program keeps state that is not indexed by position, so that it cannot go back.
 inline constexpr auto kHasRecurrentState = "has_recurrent_state";
 
-/// Beyond the original: the tokens that stand for a picture and for sound in a conversation.
+/// Beyond the original: the tokens that mark a picture and sound in a conversation.
 inline constexpr auto kImageTokenId = "get_image_token_id";
 inline constexpr auto kAudioTokenId = "get_audio_token_id";
 

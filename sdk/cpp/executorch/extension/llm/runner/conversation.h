@@ -28,15 +28,15 @@ class Conversation final {
   int64_t position() const { return static_cast<int64_t>(seen_.size()) + (pending_ ? 1 : 0); }
   /// Number of tokens that can still be added.
   int64_t room() const { return limit_ - position(); }
-  /// Whether the program keeps a cache, so that it is run for the unseen tokens alone.
+  /// Whether the program keeps a cache, so that only unseen tokens have to be run.
   bool has_cache() const { return has_cache_; }
   const std::vector<uint64_t>& seen() const { return seen_; }
   const std::optional<uint64_t>& pending() const { return pending_; }
 
   /// InvalidState where the program's state is unknown, until clear().
   runtime::Error check_usable() const;
-  /// InvalidArgument if there is no room for `added`, or one of them is neither in the program's vocabulary nor
-  /// kNoToken.
+  /// InvalidArgument if the context has no room for `added`, or if one of the tokens is neither in the program's
+  /// vocabulary nor kNoToken.
   runtime::Error check_fits(const std::vector<uint64_t>& added) const;
   /// Checks the tokens of a session; `next` is a token that was predicted and is not in the context.
   /// InvalidExternalData if they do not fit the context; InvalidArgument for a token that is not in the program's
@@ -46,7 +46,7 @@ class Conversation final {
 
   /// The last token of the conversation followed by `added`; 0 if both are empty.
   uint64_t last_token(const std::vector<uint64_t>& added) const;
-  /// The tokens to run, so that the program has seen `added`: the pending token, if there is one, and `added`.
+  /// The tokens that must be run to append `added`: the pending token, if there is one, and `added`.
   std::vector<uint64_t> unseen(std::vector<uint64_t> added) const;
   /// Call it when the program has seen the tokens that unseen() returned.
   void add_seen(const std::vector<uint64_t>& tokens);
@@ -75,7 +75,7 @@ class Conversation final {
   runtime::Error check_known(const std::vector<uint64_t>& tokens) const;
 
   int64_t limit_;
-  int64_t vocabulary_;  // 0 if it is not known
+  int64_t vocabulary_;  // 0 if unknown
   bool has_cache_;
   bool has_recurrent_state_;
   std::vector<uint64_t> seen_;

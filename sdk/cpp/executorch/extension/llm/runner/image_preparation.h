@@ -16,7 +16,7 @@ namespace extension {
 namespace llm {
 namespace internal {
 
-/// What the processor of a model makes of a picture of any size. A program describes it in its method
+/// The steps of a model's image processor for pictures of any size. A program describes them in its method
 /// `get_image_processor`: JSON, whose entries python/sdk/extension/llm/export/image_processor.py explains.
 class ImagePreparation {
  public:
@@ -27,14 +27,14 @@ class ImagePreparation {
 
   /// Null if the program does not describe it. InvalidProgram, after a log line, for a description that cannot be used.
   static runtime::Result<std::optional<ImagePreparation>> of(Module& module);
-  /// The same from the JSON.
+  /// Parses the JSON.
   static runtime::Result<ImagePreparation> parse(const std::string& json);
 
-  /// The text that stands for a picture in a conversation, and that of the token that stands for a position of one.
+  /// The text that marks a picture in a conversation, and the text of the token for one position of a picture.
   const std::string& place() const { return place_; }
   const std::string& token() const { return token_; }
 
-  /// What a processor makes of it. InvalidArgument, after a log line, for a picture that cannot be scaled.
+  /// Applies the steps to a picture. InvalidArgument, after a log line, for a picture that cannot be scaled.
   runtime::Result<Prepared> prepare(const Image& image) const;
   /// The whole picture at the size that the program takes, not cut into tiles. Errors: as prepare().
   runtime::Result<Image> whole(const Image& image) const;

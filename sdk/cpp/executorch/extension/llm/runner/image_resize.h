@@ -20,7 +20,7 @@ enum class Resample : uint8_t { kLanczos = 1, kBilinear = 2, kBicubic = 3 };
 /// pixels.
 runtime::Result<Image> resized(const Image& image, int32_t width, int32_t height, Resample resample);
 
-/// A part of a picture of uint8, whose data fills its size; what lies outside of it is 0.
+/// Cuts a part out of a picture of uint8. Pixels outside of the picture are 0.
 Image cropped(const Image& image, int32_t left, int32_t top, int32_t width, int32_t height);
 
 }  // namespace internal

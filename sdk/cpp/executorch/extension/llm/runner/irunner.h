@@ -66,8 +66,8 @@ struct GenerationConfig {
   /// Texts before which generation ends; they are not given to the token callback.
   std::vector<std::string> stop;
 
-  /// The number of tokens to generate when `num_tokens_occupied` of a context of `max_context_len` are taken: the
-  /// smallest of the three limits, and at least 0.
+  /// The number of tokens to generate if `num_tokens_occupied` of `max_context_len` positions are used: the smallest of
+  /// the three limits, and at least 0.
   int32_t resolve_max_new_tokens(int64_t max_context_len, int64_t num_tokens_occupied) const {
     const int64_t limit = seq_len == -1 ? max_context_len : std::min<int64_t>(seq_len, max_context_len);
     const int64_t room = std::max<int64_t>(0, limit - num_tokens_occupied);
@@ -83,7 +83,7 @@ class IRunner {
 
   /// Whether load() has succeeded.
   virtual bool is_loaded() const = 0;
-  /// Reads the program and makes it ready. Calling it again has no effect.
+  /// Loads the program and prepares it. Calling it again has no effect.
   virtual runtime::Error load() = 0;
 
   /// Adds `prompt` and the model's answer to the conversation. `token_callback` gets the text in pieces of whole
@@ -92,7 +92,7 @@ class IRunner {
                                   std::function<void(const std::string&)> token_callback,
                                   std::function<void(const Stats&)> stats_callback) = 0;
 
-  /// The same from an earlier position. Later tokens of the conversation are forgotten.
+  /// Like generate(), but from an earlier position. Forgets later tokens of the conversation.
   virtual runtime::Error generate_from_pos(const std::string& prompt, int64_t start_pos, const GenerationConfig& config,
                                            std::function<void(const std::string&)> token_callback,
                                            std::function<void(const Stats&)> stats_callback) {

@@ -69,13 +69,14 @@ std::unique_ptr<TextLLMRunner> create_text_llm_runner(
     const std::string& method_name = "forward",
     Module::LoadMode load_mode = Module::LoadMode::MmapUseMlockIgnoreErrors);
 
-/// The same for a Module that the caller has made.
+/// Like the function above, for a Module that the caller has created.
 std::unique_ptr<TextLLMRunner> create_text_llm_runner(std::unique_ptr<Module> module,
                                                       std::unique_ptr<::tokenizers::Tokenizer> tokenizer,
                                                       float temperature = -1.0f,
                                                       const std::string& method_name = "forward");
 
-/// The same with the tokenizer that lies in the program. Null, after a log line, if it has none.
+/// Like the functions above, with the tokenizer in the program. Null, after a log line, if the program has no
+/// tokenizer.
 std::unique_ptr<TextLLMRunner> create_text_llm_runner(
     const std::string& model_path, std::vector<std::string> data_files = {}, float temperature = -1.0f,
     std::unique_ptr<::executorch::runtime::EventTracer> event_tracer = nullptr,
@@ -90,7 +91,7 @@ std::unique_ptr<MultimodalRunner> create_multimodal_runner(const std::string& mo
                                                            std::unique_ptr<::tokenizers::Tokenizer> tokenizer,
                                                            std::optional<const std::string> data_path = std::nullopt,
                                                            Module::LoadMode load_mode = Module::LoadMode::File);
-/// The same for a Module that the caller has made.
+/// Like the function above, for a Module that the caller has created.
 std::unique_ptr<MultimodalRunner> create_multimodal_runner(std::unique_ptr<Module> module,
                                                            std::unique_ptr<::tokenizers::Tokenizer> tokenizer);
 /// Whether a program has the methods that a MultimodalRunner calls. Errors: the errors of loading it.

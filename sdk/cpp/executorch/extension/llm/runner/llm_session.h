@@ -16,7 +16,7 @@ namespace llm {
 
 /// How the next token of a session is chosen. See Sampler.
 struct SamplingConfig {
-  /// -1 for that of GenerationConfig, 0.8.
+  /// -1 means the default of GenerationConfig, 0.8.
   float temperature = -1.0f;
   float top_p = 1.0f;
   int32_t top_k = 0;
@@ -36,7 +36,7 @@ struct DecodeResult {
 struct LLMServingCapacity {
   /// How many sessions can share the program's weights in memory. Further sessions would copy some of the weights.
   int32_t max_physical_sessions_without_weight_duplication = 1;
-  /// Memory of a session for its cache and activations; 0 if it is not known.
+  /// Memory of a session for its cache and activations in bytes; 0 if unknown.
   int64_t estimated_bytes_per_session = 0;
 };
 

@@ -36,8 +36,7 @@ class MultimodalDecoderRunner : public TextDecoderRunner {
     return outputs.front();
   }
 
-  /// The logits that follow `embeddings`, [1, positions, dim], the first of which has the position `start_pos`; see
-  /// step().
+  /// Returns the logits after `embeddings`, [1, positions, dim], whose first position is `start_pos`; see step().
   virtual runtime::Result<executorch::aten::Tensor> decode(const runtime::EValue& embeddings, int64_t start_pos) {
     return decode(embeddings, start_pos, method_name_);
   }

@@ -37,7 +37,7 @@ using tokenizers::Tokenizer;
 /// Embeddings are tensors whose last dimension is the decoder's; their rows take consecutive positions.
 class MultimodalPrefiller {
  public:
-  /// The objects behind the pointers must outlive this.
+  /// The objects that the pointers refer to must outlive this object.
   explicit MultimodalPrefiller(Module* module, MultimodalDecoderRunner* decoder_runner, Tokenizer* tokenizer,
                                IOManager* io_manager);
   virtual ~MultimodalPrefiller() = default;

@@ -16,9 +16,9 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// Text from a language model that also takes pictures or sound; made by create_multimodal_runner(). It is a
-/// TextLLMRunner: prompts of text and tokens, rewind(), stop() and the rest are as there. The positions of a picture
-/// and of sound count as tokens.
+/// Generates text with a language model that also takes pictures or sound; made by create_multimodal_runner(). It is a
+/// TextLLMRunner with the same functions for text, tokens, rewind(), stop() and so on. The positions of a picture and
+/// of sound count as tokens.
 class MultimodalRunner : public TextLLMRunner {
  public:
   /// `metadata`: see get_llm_metadata(); its `get_max_seq_len` is the most tokens of a call.

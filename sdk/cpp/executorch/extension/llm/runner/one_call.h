@@ -10,7 +10,7 @@ namespace extension {
 namespace llm {
 namespace internal {
 
-/// Takes an object for one call; ok() is false, after a log line, if another call has it.
+/// Reserves an object for one call. ok() is false, after a log line, if another call is using it.
 class OneCall final {
  public:
   explicit OneCall(std::atomic<bool>& busy) : busy_(busy), ok_(!busy.exchange(true)) {

@@ -19,7 +19,7 @@ namespace internal {
 /// The name of the data in a program that says which program it is: 32 bytes, the SHA-256 of its weights and settings.
 inline constexpr const char* kProgramDigestKey = "program_digest";
 
-/// A conversation beside the program's own state.
+/// A conversation, without the program's state.
 struct SessionState {
   std::vector<uint64_t> seen;
   std::optional<uint64_t> pending;

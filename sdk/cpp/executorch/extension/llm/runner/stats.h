@@ -16,7 +16,7 @@ namespace llm {
 /// When the parts of a generation began and ended, in milliseconds since the epoch, and what was counted.
 struct Stats {
   const long SCALING_FACTOR_UNITS_PER_SECOND = 1000;
-  /// Loading the program and its method; both 0 if it was loaded before.
+  /// The time of loading the program and its method; both 0 if they were loaded before.
   long model_load_start_ms = 0;
   long model_load_end_ms = 0;
   long inference_start_ms = 0;
@@ -58,7 +58,7 @@ struct Stats {
   int64_t sampling_us_ = 0;
 };
 
-/// One line of JSON with the counts and times.
+/// Returns the counts and times as one line of JSON.
 std::string stats_to_json_string(const Stats& stats);
 
 /// Prints "PyTorchObserver " and that line to stdout, for tools that read it, and logs rates.

@@ -19,7 +19,7 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// Runs a program's method for tokens, and samples from its logits. Not thread safe, but for interrupt().
+/// Runs a program's method for tokens, and samples from its logits. Not thread-safe, except for interrupt().
 class TextDecoderRunner {
  public:
   /// `module` and `io_manager` must outlive this. `sampler`, if given, draws instead of one that follows the options of
@@ -48,7 +48,7 @@ class TextDecoderRunner {
     const auto token = sample(logits_tensor, temperature);
     return token.ok() ? static_cast<int32_t>(*token) : -1;
   }
-  /// The same, but returns the error of TokenSampler::sample().
+  /// Like logits_to_token(), but returns the error of TokenSampler::sample().
   runtime::Result<uint64_t> sample(const executorch::aten::Tensor& logits, float temperature) {
     sampler_.set_temperature(temperature);
     return sampler_.sample(logits);

@@ -63,16 +63,17 @@ class TextLLMRunner : public IRunner {
   runtime::Error generate(const std::string& prompt, const GenerationConfig& config,
                           std::function<void(const std::string&)> token_callback = {},
                           std::function<void(const Stats&)> stats_callback = {}) override;
-  /// The same for a prompt of tokens, with num_bos and num_eos around them. With `echo` the callback gets their text.
+  /// Like generate(), for a prompt of tokens, with num_bos and num_eos tokens around it. With `echo` the callback gets
+  /// their text.
   runtime::Error generate(const std::vector<uint64_t>& prompt, const GenerationConfig& config,
                           std::function<void(const std::string&)> token_callback = {},
                           std::function<void(const Stats&)> stats_callback = {});
-  /// The same for several inputs in their order; num_bos counts for a text that is the first, num_eos for a text that
-  /// is the last. NotSupported for a picture or sound that the program has no encoder for.
+  /// Like generate(), for several inputs in their order. num_bos applies if the first input is a text, num_eos if the
+  /// last one is. NotSupported for a picture or sound if the program has no encoder for it.
   runtime::Error generate(const std::vector<MultimodalInput>& prompt, const GenerationConfig& config,
                           std::function<void(const std::string&)> token_callback = {},
                           std::function<void(const Stats&)> stats_callback = {});
-  /// The same after rewind(start_pos).
+  /// Like generate() after rewind(start_pos).
   runtime::Error generate_from_pos(const std::string& prompt, int64_t start_pos, const GenerationConfig& config,
                                    std::function<void(const std::string&)> token_callback = {},
                                    std::function<void(const Stats&)> stats_callback = {}) override;
@@ -85,7 +86,7 @@ class TextLLMRunner : public IRunner {
   runtime::Result<uint64_t> prefill(const std::vector<MultimodalInput>& inputs, int32_t num_bos = 0,
                                     int32_t num_eos = 0) override;
   runtime::Result<uint64_t> prefill(const std::string& prompt, int32_t num_bos = 0, int32_t num_eos = 0);
-  /// The same with num_bos and num_eos of `config`; the returned token is sampled by `config`.
+  /// Like prefill(), with num_bos and num_eos of `config`; the returned token is sampled with `config`.
   runtime::Result<uint64_t> prefill(const std::string& prompt, const GenerationConfig& config);
 
   /// Forgets all but the first `position` tokens of the context. InvalidArgument unless `position` is from 0 to

@@ -15,8 +15,8 @@ namespace llm {
 /// Gives a prompt to the program, and samples the first token of the answer.
 class TextPrefiller {
  public:
-  /// `text_decoder_runner` must outlive this. With a cache, `enable_parallel_prefill` passes up to `max_seq_len` tokens
-  /// in a call, otherwise one. Without a cache the whole sequence is one call.
+  /// `text_decoder_runner` must outlive this object. With a cache, a call gets up to `max_seq_len` tokens if
+  /// `enable_parallel_prefill` is true, and otherwise one. Without a cache, one call gets the whole sequence.
   TextPrefiller(TextDecoderRunner* text_decoder_runner, bool use_kv_cache, bool enable_parallel_prefill,
                 int64_t max_seq_len = 128);
   virtual ~TextPrefiller() = default;

@@ -15,7 +15,7 @@ namespace extension {
 namespace llm {
 namespace internal {
 
-/// How tokens that are not text are shown, such as the tokens that name a language.
+/// Whether special tokens, such as those that name a language, are part of the text.
 enum class SpecialTokens { kShown, kLeftOut };
 
 /// Turns generated tokens into text for a callback: whole characters, up to the first stop text.
@@ -33,7 +33,7 @@ class TextStream final {
         stops_(std::move(stops)),
         callback_(callback) {}
 
-  /// Gives a text to the callback as it is.
+  /// Passes a text to the callback unchanged.
   runtime::Error write(const std::string& text);
   /// Gives the callback the characters that the token completes. Tokens beyond the tokenizer's vocabulary, which pad
   /// the program's, have no text. Errors: Cancelled, after a log line, if the callback throws; InvalidArgument if the

@@ -29,7 +29,7 @@ class DraftModel;
 /// Generates tokens one after another.
 class TextTokenGenerator {
  public:
-  /// The objects behind the pointers must outlive this one. `eos_ids` are the tokens that end a sequence.
+  /// The objects that the pointers refer to must outlive this object. `eos_ids` are the tokens that end a sequence.
   TextTokenGenerator(::tokenizers::Tokenizer* tokenizer, TextDecoderRunner* text_decoder_runner, bool use_kv_cache,
                      std::unique_ptr<std::unordered_set<uint64_t>>&& eos_ids, Stats* stats)
       : tokenizer_(tokenizer),
@@ -41,7 +41,8 @@ class TextTokenGenerator {
 
   /// Whether to go on after a token that ends a sequence.
   void set_ignore_eos(bool ignore_eos) { ignore_eos_ = ignore_eos; }
-  /// Prompt look-up, see GenerationConfig::lookup_tokens. A call of the program has one token more.
+  /// Prompt look-up, see GenerationConfig::lookup_tokens. The program then gets up to this number of tokens plus one
+  /// per call.
   void set_lookup_tokens(int32_t lookup_tokens) { lookup_tokens_ = lookup_tokens; }
   /// Sets the model that drafts up to `draft_tokens` tokens where look-up finds none; null removes it. It must outlive
   /// its use.
@@ -73,8 +74,8 @@ class TextTokenGenerator {
     return generate(tokens, start_pos, max_new_tokens, temperature, text);
   }
 
-  /// The same, but writes to `text`, which may also end the generation by a stop text. Adds the new tokens to `tokens`,
-  /// even if an error follows. Does not clear an earlier stop().
+  /// Like generate() above, but writes to `text`, which may also end the generation by a stop text. Adds the new tokens
+  /// to `tokens`, even if an error follows. Does not clear an earlier stop().
   runtime::Result<int64_t> generate(std::vector<uint64_t>& tokens, int64_t start_pos, int32_t max_new_tokens,
                                     float temperature, internal::TextStream& text);
 

@@ -12,8 +12,8 @@
 #include <executorch/runtime/core/result.h>
 #include <pytorch/tokenizers/error.h>
 
-/// The value of a Result of tokenizers or of the runtime, or logs why there is none and returns InvalidArgument from
-/// the function.
+/// The value of a Result of tokenizers or of the runtime. If there is an error, logs it and returns InvalidArgument
+/// from the function.
 #define ET_UNWRAP_TOKENIZER(result__)                                           \
   __extension__({                                                               \
     auto et_tokens__ = (result__);                                              \
@@ -24,7 +24,7 @@
     std::move(*et_tokens__);                                                    \
   })
 
-/// The same as a declaration of `var__`.
+/// Declares `var__` with the value of ET_UNWRAP_TOKENIZER.
 #define ET_ASSIGN_OR_RETURN_TOKENIZER(var__, result__) auto var__ = ET_UNWRAP_TOKENIZER(result__)
 
 /// Logs the message and returns InvalidArgument from the function unless `result__` is tokenizers::Error::Ok.

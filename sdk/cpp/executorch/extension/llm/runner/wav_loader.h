@@ -18,8 +18,9 @@ constexpr uint16_t kWavFormatIeeeFloat = 0x0003;
 constexpr float kOneOverIntMax = 1 / static_cast<float>(INT32_MAX);
 constexpr float kOneOverShortMax = 1 / static_cast<float>(INT16_MAX);
 
-/// What a WAV file says of its sound. `fmt` and `Subchunk1Size` are those of the format chunk, `dataOffset` and
-/// `Subchunk2Size` say where the samples lie. `AudioFormat` of an extensible file is that of its samples.
+/// The fields of a WAV file that describe its sound. `fmt` and `Subchunk1Size` are those of the format chunk;
+/// `dataOffset` and `Subchunk2Size` are the place and size of the samples. `AudioFormat` of an extensible file is the
+/// format of its samples.
 struct WavHeader {
   uint8_t RIFF[4];
   uint32_t ChunkSize;
@@ -38,7 +39,7 @@ struct WavHeader {
 
 /// The header of a WAV file in memory. Null, after a log line, if it is not one or is cut before its samples.
 std::unique_ptr<WavHeader> load_wav_header(const char* data, size_t data_size);
-/// The same for a file.
+/// Like the function above, for a file.
 std::unique_ptr<WavHeader> load_wav_header(const std::string& fp);
 
 /// The samples of a WAV file from -1 to 1, interleaved if it has several channels: integers of 8, 16, 24 or 32 bits, or

@@ -31,7 +31,7 @@ struct ProbIndex {
 class Sampler {
  public:
   Sampler(int32_t vocab_size, float temperature, float topp, unsigned long long rng_seed);
-  /// With top-p = kTopp and a random seed.
+  /// Uses top-p = kTopp and a random seed.
   Sampler(int32_t vocab_size, float temperature);
 
   /// Any number >= 0; also above 1, which makes the distribution flatter.
@@ -45,8 +45,9 @@ class Sampler {
   void set_seed(unsigned long long rng_seed) { random_.seed(rng_seed); }
   int32_t vocab_size() const { return vocab_size_; }
 
-  /// The index of a token among the `vocab_size` logits, which stay as they are. -1 if a logit is NaN, all are -inf or
-  /// the temperature is negative: then there is no distribution. A logit of +inf takes all probability.
+  /// Samples a token from `vocab_size` logits, which do not change, and returns its index. Returns -1 if there is no
+  /// distribution, because a logit is NaN, all are -inf or the temperature is negative. A logit of +inf has the
+  /// probability 1.
   template <typename T>
   int32_t sample(T* logits);
 

@@ -9,7 +9,7 @@ namespace executorch {
 namespace extension {
 namespace llm {
 
-/// Which tokens may follow the text so far, for example by a grammar. For one sequence; not thread safe.
+/// Decides which tokens may follow the text so far, for example by a grammar. Serves one sequence; not thread-safe.
 class TokenConstraint {
  public:
   virtual ~TokenConstraint() = default;

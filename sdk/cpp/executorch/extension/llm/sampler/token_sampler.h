@@ -28,7 +28,7 @@ struct SamplingOptions {
   float repetition_penalty = 1.0F;
   /// Subtracted once from the logits of tokens that were generated before.
   float presence_penalty = 0.0F;
-  /// Subtracted from the logit of a token as often as it was generated before.
+  /// The logit of a token is reduced by this for each time that the token was generated before.
   float frequency_penalty = 0.0F;
   /// See Sampler. 0 is greedy.
   float temperature = 0.0F;
@@ -49,7 +49,7 @@ runtime::Error check_temperature(float temperature);
 /// processors, a constraint, Sampler. For one sequence; not thread safe.
 class TokenSampler {
  public:
-  /// `sampler` draws; its filters and its seed are its own. Null: one that follows the options.
+  /// `sampler` draws tokens with its filters and its seed. If null, a sampler with the given options is used.
   explicit TokenSampler(std::unique_ptr<Sampler> sampler = nullptr) : given_(std::move(sampler)) {}
 
   /// Begins a sequence: forgets the text so far and the constraint, and seeds.
@@ -66,7 +66,7 @@ class TokenSampler {
   size_t num_processors() const { return processors_.size(); }
   runtime::Error apply_processors(executorch::aten::Tensor& logits);
 
-  /// What the generated tokens of this sequence follow. Null: nothing.
+  /// Sets the constraint for the tokens of this sequence. Null means no constraint.
   void set_constraint(std::unique_ptr<TokenConstraint> constraint) { constraint_ = std::move(constraint); }
   bool is_constrained() const { return constraint_ != nullptr; }
   /// Whether the constraint lets nothing follow.

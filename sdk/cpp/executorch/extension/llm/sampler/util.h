@@ -36,7 +36,7 @@ inline int32_t sample_from_logits(const executorch::aten::Tensor& logits_tensor,
   }
 }
 
-/// The same with a new sampler: the likeliest token at temperature 0, otherwise a random one with top-p = kTopp.
+/// Samples with a new sampler: the likeliest token at temperature 0, otherwise a random one with top-p = kTopp.
 inline int32_t logits_to_token(const executorch::aten::Tensor& logits_tensor, const float temperature = 0.0f) {
   const auto dimensions = logits_tensor.dim();
   Sampler sampler(dimensions == 0 ? 0 : static_cast<int32_t>(logits_tensor.size(dimensions - 1)), temperature);

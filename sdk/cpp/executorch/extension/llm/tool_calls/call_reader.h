@@ -26,21 +26,21 @@ class CallReader final {
   std::string_view rest() const { return text_.substr(position_); }
   bool at_end() const { return position_ == text_.size(); }
   void skip_space();
-  /// Goes on behind `word` if it is next.
+  /// Skips `word` if it comes next. Returns whether it does.
   bool take(std::string_view word);
-  /// The text up to `word`, and goes on behind it; all that is left if it does not come.
+  /// Returns the text up to `word`, and skips `word`. Returns the rest of the text if `word` does not occur.
   std::string_view until(std::string_view word);
-  /// The same, or false, after a log line, if it does not come.
+  /// Like until(), but returns false, after a log line, if `word` does not occur.
   bool find(std::string_view word, std::string_view& before);
-  /// A name of a function: letters, digits, '_', '-', '.' and ':' as long as they come.
+  /// Reads the name of a function: letters, digits, '_', '-', '.' and ':'.
   std::string name();
 
-  /// One value of JSON, with numbers as they are written, which lives as long as this. Null, after a log line that says
-  /// where, if there is none.
+  /// Parses one JSON value and keeps its numbers as they are written. The document must not outlive this object. Null,
+  /// after a log line with the place, if there is no value.
   using Document = std::unique_ptr<yyjson_doc, void (*)(yyjson_doc*)>;
   Document json();
-  /// A value as Gemma writes it, as JSON: <escape>text<escape>, numbers, true, {name:value}, [value]. False, after a
-  /// log line, if there is none.
+  /// Parses a value in Gemma's form and writes it as JSON: <escape>text<escape>, numbers, true, {name:value}, [value].
+  /// False, after a log line, if there is no value.
   bool escaped_value(std::string& json, int depth = 0);
   /// `name>` and parameters `<parameter=name>value</parameter>`, or JSON, up to `</function>`. A value is JSON, or
   /// text.
@@ -60,8 +60,8 @@ class CallReader final {
   size_t position_ = 0;
 };
 
-/// The calls of a value of JSON: an object {"name", "arguments" or "parameters"}, or a list of them. False if it is
-/// something else.
+/// Adds the calls in a JSON value: an object {"name", "arguments" or "parameters"}, or a list of them. Returns false if
+/// it is something else.
 bool add_calls(yyjson_val* value, std::vector<ToolCall>& calls);
 /// A call with these arguments: an object, or a string of one. False if they are something else.
 bool add_call_of(std::string_view name, yyjson_val* arguments, std::vector<ToolCall>& calls);

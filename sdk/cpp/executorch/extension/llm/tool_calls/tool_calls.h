@@ -29,16 +29,17 @@ struct ToolCall {
 ///   Markdown fence.
 enum class ToolCallFormat { kHermes, kLlama3, kMistral, kGemma };
 
-/// The form of a model, by its chat template. NotFound for a template without one of these forms.
+/// The format that a model uses, found in its chat template. NotFound for a template without one of these formats.
 runtime::Result<ToolCallFormat> tool_call_format(const std::string& chat_template);
 
-/// The form of a name: "hermes", "llama3", "mistral" or "gemma". InvalidArgument, after a log line, for another one.
+/// The format with a name: "hermes", "llama3", "mistral" or "gemma". InvalidArgument, after a log line, for other
+/// names.
 runtime::Result<ToolCallFormat> tool_call_format_of_name(const std::string& name);
 
-/// The same back.
+/// The name of a format.
 const char* name_of(ToolCallFormat format);
 
-/// An answer of a model.
+/// An answer of a model, separated into text and calls.
 struct ParsedAnswer {
   /// The text without the calls, and without white space around it.
   std::string content;

@@ -6,8 +6,8 @@
 
 #include <functional>
 
-/// Runs `work` in a forked process, where no thread of a pool is left.
-/// @return true if `work` returned true there within `seconds`; a process that hangs is killed then.
+/// Runs `work` in a forked process, which has no thread of the pool. @return true if `work` returned true there within
+/// `seconds`; a process that takes longer is killed.
 inline bool holds_in_child(const std::function<bool()>& work, unsigned seconds = 20) {
   const pid_t child = fork();
   if (child == 0) {

@@ -66,7 +66,7 @@ class TrainingModule final : public Module {
  private:
   using NamedTensors = std::map<std::string_view, executorch::aten::Tensor>;
 
-  /// Where gradients and parameters are among the outputs, both in the order of the names.
+  /// The positions of gradients and parameters among the outputs, both in the order of the names.
   struct Layout {
     size_t gradients;
     size_t parameters;

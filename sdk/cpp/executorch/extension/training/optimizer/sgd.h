@@ -54,7 +54,7 @@ class SGDOptions {
 /// Parameters that share options. The tensors, and the texts of the names, must outlive the group.
 class SGDParamGroup {
  public:
-  /// A group with the options of the optimizer that it is given to.
+  /// A group that uses the options of the optimizer that it is added to.
   SGDParamGroup(const std::map<std::string_view, executorch::aten::Tensor>& named_parameters)  // NOLINT: implicit
       : named_parameters_(named_parameters) {}
   SGDParamGroup(const std::map<std::string_view, executorch::aten::Tensor>& named_parameters,

@@ -12,7 +12,7 @@
 
 #include <executorch/runtime/kernel/kernel_includes.h>
 
-/// Writes a number to a variable. Aborts if it is of another kind or out of range.
+/// Writes a number to a variable. Aborts if it has another kind or is out of range.
 #define ET_EXTRACT_SCALAR(scalar, out_val)                                           \
   ET_CHECK_MSG(::torch::executor::native::utils::extract_scalar(scalar, &(out_val)), \
                #scalar " is of another type, or out of range")
@@ -62,7 +62,7 @@ T scalar_to(const ::executorch::aten::Scalar& scalar) {
   return scalar.isFloatingPoint() ? static_cast<T>(scalar.to<double>()) : static_cast<T>(scalar.to<int64_t>());
 }
 
-/// An integer that fits. Returns whether the number is one.
+/// Converts to an integer type. Returns whether the number is an integer that fits.
 template <typename INT_T, typename std::enable_if<std::is_integral<INT_T>::value && !std::is_same<INT_T, bool>::value,
                                                   bool>::type = true>
 bool extract_scalar(const ::executorch::aten::Scalar& scalar, INT_T* out_val) {

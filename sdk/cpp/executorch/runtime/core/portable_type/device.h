@@ -17,7 +17,7 @@ enum class DeviceType : int8_t {
 /// Number of device types.
 constexpr size_t kNumDeviceTypes = 2;
 
-/// Which device of its type, counted from 0.
+/// The index of a device among those of its type, counted from 0.
 using DeviceIndex = int8_t;
 
 /// A device type and an index.

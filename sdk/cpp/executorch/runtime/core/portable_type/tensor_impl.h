@@ -115,7 +115,7 @@ class TensorImpl {
    */
   ET_NODISCARD Error internal_resize_contiguous(ArrayRef<SizesType> new_sizes);
 
-  /// STATIC while the sizes must stay. For the runtime alone.
+  /// STATIC while the sizes must not change. Only for the runtime.
   void internal_set_shape_dynamism(TensorShapeDynamism dynamism) { shape_dynamism_ = dynamism; }
 
  private:

@@ -24,7 +24,7 @@ namespace executorch {
 namespace runtime {
 namespace testing {
 
-/// What the runtime has logged since the test began, a line each.
+/// The log lines of the runtime since the test began.
 inline std::vector<std::string> logged;
 
 inline void keep_log(et_timestamp_t, et_pal_log_level_t, const char*, const char*, size_t, const char* text,

@@ -81,7 +81,7 @@ class ProgramBuilder {
   void call_delegate(int32_t delegate, const std::vector<int32_t>& args);
   void move(int32_t from, int32_t to);
   void jump_false(int32_t condition, int32_t destination);
-  /// Of a type that a newer exporter may know.
+  /// Adds a value of a type that only a newer exporter knows.
   void unknown_value();
   void unknown_instruction();
   void free_value(int32_t index);

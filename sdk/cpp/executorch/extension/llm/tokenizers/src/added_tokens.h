@@ -26,7 +26,7 @@ class AddedTokens {
     uint64_t id = 0;
     bool single_word = false;  // not inside a longer word
     bool left_strip = false;   // takes the spaces before it
-    bool right_strip = false;  // takes the spaces behind it
+    bool right_strip = false;  // matches the spaces after it
     bool normalized = true;    // found in the normalised text
     bool special = false;
   };
@@ -35,8 +35,7 @@ class AddedTokens {
   Error load(const JsonValue& json, const Normalizer* normalizer, Work& work);
   void add(Token token);
 
-  /// Calls `other(begin, end)` for what lies between tokens of one kind, and `token(id)` for tokens, from left to
-  /// right.
+  /// Calls `other(begin, end)` for the text between tokens of one kind, and `token(id)` for tokens, from left to right.
   template <typename Other, typename Found>
   Error split(std::string_view text, bool normalized, Work& work, const Other& other, const Found& token) const {
     const Searcher& searcher = searchers_[normalized ? 1 : 0];

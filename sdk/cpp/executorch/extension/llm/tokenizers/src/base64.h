@@ -8,7 +8,7 @@
 
 namespace tokenizers::detail {
 
-/// Replaces `bytes` by what RFC 4648's base64 in `text` stands for. Error::Base64DecodeFailure names the place.
+/// Decodes RFC 4648's base64 in `text` to `bytes`. Error::Base64DecodeFailure names the place.
 Error decode_base64(std::string_view text, std::string& bytes);
 
 }  // namespace tokenizers::detail

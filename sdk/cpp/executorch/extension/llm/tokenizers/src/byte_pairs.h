@@ -64,7 +64,7 @@ void merge_word(std::vector<Symbol>& symbols, std::vector<Merge>& merges, const 
   symbols.resize(count);
 }
 
-/// The same in O(n log n), for what is longer than a word.
+/// Like the function above, but in O(n log n), for inputs that are longer than a word.
 template <typename Lookup>
 void merge_long(std::vector<Symbol>& symbols, const Lookup& lookup) {
   constexpr uint32_t kNone = 0xFFFFFFFFU;

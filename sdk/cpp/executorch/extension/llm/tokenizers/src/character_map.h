@@ -12,7 +12,7 @@
 
 namespace tokenizers::detail {
 
-/// SentencePiece's precompiled normalisation: texts and what replaces them. The bytes are the size of a trie in bytes
+/// SentencePiece's precompiled normalisation: texts with their replacements. The bytes are the size of a trie in bytes
 /// (uint32, little-endian), the trie (the double array of darts-clone), and the replacements, each of which ends with a
 /// zero byte.
 class CharacterMap {
@@ -24,9 +24,8 @@ class CharacterMap {
   /// The replacement of the longest known prefix of `text`; `length` is the prefix's, 0 without one. `steps` grows by
   /// the number of bytes that were read.
   std::string_view longest(std::string_view text, size_t& length, size_t& steps) const;
-  /// As Hugging Face's `tokenizers` does it: a grapheme cluster of less than 6 bytes as a whole, where its shortest
-  /// known beginning decides; otherwise its characters.
-  /// `text`, whose heap_bytes() are charged to `work`, is replaced.
+  /// Replaces like Hugging Face's `tokenizers`: a grapheme cluster of less than 6 bytes as a whole, by its shortest
+  /// known beginning; otherwise each character. `text`, whose heap_bytes() are charged to `work`, is changed.
   Error replace_by_clusters(std::string& text, Work& work) const;
 
  private:

@@ -43,7 +43,8 @@ class CompiledWriter {
 /// Reads the sections in order, as views of the bytes.
 class CompiledReader {
  public:
-  /// Error::ParseFailure unless the header is whole and each section lies in `bytes`, which begin at a multiple of 8.
+  /// Error::ParseFailure unless the header is complete and each section is inside `bytes`, which begin at a multiple of
+  /// 8.
   Error open(std::string_view bytes);
   Error next(std::string_view& section);
   template <typename T>

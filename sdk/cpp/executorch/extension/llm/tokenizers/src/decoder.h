@@ -10,7 +10,7 @@
 
 namespace tokenizers::detail {
 
-/// Turns tokens, as the vocabulary has them, into text.
+/// Converts tokens in the form of the vocabulary to text.
 class Decoder {
  public:
   Decoder() = default;
@@ -21,8 +21,8 @@ class Decoder {
   /// All tokens of a sequence; their text is the resulting strings, joined. The strings are charged to `work` by their
   /// heap_bytes(), before and after.
   virtual Error apply(std::vector<std::string>& tokens, Work& work) const = 0;
-  /// One token of a sequence, the first or a later one: the bytes that it adds. What a decoder does to the end of a
-  /// sequence is left out.
+  /// Decodes one token of a sequence, the first or a later one, to the bytes that it adds. Leaves out what a decoder
+  /// does at the end of a sequence.
   virtual Error apply_to_one(std::string& token, bool is_first, Work& work) const = 0;
 };
 

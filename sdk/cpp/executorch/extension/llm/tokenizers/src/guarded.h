@@ -10,8 +10,8 @@
 
 namespace tokenizers::detail {
 
-/// Returns the Error or Result of `function`. Where a container in it throws, because the heap has no memory left, that
-/// is Error::OutOfMemory. Compiled without exceptions, the C++ library ends the process in that case.
+/// Returns the Error or Result of `function`, or Error::OutOfMemory if a container in it throws because the heap is
+/// exhausted. If compiled without exceptions, the C++ library ends the process in that case.
 template <typename Function>
 auto guarded(Function&& function) -> decltype(function()) {
 #if ET_HAS_EXCEPTIONS

@@ -17,7 +17,7 @@ class JsonValue {
   JsonValue() = default;
   JsonValue(yyjson_val* value, std::string path) : value_(value), path_(std::move(path)) {}
 
-  /// Neither absent nor null.
+  /// Whether the value is neither absent nor null.
   explicit operator bool() const { return value_ != nullptr && !yyjson_is_null(value_); }
   yyjson_val* get() const { return value_; }
   const std::string& path() const { return path_; }

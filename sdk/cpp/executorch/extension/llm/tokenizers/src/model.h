@@ -37,7 +37,7 @@ class Model {
 
   /// Appends the ids of a word, which is not empty. An error of the workspace's Work if that takes too much.
   virtual Error tokenize(std::string_view word, Workspace& workspace, std::vector<uint64_t>& ids) const = 0;
-  /// Whether words are passed as bytes, which the characters of a ByteLevel pre-tokenizer stand for.
+  /// Whether words are passed as bytes instead of the characters of a ByteLevel pre-tokenizer.
   virtual bool takes_bytes() const { return false; }
   /// The largest id plus one.
   virtual size_t size() const { return vocabulary_.size(); }
@@ -45,7 +45,7 @@ class Model {
   virtual bool piece(uint64_t id, std::string& text) const;
   /// The id of a piece; kNoToken for an unknown one.
   virtual uint32_t find(std::string_view piece) const { return vocabulary_.find(piece); }
-  /// Adds the tables. Error::LoadFailure for a model that has no compiled form.
+  /// Writes the tables. Error::LoadFailure for a model without a compiled form.
   virtual Error write(CompiledWriter& writer) const;
 
  protected:
@@ -89,11 +89,11 @@ Error for_each_token(const JsonValue& model, Add&& add) {
   return Error::Ok;
 }
 
-/// The same into a vocabulary. Error::ParseFailure for an id that is too large or that two tokens have.
+/// Adds a token to a vocabulary. Error::ParseFailure for an id that is too large or already used.
 Error add_token(Vocabulary& vocabulary, std::string_view token, uint64_t id);
 Error read_vocabulary(const JsonValue& model, Vocabulary& vocabulary);
 
-/// The id of "<0x0A>" for the byte 10 and so on; kNoToken where the vocabulary has none.
+/// The ids of "<0x00>" to "<0xFF>"; kNoToken for bytes that the vocabulary does not have.
 std::vector<uint32_t> byte_tokens(const Vocabulary& vocabulary);
 
 }  // namespace tokenizers::detail

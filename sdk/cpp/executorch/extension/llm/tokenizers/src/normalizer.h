@@ -25,7 +25,7 @@ class Normalizer {
 /// Makes the "normalizer" of a tokenizer.json. For null, `normalizer` stays empty.
 Error make_normalizer(const JsonValue& json, Work& work, std::unique_ptr<Normalizer>& normalizer);
 
-/// How deep Sequences may be nested in each other.
+/// The maximal nesting depth of Sequences.
 inline constexpr int kDeepestSequence = 16;
 
 }  // namespace tokenizers::detail

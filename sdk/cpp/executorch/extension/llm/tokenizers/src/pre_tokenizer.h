@@ -32,8 +32,8 @@ struct PieceList {
     changed.replace(owned_);
     text = owned_;
   }
-  /// Calls `split(piece, offset, pieces)`, which returns an Error, for each piece: it appends pieces that are not
-  /// empty, whose offsets are those in the text.
+  /// Calls `split(piece, offset, pieces)`, which returns an Error, for each piece. It appends pieces that are not
+  /// empty, with their offsets in the text.
   template <typename SplitOne>
   Error split_each(const SplitOne& split) {
     std::vector<Range> parts;
@@ -63,16 +63,16 @@ class PreTokenizer {
   PreTokenizer& operator=(const PreTokenizer&) = delete;
 
   virtual Error apply(PieceList& list) const = 0;
-  /// Whether the words are characters that stand for bytes.
+  /// Whether each character of the words represents a byte.
   virtual bool is_byte_level() const { return false; }
-  /// Where is_byte_level(): leaves the bytes as they are, for a model that takes them.
+  /// If is_byte_level(): does not convert bytes to characters, for a model that takes bytes.
   virtual void keep_bytes() {}
 };
 
 /// "pre_tokenizer" of a tokenizer.json; nothing for null.
 Error make_pre_tokenizer(const JsonValue& json, Work& work, std::unique_ptr<PreTokenizer>& pre_tokenizer);
 
-/// Where the script changes; a space belongs to any, and the scripts of Japanese are one.
+/// Splits at changes of script. A space belongs to every script, and the scripts of Japanese count as one.
 Error make_unicode_scripts(const JsonValue& json, Work& work, std::unique_ptr<PreTokenizer>& pre_tokenizer);
 
 }  // namespace tokenizers::detail

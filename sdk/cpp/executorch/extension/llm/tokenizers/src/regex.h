@@ -14,14 +14,14 @@
 
 namespace tokenizers::detail {
 
-/// Whose syntax an expression is in, where they differ: Oniguruma's `^` and `$` are the ends of lines.
+/// The dialect of an expression: Oniguruma's `^` and `$` are the ends of lines.
 enum class RegexSyntax { kOniguruma, kRust };
 
 /// A compiled expression, matched by PCRE2. Time is charged: a match reads no more of the text than it needs, and what
 /// it reads, again or for the first time, counts. Any number of threads may use it.
 class Regex {
  public:
-  /// What a match costs besides the bytes that are read.
+  /// The cost of a match in addition to the bytes that are read.
   static constexpr uint64_t kStepsOfMatch = 16;
 
   Regex();
@@ -34,8 +34,8 @@ class Regex {
   Error compile(std::string_view pattern, RegexSyntax syntax, Work& work);
 
   /// Calls `found(begin, end)`, which returns an Error, for every match from left to right in a valid UTF-8 text, until
-  /// one fails; an empty match counts too, but not directly behind the last match. Error::RegexFailure if a match takes
-  /// more steps than the limit, and an error of `work` if all of them take more than the text may.
+  /// a call fails. Empty matches count, except directly after the last match. Error::RegexFailure if a match takes more
+  /// steps than the limit, and an error of `work` if all matches together exceed the limit of the text.
   template <typename Found>
   Error for_each(std::string_view text, Work& work, const Found& found) const {
     Matches matches(*this, text, work);
@@ -60,9 +60,10 @@ class Regex {
    private:
     /// PCRE2's result of the next match from at_ on.
     int match();
-    /// The same for a match that begins at `from`.
+    /// Like the function above, for a match that begins at `from`.
     int match_at(size_t from);
-    /// The same for the text up to `end` and, unless `context` says otherwise, any begin from `from` on.
+    /// Like the function above, for the text up to `end` and, unless `context` says otherwise, a match that begins at
+    /// or after `from`.
     int match_in(size_t from, size_t end, void* context);
     size_t window_end(size_t from, size_t size) const;
     /// Charges that the expression is tried so often, and has read so many bytes.

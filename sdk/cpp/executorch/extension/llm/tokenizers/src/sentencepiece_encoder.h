@@ -15,7 +15,7 @@
 
 namespace tokenizers::detail {
 
-/// U+2581, which stands for a space.
+/// U+2581, which replaces spaces.
 inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
 
 /// The algorithms of SentencePiece over a model, whose bytes are not needed once it is loaded.
@@ -36,7 +36,8 @@ class SentencePieceEncoder {
 
  private:
   Error normalize(std::string_view text, NewText& out, Work& work) const;
-  /// What the beginning of `text` becomes; `length` is what it takes of it. `steps` grows by the bytes that were read.
+  /// Normalises the beginning of `text`. `length` is the number of bytes that were replaced; `steps` grows by the bytes
+  /// that were read.
   std::string_view normal_prefix(std::string_view text, size_t& length, size_t& steps) const;
   /// The length of a user-defined symbol or, without one, of a character.
   size_t symbol_length(std::string_view text, bool& user_defined, size_t& steps) const;

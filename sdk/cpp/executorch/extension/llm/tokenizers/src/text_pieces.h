@@ -50,8 +50,8 @@ class Pattern {
   Error replace(std::string& text, std::string_view content, Work& work) const;
 
  private:
-  /// Where the literal is from `at` on; npos if it is not. std::string_view::find would begin anew, at ten times the
-  /// time, wherever the text has the first byte.
+  /// Finds the literal from `at` on; npos if it does not occur. std::string_view::find would start anew wherever the
+  /// text has the first byte, which takes ten times as long.
   size_t find(std::string_view text, size_t at) const;
 
   bool is_regex_ = false;
@@ -62,7 +62,8 @@ class Pattern {
 /// The treatment of the matches that split a text.
 enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
-/// The mark of a space, U+2581 unless the file names another one: Error::ParseFailure if that is not one character.
+/// Reads the mark for a space, which is U+2581 unless the file names another one. Error::ParseFailure if it is not one
+/// character.
 Error read_space_mark(const JsonValue& json, std::string& mark);
 
 /// "behavior" in a tokenizer.json.

@@ -13,7 +13,7 @@ class Trie {
  public:
   static constexpr uint32_t kNothing = 0xFFFFFFFFU;
 
-  /// A value that is there is replaced. An empty key has no effect.
+  /// Sets the value of a key, and replaces an earlier one. An empty key has no effect.
   void set(std::string_view key, uint32_t value);
   bool empty() const { return values_.size() == 1; }
 

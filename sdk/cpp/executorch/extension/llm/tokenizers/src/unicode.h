@@ -19,7 +19,7 @@ Error to_normal_form(std::string& text, NormalForm form, Work& work);
 bool is_space(uint32_t character);
 /// Any kind of punctuation, general category P.
 bool is_punctuation(uint32_t character);
-/// Also the symbols of ASCII: $+<=>^`|~.
+/// Like is_punctuation(), and true for the ASCII symbols $+<=>^`|~.
 bool is_punctuation_or_ascii_symbol(uint32_t character);
 /// General category N.
 bool is_numeric(uint32_t character);

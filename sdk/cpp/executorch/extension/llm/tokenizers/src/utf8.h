@@ -9,7 +9,7 @@
 
 namespace tokenizers::detail {
 
-/// How many bytes a character with this first byte has; 0 for a byte that cannot begin a character.
+/// The number of bytes of a character with this first byte; 0 if no character begins with it.
 inline size_t utf8_length(unsigned char first) {
   if (first < 0x80) {
     return 1;
@@ -20,8 +20,8 @@ inline size_t utf8_length(unsigned char first) {
   return first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
 }
 
-/// How many bytes at `at` are a character, or could become one with more bytes behind the text. `whole` says which. 0:
-/// neither.
+/// The number of bytes at `at` that are a character, or may become one if more bytes follow the text; `whole` tells
+/// which. 0 if they are neither.
 inline size_t utf8_prefix(std::string_view text, size_t at, bool& whole) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   whole = false;
@@ -60,7 +60,7 @@ inline size_t utf8_prefix(std::string_view text, size_t at, bool& whole) {
   return length;
 }
 
-/// The character at `at` of a valid text; moves `at` behind it.
+/// Returns the character at `at` of a valid text, and moves `at` to the next one.
 inline uint32_t next_character(std::string_view text, size_t& at) {
   const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(text[i])); };
   const uint32_t first = byte(at);
@@ -84,7 +84,7 @@ inline bool is_continuation(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
-/// Where the last character before `at` (> 0) of a valid text begins.
+/// The position of the last character before `at` (> 0) of a valid text.
 inline size_t previous_character(std::string_view text, size_t at) {
   do {
     at--;

@@ -14,8 +14,8 @@ inline constexpr uint32_t kNoToken = 0xFFFFFFFFU;
 /// An id above it is an error of the file: models have at most some hundred thousand tokens.
 inline constexpr uint64_t kLargestToken = (1U << 24) - 1;
 
-/// The largest id that one of `count` tokens may have: tables of ids are as long, and must not be when a file of a few
-/// bytes names a large one.
+/// The largest id that one of `count` tokens may have. Tables are as long as the largest id, so a file of a few bytes
+/// must not be able to name a large one.
 inline constexpr uint64_t largest_id(uint64_t count) {
   constexpr uint64_t kFew = 1U << 20;
   const uint64_t most = count < kLargestToken / 16 ? 16 * count : kLargestToken;

@@ -23,7 +23,7 @@ class Work final {
   /// `input`: bytes of the file or of the text, or the number of ids to decode.
   Work(Kind kind, size_t input);
 
-  /// Error::LoadFailure, EncodeFailure or DecodeFailure, with a message, if not as much is left.
+  /// Error::LoadFailure, EncodeFailure or DecodeFailure, with a message, if fewer steps are left.
   Error steps(uint64_t count) { return budget_.step(count) ? Error::Ok : too_much("steps of work", most_steps_); }
   Error take(uint64_t bytes) { return budget_.take(bytes) ? Error::Ok : too_much("bytes of memory", most_bytes_); }
   void give_back(uint64_t bytes) { budget_.give_back(bytes); }
@@ -64,7 +64,7 @@ class NewText final {
   }
   std::string& text() { return text_; }
 
-  /// Puts the new text in the place of `text`. What is left here is empty.
+  /// Replaces `text` by the new text, which is then empty here.
   void replace(std::string& text) {
     work_.give_back(heap_bytes(text));
     text = std::move(text_);

@@ -43,7 +43,7 @@ ET_NODISCARD inline bool check_log_softmax_args(const ::executorch::aten::Tensor
   return dim_is_valid(dim, nonzero_dim(in));
 }
 
-/// The same as of log_softmax.
+/// Checks the arguments of softmax like those of log_softmax.
 ET_NODISCARD inline bool check_softmax_args(const ::executorch::aten::Tensor& in, int64_t dim, bool half_to_float,
                                             ::executorch::aten::Tensor& out) {
   return check_log_softmax_args(in, dim, half_to_float, out);

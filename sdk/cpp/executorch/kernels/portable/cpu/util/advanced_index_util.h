@@ -26,7 +26,7 @@ inline bool is_mask(const Tensor& index) {
   return index.scalar_type() == ScalarType::Bool || index.scalar_type() == ScalarType::Byte;
 }
 
-/// How many dimensions of the input an entry of the list stands for.
+/// The number of dimensions of the input that an entry of the list indexes.
 inline size_t indexed_dims(const std::optional<Tensor>& index) {
   return index && is_mask(*index) ? static_cast<size_t>(index->dim()) : 1;
 }
@@ -74,7 +74,7 @@ ET_NODISCARD inline bool check_index_args(const Tensor& in, TensorOptList indice
   return true;
 }
 
-/// In how many places of the list there are indices without a gap between them.
+/// The number of groups of adjacent indices in the list.
 inline size_t count_index_blocks(TensorOptList indices) {
   size_t count = 0;
   for (size_t i = 0; i < indices.size(); ++i) {
@@ -83,7 +83,7 @@ inline size_t count_index_blocks(TensorOptList indices) {
   return count;
 }
 
-/// The shape to which the indices are broadcast. Returns false, and logs, if there is none.
+/// Computes the shape to which the indices are broadcast. Returns false, and logs, if they cannot be broadcast.
 ET_NODISCARD inline bool get_indices_broadcast_shape(TensorOptList indices, ::executorch::aten::SizesType* ix_sizes,
                                                      size_t* ix_ndim) {
   using ::executorch::aten::ArrayRef;
@@ -120,7 +120,7 @@ inline size_t get_indices_broadcast_ndim(TensorOptList indices) {
   return rank;
 }
 
-/// How many dimensions of the input have an index.
+/// The number of dimensions of the input that have an index.
 inline size_t get_num_indexed_dims(TensorOptList indices) {
   size_t count = 0;
   for (const auto& index : indices) {
@@ -129,12 +129,12 @@ inline size_t get_num_indexed_dims(TensorOptList indices) {
   return count;
 }
 
-/// How many entries of the list have no index.
+/// The number of entries of the list without an index.
 inline size_t get_num_null_indices(TensorOptList indices) {
   return static_cast<size_t>(std::count_if(indices.begin(), indices.end(), [](const auto& index) { return !index; }));
 }
 
-/// How many entries are before the first index.
+/// The number of entries before the first index.
 inline size_t get_num_leading_null_indices(TensorOptList indices) {
   return static_cast<size_t>(
       std::find_if(indices.begin(), indices.end(), [](const auto& index) { return index.has_value(); }) -
@@ -238,7 +238,8 @@ ET_NODISCARD inline bool get_in_coord(const Tensor& in, TensorOptList indices, s
   return true;
 }
 
-/// The same for elements that are numbered in the order of the sizes; the second value is false for a bad index.
+/// Like the function above, for elements that are numbered in the order of the sizes. The second value is false for an
+/// index out of range.
 inline std::pair<size_t, bool> get_in_ix(const Tensor& in, TensorOptList indices, Tensor& out, size_t out_ix,
                                          size_t start, size_t broadcast_ndim, int32_t* dim_map, int32_t* ix_map) {
   size_t out_coord[kTensorDimensionLimit];

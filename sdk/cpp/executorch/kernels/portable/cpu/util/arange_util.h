@@ -15,7 +15,7 @@ namespace torch {
 namespace executor {
 namespace native {
 
-/// How many numbers there are. Aborts if that is not a finite number that is a size.
+/// The number of elements. Aborts if it is not finite or does not fit a size.
 inline ::executorch::aten::SizesType compute_arange_out_size(double start, double end, double step) {
   const double count = std::ceil((end - start) / step);
   ET_CHECK_MSG(count >= 0 && count <= std::numeric_limits<int32_t>::max(),

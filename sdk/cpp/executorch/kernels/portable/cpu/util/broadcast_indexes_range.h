@@ -80,7 +80,7 @@ class BroadcastIndexesIterator {
  private:
   using Steps = std::array<ssize_t, kTensorDimensionLimit>;
 
-  /// What is added to a position in memory for the next index in each dimension of the result.
+  /// The step in memory for the next index, for each dimension of the result.
   static Steps steps(const Tensor& output, const Tensor& t) {
     ET_CHECK_MSG(t.dim() <= output.dim(), "a tensor of %zd dimensions is broadcast to %zd",
                  static_cast<ssize_t>(t.dim()), static_cast<ssize_t>(output.dim()));

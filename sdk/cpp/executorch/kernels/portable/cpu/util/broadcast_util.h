@@ -96,7 +96,7 @@ ET_NODISCARD inline ::executorch::runtime::Error resize_to_broadcast_target_size
   return ::executorch::runtime::resize_tensor(out, {sizes, dim});
 }
 
-/// The same of three operands.
+/// Like the function above, for three operands.
 ET_NODISCARD inline ::executorch::runtime::Error resize_to_broadcast_target_size(const ::executorch::aten::Tensor& a,
                                                                                  const ::executorch::aten::Tensor& b,
                                                                                  const ::executorch::aten::Tensor& c,

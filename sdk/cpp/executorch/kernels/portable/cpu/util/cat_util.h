@@ -14,8 +14,8 @@
 namespace torch {
 namespace executor {
 
-/// The tensors have one shape but for dimension `dim`, which does not count from the end, and dtypes that can be stored
-/// in `out`. Tensors without elements may have any shape. Logs if not.
+/// Checks that the tensors have one shape except for dimension `dim`, which must not be negative, and dtypes that can
+/// be stored in `out`. Tensors without elements may have any shape. Logs if not.
 ET_NODISCARD inline bool check_cat_args(::executorch::aten::ArrayRef<Tensor> tensors, int64_t dim, Tensor& out) {
   ET_CHECK_OR_RETURN_FALSE(!tensors.empty(), "cat: expected at least one tensor");
   const Tensor* first = nullptr;
@@ -63,7 +63,7 @@ inline void get_cat_out_target_size(::executorch::aten::ArrayRef<Tensor> tensors
 namespace native {
 namespace internal {
 
-/// Copies elements, which are next to each other, to those of another dtype, or the same one.
+/// Copies adjacent elements to elements of the same or another dtype.
 inline void copy_elements(KernelRuntimeContext& ctx, const char* from, ScalarType from_type, size_t count, char* to,
                           ScalarType to_type) {
   if (from_type == to_type) {

@@ -203,7 +203,7 @@ inline void get_select_copy_out_target_size(const Tensor& in, int64_t dim, ::exe
             std::copy(in.sizes().begin(), in.sizes().begin() + dim, out_sizes));
 }
 
-/// The sizes of the parts add up to that of dimension `dim`, and there is a result for each.
+/// Checks that the sizes of the parts add up to the size of dimension `dim`, and that there is a result for each part.
 ET_NODISCARD inline bool check_split_with_sizes_copy_args(const Tensor& in,
                                                           ::executorch::aten::ArrayRef<int64_t> split_sizes,
                                                           int64_t dim, TensorList out) {
@@ -242,7 +242,7 @@ ET_NODISCARD inline bool check_split_copy_args(const Tensor& input, int64_t spli
   return true;
 }
 
-/// A matrix, or a batch of them.
+/// Checks that the input is a matrix or a batch of matrices.
 ET_NODISCARD inline bool check_tril_args(const Tensor& in, Tensor& out) {
   ET_LOG_AND_RETURN_IF_FALSE(tensors_have_same_dtype(in, out));
   return tensor_has_rank_greater_or_equal_to(in, 2);

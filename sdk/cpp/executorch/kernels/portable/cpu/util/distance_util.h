@@ -89,7 +89,7 @@ void pdist(const Tensor& in, Tensor& out, double p) {
   }
 }
 
-/// The same with the norm that `p` names.
+/// Like the function above, with the norm for `p`.
 template <typename CTYPE>
 void pdist(const Tensor& in, Tensor& out, double p) {
   if (p == 0.0) {

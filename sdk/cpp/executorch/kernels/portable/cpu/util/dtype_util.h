@@ -31,7 +31,7 @@ enum class SupportedTensorDtypes {
 
 namespace internal {
 
-/// Whether a tensor has one of the dtypes. Logs if it has not.
+/// Whether a tensor has one of the dtypes. Logs if it does not.
 inline bool check_tensor_dtype(const ::executorch::aten::Tensor& t, SupportedTensorDtypes dtypes,
                                ::executorch::aten::ScalarType compute_type) {
   using ::executorch::aten::ScalarType;

@@ -33,7 +33,7 @@ struct Operand {
   SupportedTensorDtypes dtypes;
 };
 
-/// Whether elements with one index have one position in memory.
+/// Whether elements with equal indices have equal positions in memory.
 inline bool has_layout_of(const ::executorch::aten::Tensor& a, const ::executorch::aten::Tensor& out) {
   return a.sizes() == out.sizes() && a.strides() == out.strides();
 }

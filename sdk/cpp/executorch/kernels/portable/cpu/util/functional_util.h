@@ -33,7 +33,7 @@ CTYPE_OUT apply_unary_map_reduce_fn(const MapOp& map_fun, const ReduceOp& reduce
   return result;
 }
 
-/// The same without a function of single elements.
+/// Like the function above, without a function for single elements.
 template <typename CTYPE, typename ReduceOp>
 CTYPE apply_unary_reduce_fn(const ReduceOp& reduce_fun, const CTYPE* const data_in, const int64_t size,
                             const int64_t stride = 1) {

@@ -15,12 +15,12 @@
 namespace torch {
 namespace executor {
 
-/// What is read between pixels; the values are those of the operator's argument.
+/// The interpolation between pixels; the values are those of the operator's argument.
 enum class GridSamplerInterpolation { Bilinear, Nearest, Bicubic };
-/// What is read outside of the image; the values are those of the operator's argument.
+/// The padding outside of the image; the values are those of the operator's argument.
 enum class GridSamplerPadding { Zeros, Border, Reflection };
 
-/// The place in pixels of a coordinate, of which -1 and 1 are the edges of the image, or with `align_corners` the
+/// Converts a coordinate to a position in pixels. -1 and 1 are the edges of the image, or with `align_corners` the
 /// centers of the first and the last pixel.
 template <typename scalar_t>
 scalar_t grid_sampler_unnormalize(scalar_t coord, int64_t size, bool align_corners) {
@@ -34,7 +34,7 @@ scalar_t clip_coordinates(scalar_t in, int64_t clip_limit) {
   return std::min(static_cast<scalar_t>(clip_limit - 1), std::max(in, static_cast<scalar_t>(0)));
 }
 
-/// Reflects a place at both bounds, which are given as twice their value, until it is between them.
+/// Reflects a position at both bounds, which are given as twice their value, until it is between them.
 template <typename scalar_t>
 scalar_t reflect_coordinates(scalar_t in, int64_t twice_low, int64_t twice_high) {
   if (twice_low == twice_high) {
@@ -72,7 +72,7 @@ scalar_t cubic_convolution1(scalar_t x, scalar_t A) {
   return ((A + 2) * x - (A + 3)) * x * x + 1;
 }
 
-/// The same at a distance from 1 to 2.
+/// Like the function above, for a distance from 1 to 2.
 template <typename scalar_t>
 scalar_t cubic_convolution2(scalar_t x, scalar_t A) {
   return ((x - 5) * x + 8) * x * A - 4 * A;

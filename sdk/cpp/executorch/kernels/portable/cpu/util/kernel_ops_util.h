@@ -108,7 +108,7 @@ inline void get_max_pool2d_with_indices_out_target_size(const Tensor& in, ::exec
   calculate_kernel_output_sizes(in, 2, kernel_size, stride, padding, dilation, out_sizes, ceil_mode);
 }
 
-/// The same without a dilation.
+/// Like the function above, without a dilation.
 inline void get_avg_pool2d_out_target_size(const Tensor& in, const ::executorch::aten::IntArrayRef kernel_size,
                                            const ::executorch::aten::IntArrayRef stride,
                                            const ::executorch::aten::IntArrayRef padding, const bool ceil_mode,
@@ -116,7 +116,8 @@ inline void get_avg_pool2d_out_target_size(const Tensor& in, const ::executorch:
   get_max_pool2d_with_indices_out_target_size(in, kernel_size, stride, padding, {}, ceil_mode, out_sizes, out_ndim);
 }
 
-/// One or two dimensions; `weight` is [out, in / groups, ...], or [in, out / groups, ...] of a transposed convolution.
+/// Checks a convolution over one or two dimensions. `weight` is [out, in / groups, ...], or for a transposed
+/// convolution [in, out / groups, ...].
 ET_NODISCARD inline bool check_convolution_args(
     const Tensor& in, const Tensor& weight, const std::optional<Tensor>& bias, ::executorch::aten::IntArrayRef stride,
     ::executorch::aten::IntArrayRef padding, ::executorch::aten::IntArrayRef dilation, bool transposed,
@@ -164,7 +165,7 @@ inline void get_convolution_out_target_size(const Tensor& in, const Tensor& weig
                                 out_sizes, /*ceil_mode=*/false, transposed, output_padding);
 }
 
-/// `dim` may count from the end; `out` has the dtype if one is given.
+/// `dim` may be negative. `out` must have the dtype if one is given.
 ET_NODISCARD inline bool check_cumsum_args(const Tensor& self, int64_t dim, std::optional<ScalarType> enforced_dtype,
                                            Tensor& out) {
   ET_LOG_AND_RETURN_IF_FALSE(dim_is_valid(dim, nonzero_dim(self)));
@@ -207,7 +208,7 @@ ET_NODISCARD inline Error resize_constant_pad_output(const Tensor& in, ::executo
   return resize_tensor(out, ::executorch::aten::ArrayRef<::executorch::aten::SizesType>(sizes, rank));
 }
 
-/// A matrix of which `indices` numbers the rows.
+/// Checks that `weight` is a matrix, whose rows `indices` number.
 ET_NODISCARD inline bool check_embedding_args(const Tensor& weight, const Tensor& indices, const Tensor& out) {
   ET_LOG_AND_RETURN_IF_FALSE(tensor_is_rank(weight, 2));
   ET_LOG_AND_RETURN_IF_FALSE(tensor_is_rank(out, static_cast<size_t>(indices.dim()) + 1));
@@ -222,7 +223,7 @@ ET_NODISCARD inline Error resize_embedding_output(const Tensor& weight, const Te
       out, ::executorch::aten::ArrayRef<::executorch::aten::SizesType>(sizes, static_cast<size_t>(indices.dim()) + 1));
 }
 
-/// Whether a number of `alpha_type` can multiply in `common_type`, as of add and sub.
+/// Whether a number of `alpha_type` can be a factor in `common_type`, as in add and sub.
 ET_NODISCARD inline bool check_alpha_type(const ScalarType alpha_type, const ScalarType common_type) {
   ET_CHECK_OR_RETURN_FALSE(
       canCast(alpha_type, common_type) ||

@@ -32,7 +32,8 @@ ET_NODISCARD inline bool int_array_all_ge(::executorch::aten::IntArrayRef array,
 
 namespace internal {
 
-/// A number for each of `count` dimensions or one for all of them, each at least `least`. Logs if not.
+/// Checks that the list has one number for each of `count` dimensions, or one for all, and that each is at least
+/// `least`. Logs if not.
 ET_NODISCARD inline bool window_list_is_valid(const char* name, ::executorch::aten::IntArrayRef list, int64_t least,
                                               size_t count, bool allow_empty = false) {
   ET_CHECK_OR_RETURN_FALSE(list.size() == 1 || list.size() == count || (allow_empty && list.size() == 0),
@@ -50,7 +51,7 @@ ET_NODISCARD inline bool stride_is_valid(::executorch::aten::IntArrayRef stride,
   return internal::window_list_is_valid("stride", stride, 1, kernel_ndim, allow_empty);
 }
 
-/// With `enforce_half_kernel`, padding is at most half of the window.
+/// With `enforce_half_kernel`, the padding may be at most half of the window.
 ET_NODISCARD inline bool padding_is_valid(::executorch::aten::IntArrayRef padding,
                                           ::executorch::aten::IntArrayRef kernel_size, size_t kernel_ndim,
                                           bool enforce_half_kernel = false) {
@@ -69,7 +70,7 @@ ET_NODISCARD inline bool dilation_is_valid(::executorch::aten::IntArrayRef dilat
   return internal::window_list_is_valid("dilation", dilation, 1, kernel_ndim);
 }
 
-/// Of a transposed convolution: smaller than the stride or the dilation.
+/// Checks that the output padding of a transposed convolution is smaller than the stride or the dilation.
 ET_NODISCARD inline bool output_padding_is_valid(::executorch::aten::IntArrayRef output_padding,
                                                  ::executorch::aten::IntArrayRef stride,
                                                  ::executorch::aten::IntArrayRef dilation, size_t kernel_ndim) {
@@ -193,8 +194,8 @@ void kernel_reduction_then_map_2d(const ReduceOp& reduce_fn, const MapOp& map_fn
   }
 }
 
-/// The same for each plane of `in`, of 3 or 4 dimensions. `out` and `indices` have the shape of the result and one dim
-/// order.
+/// Like the function above, for each plane of `in`, which has 3 or 4 dimensions. `out` and `indices` have the shape of
+/// the result and the same dim order.
 template <typename CTYPE, typename ReduceOp, typename MapOp>
 void apply_kernel_2d_reduce_then_map_fn(const ReduceOp& reduce_fn, const MapOp& map_fn, const bool include_pad,
                                         const Tensor& in, const ::executorch::aten::IntArrayRef kernel_size,

@@ -14,7 +14,7 @@ namespace torch {
 namespace executor {
 namespace internal {
 
-/// A parameter of `count` channels, if there is one.
+/// Checks a parameter with `count` channels, if it is given.
 ET_NODISCARD inline bool channel_parameter_is_valid(const Tensor& in, const std::optional<Tensor>& parameter,
                                                     int64_t count) {
   if (!parameter) {
@@ -45,7 +45,7 @@ ET_NODISCARD inline bool check_batch_norm_args(const Tensor& in, const std::opti
   return true;
 }
 
-/// `normalized_shape` is that of the last dimensions and of the parameters.
+/// Checks that the last dimensions of the input and the parameters have the shape `normalized_shape`.
 ET_NODISCARD inline bool check_layer_norm_args(const Tensor& input, ::executorch::aten::IntArrayRef normalized_shape,
                                                const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
                                                Tensor& out, Tensor& mean_out, Tensor& rstd_out) {

@@ -55,7 +55,7 @@ inline int64_t replication_ix(int64_t j, int64_t size, int64_t pad) {
   return std::clamp<int64_t>(j - pad, 0, size - 1);
 }
 
-/// The same, as if the first and the last element were mirrors.
+/// Like the function above, with mirrors at the first and the last element.
 inline int64_t reflection_ix(int64_t j, int64_t size, int64_t pad) {
   const int64_t index = j < pad ? pad - j : j - pad;
   return index < size ? index : 2 * (size - 1) - index;
@@ -94,13 +94,13 @@ void pad1d(const PaddingIx& padding_ix, const Tensor& in, Tensor& out, ::executo
   internal::pad<CTYPE>(padding_ix, 1, in, out, padding);
 }
 
-/// The same of two dimensions.
+/// Like the function above, for two dimensions.
 template <typename CTYPE, typename PaddingIx>
 void pad2d(const PaddingIx& padding_ix, const Tensor& in, Tensor& out, ::executorch::aten::ArrayRef<int64_t> padding) {
   internal::pad<CTYPE>(padding_ix, 2, in, out, padding);
 }
 
-/// The same of three dimensions.
+/// Like the function above, for three dimensions.
 template <typename CTYPE, typename PaddingIx>
 void pad3d(const PaddingIx& padding_ix, const Tensor& in, Tensor& out, ::executorch::aten::ArrayRef<int64_t> padding) {
   internal::pad<CTYPE>(padding_ix, 3, in, out, padding);

@@ -20,7 +20,7 @@ namespace executor {
 using OptionalDim = std::optional<int64_t>;
 using OptionalDimList = std::optional<::executorch::aten::ArrayRef<int64_t>>;
 
-/// Whether each dimension is one of the tensor and is there once. Logs if not.
+/// Whether each dimension is valid and occurs once. Logs if not.
 ET_NODISCARD inline bool check_dim_list_is_valid(const ::executorch::aten::Tensor& in,
                                                  const OptionalDimList& dim_list) {
   bool seen[::executorch::runtime::kTensorDimensionLimit] = {};
@@ -71,7 +71,7 @@ class ReducedDims {
     return product;
   }
 
-  /// Where in memory element `index` of those dimensions is, from that with the index 0 of the others.
+  /// The position in memory of element `index` of those dimensions, relative to the element with index 0 in the others.
   size_t position(size_t index, bool reduced) const {
     size_t found = 0;
     for (size_t i = rank(); i-- > 0;) {
@@ -131,7 +131,7 @@ inline size_t get_out_numel(const ::executorch::aten::Tensor& in, const Optional
   return internal::ReducedDims(in, dim_list).count(false);
 }
 
-/// Where in memory the first element is that belongs to element `out_ix` of the result.
+/// The position in memory of the first element that belongs to element `out_ix` of the result.
 inline size_t get_init_index(const ::executorch::aten::Tensor& in, const OptionalDim& dim, const size_t out_ix) {
   return internal::ReducedDims(in, dim).position(out_ix, false);
 }
@@ -141,7 +141,7 @@ inline size_t get_init_index(const ::executorch::aten::Tensor& in, const Optiona
 }
 
 /// Calls `fn(size, stride, base)` for each element of the result: its elements are at `base`, `base` + `stride`, and so
-/// on. Without a dimension, all elements are one call.
+/// on. Without a dimension, there is one call for all elements.
 template <typename Fn>
 void apply_over_dim(const Fn& fn, const ::executorch::aten::Tensor& in, const OptionalDim& dim) {
   const internal::ReducedDims dims(in, dim);
@@ -164,7 +164,7 @@ void apply_over_dim(const Fn& fn, const ::executorch::aten::Tensor& in, const Op
   internal::ReducedDims(in, dim).for_each(fn, out_ix, start, end);
 }
 
-/// The same of several dimensions: calls `fn(position)`.
+/// Like the function above, for several dimensions: calls `fn(position)`.
 template <typename Fn>
 void apply_over_dim_list(const Fn& fn, const ::executorch::aten::Tensor& in, const OptionalDimList& dim_list,
                          const size_t out_ix, const int64_t start = 0, const int64_t end = -1) {
@@ -274,7 +274,7 @@ inline bool check_reduction_args(const ::executorch::aten::Tensor& in, const Opt
   return (!dtype || ::executorch::runtime::tensor_is_type(out, *dtype)) && check_dim_list_is_valid(in, dim_list);
 }
 
-/// The same of one dimension, which must have elements unless `allow_empty_dim`.
+/// Like the function above, for one dimension, which must have elements unless `allow_empty_dim`.
 inline bool check_reduction_args_single_dim(const ::executorch::aten::Tensor& in, OptionalDim dim, bool keepdim,
                                             std::optional<::executorch::aten::ScalarType> dtype,
                                             ::executorch::aten::Tensor& out, bool allow_empty_dim = false) {

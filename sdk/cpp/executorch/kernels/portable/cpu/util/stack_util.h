@@ -10,8 +10,8 @@
 namespace torch {
 namespace executor {
 
-/// The tensors have one shape and dtypes that can be stored in `out`. `dim`, of the result, does not count from the
-/// end. Logs if not.
+/// Checks that the tensors have one shape, and dtypes that can be stored in `out`. `dim`, of the result, must not be
+/// negative. Logs if not.
 ET_NODISCARD inline bool check_stack_args(::executorch::aten::ArrayRef<Tensor> tensors, int64_t dim, Tensor& out) {
   ET_CHECK_OR_RETURN_FALSE(!tensors.empty(), "stack: expected at least one tensor");
   for (const Tensor& tensor : tensors) {

@@ -33,14 +33,14 @@ ET_NODISCARD inline bool check_upsample_2d_common_args(
   return true;
 }
 
-/// The same for the mode "bilinear".
+/// Like the function above, for the mode "bilinear".
 ET_NODISCARD inline bool check_upsample_bilinear2d_args(
     const Tensor& in, const ::executorch::aten::OptionalArrayRef<int64_t>& output_size, const bool /*align_corners*/,
     const ::executorch::aten::OptionalArrayRef<double>& scale_factors, Tensor& out) {
   return check_upsample_2d_common_args(in, output_size, scale_factors, out);
 }
 
-/// The same for the mode "nearest".
+/// Like the function above, for the mode "nearest".
 ET_NODISCARD inline bool check_upsample_nearest2d_args(
     const Tensor& in, const ::executorch::aten::OptionalArrayRef<int64_t>& output_size,
     const ::executorch::aten::OptionalArrayRef<double>& scale_factors, Tensor& out) {
@@ -76,7 +76,7 @@ scalar_t compute_scales_value(const std::optional<double>& scale, int64_t input_
                : static_cast<scalar_t>(input_size) / static_cast<scalar_t>(output_size);
 }
 
-/// The same; with `align_corners` between the centers of the first and the last pixels.
+/// Like the function above; with `align_corners` between the centers of the first and the last pixels.
 template <typename scalar_t>
 scalar_t area_pixel_compute_scale(int64_t input_size, int64_t output_size, bool align_corners,
                                   const std::optional<double>& scale) {

@@ -98,7 +98,7 @@ ET_NODISCARD inline bool get_view_copy_target_size(const Tensor input,
   return true;
 }
 
-/// The sizes of a view, which are those of `out`.
+/// Checks that the sizes of a view are those of `out`.
 ET_NODISCARD inline bool check_view_copy_args(const Tensor& self, ::executorch::aten::ArrayRef<int64_t> size_int64_t,
                                               Tensor& out) {
   ET_LOG_AND_RETURN_IF_FALSE(tensors_have_same_dtype(self, out));
@@ -123,7 +123,8 @@ ET_NODISCARD inline bool check_to_copy_args(const Tensor& input, bool non_blocki
   return true;
 }
 
-/// `dim_order`, or without it that of `input`, is that of `out`, which has as many dimensions as `input`.
+/// Checks that `out` has the dim order `dim_order`, or that of `input` if it is not given, and as many dimensions as
+/// `input`.
 ET_NODISCARD inline bool check__to_dim_order_copy_args(const Tensor& input, bool non_blocking,
                                                        ::executorch::aten::OptionalArrayRef<int64_t> dim_order,
                                                        Tensor& out) {

@@ -109,7 +109,7 @@ class TensorFactory {
         sizes, data, dim_order.empty() ? internal::channels_last_dim_order(sizes.size()) : dim_order, dynamism);
   }
 
-  /// The same values as the contiguous `input`, in channels-last memory.
+  /// Returns the values of the contiguous `input` in channels-last memory.
   aten::Tensor channels_last_like(const aten::Tensor& input,
                                   TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC) {
     ET_CHECK_MSG(tensor_is_default_dim_order(input), "channels_last_like() needs a contiguous tensor");

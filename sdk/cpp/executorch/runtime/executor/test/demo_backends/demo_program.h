@@ -32,7 +32,7 @@ struct DemoOperand {
   enum class Kind : uint8_t { kNone, kInput, kResult, kWeight, kNumber, kList };
 
   Kind kind = Kind::kNone;
-  /// Of the input or of the instruction.
+  /// Index of the input or of the instruction.
   size_t index = 0;
   double number = 0;
   std::vector<double> list;

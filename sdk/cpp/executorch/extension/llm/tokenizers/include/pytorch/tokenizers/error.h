@@ -25,7 +25,7 @@ enum class Error : error_code_t {
   DecodeFailure = 0x08,
   /// A regular expression that does not compile, or that exceeds the limit of its work.
   RegexFailure = 0x09,
-  /// The heap has no memory left.
+  /// The heap is exhausted.
   OutOfMemory = 0x0A,
 };
 

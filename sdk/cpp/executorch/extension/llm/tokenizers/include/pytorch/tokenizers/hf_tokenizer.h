@@ -25,12 +25,14 @@ class HFTokenizer final : public Tokenizer {
   Error load(const std::string& tokenizer_path) override;
   /// A `tokenizer.json`, or what compile() gave.
   Error load_from_buffer(std::string_view bytes) override;
-  /// With the content of `tokenizer_config.json`. What compile() gave has it inside.
+  /// Loads a `tokenizer.json` with the content of `tokenizer_config.json`. The output of compile() already contains the
+  /// latter.
   Error load_from_buffer(std::string_view bytes, std::string_view tokenizer_config_json);
 
-  /// This tokenizer in a form whose tables are used where they lie: loading it parses the settings only. BPE alone has
-  /// one; others are Error::LoadFailure. `settings_json` is the `tokenizer.json` without the members "vocab" and
-  /// "merges" of its "model", and with its "type"; `config_json` is the content of `tokenizer_config.json`, or empty.
+  /// Compiles this tokenizer to a form whose tables are used in place, so that loading parses only the settings. Only
+  /// BPE has such a form; other models give Error::LoadFailure. `settings_json` is the `tokenizer.json` without the
+  /// members "vocab" and "merges" of its "model", but with its "type"; `config_json` is the content of
+  /// `tokenizer_config.json`, or empty.
   Result<std::string> compile(std::string_view settings_json, std::string_view config_json) const;
   /// Loads the result of compile() without copying it. `bytes` begin at a multiple of 8 and must not change while
   /// `owner` lives, which the tokenizer keeps. All references of the tables are checked: Error::ParseFailure if they
@@ -44,7 +46,7 @@ class HFTokenizer final : public Tokenizer {
   Result<std::string> id_to_piece(uint64_t token) const override;
   Result<uint64_t> piece_to_id(const std::string& text) const override;
   Result<std::vector<uint64_t>> encode(const std::string& input, int8_t bos = 0, int8_t eos = 0) const override;
-  /// With the special tokens that the file's post-processor adds, or without any.
+  /// Encodes with or without the special tokens that the file's post-processor adds.
   Result<std::vector<uint64_t>> encode_with_post_processor(const std::string& input,
                                                            bool add_special_tokens = true) const;
   Result<std::string> decode(uint64_t prev_token, uint64_t token, bool skip_special_tokens = false) const override;

@@ -15,8 +15,8 @@ inline constexpr int32_t kSpecialTokensSize = 256;
 inline constexpr size_t kBOSTokenIndex = 0;
 inline constexpr size_t kEOSTokenIndex = 1;
 
-/// A file of tiktoken: lines of a token in base64 and its rank, which is its id. Special tokens get the ids after the
-/// largest rank, in their order, and are recognised in the text. The ids are those of the Python package `tiktoken`
+/// Reads files of tiktoken: each line has a token in base64 and its rank, which is its id. Special tokens get the ids
+/// after the largest rank, in order, and are recognised in the text. The ids are those of the Python package `tiktoken`
 /// with all special tokens allowed.
 class Tiktoken final : public Tokenizer {
  public:
@@ -26,14 +26,14 @@ class Tiktoken final : public Tokenizer {
                     size_t bos_token_index, size_t eos_token_index);
   explicit Tiktoken(std::string pattern, const std::vector<std::string>& special_tokens, size_t bos_token_index,
                     size_t eos_token_index);
-  /// With the pattern of Llama 3.
+  /// Uses the pattern of Llama 3.
   explicit Tiktoken(const std::vector<std::string>& special_tokens, size_t bos_token_index, size_t eos_token_index);
   explicit Tiktoken(std::unique_ptr<std::vector<std::string>> special_tokens, size_t bos_token_index,
                     size_t eos_token_index);
-  /// With the pattern and the 256 special tokens of Llama 3.
+  /// Uses the pattern and the 256 special tokens of Llama 3.
   explicit Tiktoken();
   ~Tiktoken() override;
-  /// With the special tokens of Llama 3, and its pattern unless one is given.
+  /// Uses the special tokens of Llama 3, and its pattern unless another one is given.
   static std::unique_ptr<Tiktoken> with_default_special_tokens(std::optional<std::string> pattern,
                                                                size_t bos_token_index, size_t eos_token_index);
 

@@ -28,25 +28,26 @@ class Tokenizer {
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
-  /// Reads a file. After a failure the tokenizer is as before; loading again replaces what was loaded.
+  /// Reads a file. If it fails, the tokenizer does not change. Loading again replaces what was loaded.
   virtual Error load(const std::string& tokenizer_path) = 0;
-  /// The same for a file's bytes, which are not needed after the call.
+  /// Like load(), for the bytes of a file, which are not needed after the call.
   virtual Error load_from_buffer(std::string_view bytes);
 
-  /// The token as the vocabulary has it: for byte-level models in their own alphabet ("Ġthe").
+  /// The token in the form of the vocabulary. Byte-level models use their own alphabet ("Ġthe").
   virtual Result<std::string> id_to_piece(uint64_t token) const = 0;
   /// The id of a token of the vocabulary; Error::OutOfRange for an unknown token.
   virtual Result<uint64_t> piece_to_id(const std::string& text) const = 0;
 
-  /// The ids of a UTF-8 text, after `bos` times the token that begins a sequence and before `eos` times the one that
-  /// ends it. A model that has no such token gets none. Time grows linearly with the length of the text.
+  /// Encodes a UTF-8 text. The ids begin with `bos` times the token that begins a sequence, and end with `eos` times
+  /// the one that ends it, if the model has such tokens. Time grows linearly with the length of the text.
   virtual Result<std::vector<uint64_t>> encode(const std::string& input, int8_t bos = 0, int8_t eos = 0) const = 0;
 
   /// The `prev_token` of decode() for the first token of a text.
   static constexpr uint64_t kBeginning = UINT64_MAX;
 
-  /// The bytes that `token` adds to a text whose last token is `prev_token`: a part of a character where a token is one
-  /// (StreamDecoder makes whole ones of it). Special tokens are their own text, or nothing with `skip_special_tokens`.
+  /// The bytes that `token` adds to a text whose last token is `prev_token`. They may be part of a character;
+  /// StreamDecoder joins them to whole characters. Special tokens are decoded to their text, or to nothing with
+  /// `skip_special_tokens`.
   virtual Result<std::string> decode(uint64_t prev_token, uint64_t token, bool skip_special_tokens = false) const = 0;
 
   /// Number of ids: the largest id plus one.
@@ -85,7 +86,7 @@ class StreamDecoder {
 
   /// The characters that `token` completes; often none. Bytes that can no longer become a character are U+FFFD.
   Result<std::string> push(uint64_t token);
-  /// What is left of an unfinished character, as U+FFFD. The next token begins a new text.
+  /// Returns the bytes of an unfinished character as U+FFFD. The next token begins a new text.
   std::string finish();
   /// The bytes of a character that is not whole yet: at most three.
   const std::string& unfinished() const { return pending_; }
