@@ -18,7 +18,7 @@ static_assert(FLATBUFFERS_LITTLEENDIAN, "Programs are little-endian; this machin
 
 using flatbuffers::ReadScalar;
 
-// Positions, and offsets between them, stay below 2^31: no sum of two of them wraps.
+// Positions, and offsets between them, are below 2^31, so the sum of two of them does not wrap.
 constexpr uint32_t kSizeLimit = INT32_MAX;
 constexpr uint32_t kOffsetSize = sizeof(uint32_t);
 
@@ -38,7 +38,7 @@ class TableVerifier final {
   /// Whether `length` bytes at `position` are in the buffer.
   bool is_inside(uint32_t position, uint32_t length) const { return length <= size_ && position <= size_ - length; }
 
-  /// The same for a scalar or an offset, which must be aligned to its size, a power of two.
+  /// Like the function above, for a scalar or an offset, which must be aligned to its size, a power of two.
   bool is_scalar(uint32_t position, uint32_t size) const {
     return (position & (size - 1)) == 0 && position <= size_ - size;
   }
@@ -113,7 +113,7 @@ class TableVerifier final {
     return quarter(third) <= pattern.third_last && static_cast<uint32_t>(third) - word(third) == pattern.third_vtable;
   }
 
-  /// The pattern, other than `latest`, of the table at `position`; null if there is none.
+  /// Returns the pattern, except `latest`, of the table at `position`; null if it has none.
   ET_NOINLINE const Pattern* find_pattern(uint64_t position, const Patterns& known, const Pattern* latest) const {
     for (const Pattern* pattern = known.patterns; pattern != known.patterns + known.count; ++pattern) {
       if (pattern != latest && has_pattern(position, *pattern)) {
@@ -290,7 +290,7 @@ class TableVerifier final {
     return offset <= kSizeLimit && verify_table(position + offset, table, levels);
   }
 
-  /// The same for many elements, most of which have the layout of earlier ones.
+  /// Like the function above, for many elements, most of which have the layout of earlier ones.
   ET_NOINLINE bool verify_many(uint32_t vector, uint32_t count, uint32_t table, uint32_t levels) {
     Patterns patterns;
     const Pattern* latest = &kNoPattern;

@@ -64,7 +64,7 @@ Reader reader_of(ScalarType type) {
   }
 }
 
-/// Where in memory, in elements, the element at `index` in logical order is.
+/// Returns the position in memory, in elements, of the element with the logical index `index`.
 size_t memory_index(const Tensor& tensor, size_t index) {
   size_t place = 0;
   for (ssize_t d = tensor.dim() - 1; d >= 0; --d) {

@@ -76,7 +76,8 @@ class Writer {
   /// The builder's memory for a record, in addition to the record itself, and for the frame.
   static constexpr size_t kScratchBytes = 512;
 
-  /// The records of two kinds from `first` to `last`, of which there are `count`; none if that is 0.
+  /// Writes the vector of the records of two kinds from `first` to `last`, which are `count`. Returns 0 if there are
+  /// none.
   template <typename T>
   Offset<flatbuffers::Vector<Offset<T>>> vector_of(RecordKind kind, RecordKind last_kind, uint32_t first, uint32_t last,
                                                    uint32_t count) {

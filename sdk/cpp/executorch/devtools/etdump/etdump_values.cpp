@@ -57,7 +57,7 @@ Result<bool> ETDumpGen::log_tensors(Record record, const Tensor* tensors, size_t
       return false;  // its elements cannot be read from here
     }
   }
-  // One tensor is described on the stack, more of them on the heap.
+  // The description of one tensor is on the stack, that of several on the heap.
   uint8_t one[kMaxLoggedTensorBytes]{};
   uint8_t* memory = count <= 1 ? one : static_cast<uint8_t*>(std::malloc(count * kMaxLoggedTensorBytes));
   ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed, "ETDump: no memory to describe %zu tensors",

@@ -21,7 +21,7 @@ static_assert(sizeof(Record) % 8 == 0 && alignof(Record) <= 8, "records follow e
 constexpr size_t kFrameBytes = 1024;
 /// The memory of the heap for the first records.
 constexpr size_t kFirstBytes = 4096;
-/// How many of the last names are looked through.
+/// The number of the last names that are compared with a new one.
 constexpr int kNamesCompared = 32;
 
 /// An upper bound of what a record takes in a dump: tables with all of their fields, tables of fields, padding, and

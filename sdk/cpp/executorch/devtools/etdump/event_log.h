@@ -26,9 +26,9 @@ enum class RecordKind : uint8_t {
 /// The value of an absent name or offset.
 constexpr uint32_t kNone = UINT32_MAX;
 
-/// Offsets in a flatbuffer are signed numbers of 32 bits; the dump and its log must both stay below.
+/// Offsets in a flatbuffer are signed 32-bit numbers, so the dump and its log must both stay below 2 GiB.
 constexpr size_t kMaxBytes = size_t{1} << 30;
-/// An upper bound of what the two events of a Kernel take in a dump.
+/// An upper bound of the bytes that the two events of a Kernel need in a dump.
 constexpr size_t kKernelBound = 320;
 
 /// An event, in the form that is kept until the dump is written. `data_size` bytes of data follow it.
@@ -69,7 +69,8 @@ class EventLog {
 
   bool is_on_heap() const { return on_heap_; }
 
-  /// Adds a record, and copies its data. Where it is, or kNone when there is no room: the first time that is logged.
+  /// Adds a record, and copies its data. Returns its place, or kNone if there is no room, which is logged the first
+  /// time.
   uint32_t add(const Record& record, const void* data = nullptr, size_t data_size = 0);
 
   /// Returns the place of the Name record of a text. Adds the record unless it is among the last ones. Returns kNone
@@ -130,7 +131,8 @@ class EventLog {
   bool full_ = false;
   uint32_t used_ = 0;
   uint32_t last_ = kNone;
-  uint32_t last_name_ = kNone;  ///< Names are a separate list: the `name` of a name is the one before it.
+  uint32_t last_name_ =
+      kNone;  ///< Names form a separate list: the `name` of a Name record is the previous Name record.
   size_t bound_ = 0;
   /// Places of texts that were found, by a hash of the text.
   static constexpr size_t kKnownNames = 32;

@@ -112,7 +112,7 @@ Error set_tokens(AsrTranscribeConfig& config, const char* name, Tokens tokens) {
   return Error::Ok;
 }
 
-/// Calls `transcribe(config, callback)` with those of the caller.
+/// Calls `transcribe(config, callback)` with the caller's config and callback.
 template <typename Transcribe>
 Error run(et_asr& asr, const et_asr_config* given, et_asr_text text, void* context, const Transcribe& transcribe) {
   const Claim claim(asr);

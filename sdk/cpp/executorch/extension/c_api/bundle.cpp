@@ -62,7 +62,7 @@ Result<Bundle> read_bundle(std::unique_ptr<DataLoader> file) {
 
 namespace {
 
-/// How many cases the bundle has for a method.
+/// Returns the number of cases that the bundle has for a method.
 size_t case_count(const void* bundle, const char* method) {
   const auto* suites = bundled_program_flatbuffer::GetBundledProgram(bundle)->method_test_suites();
   for (size_t i = 0; suites != nullptr && i < suites->size(); ++i) {

@@ -37,7 +37,7 @@ runtime::pal_emit_log_message_method platform_log = nullptr;
 thread_local LogCapture* innermost_capture = nullptr;
 thread_local bool inside_sink = false;
 
-/// The error object if there is no memory for another one. Never freed.
+/// The error object for the case that there is no memory for another one. Never freed.
 et_error out_of_memory{ET_STATUS_MEMORY_ALLOCATION_FAILED, "out of memory"};
 
 et_log_level level_of(et_pal_log_level_t level) {

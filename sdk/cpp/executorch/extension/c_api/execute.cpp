@@ -14,7 +14,7 @@ using namespace executorch::extension::c_api;
 
 namespace {
 
-/// The inputs of a run as the runtime takes them.
+/// Converts the inputs of a run to the runtime's values.
 class Inputs final {
  public:
   Error set(const et_value* values, size_t count) {

@@ -45,7 +45,7 @@ std::string text_of(const fs::path& path) {
   return {text.begin(), text.end()};
 }
 
-// What the system's loader does: open_file() returns nullptr and sets `why` if it fails.
+// Wrappers of the system's loader: open_file() returns nullptr and sets `why` if it fails.
 #ifdef _WIN32
 
 void* open_file(const std::string& name, std::string& why) {
@@ -139,7 +139,7 @@ std::string file_in(const fs::path& folder, const std::string& name) {
   return found.empty() ? found : text_of(folder / path_of(found));
 }
 
-/// What to try, in this order. The variable's library is the only one.
+/// The libraries to try, in this order. If the variable is set, its library is the only one.
 std::vector<std::string> candidates(const LibrarySearch& search) {
   const char* const value = search.variable != nullptr ? std::getenv(search.variable) : nullptr;
   if (value == nullptr || *value == '\0') {
@@ -150,7 +150,7 @@ std::vector<std::string> candidates(const LibrarySearch& search) {
   return {fs::is_directory(path, error) ? text_of(fs::path(".") / path) : std::string(value)};
 }
 
-/// Whether `name` is a folder. File names without one are left to the system's loader.
+/// Whether `name` contains a folder. The system's loader searches for file names without a folder.
 bool is_folder(const std::string& name) {
   std::error_code error;
   const fs::path path = path_of(name);

@@ -192,7 +192,7 @@ bool has_instructions() {
 
 #if defined(ET_SHA256_TARGET)
 
-/// A block, on the two halves of the state; `w0` to `w3` are its sixteen words.
+/// Hashes a block, on the two halves of the state. `w0` to `w3` are the block's sixteen words.
 ET_SHA256_TARGET inline void all_rounds(Words& half, Words& other_half, Words w0, Words w1, Words w2, Words w3) {
   for (size_t round = 0;; round += 16) {
     four_rounds(half, other_half, w0, round);

@@ -22,7 +22,7 @@ using runtime::Result;
 
 namespace {
 
-/// A program with the loaders and files that it needs as long as it lives.
+/// A program with the loaders and files that must outlive it.
 struct ProgramAndLoader {
   explicit ProgramAndLoader(Program&& loaded) : program(std::move(loaded)) {}
 

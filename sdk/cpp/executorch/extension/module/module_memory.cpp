@@ -80,7 +80,7 @@ Error Module::share_state_with(Module& other) {
   });
 }
 
-/// Allocates the buffers of `needs`, of which number `state`, if any, is the state that methods share.
+/// Allocates the buffers of `needs`. `state`, if set, is the number of the buffer with the state that methods share.
 Error Module::allocate_planned(const std::vector<PlannedNeed>& needs, std::optional<size_t> state,
                                PlannedBuffers& buffers) {
   if (!state.has_value() || *state >= needs.size()) {

@@ -31,7 +31,7 @@ bool parallel_for(const int64_t begin, const int64_t end, const int64_t grain_si
   }
   const int64_t count = end - begin;
   const auto threads = static_cast<int64_t>(pool->get_thread_count());
-  // Not (count + threads - 1) / threads: that sum can overflow.
+  // Not (count + threads - 1) / threads, because that sum can overflow.
   const int64_t chunk = std::max(grain_size, count / threads + (count % threads != 0));
   const int64_t num_chunks = count / chunk + (count % chunk != 0);
   pool->run(

@@ -24,7 +24,7 @@ std::FILE* open_file(const char* root, const char* folder, const char* name) {
   return size > 0 && static_cast<size_t>(size) < sizeof(path) ? std::fopen(path, "r") : nullptr;
 }
 
-/// The first number in a file; -1 if it does not begin with a number.
+/// Returns the first number in a file; -1 if the file does not begin with a number.
 long long number_in(std::FILE* file) {
   long long number = -1;
   if (file != nullptr) {
@@ -48,8 +48,8 @@ long long max_frequency(const char* root, int number) {
 
 enum class Execution : uint8_t { kUnknown, kInOrder, kOutOfOrder };
 
-/// By the fields implementer and part of the processor's main identification register (MIDR_EL1), whose values are in
-/// each core's technical reference manual.
+/// Looks up the fields implementer and part of the processor's main identification register (MIDR_EL1). Their values
+/// are in each core's technical reference manual.
 Execution execution_of(unsigned implementer, unsigned part) {
   constexpr unsigned kArm = 0x41, kQualcomm = 0x51;
   constexpr unsigned kArmInOrder[] = {0xc05, 0xc07, 0xd01, 0xd02, 0xd03, 0xd04, 0xd05, 0xd46, 0xd80, 0xd8f};

@@ -24,8 +24,8 @@ namespace {
 
 thread_local bool no_threadpool = false;
 
-/// How often the process was forked off since the library was loaded. Threads do not survive a fork, and waiting for
-/// them would never end.
+/// The number of forks since the library was loaded. Threads do not survive a fork, so waiting for them would never
+/// end.
 std::atomic<uint32_t> forks{0};
 
 void count_forks() {

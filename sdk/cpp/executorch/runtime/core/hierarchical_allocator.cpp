@@ -7,7 +7,7 @@ namespace runtime {
 HierarchicalAllocator::HierarchicalAllocator(Span<Span<uint8_t>> buffers,
                                              Span<const etensor::Device> planned_buffer_devices)
     : buffers_(buffers), devices_(planned_buffer_devices) {
-  // How many buffers there are is for a program to say, so a wrong number is an error of get_offset_address().
+  // Whether the number of buffers is right depends on the program, so get_offset_address() reports it.
   if (!devices_.empty() && devices_.size() != buffers_.size()) {
     ET_LOG(Error,
            "expected one device a buffer (%" ET_PRIsize_t ") or none, found %" ET_PRIsize_t ": no buffer is used",

@@ -75,7 +75,8 @@ bool accepts_size(const Numbers& numbers, int32_t input, int32_t dim, int32_t la
     return found == largest;
   }
   const DynamicSize size(numbers, i);
-  // In 32 bits, which hold the difference: small processors divide 64 bits in a library of almost a kilobyte.
+  // Computed in 32 bits, which hold the difference: small processors divide 64-bit numbers with a library function of
+  // almost a kilobyte.
   return found >= size.least && found <= largest && found >= size.offset &&
          (static_cast<uint32_t>(found) - static_cast<uint32_t>(size.offset)) % static_cast<uint32_t>(size.factor) == 0;
 }

@@ -21,7 +21,7 @@ using internal::size_of;
 
 namespace {
 
-// An operator whose outputs do not follow from its arguments. internal::kViewOperator is another one.
+// An operator whose outputs do not follow from its arguments. internal::kViewOperator is a separate case.
 constexpr const char kCopyIndexOperator[] = "executorch_prim::et_copy_index.tensor";
 constexpr const char kBatchNormOperator[] = "aten::_native_batch_norm_legit.out";
 
@@ -43,7 +43,7 @@ struct Method::MemoryRange {
   }
 };
 
-/// Records of which value the output of a view operator is a view.
+/// Records which value the output of a view operator is a view of.
 Error Method::note_view(const executorch_flatbuffer::KernelCall& call) {
   ET_CHECK_PROGRAM(size_of(call.args()) == 3 && values_[call.args()->Get(2)].isTensor(), "A view has no output tensor");
   const int32_t view = call.args()->Get(2);
@@ -58,7 +58,7 @@ Error Method::note_view(const executorch_flatbuffer::KernelCall& call) {
   }
   ET_CHECK_PROGRAM(view_bases_[view] < 0, "Value %" PRId32 " is made a view twice", view);
   for (size_t i = 0; i < inputs_size(); ++i) {
-    // Otherwise the caller's data would be copied to the value of which it was a view in the last execution.
+    // Otherwise, the caller's data would be copied to the value that it was a view of in the last execution.
     ET_CHECK_PROGRAM(input_index(i) != view, "Value %" PRId32 " is an input of the method and a view of another value",
                      view);
   }
@@ -174,7 +174,7 @@ Error Method::check_kernel_outputs(const executorch_flatbuffer::KernelCall& call
   if (internal::same_text(name, kCopyIndexOperator)) {
     return values_[call.args()->Get(0)].isTensor() ? check_writable(call.args()->Get(0), name) : Error::Ok;
   }
-  // In training it moves the running statistics, which it does not return.
+  // In training, it also updates the running statistics, which it does not return.
   for (uint32_t i = 3; i < 5 && i < count && internal::same_text(name, kBatchNormOperator); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(check_writable(call.args()->Get(i), name));
   }

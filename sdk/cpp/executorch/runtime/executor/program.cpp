@@ -231,7 +231,7 @@ Result<Program> Program::load(DataLoader* loader, Verification verification, con
                            kProgramAlignment);
   ET_CHECK_OK_OR_RETURN_ERROR(verify_structure(data, layout.program_size, verification, limits.table_depth));
   const executorch_flatbuffer::Program* program = executorch_flatbuffer::GetProgram(data);
-  // With Minimal, what methods consist of is checked when they are loaded.
+  // With Minimal, methods are checked when they are loaded.
   ET_CHECK_OK_OR_RETURN_ERROR(internal::validate_parts(*program, layout.segment_bytes));
   const bool validate_methods = verification == Verification::InternalConsistency;
   for (uint32_t i = 0; validate_methods && i < size_of(program->execution_plan()); ++i) {

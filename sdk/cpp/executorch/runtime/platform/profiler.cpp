@@ -16,7 +16,7 @@ alignas(8) uint8_t prof_buffer[static_cast<size_t>(prof_buf_size) * MAX_PROFILE_
 uint32_t num_blocks = 0;
 uint32_t current_block = 0;
 prof_state_t profile_state = {-1, 0u};
-bool full = false;  // something was left out since the last dump
+bool full = false;  // events were left out since the last dump
 
 uint8_t* block_start(uint32_t block) {
   return prof_buffer + static_cast<size_t>(block) * prof_buf_size;
@@ -105,7 +105,7 @@ uint32_t begin_profiling(const char* name) {
 }
 
 void end_profiling(uint32_t token_id) {
-  // Also a span that a dump or a reset has ended.
+  // Also true for a span that a dump or a reset has ended.
   if (num_blocks > 0 && token_id < header(current_block).prof_entries) {
     events(current_block)[token_id].end_time = pal_current_ticks();
   }

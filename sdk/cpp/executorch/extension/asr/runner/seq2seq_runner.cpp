@@ -102,7 +102,7 @@ Result<Seq2SeqTranscribeConfig> Seq2SeqRunner::default_config() {
   return config;
 }
 
-/// The tokens that end a text: those of the settings, or of the program.
+/// The tokens that end a text, from the settings or from the program.
 std::unordered_set<int64_t> Seq2SeqRunner::ends_of(const Seq2SeqTranscribeConfig& config) {
   if (!config.eos_token_ids.empty()) {
     return config.eos_token_ids;

@@ -165,7 +165,7 @@ Result<internal::Parts> Seq2SeqRunner::parts_in(std::vector<int64_t> tokens, con
   return internal::parts_of(tokens, times, length, true);
 }
 
-/// The text of tokens without those of times.
+/// The text of the tokens, without timestamps.
 Result<std::string> Seq2SeqRunner::text_of(const std::vector<int64_t>& tokens, int64_t first_time) {
   std::string text;
   const TokenCallback collect = [&](const std::string& piece) { text += piece; };

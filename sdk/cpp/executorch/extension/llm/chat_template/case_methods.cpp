@@ -8,7 +8,7 @@ namespace llm {
 namespace jinja {
 namespace {
 
-/// Each character in a case that `choose` gives it from its place and what it is.
+/// Converts each character to the case that `choose` returns for its position and kind.
 template <typename Choose>
 Value each(Work& work, const Value& text, Choose choose) {
   const std::string_view all = text.as_text();

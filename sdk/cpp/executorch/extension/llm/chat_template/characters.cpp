@@ -140,7 +140,7 @@ int decimal_digit(uint32_t c) {
   if (!is_decimal(c)) {
     return -1;
   }
-  // The ten digits of a script follow each other, and some sets of ten follow another one.
+  // The ten digits of a script are adjacent, and some sets of ten follow another set.
   uint32_t first = c;
   while (first > 0 && is_decimal(first - 1)) {
     first--;

@@ -201,7 +201,7 @@ NodePtr ExpressionParser::primary() {
     case TokenKind::kString: {
       NodePtr node = make(Kind::kLiteral);
       std::string text;
-      for (; sees(TokenKind::kString); next()) {  // strings in a row are one
+      for (; sees(TokenKind::kString); next()) {  // adjacent strings form one string
         text += now().text;
       }
       node->value = Value::text(std::move(text));

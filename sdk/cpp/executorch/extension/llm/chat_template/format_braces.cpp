@@ -21,7 +21,7 @@ class BraceFormatter final {
   BraceFormatter(Interpreter& in, bool markup, const std::vector<Value>& positional, const Named& named)
       : in_(in), markup_(markup), positional_(positional), named_(named) {}
 
-  /// Fields may stand in the specification of a field, but not deeper.
+  /// The specification of a field may contain fields, but these may not.
   bool run(std::string_view text, TextBuilder& out, int depth) {
     for (size_t at = 0; at < text.size() && in_.step();) {
       const size_t brace = std::min(text.find_first_of("{}", at), text.size());

@@ -41,7 +41,7 @@ std::string without_zeros(std::string text) {
   return text + tail;
 }
 
-/// A float without type, but with precision: as 'g', with at least one digit behind the point.
+/// Formats a float with a precision but without a type: like 'g', with at least one digit after the point.
 std::string plain_real(double size, int64_t precision) {
   precision = std::max<int64_t>(precision, 1);
   const std::string scientific = real_text(size, 'e', precision - 1);
@@ -211,7 +211,7 @@ void write_formatted(Work& work, TextBuilder& out, const Value& value, const For
   if (spec.type == 'c') {
     std::string character;
     const int64_t code = value.as_int();
-    if (code < 0 || code >= 0x110000 || (code >= 0xD800 && code < 0xE000)) {  // UTF-8 has no surrogates
+    if (code < 0 || code >= 0x110000 || (code >= 0xD800 && code < 0xE000)) {  // UTF-8 cannot encode surrogates
       work.fail("there is no character of the number " + std::to_string(code));
       return;
     }

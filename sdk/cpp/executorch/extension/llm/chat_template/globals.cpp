@@ -16,7 +16,7 @@ namespace {
 
 using Type = Value::Type;
 
-/// As the sandbox of jinja2.
+/// The limit of jinja2's sandbox.
 constexpr int64_t kLongestRange = 100'000;
 
 Value range(Interpreter& in, const Value&, const Bound& arguments) {
@@ -123,7 +123,7 @@ Value raise_exception(Interpreter& in, const Value&, const Bound& arguments) {
   return in.fail("the template refuses this conversation: " + message.as_text().substr(0, 2000));
 }
 
-/// One conversion of strftime(), whose letter may have a flag before it.
+/// Formats one conversion of strftime(), whose letter may be preceded by a flag.
 std::string one_of_time(const std::string& conversion, const std::tm& local, long microseconds) {
   const char letter = conversion.back();
   if (letter == 'f') {

@@ -92,7 +92,7 @@ class Lexer final {
     return source_.size();
   }
 
-  /// '-' or '+' behind the two characters that open a tag.
+  /// The sign '-' or '+' after the two characters that open a tag.
   char sign_after(size_t open) const {
     const char c = open + 2 < source_.size() ? source_[open + 2] : '\0';
     return c == '-' || c == '+' ? c : '\0';
@@ -109,7 +109,7 @@ class Lexer final {
     return at;
   }
 
-  /// Where the text before a tag ends. `keeps` is '+' for outputs, before which nothing is removed.
+  /// The end of the text before a tag. `keeps` is '+' for outputs, before which nothing is removed.
   size_t stripped_end(size_t begin, size_t end, char keeps, char sign) const {
     const std::string_view text = std::string_view(source_).substr(begin, end - begin);
     if (sign == '-') {
@@ -130,8 +130,8 @@ class Lexer final {
     }
   }
 
-  /// The first byte behind the tag `word` that opens at `open`; npos if it is another tag. `ends` says that it closes a
-  /// block, behind which a newline is removed.
+  /// The position after the tag `word` that opens at `open`; npos if it is another tag. `ends` tells that the tag
+  /// closes a block, after which a newline is removed.
   size_t end_of_tag(size_t open, char sign, std::string_view word, bool ends) const {
     size_t at = skip_space(open + (sign != '\0' ? 3 : 2));
     if (!sees(at, word)) {
@@ -188,7 +188,7 @@ class Lexer final {
     close(end + 2, sign, true);
   }
 
-  /// Goes behind the end of a tag, and what is removed there.
+  /// Moves to the position after the end of a tag and after the white space that is removed there.
   void close(size_t end, char sign, bool trims) {
     if (sign == '-') {
       end = skip_space(end);

@@ -183,7 +183,7 @@ Value round_number(Interpreter& in, const Value& input, const Bound& arguments) 
     return in.fail("filter 'round': " + real_text(input.as_real()) + " cannot be rounded to " +
                    std::to_string(precision) + " digits");
   }
-  // Python's floor() and ceil() give an integer, which has no negative zero.
+  // Python's floor() and ceil() return an integer, which has no negative zero.
   return Value::real(((method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) + 0.0) / scale);
 }
 

@@ -55,7 +55,7 @@ Value real_arithmetic(Work& work, std::string_view sign, double a, double b) {
     }
     return Value::real(power);
   }
-  // As Python: the remainder has the sign of the divisor.
+  // Like in Python, the remainder has the sign of the divisor.
   double rest = std::fmod(a, b);
   double quotient = (a - rest) / b;
   if (rest == 0) {
@@ -71,7 +71,7 @@ Value real_arithmetic(Work& work, std::string_view sign, double a, double b) {
   return Value::real(quotient == 0 ? std::copysign(0.0, a / b) : quotient - whole > 0.5 ? whole + 1 : whole);
 }
 
-/// False if it does not fit into 64 bits.
+/// Returns false if the result does not fit into 64 bits.
 bool power(int64_t base, int64_t exponent, int64_t& result) {
   result = 1;
   if (base == 0 || base == 1 || base == -1) {
@@ -171,7 +171,7 @@ bool Interpreter::contains(const Value& container, const Value& item) {
 
 namespace {
 
-/// The bounds of a slice, as Python: ends beyond the sequence are its ends.
+/// The bounds of a slice. Like in Python, bounds beyond the sequence are cut to its ends.
 struct Bounds {
   int64_t start;
   int64_t stop;

@@ -74,7 +74,7 @@ bool convert(Work& work, yyjson_val* json, int depth, Value& value, std::string&
 
 bool parse_json(Work& work, std::string_view json, Value& value, std::string& message) {
   yyjson_read_err error{};
-  // Python writes NaN, Infinity, and integers of any size, of which large ones are refused with a message.
+  // Python writes NaN, Infinity and integers of any size. Integers above 64 bits are refused with a message.
   const yyjson_read_flag flags = YYJSON_READ_BIGNUM_AS_RAW | YYJSON_READ_ALLOW_INF_AND_NAN;
   const std::unique_ptr<yyjson_doc, decltype(&yyjson_doc_free)> document(
       yyjson_read_opts(const_cast<char*>(json.data()), json.size(), flags, nullptr, &error), &yyjson_doc_free);

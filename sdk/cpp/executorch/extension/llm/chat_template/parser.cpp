@@ -225,7 +225,7 @@ class Parser final : public ExpressionParser {
     return node;
   }
 
-  /// Where nothing inherits from the template, a block is its content.
+  /// Templates cannot inherit from each other, so a block is replaced by its content.
   NodePtr block(NodePtr node) {
     node->kind = Kind::kScope;
     const Position at = now().at;
@@ -311,7 +311,8 @@ class Parser final : public ExpressionParser {
   int loops_ = 0;
 };
 
-/// As jinja2: an unknown filter or test is an error where the template is read, unless it stands in an `if`.
+/// Checks the names of filters and tests. Like in jinja2, an unknown one is an error when the template is parsed,
+/// unless it is inside an `if`.
 void check_names(const Node& node, bool in_if, Work& work) {
   if (!work.may_recurse()) {
     return;

@@ -18,7 +18,7 @@ namespace jinja {
 // The application chooses the locale, so that printf() and strtod() may expect a comma.
 #if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 14000
 
-// This library's std::to_chars() takes integers alone, among others that of Emscripten 3.1.6.
+// Some libraries' std::to_chars() supports only integers, for example that of Emscripten 3.1.6.
 namespace {
 
 std::string printed(double number, char format, int precision) {
@@ -33,7 +33,7 @@ std::string printed(double number, char format, int precision) {
   return text;
 }
 
-/// As few digits as give the number again.
+/// The fewest digits from which the number can be read back.
 std::string shortest(double number, bool scientific) {
   constexpr int kMostDigits = 21;  // 17 of the number, and 4 zeros after the point
   std::string text;

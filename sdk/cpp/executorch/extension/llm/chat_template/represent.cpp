@@ -15,7 +15,7 @@ using Type = Value::Type;
 
 namespace {
 
-/// Calls `escape` for each character that cannot stay as it is, and copies what lies between them.
+/// Calls `escape` for each character that must be escaped, and copies the text between such characters.
 template <typename Stays, typename Escape>
 void write_with_escapes(TextBuilder& out, std::string_view text, Stays stays, Escape escape) {
   size_t copied = 0;

@@ -38,7 +38,7 @@ bool find_range(Interpreter& in, const Value& self, const Bound& arguments, Rang
   return !in.failed();
 }
 
-/// The character where the argument stands; -1 if it does not.
+/// Returns the position of the argument in characters; -1 if it does not occur.
 int64_t place_of(Interpreter& in, const Value& self, const Bound& arguments, bool from_right) {
   Range range{};
   if (!in.string(*arguments.get(0), "what is searched") || !find_range(in, self, arguments, range) || range.is_empty) {

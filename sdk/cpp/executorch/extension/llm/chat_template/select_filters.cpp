@@ -10,7 +10,7 @@ namespace llm {
 namespace jinja {
 namespace {
 
-/// The arguments behind those that are used up.
+/// The arguments after the first `used` ones.
 Arguments behind(const Bound& arguments, size_t used) {
   Arguments rest;
   for (size_t i = used; i < arguments.rest.size(); i++) {

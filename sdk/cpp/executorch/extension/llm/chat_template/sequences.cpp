@@ -16,7 +16,7 @@ using Type = Value::Type;
 
 namespace {
 
-/// One text for each character of ASCII, which all templates share.
+/// Returns the shared text of an ASCII character.
 const Value& ascii_character(char c) {
   static const std::array<Value, 128> all = [] {
     std::array<Value, 128> made;

@@ -14,7 +14,7 @@ namespace {
 
 using Type = Value::Type;
 
-/// As str.split() without a separator: at white space.
+/// str.split() without a separator: splits at white space.
 Value split_words(Interpreter& in, std::string_view text, int64_t limit, bool from_right) {
   ListBuilder parts(in);
   while (!in.failed()) {
@@ -248,7 +248,7 @@ Value strip(Interpreter& in, const Value& text, const Bound& arguments, bool lef
     return {};
   }
   const std::string* const set = has_set ? &arguments.get(0)->as_text() : nullptr;
-  // Each character is looked up in the whole set.
+  // Each character is searched for in the whole set.
   const uint64_t cost = 1 + text.as_text().size() / 16;
   in.step(set != nullptr && set->size() > 64 ? cost * (set->size() / 64) : cost);
   return in.failed() ? Value() : in.text(stripped(text.as_text(), set, left, right));
@@ -257,7 +257,7 @@ Value strip(Interpreter& in, const Value& text, const Bound& arguments, bool lef
 Value justified(Work& work, const Value& text, int64_t width, std::string_view fill, Side side) {
   const auto length = static_cast<int64_t>(text.length());
   const auto missing = static_cast<uint64_t>(width > length ? width - length : 0);
-  // As Python: the odd one is on the left where the width is odd, too.
+  // Like in Python, an odd space goes to the left if the width is odd, too.
   const uint64_t left = side == Side::kLeft    ? 0
                         : side == Side::kRight ? missing
                                                : missing / 2 + (missing & static_cast<uint64_t>(width) & 1U);

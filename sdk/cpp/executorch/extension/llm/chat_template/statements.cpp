@@ -121,7 +121,7 @@ Interpreter::Flow Interpreter::run_if(const Node& node) {
 }
 
 Interpreter::Flow Interpreter::run_with(const Node& node) {
-  List values;  // those of the scope around
+  List values;  // evaluated in the enclosing scope
   for (size_t i = 1; i < node.children.size(); i += 2) {
     values.push_back(evaluate(*node.children[i]));
   }

@@ -18,7 +18,7 @@ int digit_of(char c, int base) {
   return value < base ? value : -1;
 }
 
-/// Up to `most` digits from `at`, which moves behind them; how many there were.
+/// Reads up to `most` digits from `at`, and moves `at` to the position after them. Returns how many there were.
 size_t read_number(std::string_view literal, size_t& at, size_t most, int base, uint32_t& number) {
   size_t count = 0;
   number = 0;

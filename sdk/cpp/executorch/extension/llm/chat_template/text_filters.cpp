@@ -32,7 +32,7 @@ Value capitalize(Interpreter& in, const Value& input, const Bound&) {
   return in_case(in, input, to_capitalized);
 }
 
-/// Each beginning of a word in upper case: behind white space, and - ( { [ <.
+/// Converts the beginning of each word to upper case. Words begin after white space and after - ( { [ <.
 Value title(Interpreter& in, const Value& input, const Bound&) {
   const Value text = soft_str(in, input);
   const std::string_view all = text.as_text();
@@ -94,7 +94,8 @@ bool json_separators(Interpreter& in, const Value& given, JsonStyle& style) {
   return true;
 }
 
-/// The filter `tojson` as in transformers: one line, without HTML escapes, and characters as they are.
+/// The filter `tojson` like in transformers: on one line, without HTML escapes, and without escapes for other
+/// characters.
 Value to_json(Interpreter& in, const Value& input, const Bound& arguments) {
   JsonStyle style;
   style.ascii = arguments.truthy(0);
@@ -139,7 +140,7 @@ Value indent(Interpreter& in, const Value& input, const Bound& arguments) {
     return (first || made.add('\n')) && (!indents || made.add(by.seen())) && made.add(line) && !(first = false);
   });
   const std::string_view text = input.as_text();
-  // The filter adds an end of a line, so that a last empty line is one.
+  // The filter appends a newline, so that an empty last line counts as a line.
   size_t last = text.size();
   const uint32_t end = last > 0 ? previous_character(text, last) : 0;
   if (first || (is_line_end(end) && end != '\r')) {

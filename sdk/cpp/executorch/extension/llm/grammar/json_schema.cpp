@@ -26,7 +26,7 @@ using runtime::Error;
 
 namespace {
 
-// They say nothing about what is valid.
+// These keywords do not affect validity.
 constexpr const char* kAnnotations[] = {"$schema",     "$id",       "$comment", "$anchor",      "title",
                                         "description", "default",   "examples", "example",      "deprecated",
                                         "readOnly",    "writeOnly", "nullable", "discriminator"};
@@ -89,7 +89,7 @@ class Checker final {
     return check_keyword_value(*known, value, at, depth);
   }
 
-  /// Keywords of a type need that type beside them; those of objects and arrays imply it.
+  /// Checks that keywords of a type occur together with this type. Keywords of objects and arrays imply it.
   Error check_applies(const Keyword& keyword, const std::string& path, const std::string& at,
                       const std::vector<std::string_view>& types) const {
     const std::string_view type = keyword.type;
@@ -224,7 +224,7 @@ class Checker final {
     return Error::Ok;
   }
 
-  /// The part of the schema at a JSON pointer, "/$defs/name"; null if there is none.
+  /// The part of the schema at a JSON pointer, "/$defs/name"; null if it does not exist.
   yyjson_val* find(std::string_view pointer) const {
     yyjson_val* part = root_;
     while (part != nullptr && !pointer.empty()) {

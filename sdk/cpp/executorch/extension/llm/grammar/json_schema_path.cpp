@@ -17,7 +17,7 @@ using namespace json_schema;
 
 namespace {
 
-/// Whether a part refers to another one, which it does not have if it stands alone.
+/// Whether a part refers to another part, which is missing if the part is taken alone.
 bool has_reference(yyjson_val* value) {
   if (yyjson_is_obj(value) && yyjson_obj_get(value, "$ref") != nullptr) {
     return true;
@@ -36,7 +36,7 @@ class Searcher final {
  public:
   explicit Searcher(const std::function<bool(const std::string&)>& works) : works_(works) {}
 
-  /// The innermost part of a schema that does not work, first its parts; "" if there is none.
+  /// The path of the innermost part of a schema that does not work; "" if all parts work.
   std::string search(yyjson_val* schema, const std::string& path) {
     yyjson_obj_iter all;
     yyjson_obj_iter_init(schema, &all);

@@ -17,7 +17,7 @@
 #include <executorch/runtime/platform/log.h>
 
 namespace xgrammar {
-// What xgrammar calls instead of printing.
+// xgrammar calls this function instead of printing.
 [[noreturn]] void LogFatalImpl(const std::string& file, int line, const std::string& message);
 void LogMessageImpl(const std::string& file, int line, int level, const std::string& message);
 }  // namespace xgrammar
@@ -63,7 +63,7 @@ std::string problem_of(const Function& function) {
   }
 }
 
-/// The same for functions that do not fail for what is checked before.
+/// Like the function above, for functions that cannot fail with the arguments that were checked before.
 template <typename Function>
 Error guarded(const char* what, const Function& function) {
   const std::string problem = problem_of(function);
@@ -102,13 +102,13 @@ xgrammar::Grammar convert(GrammarType type, const std::string& text) {
   return grammar;
 }
 
-/// What xgrammar says, without the places in what it made of a schema or a regular expression.
+/// The text of xgrammar's error, without positions in the grammar that it made from a schema or a regular expression.
 std::string shown(GrammarType type, std::string problem) {
   const size_t end = problem.find(": ");
   if (type != GrammarType::kGbnf && problem.rfind("EBNF ", 0) == 0 && end != std::string::npos) {
     problem.erase(0, end + 2);
   }
-  problem.erase(std::min(problem.find('\n'), problem.size()));  // a line of the log has one line
+  problem.erase(std::min(problem.find('\n'), problem.size()));  // a message in the log has one line
   return problem;
 }
 
@@ -181,7 +181,7 @@ class Constraint final : public TokenConstraint {
   }
 
   xgrammar::GrammarMatcher matcher_;
-  bool is_filled_ = false;  // whether mask_ is that of what follows now
+  bool is_filled_ = false;  // whether mask_ is valid for the next token
   bool has_ended_ = false;
   std::vector<int32_t> mask_;
 };
@@ -217,7 +217,7 @@ class XGrammarEngine final : public GrammarEngine {
   Error compile(GrammarType type, const std::string& text) {
     const std::string problem = problem_of([&] {
       const xgrammar::Grammar grammar = convert(type, text);
-      // One thread, no cache of its own, and masks of states when they are needed first: compiling all of them may
+      // One thread, no separate cache, and masks of states are computed when they are needed: compiling all of them may
       // take seconds.
       xgrammar::GrammarCompiler compiler(info_, 1, false, -1, true);
       kept_.push_front({type, text, compiler.CompileGrammar(grammar)});

@@ -58,7 +58,8 @@ Stack find_stack() {
   return stack;
 }
 
-/// The address of the caller's frame: that of a local variable may be on the heap with AddressSanitizer.
+/// The address of the caller's frame. The address of a local variable would not do, because AddressSanitizer may put it
+/// on the heap.
 inline const char* here() {
 #if defined(_MSC_VER) && !defined(__clang__)
   return static_cast<const char*>(_AddressOfReturnAddress());

@@ -28,7 +28,7 @@ Conversation::Conversation(const std::unordered_map<std::string, int64_t>& metad
     : vocabulary_(entry(metadata, kVocabSize, 0)),
       has_cache_(entry(metadata, kUseKVCache, 1) != 0),
       has_recurrent_state_(entry(metadata, kHasRecurrentState, 0) != 0) {
-  // Without a cache each call has the whole conversation.
+  // Without a cache, each call gets the whole conversation.
   const int64_t call = entry(metadata, kMaxSeqLen, 128);
   const int64_t context = entry(metadata, kMaxContextLen, call);
   limit_ = has_cache_ ? context : std::min(call, context);
@@ -55,7 +55,7 @@ Error Conversation::check_restorable(const std::vector<uint64_t>& seen, std::opt
   ET_CHECK_OR_RETURN_ERROR(count <= static_cast<uint64_t>(limit_), InvalidExternalData,
                            "the session has %zu tokens, and the program's context at most %" PRId64, count, limit_);
   ET_CHECK_OK_OR_RETURN_ERROR(check_known(seen));
-  // Pictures and sound are behind the program, and are not predicted.
+  // The program has already processed pictures and sound, and does not predict their tokens.
   ET_CHECK_OR_RETURN_ERROR(pending != kNoToken && next != kNoToken, InvalidArgument,
                            "token %" PRIu64 " is not one of the program's: the session expects it next", kNoToken);
   return check_known({pending.value_or(kNoToken), next.value_or(kNoToken)});

@@ -158,7 +158,7 @@ Result<Image> ImagePreparation::to_shortest_edge(const Image& image) const {
   const int32_t width = upright ? shortest_edge_ : longer(image.width(), image.height());
   const int32_t height = upright ? longer(image.height(), image.width()) : shortest_edge_;
   ET_ASSIGN_OR_RETURN(scaled, resized(image, width, height, resample_));
-  // As the processor rounds, which pads a picture that is smaller.
+  // Rounds like the processor, which pads a picture that is too small.
   const auto start = [](int32_t length, int32_t part) {
     return length >= part ? (length - part) / 2 : -((part - length + 1) / 2);
   };

@@ -26,7 +26,7 @@ double sinc(double x) {
   return x == 0.0 ? 1.0 : std::sin(x * kPi) / (x * kPi);
 }
 
-/// How far a filter reaches to each side.
+/// The distance from its center to which a filter reads.
 double reach_of(Resample resample) {
   switch (resample) {
     case Resample::kLanczos:
@@ -56,7 +56,7 @@ double weight_of(Resample resample, double x) {
   }
 }
 
-/// The weights of the `count` pixels from `first` on that make one pixel.
+/// The weights of the `count` source pixels from `first` on for one result pixel.
 struct Taps {
   int32_t first;
   int32_t count;

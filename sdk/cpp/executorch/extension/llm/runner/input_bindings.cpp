@@ -75,7 +75,7 @@ RawAudio raw_audio_of(const py::buffer& array) {
   return audio;
 }
 
-/// An array, or a tensor as one.
+/// Converts an array or a tensor to an array.
 py::buffer array_of(const py::object& tensor) {
   const py::object array = py::hasattr(tensor, "numpy") ? tensor.attr("contiguous")().attr("numpy")() : tensor;
   return array.cast<py::buffer>();

@@ -52,7 +52,7 @@ Result<std::vector<int64_t>> numbers_of(Module& module, const std::string& metho
   return numbers;
 }
 
-/// The name under which the program has an entry; "" if it has none.
+/// The name that an entry has in the program; "" if the program does not have it.
 std::string name_in(const std::unordered_set<std::string>& methods, const std::string& name) {
   if (methods.count(name) > 0) {
     return name;

@@ -104,7 +104,7 @@ TensorPtr joined(const std::vector<TensorPtr>& parts) {
                          parts.front()->scalar_type());
 }
 
-/// Rows from `first` on of a tensor whose dimension `dim` has `count` of them and the ones before it size 1.
+/// The `count` rows from `first` on along the dimension `dim` of a tensor. The dimensions before it have size 1.
 TensorPtr part_of(const TensorPtr& tensor, size_t dim, int64_t first, int64_t count) {
   Sizes sizes = sizes_of(*tensor);
   const size_t row = tensor->nbytes() / static_cast<size_t>(sizes[dim]);

@@ -140,7 +140,7 @@ class Reader final {
     }
     return found;
   }
-  /// Skips a buffer, or gives it to `target`.
+  /// Reads a buffer to `target`, or skips it if `target` is null.
   void buffer(size_t size, uint8_t* target) {
     const size_t blocks = (size + kBlock - 1) / kBlock;
     const uint8_t* const used = bytes((blocks + 7) / 8);
@@ -167,7 +167,7 @@ class Reader final {
   bool is_whole_ = true;
 };
 
-/// InvalidExternalData unless the file is one that was written whole.
+/// InvalidExternalData unless the file is complete and unchanged.
 Error check_file(const std::string& path, const std::vector<uint8_t>& data) {
   const size_t least = sizeof(kMagic) + 2 * sizeof(Sha256);
   ET_CHECK_OR_RETURN_ERROR(data.size() >= sizeof(kMagic) && std::memcmp(data.data(), kMagic, sizeof(kMagic)) == 0,

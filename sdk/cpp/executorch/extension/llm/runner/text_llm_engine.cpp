@@ -116,7 +116,7 @@ class TextSession final : public LLMSession {
     return Error::Ok;
   }
 
-  /// A seed counts once: as long as the configuration is the same, the numbers go on.
+  /// A seed is used once: while the configuration does not change, the random sequence continues.
   Error configure(const SamplingConfig& sampling) {
     if (used_ && used_->temperature == sampling.temperature && used_->top_p == sampling.top_p &&
         used_->top_k == sampling.top_k && used_->seed == sampling.seed) {

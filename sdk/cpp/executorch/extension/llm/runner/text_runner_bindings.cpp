@@ -71,7 +71,7 @@ class PyRunner {
 
   /// Text, tokens, or several inputs.
   using Prompt = std::variant<std::string, std::vector<uint64_t>, std::vector<MultimodalInput>>;
-  /// What can follow an earlier position.
+  /// A prompt that can follow an earlier position.
   using TextPrompt = std::variant<std::string, std::vector<uint64_t>>;
 
   void generate(const Prompt& prompt, const GenerationConfig& config, const py::object& token_callback,
@@ -211,7 +211,7 @@ class PyRunner {
   std::optional<std::string> chat_template_;
 };
 
-/// The same for a program that also takes pictures or sound.
+/// Like PyRunner, for a program that also takes pictures or sound.
 class PyMultimodalRunner final : public PyRunner {
  public:
   PyMultimodalRunner(const std::string& model_path, const std::optional<std::string>& tokenizer_path,

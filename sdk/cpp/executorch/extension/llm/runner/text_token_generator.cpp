@@ -59,8 +59,8 @@ Result<int64_t> TextTokenGenerator::generate(std::vector<uint64_t>& tokens, int6
   return generated;
 }
 
-/// Samples the token after the last one and, as long as they are the drafted ones, after each of these. Returns their
-/// number.
+/// Samples the token after the last one, and then, as long as the samples equal the drafted tokens, after each drafted
+/// token. Returns the number of samples.
 Result<int64_t> TextTokenGenerator::accept_rows(const Tensor& logits, const std::vector<uint64_t>& drafted,
                                                 float temperature, std::vector<uint64_t>& tokens,
                                                 internal::TextStream& text) {

@@ -59,7 +59,7 @@ float integer_sample(const char* data, size_t bytes) {
   if (bytes == 1) {
     return (static_cast<float>(static_cast<uint8_t>(*data)) - 128.0F) / 127.0F;
   }
-  // The sign is that of the last byte: shift it to the top.
+  // The last byte has the sign: shift it to the top.
   const auto value = static_cast<int32_t>(number_at(data, bytes) << (8 * (4 - bytes)));
   if (bytes == 2) {
     return static_cast<float>(value / 65536) * kOneOverShortMax;

@@ -93,7 +93,7 @@ double Sampler::keep_top_p(double total) {
   const double wanted = static_cast<double>(topp_) * total;
   double sum = 0;
   size_t sorted = 0;
-  // The likeliest few are usually enough: sort more of them only while they are not.
+  // A few of the likeliest tokens are usually enough, so more are sorted only if these are not.
   for (size_t count = kFirstSorted; sorted < candidates_.size(); count *= 8) {
     const size_t end = std::min(count, candidates_.size());
     if (end < candidates_.size()) {

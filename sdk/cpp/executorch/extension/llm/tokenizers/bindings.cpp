@@ -46,7 +46,7 @@ T unwrap(Result<T> result) {
   return std::move(*result);
 }
 
-/// Part of a character is U+FFFD, as bytes.decode("utf-8", "replace") has it.
+/// Decodes like bytes.decode("utf-8", "replace"): part of a character becomes U+FFFD.
 py::str text(const std::string& bytes) {
   PyObject* made = PyUnicode_DecodeUTF8(bytes.data(), static_cast<py::ssize_t>(bytes.size()), "replace");
   if (made == nullptr) {

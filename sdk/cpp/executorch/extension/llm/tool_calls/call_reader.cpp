@@ -19,7 +19,7 @@ constexpr int kMaxDepth = 100;
 constexpr std::string_view kSpace = " \t\r\n";
 constexpr std::string_view kEscape = "<escape>";
 
-/// A whole text of JSON. Numbers stay as they are written.
+/// Parses a whole JSON text. Numbers stay as they are written.
 CallReader::Document parse(std::string_view text) {
   return {yyjson_read(text.data(), text.size(), YYJSON_READ_NUMBER_AS_RAW), yyjson_doc_free};
 }
@@ -133,7 +133,7 @@ CallReader::Document CallReader::json() {
   return found;
 }
 
-/// A word up to one of `ends`, as JSON if it is of JSON, otherwise as a string.
+/// Reads a word up to one of `ends`. Returns it as JSON if it is valid JSON, otherwise as a string.
 bool CallReader::plain_value(std::string_view ends, std::string& json) {
   const size_t end = std::min(text_.find_first_of(ends, position_), text_.size());
   std::string_view word = text_.substr(position_, end - position_);

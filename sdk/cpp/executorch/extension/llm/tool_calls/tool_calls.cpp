@@ -24,7 +24,7 @@ namespace {
 struct Format {
   const char* name;
   ToolCallFormat format;
-  const char* marks[2];  // of chat templates; the first format with one of them in the template is its own
+  const char* marks[2];  // marks in chat templates; a template has the first format with a mark in it
 };
 constexpr Format kFormats[] = {
     {"hermes", ToolCallFormat::kHermes, {"<tool_call>", "<tool_call>"}},
@@ -93,7 +93,7 @@ Error parse_hermes(std::string_view text, ParsedAnswer& found) {
   return text.size() >= 11 && text.substr(text.size() - 11) == "<tool_call>" ? reader.fail("a call") : Error::Ok;
 }
 
-/// Calls as JSON and nothing else, with ';' between them; another text has no calls.
+/// Parses a text that consists of calls as JSON with ';' between them. Another text has no calls.
 Error parse_objects(std::string_view text, bool must_be_calls, ParsedAnswer& found) {
   CallReader reader(text);
   std::vector<ToolCall> calls;

@@ -19,7 +19,7 @@ using Spec = pytree::TreeSpec<pytree::Empty>;
 
 namespace {
 
-/// How deep values may be nested, as in the text of a tree.
+/// The maximal nesting depth of values, which is that of the text of a tree.
 constexpr size_t kMaxDepth = pytree::kMaxDepth;
 
 void require(bool condition, const std::string& message) {

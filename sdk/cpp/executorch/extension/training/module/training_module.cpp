@@ -92,7 +92,7 @@ Result<const TrainingModule::Layout*> TrainingModule::layout_of(const std::strin
   }
   const size_t count = ET_UNWRAP(method_meta(method_name)).num_outputs();
   const size_t names = layout.names.size();
-  // In this order nothing overflows: names is the number of values in a file.
+  // In this order, nothing overflows: the number of names is a value from a file.
   ET_CHECK_OR_RETURN_ERROR(layout.parameters <= count && names <= count - layout.parameters &&
                                layout.gradients <= layout.parameters && names <= layout.parameters - layout.gradients,
                            InvalidProgram,

@@ -41,7 +41,7 @@ Error decode_base64(std::string_view text, std::string& bytes) {
                   static_cast<unsigned>(static_cast<unsigned char>(text[i])));
     }
     bits = bits << 6 | static_cast<uint32_t>(six);
-    // Of four characters, each of the last three completes a byte.
+    // Each of the last three of four characters completes a byte.
     const size_t place = i % 4;
     if (place > 0) {
       bytes += static_cast<char>(static_cast<unsigned char>(bits >> (6 - 2 * place)));

@@ -70,7 +70,7 @@ class PairTable {
   size_t mask_ = 0;
 };
 
-/// In sentencepiece's vocabularies it stands for a space.
+/// sentencepiece's vocabularies use it instead of a space.
 constexpr std::string_view kMark = "\xE2\x96\x81";
 
 class Bpe final : public Model {
@@ -101,7 +101,7 @@ class Bpe final : public Model {
   bool ends_before_marks_ = false;
   uint32_t unknown_ = kNoToken;
   std::string prefix_, suffix_;
-  Vocabulary not_bytes_;  // with bytes_: tokens with characters that stand for no byte
+  Vocabulary not_bytes_;  // with bytes_: tokens that contain characters which are no bytes
   std::array<uint32_t, 256> byte_symbols_{};
   std::vector<uint32_t> fallback_;
   PairTable merges_;

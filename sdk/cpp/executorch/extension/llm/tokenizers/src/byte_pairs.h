@@ -73,7 +73,7 @@ void merge_long(std::vector<Symbol>& symbols, const Lookup& lookup) {
     uint32_t left;
     uint32_t right;
     uint32_t token;
-    uint32_t size;                                  // of both: a pair of which one has grown since is stale
+    uint32_t size;  // of both symbols; if it differs, a symbol has changed and the candidate is stale
     bool operator<(const Candidate& other) const {  // the queue's top is its largest element
       return rank != other.rank ? rank > other.rank : left > other.left;
     }

@@ -224,7 +224,7 @@ class FuseDecoder final : public Decoder {
   Error apply_to_one(std::string&, bool, Work&) const override { return Error::Ok; }
 };
 
-/// Takes characters of one kind off both ends of every string: behind a Fuse, of the text.
+/// Removes a character from both ends of every string, or of the whole text after a Fuse.
 class StripDecoder final : public Decoder {
  public:
   Error load(const JsonValue& json, Work&) {
@@ -273,7 +273,7 @@ class ByteFallbackDecoder final : public Decoder {
  public:
   Error load(const JsonValue&, Work&) { return Error::Ok; }
   Error apply(std::vector<std::string>& tokens, Work&) const override {
-    // In place: a run of bytes becomes as many strings at most.
+    // Works in place, because a run of bytes becomes at most as many strings.
     size_t kept = 0;
     std::string bytes;
     const auto keep = [&](std::string token) { tokens[kept++] = std::move(token); };

@@ -16,7 +16,7 @@
 namespace tokenizers {
 namespace {
 
-/// Not a string: a message about memory that ran out must not need any.
+/// Not a std::string, because a message about exhausted memory must not need memory.
 thread_local char message[1024];
 
 }  // namespace

@@ -41,7 +41,7 @@ struct HFTokenizer::State {
   Error name_ends(const JsonValue& config);
   bool piece(uint64_t id, std::string& text) const;
   std::optional<uint64_t> find(std::string_view piece) const;
-  /// By its name: a vocabulary may have a special token under a second id.
+  /// Compares the name, because a vocabulary may have a special token under a second id.
   bool is_special(std::string_view piece) const {
     const AddedTokens::Token* token = added.find(piece);
     return token != nullptr && token->special;
@@ -83,8 +83,8 @@ Error HFTokenizer::State::load(const JsonValue& json, detail::CompiledReader* ta
   return Error::Ok;
 }
 
-/// Which tokens begin and end a sequence: what tokenizer_config.json says, else what the post-processor adds, else the
-/// names that models use.
+/// Finds the tokens that begin and end a sequence: those of tokenizer_config.json, or else those that the
+/// post-processor adds, or else those with the names that models use.
 Error HFTokenizer::State::name_ends(const JsonValue& config) {
   const auto named = [&](const char* key, std::optional<uint64_t>& id) {
     const JsonValue entry = config[key];
@@ -221,7 +221,7 @@ Error HFTokenizer::load_from_buffer(std::string_view bytes, std::string_view tok
     if (!detail::is_compiled(bytes)) {
       return load_parts(bytes, tokenizer_config_json, nullptr, nullptr);
     }
-    // Words of eight bytes: the tables are used where they lie.
+    // Aligned to eight bytes, because the tables are used in place.
     auto copy = std::make_shared<std::vector<uint64_t>>((bytes.size() + 7) / 8);
     std::memcpy(copy->data(), bytes.data(), bytes.size());
     return load_compiled({reinterpret_cast<const char*>(copy->data()), bytes.size()}, copy);

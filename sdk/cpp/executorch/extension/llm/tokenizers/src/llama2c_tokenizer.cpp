@@ -19,7 +19,7 @@ using detail::Symbol;
 
 namespace {
 
-/// The tokens of the 256 bytes begin behind those for what is unknown, the beginning and the end.
+/// The tokens of the 256 bytes follow those for unknown characters, the beginning and the end.
 constexpr uint32_t kFirstByteToken = 3;
 /// A symbol that is never merged.
 constexpr uint32_t kFrozen = kNoToken - 1;

@@ -10,7 +10,7 @@
 namespace tokenizers::detail {
 namespace {
 
-/// A model that gives one token for all that it does not know.
+/// A model with one token for all unknown texts.
 class WithUnknown : public Model {
  protected:
   Error load_with_unknown(const JsonValue& json, const char* otherwise) {

@@ -77,8 +77,7 @@ Error nmt(std::string& text, Work& work) {
   });
 }
 
-/// The ideographs around which BERT puts spaces; the third-last range begins later than its block, as BERT's code has
-/// it.
+/// Whether BERT puts spaces around the ideograph. The third-last range begins later than its block, as in BERT's code.
 bool is_chinese(uint32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
          (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||

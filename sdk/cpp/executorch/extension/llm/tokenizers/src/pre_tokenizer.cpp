@@ -261,7 +261,7 @@ Error make_bert(const JsonValue&, Work&, PreTokenizerPointer& pre_tokenizer) {
 
 Error make_whitespace(const JsonValue&, Work& work, PreTokenizerPointer& pre_tokenizer) {
   auto made = std::make_unique<Split>();
-  // Where Unicode defines \w; PCRE2's leaves out marks and joiners.
+  // Unicode's definition of \w. PCRE2's lacks marks and joiners.
   TK_CHECK_OK_OR_RETURN_ERROR(made->load(
       R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d}\s]+)",
       SplitBehavior::kRemoved, true, work));

@@ -19,12 +19,12 @@ namespace {
 constexpr size_t kWindow = 128;
 constexpr uint32_t kStepLimits[] = {64, 1'000, 64'000, 4'000'000};
 
-/// What it costs to try an expression of `size` characters: the machine code of a long one does not fit into caches.
-/// Each of its choices, alternatives and repetitions, is tried by itself.
+/// The cost of trying an expression of `size` characters. The machine code of a long expression does not fit into
+/// caches, and each choice (alternative or repetition) is tried separately.
 constexpr uint64_t steps_of_try(size_t size, size_t choices) {
   return 1 + size / 32 + (size / 512) * (size / 512) + 5 * choices;
 }
-/// What a byte costs that a match reads, or several parts of the expression.
+/// The cost of a byte that a match reads, possibly for several parts of the expression.
 constexpr uint64_t steps_of_byte(size_t size) {
   return 1 + size / 128;
 }
@@ -125,7 +125,7 @@ Error Regex::compile(std::string_view pattern, RegexSyntax syntax, Work& work) {
   options |= syntax == RegexSyntax::kOniguruma ? PCRE2_MULTILINE : PCRE2_DOLLAR_ENDONLY;
   const Translated translated = translate(pattern);
   if (translated.has_set) {
-    options |= PCRE2_ALT_EXTENDED_CLASS;  // both syntaxes have them
+    options |= PCRE2_ALT_EXTENDED_CLASS;  // both syntaxes support them
   }
   if (translated.has_search_start) {
     return fail(Error::RegexFailure, "the regular expression %.200s has \\G, which is not supported",
@@ -190,7 +190,8 @@ size_t Regex::Matches::window_end(size_t from, size_t size) const {
     return text_.size();
   }
   size_t end = from + size;
-  // PCRE2 does not say that ^ depends on what follows: behind a line feed it matches, but not at the end of the text.
+  // PCRE2 does not report that ^ depends on the following text: it matches after a line feed, but not at the end of the
+  // text.
   const auto is_inside = [&] {
     return is_continuation(text_[end]) || (code_.has_line_start && text_[end - 1] == '\n');
   };
@@ -233,7 +234,7 @@ int Regex::Matches::match_at(size_t from) {
       if (status != PCRE2_ERROR_MATCHLIMIT) {
         break;
       }
-      // What a short window costs is in the steps.
+      // The steps include the cost of a short window.
       if (!charge(1, end - from > kWindow ? end - from : 0)) {
         return PCRE2_ERROR_MATCHLIMIT;
       }

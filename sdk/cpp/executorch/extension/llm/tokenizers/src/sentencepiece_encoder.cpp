@@ -13,7 +13,7 @@
 namespace tokenizers::detail {
 namespace {
 
-/// How much less likely an unknown character is than the least likely piece.
+/// The score of an unknown character is lower by this than the lowest score of a piece.
 constexpr float kUnknownPenalty = 10;
 /// A symbol that is never merged.
 constexpr uint32_t kFrozen = kNoToken - 1;
@@ -244,7 +244,7 @@ Error SentencePieceEncoder::encode_normalized(std::string_view text, Work& work,
     if (algorithm_ == SentencePieceModel::kChar) {
       end = begin + symbol_length(text.substr(begin), user_defined, steps);
     } else if (algorithm_ == SentencePieceModel::kWord) {
-      // Words begin with the mark of a space, also where sentencepiece writes the mark behind them.
+      // Words begin with the mark for a space, even if sentencepiece writes the mark after them.
       end = std::min(text.find(kSpaceMark, begin + 1), text.size());
     } else if (ends_before_marks_ && user_defined_.empty()) {
       size_t at = begin;

@@ -49,7 +49,7 @@ std::vector<std::string> taken(std::unique_ptr<std::vector<std::string>> tokens)
   return tokens ? std::move(*tokens) : std::vector<std::string>();
 }
 
-/// The number of a rank: digits alone.
+/// Parses a rank, which must consist of digits.
 bool parse_rank(std::string_view text, uint64_t& rank) {
   rank = 0;
   for (const char c : text) {
@@ -125,7 +125,7 @@ Error Tiktoken::State::add_word(std::string_view word, detail::Workspace& worksp
   for (size_t i = 0; i < word.size(); i++) {
     symbols.push_back({detail::kNoToken, static_cast<uint32_t>(i), 1});
   }
-  // A pair may be merged if both together are a token, whose rank is that of the merge.
+  // A pair may be merged if its concatenation is a token. The rank of the merge is the rank of that token.
   detail::merge_symbols(symbols, workspace.merges, [&](const Symbol& left, const Symbol& right) {
     const size_t size = left.size + right.size;
     const uint32_t rank = size > ranks.longest() ? detail::kNoToken : ranks.find(word.substr(left.begin, size));

@@ -20,7 +20,7 @@ bool between(uint32_t character, utf8proc_category_t first, utf8proc_category_t 
   return found >= first && found <= last;
 }
 
-/// No character below it changes in the form, or combines with the one before.
+/// Characters below this one neither change in the form nor combine with the previous character.
 bool is_unchanged_below(const std::string& text, NormalForm form) {
   // The first that the forms change: U+0300 for NFC, U+00C0 for NFD, U+00A0 for the compatibility forms.
   const unsigned char limit = form == NormalForm::kC ? 0xCC : form == NormalForm::kD ? 0xC3 : 0xC2;
@@ -70,7 +70,7 @@ Error decompose(const std::string& text, bool compatible, Decomposed& into) {
       characters.insert(characters.end(), parts, parts + count);
     }
   }
-  // Marks behind a character are ordered by their class. utf8proc's own way to do it takes quadratic time.
+  // Marks after a character are sorted by their class. utf8proc's sort takes quadratic time.
   const auto order = [](utf8proc_int32_t c) { return utf8proc_get_property(c)->combining_class; };
   for (size_t begin = 0; begin < characters.size();) {
     if (order(characters[begin]) == 0) {

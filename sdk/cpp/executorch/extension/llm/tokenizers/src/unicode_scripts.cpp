@@ -7,7 +7,8 @@
 namespace tokenizers::detail {
 namespace {
 
-/// The scripts of Unicode 16 by their long names, without Common, and without those of Japanese, which are one here.
+/// The long names of Unicode 16's scripts, without Common and without those of Japanese, which count as one script
+/// here.
 constexpr const char* kScripts =
     "Adlam Ahom Anatolian_Hieroglyphs Arabic Armenian Avestan Balinese Bamum Bassa_Vah Batak Bengali Bhaiksuki "
     "Bopomofo Brahmi "

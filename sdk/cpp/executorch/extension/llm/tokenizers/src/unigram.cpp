@@ -10,7 +10,7 @@
 namespace tokenizers::detail {
 namespace {
 
-/// How much less likely an unknown character is than the least likely token.
+/// The score of an unknown character is lower by this than the lowest score of a token.
 constexpr double kUnknownScorePenalty = 10;
 
 class Unigram final : public Model {
@@ -75,7 +75,7 @@ Error Unigram::tokenize(std::string_view word, Workspace& workspace, std::vector
       },
       workspace.work, segments));
   TK_CHECK_OK_OR_RETURN_ERROR(workspace.work.take(kBytesPerId * word.size()));
-  // Unknown characters behind each other are one token.
+  // Adjacent unknown characters become one token.
   for (size_t i = 0; i < segments.size(); i++) {
     const auto is_unknown = [&](uint32_t token) { return token == Trie::kNothing || token == unknown_; };
     const size_t begin = segments[i].begin;

@@ -57,7 +57,8 @@ std::string replace_invalid_utf8(std::string_view text) {
     out += text.substr(at, invalid);
     at += invalid;
     append_character(out, 0xFFFD);
-    // The longest beginning of a character counts as one: the rest starts at the first byte that does not fit.
+    // The longest valid beginning of a character counts as one error: the rest starts at the first byte that does not
+    // fit.
     size_t end = at + 1;
     bool whole = false;
     while (end < text.size() && utf8_prefix(text.substr(at, end + 1 - at), 0, whole) == end + 1 - at && !whole) {
