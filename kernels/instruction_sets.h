@@ -12,7 +12,8 @@ struct InstructionSet {
   std::string instructions;  ///< the best set that these are compiled for and that the processor has
 };
 
-/// One for each kind of kernels that this build has; none if it has only portable ones. Backends choose for themselves.
+/// Returns one for each kind of kernels in this build; empty if the build has only portable kernels. Backends choose
+/// their kernels themselves.
 std::vector<InstructionSet> instruction_sets();
 
 }  // namespace executorch::kernels

@@ -58,7 +58,7 @@ std::optional<IValue> to_list(const EValue& value, const c10::Type& element) {
   }
 }
 
-/// A value of the runtime as one of PyTorch; nothing when it is not of the type.
+/// Converts a value of the runtime to one of PyTorch; nullopt if it does not have the type.
 std::optional<IValue> to_ivalue(const EValue& value, const c10::Type& type) {
   switch (type.kind()) {
     case TypeKind::OptionalType:
@@ -90,7 +90,8 @@ std::optional<IValue> to_ivalue(const EValue& value, const c10::Type& type) {
   }
 }
 
-/// How many tensors the operator writes to, the argument of executorch::runtime::internal::returns_outputs().
+/// The number of tensors that the operator writes to, which is the argument of
+/// executorch::runtime::internal::returns_outputs().
 size_t count_outputs(const c10::FunctionSchema& schema) {
   const bool writes_to_list =
       !schema.arguments().empty() && schema.arguments().back().type()->kind() == TypeKind::ListType;
@@ -107,7 +108,7 @@ bool is_written(const c10::Argument& argument) {
                      [](const c10::AliasInfo& item) { return item.isWrite(); });
 }
 
-/// The out arguments come last, are all that is written, and are what is returned.
+/// Whether the out arguments come last, are the only ones that are written, and are returned.
 bool is_out_variant(const c10::FunctionSchema& schema) {
   size_t written = 0;
   for (const c10::Argument& argument : schema.arguments()) {
@@ -120,8 +121,8 @@ bool is_out_variant(const c10::FunctionSchema& schema) {
          (schema.returns().size() == written || (schema.returns().empty() && written == 1));
 }
 
-/// The first argument is all that is written, and is what is returned; the name says so, which is what the loading of a
-/// method goes by.
+/// Whether only the first argument is written, and it is returned, and the name says so, because the loading of a
+/// method relies on the name.
 bool is_in_place(const c10::FunctionSchema& schema) {
   const auto& arguments = schema.arguments();
   return schema.name().back() == '_' && schema.returns().size() == 1 && !arguments.empty() &&
@@ -144,7 +145,7 @@ const c10::OperatorHandle* find_operator(const char* name) {
     ET_LOG(Error, "%s is neither an out variant nor in place: the runtime would not know what it writes to", name);
     return nullptr;
   }
-  // For as long as the process: so is the kernel.
+  // Lives as long as the process, like the kernel.
   return new c10::OperatorHandle(*op);
 }
 

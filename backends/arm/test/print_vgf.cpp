@@ -53,7 +53,7 @@ void print_list(const char* name, const Items& items, const Print& print) {
   std::printf("]");
 }
 
-/// In one exact allocation, so that AddressSanitizer sees every read behind the end.
+/// Copies to an allocation of exactly this size, so that AddressSanitizer reports every read beyond the end.
 std::unique_ptr<uint8_t[]> exact(const std::vector<uint8_t>& bytes) {
   std::unique_ptr<uint8_t[]> copy(new uint8_t[bytes.size()]);
   std::copy(bytes.begin(), bytes.end(), copy.get());
@@ -118,7 +118,7 @@ void print(const std::vector<uint8_t>& bytes) {
   std::printf("}\n");
 }
 
-/// Some bytes or numbers become others, or the file is cut.
+/// Changes some bytes or numbers, or cuts the file.
 std::vector<uint8_t> damaged(std::vector<uint8_t> bytes, std::minstd_rand& random) {
   constexpr uint32_t kNumbers[] = {0, 1, 4, 0x7f, 0xff, 0xffff, 0x7fffffff, 0x80000000, 0xfffffffc, 0xffffffff};
   for (int i = static_cast<int>(1 + random() % 4); i > 0; --i) {

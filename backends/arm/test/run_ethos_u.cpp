@@ -39,7 +39,7 @@ extern "C" void et_pal_emit_log_message(et_timestamp_t, et_pal_log_level_t, cons
 
 namespace {
 
-/// In one exact allocation, so that AddressSanitizer sees every access behind the end.
+/// Copies to an allocation of exactly this size, so that AddressSanitizer reports every access beyond the end.
 std::unique_ptr<uint8_t[]> exact(const std::vector<char>& bytes) {
   std::unique_ptr<uint8_t[]> copy(new uint8_t[bytes.size()]);
   std::copy(bytes.begin(), bytes.end(), copy.get());

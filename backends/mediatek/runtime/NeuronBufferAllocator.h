@@ -52,13 +52,13 @@ class BufferAllocator : public runtime::MemoryAllocator {
 
   BufferAllocator() : MemoryAllocator(0, nullptr) {}
 
-  /// Null (logged) if there is none. It is valid until RemoveBuffer() or Clear().
+  /// Null (logged) if the memory is exhausted. Valid until RemoveBuffer() or Clear().
   void* Allocate(size_t size);
   void* allocate(size_t size, size_t alignment = kDefaultAlignment) override;
   /// Frees what Allocate() returned; networks that it is bound to keep it until they bind other memory. Returns false
   /// for another address.
   bool RemoveBuffer(void* address);
-  /// The memory in which `address` lies; null if it does not lie in any.
+  /// The memory that contains `address`; null if none does.
   std::shared_ptr<const MemoryUnit> Find(const void* address) const;
   /// Frees everything, as RemoveBuffer() does.
   void Clear();

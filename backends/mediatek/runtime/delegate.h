@@ -22,7 +22,7 @@ namespace executorch {
 namespace backends {
 namespace neuron {
 
-/// What the compile specs of a program say to the runtime.
+/// The settings of the runtime in the compile specs of a program.
 struct Settings {
   bool high_address = false;
   bool import_forever = false;

@@ -25,7 +25,7 @@ class OpenvinoBackendTest : public testing::Test {
   void SetUp() override { runtime::runtime_init(); }
   void TearDown() override { unsetenv(openvino_library_variable); }
 
-  /// What loading the library at `path` says.
+  /// Returns what loading the library at `path` logs.
   static std::string said(const std::string& path, Error* error) {
     setenv(openvino_library_variable, path.c_str(), 1);
     testing::internal::CaptureStderr();

@@ -46,7 +46,7 @@ struct OvShape {
   int64_t* dims;
 };
 
-/// Both limits are inclusive; max is -1 without an upper limit.
+/// Both limits are inclusive; max is -1 if there is no upper limit.
 struct OvDimension {
   int64_t min;
   int64_t max;

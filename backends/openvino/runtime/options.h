@@ -18,7 +18,7 @@ struct Options {
   std::string precision;
   int num_threads = 0;
   std::string cache_dir;
-  /// How many activations share a scale where OpenVINO quantises them while the model runs; "0" for floats. No option:
+  /// The number of activations that share a scale where OpenVINO quantises at run time; "0" for floats. Not an option:
   /// the export decides.
   std::string dynamic_group_size;
 

@@ -198,7 +198,7 @@ class Graph {
 }  // namespace
 
 PYBIND11_MODULE(PyGraphWrapperAdaptor, module) {
-  // Of functions with one name, pybind11 takes the first whose argument needs no conversion.
+  // For functions with the same name, pybind11 takes the first whose argument needs no conversion.
   py::class_<Parameter>(module, "OpParamWrapper")
       .def(py::init<std::string>())
       .def("SetStringValue", &Parameter::set_text)

@@ -24,7 +24,7 @@ namespace {
 
 class EnnBackend final : public DelegateBackend<Delegate> {
  public:
-  /// Logs where the library should be if it is missing.
+  /// Logs where the library should be, if it is missing.
   bool is_available() const override {
     return report_exceptions([] { return api().error(); }) == Error::Ok;
   }

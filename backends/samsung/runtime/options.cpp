@@ -20,7 +20,7 @@ namespace {
 
 constexpr char kKey[] = "enn_compile_options";
 
-/// Bytes whose numbers are read if they lie inside.
+/// A view of bytes that reads numbers only inside of its bounds.
 class Bytes {
  public:
   Bytes(const void* data, size_t size) : data_(static_cast<const uint8_t*>(data)), size_(size) {}

@@ -58,7 +58,7 @@ class DeviceLossTest : public ::testing::Test {
     mock_vulkan::fail({});
   }
 
-  /// Null if it does not load.
+  /// Loads the payload; null if it does not load.
   DelegateHandle* load() {
     BackendInitContext context(&allocator_);
     FreeableBuffer data(payload_.data(), payload_.size(), nullptr);

@@ -233,7 +233,7 @@ class Replay {
   }
 
  private:
-  /// The number of calls that gave what was expected; all of them, if there is no problem.
+  /// Returns the number of calls with the expected results, which is all calls if there is no problem.
   size_t run(const fs::path& file, std::string* problem) {
     std::vector<Call> calls;
     Bytes bytes;

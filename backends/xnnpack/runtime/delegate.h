@@ -67,8 +67,7 @@ class Delegate final {
   runtime::Error read_inputs(runtime::Span<runtime::EValue*> args, bool* changed);
   /// Whether all outputs are empty, so that nothing has to be computed.
   bool has_empty_results() const;
-  /// Whether some value is empty, so that EmptyNodes have to stand in for nodes: XNNPACK does not support empty
-  /// tensors.
+  /// Whether some value is empty, so that EmptyNodes have to replace nodes: XNNPACK does not support empty tensors.
   bool has_empty_values() const;
   /// Moves the runtime to the workspace of `use`, if it is in another one.
   runtime::Error enter(const WorkspaceGroup::Use& use);

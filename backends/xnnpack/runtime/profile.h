@@ -22,7 +22,7 @@ namespace xnnpack {
 
 /// The origin of a node of a subgraph.
 struct NodeOrigin {
-  /// The debug handle of the node in the exported graph; 0 if the payload has none.
+  /// The debug handle of the node in the exported graph; 0 if the payload does not have it.
   uint32_t debug_handle;
   /// The name of a step; null for operators of XNNPACK, which have their own names.
   const char* step;
@@ -56,7 +56,7 @@ class OperatorLog {
 
  private:
   struct Operator {
-    size_t index;  ///< In the runtime's array.
+    size_t index;  ///< Position in the runtime's array.
     uint32_t debug_handle;
     std::string name;
   };

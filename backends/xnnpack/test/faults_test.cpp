@@ -100,7 +100,8 @@ TEST_P(XnnpackFaultsTest, InTheFirstRun) {
              [this](Module& module) { return module.forward(inputs_).error(); });
 }
 
-/// In a process each, because XNNPACK examines the processor once. The name lets it run before the other tests.
+/// Each case runs in a process, because XNNPACK examines the processor once. Because of its name, the test runs before
+/// the others.
 TEST(XnnpackFirstLoadDeathTest, AnyAllocationOfTheFirstLoadFails) {
   executorch::runtime::runtime_init();
   const std::string program = std::string(kCorpusFolder) + "/linear_xnn/model.pte";

@@ -24,7 +24,7 @@ using executorch::tests::kDataFolder;
 
 namespace {
 
-// As in tests/data/make_at_once.py.
+// The same as in tests/data/make_at_once.py.
 constexpr std::array<int32_t, 4> kHeights = {64, 40, 33, 17};
 constexpr int32_t kWidth = 64;
 constexpr size_t kClasses = 10;

@@ -54,7 +54,7 @@ class AtenMethodTest : public MethodFixture {
   }
 };
 
-/// What is at() in the portable tests; PyTorch has a namespace of that name.
+/// The same as at() in the portable tests; PyTorch has a namespace of that name.
 TensorSpec planned(uint32_t offset, std::vector<int32_t> sizes = {2}) {
   return executorch::runtime::testing::at(offset, std::move(sizes));
 }
@@ -214,7 +214,7 @@ TEST_F(AtenMethodTest, InputsLieOnTheCpuOneAfterTheOther) {
   EXPECT_EQ(method->set_input(EValue(at::ones({3, 2}).t().contiguous()), 0), Error::Ok);
 }
 
-// at::Tensors are counted: a method that is gone holds none, and an output that outlives it is still a tensor.
+// Counts at::Tensors: a destroyed method holds none, and an output that outlives it stays a valid tensor.
 TEST_F(AtenMethodTest, NoTensorOutlivesTheMethodInIt) {
   ProgramBuilder b;
   const int32_t x = b.tensor(planned(0));

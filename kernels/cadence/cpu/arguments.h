@@ -7,7 +7,7 @@
 
 namespace torch::executor::native::cadence {
 
-/// Checks that the elements lie in the order of the dimensions.
+/// Checks that the elements are in memory in the order of the dimensions.
 bool check_order(KernelRuntimeContext& ctx, const char* op, const char* name, const Tensor& tensor);
 
 bool check_dtype(KernelRuntimeContext& ctx, const char* op, const char* name, const Tensor& tensor, ScalarType dtype);
@@ -37,7 +37,7 @@ bool read_numbers(KernelRuntimeContext& ctx, const char* op, const char* name, I
 /// count: -2^31 is the only int32 for the factor 1.
 bool read_factor(KernelRuntimeContext& ctx, const char* op, int64_t multiplier, int64_t shift, float* factor);
 
-/// Calls run(T{}) with the C++ type of `dtype`, which must be that of one of the types.
+/// Calls run(T{}) with the C++ type of `dtype`, which must belong to one of the types.
 template <typename... Types, typename Run>
 bool dispatch(KernelRuntimeContext& ctx, const char* op, const char* name, ScalarType dtype, const Run& run) {
   const bool is_known =

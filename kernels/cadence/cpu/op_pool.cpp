@@ -8,8 +8,8 @@ namespace {
 
 using namespace cadence;
 
-// How many windows there are along a dimension. With ceil_mode, the last one may begin in the input or its left border
-// and end behind the right border.
+// The number of windows along a dimension. With ceil_mode, the last one may begin in the input or its left padding and
+// end after the right padding.
 int64_t windows(const Window& w, size_t d, bool ceil_mode) {
   const int64_t room = w.sizes[d] + 2 * w.padding[d] - w.dilation[d] * (w.kernel[d] - 1) - 1;
   int64_t count = (room + (ceil_mode ? w.stride[d] - 1 : 0)) / w.stride[d] + 1;
@@ -21,7 +21,7 @@ int64_t windows(const Window& w, size_t d, bool ceil_mode) {
 
 struct Pool {
   IntArrayRef kernel;
-  IntArrayRef stride;  // empty: that of the kernel
+  IntArrayRef stride;  // empty means the size of the kernel
   IntArrayRef padding;
   IntArrayRef dilation;
   bool ceil_mode;

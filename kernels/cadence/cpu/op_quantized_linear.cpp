@@ -75,7 +75,7 @@ Tensor& of_numbers(KernelRuntimeContext& ctx, const char* op, bool one_row, cons
   return out;
 }
 
-// One zero point for all weights.
+// All weights have the same zero point.
 Tensor& of_tensors(KernelRuntimeContext& ctx, const char* op, bool one_row, const Tensor& src, const Tensor& weight,
                    const Tensor& bias, int64_t src_zero_point, const Tensor& weight_zero_point,
                    const Tensor& out_multiplier, const Tensor& out_shift, int64_t out_zero_point, Tensor& out) {

@@ -104,7 +104,7 @@ Tensor& cadence_quantized_w8a32_conv_out(KernelRuntimeContext& ctx, const Tensor
   return output;
 }
 
-/// One time step. The result is the output and the new hidden state, which are equal, one after the other.
+/// Computes one time step. The result has the output and the new hidden state, which are equal, in sequence.
 Tensor& cadence_quantized_w8a32_gru_out(KernelRuntimeContext& ctx, const Tensor& inputs, const Tensor& hidden,
                                         const Tensor& weights_inputs, double w_i_scale, const Tensor& weights_hidden,
                                         double w_h_scale, const Tensor& bias_inputs, double b_scale,

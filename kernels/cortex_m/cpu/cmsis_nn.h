@@ -153,9 +153,9 @@ inline bool convolve_depthwise(KernelRuntimeContext& ctx, const Convolution& con
                                               out.mutable_data_ptr<int8_t>()));
 }
 
-/// Releases of CMSIS-NN differ in what lies in the memory of a linear layer for Helium: sums of weights, which they
-/// multiply with the input offset, or what is added to the sums. For a program that has the sums, the offset is 0, and
-/// one array is right for all of them.
+/// Releases of CMSIS-NN expect different contents in the memory of a linear layer for Helium: sums of weights, which
+/// they multiply by the input offset, or the product. If a program has the sums, the offset is 0, so one array works
+/// for all releases.
 inline bool linear(KernelRuntimeContext& ctx, const Linear& layer, Tensor& out) {
   const int64_t outputs = layer.weights.size(0);
   const int64_t inputs = layer.weights.size(1);
@@ -180,7 +180,8 @@ inline bool linear(KernelRuntimeContext& ctx, const Linear& layer, Tensor& out) 
                                        out.mutable_data_ptr<int8_t>()));
 }
 
-/// Calls pool(input dims, pixels, filter dims, output dims, results) for each image: the first releases take one.
+/// Calls pool(input dims, pixels, filter dims, output dims, results) for each image, because the first releases accept
+/// one image.
 template <typename Function>
 bool pool_images(KernelRuntimeContext& ctx, const Pool& pool, Tensor& out, const Function& function) {
   const cmsis_nn_dims in = image_dims(pool.in, 1);

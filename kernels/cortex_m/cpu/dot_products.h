@@ -20,7 +20,7 @@
 
 namespace torch::executor::native::cortex_m {
 
-/// How many rows of weights are multiplied with one row of the input.
+/// The number of rows of weights that are multiplied with one row of the input.
 constexpr size_t kRows = 4;
 
 /// Operands of dot_products(): elements a[i] + a_offset, and rows of elements b[row * stride + i] + b_offset. Offsets
@@ -41,7 +41,7 @@ struct Pixel {
   const int8_t* weights;
 };
 
-/// How sums of channels become int8.
+/// Requantises the sums of channels to int8.
 struct Outputs {
   Int8Output output;
   const int32_t* multipliers;

@@ -68,7 +68,7 @@ class Filters {
     for (size_t i = 0; i < kCount; ++i) {
       sums[i] = bias == nullptr ? 0 : static_cast<uint32_t>(bias[i]);
     }
-    // Where nothing lies between the pixels of a row, the row is one sum.
+    // If the pixels of a row are contiguous, the row is one sum.
     const bool is_joined = depth_ == inputs_ && columns.step == 1;
     const Taps first = {columns.first, is_joined ? columns.first + 1 : columns.last, columns.position, columns.step};
     const size_t length = is_joined ? columns.count() * depth_ : depth_;
@@ -103,7 +103,7 @@ void depthwise(const Convolution& conv, const int8_t* image, const Taps& rows, c
   }
 }
 
-// The same with several outputs for each input.
+// Like the function above, with several outputs for each input.
 void depthwise_with_multiplier(const Convolution& conv, const int8_t* image, const Taps& rows, const Taps& columns,
                                size_t multiplier, int8_t* results) {
   const auto outputs = static_cast<size_t>(conv.weight.size(3));
@@ -222,7 +222,7 @@ Tensor& cortex_m_quantized_transpose_conv2d_out(KernelRuntimeContext& ctx, const
   if (!check_resize_image(ctx, conv.op, out, input.size(0), outputs, grown(height, extra[0]), grown(width, extra[1]))) {
     return out;
   }
-  // The element of the input that kernel element `k` takes to position `to`; -1 if there is none.
+  // Returns the element of the input that kernel element `k` moves to position `to`; -1 if there is no such element.
   const auto source = [](const Axis& axis, int64_t to, int64_t k) {
     const int64_t steps = to + axis.padding - k * axis.dilation;
     return steps >= 0 && steps % axis.stride == 0 && steps / axis.stride < axis.in ? steps / axis.stride : -1;

@@ -16,8 +16,8 @@ Tensor& cortex_m_transpose_out(KernelRuntimeContext& ctx, const Tensor& input, I
              : out;
 }
 
-/// Of four dimensions, as the input has them in memory: an image in the format channels_last as batch, height, width,
-/// channels, another tensor in its own order, with sizes of one before them.
+/// Pads four dimensions in the order of the input's memory: batch, height, width, channels for an image in the format
+/// channels_last; otherwise the tensor's own order, with dimensions of size 1 added before.
 Tensor& cortex_m_pad_out(KernelRuntimeContext& ctx, const Tensor& input, IntArrayRef pre_pad, IntArrayRef post_pad,
                          int64_t pad_value, Tensor& out) {
   constexpr const char* op = "cortex_m::pad";

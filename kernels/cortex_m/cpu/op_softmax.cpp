@@ -18,7 +18,7 @@ int32_t shift_left_saturating(int32_t value, int32_t exponent) {
   return value > limit ? INT32_MAX : value < -limit - 1 ? INT32_MIN : value * (1 << exponent);
 }
 
-// e^x of x <= 0, with 31 bits behind the binary point: of x modulo 1/4 by the Taylor series around -1/8, times e^-(2^k)
+// Computes e^x for x <= 0 with 31 fractional bits: e^(x modulo 1/4) by the Taylor series around -1/8, times e^-(2^k)
 // for the other bits of -x.
 int32_t exponential(int32_t value) {
   constexpr int32_t kQuarter = 1 << (31 - kIntegerBits - 2);
@@ -44,7 +44,7 @@ int32_t exponential(int32_t value) {
   return result;
 }
 
-// 1 / (1 + x) of 0 <= x <= 1, with 31 bits behind the binary point, by three of Newton's steps.
+// Computes 1 / (1 + x) for 0 <= x <= 1 with 31 fractional bits, in three steps of Newton's method.
 int32_t reciprocal_of_one_plus(int32_t x) {
   constexpr int32_t k48Over17 = 1515870810;
   constexpr int32_t kMinus32Over17 = -1010580540;
@@ -94,7 +94,7 @@ void softmax_line(const Line& line, int32_t multiplier, int32_t shift, int32_t l
   }
   const int32_t headroom = leading_zeros(sum);
   const int32_t scale = reciprocal_of_one_plus(static_cast<int32_t>((sum << headroom) - (uint32_t{1} << 31)));
-  // The results have 8 bits behind the binary point, the products 31. Of more than 31 bits nothing is left.
+  // The results have 8 fractional bits, the products 31. A shift by more than 31 bits gives 0.
   const int32_t bits = kSumBits - headroom + 31 - 8;
   for (int64_t i = 0; i < line.count; ++i) {
     const int32_t difference = line.in[i * line.in_stride] - largest;

@@ -112,7 +112,7 @@ TEST_F(CortexMTest, Linear) {
   cortex_m_quantized_linear_out(ctx, in, weights, bias, std::nullopt, 1, 0, -2, ints({kHalf}), ints({1}), 127, -128,
                                 out);
   EXPECT_TENSOR_EQ(out, tc.make({2, 3}, {13, 2, 4, 9, 6, -16}));
-  // The same with the offset and the bias in the sums of the weights: 1 * (2, 2, 2) + bias.
+  // The same numbers, with the offset and the bias included in the sums of the weights: 1 * (2, 2, 2) + bias.
   cortex_m_quantized_linear_out(ctx, in, weights, std::nullopt, ti.make({1, 3}, {12, 2, 1}), 1, 0, -2, ints({kHalf}),
                                 ints({1}), 127, -128, out);
   EXPECT_TENSOR_EQ(out, tc.make({2, 3}, {13, 2, 4, 9, 6, -16}));
@@ -172,7 +172,7 @@ TEST_F(CortexMTest, MinimumAndMaximum) {
 }
 
 TEST_F(CortexMTest, Softmax) {
-  // One step of the input is ln 2, so that the shares are 1/2, 1/4, 1/8, 1/8, times 256, minus 128.
+  // One step of the input is ln 2, so the probabilities are 1/2, 1/4, 1/8, 1/8; they are multiplied by 256, minus 128.
   const int64_t multiplier = 1488522236;  // ln 2 * 2^31
   Tensor out = tc.zeros({4});
   cortex_m_softmax_out(ctx, tc.make({4}, {3, 2, 1, 1}), -1, 0, -128, multiplier, 26, -31, out);

@@ -21,7 +21,7 @@ class Random {
     state_ = state_ * 1664525 + 1013904223;
     return state_ >> 8 ^ state_ << 20;
   }
-  /// With `extremes`, the least and the largest number only.
+  /// With `extremes`, returns only the least and the largest number.
   int8_t int8(bool extremes) {
     const uint32_t value = bits();
     return extremes ? (value & 64 ? INT8_MIN : INT8_MAX) : static_cast<int8_t>(value >> 5);
@@ -101,7 +101,7 @@ bool results_are_equal() {
   return true;
 }
 
-/// Sums of `taps` pixels of `channels` channels, with results behind which nothing may be written.
+/// Sums over `taps` pixels of `channels` channels. Checks that nothing is written after the results.
 template <typename Sums>
 void sum_channels(size_t channels, size_t taps, int32_t offset, const int32_t* bias, int8_t* results) {
   static const int32_t multipliers[24] = {1 << 30, 1 << 29, INT32_MAX, 1 << 30, 1 << 28, 7, 1 << 30, 1 << 30,

@@ -35,7 +35,7 @@ const bool is_held = [] {
     std::fputc('\n', stderr);
     std::exit(2);
   }
-  // Of two targets, the newer one is the lower bit.
+  // The newer of two targets has the lower bit.
   hwy::DisableTargets(target - 1);
   return true;
 }();

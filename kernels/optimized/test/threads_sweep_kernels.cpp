@@ -26,7 +26,7 @@ int32_t narrow(int64_t value) {
   return static_cast<int32_t>(value);
 }
 
-/// Each value, the one below and the one above, without those below 1.
+/// Returns each value, its predecessor and its successor, except numbers below 1.
 std::vector<int64_t> around(std::initializer_list<int64_t> values) {
   std::set<int64_t> found;
   for (const int64_t value : values) {

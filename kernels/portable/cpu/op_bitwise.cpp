@@ -28,7 +28,8 @@ bool is_signed(ScalarType dtype) {
          dtype == ScalarType::Long;
 }
 
-// The number of bits of a dtype. Operands that do not promote have none; the plan refuses them, so any number will do.
+// The number of bits of a dtype. The result does not matter for operands that cannot be promoted, because the plan
+// refuses them.
 int64_t bits_of(ScalarType dtype) {
   return is_supported_dtype(dtype) ? static_cast<int64_t>(elementSize(dtype)) * 8 : 64;
 }

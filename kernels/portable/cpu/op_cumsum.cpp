@@ -35,7 +35,7 @@ Tensor& accumulate(KernelRuntimeContext& ctx, const char* name, const Tensor& in
       Complex total = first;
       for (int64_t i = 0; i < views[0].sizes[d]; ++i) {
         const Complex value = read_complex(views[0].data, views[0].dtype, offsets[0] + i * views[0].strides[d]);
-        // It is converted to the dtype of the output first.
+        // The value is first converted to the dtype of the output.
         total = combine(total, is_complex(out.scalar_type()) ? value : Complex(value.real()));
         write_complex(views[1].data, views[1].dtype, offsets[1] + i * views[1].strides[d], total);
       }

@@ -9,7 +9,7 @@
 namespace torch::executor::native {
 namespace {
 
-// `view` gets new dimensions in front until it has `dims` of them.
+// Adds dimensions at the front of `view` until it has `dims` dimensions.
 bool add_leading_dims(KernelRuntimeContext& ctx, const char* name, size_t dims, StridedView* view) {
   ET_KERNEL_CHECK_MSG(ctx, dims >= view->dims && dims <= kTensorDimensionLimit, InvalidArgument, false,
                       "%s: %zu dimensions were asked for; expected %zu (those of the input) to %zu", name, dims,

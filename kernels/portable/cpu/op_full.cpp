@@ -40,7 +40,8 @@ Tensor& arange(KernelRuntimeContext& ctx, const char* name, const Scalar& start,
                Tensor& out) {
   ET_KERNEL_CHECK_MSG(ctx, is_supported_dtype(out.scalar_type()), InvalidArgument, out,
                       "%s: outputs of dtype %s are not supported", name, toString(out.scalar_type()));
-  // For int64 PyTorch cuts off start, end and step before it counts the values, for other integers when it makes them.
+  // For int64, PyTorch truncates start, end and step before it counts the values; for other integers, when it computes
+  // the values.
   const bool is_integer = out.scalar_type() == ScalarType::Long ||
                           (start.isIntegral(/*includeBool=*/true) && end.isIntegral(true) && step.isIntegral(true));
   const int64_t from = scalar_to<int64_t>(start), to = scalar_to<int64_t>(end), by = scalar_to<int64_t>(step);

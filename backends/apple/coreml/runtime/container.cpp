@@ -61,7 +61,7 @@ std::optional<std::string> text_at(yyjson_val* object, const char* key) {
   return yyjson_is_str(value) ? std::optional<std::string>(text_of(value)) : std::nullopt;
 }
 
-/// The bytes that the directory takes at the end of a payload; 0 if it has no end.
+/// The size in bytes of the directory at the end of a payload; 0 if its end is missing.
 size_t directory_size(const uint8_t* data, size_t size) {
   const size_t most = size < kMostDirectory ? size : kMostDirectory;
   int depth = 0;
@@ -169,7 +169,7 @@ Error check_tree(const std::vector<Node>& nodes, size_t available) {
   return Error::Ok;
 }
 
-/// Adds what a folder holds. The depth is that of the tree, which is limited.
+/// Adds the contents of a folder. The recursion depth is that of the tree, which is limited.
 void add_children(const std::vector<Node>& nodes, const Node& folder, const std::string& prefix, const uint8_t* data,
                   Folder& made) {
   for (const auto& [name, index] : folder.children) {

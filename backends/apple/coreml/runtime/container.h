@@ -64,7 +64,7 @@ struct FunctionNames {
 /// metadata.json.
 struct Metadata {
   std::string identifier;
-  /// By the name of the function; that of a model with one function is empty.
+  /// Functions by name. A model with one function has an empty name for it.
   std::map<std::string, FunctionNames> functions;
 };
 

@@ -74,7 +74,7 @@ Error convert(const Elements& from, const Elements& to) {
   }
 }
 
-/// Calls `action` with a null pointer of the C++ type of a dtype; NotSupported if Core ML has none for it.
+/// Calls `action` with a null pointer of the C++ type of a dtype. NotSupported if Core ML does not have the dtype.
 template <typename Action>
 Error with_type(ScalarType type, Action&& action) {
   switch (type) {

@@ -28,7 +28,7 @@ bool has_same_sizes(const Layout& a, const Layout& b);
 /// The number of elements.
 size_t count_of(const Layout& layout);
 
-/// The same sizes in logical order, without gaps.
+/// Returns the layout with the same sizes in logical order, without gaps.
 Layout contiguous(const Layout& layout);
 
 /// The layout of a tensor. A tensor of rank 0 has the sizes {1}, because Core ML has no arrays of rank 0.

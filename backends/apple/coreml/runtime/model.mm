@@ -112,7 +112,7 @@ std::string text_of(const Layout& layout) {
   return text + "]";
 }
 
-/// Where a model enumerates the shapes of an input, whether these sizes are one of them.
+/// If a model enumerates the shapes of an input, checks that these sizes are one of them.
 EXECUTORCH_COREML_AVAILABLE Error check_shape(const std::string& name, MLMultiArrayConstraint* constraint,
                                               const Layout& given) {
   MLMultiArrayShapeConstraint* const shapes = [constraint shapeConstraint];
@@ -140,7 +140,7 @@ struct EXECUTORCH_COREML_AVAILABLE Output {
   Owned<NSString*> key;
 };
 
-/// An input, with the array of the last call: it is used again while the caller's memory and sizes are the same.
+/// An input with the array of the last call, which is reused while the caller's memory and sizes do not change.
 struct EXECUTORCH_COREML_AVAILABLE Input {
   std::string name;
   Owned<NSString*> key;
@@ -228,7 +228,8 @@ Error CoreMLModel::read_description(const FunctionNames& names) {
   return Error::Ok;
 }
 
-/// Makes `input.array` an array for the tensor. Sets `is_bound` to false if it is another array than in the last call.
+/// Sets `input.array` to an array for the tensor, and `is_bound` to false if the array differs from that of the last
+/// call.
 Error CoreMLModel::bind(Input& input, const Tensor& tensor, bool& is_bound) {
   const Elements given{tensor.mutable_data_ptr(), tensor.scalar_type(), layout_of(tensor)};
   const bool in_place = given.type == input.type;

@@ -95,7 +95,7 @@ class Entries final {
   /// Whether all entries can be read, as far as next() has come.
   bool is_readable() const { return opened_ != nullptr && !has_failed_; }
 
-  /// The name of the next entry; null behind the last one, and if there is no folder.
+  /// The name of the next entry; null after the last one, and if the folder does not exist.
   const char* next() {
     const dirent* entry = nullptr;
     do {

@@ -22,7 +22,7 @@ namespace {
 using runtime::Error;
 using runtime::Result;
 
-/// Opens the cache and adds two models, of which it keeps one.
+/// Opens a cache that keeps one model, and adds two models.
 Error use(const std::string& folder, const Folder& model) {
   const auto compile = [](const std::string& package) -> Result<std::string> { return package; };
   const auto cache = ModelCache::open(folder, 1);
@@ -33,7 +33,7 @@ Error use(const std::string& folder, const Folder& model) {
 
 TEST(ModelCacheFaultsTest, AnyAllocationFails) {
   runtime::runtime_init();
-  // In memory, because each of some thousand files is flushed to the disk.
+  // Uses a folder in memory, because each of about a thousand files is flushed to the disk.
   std::string root =
       std::filesystem::is_directory("/dev/shm") ? "/dev/shm/model_cache_XXXXXX" : "/tmp/model_cache_XXXXXX";
   ASSERT_NE(::mkdtemp(root.data()), nullptr);

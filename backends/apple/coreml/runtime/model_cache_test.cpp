@@ -60,7 +60,7 @@ class ModelCacheTest : public ::testing::Test {
     return {{"model.mlpackage", "model.mlpackage/Data"}, {{"model.mlpackage/Data/weights", data, weights.size()}}};
   }
 
-  /// Compiles to a copy beside the package.
+  /// Compiles to a copy next to the package.
   static Result<std::string> copy(const std::string& package) {
     const std::string made = package + ".compiled";
     fs::copy(package, made, fs::copy_options::recursive);
@@ -73,7 +73,7 @@ class ModelCacheTest : public ::testing::Test {
     return std::move(*cache);
   }
 
-  /// What is in the cache, hidden entries included.
+  /// The number of entries in the cache, including hidden ones.
   size_t count() const { return std::distance(fs::directory_iterator(folder_), fs::directory_iterator()); }
 
   fs::path root_, folder_;

@@ -48,7 +48,7 @@ struct Input {
   TensorPtr tensor;
 };
 
-/// Those of "2x3".
+/// Parses sizes such as "2x3".
 std::vector<executorch::aten::SizesType> numbers_of(const std::string& text) {
   std::vector<executorch::aten::SizesType> numbers;
   std::istringstream stream(text);

@@ -83,8 +83,9 @@ Sizes with_height(const Sizes& sizes) {
   return sizes.size() == 4 ? sizes : Sizes{sizes[0], sizes[1], 1, sizes[2]};
 }
 
-/// For groups of one channel with one output each. MPSGraph's depthwise convolution over three spatial dimensions takes
-/// the channels as one of these dimensions, and weights whose first two dimensions are exchanged.
+/// Adds a depthwise convolution with one output per channel. MPSGraph's depthwise convolution over three spatial
+/// dimensions treats the channels as one of these dimensions, and expects weights whose first two dimensions are
+/// exchanged.
 EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* depthwise(MPSGraph* graph, MPSGraphTensor* x, MPSGraphTensor* weight,
                                                    const Window& w) {
   MPSGraphDepthwiseConvolution3DOpDescriptor* const descriptor =
@@ -159,7 +160,7 @@ EXECUTORCH_MPS_AVAILABLE Tensors build_max_pool(const Call& call) {
   return {[both objectAtIndex:0], cast(call.graph, [both objectAtIndex:1], DataType::Int32, call.results[1].type)};
 }
 
-/// With a given divisor, the average over whole windows is rescaled.
+/// If a divisor is given, the average over whole windows is rescaled.
 EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* build_average_pool(const Call& call) {
   const Window w = Window::of_pooling(call.node);
   MPSGraphPooling2DOpDescriptor* const descriptor = pooling_of(w);

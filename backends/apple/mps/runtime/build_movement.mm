@@ -27,7 +27,7 @@ EXECUTORCH_MPS_AVAILABLE MPSGraphTensor* gather(const Call& call, size_t index, 
                                         name:nil];
 }
 
-/// The position of the only operand from `first` on that is given.
+/// Returns the position of the only operand, among those from `first` on, that is given.
 EXECUTORCH_MPS_AVAILABLE size_t given_from(const Call& call, size_t first) {
   while (call.operands[first] == nil) {
     ++first;

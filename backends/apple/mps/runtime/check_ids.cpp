@@ -26,7 +26,8 @@ Error wrong_id(const char* where, int32_t id, size_t count) {
   return damaged("an id is wrong");
 }
 
-/// Whether a form allows an operand to be absent: an O, or an element of the list P. A form has one list at most.
+/// Whether a form allows an operand to be absent: one marked O, or an element of the list P. A form has at most one
+/// list.
 bool may_be_absent(const char* form, size_t operand, size_t operands) {
   std::string letters;
   for (; *form != '\0'; ++form) {

@@ -11,7 +11,7 @@ Type floats(Sizes sizes) {
   return {DataType::Float32, std::move(sizes)};
 }
 
-/// What is wrong with a node, and the sizes of its first result in `sizes`.
+/// Returns what is wrong with a node; stores the sizes of its first result in `sizes`.
 std::string infer_one(const Node& node, const std::vector<Type>& operands, Sizes* sizes = nullptr) {
   OperandTypes types;
   for (const Type& operand : operands) {

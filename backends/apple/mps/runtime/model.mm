@@ -207,7 +207,7 @@ Error MPSModel::compile() {
                                                           targetOperations:nil
                                                      compilationDescriptor:nil]);
   ET_CHECK_OR_RETURN_ERROR(executable_.get() != nil, DelegateInvalidCompatibility, "MPSGraph cannot compile the graph");
-  // The dictionary has no order: the executable has one.
+  // The dictionary is unordered; the executable defines an order.
   const auto in_order = [](NSArray<MPSGraphTensor*>* order, const std::vector<Port>& ports) {
     NSMutableArray<MPSGraphTensorData*>* const data = [NSMutableArray arrayWithCapacity:ports.size()];
     for (MPSGraphTensor* tensor in order) {

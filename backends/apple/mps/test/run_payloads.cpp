@@ -64,7 +64,7 @@ Error run(const std::string& line) {
   std::string payload, prefix;
   words >> payload >> prefix;
   std::vector<std::string> files{std::istream_iterator<std::string>(words), std::istream_iterator<std::string>()};
-  // As long as the bytes are, so that the sanitizer sees what reads beyond.
+  // The buffer has exactly the size of the bytes, so that the sanitizer reports reads beyond them.
   const std::vector<char> bytes = bytes_of(payload);
   const auto graph = read_payload(bytes.data(), bytes.size());
   ET_CHECK_OK_OR_RETURN_ERROR(graph.error());

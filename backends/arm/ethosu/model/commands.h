@@ -15,7 +15,7 @@ namespace executorch {
 namespace backends {
 namespace ethosu {
 
-/// What a command computes with: the registers, the regions, and the memory within the NPU.
+/// The state that commands use: the registers, the regions, and the memory within the NPU.
 struct Machine {
   Registers registers;
   Regions regions;
@@ -26,7 +26,8 @@ struct Machine {
   uint64_t most_work = 0;  // steps of a run
   uint64_t work_left = 0;
 
-  /// Takes the product of both from the work that is left, before it is done. OutOfResources if too little is left.
+  /// Subtracts `steps` times `each` from the remaining work, before the work is done. OutOfResources if too little
+  /// remains.
   runtime::Error charge(uint64_t steps, uint64_t each = 1);
 };
 
@@ -73,8 +74,8 @@ struct OutputScale {
   Rounding rounding;
 };
 
-/// What every command that computes has: the maps of its first input and its output, the end of the computation, and an
-/// empty output of the size that the registers say.
+/// The common parts of commands that compute: the maps of the first input and of the output, the end of the
+/// computation, and an empty output with the size in the registers.
 struct Computation {
   /// InvalidProgram for a rounding mode that does not exist and for an output larger than its region, and the errors of
   /// the parts.

@@ -93,7 +93,7 @@ Error read_weights(Machine& machine, const WeightLayout& layout, std::vector<int
   return Error::Ok;
 }
 
-/// The rows or columns of a kernel that lie within the input.
+/// The rows or columns of a kernel that are inside of the input.
 struct Taps {
   int32_t first, end;
 };

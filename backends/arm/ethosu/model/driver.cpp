@@ -30,7 +30,7 @@ struct ethosu_driver {};
 
 namespace {
 
-constexpr size_t kFastMemory = 512 * 1024;  // that of a U65 in the memory mode Dedicated_Sram_512KB
+constexpr size_t kFastMemory = 512 * 1024;  // the size for a U65 in the memory mode Dedicated_Sram_512KB
 constexpr char kLimit[] = "ETHOS_U_MODEL_MAX_STEPS";
 
 /// The limit in the environment; the default one without.

@@ -22,7 +22,7 @@ bool is_unary(Mode mode) {
   return mode == Mode::LeakyRelu || mode == Mode::Abs || mode == Mode::Clz;
 }
 
-/// How ADD and SUB scale their operands: both by 16 bits, or one by 32 bits and a shift and the other by a power of
+/// The scaling of operands in ADD and SUB: both by 16 bits, or one by 32 bits and a shift and the other by a power of
 /// two.
 struct OperandScales {
   explicit OperandScales(const Registers& registers, int32_t element_size)
@@ -101,7 +101,7 @@ Error run_elementwise(Machine& machine, uint16_t number) {
   const OutputScale scale(registers);
   const OperandScales operands(registers, in.element_size);
   const auto compute = [&](int64_t first, int64_t second_value) -> int64_t {
-    // Scales and the order of operands are those of the operation, in which the broadcast one may come first.
+    // Scales and the order of operands are those of the operation, whose first operand may be broadcast.
     const int64_t x = is_reversed ? second_value : first, y = is_reversed ? first : second_value;
     switch (mode) {
       case Mode::Mul:

@@ -46,8 +46,9 @@ struct Tensor {
   }
 };
 
-/// Where a feature map lies, and the type of its elements. It has up to four tiles: those of the first `width0` columns
-/// have `height0` rows above and the rest below, those of the other columns `height1`.
+/// The place of a feature map and the type of its elements. It has up to four tiles. The tiles of the first `width0`
+/// columns have `height0` rows at the top and the remaining rows below; in the other columns, the top tile has
+/// `height1` rows.
 struct FeatureMap {
   uint16_t region;
   bool is_signed;

@@ -48,7 +48,7 @@ class BitReader final {
   size_t at_ = 0;
 };
 
-/// What a slice may take over from the one before.
+/// The palette, which a slice may take over from the previous one.
 struct Palette {
   std::array<int32_t, 32> values = {};
   int32_t size = 0;
@@ -56,7 +56,7 @@ struct Palette {
   uint32_t bits = 0;
 };
 
-/// One of the two sequences of a slice. The quotients of a chunk come before the remainders of the chunk before it.
+/// One of the two sequences of a slice. The quotients of a chunk precede the remainders of the previous chunk.
 struct Sequence {
   size_t length;
   uint32_t divisor;

@@ -48,7 +48,7 @@ bool has_driver() {
 #endif
 }
 
-/// What the driver says about itself: nothing, if it is Arm's.
+/// The description that the driver gives of itself; Arm's driver gives none.
 const executorch_ethos_u_driver_description& description() {
 #if defined(__ELF__)
   static const executorch_ethos_u_driver_description nothing = {};
@@ -58,7 +58,7 @@ const executorch_ethos_u_driver_description& description() {
 #endif
 }
 
-/// Whether the driver runs commands for this NPU, as far as it says.
+/// Whether the driver runs commands for this NPU, according to its description.
 bool runs(const Payload& payload) {
   const auto runs_it = description().runs;
   return runs_it == nullptr || runs_it(payload.npu, payload.macs);

@@ -56,7 +56,7 @@ struct CommandWord {
   uint32_t second = 0;  // that word
 };
 
-/// Whether a command says that something lies in this region: a feature map, weights, scales, or a side of a copy.
+/// Whether a command chooses this region for a feature map, weights, scales, or a side of a copy.
 inline bool chooses_region(const CommandWord& command, uint16_t region) {
   constexpr uint16_t kInternal = 0x100;  // the bit of a side of a copy that lies within the NPU
   switch (command.code) {

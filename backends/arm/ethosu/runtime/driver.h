@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// Firmware links without a driver too, and the delegate then says that there is none.
+// Firmware can be linked without a driver. The delegate then reports that the driver is missing.
 #if defined(__ELF__)
 #define EXECUTORCH_ETHOS_U_OPTIONAL __attribute__((weak))
 #else
@@ -33,22 +33,23 @@ EXECUTORCH_ETHOS_U_OPTIONAL int ethosu_invoke_v3(ethosu_driver* driver, const vo
 extern unsigned char* ethosu_fast_scratch;
 extern size_t ethosu_fast_scratch_size;
 
-/// What the delegate passes as `user_arg` to a driver that reports its commands.
+/// The delegate passes it as `user_arg` to a driver that reports its commands.
 struct executorch_ethos_u_observer {
   /// Called after each command that computes or copies, in the order in which they run. `name` is its kind.
   void (*after_command)(executorch_ethos_u_observer* observer, const char* name);
 };
 
-/// What a driver says about itself. Arm's driver does not define it, the model of the NPU does. An application with
-/// Arm's driver may define it too.
+/// The description of a driver. Arm's driver does not define it; the model of the NPU does. An application with Arm's
+/// driver may define it, too.
 struct executorch_ethos_u_driver_description {
-  /// It brings its own memory for region 2.
+  /// Whether the driver has its own memory for region 2.
   bool has_fast_scratch;
   /// The `user_arg` of ethosu_invoke_v3 is null or an observer.
   bool reports_commands;
-  /// Whether it runs programs for an Ethos-U55, 65 or 85 with so many products a cycle. Null if it runs all of them.
+  /// Whether it runs programs for an Ethos-U55, 65 or 85 with this number of products per cycle. Null if it runs all of
+  /// them.
   bool (*runs)(uint32_t npu, uint32_t macs);
-  /// What it runs, for a message, such as "an Ethos-U55-128". Null if `runs` is.
+  /// What the driver runs, for messages, such as "an Ethos-U55-128". Null if `runs` is null.
   const char* what_runs;
 };
 extern EXECUTORCH_ETHOS_U_OPTIONAL const executorch_ethos_u_driver_description executorch_ethos_u_driver;

@@ -44,7 +44,7 @@ class Cycles final {
   /// False for a payload without the block.
   bool are_known() const { return data_.size() > 0; }
   uint32_t clock() const;
-  /// Of a command by its number; 0 behind the last one.
+  /// The cycles of a command by its number; 0 after the last one.
   uint32_t operator[](size_t command) const;
 
  private:
@@ -59,14 +59,14 @@ struct Payload {
   Edges inputs;
   Edges outputs;
   Cycles cycles;
-  // What the commands are for: see Configuration in command_words.h.
+  // The NPU that the commands are for: see Configuration in command_words.h.
   uint32_t npu = 0;  // 55, 65 or 85
   uint32_t macs = 0;
   bool uses_fast_scratch = false;
 };
 
-/// Reads a payload. InvalidProgram (logged) if it is damaged, or an edge does not lie in the scratch memory. The
-/// commands are only taken apart: whether they do what they should is for the NPU to say.
+/// Reads a payload. InvalidProgram (logged) if it is damaged, or if an edge is outside of the scratch memory. The
+/// commands are only split: the NPU checks what they do.
 runtime::Error read_payload(runtime::Span<const uint8_t> data, Payload& payload);
 
 }  // namespace ethosu

@@ -31,7 +31,7 @@ class DelegateFixture : public ::testing::Test {
   /// At an address of that remainder by 16.
   runtime::Error load(const Bytes& payload, size_t remainder = 0) {
     unload();
-    // Its end is that of the allocation, so that a sanitizer sees reads behind it.
+    // Ends at the end of its allocation, so that a sanitizer reports reads beyond it.
     memory_.reset(new (std::align_val_t{16}) uint8_t[remainder + payload.size()]);
     uint8_t* const start = memory_.get() + remainder;
     std::memcpy(start, payload.data(), payload.size());

@@ -203,7 +203,7 @@ TEST_F(EthosUDelegateTest, PayloadsAreAligned) {
   }
 }
 
-/// Each makes one field wrong.
+/// Each case makes one field wrong.
 TEST_F(EthosUDelegateTest, WrongPayloadsAreRefused) {
   const auto changed = [](auto&& change) {
     PayloadBuilder builder;
@@ -239,7 +239,7 @@ TEST_F(EthosUDelegateTest, WrongPayloadsAreRefused) {
   ASSERT_EQ(load(PayloadBuilder().build()), Error::Ok);
 }
 
-/// Whatever the bytes are, a payload is refused, or runs within its memory, which a sanitizer checks.
+/// A payload with any bytes is refused, or runs within its memory, which a sanitizer checks.
 TEST_F(EthosUDelegateTest, DamagedPayloadsAreRefusedOrRun) {
   const Bytes payload = PayloadBuilder().build();
   for (size_t length = 0; length < payload.size(); ++length) {

@@ -73,7 +73,7 @@ std::unique_ptr<Device> Device::open(std::string& problem) {
   if (device->instance_ == VK_NULL_HANDLE) {
     return nullptr;
   }
-  // The first reason is that of the most preferred device.
+  // Reports the reason of the most preferred device.
   std::vector<VkPhysicalDevice> all = vulkan::gpu::devices_of(device->vk_, device->instance_);
   const auto rank = [&](VkPhysicalDevice each) {
     return vulkan::gpu::rank_of(vulkan::gpu::Properties(device->vk_, each).base.properties.deviceType);

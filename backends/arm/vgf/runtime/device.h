@@ -53,7 +53,8 @@ class Owned final {
 
 class Device final {
  public:
-  /// Opens the best device with the extensions. If no device has them, null, with what to install or set in `problem`.
+  /// Opens the best device with the extensions. If no device has them, returns null, with what to install or set in
+  /// `problem`.
   static std::unique_ptr<Device> open(std::string& problem);
 
   ~Device();
@@ -82,7 +83,7 @@ class Device final {
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;
     VkDeviceMemory handle() const { return handle_; }
-    /// Where the processor reads and writes it; null if it was not asked for.
+    /// The address for the processor; null if it was not requested.
     void* mapped() const { return mapped_; }
 
    private:

@@ -117,7 +117,7 @@ class FlatTable final {
   FlatTable table(uint32_t field) const { return {bytes_, bytes_.follow(position(field))}; }
 
  private:
-  /// Where a field is stored; 0 if it is not.
+  /// The position of a field; 0 if the table does not have it.
   uint64_t position(uint32_t field) const {
     const uint64_t slot = 4 + 2 * uint64_t{field};
     if (slot + 2 > vtable_size_) {

@@ -36,7 +36,8 @@ arm::TensorDescription describe(const Resource& resource) {
   return description;
 }
 
-/// The bytes of a constant where numbers of any type may lie. `copy` holds them if they lie elsewhere in the file.
+/// The bytes of a constant, aligned for every type of numbers. If they are not aligned in the file, they are copied to
+/// `copy`.
 const void* aligned(const Constant& constant, size_t bytes, std::vector<uint64_t>& copy) {
   if (reinterpret_cast<uintptr_t>(constant.data) % sizeof(uint64_t) == 0) {
     return constant.data;
@@ -364,7 +365,7 @@ Error Graph::record() {
                                static_cast<uint32_t>(segment.sets.size()), segment.sets.data(), 0, nullptr);
     }
     device_.arm().CmdDispatchDataGraphARM(commands_, segment.session.get(), nullptr);
-    // The next segment reads what this one wrote, and so does the processor.
+    // The next segment and the processor read what this segment wrote.
     vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
                           VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr,
                           0, nullptr);

@@ -29,7 +29,7 @@ enum class Category : uint8_t { Input, Output, Intermediate, Constant };
 struct Resource {
   Category category;
   uint32_t format;             ///< a VkFormat
-  std::vector<int64_t> shape;  ///< at least one dimension, none empty; 1 for a tensor that has none
+  std::vector<int64_t> shape;  ///< at least one dimension, no size 0; {1} for a tensor of rank 0
   runtime::etensor::ScalarType scalar_type;
   size_t bytes;
 };

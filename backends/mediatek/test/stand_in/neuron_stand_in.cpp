@@ -31,7 +31,7 @@ constexpr int32_t kOperationType = 9002;
 constexpr char kExtension[] = "com.mediatek.compiled_network";
 constexpr size_t kPage = 4096;
 
-/// How often a tensor was bound.
+/// The number of times that a tensor was bound.
 std::atomic<int> bound{0};
 
 }  // namespace
@@ -91,7 +91,7 @@ struct NeuronExecution : Living {
 EXPORT int stand_in_bound() {
   return bound;
 }
-/// The options of a compilation that has them last.
+/// The options of the last compilation that had options.
 static std::string last_options;
 EXPORT const char* stand_in_options() {
   return last_options.c_str();

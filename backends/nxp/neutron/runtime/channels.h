@@ -9,14 +9,14 @@ namespace executorch {
 namespace backends {
 namespace neutron {
 
-/// Where the network has the elements of a tensor.
+/// The memory order of a tensor's elements in the network.
 enum class Place {
   Tensor,  ///< in the tensor itself
   Copy,    ///< in a copy with channels last
 };
 
-/// Where the network of an argument has its elements. InvalidArgument (logged) for a tensor in another dim order than
-/// contiguous, and channels last where the network has these; and for one with channels last and fewer than three
+/// The memory order of an argument's elements. InvalidArgument (logged) for a tensor whose dim order is neither
+/// contiguous nor, where the network has images, channels last; and for one with channels last and fewer than three
 /// dimensions.
 runtime::Error place_of(const char* kind, size_t index, const aten::Tensor& tensor, bool is_last, Place& place);
 

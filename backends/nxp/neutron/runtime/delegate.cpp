@@ -47,7 +47,7 @@ Error answer(NeutronError code, const char* function, const char* step, Error er
   return error;
 }
 
-/// Memory of a call. MemoryAllocationFailed (logged) if there is none.
+/// Allocates memory for a call. MemoryAllocationFailed (logged) if there is not enough.
 Error allocate(BackendExecutionContext& context, size_t size, const char* what, void*& memory) {
   memory = nullptr;
   if (size == 0) {

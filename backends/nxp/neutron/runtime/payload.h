@@ -24,7 +24,7 @@ struct Payload {
   const uint8_t* output_is_last = nullptr;  ///< the same for outputs
   const uint8_t* argument_of = nullptr;     ///< of each input
   const uint8_t* output_of = nullptr;       ///< of each output, among the outputs of the delegate
-  bool is_reference = false;                ///< only the stand-in of the tests runs it
+  bool is_reference = false;                ///< whether only the stand-in of the tests can run it
   uint32_t scratch_size = 0;                ///< bytes for intermediate results
   uint32_t profile_size = 0;
   uint32_t debug_size = 0;

@@ -34,7 +34,7 @@ struct Features {
   int64_t least_threads = 1;  ///< that a kernel should have to use the whole GPU
   /// How often the loops of one thread repeat, all together, before the driver may end them without an error.
   int64_t most_iterations = INT64_MAX;
-  double ticks_to_ns = 0;  ///< of time stamps; 0 if there are none
+  double ticks_to_ns = 0;  ///< of time stamps; 0 if the device has none
 };
 
 /// Memory of the GPU.
@@ -42,7 +42,7 @@ class Buffer {
  public:
   virtual ~Buffer() = default;
   uint64_t size() const { return size_; }
-  /// Where the processor reads and writes it; null if it cannot. Coherent while no submission runs.
+  /// The address for the processor; null if it cannot access the memory. Coherent while no submission runs.
   void* mapped() const { return mapped_; }
 
  protected:

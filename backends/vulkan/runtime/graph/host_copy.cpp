@@ -103,8 +103,8 @@ ScalarType scalar_type_of(VkDataType dtype) {
   }
 }
 
-/// Element `index`, at any address, because constants lie at any byte of a payload. Any byte but 0 is true, whoever
-/// wrote it.
+/// Reads element `index` at any address, because constants may be at any byte of a payload. Every byte except 0 is
+/// true.
 template <typename T>
 T element_at(const void* data, int64_t index) {
   const uint8_t* at = static_cast<const uint8_t*>(data) + index * static_cast<int64_t>(sizeof(T));

@@ -14,7 +14,7 @@ namespace vulkan {
 /// Converts `count` elements of a constant.
 void copy_to_kind(const uint8_t* from, VkDataType dtype, size_t count, Kind kind, void* to);
 
-/// Whether an argument of this dtype can stand for a tensor of the graph.
+/// Whether an argument with this dtype can be copied to a tensor of the graph.
 bool can_copy(aten::ScalarType argument, VkDataType dtype);
 
 /// Copies an argument in the order of its sizes.

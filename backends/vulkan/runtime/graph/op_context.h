@@ -71,7 +71,7 @@ class OpContext final {
   Tensor* optional_tensor(int arg) { return is_null(arg) ? nullptr : &tensor(arg); }
   /// An Int, Bool or SymInt of at most 32 bits, so that products with sizes fit 64.
   int64_t integer(int arg);
-  /// The same of any size.
+  /// Like integer(), for any size.
   int64_t long_integer(int arg);
   int64_t integer(int arg, int64_t if_null) { return is_null(arg) ? if_null : integer(arg); }
   /// A number of any kind.
@@ -142,7 +142,7 @@ class OpContext final {
    */
   void run(const std::string& shader, std::initializer_list<gpu::Buffer*> buffers, const Parameters& parameters,
            Threads threads, const std::vector<int32_t>& constants = {}, std::array<uint32_t, 3> local = {64, 1, 1});
-  /// The same for a number of threads that has no shape: more than the workgroups of x go to y.
+  /// Like run() above, for a number of threads without a shape: workgroups beyond the limit of x go to y.
   void run(const std::string& shader, std::initializer_list<gpu::Buffer*> buffers, const Parameters& parameters,
            int64_t threads, const std::vector<int32_t>& constants = {}, std::array<uint32_t, 3> local = {64, 1, 1}) {
     linear_ = true;

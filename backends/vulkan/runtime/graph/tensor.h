@@ -18,7 +18,7 @@ namespace vulkan {
 using fb_vulkan::VkDataType;
 using Sizes = std::vector<int64_t>;
 
-/// How elements lie in GPU memory. Integers and bool have 32 bits, so that no device lacks what kernels need.
+/// The format of elements in GPU memory. Integers and bool have 32 bits, which every device supports.
 enum class Kind : uint8_t { Float, Half, Int };
 
 constexpr uint64_t bytes_of(Kind kind) {
@@ -36,9 +36,9 @@ uint64_t stored_bytes(VkDataType dtype);
 /// numbers fit 64.
 constexpr int64_t kMostElements = int64_t{1} << 30;
 
-/// Product of sizes; 2^62 if it is more.
+/// The product of sizes, at most 2^62.
 int64_t count_of(const Sizes& sizes);
-/// Whether sizes are those of a tensor with at most kMostElements.
+/// Whether these are sizes of a tensor with at most kMostElements elements.
 bool fit_tensor(const Sizes& sizes);
 
 /// Such as [2, 3].

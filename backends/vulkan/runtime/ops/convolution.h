@@ -17,7 +17,7 @@ struct Convolution {
   int64_t in_channels = 0, out_channels = 0;  ///< of a group
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
 
-  /// Multiplications, with those of the padding.
+  /// The number of multiplications, including those of the padding.
   int64_t products() const;
   /// Number of weights of run_general_convolution(), with each group padded to whole blocks of 4 results.
   size_t packed_weights() const;

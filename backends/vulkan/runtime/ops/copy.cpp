@@ -225,7 +225,7 @@ void repeat(OpContext& c) {
                repeats.size(), in.rank())) {
     return;
   }
-  // Each dimension becomes two: repeats, whose stride is 0, and the dimension itself.
+  // Each dimension becomes two: the repeats, whose stride is 0, and the dimension itself.
   Sizes sizes, index_space;
   View from;
   const std::vector<int64_t> strides = strides_of(in.sizes);

@@ -136,8 +136,8 @@ void gather(OpContext& c) {
         out.count(), {1});
 }
 
-/// Writes values to the rows of one dimension that the argument `indices`, a list with one index, names. Rows that
-/// there are not are left out.
+/// Writes values to rows of one dimension. The argument `indices`, a list with one index, gives the rows. Rows that do
+/// not exist are skipped.
 void write_rows(OpContext& c, Tensor& target) {
   const std::vector<Tensor*> all = c.tensors(1);
   Tensor& values = c.tensor(2);
@@ -183,7 +183,7 @@ void index_put(OpContext& c) {
   write_rows(c, out);
 }
 
-/// The same, which changes its first argument. Nothing reads the result.
+/// Like index_put(), but changes its first argument. The result is not used.
 void index_put_in_place(OpContext& c) {
   write_rows(c, c.tensor(0));
 }

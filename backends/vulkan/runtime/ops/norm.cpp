@@ -50,7 +50,7 @@ void normalise(OpContext& c, Tensor& out, Tensor& in, Tensor* weight, Tensor* bi
   }
 }
 
-/// (input, normalized_shape, weight, bias, eps) -> (out, mean, rstd), or out alone.
+/// (input, normalized_shape, weight, bias, eps) -> (out, mean, rstd), or only out.
 void layer_norm(OpContext& c) {
   Tensor& in = c.tensor(0);
   const std::vector<int64_t> shape = c.integers(1);

@@ -16,8 +16,8 @@ void put(std::vector<uint8_t>& image, Kind kind, size_t index, float value);
 /// Reads number `index` of a constant of the program.
 float get(const uint8_t* data, VkDataType dtype, size_t index);
 
-/// A tensor in the given kind, for reading; converted to temporary memory `number` if it is in another. Null stays
-/// null.
+/// Returns a tensor in the given kind, for reading. A tensor of another kind is converted to temporary memory `number`.
+/// Null stays null.
 gpu::Buffer* operand(OpContext& context, Tensor* tensor, Kind kind, int64_t least, int number);
 
 /**
@@ -29,7 +29,7 @@ gpu::Buffer* operand(OpContext& context, Tensor* tensor, Kind kind, int64_t leas
 gpu::Buffer* columns(OpContext& context, Tensor& tensor, Kind kind, int64_t batch, int64_t k, int64_t n,
                      bool is_transposed, int number);
 
-/// How many threads of a workgroup share a sum, and how large the workgroup's shared memory is.
+/// The number of threads of a workgroup that share a sum, and the size of the workgroup's shared memory.
 struct Split {
   int32_t parts = 1;
   int32_t shared = 1;  ///< vectors of 4 numbers
@@ -51,7 +51,7 @@ Split split_of(OpContext& context, int64_t threads, int64_t depth, uint32_t loca
 /// The modes of shaders/softmax.glsl. A row of -infinity becomes NaN, or zeros.
 enum class Softmax : int32_t { Shares = 0, Logarithms = 1, SharesOrZeros = 2 };
 
-/// Of rows of `length` elements that lie `inner` apart.
+/// Computes softmax of rows of `length` elements whose distance is `inner`.
 void run_softmax(OpContext& context, Tensor& out, Tensor& in, int64_t length, int64_t inner, Softmax mode);
 
 struct Matmul {

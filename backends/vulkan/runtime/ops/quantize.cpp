@@ -18,7 +18,7 @@ namespace {
 enum : int32_t { kQuantize, kDequantize };
 enum : int32_t { kLeast, kBalanced, kSymmetric };
 
-/// How far apart the scales of an element's blocks lie.
+/// The distances between the scales of an element's blocks.
 struct Blocks {
   std::vector<int64_t> blocks, strides;
 };

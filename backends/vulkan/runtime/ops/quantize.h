@@ -7,8 +7,8 @@ namespace executorch {
 namespace backends {
 namespace vulkan {
 
-/// x quantised to int8 and dequantised, in temporary memory `number`: with one scale, or with those of tensors (one, or
-/// one a token).
+/// Quantises x to int8 and dequantises it, in temporary memory `number`: with one scale, or with the scales in tensors
+/// (one scale, or one per token).
 gpu::Buffer* quantized_and_back(OpContext& context, Tensor& x, double scale, int64_t zero, Tensor* scales,
                                 Tensor* zeros, int number);
 

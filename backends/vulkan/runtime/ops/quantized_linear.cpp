@@ -14,7 +14,7 @@ namespace vulkan {
 
 namespace {
 
-/// How a weight lies in the program.
+/// The layout of a weight in the program.
 enum class Form {
   Bytes,      ///< int8 [n, k]
   Nibbles,    ///< [n, k / 2], the even k in the low half, 8 more than its value
@@ -124,7 +124,7 @@ void run(OpContext& c, Tensor& out, Tensor& x, gpu::Buffer* a, Tensor& weight, T
         {local, 1, static_cast<uint32_t>(split.parts)});
 }
 
-/// (x, weight [n, k], scales, bias); one of the names has no bias.
+/// (x, weight [n, k], scales, bias); one of the operators has no bias.
 void int8_weights(OpContext& c) {
   Tensor& x = c.tensor(0);
   Tensor& out = c.result();
@@ -158,7 +158,7 @@ void int4_groups(OpContext& c) {
   }
 }
 
-/// (x, scale, zero, weight, sums, scales, group, bias): activations are quantised as they come.
+/// (x, scale, zero, weight, sums, scales, group, bias): quantises activations at run time.
 void int4_groups_dynamic(OpContext& c) {
   Tensor& x = c.tensor(0);
   Tensor& out = c.result();

@@ -8,7 +8,7 @@ namespace executorch {
 namespace backends {
 namespace vulkan {
 
-/// A view of a tensor: where it starts and how far the elements of each dimension lie apart.
+/// A view of a tensor: its start, and the strides of its dimensions.
 struct View {
   int64_t offset = 0;
   std::vector<int64_t> strides;

@@ -17,7 +17,8 @@ struct Window {
             std::vector<int64_t> dilation);
   /// The sizes of the result.
   void size_results(OpContext& context, bool is_ceil);
-  /// The same for a transposed convolution, whose results are the images of the convolution that it transposes.
+  /// Like size_results(), for a transposed convolution: its results are the images of the convolution that it
+  /// transposes.
   void size_transposed(OpContext& context, int64_t extra_h, int64_t extra_w);
 };
 

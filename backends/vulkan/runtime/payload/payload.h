@@ -35,7 +35,7 @@ class Payload final {
 
   const fb_vulkan::VkGraph& graph() const { return *graph_; }
 
-  /// The name of constant `index` in the named data; "" if it lies in the payload.
+  /// The name of constant `index` in the named data; "" if the payload contains it.
   std::string_view name(uint32_t index) const;
 
   /**

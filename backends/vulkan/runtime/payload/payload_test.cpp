@@ -24,7 +24,7 @@ using runtime::Span;
 
 constexpr uint32_t kGraphAt = 32;
 
-/// What a test changes in a graph of two tensors, an operator and a constant of 16 bytes.
+/// The changes that a test makes to a graph with two tensors, an operator and a constant of 16 bytes.
 struct Plan {
   std::vector<uint32_t> sizes = {2, 2};
   int32_t constant = 0, memory = -1;
@@ -42,7 +42,7 @@ void put(std::vector<uint8_t>& bytes, size_t at, uint64_t value, size_t count) {
   }
 }
 
-/// The header, the graph and 16 bytes of constants, of which the last is the payload's last.
+/// The header, the graph and 16 bytes of constants, which end with the payload.
 std::vector<uint8_t> payload_of(const Plan& plan) {
   flatbuffers::FlatBufferBuilder b;
   const auto tensor = [&](int32_t constant) {
@@ -74,7 +74,7 @@ std::vector<uint8_t> payload_of(const Plan& plan) {
   return bytes;
 }
 
-/// The error of opening bytes that lie at the end of their memory, so that reading beyond them is found.
+/// Opens bytes that end at the end of their memory, so that reading beyond them is detected. Returns the error.
 Error opened(const std::vector<uint8_t>& bytes) {
   const std::vector<uint8_t> exact(bytes.begin(), bytes.end());
   Payload payload;

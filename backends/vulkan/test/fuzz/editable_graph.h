@@ -41,7 +41,7 @@ struct Graph {
   std::vector<Constant> constants;
 };
 
-/// What a sound flatbuffer says.
+/// Converts a valid flatbuffer.
 Graph read(const fb_vulkan::VkGraph& from);
 
 /// The payload with another graph, and the decisions and constants that it has.

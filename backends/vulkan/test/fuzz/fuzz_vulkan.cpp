@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 }
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
-  // Most changes are to graphs. Where there is none, or it would be too large, numbers change.
+  // Most mutations change the graph. If there is no graph, or it would be too large, they change numbers.
   const size_t changed = seed % 4 == 0 ? 0 : executorch::fuzz::mutate_vulkan_graph(data, size, max_size, seed / 4);
   return changed > 0 ? changed : executorch::fuzz::mutate_in_place(data, size, max_size, seed);
 }

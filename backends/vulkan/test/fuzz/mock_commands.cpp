@@ -38,7 +38,7 @@ void run(const Command& command) {
     case Command::Kind::Dispatch:
       require(command.pipeline->layout->set->types == command.set->types, "a kernel gets the set of another layout");
       for (const VkDescriptorBufferInfo& bound : command.set->buffers) {
-        // The first and the last byte, so that a sanitizer sees memory that is gone.
+        // Touches the first and the last byte, so that a sanitizer detects freed memory.
         require(bound.buffer != VK_NULL_HANDLE, "a kernel lacks a buffer");
         const uint64_t range = bound.range == VK_WHOLE_SIZE ? bound.buffer->size - bound.offset : bound.range;
         const uint8_t* data = bound.buffer->data() + bound.offset;

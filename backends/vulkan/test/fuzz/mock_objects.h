@@ -63,7 +63,7 @@ using Functions = std::map<std::string_view, PFN_vkVoidFunction>;
 #define MOCK_DESTROY(type) \
   {"vkDestroy" #type, reinterpret_cast<PFN_vkVoidFunction>(static_cast<PFN_vkDestroy##type>(destroy<Vk##type>))}
 
-/// Of memory and kernels, and of commands, queues and queries.
+/// Functions for memory and kernels, and for commands, queues and queries.
 Functions resource_functions();
 Functions command_functions();
 

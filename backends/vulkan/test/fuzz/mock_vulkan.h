@@ -16,7 +16,7 @@
 
 namespace mock_vulkan {
 
-/// What the device says of itself.
+/// The properties that the device reports.
 struct Traits {
   bool is_processor = true;    ///< VK_PHYSICAL_DEVICE_TYPE_CPU, otherwise a discrete GPU
   bool unified_memory = true;  ///< false: the processor does not reach the memory of the GPU
@@ -24,7 +24,7 @@ struct Traits {
   bool timestamps = true;
 };
 
-/// Which call fails.
+/// The call that fails.
 struct Failure {
   uint32_t call = 0;             ///< the first is 1; 0 for none. Counts the calls that may return `result`
   VkResult result = VK_SUCCESS;  ///< out of memory, or VK_ERROR_DEVICE_LOST, which lasts

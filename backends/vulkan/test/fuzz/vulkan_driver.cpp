@@ -42,7 +42,7 @@ namespace {
 constexpr uint64_t kMaxElements = 1 << 18;
 constexpr size_t kDecisions = 4;
 
-/// What the first bytes of a payload decide.
+/// The decisions that the first bytes of a payload make.
 struct Decisions {
   explicit Decisions(const uint8_t* bytes) {
     constexpr VkResult kResults[] = {VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_DEVICE_LOST,
@@ -175,7 +175,7 @@ Error execute(Graph& graph, const std::vector<Argument>& arguments, const Decisi
   return error;
 }
 
-/// What happened before and after a failure.
+/// The states before and after a failure.
 struct Again {
   uint32_t calls = 0;     ///< that might have failed
   bool is_open = false;   ///< whether there was a device

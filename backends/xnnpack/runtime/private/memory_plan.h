@@ -31,7 +31,7 @@ class PlanningMemory {
   /// The records, if they have `size` bytes and were not taken yet, or null. XNNPACK frees them.
   void* take_records(size_t size);
 
-  /// With room for all values.
+  /// They have room for all values.
   std::vector<xnn_usage_record*> by_size, placed;
 
  private:
@@ -39,7 +39,7 @@ class PlanningMemory {
   void* records_;
 };
 
-/// What XNNPACK allocates with: its default, and the records of PlanningMemory if the heap has no memory left.
+/// The allocator for XNNPACK: its default one, or the records of PlanningMemory if the heap is exhausted.
 const xnn_allocator& allocator();
 
 }  // namespace xnnpack

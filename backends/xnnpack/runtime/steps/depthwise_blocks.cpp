@@ -75,7 +75,7 @@ HWY_INLINE void convolve_places(const DepthwiseBlock& block, const float* from, 
   }
 }
 
-/// The same for `places` outputs, at most kPlaces.
+/// Like the function above, for `places` outputs, at most kPlaces.
 template <size_t kPlaces = kMostPlaces>
 HWY_INLINE void convolve_some(const DepthwiseBlock& block, size_t places, const float* from, size_t row_stride,
                               float* out) {

@@ -32,8 +32,8 @@ OriginalWeights original(const float (&data)[4], Shape shape = {2, 2}) {
   return weights;
 }
 
-/// The weights `data` under the digest of `named`, as in a program that may lie. OriginalWeights::start has `start`
-/// numbers of `data`.
+/// Returns the weights `data` with the digest of `named`, as in a program with false digests. OriginalWeights::start
+/// has `start` numbers of `data`.
 OriginalWeights claimed(const float (&data)[4], const float (&named)[4], size_t start = 4) {
   OriginalWeights weights = original(data);
   weights.digest = sha256(named, sizeof(named));
@@ -183,7 +183,7 @@ TEST_F(DigestsWithAFile, NameWeightsThatAreNotRead) {
 TEST_F(DigestsWithAFile, AreCheckedBeforeOthersSeeWhatWasPacked) {
   const auto store = start();
   DelegateWeights liar(store.get());
-  // The same first bytes, so that only the digest can tell them apart.
+  // The first bytes are equal, so only the digest can distinguish them.
   ASSERT_NE(pack(liar, 7, claimed(kOther, kFirst, 2), 1), nullptr);
   EXPECT_EQ(*pack(liar, 7, claimed(kOther, kFirst, 2), 2), 2) << "the delegate itself does not find them either";
   DelegateWeights honest(store.get());

@@ -155,7 +155,7 @@ const std::vector<FunctionOfTwo>& functions_of_two() {
   return all;
 }
 
-/// Each number with each, and with each as a scalar on either side.
+/// Calls the function for each pair of numbers, and for each number and a scalar on either side.
 template <typename T>
 void sweep_function_of_two(const FunctionOfTwo& function) {
   const std::vector<T> in = numbers<T>(std::min(1e4, Of<T>::kMost));

@@ -106,8 +106,8 @@ TEST_P(XnnpackLinearSweep, EachNumberOfRows) {
   });
 }
 
-/// Each number of outputs around those for which other kernels are chosen, and each rest of the depth; NaN and infinity
-/// at each place of a row, by weights of which some are 0 (XNN-14).
+/// Runs each number of outputs around those at which another kernel is chosen, and each remainder of the depth, with
+/// NaN and infinity at each position of a row, and with weights of which some are 0 (XNN-14).
 TEST(XnnpackLinearSpecialNumbers, AtEachPlace) {
   expect_on_each_processor([] {
     for (size_t depth = 1; depth <= 9; ++depth) {

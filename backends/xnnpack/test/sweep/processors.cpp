@@ -148,7 +148,7 @@ std::vector<Processor> processors() {
 #endif
   for (size_t i = 0; i < count; ++i) {
     if (i > 0 && !(config->*features()[i - 1].is_used)) {
-      continue;  // it is the same as the one before
+      continue;  // the same as the previous one
     }
     const std::string name = i == 0 ? "baseline" : features()[i - 1].name;
     found.push_back({name, i, 0, false});

@@ -14,7 +14,7 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-/// A processor that this machine can stand for: its newest instructions, the core that XNNPACK is told, and whether our
+/// A processor that this machine can emulate: its newest instructions, the core that XNNPACK is told, and whether our
 /// kernels replace XNNPACK's.
 struct Processor {
   std::string name;

@@ -43,7 +43,7 @@ static void visit_floating(KernelRuntimeContext& ctx, const char* op, ScalarType
   }
 }
 
-/// The same, and also for integers except bool.
+/// Like the function above, but also for integers except bool.
 template <typename Visitor>
 static void visit_real(KernelRuntimeContext& ctx, const char* op, ScalarType dtype, const Visitor& visitor) {
   switch (dtype) {

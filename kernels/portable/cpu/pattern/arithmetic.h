@@ -114,10 +114,10 @@ inline C floor_divide(C a, C b) {
     if (b == 0) {
       return a / b;
     }
-    // Without b in the numerator, which may be infinite.
+    // Leaves b out of the numerator, because b may be infinite.
     const C remainder = trunc_remainder(a, b), borrow = remainder != 0 && (b < 0) != (remainder < 0) ? 1 : 0;
     const C quotient = (a - remainder) / b - borrow;
-    // The quotient is an integer but for rounding. Adding 0.5 to round it would itself round where it is above 2^23.
+    // The quotient is an integer except for rounding. Adding 0.5 to round it would itself round if it is above 2^23.
     const C floor = std::floor(quotient);
     return quotient == 0 ? std::copysign(C(0), a / b) : quotient - floor > C(0.5) ? floor + 1 : floor;
   }

@@ -41,7 +41,8 @@ void for_each(const Sizes& sizes, Function&& function) {
   }
 }
 
-/// Where an element is, in an array whose dimensions of size 1 are repeated, and whose first ones may be missing.
+/// The position of an element in an array whose dimensions of size 1 are repeated, and whose first dimensions may be
+/// missing.
 size_t place_of(const Sizes& at, const Sizes& sizes, const Sizes& strides) {
   long place = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {

@@ -36,7 +36,7 @@ Sizes coordinates(size_t number, const Sizes& sizes) {
   return at;
 }
 
-/// An array whose elements are those of `x` at the coordinates that `function` returns.
+/// Returns an array whose elements are those of `x` at the coordinates that `function` returns.
 template <typename Function>
 Array moved(const Array& x, const Sizes& sizes, Function&& function) {
   Array made = zeros(x.type, sizes);
@@ -46,7 +46,7 @@ Array moved(const Array& x, const Sizes& sizes, Function&& function) {
   return made;
 }
 
-/// The range of a window's elements that lie inside.
+/// The range of a window's elements that are inside of the input.
 struct Reach {
   long start, dilation, kernel, size;
   template <typename Function>

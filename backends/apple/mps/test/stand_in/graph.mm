@@ -106,7 +106,7 @@ STAND_IN_BINARY(bitwiseXOR)
   [super dealloc];
 }
 
-/// Appends a step. `name` is what the log gets.
+/// Appends a step. `name` is written to the log.
 - (MPSGraphTensor *)add:(const std::string &)name
                operands:(const std::vector<MPSGraphTensor *> &)operands
                 compute:(const Compute &)compute {

@@ -94,7 +94,7 @@ Result<Kernel*> VulkanDevice::kernel(const Shader& shader, Span<const int32_t> c
   info.stage.pSpecializationInfo = &values;
   info.layout = layout_of->pipeline;
 
-  // The file has one record for each kernel, with the driver's own form of it.
+  // The file has one record for each kernel, in the driver's format.
   VkPipelineCache compiled = VK_NULL_HANDLE;
   extension::CacheKey key;
   std::shared_ptr<const extension::MappedBytes> stored;

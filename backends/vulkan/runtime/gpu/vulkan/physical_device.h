@@ -34,7 +34,7 @@ struct Properties {
   const VkPhysicalDeviceLimits& limits() const { return base.properties.limits; }
 };
 
-/// How much a kind of device is preferred; the smallest number most.
+/// The rank of a kind of device; the lowest rank is preferred.
 int rank_of(VkPhysicalDeviceType type);
 
 /// The queue family for kernels: the first with compute support. -1 if no family has it.
