@@ -48,7 +48,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 ADDED = pytest.StashKey[int]()
-"""How many sampled tests run because of changes."""
+"""The number of sampled tests that run because of changes."""
 
 MOST_ADDED = 30
 """CPU seconds on the server of the budgets. A change that concerns tests that take longer, such as one of a whole
@@ -56,7 +56,7 @@ backend, adds another part of them each day."""
 
 
 def _hash(item: pytest.Item) -> int:
-    """Hashes the parameters alone: tests of the same model, for which a fixture prepares it, are in the same share."""
+    """Hashes only the parameters: tests of the same model, which a fixture prepares, are in the same share."""
     return zlib.crc32(item.name.rpartition("[")[2].encode())
 
 

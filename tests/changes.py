@@ -143,7 +143,7 @@ class ImportGraph:
 
 
 def _imports(file: Path) -> Iterator[tuple[str, str]]:
-    """Each import: the module, and the name that is imported from it, which may be empty."""
+    """Yields each import: the module, and the name that is imported from it, which may be empty."""
     for node in ast.walk(_parsed(file)):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)
@@ -170,7 +170,7 @@ def _parsed(file: Path) -> ast.Module:
 
 
 FEW = 8
-"""With fewer files, a module that most of them import may be the subject of each."""
+"""With fewer files, the change may concern each test of a module that most of them import."""
 
 
 def concerned(root: Path, tests: list[tuple[Path, list[Path]]]) -> list[bool]:

@@ -95,7 +95,7 @@ def _exists(function: str, root: Path) -> bool:
 
 
 def main(slowness: str, *files: str) -> None:
-    """`slowness` is that of this machine, in percent: see scripts/gate/run.sh."""
+    """`slowness` is the slowness of this machine in percent: see scripts/gate/run.sh."""
     records = [
         (float(cost) * 100 / int(slowness), test)
         for file in files

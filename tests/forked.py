@@ -69,7 +69,8 @@ class ForkServer:
 
     def _started(self) -> subprocess.Popen[str]:
         if self._server is None or self._server.poll() is not None:
-            # It ends when its standard input does. Waiting makes its CPU time a part of this process's.
+            # The server ends when its standard input is closed. Waiting for it adds its CPU time to that of this
+            # process.
             self._server = subprocess.Popen(
                 [self.python, str(SERVER), *self.modules],
                 stdin=subprocess.PIPE,

@@ -74,7 +74,7 @@ def program(request: dict[str, Any]) -> int:
     except BaseException:
         traceback.print_exc()
         status = 1
-    # As at the end of a process.
+    # Like at the end of a process.
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()

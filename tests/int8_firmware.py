@@ -61,7 +61,7 @@ class Firmware:
 
     @property
     def code(self) -> int:
-        """Bytes of code and constants besides the program, which the section .model has."""
+        """Returns the bytes of code and constants, except the program, which is in the section .model."""
         listing = succeed("arm-none-eabi-size", "-A", self.image)
         sizes = {line.split()[0]: int(line.split()[1]) for line in listing.splitlines() if line.startswith(".")}
         assert sizes[".model"] >= self.program
@@ -75,7 +75,7 @@ class Firmware:
         done = emulate(self.board, self.image, options=("-icount", "shift=0"))
         assert done.returncode == 0 and "PASSED" in done.stdout, done.stdout
         found = [float(number) for number in done.stdout.splitlines()[0].split()]
-        # A step of the results is more than the tolerance, so that each number is that of Python.
+        # A step of the results is larger than the tolerance, so each number must equal that of Python.
         steps = sorted({abs(a - b) for a in self.expected for b in self.expected if a != b})
         assert steps[0] > 1e-3
         assert found == pytest.approx(self.expected, abs=2e-6)

@@ -113,7 +113,7 @@ def examine_calls(
 
 
 def _where_computed(module: GraphModule, model: nn.Module) -> Cell:
-    """Where a lowered program computes the calls of a `Calls`, or all of another model."""
+    """Returns where a lowered program computes the calls of a `Calls`, or all calls of another model."""
     delegated = [
         node
         for name in get_delegates(module.graph)
@@ -135,7 +135,7 @@ _CONFIG = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(memory
 
 
 def _computes(node: Node) -> bool:
-    """Whether a node computes, that is, is neither arithmetic on sizes nor getitem."""
+    """Whether a node is a computation, which arithmetic on sizes and getitem are not."""
     if node.op != "call_function" or node.target is operator.getitem:
         return False
     return any(isinstance(value, Tensor) for value in pytree.tree_leaves(node.meta.get("val")))
@@ -147,7 +147,8 @@ def _without_names(reason: str) -> str:
 
 
 def joined(reasons: set[str]) -> tuple[str, ...]:
-    """Reasons that differ in one value, such as "dim is 0, and X takes the last one", as one with all values."""
+    """Joins reasons that differ in one value, such as "dim is 0, and X takes the last one", to one reason with all
+    values."""
     values = defaultdict(list)
     for reason in reasons:
         subject, is_there, rest = reason.partition(" is ")
@@ -189,7 +190,7 @@ def _run_and_compare(run: Run, model: nn.Module, calls: Sequence[tuple[Any, ...]
 
 
 def _with_nan_of(expected: list[Tensor], found: list[Tensor]) -> list[Tensor]:
-    """The results of `found`, with NaN where eager has it."""
+    """Returns the results of `found` with NaN where eager has NaN."""
     if [eager.shape for eager in expected] != [ours.shape for ours in found]:
         return found
     return [

@@ -53,7 +53,7 @@ def render(cells: Cells) -> str:
 
 
 def _notes(column: str) -> list[str]:
-    """How the programs of a column ran where that is not the device, and what of its results is not compared."""
+    """Says how the programs of a column were run if not on the device, and which results are not compared."""
     backend = registry.backends().get(column)
     how = [f"programs ran in {backend.runner_note}."] if backend is not None and backend.runner_note else []
     _, _, processor = column.partition(" on ")

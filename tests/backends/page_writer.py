@@ -18,9 +18,9 @@ from backends.targets import targets  # noqa: E402
 
 
 def text(chosen_names: Sequence[str]) -> str:
-    """The page with new cells for the chosen operators, or for all, in the chosen columns, or in all that this machine
-    can run. Other cells stay. Raises ValueError for a name that is neither an operator with calls nor a column, and for
-    an operator whose result is wrong."""
+    """Returns the page with new cells for the chosen operators (or all) in the chosen columns (or all that this machine
+    can run). Other cells do not change. Raises ValueError for a name that is neither an operator with calls nor a
+    column, and for an operator with a wrong result."""
     warnings.simplefilter("ignore")
     columns = {target.name: target for target in targets() if not target.is_kernels}
     names = [name for name in chosen_names if name not in columns]

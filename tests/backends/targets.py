@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sdk.exir.backend.partitioner import Partitioner
 
 REFERENCE = "SDK_REFERENCE_KERNELS"
-"""Set where the runtime under test has the portable kernels alone (runtime_under_test.py)."""
+"""Set if the runtime under test has only the portable kernels (runtime_under_test.py)."""
 
 INTERPRETED = "SDK_INTERPRETED"
 """`BACKEND=MODULE:FUNCTION`, which the step of a backend sets: its programs run in the interpreter of its declaration,
@@ -60,17 +60,17 @@ class Target:
 
     @property
     def nan_note(self) -> str:
-        """What the backend does with NaN, if its results are not compared where eager's are NaN."""
+        """The backend's treatment of NaN, if its results are not compared where eager's are NaN."""
         return self._note("nan")
 
     @property
     def angle_note(self) -> str:
-        """What the backend promises for large operands of trigonometric functions, if these are not compared
+        """The backend's limits for large operands of trigonometric functions, if these are not compared
         (`conformance.LARGEST_ANGLE`)."""
         return self._note("angles")
 
     def _note(self, name: str) -> str:
-        """A text in the folder of the backend, which the page shows; empty if there is none."""
+        """Returns a text in the folder of the backend, which the page shows; empty if the file does not exist."""
         files = ROOT.glob(f"backends/**/{self.name}/test/{name}.txt")
         return next((file.read_text().strip() for file in files), "")
 
@@ -119,7 +119,7 @@ def _on_another_processor() -> list[Target]:
 
 
 def _pair(variable: str) -> list[tuple[str, str]]:
-    """The two parts of an environment variable `NAME=VALUE`, if it is set."""
+    """Splits an environment variable `NAME=VALUE`, if it is set."""
     text = os.environ.get(variable)
     if not text:
         return []

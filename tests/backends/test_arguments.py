@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The same fault has the same error code in each backend that this machine can run."""
+"""The same fault gives the same error code in each backend that this machine can run."""
 
 from __future__ import annotations
 

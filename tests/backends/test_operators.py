@@ -32,7 +32,7 @@ NO_CALLS = {
     "sym_storage_offset.default": "a size: programs have no storage offsets",
     "sym_stride.int": "a size: programs have no strides",
 }
-"""Overloads of Core ATen that have no results to compare, and what tests them instead."""
+"""Overloads of Core ATen without results to compare, and how they are tested instead."""
 
 
 def core_aten() -> set[str]:

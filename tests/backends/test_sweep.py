@@ -17,7 +17,7 @@ from backends.sweep import FAMILIES, SWEEPS, Dynamic, Program, cases_of, program
 from backends.targets import Target, targets
 
 CALLS_IN_GATE = 1
-"""Number of calls of each operator, besides one with a dynamic shape."""
+"""The number of calls of each operator, in addition to one with a dynamic shape."""
 
 
 def examine(program: Program, target: Target) -> Cell:
@@ -32,7 +32,7 @@ def expect_right(programs: list[Program], target: Target) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__.rpartition(".")[2])
 def test_sample(family: object) -> None:
-    """One test for all targets, because making the cases takes as long as running the sample."""
+    """One test for all targets, because creating the cases takes as long as running the sample."""
     names = [name for name, cases in SWEEPS.items() if cases.__module__ == family.__name__]  # type: ignore[attr-defined]
     cases = [(name, case) for name in names for case in sample_of(name, CALLS_IN_GATE)]
     programs = programs_of(cases)

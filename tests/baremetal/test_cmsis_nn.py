@@ -96,14 +96,14 @@ CALLED = {
     "quantized_max_pool2d": "arm_max_pool_s8",
     "softmax": "arm_softmax_s8",
 }
-"""By operator, the function of CMSIS-NN that computes it."""
+"""The function of CMSIS-NN that computes an operator, by operator."""
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("cpu", BOARDS)
 @pytest.mark.parametrize("name", MODELS)
 def test_models_with_cmsis_nn(name: str, cpu: str, cmsis_nn: Kernels) -> None:
-    """The numbers are those of the operators in Python, in every bit."""
+    """The numbers equal those of the operators in Python bit by bit."""
     firmware = build(name, cpu, cmsis_nn)
     assert firmware.compute() > 0
     functions = {line.split()[-1] for line in firmware.functions()}
@@ -133,7 +133,7 @@ class Windows(nn.Module):
 @pytest.mark.parametrize("cpu", BOARDS)
 @pytest.mark.parametrize("images", [1, 2])
 def test_windows_with_cmsis_nn(images: int, cpu: str, cmsis_nn: Kernels) -> None:
-    """What CMSIS-NN lacks, such as groups, the other kernels compute."""
+    """Our kernels compute what CMSIS-NN lacks, such as groups."""
     torch.manual_seed(0)
     model = Windows().eval().to(memory_format=torch.channels_last)
     assert build_model(f"windows {images}", model, (images, 6, 9, 11), cpu, cmsis_nn).compute() > 0

@@ -21,7 +21,7 @@ from sdk.devtools.inspector import TimeScale
 BUILD = ROOT / "build" / "baremetal"
 BOARDS = {"mps2-an386": "cortex-m4", "mps2-an500": "cortex-m7", "mps3-an547": "cortex-m55"}
 
-# What firmware must not hold: a heap, and locks.
+# Firmware must not contain these: functions of a heap, and locks.
 HEAP = r"_?(malloc|calloc|realloc|free|memalign|sbrk)(_r)?|operator new.*|_Zn[wa].*"
 LOCKS = r"__cxa_guard_.*|pthread_.*|__retarget_lock_.*|__lock_.*|__(malloc|sfp|sinit)_(un)?lock.*"
 # Arithmetic, comparisons and conversions of floating-point numbers, by instructions and by calls. Moves are neither.
@@ -35,7 +35,7 @@ FLOAT_CALL = (
 
 @pytest.fixture(scope="session")
 def model() -> Path:
-    """The program that examples/cortex_m exports; what PyTorch computes from its input is in the header beside it."""
+    """The program that examples/cortex_m exports. The header next to it has PyTorch's result for its input."""
     succeed(sys.executable, "examples/cortex_m/export_model.py", "--output", BUILD / "model")
     return BUILD / "model" / "model.pte"
 

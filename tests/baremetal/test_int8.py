@@ -58,7 +58,7 @@ def test_fast_sums_equal_the_portable_ones(cpu: str, tmp_path: Path) -> None:
     succeed("arm-none-eabi-g++", *flags, "--specs=nano.specs", "-nostartfiles", *scripts, *objects, "-o", image)
     done = emulate(BOARDS[cpu], image)
     assert done.returncode == 0 and "equal" in done.stdout, done.stdout
-    # What is compared are other instructions than the portable ones.
+    # The instructions compared are not the portable ones.
     fast = r"\tvmladava\.s8\t" if cpu == "cortex-m55" else r"\tsmlad\t"
     for flag, is_fast in (("-UNDEBUG", True), (PORTABLE.flags, False)):
         succeed("arm-none-eabi-g++", *cpp, *flags, flag, "-S", sums, "-o", tmp_path / "sums.s")

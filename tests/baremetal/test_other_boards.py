@@ -32,7 +32,7 @@ def test_digits_are_recognised_in_pytorch(monkeypatch: pytest.MonkeyPatch) -> No
     for digit, drawing in module.DIGITS.items():
         assert [len(line) for line in drawing.splitlines()] == [28] * 28
         scores = model(module.pixels(drawing))[0]
-        # Each pixel of the drawing gives 1000 / count, those outside none.
+        # Each pixel of the drawing contributes 1000 / count, pixels outside of it nothing.
         torch.testing.assert_close(scores[digit], torch.tensor(1000.0), atol=0.1, rtol=0)
         assert scores.argmax() == digit
         assert scores[5] == module.UNKNOWN_SCORE

@@ -14,7 +14,7 @@ from emulated_boards import ROOT, example, run, succeed
 SAMPLE = ROOT / "zephyr/samples/hello_executorch"
 BUILD = ROOT / "build" / "baremetal" / "zephyr"
 
-# What Zephyr's package does before the application's project(): its own project, the modules, and the target `app`.
+# The steps of Zephyr's package before the application's project(): its own project, the modules, and the target `app`.
 PACKAGE = """
 project(Zephyr-Kernel LANGUAGES C CXX)
 set(ZEPHYR_CURRENT_MODULE_DIR "{root}")
@@ -75,7 +75,7 @@ def _package(folder: Path) -> Path:
 
 @pytest.mark.sampled
 def test_the_sample_runs_a_program() -> None:
-    """It prints what PyTorch computes from an image of ones."""
+    """The sample prints PyTorch's result for an image of ones."""
     import torch
 
     succeed(sys.executable, "examples/cortex_m/export_model.py", "--output", BUILD / "model")
@@ -105,7 +105,7 @@ def test_the_sample_runs_a_program() -> None:
 
 
 def test_the_sample_names_what_it_needs(tmp_path: Path) -> None:
-    """Without a program, CMake says which tools make one."""
+    """Without a program, CMake names the tools that make one."""
     package = _package(tmp_path / "package")
     done = run(
         "cmake", "-S", SAMPLE, "-B", tmp_path / "build", f"-DZephyr_DIR={package}", "-DET_PTE_FILE_PATH=none.pte"

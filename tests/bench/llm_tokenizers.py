@@ -24,7 +24,7 @@ os.environ["RAYON_NUM_THREADS"] = "1"
 ROOT = Path(__file__).resolve().parents[2]
 LENGTHS = (1_000, 10_000, 100_000, 1_000_000)
 SECONDS = 1.0
-"""How long each row is measured."""
+"""The time that each row is measured, in seconds."""
 
 
 def milliseconds(*calls: Callable[[], Any]) -> list[float]:

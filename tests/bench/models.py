@@ -35,7 +35,7 @@ PEER_MODELS = {
     "LSTM 2x50": MODELS["LSTM 2x50"],
     "speech detector": "bench:speech_detector",
 }
-"""What `scripts/bench --peers` measures."""
+"""The models that `scripts/bench --peers` measures."""
 
 Made = tuple[nn.Module, tuple[Tensor, ...]]
 
@@ -113,7 +113,7 @@ def vit_tiny() -> Made:
 
 
 def minilm_128() -> Made:
-    """The trained sentence encoder on 128 tokens, none of them padding."""
+    """The trained sentence encoder on 128 tokens without padding."""
     model, _ = load_model(MODELS["MiniLM"])
     return model, (torch.randint(1000, 20000, (1, 128)), torch.ones(1, 128, dtype=torch.long))
 
@@ -130,13 +130,13 @@ def mlp() -> Made:
 
 
 def decoder() -> Made:
-    """One token through six layers with a cache of 256 positions: 13 million weights."""
+    """One token through six layers with a cache of 256 positions; the model has 13 million weights."""
     model = Decoder(depth=6, width=288, heads=6, context=256, words=16000)
     return model, (torch.tensor([[3]]), torch.tensor([0]))
 
 
 def decoder_prefill() -> Made:
-    """The same decoder on the first 64 tokens at once."""
+    """The same decoder on the first 64 tokens in one call."""
     model, _ = decoder()
     return model, (torch.randint(0, 16000, (1, 64)), torch.arange(64))
 

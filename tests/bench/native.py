@@ -40,7 +40,7 @@ def option_of(backend: str) -> str:
 
 
 def measurement(backend: str, name: str) -> ModuleType:
-    """The module bench/`name`.py of a backend. Raises ValueError where it has none."""
+    """Imports the module bench/`name`.py of a backend. Raises ValueError if the backend does not have it."""
     path = folder_of(backend) / "bench" / f"{name}.py"
     if not path.exists():
         raise ValueError(f"{backend} has no such measurement: {path.relative_to(ROOT)} is not there")

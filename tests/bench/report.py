@@ -46,7 +46,7 @@ def markdown(results: Results, engines: list[str]) -> str:
 
 
 def compiler_summary(results: Results) -> str:
-    """The CPU time of lowering over all models, beside the original's with the same backend; empty if it was not
+    """Returns the CPU time of lowering all models and that of the original with the same backend; empty if it was not
     measured."""
     measured = [figures[LOWERING] for figures in results.values() if LOWERING in figures]
     engines = list(dict.fromkeys(engine for by_engine in measured for engine in by_engine))

@@ -35,13 +35,13 @@ class Functional:
         return [f"input_{i}" for i in range(len(self.inputs))] + [f"{INPUT}{i}" for i in range(len(self.states))]
 
     def output_names(self, outputs: int) -> list[str]:
-        """The names of a graph's outputs, of which there are `outputs`, states included."""
+        """Returns the names of a graph's outputs. There are `outputs` of them, including states."""
         own = outputs - len(self.states)
         return [f"output_{i}" for i in range(own)] + [f"{OUTPUT}{i}" for i in range(len(self.states))]
 
 
 def functional(spec: str) -> Functional:
-    """Makes the state of the model of `spec` explicit. A model that mutates no buffer stays as it is."""
+    """Makes the state of the model of `spec` explicit. A model that does not mutate buffers does not change."""
     import torch
 
     model, inputs = load_model(spec)
@@ -68,7 +68,7 @@ def functional(spec: str) -> Functional:
 
 
 def save_states(made: Functional, program: str) -> None:
-    """Writes the initial state beside `program`, where there is one."""
+    """Writes the initial state to a file next to `program`, if there is a state."""
     import numpy as np
 
     if made.states:

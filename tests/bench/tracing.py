@@ -28,7 +28,7 @@ from sdk.runtime import Method, Runtime
 
 TRACED = ("MobileNetV2", "MiniLM", "LSTM 2x50", "KV decoder", "MLP")
 INT8 = "MobileNetV2"
-# In a file: of nn.Sequential, lines are those of torch's modules.
+# Defined in a file: for nn.Sequential, lines are those of torch's modules.
 LINE = re.compile(r'File "(?!<)[^"]+", line \d+')
 LARGEST_SAMPLE = 0.03  # seconds
 NOISE = 0.02  # of a call
@@ -39,8 +39,7 @@ def has_line(event: Event) -> bool:
 
 
 def is_instruction(event: Event) -> bool:
-    """Whether the event is what the runtime measured of an instruction, once: of a kernel its own event, of a delegate
-    the call."""
+    """Whether the event is the measurement of an instruction: the kernel's own event, or the call of a delegate."""
     return event.name.startswith("native_call_") or event.name == "DELEGATE_CALL"
 
 

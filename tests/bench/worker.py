@@ -85,7 +85,7 @@ class Worker:
         self.call: Callable[[], Any] = lambda: None
 
     def answer(self, do: str, **request: Any) -> dict[str, Any]:
-        """What the method `do_DO` returns; of an exception, a dict with `error`."""
+        """Returns the result of the method `do_DO`, or, if it raises an exception, a dict with `error`."""
         try:
             return getattr(self, f"do_{do}")(**request)
         except Exception as error:
@@ -103,7 +103,7 @@ class Worker:
         return found
 
     def do_import(self) -> dict[str, Any]:
-        """What importing the compiler adds after torch."""
+        """Measures the time of importing the compiler after torch."""
         import torch  # noqa: F401
 
         with Clock() as clock:

@@ -158,7 +158,7 @@ def scatter_add(draw: Draw, x: Tensor, y: Tensor) -> Maker | None:
 
 
 class Constant(nn.Module):
-    """A constant tensor beside the operand."""
+    """Combines the operand with a constant tensor."""
 
     def __init__(self, value: Tensor, function: Maker) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ class Constant(nn.Module):
         return self.function(x, self.value)
 
 
-# In place. The operand may be a view of another value, or of an input.
+# Writes in place. The operand may be a view of another value or of an input.
 
 
 @step("ff")

@@ -37,7 +37,7 @@ PERTURBATIONS = 6
 
 @dataclass(frozen=True)
 class Finding:
-    """What went wrong with a program on a target."""
+    """A fault of a program on a target."""
 
     target: str
     what: str
@@ -154,14 +154,15 @@ def examine(
 
 
 def computes_in_half(program: Program, target: Target) -> bool:
-    """Whether a step asks for float16, or the backend takes it where nobody asks for more."""
+    """Whether a step requests float16, or the backend uses it by default."""
     if any("= half(" in text for text in program.texts):
         return True
     return target.backend is not None and (target.backend.tolerance or 0) > 1e-3
 
 
 def run_and_compare(buffer: bytes, target: Target, calls: list[Call], in_half: bool, extra: int = 0) -> str | None:
-    """What goes wrong when a program is loaded and called, as one line. It may return `extra` results before others."""
+    """Loads a program and calls it. Returns what goes wrong as one line. The program may return `extra` results before
+    others."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             run = runner(buffer, target, Path(folder))
@@ -179,7 +180,7 @@ def run_and_compare(buffer: bytes, target: Target, calls: list[Call], in_half: b
 
 
 def difference(found: list[Tensor], call: Call, in_half: bool) -> str | None:
-    """Where the results differ from eager's by more than rounding explains, as one line."""
+    """Returns where the results differ from eager's by more than rounding explains, as one line."""
     expected = call.expected
     differs = compare(found, expected)
     if differs is None:

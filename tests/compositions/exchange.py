@@ -68,7 +68,7 @@ class Exchanged:
 
 @dataclass(frozen=True)
 class Exchange:
-    """What both SDKs do with random programs.
+    """Exchanges random programs between both SDKs.
 
     Attributes:
         targets: What they are lowered for.
@@ -172,7 +172,7 @@ class Judge:
         return Exchanged("ours is wrong there only", wrong, True)
 
     def _right_calls(self, whose: str, extra: int) -> tuple[int, str]:
-        """How many calls gave eager's results in the original, and what went wrong then, if anything."""
+        """Returns how many calls gave eager's results in the original, and what went wrong in the next call."""
         outputs = self.original.folder / f"{self.name}.{whose}.outputs.pt"
         found = torch.load(outputs) if outputs.exists() else []
         for number, (results, call) in enumerate(zip(found, self.calls, strict=False)):

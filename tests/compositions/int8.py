@@ -212,7 +212,7 @@ def _quantised(program: Program, recipe: QuantizationRecipe, shapes: Any, sizes:
         module = prepare_pt2e(module, quantizer)
         for number, rows in enumerate(sizes):
             module(*program.inputs_for(rows, number))
-        # It looks for patterns of training, which it captures anew in each call, in half a minute.
+        # The quantizer looks for patterns of training, which it captures again in each call; this takes half a minute.
         with mock.patch("torchao.quantization.pt2e.quantize_pt2e._fold_conv_bn_qat", lambda module: module):
             module = convert_pt2e(module)
     return module
@@ -224,9 +224,9 @@ def _has_whole_groups(module: nn.Module, name: str) -> bool:
 
 
 NEAR = 0.1
-"""A number that is as near to halfway between two integers, or nearer, may be rounded to either."""
+"""A number whose distance from the middle between two integers is at most this may be rounded to either."""
 ANY = 0.5
-"""As above where the scale is found at run time: a target may find one for each row, which moves all numbers."""
+"""Like NEAR, if the scale is computed at run time: a target may compute one for each row, which moves all numbers."""
 
 
 class Unsettled(nn.Module):

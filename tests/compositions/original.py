@@ -9,7 +9,7 @@ from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[1] / "interop/oracle.py"
 SECONDS = 180
-"""After which a program that has not ended counts as one that hangs; importing the original is part of the first."""
+"""The time after which a program counts as hanging. The time of the first program includes importing the original."""
 
 
 class Original:
@@ -34,7 +34,7 @@ class Original:
                 (self.folder / f"{culprit}.error.txt").write_text(ended)
 
     def error(self, name: str) -> str:
-        """The error of `name`: the end of its runtime's log, then its last line; empty if it did not fail."""
+        """Returns the error of `name`: the end of its runtime's log, then its last line; empty if it did not fail."""
         file = self.folder / f"{name}.error.txt"
         if not file.exists():
             return ""
@@ -42,7 +42,7 @@ class Original:
         return " | ".join([*logged[-2:], file.read_text().strip().splitlines()[-1]])
 
     def _run(self, commands: str, names: list[str]) -> str:
-        """Why the process did not come to its end; empty if it did."""
+        """Returns why the process did not finish; empty if it did."""
         command = [self.python, "-B", "-W", "ignore", SCRIPT, commands, self.folder, *names]
         with (self.folder / "log.txt").open("w+b") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log)

@@ -19,7 +19,7 @@ from compositions.draw import BATCH, LEAST, MOST, Draw
 LARGEST_VALUE = 100.0
 MOST_ELEMENTS = 20_000
 RARELY = {"half": 0.15, "recurrent": 0.3, "accumulator": 0.4, "cache": 0.4, "sort": 0.5, "attention": 0.6}
-"""Which part of the draws of a step is taken, where that is not all of them."""
+"""The fraction of a step's draws that is used, for steps that are not always used."""
 
 INPUTS = (
     (BATCH, 3, 8, 8),
@@ -36,7 +36,7 @@ INPUTS = (
 
 @dataclass(frozen=True)
 class Family:
-    """What programs are made of.
+    """The elements of random programs.
 
     Attributes:
         makers: The makers of steps, by name (`steps.MAKERS`).

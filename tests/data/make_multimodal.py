@@ -49,7 +49,7 @@ def numbers(*sizes: int) -> torch.Tensor:
 
 
 def tokens_of(text: str) -> list[int]:
-    """A token for each printable character and for each "<94>"; that of "?" for others."""
+    """Returns a token for each printable character and for each "<94>", and the token of "?" for others."""
     parts = re.findall(r"<(\d\d)>|([\s\S])", text)
     return [int(number) if number else (ord(letter) - 32 if letter >= " " else ids("?")[0]) for number, letter in parts]
 

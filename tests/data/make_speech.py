@@ -42,7 +42,7 @@ def _without_front_end(model: Any) -> dict[str, ExportedProgram]:
 
 
 class Preprocessor(nn.Module):
-    """The samples in rows, and silence behind them."""
+    """Returns the samples in rows, followed by silence."""
 
     def forward(self, samples: Tensor) -> Tensor:
         return torch.cat([samples, torch.zeros(BINS * FRAMES)])[: BINS * FRAMES].view(1, BINS, FRAMES)

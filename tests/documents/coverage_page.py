@@ -108,14 +108,14 @@ def find_tests(areas: list[Area]) -> None:
 
 @functools.cache
 def areas_with_tests() -> list[Area]:
-    """The areas with the tests that name their rows, as they are now."""
+    """Returns the areas with the tests that name their rows now."""
     areas = read_areas()
     find_tests(areas)
     return areas
 
 
 def counts() -> dict[str, str]:
-    """How many rows there are, and how many are done, partly done and not: figures of other pages."""
+    """Counts the rows, and those that are done, partly done and not done: figures of other pages."""
     states = [area.state(row) for area in areas_with_tests() for row in area.rows]
     found = {f"rows-{state}": f"{states.count(state):,}" for state in ("done", "partly", "not")}
     return {"rows": f"{len(states):,}", **found}

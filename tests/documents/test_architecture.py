@@ -231,7 +231,8 @@ def test_a_program_is_a_flatbuffer_of_the_schema() -> None:
 
 
 def test_every_core_aten_operator_has_a_portable_kernel() -> None:
-    """ARC-13: but those on sizes and checks, which the core runs or the compiler takes out."""
+    """ARC-13: every core operator has a portable kernel, except those on sizes and checks, which the core runs or the
+    compiler removes."""
     kernels = {e.schema.qualified_name for e in load_functions(ROOT / "kernels/portable/functions.yaml")}
     without, core = set(), 0
     for name in core_operators():

@@ -99,7 +99,7 @@ class Quantized(torch.nn.Module):
 
 
 def test_quantised_operators_are_fused():
-    """PAS-15, BD-18: dequantize - add - relu - quantize is one add, whose clamp is the relu."""
+    """PAS-15, BD-18: dequantize - add - relu - quantize becomes one add, whose clamp computes the relu."""
     args = (torch.linspace(-9, 9, 40), torch.linspace(4, -4, 40))
     program = to_edge(export(Quantized(), args)).exported_program()
     fused = quant_fusion_and_const_prop_pass(program)
@@ -119,7 +119,7 @@ def test_quantised_operators_are_fused():
 
 
 def test_registered_quantised_operators():
-    """BD-17, BD-19, BD-20: against the arithmetic that they stand for."""
+    """BD-17, BD-19, BD-20: the operators equal the arithmetic that defines them."""
     a = torch.tensor([-128, 0, 5, 127], dtype=torch.int8)
     b = torch.tensor([3, -4, 100, 127], dtype=torch.int8)
     real = (a.double() - 1) * 0.5 + (b.double() + 2) * 0.25
@@ -150,7 +150,7 @@ def test_registered_quantised_operators():
     ],
 )
 def test_arithmetic_on_sizes(row, name, function, result):
-    """BD-08 to BD-11, BD-15, BD-16, PAS-16: computed by the runtime, for sizes that are not those of the export."""
+    """BD-08 to BD-11, BD-15, BD-16, PAS-16: the runtime computes sizes that differ from those of the export."""
     model = Function(lambda x: torch.full((function(x.shape[0]),), 1.0))
     program = export(model, (torch.ones(6),), dynamic_shapes=(({0: Dim("n", min=3, max=8)},),))
     manager = to_edge(program).to_executorch()

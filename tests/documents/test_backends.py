@@ -43,7 +43,7 @@ def fetched_sources(backend: str) -> list[str]:
 
 
 def test_every_backend_has_a_row_and_those_that_are_here_a_page() -> None:
-    """BKO-02: twelve rows. BKO-03: those of Android."""
+    """BKO-02: there are twelve rows. BKO-03: they include those of Android."""
     rows = [line.strip("| ").split(" | ") for line in PAGE.splitlines() if line.count(" | ") == 4]
     table = [row for row in rows if row[3] in ("supported", "experimental", "no")]
     assert len(table) == 12
@@ -83,8 +83,8 @@ def test_a_backend_is_built_by_its_option_alone(path: Path) -> None:
 
 @pytest.mark.parametrize("name", BACKENDS)
 def test_nothing_but_the_backend_includes_what_it_links(name: str) -> None:
-    """DINT-07, DINT-08: neither the runtime nor the extensions nor the kernels know of a backend's libraries; the pool
-    of threads is the one that they have."""
+    """DINT-07, DINT-08: neither the runtime nor the extensions nor the kernels refer to a backend's libraries. They use
+    the same pool of threads."""
     own = re.compile(rf'#include [<"](executorch/backends/|{name}\.h|cpuinfo\.h)')
     sources = [*(ROOT / "sdk" / "cpp").rglob("*.cpp"), *(ROOT / "sdk" / "cpp").rglob("*.h")]
     sources += [*(ROOT / "kernels").rglob("*.cpp"), *(ROOT / "kernels").rglob("*.h")]
@@ -110,7 +110,7 @@ def test_the_package_needs_no_backends_dependencies() -> None:
 
 
 def test_a_backend_imports_its_dependencies_where_it_uses_them() -> None:
-    """DINT-06, XNN-07: the partitioner, and lowering with it, need nothing besides the package."""
+    """DINT-06, XNN-07: the partitioner, and lowering with it, need only the package."""
     code = (
         "import json, sys, torch; from sdk.exir import to_edge_transform_and_lower; from sdk.backends import registry;"
         "partitioner = registry.default_backend().make('partitioner');"
@@ -139,7 +139,7 @@ def test_sources_are_pinned_and_not_in_the_repository() -> None:
 
 @pytest.mark.parametrize("name", BACKENDS)
 def test_dependencies_are_explained(name: str) -> None:
-    """DINT-11: each of them with why it is there and how to upgrade it."""
+    """DINT-11: the page explains why each dependency is there, and how to upgrade it."""
     table = (ROOT / "backends" / name / "README.md").read_text(encoding="utf-8").partition("## Dependencies")[2]
     table = table.partition("\n## ")[0]
     for needed in (*fetched_sources(name), *map(package, requirements(name))):
@@ -149,9 +149,8 @@ def test_dependencies_are_explained(name: str) -> None:
 
 @pytest.mark.parametrize("name", BACKENDS)
 def test_a_page_answers_what_the_overview_of_a_backend_has_to(name: str) -> None:
-    """TPL-01, TPL-02, TPL-04: features, requirements, use, how it is built and linked, and whether libraries for
-    phones have it; its operators and its quantisation, there
-    or on separate pages."""
+    """TPL-01, TPL-02, TPL-04: the page of a backend describes features, requirements, use, how it is built and linked,
+    and whether libraries for phones contain it; its operators and its quantisation are there or on separate pages."""
     text = (ROOT / "docs" / f"backends-{name}.md").read_text(encoding="utf-8")
     sections = re.findall(r"^## (.+)", text, re.M)
     wanted = ["Features", "Target requirements", "Development requirements", "Export", "Run", "When something is wrong"]

@@ -24,7 +24,7 @@ from sdk.extension.pybindings.portable_lib import (
 
 
 class SampleModel(nn.Module):
-    """Integers in buffers, and operators that write to tensors that they are given."""
+    """A model with integers in buffers, and operators that write to given tensors."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -64,7 +64,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def shell(block: Block, folder: Path) -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    # With paths below the folder made relative, ccache knows what an earlier run compiled in another folder.
+    # With paths below the folder made relative, ccache finds what an earlier run compiled in another folder.
     environment = {**with_ccache(), "PATH": path, "CMAKE_BUILD_PARALLEL_LEVEL": "2", "CCACHE_BASEDIR": str(folder)}
     command = ["bash", "-euo", "pipefail", "-c", block.code]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)

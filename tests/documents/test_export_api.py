@@ -37,7 +37,7 @@ class Repeat(torch.nn.Module):
 
 
 class Package:
-    """Something of a user's that can be lowered."""
+    """A user's object that can be lowered."""
 
 
 class AddToMul(ExportPass):
@@ -137,7 +137,7 @@ def test_to_backend_overloads():
 
 
 def test_lowered_backend_module():
-    """DEL-05, DEL-06: the program of a lowered module is its inputs, one delegate call and its results."""
+    """DEL-05, DEL-06: the program of a lowered module consists of its inputs, one delegate call and its results."""
     args = (torch.ones(2), torch.ones(2, 3))
     edge = exir.to_edge(export(Repeat(), args)).exported_program()
     lowered = to_backend("DemoBackend", edge, [])

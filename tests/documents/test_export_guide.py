@@ -89,7 +89,7 @@ def test_dynamic_shapes():
 
 
 def test_partitioners_in_order():
-    """EXP2-05: each is given what those before it have left; add, which both take, goes to the first."""
+    """EXP2-05: each partitioner gets what the previous ones have left; add, which both support, goes to the first."""
 
     class Net(torch.nn.Module):
         def forward(self, x):
@@ -223,7 +223,7 @@ def test_what_no_backend_takes_runs_on_kernels():
 
 
 def test_models_in_evaluation_mode():
-    """EXP2-16: dropout and batch normalisation as they are in evaluation."""
+    """EXP2-16: dropout and batch normalisation behave as in evaluation."""
     model = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2), torch.nn.Dropout(0.5)).eval()
     x = torch.randn(1, 1, 5, 5)
     manager = to_edge_transform_and_lower(export(model, (x,))).to_executorch()
@@ -275,7 +275,7 @@ def test_strides_of_inputs():
 
 
 def test_exported_operators_are_functional():
-    """OPS-01: neither writes nor aliases, once decomposed."""
+    """OPS-01: after decomposition, operators neither write to arguments nor return aliases."""
 
     class InPlace(torch.nn.Module):
         def forward(self, x):

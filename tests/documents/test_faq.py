@@ -48,13 +48,13 @@ def sections() -> dict[str, str]:
 
 
 def quoted(title: str) -> list[str]:
-    """The messages of a section, as regular expressions: `...` in them stands for anything."""
+    """Returns the messages of a section as regular expressions: `...` in them matches any text."""
     found = re.findall(r"^```text\n(.*?)\n```", sections()[title], re.DOTALL | re.MULTILINE)
     return [re.escape(message).replace(r"\.\.\.", r"[\s\S]*?") for message in found]
 
 
 def check(title: str, *printed: str) -> None:
-    """Each message of the section is in the text that was printed for it."""
+    """Checks that each message of the section occurs in the printed text."""
     messages = quoted(title)
     assert len(messages) == len(printed)
     for message, text in zip(messages, printed, strict=True):
@@ -118,7 +118,7 @@ def test_faq03_an_operator_without_out_variant() -> None:
 
 
 def test_faq04_an_operator_without_kernel() -> None:
-    """FAQ-04: the text that stands here for the one of the document."""
+    """FAQ-04: the text that replaces the one in the document."""
     program = export(Function(torch.linalg.eigvals), (torch.eye(3),))
     check("Operator ... is not Aten Canonical", message_of(lambda: to_edge(program)))
     assert "PyTorch convert function for op ..." in TEXT

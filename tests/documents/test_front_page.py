@@ -20,7 +20,7 @@ from status_tables import Tables, filled_page  # noqa: E402
 
 
 def files() -> list[str]:
-    """What is tracked by git."""
+    """Returns the files that git tracks."""
     found = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
     return found.stdout.splitlines()
 
@@ -46,7 +46,7 @@ def test_what_the_notice_names_is_there() -> None:
 
 
 def test_the_changelog_has_the_usual_sections() -> None:
-    """Keep a Changelog: versions, and in each of them only these sections."""
+    """The changelog follows Keep a Changelog: versions, which contain only these sections."""
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     versions = re.findall(r"^## \[(.+?)\]", text, re.MULTILINE)
     assert versions[0] == "Unreleased" and len(versions) > 1
@@ -82,7 +82,8 @@ def tables() -> Tables:
 
 
 def test_a_backend_in_the_tables() -> None:
-    """Its title, processors and systems are those of the manifest; a platform has each backend that was tried there."""
+    """The title, processors and systems are those of the manifest. A platform lists each backend that was tried on
+    it."""
     front = tables().text("front backends")
     row = "| [Core ML](docs/backends-coreml.md) (experimental) | Apple's "
     assert f"{row}| not run | not run on a Mac | not built for it | run on a phone |" in front
@@ -96,7 +97,7 @@ def test_a_backend_in_the_tables() -> None:
 
 
 def test_marks_of_a_page(tmp_path: Path) -> None:
-    """What is between them is replaced; a mark that is unknown or not closed is an error."""
+    """The text between the marks is replaced. A mark that is unknown or not closed is an error."""
     page = tmp_path / "page.md"
     page.write_text("a <!-- status: rows -->9<!-- end --> b\n<!-- status: nobody -->\nold\n<!-- end -->\nc\n")
     text = filled_page(page, tables())
@@ -113,7 +114,7 @@ def test_marks_of_a_page(tmp_path: Path) -> None:
 
 
 def test_the_front_pages_commands_exist() -> None:
-    """Each script, step and file that stands behind a claim."""
+    """Each script, step and file that a claim refers to exists."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     steps = set(subprocess.run([ROOT / "scripts" / "test.sh", "--list"], capture_output=True, text=True).stdout.split())
     commands = re.findall(r"`((?:scripts|python -m pytest|tests)[^`]*)`", text)

@@ -77,7 +77,7 @@ def test_gs15_the_cpp_program_prints_the_class(first_steps: tuple[Path, dict[str
 
 
 def test_gs10_gs11_what_the_page_advises() -> None:
-    """GS-10: where programs are that others have exported. GS-11: which backend to begin with."""
+    """GS-10: the page says where to find exported programs. GS-11: it says which backend to begin with."""
     assert "https://huggingface.co/executorch-community" in TEXT
     rows = dict(
         re.findall(r"\| ([^|]+?) \| ([^|]+?) \|", TEXT.partition("### Which backend")[2].partition("## C++")[0])

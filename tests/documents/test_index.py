@@ -39,7 +39,7 @@ COUNTERPARTS = counterparts()
 
 
 def check(*names: str) -> None:
-    """Each page of the original has a row, whose links lead to files that exist."""
+    """Checks that each page of the original has a row, whose links lead to files that exist."""
     for name in names:
         targets = LINK.findall(COUNTERPARTS[name])
         assert targets, name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The references that are made of comments: what they list is there, and has one."""
+"""The references that are made from comments: the members that they list exist and have a comment."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def resolve(name: str) -> Any:
 
 
 def text_of(owner: Any, member: str) -> str:
-    """The docstring that was written for a member; not the signature that a dataclass gets as one."""
+    """Returns the docstring that was written for a member, but not the signature that a dataclass gets as its
+    docstring."""
     is_property = inspect.isclass(owner) and isinstance(inspect.getattr_static(owner, member), property)
     found = inspect.getattr_static(owner, member) if is_property else getattr(owner, member)
     text = found.__doc__ or ""

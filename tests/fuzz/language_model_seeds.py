@@ -174,7 +174,7 @@ def templates() -> Iterator[tuple[str, bytes]]:
 
 
 def chat_variables() -> dict[str, Any]:
-    """What the templates of models read, and those of the grammar."""
+    """Returns the variables that the templates of models and those of the grammar read."""
     from chat_template_grammar import VALUES
 
     return {**CHAT_VARIABLES, **VALUES}

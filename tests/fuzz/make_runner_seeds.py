@@ -24,7 +24,8 @@ PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE
 
 
 def write_sessions() -> None:
-    """One in the middle of a conversation, one behind a prompt that was only prefilled, one of no tokens."""
+    """Writes a session in the middle of a conversation, one after a prompt that was only prefilled, and one without
+    tokens."""
     torch.manual_seed(7)
     export(
         None,
@@ -51,7 +52,7 @@ def chunk(name: bytes, data: bytes) -> bytes:
 
 
 def wav(kind: int, channels: int, bits: int, count: int, *before: bytes) -> bytes:
-    """A file of `count` samples in each channel. `before`: chunks before that of the format."""
+    """Returns a file with `count` samples in each channel. `before`: chunks before the format chunk."""
     block = channels * bits // 8
     form = struct.pack("<HHIIHH", kind, channels, 16000, 16000 * block, block, bits)
     if kind == EXTENSIBLE:

@@ -22,7 +22,7 @@ SECONDS_A_FILE = 20
 MEMORY = 256 << 20
 """Bytes that reading one file may take."""
 STACK = 512 << 10
-"""Bytes of the stack on which files are read: that of a thread on a phone."""
+"""The size in bytes of the stack on which files are read, which is that of a thread on a phone."""
 ADDRESSES = 8 << 30
 """Bytes by which the process may grow, whatever the files are."""
 

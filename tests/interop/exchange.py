@@ -82,7 +82,7 @@ def exchange(
 
 
 def _results(path: Path, inputs: list[Any]) -> tuple[list[Tensor], list[Tensor]]:
-    """What a program gives here, and gave in the original."""
+    """Returns the results of a program here and in the original."""
     (there,) = torch.load(path.with_name(f"{path.name}.outputs.pt"))
     method = Runtime.get().load_program(path.with_name(f"{path.name}.pte").read_bytes()).load_method("forward")
     return [torch.as_tensor(result) for result in method.execute(inputs)], list(there)

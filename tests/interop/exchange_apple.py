@@ -36,7 +36,7 @@ MODELS = {
     "palettised": "",
     "static": "",
 }
-"""The models that docs/benchmarks.md measures, and others, as `bench.worker.load_model` takes them."""
+"""The models that docs/benchmarks.md measures, and others, in the form that `bench.worker.load_model` expects."""
 
 
 def make(name: str) -> tuple[nn.Module, tuple[Any, ...]]:

@@ -35,7 +35,7 @@ def numbers(package: str) -> dict[str, Tensor]:
 
 
 def random(*shape: int, seed: int = 0) -> Tensor:
-    """The same numbers in both environments."""
+    """Returns the same random numbers in both environments."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
@@ -92,7 +92,7 @@ def attention(module: Any, llama: str) -> Iterator[tuple[str, Tensor]]:
 
 
 def rotations(module: Any, llama: str) -> Iterator[tuple[str, Tensor]]:
-    """Of places in a ring with sinks."""
+    """Yields rotations of places in a ring with sinks."""
     args = module(f"{llama}.model_args").ModelArgs(**ARGS, max_context_len=32, use_kv_cache=True)
     rope = module(f"{llama}.source_transformation.attention_sink").RopeWithAttentionSink(args, WINDOW, SINKS)
     yield from zip(("cos", "sin"), rope.get_freqs(torch.tensor([7, 8, 9, 10, 23]), 5), strict=True)
@@ -112,7 +112,8 @@ def static(module: Any, llama: str) -> Iterator[tuple[str, Tensor]]:
             model, split_mha=split, inplace=False, use_hf_rope=split
         )
         lengths: Any = [32, 40]  # beyond, the original shows a full cache wrongly
-        # The original counts a cache for each head of queries of a model; of hyperparameters, for those of keys.
+        # The original's cache has a head for each head of queries if it is given a model, and for each head of keys if
+        # it is given hyperparameters.
         args.use_hf_rope, args.attention_type = split, "static" if split else "static_mha"
         manager = names.StaticAttentionIOManager(args, 12, lengths)
         yield f"{split}.logits", manager.prefill(made, tokens)

@@ -46,7 +46,7 @@ def oracle_python(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def bench_python() -> str:
-    """The same, with the packages that the benchmarked models need."""
+    """The same environment with the packages that the benchmarked models need."""
     return make_oracle(ROOT / "tests/bench/requirements.txt")
 
 

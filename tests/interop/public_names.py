@@ -173,7 +173,7 @@ def of_method(node: Function) -> Signature:
 
 
 def assigned(statement: ast.stmt) -> Iterator[str]:
-    """The names that the statement assigns, but those of loggers, type variables and so on."""
+    """Yields the names that the statement assigns, except loggers, type variables and so on."""
     value = getattr(statement, "value", None)
     if isinstance(value, ast.Call) and last_name(value.func) in HELPERS:
         return
@@ -305,7 +305,7 @@ class Package:
         return self._file(module) is not None or any(self.submodules(module))
 
     def module(self, name: str) -> Module | None:
-        """The module of that full name; None if it does not exist or belongs to another package."""
+        """Returns the module with that full name, or None if it does not exist or belongs to another package."""
         if name not in self._modules:
             self._modules[name] = Module(name, self._file(name)) if self.has(name) else None
         return self._modules[name]
@@ -321,7 +321,7 @@ class Package:
                 yield f"{module}.{name}"
 
     def find(self, module: str, name: str, seen: frozenset[tuple[str, str]] = frozenset()) -> Definition | None:
-        """What `name` stands for in the module; None if the module has no such name."""
+        """Returns the definition of `name` in the module, or None if the module has no such name."""
         source = self.module(module)
         unknown = Definition(self, module, None)
         if source is None:
@@ -348,7 +348,8 @@ class Package:
         return unknown if found_when_used or self.has(f"{module}.{name}") else None
 
     def value(self, module: str, node: ast.expr, seen: frozenset[tuple[str, str]] = frozenset()) -> Definition | None:
-        """What the expression, a name or an attribute of a module, stands for; None if the source does not say it."""
+        """Returns the definition of the expression, a name or an attribute of a module, or None if the source does not
+        define it."""
         if isinstance(node, ast.Name):
             return self.find(module, node.id, seen)
         if isinstance(node, ast.Attribute):
@@ -357,7 +358,7 @@ class Package:
         return None
 
     def place(self, module: str, node: ast.expr) -> str | None:
-        """The module that the expression stands for."""
+        """Returns the module that the expression refers to."""
         source = self.module(module)
         if isinstance(node, ast.Name) and source is not None and node.id in source.imported:
             where, name = source.imported[node.id]

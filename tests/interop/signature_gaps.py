@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What code that uses the public names of one package would miss in another one."""
+"""Finds public names of one package that another package lacks, for code that uses them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.oracle]
 
 @pytest.fixture(scope="module")
 def harness(bench_python: str, tmp_path_factory: pytest.TempPathFactory) -> Harness:
-    """Each model exported once by both, in turn."""
+    """Exports each model once with each SDK, alternately."""
     pythons = {"sdk": sys.executable, "original": bench_python}
     directory: Path = tmp_path_factory.mktemp("benchmarked")
     harness = Harness(pythons, MODELS, directory, rounds=1, threads=1)

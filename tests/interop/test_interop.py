@@ -27,18 +27,18 @@ from sdk.runtime import Runtime
 
 pytestmark = [pytest.mark.oracle, pytest.mark.network, pytest.mark.sampled]
 
-# Where the original's runtime fails, with the words it fails with. Ours must do it all the same.
+# The original's runtime fails for these with the given words. Ours must succeed.
 ORIGINAL_CANNOT_RUN = {
     "convs_1d_2d_3d": "error: 0x12",  # its portable convolution has no third spatial dimension
     "open_integer": "error: 0x12",  # it takes no number for an input whose value the program leaves open
     "selected": "error: 0x12",  # its select refuses the order of dimensions that nonzero has
     "literals": "Unsupported python type <class 'str'>",  # its binding takes no text
 }
-# Where it gives another result than eager PyTorch.
+# The original's result differs from that of eager PyTorch for these.
 ORIGINAL_MISCOMPUTES = {"integer_math"}  # its integer remainder takes the sign of the dividend
 ORIGINAL_MISEXPORTS = {"cache", "counter"}  # its exporter drops buffers' initial values
 
-# What the original's exporter refuses, with the words it refuses it with.
+# The original's exporter refuses these with the given words.
 ORIGINAL_CANNOT_EXPORT = {
     "map_over_rows": "InternalError",
     "loop": "Unsupported control flow operator: while_loop",
@@ -46,20 +46,20 @@ ORIGINAL_CANNOT_EXPORT = {
     "literals": "Returning text is not yet supported",
     "named_tuples": "Can't serialize TreeSpec of namedtuple",
 }
-# What it turns into programs that are wrong on its own runtime too.
+# The original's exporter makes programs of these that its own runtime computes wrong.
 ORIGINAL_MISPLANS = {"branched_state", "recurrence"}
 
 
 @dataclass
 class Exported:
-    """Where the programs are, and what eager PyTorch says of each call."""
+    """The programs, and eager PyTorch's results for each call."""
 
     directory: Path
     expected: dict[str, list[list[torch.Tensor | float]]]
     calls: dict[str, list[tuple[str, list[object]]]]
 
     def error(self, name: str) -> str:
-        """What the original said when it failed on ``name``; empty when it did not."""
+        """Returns the original's error for ``name``; empty if it did not fail."""
         path = self.directory / f"{name}.error.txt"
         return path.read_text() if path.exists() else ""
 
@@ -109,7 +109,7 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(scope="module")
 def original(exported: Exported, oracle, tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    """The same models, exported by the original."""
+    """Exports the same models with the original."""
     directory = tmp_path_factory.mktemp("original")
     oracle("export", directory, *exported.calls)
     return Exported(directory, exported.expected, exported.calls)

@@ -22,7 +22,8 @@ HERE = Path(__file__).resolve().parent
 NAMES = "abcXYZ01 _-.äßé漢"  # without quotes and empty files, at which the original's reader ends the process
 SIZES = (1, 2, 63, 64, 65, 1000, 5000)
 FILES = 4096
-"""Bytes of a payload besides weights and program: lists of files, names, and a header and padding for each weight."""
+"""Bytes of a payload in addition to weights and program: lists of files, names, and a header and padding for each
+weight."""
 
 
 def _random_tree(chance: random.Random, depth: int = 0) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def record_runs(folder: Path, inputs: tuple[torch.Tensor, ...]) -> Inspector:
 
 
 def compare(in_original: InOriginal, folder: Path, inspector: Inspector) -> None:
-    """Both show the same rows."""
+    """Checks that both show the same rows."""
     files = [folder / name for name in ("m.etdp", "m.etrecord", "m.bin", "table.json")]
     in_original("-c", TABLE, *files)
     theirs = json.loads(files[-1].read_text())

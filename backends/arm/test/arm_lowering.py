@@ -62,7 +62,7 @@ class Lowered:
         return Counter(name for name in names if not name.startswith("CONST"))
 
     def left(self) -> dict[str, str]:
-        """What is not delegated, with the reasons."""
+        """The calls that are not delegated, with the reasons."""
         return {
             node.name: f"{node.target}: " + "; ".join(get_refusals(node).values())
             for node in get_non_lowered_nodes(self.program.graph)
@@ -136,7 +136,7 @@ def assert_close(found: list[Tensor], expected: Any, tolerance: float = 1e-6) ->
 
 
 def contents_of(file: Path) -> dict[str, Any]:
-    """What Arm's library reads of a VGF file."""
+    """Returns what Arm's library reads from a VGF file."""
     package = importlib.util.find_spec("vgf_lib")
     assert package is not None and package.submodule_search_locations
     program = Path(package.submodule_search_locations[0], "binaries/bin/vgf_dump")

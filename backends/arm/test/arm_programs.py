@@ -16,8 +16,8 @@ _SANITIZED = ("-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recov
 
 
 def sanitized_program(main: str, folder: Path, sources: Sequence[Path], flags: Sequence[str] = _SANITIZED) -> Path:
-    """The program of a file beside this one and of `sources`, whose headers lie in `folder`. It is compiled with
-    AddressSanitizer and UndefinedBehaviorSanitizer, unless `flags` say otherwise, and once for the same sources."""
+    """Compiles the program of a file in this folder and `sources`, whose headers are in `folder`, with AddressSanitizer
+    and UndefinedBehaviorSanitizer unless `flags` say otherwise. The same sources are compiled once."""
     names = ("abort.cpp", "log.cpp", "platform.cpp", "runtime.cpp", "default/posix.cpp")
     files = [*sources, Path(__file__).with_name(main), *(PLATFORM / name for name in names)]
     options = ["-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'sdk/cpp'}", f"-I{folder}", *flags]

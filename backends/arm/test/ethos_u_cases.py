@@ -98,7 +98,7 @@ OPERATORS: dict[str, Callable[[], Model]] = {
 }
 
 ONLY_8_BITS = ("transposed", "hardswish", "bmm", "exp", "hardsigmoid")
-"""What has no delegate, or one whose commands Vela does not make, with int16 activations."""
+"""Models that have no delegate with int16 activations, or one that Vela cannot compile."""
 
 
 class InvertedResidual(nn.Sequential):
@@ -124,7 +124,7 @@ def _transformer() -> Model:
 
 
 def _mobilenet_v2() -> Model:
-    """Of the full width and depth, for images of 64 x 64."""
+    """Full width and depth, for images of 64 x 64."""
     from examples.mobilenet_v2.model import mobilenet_v2
 
     return mobilenet_v2().eval(), (torch.randn(1, 3, 64, 64),)

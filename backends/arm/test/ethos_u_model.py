@@ -41,7 +41,7 @@ def program() -> Path:
 
 @dataclass
 class Run:
-    """What the model computed.
+    """The results of the model.
 
     Attributes:
         outputs: The bytes of each output.
@@ -100,7 +100,8 @@ def values(shape: Sequence[int], dtype: torch.dtype, seed: int) -> np.ndarray:
 
 
 def assert_equals_reference(lowered: Lowered, spec: EthosUCompileSpec, seeds: Sequence[int] = range(5)) -> Counter[str]:
-    """Each delegate's results are those of the TOSA reference model, in every bit. Returns the commands that ran."""
+    """Asserts that each delegate's results equal those of the TOSA reference model bit by bit. Returns the commands
+    that ran."""
     commands: Counter[str] = Counter()
     for case in cases_of(lowered, seeds):
         commands += case.run(spec)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Computes TOSA files of integers with NumPy, as the pseudocode of the TOSA specification 1.0 defines it: a second
-opinion beside the reference model."""
+"""Computes TOSA files of integers with NumPy, according to the pseudocode of the TOSA specification 1.0. It is a second
+reference in addition to the reference model."""
 
 from __future__ import annotations
 

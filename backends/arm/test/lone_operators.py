@@ -132,7 +132,7 @@ def _parameters(node: Node) -> list[Any]:
 
 
 def summary(converted: Any) -> dict[str, Any]:
-    """What is left in floats, and how the inputs and the results are quantised."""
+    """Returns what stays in floats, and how the inputs and the results are quantised."""
     inputs, results = [], []
     for node in converted.graph.nodes:
         if node.op == "placeholder":
@@ -143,7 +143,7 @@ def summary(converted: Any) -> dict[str, Any]:
 
 
 def summaries(make_quantizer: Callable[[str], Any]) -> dict[str, dict[str, Any]]:
-    """By specification and the name of the model. `make_quantizer` gets the specification."""
+    """Returns summaries by specification and by name of the model. `make_quantizer` gets the specification."""
     found: dict[str, dict[str, Any]] = {INT: {}, INT16: {}}
     for spec in found:
         for name, (function, shapes) in {**ALONE, **DEVIATIONS}.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the original lowers models for an Ethos-U; used in its environment only.
+"""Lowers models for an Ethos-U with the original; used only in its environment.
 
 Usage: ``python original_ethos_u.py TARGET FOLDER NAME...`` reads ``NAME.pt2`` and ``NAME.inputs.pt`` of the folder, and
 writes ``NAME.pte`` and the TOSA file of each delegate, in the order of the delegates, as ``NAME/*.tosa``.

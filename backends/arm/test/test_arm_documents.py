@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the pages on Arm's backends promise: signatures, and the tutorials' programs."""
+"""Tests the promises of the pages on Arm's backends: signatures, and the programs of the tutorials."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ SIGNATURES: list[tuple[Any, str, dict[str, str]]] = [
 
 
 def _assert_takes(function: Any, documented: str) -> None:
-    """The parameters in order, with the documented defaults. What is documented without a default may have one, and
-    there may be more parameters with defaults."""
+    """Checks the parameters, their order and the documented defaults. A parameter without a documented default may have
+    one, and there may be more parameters with defaults."""
     parameters = [each for name, each in inspect.signature(function).parameters.items() if name != "self"]
     wanted = documented.split(", ") if documented else []
     for found, expected in zip(parameters[: len(wanted)], wanted, strict=True):

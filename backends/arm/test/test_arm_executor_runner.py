@@ -29,12 +29,12 @@ MODES = {
     "Shared_Sram": ("ethos-u55-128", DDR, SRAM),
     "Dedicated_Sram_384KB": ("ethos-u65-256", DDR, DDR),
 }
-"""By memory mode: an NPU that has it, where the program lies, and where the scratch memory lies."""
+"""By memory mode: an NPU that has it, the place of the program, and the place of the scratch memory."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _folder() -> Iterator[None]:
-    """The folder is that of one worker of pytest-xdist at a time: a firmware lies there until it has run."""
+    """Only one worker of pytest-xdist uses the folder at a time, because a firmware stays there until it has run."""
     BUILD.mkdir(parents=True, exist_ok=True)
     with (BUILD / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -67,8 +67,8 @@ def _addresses(image: Path) -> dict[str, int]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("mode", MODES)
 def test_the_runner_computes_in_each_memory_mode(mode: str) -> None:
-    """ETU-12, ETU-14, ETU-17: the sum of ones is that of the Python runtime, near two; the program, the scratch memory
-    and the fast scratch memory lie where the memory mode says."""
+    """ETU-12, ETU-14, ETU-17: the sum of ones equals that of the Python runtime, about two. The program, the scratch
+    memory and the fast scratch memory are in the places that the memory mode defines."""
     npu, program_place, scratch_place = MODES[mode]
     program = _program(mode)
     image = _build(program, f"--target={npu}", f"--memory_mode={mode}")

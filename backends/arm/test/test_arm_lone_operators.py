@@ -29,7 +29,7 @@ POSITIONS: dict[str, Any] = {
     "largest and where": lambda x, y: _at_extreme(y, *x.max(-1, keepdim=True)),
     "smallest and where": lambda x, y: _at_extreme(y, *x.min(-1, keepdim=True)),
 }
-"""What reads positions: TOSA does not have int64, which is what they are outside of it."""
+"""Models that read positions. TOSA has no int64, which is the dtype of positions outside of it."""
 
 
 def _at_extreme(y: Tensor, values: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
@@ -49,7 +49,7 @@ def _check(function: Any, shapes: tuple[Any, ...], most: int, spec: str) -> None
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", ALONE)
 def test_operators_alone(name: str) -> None:
-    """VGF-04, VGF-05: nothing is left in floats."""
+    """VGF-04, VGF-05: no operator stays in floats."""
     _check(*ALONE[name], 1, INT)
 
 
@@ -70,7 +70,7 @@ def test_deviations(name: str) -> None:
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("name", POSITIONS)
 def test_positions(name: str, wide: bool) -> None:
-    """VGF-05: those of the integers, of which the smallest is smaller than the next one."""
+    """VGF-05: the positions are those of the integers; the smallest integer is smaller than the next one."""
     torch.manual_seed(0)
     x, y = torch.randn(ROWS), torch.randn(ROWS)
     x.view(-1)[:2] = torch.tensor([-4.95, -5.0])

@@ -94,6 +94,6 @@ def test_the_compiler_of_the_examples(tmp_path: Path, capsys: pytest.CaptureFixt
     ],
 )
 def test_the_setup_refuses_wrong_options(options: tuple[str, ...], message: str) -> None:
-    """The installation itself is that of the step `arm`."""
+    """The step `arm` tests the installation itself."""
     done = subprocess.run([ROOT / "examples/arm/setup.sh", *options], capture_output=True, text=True)
     assert done.returncode == 2 and message in done.stderr

@@ -37,8 +37,9 @@ def test_wrong_options_install_nothing(options: list[str], message: str) -> None
 
 
 def test_the_setup_for_an_ethos_u(tmp_path: Path) -> None:
-    """ETU-09: Vela is installed into the folder that setup_path.sh puts on Python's path; the simulators are not, which
-    it says. A program that notes what pip is asked for takes pip's place; the step `arm` installs the requirements."""
+    """ETU-09: Vela is installed into the folder that setup_path.sh adds to Python's path. The script says that it does
+    not install the simulators. A program that records the arguments replaces pip; the step `arm` installs the
+    requirements."""
     root = EXAMPLES.parents[1]
     for name in ("examples/arm/setup.sh", "backends/arm/requirements.txt", "backends/arm/scripts/emulation_layers.sh"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

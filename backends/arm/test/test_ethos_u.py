@@ -133,7 +133,7 @@ IMAGE = (torch.randn(1, 3, 8, 8),)
 
 
 def _compiled(spec: EthosUCompileSpec) -> Lowered:
-    """NET as one delegate of the Ethos-U."""
+    """Lowers NET to one delegate for the Ethos-U."""
     lowered = lower(
         _quantized(NET, IMAGE, get_symmetric_quantization_config()), IMAGE, partitioner=EthosUPartitioner(spec)
     )
@@ -142,8 +142,8 @@ def _compiled(spec: EthosUCompileSpec) -> Lowered:
 
 
 def test_a_model_becomes_a_command_stream(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """ETU-03, ETU-04: quantisation stays outside, at the edges; the payload says where inputs and outputs lie; the
-    intermediate files have Vela's archive and report. ETU-15: the memory is in the log and in the report."""
+    """ETU-03, ETU-04: quantisation stays outside, at the edges. The payload has the places of inputs and outputs. The
+    intermediate files contain Vela's archive and report. ETU-15: the memory is in the log and in the report."""
     spec = EthosUCompileSpec("ethos-u55-128").dump_intermediate_artifacts_to(tmp_path)
     with caplog.at_level(logging.INFO, "sdk.backends.arm"):
         lowered = _compiled(spec)
@@ -210,7 +210,7 @@ def test_payloads_are_read_as_they_were_written() -> None:
 
 @pytest.mark.parametrize("stream", [STREAM, TIMED], ids=["plain", "timed"])
 def test_damaged_payloads_are_errors(stream: VelaStream) -> None:
-    """Each shortening, and each byte changed, gives another stream or an error that names the block."""
+    """A payload that is cut or has a changed byte gives another stream, or an error that names the block."""
     payload = stream.to_bytes()
     for length in range(len(payload)):
         with pytest.raises(ValueError, match=r"payload|block"):
@@ -271,7 +271,7 @@ def test_what_an_ethos_u55_lacks_is_left_out(name: str) -> None:
     ],
 )
 def test_what_an_ethos_u55_has_for_int8_only(name: str, model: nn.Module, shapes: Any, reason: str) -> None:
-    """ETU-06: with int16 activations it runs on kernels; an Ethos-U85 has it."""
+    """ETU-06: with int16 activations, the operator runs on kernels; an Ethos-U85 supports it."""
     inputs = tuple(torch.randn(shape) for shape in shapes)
     converted = _quantized(model, inputs, get_symmetric_a16w8_quantization_config())
     left = lower(converted, inputs, TOSA_U55).left()

@@ -82,7 +82,7 @@ def _stream(manager: Any) -> VelaStream:
 
 @pytest.mark.parametrize("target", ["ethos-u55-32", "ethos-u55-256", "ethos-u65-512"])
 def test_velas_cycles_belong_to_the_layers(target: str, tmp_path: Path) -> None:
-    """Each layer has the commands that compute it, and the sum of their times is Vela's total for the network."""
+    """Each layer has the commands that compute it, and the sum of their cycles is Vela's total for the network."""
     spec = EthosUCompileSpec(target).store_cycles().dump_intermediate_artifacts_to(tmp_path)
     events, manager = _events(spec, tmp_path, runs=2)
     stream = _stream(manager)
@@ -118,7 +118,7 @@ def _total(spec: EthosUCompileSpec, folder: Path) -> int:
 
 
 def test_the_payload_has_cycles_where_they_are_asked_for(tmp_path: Path) -> None:
-    """Without `store_cycles`, it has the blocks of ExecuTorch alone, and the events have the time of the model."""
+    """Without `store_cycles`, the payload has only ExecuTorch's blocks, and the events have the time of the model."""
     events, manager = _events(SPEC, tmp_path)
     assert _stream(manager).timing is None
     assert events and all(event.perf_data.raw[0] >= 0 for event in events)
@@ -166,8 +166,8 @@ def _commands(*words: int) -> bytes:
 
 
 def test_commands_have_the_operator_of_their_work() -> None:
-    """The queue has the last command of each piece of work. A copy is part of the work behind it; what has no commands
-    lends its cycles to the work before it."""
+    """The queue has the last command of each piece of work. A copy belongs to the work after it; cycles without
+    commands are added to the work before them."""
     stream = _commands(COPY, CONVOLUTION, CONVOLUTION, COPY, ADD, 0)
     database = DATABASE.format(queue="8,1,0,50\n16,1,0,60", perf="50,7,0,Conv2D,11\n55,8,0,LUT,3\n60,8,0,Add,5")
     found = [(command.source, command.cycles) for command in read_commands(stream, database)]

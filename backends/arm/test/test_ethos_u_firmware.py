@@ -22,7 +22,7 @@ SPEC = EthosUCompileSpec("ethos-u55-128", memory_mode="Sram_Only")
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    """The classifier of examples/cortex_m in int8, with the answer of the TOSA reference model beside it."""
+    """The int8 classifier of examples/cortex_m, with the result of the TOSA reference model next to it."""
     model = example("model")
     inputs = model.example_inputs()
     converted = quantized(model.TinyClassifier(), inputs, SPEC)
@@ -40,7 +40,8 @@ def _configure(folder: Path, program: Path, *options: str) -> list[str]:
 
 
 def test_a_net_runs_on_the_delegate(program: Path) -> None:
-    """ETU-12: the numbers are those of the TOSA reference model; without a driver, the firmware links, and says so."""
+    """ETU-12: the numbers equal those of the TOSA reference model. Without a driver, the firmware links and reports
+    that the driver is missing."""
     jobs = os.environ.get("JOBS", str(os.cpu_count() or 1))
     for model, status, said in (("ON", 0, "PASSED"), ("OFF", 1, "FAILED: loading the method: NotFound")):
         succeed(*_configure(BUILD / "m55", program, f"-DEXECUTORCH_ARM_ETHOSU_MODEL={model}"))

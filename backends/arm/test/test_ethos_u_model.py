@@ -57,7 +57,7 @@ def test_weights_are_decoded_as_velas_codec_does(tmp_path: Path) -> None:
 
 
 def test_damaged_commands_are_errors(tmp_path: Path) -> None:
-    """No access outside of the regions, which AddressSanitizer would see, and no crash."""
+    """Damaged commands are errors. AddressSanitizer would report an access outside of the regions."""
     command = [program(), *write_stream(_convolution(), tmp_path), "--damage", "150"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

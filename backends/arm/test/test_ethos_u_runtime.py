@@ -41,7 +41,7 @@ def _lowered(model: nn.Module, inputs: tuple[Tensor, ...], spec: EthosUCompileSp
 
 
 def _check(model: nn.Module, inputs: tuple[Tensor, ...], spec: EthosUCompileSpec = U55, bits: int = 8) -> Lowered:
-    """The program's results are those of the TOSA file in the reference model, also for other inputs."""
+    """Checks that the program's results equal those of the TOSA file in the reference model, also for other inputs."""
     converted = quantized(model, inputs, spec, bits)
     ours = lower(converted, inputs, partitioner=EthosUPartitioner(spec))
     reference = lower(converted, inputs, str(spec.tosa_spec))
@@ -94,8 +94,8 @@ def test_targets_and_memory_modes(target: str, mode: str, bits: int) -> None:
 
 @pytest.mark.parametrize(("name", "last", "first"), [("convolution", 0, 49), ("block", 0, 49), ("network", 19, 52)])
 def test_channels_last_needs_no_transpose(name: str, last: int, first: int) -> None:
-    """ETU-16: inputs and outputs of a program with the channels last go through; with the channels first, Vela computes
-    the transposes by pools. The others are those of a mean."""
+    """ETU-16: inputs and outputs of a program with channels last are not transposed; with channels first, Vela computes
+    the transposes with pools. The remaining commands compute a mean."""
     model, (image,) = {
         "convolution": lambda: (nn.Conv2d(8, 16, 3, padding=1), (torch.randn(1, 8, 16, 16),)),
         "block": lambda: (InvertedResidual(16), (torch.randn(1, 16, 16, 16),)),
@@ -133,7 +133,7 @@ def _message(payload: bytes, replaced: bytes, program: bytes, inputs: tuple[Tens
 
 
 def test_programs_for_another_npu_are_refused_when_they_are_loaded() -> None:
-    """One sentence for each that the model does not compute, before anything runs."""
+    """Each program that the model cannot compute is refused with one sentence before anything runs."""
     model, inputs = OPERATORS["add"]()
     lowered = _lowered(model, inputs)
     (payload,) = lowered.payloads
@@ -154,7 +154,7 @@ def test_programs_for_another_npu_are_refused_when_they_are_loaded() -> None:
 
 
 def test_a_program_for_an_ethos_u85() -> None:
-    """What the exporter writes for it is refused too."""
+    """A program that the exporter writes for an Ethos-U85 is refused, too."""
     spec = EthosUCompileSpec("ethos-u85-256")
     model, inputs = OPERATORS["convolution"]()
     with pytest.raises(RuntimeError, match="the program is for an Ethos-U85 with 256 products a cycle"):
@@ -174,7 +174,7 @@ def test_damaged_payloads_are_one_sentence() -> None:
 
 
 def test_the_work_of_the_model_is_limited(tmp_path: Path) -> None:
-    """A stream may ask for years; the limit is that of the environment."""
+    """A stream may need years of work; the environment sets a limit."""
     lowered = _lowered(*OPERATORS["convolution"]())
     path = tmp_path / "model.pte"
     path.write_bytes(lowered.edge.to_executorch().buffer)

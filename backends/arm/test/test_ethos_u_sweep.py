@@ -29,13 +29,14 @@ FAULTS_OF_VELA = {("split", 8, "ethos-u-vela==5.2.0")}
 
 
 def _path_of(release: int) -> str:
-    """The search path of Python with a release of Vela: the step `arm` installs the second one beside the first."""
+    """Returns Python's search path for a release of Vela: the step `arm` installs the second release next to the
+    first."""
     path = os.environ["PYTHONPATH"]
     return path if release == 0 else os.pathsep.join((os.environ["SDK_OTHER_VELA"], path))
 
 
 def _pairs(name: str) -> list[tuple[str, int]]:
-    """Targets and releases of Vela: all of them, or in a share two, another two each day."""
+    """Returns pairs of target and release of Vela: all of them, or in a share two, which change every day."""
     which, count = share()
     if count == 1:
         return PAIRS

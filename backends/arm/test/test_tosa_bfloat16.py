@@ -15,7 +15,7 @@ from torch import Tensor, nn
 BF16 = f"{FP}+bf16"
 IMAGE, ROWS = (2, 4, 7, 6), (3, 5, 8)
 HALF_A_STEP = 2.0**-8
-"""Of a number's size: bfloat16 has 8 bits."""
+"""Relative to a number's size: bfloat16 has 8 significant bits."""
 
 torch.manual_seed(0)
 MODELS: dict[str, tuple[nn.Module, tuple[tuple[int, ...], ...]]] = {
@@ -39,7 +39,7 @@ def _inputs(shapes: tuple[tuple[int, ...], ...]) -> tuple[Tensor, ...]:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_models_in_bfloat16(name: str) -> None:
-    """Whole models are delegated, and the results are those of eager up to the rounding of its own sums."""
+    """Whole models are delegated. The results equal eager's, up to the rounding of eager's sums."""
     model, shapes = MODELS[name]
     model, inputs = model.bfloat16().eval(), _inputs(shapes)
     lowered = lower(model, inputs, BF16)
@@ -65,7 +65,7 @@ def test_one_operator_rounds_as_eager() -> None:
     ],
 )
 def test_what_stays_outside(spec: str, function: Any, reason: str) -> None:
-    """Without the extension, and what no extension has."""
+    """Operators without the extension, and those that no extension supports, stay outside."""
     lowered = lower(Call(function), _inputs((ROWS,)), spec)
     assert not lowered.payloads
     assert any(re.search(reason, each) for each in lowered.left().values()), lowered.left()

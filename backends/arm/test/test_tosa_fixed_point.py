@@ -59,7 +59,7 @@ def test_two_steps() -> None:
 
 
 def test_logarithms() -> None:
-    """Within 2^-18, and exactly 0 of 1."""
+    """Logarithms are within 2^-18, and exactly 0 for 1."""
     given = _mantissas(2**30)
     found = _computed(fixed_point.logarithm, given, DType.INT32)
     assert np.abs(found / 2.0**28 - np.log(given / 2.0**30)).max() < 2.0**-18 and found[0] == 0
@@ -67,7 +67,7 @@ def test_logarithms() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 1000, 2048])
 def test_wide_totals(size: int) -> None:
-    """Sums of the largest numbers, of many small ones beside a large one, and of noise: within 2^-29."""
+    """Sums of the largest numbers, of many small numbers and a large one, and of noise are within 2^-29."""
     given = np.zeros((5, size), np.int64)
     given[0] = 2**30
     given[1, 0], given[2] = 2**30, 1023
@@ -111,8 +111,9 @@ def _rows(size: int) -> np.ndarray:
 @pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("wide", [False, True])
 def test_normalized_rows(size: int, epsilon: float, centred: bool, wide: bool) -> None:
-    """Within 2^-12 of the largest result of a row, a sixteenth of a step of int8. For wide numbers within 2^-17, and
-    within 2^-13 for a row whose range is at most one step: the mean has 13 fractional bits."""
+    """Results are within 2^-12 of the largest result of a row, a sixteenth of a step of int8. For wide numbers they are
+    within 2^-17, and within 2^-13 for a row whose range is at most one step, because the mean has 13 fractional
+    bits."""
     if epsilon * size > 2**18:
         epsilon = 2.0**18 / size
     given = _rows(size) * (257 if wide else 1)

@@ -39,7 +39,8 @@ OF_TWO: dict[str, tuple[Any, float, float, int]] = {
 
 @pytest.mark.parametrize("name", elementwise.COMPARISONS)
 def test_comparisons_with_numbers(name: str) -> None:
-    """Comparisons are PyTorch's, with numbers that the operand has, just beside, between and beyond them."""
+    """Comparisons equal PyTorch's, with numbers that the operand can have, and with numbers close to these, between
+    them and beyond them."""
     x = torch.arange(-127.0, 128.0) * 3
     compare = getattr(torch, name)
     numbers = (0.0, 6.0, -1e-6, 1e-6, 6.000001, 7.5, 1e9, -1e9, torch.inf, -torch.inf)

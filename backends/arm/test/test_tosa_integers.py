@@ -291,7 +291,7 @@ REWRITTEN: dict[str, tuple[Any, tuple[Any, ...]]] = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_what_is_rewritten(name: str) -> None:
-    """VGF-05: nothing is left in floats."""
+    """VGF-05: no operator stays in floats."""
     torch.manual_seed(0)
     function, shapes = REWRITTEN[name]
     inputs = tuple(torch.randn(shape) for shape in shapes)

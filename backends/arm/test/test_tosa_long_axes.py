@@ -27,7 +27,7 @@ LONG = 70001
 
 
 def _reads(lowered: Lowered) -> int:
-    """How many elements an element of a result reads, at the most."""
+    """Returns the most elements that an element of a result reads."""
     found = [0]
     for file in lowered.files:
         block = file.regions[0].blocks[0]
@@ -178,7 +178,7 @@ INTEGERS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", INTEGERS)
 def test_integers(name: str) -> None:
-    """VGF-05: exact sums of parts are those of the whole."""
+    """VGF-05: the sums of the parts are exact and add up to the whole sum."""
     torch.manual_seed(0)
     function, shapes = INTEGERS[name]
     inputs = tuple(torch.randn(shape) for shape in shapes)

@@ -72,7 +72,7 @@ class _Several(torch.nn.Module):
 
 
 def _check(functions: list[Form], kept: Tensor) -> None:
-    """At most a step from PT2E's model, whose scores are at most half a step from those of eager."""
+    """Checks that results are at most a step from PT2E's model, whose scores are at most half a step from eager's."""
     torch.manual_seed(0)
     inputs = (torch.randn(2, *kept.shape) * 3, kept.clone())  # a constant that is an input would be the input
     model = _Several(functions)
@@ -138,7 +138,7 @@ def test_masks_that_are_inputs(number: float) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", [*FINITE, -math.inf])
 def test_scores_and_masks_that_are_inputs(number: float) -> None:
-    """It is not known which of the two inputs has the scores, so their sum is computed in floats."""
+    """The quantizer cannot know which of the two inputs has the scores, so their sum is computed in floats."""
     torch.manual_seed(0)
     mask, x = torch.zeros(5, 7).masked_fill(~_kept(7, number), number), torch.randn(2, 5, 7)
     model = Call(lambda mask, x: torch.softmax(mask + x * 2, -1))

@@ -96,7 +96,8 @@ def test_an_encoder() -> None:
 
 
 def _check_encoder(encoder: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-    """One delegate; beside it, the operators on int64 and those that convert ids and the mask to floats."""
+    """Checks that there is one delegate, and that only operators on int64 and those that convert ids and the mask to
+    floats stay outside."""
     lowered = lower(encoder, inputs)
     assert len(lowered.payloads) == 1
     left = [node for node in get_non_lowered_nodes(lowered.program.graph) if isinstance(node.meta.get("val"), Tensor)]

@@ -106,7 +106,7 @@ MORE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "aten.scatter.value": (lambda x: torch.scatter(x, -1, torch.tensor([[[3, 3, 0]]]), 0.75), (ROWS,)),
     "aten.full.default": (lambda x: torch.full_like(x, 2.5) * x, (ROWS,)),
 }
-"""By names of the table: a function that PyTorch lowers to the operator, and its inputs or their shapes."""
+"""By names in the table: a function that PyTorch lowers to the operator, and its inputs or their shapes."""
 
 
 @pytest.mark.sampled

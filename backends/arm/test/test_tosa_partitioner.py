@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the partitioner takes, and what the delegates' files contain."""
+"""The calls that the partitioner delegates, and the contents of the delegates' files."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_an_own_operator_becomes_custom() -> None:
 
 
 def test_int64_stays_inside_a_partition() -> None:
-    """Indices are int32 in TOSA: they may be computed and used, and neither come from outside nor go there."""
+    """Indices are int32 in TOSA: they may be computed and used inside, but may not be inputs or outputs."""
     values = torch.randn(4, 7)
 
     def inside(x: Tensor) -> Tensor:
@@ -132,8 +132,8 @@ def test_state_that_changes_stays_outside() -> None:
 
 
 def test_transposes_are_left_where_layouts_meet() -> None:
-    """No transpose is left between two convolutions, if the operators between them work on elements, or reduce or join
-    channels."""
+    """No transpose stays between two convolutions if the operators between them are elementwise, or reduce or
+    concatenate channels."""
     first, second = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(8, 2, 1)
 
     def function(x: Tensor) -> Tensor:
@@ -237,7 +237,7 @@ class _Shared(nn.Module):
 
 
 def test_constants_that_are_read_outside_too_are_copied() -> None:
-    """Int64 itself stays outside, and so does a weight of more than 65,536 elements."""
+    """int64 itself stays outside, and so does a weight with more than 65,536 elements."""
     inputs = (torch.randn(4, 4), torch.randn(2, 2))
     model = _Shared()
     lowered = lower(model, inputs, partitioner=TOSAPartitioner(TosaCompileSpec(FP), [_NoTanh()]))

@@ -93,7 +93,7 @@ def test_extraction(tmp_path: Path, capsys: Any) -> None:
 
 
 def test_a_missing_converter_is_named(monkeypatch: Any, tmp_path: Path) -> None:
-    """One line with what to install."""
+    """The error is one line that says what to install."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(RuntimeError, match=r"pip install ai_ml_sdk_model_converter==0\.9\.0, or set MODEL_CONVERTER_"):

@@ -99,7 +99,7 @@ def test_it_reads_what_arms_library_reads(read: Reader) -> None:
 
 
 def test_constants_are_their_bytes(read: Reader) -> None:
-    """The sums of the bytes are those of the weights; both layouts of the constants."""
+    """The sums of the bytes equal those of the weights, for both layouts of constants."""
     model = nn.Conv2d(3, 8, 3, bias=False)
     (payload,) = lower(model, (X,), partitioner=VgfPartitioner()).payloads
     parts = read_parts(payload)

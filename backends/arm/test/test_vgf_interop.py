@@ -36,7 +36,7 @@ to 1.3e-3 from eager, in both runtimes."""
 
 @pytest.fixture
 def exchanged(oracle: Callable[..., None], tmp_path: Path) -> Callable[..., list[Exchanged]]:
-    """What `exchange` gives for models. The original looks for the model converter on the path."""
+    """Returns a function that exchanges models. The original finds the model converter on PATH."""
 
     def call(models: Models, quantize: Any = None) -> list[Exchanged]:
         original = "vgf" if quantize is None else "vgf_int8"
@@ -69,7 +69,7 @@ def _check_floats(each: Exchanged) -> None:
 
 
 def _check_integers(each: Exchanged) -> None:
-    """Each program gives the same bits in both runtimes."""
+    """Checks that each program gives the same bits in both runtimes."""
     assert not each.error, f"{each.name}: {each.error}"
     for here, there in ((each.ours_here, each.ours_there), (each.theirs_here, each.theirs_there)):
         assert len(here) == len(there) == len(each.eager) and all(map(torch.equal, here, there)), each.name

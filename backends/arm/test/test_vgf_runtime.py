@@ -61,7 +61,7 @@ def test_the_backend_is_registered_and_available() -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("family", FAMILIES)
 def test_operators_in_floats(family: str) -> None:
-    """VGF-08: 100 operators, those of a family as one delegate with their inputs and outputs."""
+    """VGF-08: 100 operators. Those of a family form one delegate with their inputs and outputs."""
     torch.manual_seed(0)
     model = Several(FAMILIES[family])
     _check_floats(model, model.inputs)
@@ -76,7 +76,7 @@ def test_inputs_and_outputs_in_channels_last_order(shape: tuple[int, ...]) -> No
 
 
 def _check_integers(model: nn.Module, inputs: tuple[Any, ...]) -> None:
-    """The program's results are those of the TOSA file in the reference model, bit for bit."""
+    """Checks that the program's results equal those of the TOSA file in the reference model bit by bit."""
     converted = quantized(model, inputs, get_symmetric_quantization_config(), BOTH)
     ours, reference = _lower(converted, inputs), lower(converted, inputs, BOTH)
     assert len(ours.payloads) == len(reference.payloads) == 1
@@ -161,7 +161,7 @@ class _NoSine(OperatorSupportBase):
 
 
 def test_several_delegates_and_methods() -> None:
-    """One device for two methods, one of which has two delegates with a kernel between them."""
+    """Two methods share one device; one of them has two delegates with a kernel between them."""
     x, y = torch.randn(2, 3), torch.randn(4)
     first, second = Call(lambda x: torch.sin(x * 2 + 1) * x), Call(lambda y: (y * y, y + 1))
     programs = {"first": export(first, (x,)), "second": export(second, (y,))}
@@ -233,7 +233,7 @@ def test_arguments_that_do_not_fit_the_payload(capfd: Any) -> None:
 
 
 def test_damaged_payloads_are_errors(capfd: Any) -> None:
-    """Each error has the delegate's reason. The device still works afterwards."""
+    """Each error contains the delegate's reason. The device still works afterwards."""
     model, x = nn.Conv2d(3, 8, 3), torch.randn(1, 3, 9, 9)
     (payload,) = _lower(model, (x,)).payloads
     for damaged, text in (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""VGF files taken apart and put together again, so that tests can change every part. The tables are those of the
-schema of Arm's VGF library (vgf.fbs)."""
+"""Parses VGF files and writes them again, so that tests can change every part. The tables are those of the schema of
+Arm's VGF library (vgf.fbs)."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def read_parts(file: bytes) -> VgfParts:
 
 
 def write_parts(parts: VgfParts, old_constants: bool = False) -> bytes:
-    """A file with these parts, with constants as files before 0.4 have them or as later ones."""
+    """Writes a file with these parts. Constants have the form of files before 0.4, or the later one."""
     sections = [
         b"".join(write_root(table, value, b"\0\0\0\0", 8).parts)
         for table, value in (

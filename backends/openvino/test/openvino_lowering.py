@@ -55,7 +55,7 @@ def lower(model: nn.Module, inputs: tuple[Any, ...], dynamic_shapes: Any = None,
 
 
 def assert_close(found: list[Tensor], expected: Any, tolerance: float = 1e-5) -> None:
-    """Relative to the largest number of the result: sums are taken in another order."""
+    """The tolerance is relative to the largest number of the result, because sums are computed in another order."""
     wanted = [expected] if isinstance(expected, Tensor) else list(expected)
     assert len(found) == len(wanted)
     for ours, eager in zip(found, wanted, strict=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models: all of each is one delegate, and the results are eager's."""
+"""Models: each is delegated completely, and gives eager's results."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_an_input_without_elements_is_an_error() -> None:
 
 
 def test_images_in_channels_last_order() -> None:
-    """Inputs and outputs lie in memory as the program has them."""
+    """Inputs and outputs are in memory in the order of the program."""
     model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 4, 3))
     model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     image = torch.randn(2, 3, 9, 11).to(memory_format=torch.channels_last)

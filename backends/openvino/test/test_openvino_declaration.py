@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What OpenVINO's backend does without OpenVINO: its declaration, what it would take, and what it says is missing."""
+"""Tests OpenVINO's backend without OpenVINO: its declaration, the calls that it would delegate, and the message that
+the package is missing."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ LLAMA_MAIN = Path(
     os.environ.get("SDK_LLAMA_MAIN", ROOT / "build" / "package" / "examples" / "models" / "llama" / "llama_main")
 )
 PARAMS = {"dim": 256, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "vocab_size": 96, "hidden_dim": 384}
-# The ids that end a sequence are those of Llama 3.2 in the file; the small vocabulary has 96 tokens.
+# The file has the ids of Llama 3.2 that end a sequence; the small vocabulary has 96 tokens.
 SMALL = ["export.max_seq_length=64", "export.max_context_length=64", "base.metadata='{\"get_eos_ids\": [95]}'"]
 PROMPT = "The quick brown fox"
 

@@ -28,7 +28,7 @@ NAMES = {0: "person", 1: 'a "quoted" name', 2: "kite"}
 
 
 class Detector(nn.Module):
-    """A box and three scores for each cell of 16 pixels, from random weights, with feature maps beside them."""
+    """Returns a box and three scores for each cell of 16 pixels, from random weights, and feature maps."""
 
     def __init__(self) -> None:
         super().__init__()

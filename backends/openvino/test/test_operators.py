@@ -28,7 +28,7 @@ NOT_A_NUMBER = {
 
 @pytest.fixture(autouse=True)
 def everything_is_worth_a_delegate(monkeypatch: Any) -> None:
-    """Operators that only move elements are otherwise left to kernels where they are alone."""
+    """Without this, operators that only move elements would stay on kernels in these programs."""
     monkeypatch.setattr(support, "computes", lambda node: node.target is not operator.getitem)
     monkeypatch.setattr(conformance, "THREADS", (2,))  # those of the pool, which OpenVINO does not use
 

@@ -82,8 +82,9 @@ WITH_ACTIVATIONS = [mode for mode in QuantizationMode if not mode.is_weights_onl
 
 @pytest.mark.parametrize("mode", WITH_ACTIVATIONS)
 def test_weights_of_8_bits_are_right_where_sums_do_not_saturate(mode: QuantizationMode, net: Any) -> None:
-    """Without the overflow fix, the model computes in floats what the graph computes in eager, and so do its integers
-    on CPUs with VNNI. Others add pairs of products in 16 bits, which is 16% off here: the programs are not for them."""
+    """Without the overflow fix, the model computes in floats what the graph computes in eager mode, and so do its
+    integers on CPUs with VNNI. Other CPUs add pairs of products in 16 bits, which gives errors of 16% here; the
+    programs are not meant for them."""
     import openvino
 
     model, samples = net
@@ -100,7 +101,7 @@ def test_weights_of_8_bits_are_right_where_sums_do_not_saturate(mode: Quantizati
     if _has_vnni():
         (integers,) = lower(module, samples[0]).run(*samples[0])
         assert float((integers - eager).abs().max()) < 0.02 * scale
-    # A bit more is what it gains.
+    # The gain of one bit.
     fixed = quantized(model, samples, mode)
     with torch.no_grad():
         assert (eager - floats).square().mean() < (fixed(*samples[0]) - floats).square().mean()

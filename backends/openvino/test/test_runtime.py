@@ -171,7 +171,7 @@ def _in_delegate(buffer: bytes, payload: bytes, changed: bytes) -> bytes:
 
 @pytest.mark.parametrize("kind", ["zeros", "noise", "beginning", "end"])
 def test_a_damaged_payload_is_an_error(kind: str, tmp_path: Path, image: torch.Tensor) -> None:
-    """What OpenVINO refuses becomes one error that says what to do; the process goes on."""
+    """OpenVINO's refusal becomes one error that says what to do, and the process continues."""
     lowered = lower(Model(), (image,))
     payload = lowered.delegates[0].processed_bytes
     half = len(payload) // 2

@@ -75,7 +75,7 @@ def parameters_of(names: list[str], family: str) -> tuple[list[str], int]:
 
 
 def text_of(family: str, description: dict, types: dict[str, str], body: str) -> tuple[str, int, int]:
-    """The whole shader, the number of its buffers and which of them are written."""
+    """Returns the whole shader, the number of its buffers, and which of them are written."""
     lines = ["#version 450", "#extension GL_EXT_control_flow_attributes : require"]
     buffers = [entry.split() for entry in description["buffers"]]
     resolved = [(name, access, types.get(kind, kind)) for name, access, kind in buffers]
@@ -138,7 +138,7 @@ def modules_of(folder: pathlib.Path) -> dict[str, tuple[str, int, int]]:
 
 
 def compile_module(glslc: str, name: str, text: str, cache: pathlib.Path) -> bytes:
-    """SPIR-V of a shader, from the cache if it was compiled before."""
+    """Returns the SPIR-V of a shader, from the cache if it was compiled before."""
     digest = hashlib.sha256("\0".join([text, *OPTIONS]).encode()).hexdigest()[:16]
     compiled = cache / f"{name}.{digest}.spv"
     if compiled.is_file():

@@ -12,7 +12,7 @@ BEGIN, END = "<!-- operators: begin -->\n", "<!-- operators: end -->\n"
 
 
 def table() -> str:
-    """The list, as the page has it."""
+    """Returns the list in the form of the page."""
     lines = ["| namespace | operators |", "|---|---|"]
     for ours in (False, True):
         names: dict[str, list[str]] = {}

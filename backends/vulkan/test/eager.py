@@ -30,7 +30,7 @@ class Call(nn.Module):
 
 
 class Together(nn.Module):
-    """Functions or modules, each with the given number of separate inputs, as one model."""
+    """A model of several functions or modules, each with the given number of inputs."""
 
     def __init__(self, parts: Mapping[str, tuple[Callable[..., Any], int]]) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Together(nn.Module):
         self.modules_of_parts = nn.ModuleList(part for part, _ in parts.values() if isinstance(part, nn.Module))
 
     def results(self, inputs: Inputs) -> Iterator[tuple[str, torch.Tensor]]:
-        """Each result with the name of its part."""
+        """Yields each result with the name of its part."""
         for name, part, count in self.parts:
             found = part(*inputs[:count])
             inputs = inputs[count:]

@@ -52,7 +52,7 @@ def test_a_program_with_another_number_of_arguments() -> None:
 
 
 def test_a_program_outlives_another_with_its_weights() -> None:
-    """The weights on the GPU belong to all programs that have them."""
+    """The weights on the GPU are shared by all programs that use them."""
     model = Head(nn.Linear(16, 8).eval(), 1.0)
     x = numbers(2, 16)
     exported = torch.export.export(model, (x,))

@@ -28,7 +28,7 @@ def fits(image: tuple[int, int], kernel: tuple[int, int], padding: int, dilation
 
 
 def dense() -> dict[str, tuple[Any, tuple[Tensor, ...]]]:
-    """Each image twice; stride, channels, windows, padding and dilation change from one to the next."""
+    """Runs each image twice. Stride, channels, windows, padding and dilation change from one image to the next."""
     parts: dict[str, tuple[Any, tuple[Tensor, ...]]] = {}
     for number in range(2 * len(IMAGES)):
         image, stride = IMAGES[number % len(IMAGES)], 1 + number % 3
@@ -71,14 +71,14 @@ def test_tiles(family: Any, half: bool, tmp_path: Path, monkeypatch: pytest.Monk
     torch.manual_seed(0)
     parts = family()
     if half:
-        # What float16 stores; a quarter of them.
+        # A quarter of the images, with numbers that float16 can store.
         kept = list(parts.items())[1::4]
         parts = {name: (part, tuple(x.half().float() for x in inputs)) for name, (part, inputs) in kept}
     check_with_options(parts, ("least_threads=2",), tmp_path, monkeypatch, half)
 
 
 def test_infinite_neighbours() -> None:
-    """Pixels outside the window have no influence: padding is not computed by multiplying with zero."""
+    """Pixels outside of the window have no influence: padding is not computed by multiplying by zero."""
     torch.manual_seed(0)
     x = numbers(1, 3, 9, 9)
     x[:, :, 0, 0], x[:, :, 8, 8], x[:, :, 4, 5] = float("inf"), float("nan"), float("-inf")
@@ -88,7 +88,7 @@ def test_infinite_neighbours() -> None:
 
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 def test_images_that_change(half: bool) -> None:
-    """VK-02: the tile is chosen for each size; the weights stay as they are."""
+    """VK-02: the tile is chosen for each size; the weights do not change."""
     torch.manual_seed(0)
     model = nn.Sequential(
         nn.Conv2d(3, 20, 3, 1, 1),

@@ -21,15 +21,14 @@ LARGE, SMALL = 3e38, 1.5e-38
 
 
 def near_whole_quotients() -> tuple[Tensor, Tensor]:
-    """Numbers and divisors: products with whole numbers, the numbers beside them, and operands near the ends of
-    float32."""
+    """Numbers and divisors: products with whole numbers, adjacent numbers, and operands near the limits of float32."""
     b = torch.cat([numbers(900, seed=1), torch.tensor([0.1, -0.1, 1 / 3, 7.0, 49.0])])
     whole = torch.randint(-3000, 3000, b.shape, generator=torch.Generator().manual_seed(0)).float()
     a = b * whole
     a = torch.cat([a, torch.nextafter(a, torch.tensor(math.inf)), torch.nextafter(a, torch.tensor(-math.inf)), b])
     b = b.repeat(4)
     special = [(x, y) for x in (0.0, 1.0, -5.0, LARGE, -LARGE, SMALL) for y in (3.0, -LARGE, SMALL, LARGE, 0.1)]
-    # Quotients that float32 does not hold are left out.
+    # Quotients that float32 cannot represent are left out.
     special = [(x, y) for x, y in special if x == 0 or 1e-37 < abs(x / y) < 1e38]
     return torch.cat([a, torch.tensor([x for x, _ in special])]), torch.cat([b, torch.tensor([y for _, y in special])])
 
@@ -74,5 +73,5 @@ def powers() -> dict[str, Part]:
 
 @pytest.mark.parametrize("parts", [quotients, powers], ids=["quotients", "powers"])
 def test_whole_results(parts: Callable[[], dict[str, Part]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """VK-05: trunc is that of the quotient that IEEE 754 rounds, floor that of the exact quotient."""
+    """VK-05: trunc equals that of the quotient rounded as in IEEE 754, floor that of the exact quotient."""
     check_with_options(parts(), ("division_error=-2", "division_error=2"), tmp_path, monkeypatch)

@@ -18,7 +18,7 @@ ROUNDS = 30
 
 
 def mutate(seeds: Sequence[str], first: int, rounds: int, timeout: int) -> subprocess.CompletedProcess[str]:
-    """One process for all seeds: importing PyTorch takes longer than many rounds."""
+    """Runs all seeds in one process, because importing PyTorch takes longer than many rounds."""
     rounds_of = f"for seed in {list(seeds)!r}: mutate.main(seed, {first}, {rounds})"
     return subprocess.run(
         [sys.executable, "-c", f"import device_extension, mutate\n{rounds_of}"],

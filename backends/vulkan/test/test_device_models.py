@@ -29,13 +29,13 @@ from zoo.vision import VisionTransformer
 
 HALF = pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 PERIOD = 4093  # numbers; a prime, so that rows of a matrix differ
-# The gate takes one of them, the slow tests the other.
+# The gate runs one of them, the slow tests the other.
 FLOAT = pytest.mark.parametrize("half", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["float", "half"])
 FLOAT16 = pytest.mark.parametrize("half", [pytest.param(False, marks=pytest.mark.slow), True], ids=["float", "half"])
 
 
 def loaded(model: nn.Module, inputs: tuple[Any, ...], dynamic: Any = None, **options: Any) -> DeviceProgram:
-    """The program of a model of which every call is in one delegate."""
+    """Loads the program of a model that is one delegate."""
     program = lowered.lower(model, inputs, dynamic, compile_options=options)
     assert not lowered.left(program)
     assert len(get_lowered_backend_modules(program.exported_program().graph_module)) == 1
@@ -203,8 +203,8 @@ CACHES: dict[str, dict[str, Any]] = {
     ],
 )
 def test_decoder(cache: str, half: bool, hf: bool) -> None:
-    """VK-19: prefill, single tokens, and a second sequence: the caches are the delegate's own state. Rotary embeddings
-    rotate pairs or (`hf`) halves; layers with a window mask what lies before it."""
+    """VK-19: prefill, single tokens, and a second sequence. The delegate owns the caches. Rotary embeddings rotate
+    pairs or (`hf`) halves; layers with a window mask earlier positions."""
     torch.manual_seed(0)
     model = Decoder(**CACHES[cache], use_hf_rope=hf).eval()
     eager = copy.deepcopy(model)

@@ -256,7 +256,7 @@ INDICES: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 def test_index(half):
-    """One index and several, negative ones among them."""
+    """One index and several, including negative ones."""
     i, j = torch.tensor([1, 0, -1, 4]), torch.tensor([2, -3, 1, 0])
     check_all(INDICES, numbers(5, 3, 4).half().float(), i, j, half=half)
 

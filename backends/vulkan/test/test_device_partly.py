@@ -19,7 +19,7 @@ from sdk.exir.backend.utils import get_delegates
 
 
 def around_sorting(x: Tensor) -> tuple[Tensor, ...]:
-    """The device has no sort: two delegates, of which both get the number of rows as an integer."""
+    """The device has no sort, so there are two delegates, which both get the number of rows as an integer."""
     rows = x.shape[0]
     low = (x.reshape(rows, -1) * 2).sort(-1)[0]
     return low.reshape(rows, 4, -1), low.unsqueeze(1).expand(rows, 3, 24) + 1, low.sum(1).expand(2, rows) * 2
@@ -41,7 +41,7 @@ def test_sizes_that_kernels_compute(is_written: bool, monkeypatch: pytest.Monkey
 
 
 def test_constants_that_several_parts_are_computed_of() -> None:
-    """A number that two delegates and a kernel read stays outside, and so do values that are computed from it."""
+    """A number that two delegates and a kernel read stays outside, and so do values computed from it."""
 
     def between(x: Tensor) -> Tensor:
         columns, rows = (torch.arange(float(n)) * 0.618 % 1.0 for n in (6, 4))

@@ -22,7 +22,7 @@ FEW = (
     *((1, 1, 1), (3, 3, 15), (1, 4, 16), (3, 5, 17), (1, 7, 31)),
     *((3, 8, 33), (1, 9, 63), (3, 31, 64), (1, 33, 65)),
 )
-# Each number of channels with four of the widths, each width with four of the numbers.
+# Combines each number of channels with four of the widths, and each width with four of the numbers.
 WIDE = tuple(
     (1 if (first + step) % 2 else 3, c, WIDTHS[(first + 2 * step) % len(WIDTHS)])
     for first, c in enumerate(CHANNELS)
@@ -86,7 +86,7 @@ def check_sizes(families: dict[str, Family], sizes: tuple[tuple[int, int, int], 
     for name, family in families.items():
         for batch, c, w in sizes:
             model, shape = family(c, w)
-            # What float16 stores, so that ties and differences are those of the arithmetic.
+            # Uses numbers that float16 can store, so that ties and differences come from the arithmetic.
             parts[f"{name} of {batch} x {shape}"] = model, (numbers(batch, *shape).half().float(),)
     check_together(parts, half)
 
@@ -99,8 +99,8 @@ def test_boundaries(name: str, half: bool) -> None:
 
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 def test_wide_tiles(half: bool) -> None:
-    """VK-05: more than 4 million multiplications, of which a thread on a CPU computes 8 rows of 16 columns; rows,
-    columns and depths that fill no tiles and vectors."""
+    """VK-05: more than 4 million multiplications, for which a thread on a CPU computes 8 rows of 16 columns. Rows,
+    columns and depths are not multiples of tiles and vectors."""
     torch.manual_seed(0)
     parts: dict[str, tuple[Any, tuple[Tensor, ...]]] = {
         "linear": (nn.Linear(512, 131), (numbers(67, 512),)),

@@ -30,7 +30,7 @@ def softmaxes(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def with_ties(*sizes: int) -> torch.Tensor:
-    """Numbers of which many are equal, with a NaN in the last row."""
+    """Returns numbers with many equal ones, and a NaN in the last row."""
     x = (numbers(*sizes) * 4).round() / 4
     x[-1, sizes[1] // 2] = math.nan
     return x
@@ -80,7 +80,7 @@ def test_shared_sums(half: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_long_sums() -> None:
-    """VK-05: sums that are longer than the loops of lavapipe, each alone and beside others."""
+    """VK-05: sums that are longer than lavapipe's loops, separately and together with others."""
     torch.manual_seed(0)
     linear = nn.Linear(70001, 3)
     linear.weight.data *= 10
@@ -97,7 +97,7 @@ def test_long_sums() -> None:
 
 
 def test_a_loop_that_the_driver_would_end_is_refused() -> None:
-    """A thread computes a window of a max pool alone."""
+    """A single thread computes a window of a max pool."""
     with pytest.raises(RuntimeError, match=r"its loops repeat 90300 times, and the driver 'llvmpipe .*' may end them"):
         check(nn.MaxPool2d(300), (numbers(1, 1, 300, 300),))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The backend in a C++ project that knows the installed library alone."""
+"""The backend in a C++ project that uses only the installed library."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_operators(first: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "function", "inputs"), CALLS, ids=IDS)
 def test_operator(name: str, function: Callable[..., Any], inputs: tuple[torch.Tensor, ...]) -> None:
-    """The same in a separate program for each operator."""
+    """Runs each operator in a separate program."""
     inputs = tuple(tensor.clone() for tensor in inputs)
     check(lowered.lower(Calls(function), inputs), Calls(function), inputs)
 
@@ -52,7 +52,7 @@ def test_network_in_half() -> None:
 
 
 def test_dynamic_shapes() -> None:
-    """Both ends of a size, in any order."""
+    """Runs both ends of a size's range, in both orders."""
     model = Attends().eval()
     size = torch.export.Dim("size", min=2, max=9)
     program = lowered.lower(model, (torch.randn(2, 5, 8),), {"x": {1: size}})

@@ -142,7 +142,8 @@ def returns(function: Callable[..., object]) -> Iterator[ast.Return]:
 
 
 def reasons_of(function: Callable[..., object], cls: type[XNNPartitionerConfig]) -> Iterator[str]:
-    """The texts that a function returns, and those of the methods of `cls` and its bases whose results it returns."""
+    """Yields the texts that a function returns, and those of the methods of `cls` and its bases whose results it
+    returns."""
     for node in returns(function):
         if node.value is not None:
             yield from _texts(node.value, function, cls)
@@ -175,7 +176,7 @@ def _texts(value: ast.expr, function: Callable[..., object], cls: type[XNNPartit
 
 
 def _known(part: ast.expr, function: Callable[..., object]) -> str:
-    """A constant of the function's module as it is, anything else as `…`."""
+    """Returns a constant of the function's module unchanged, and `…` for everything else."""
     if isinstance(part, ast.FormattedValue) and isinstance(part.value, ast.Name) and part.value.id.isupper():
         return str(inspect.unwrap(function).__globals__[part.value.id])
     return "…"
@@ -184,7 +185,7 @@ def _known(part: ast.expr, function: Callable[..., object]) -> str:
 def _method_called(
     func: ast.Attribute, function: Callable[..., object], cls: type[XNNPartitionerConfig]
 ) -> Callable[..., object] | None:
-    """The method behind `self.refusal…`, `super().refusal…` and `SomeConfig.refusal…`."""
+    """Returns the method that `self.refusal…`, `super().refusal…` or `SomeConfig.refusal…` calls."""
     if not func.attr.startswith("refusal"):
         return None
     of = ast.unparse(func.value)

@@ -51,7 +51,7 @@ def of_backends(kind: str) -> tuple[int, ...]:
 
 
 def around(*values: int) -> tuple[int, ...]:
-    """Each value, the one below and the one above, without those below 1, in ascending order."""
+    """Returns each value, its predecessor and its successor, without numbers below 1, in ascending order."""
     return tuple(sorted({v + d for v in values for d in (-1, 0, 1) if v + d > 0}))
 
 

@@ -39,7 +39,7 @@ def places(shape: tuple[int, ...], dim: int, count: int) -> Tensor:
 
 
 def distinct(shape: tuple[int, ...], dim: int) -> Tensor:
-    """The same, without repeated indices."""
+    """Like the function above, without repeated indices."""
     return torch.rand(shape).argsort(dim)
 
 

@@ -26,7 +26,8 @@ def whole(low: int, high: int, dtype: torch.dtype = torch.int64) -> Make:
 
 
 def unary(make: Make, *rest: object, **options: Any) -> list[Case]:
-    """Each shape, also at an offset, in channels-last order, sliced in the program, and with sizes that vary."""
+    """Runs each shape contiguous, at an offset, in channels-last order, sliced in the program, and with dynamic
+    sizes."""
     calls = [call(make(*shape), *rest, **options) for shape in element_shapes()]
     views = [call(offset(make(*shape)), *rest, **options) for shape in ((7,), (17,), (3, 65), (GRAIN + 1,))]
     images = [call(last(make(*shape)), *rest, **options) for shape in image_shapes()]

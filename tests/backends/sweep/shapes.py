@@ -14,7 +14,7 @@ Make = Callable[..., Tensor]
 """A function from sizes to a tensor."""
 
 LEADING = ((), (3,), (2, 3), (2, 1, 3), (1, 2, 3, 2))
-"""What shapes of 1 to 5 dimensions begin with."""
+"""The leading sizes of shapes with 1 to 5 dimensions."""
 SPECIAL = ((), (0,), (1,), (0, 3), (3, 0), (2, 0, 5), (1, 1, 1, 1), (1, 1, 1, 1, 1))
 """No dimension, no element, one element."""
 
@@ -25,7 +25,8 @@ def sized(size: int) -> list[tuple[int, ...]]:
 
 
 def element_shapes() -> list[tuple[int, ...]]:
-    """Shapes with sizes around those of vectors and blocks, in each number of dimensions, and around the grain size."""
+    """Returns shapes with sizes around those of vectors and blocks, in each number of dimensions, and around the grain
+    size."""
     small = [shape for size in VECTORS[::2] for shape in sized(size)]
     return [
         *SPECIAL,

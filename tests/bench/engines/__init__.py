@@ -80,8 +80,8 @@ def declaration(engine: str) -> Declaration:
 
 
 def peers(backend: str = "") -> dict[str, str]:
-    """The columns of `--peers` and their float32 engines, the original first. Where engines are declared beside the
-    backend, only those."""
+    """Returns the columns of `--peers` and their float32 engines, the original first. If engines are declared in the
+    folder of the backend, returns only those."""
     declared = [declaration(name) for name in known()]
     found = {one.title: one.beside[backend] for one in declared if backend in one.beside}
     found = found or {one.title: one.peer for one in declared if one.peer}

@@ -15,7 +15,7 @@ from bench.states import INPUT, OUTPUT, Functional, functional, load_states, sav
 
 
 def export_onnx(spec: str, output: str) -> Functional:
-    """Writes the model as ONNX, its state as inputs and outputs, and the initial state beside it."""
+    """Writes the model as ONNX, with its state as inputs and outputs, and the initial state in another file."""
     import torch
 
     made = functional(spec)
@@ -61,7 +61,7 @@ class OnnxEngine:
         feed = dict(zip(names, inputs, strict=True))
         if not states:
             return lambda: session.run(None, feed)
-        # Each call reads the state that the one before has written.
+        # Each call reads the state that the previous call has written.
         value = onnxruntime.OrtValue.ortvalue_from_numpy
         buffers = [[value(state) for state in states] for _ in range(2)]
         bindings = []

@@ -30,7 +30,7 @@ class OpenVinoEngine:
         names = made.input_names()
         for port, name in zip(model.inputs, names, strict=True):
             port.get_tensor().set_names({name})
-        # Static shapes, as the other engines have them.
+        # Uses static shapes, like the other engines.
         model.reshape({name: list(tensor.shape) for name, tensor in zip(names, made.arguments, strict=True)})
         for port, name in zip(model.outputs, made.output_names(len(model.outputs)), strict=True):
             port.get_tensor().set_names({name})

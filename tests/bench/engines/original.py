@@ -33,7 +33,8 @@ class OriginalEngine(PteEngine):
         return [module.XnnpackPartitioner()]
 
     def core_ml_partitioner(self) -> Any:
-        """The default one, and for models with states one with a target that has them, which it does not choose."""
+        """Returns the default partitioner, or for models with states one with a deployment target that supports states,
+        which the default does not choose."""
         partition = importlib.import_module("executorch.backends.apple.coreml.partition")
         if not self.has_states:
             return partition.CoreMLPartitioner()

@@ -13,7 +13,7 @@ sys.path.insert(0, root)
 from codegen.functions_yaml import load_functions  # noqa: E402
 from codegen.link_map import pieces  # noqa: E402
 
-# Code only: equal constants are merged, and the map names them after any of those that have them.
+# Only code: equal constants are merged, and the map names them after any of the objects that contain them.
 kept = pieces(Path(link_map).read_text(encoding="utf-8"))
 symbols = {piece.symbol for piece in kept if piece.section.startswith(".text")}
 kernels = {entry.unqualified for path in Path(root).glob("kernels/*/functions.yaml") for entry in load_functions(path)}

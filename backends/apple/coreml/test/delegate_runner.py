@@ -41,7 +41,7 @@ class Call:
 
 
 class Device:
-    """A program in a file, with the records of the stand-in, and folders for what the delegate writes."""
+    """A program in a file, with the records of the stand-in, and folders for the files that the delegate writes."""
 
     def __init__(self, program: bytes, folder: Path) -> None:
         if not RUNNER.exists():
@@ -58,7 +58,7 @@ class Device:
         self._files = 0
 
     def record(self, calls: Sequence[tuple[str, Sequence[torch.Tensor]]], **extra: Any) -> list[list[torch.Tensor]]:
-        """The interpreter's results for calls of methods. The stand-in will return them, and `extra` with them."""
+        """Records the interpreter's results for calls of methods, and `extra`. The stand-in will return them."""
         delegates: list[_Recorded] = []
 
         class Recorder(ReferenceProgram):
@@ -96,7 +96,7 @@ class Device:
         return [_read(line, text) for line, text in zip(lines, found, strict=True)]
 
     def start(self, *command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Runs a command, which succeeds, on the stand-in with the records."""
+        """Runs a command on the stand-in with the records. The command must succeed."""
         done = subprocess.run(
             command,
             env={
@@ -122,7 +122,7 @@ class Device:
         return self.run(lines, **environment)[1:]
 
     def logged(self) -> list[str]:
-        """The calls that the stand-in has received since the last time."""
+        """Returns the calls that the stand-in has received since the last time."""
         lines = self.log.read_text().splitlines() if self.log.exists() else []
         self.log.unlink(missing_ok=True)
         return lines

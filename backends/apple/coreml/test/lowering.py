@@ -117,7 +117,7 @@ def lower(
     specs: Sequence[Any] = (),
     **options: Any,
 ) -> Lowered:
-    """Lowers a model; `options` are those of the partitioner."""
+    """Lowers a model. `options` are those of the partitioner."""
     if not isinstance(model, GraphModule):  # a captured model has no modes
         model.eval()
     program = export(model, tuple(inputs), dynamic_shapes=dynamic_shapes, strict=False)

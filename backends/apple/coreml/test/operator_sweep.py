@@ -29,7 +29,7 @@ SKIPPED = {*RANDOM, *UNDEFINED}
 
 
 def chosen(op: Any, most: int = MOST) -> list[Sample]:
-    """Some samples of an operator, spread over all of them, that eager computes deterministically."""
+    """Returns some of an operator's samples, evenly spread, that eager mode computes deterministically."""
     found = [sample for sample in samples(op, torch.float32) if sample.places]
     step = max(1, len(found) // most)
     return found[::step][:most]

@@ -62,7 +62,7 @@ def _operations(block: Any) -> Any:
 
 @pytest.fixture
 def mac(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The requests to the stand-in: the processors that may be chosen."""
+    """Returns the list of requests to the stand-in: the processors that it may choose."""
     asked: list[Any] = []
 
     def load(path: str, compute_units: Any) -> _Plan:
@@ -96,7 +96,7 @@ def _command(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
 def test_operations_and_their_processors(
     program: Path, mac: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each delegate has a plan, in which constants are left out."""
+    """Each delegate has a plan, which lists no constants."""
     plans = analyze(program, "all")
     assert list(plans) == ["forward_0", "forward_1"]
     assert mac == [ct.ComputeUnit.ALL] * 2
@@ -130,7 +130,7 @@ def test_each_function_of_a_package(mac: list[Any], tmp_path: Path) -> None:
 def test_a_system_without_it(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An error that says what to do, and errors for files that have no model."""
+    """The error says what to do. Files without a model are errors, too."""
     if sys.platform == "darwin":
         pytest.skip("this system may have MLComputePlan")
     assert _command(monkeypatch, "--model_path", program) == 1

@@ -137,7 +137,8 @@ def test_hostile_payloads_are_refused(payload: bytes, words: str) -> None:
 
 
 def test_damaged_payloads_are_refused_or_read() -> None:
-    """Neither a changed byte nor a truncation gives another error, or a file that the payload did not have."""
+    """A payload with a changed byte, or a truncated one, gives only the expected error, and never a file that the
+    original payload did not have."""
     payload = pack({"a": b"hello", "d": {"b": b"there"}}, "r")
     numbers = random.Random(2)
     for _ in range(2000):

@@ -41,7 +41,7 @@ CONSTANTS = {
 
 @pytest.mark.parametrize("name", CONSTANTS)
 def test_constants_that_float16_does_not_have(name: str) -> None:
-    """The answer is that of coremltools' own search, also for constants in a list."""
+    """The result equals that of coremltools' search, also for constants in a list."""
     values, expected = CONSTANTS[name]
     assert overflows(values) is expected
 

@@ -90,7 +90,7 @@ def test_schemes(name: str, activation: torch.dtype) -> None:
     compressed = [name for name in lowered.operations if name.startswith("constexpr")]
     assert compressed and sum(lowered.operations[name] for name in compressed) == 4
     assert difference(lowered.run(x), expected) < 1e-6
-    # float16 may round an activation to the integer beside: one step of the last result, of 255 in its range.
+    # float16 may round an activation to an adjacent integer: one step of the last result, which has 255 in its range.
     limit = float(expected.max() - expected.min()) / 100 if static else 5e-3
     assert difference(lower(quantized, (x,), FP16).run(x), expected) < limit
 

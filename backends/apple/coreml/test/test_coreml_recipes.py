@@ -32,8 +32,8 @@ class Model(torch.nn.Module):
 
 @pytest.mark.parametrize("kind", CoreMLRecipeType, ids=lambda kind: kind.value)
 def test_every_recipe(kind: CoreMLRecipeType) -> None:
-    """CML-09, CML-16, CML-17: the model is one delegate of the recipe's precision, scheme and deployment target, and
-    gives eager's results as nearly as the scheme does."""
+    """CML-09, CML-16, CML-17: the model is one delegate with the recipe's precision, scheme and deployment target. It
+    gives eager's results within the tolerance of the scheme."""
     torch.manual_seed(0)
     model, tokens = Model().eval(), torch.randint(0, 32, (2, 5))
     expected = model(tokens)
@@ -54,7 +54,7 @@ def test_every_recipe(kind: CoreMLRecipeType) -> None:
 
 
 def test_the_recipes_for_phones() -> None:
-    """RCP-07: `get_ios_recipe` has Core ML's targets, of which float16 is the default."""
+    """RCP-07: `get_ios_recipe` returns Core ML's recipes; the default is float16."""
     assert set(targets("ios")) >= {"ios-arm64-coreml-fp32", "ios-arm64-coreml-fp16", "ios-arm64-coreml-int8"}
     model, tokens = Model().eval(), torch.randint(0, 32, (2, 5))
     session = export(model, [(tokens,)], get_ios_recipe(compute_unit=ct.ComputeUnit.CPU_ONLY))

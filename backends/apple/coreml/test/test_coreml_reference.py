@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The reference of `sdk.runtime` computes programs for Core ML, when it is asked for."""
+"""The reference of `sdk.runtime` computes programs for Core ML on request."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_program_of_core_ml(tmp_path: Path) -> None:
 
 
 def test_it_is_never_used_silently(tmp_path: Path) -> None:
-    """Without the option the runtime refuses the program; with a wrong one, too."""
+    """Without the option, or with a wrong one, the runtime refuses the program."""
     path = _file(tmp_path)
     with pytest.raises(ExecuTorchError, match="CoreMLBackend"):
         Runtime.get().load_program(path).load_method("forward")

@@ -41,7 +41,7 @@ def without(*names: str) -> Callable[[Any], bytes]:
 
 
 def named(name: str) -> Callable[[Any], bytes]:
-    """A payload with a further file of this name beside the model."""
+    """Returns a payload with another file of this name next to the model."""
 
     def change(tree: Any) -> bytes:
         payload = pack({**tree, "plain_name": b"hostile"})
@@ -77,7 +77,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("kind", DAMAGED)
 def test_damaged_payloads(tmp_path: Path, kind: str) -> None:
-    """CML-18: a typed error that says what is wrong, and nothing is left."""
+    """CML-18: a damaged payload is a typed error that says what is wrong, and leaves no files."""
     change, error, words = DAMAGED[kind]
     device = device_with(change, tmp_path)
     if kind == "unknown-input":

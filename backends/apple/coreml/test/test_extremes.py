@@ -69,7 +69,8 @@ def test_logcumsumexp_of_large_elements() -> None:
 
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 def test_places_in_the_whole_tensor(name: str) -> None:
-    """Without a dimension; coremltools takes the last one."""
+    """The positions of the extremes without a dimension are those in the whole tensor; coremltools would use the last
+    dimension."""
     torch.manual_seed(0)
     function, x = getattr(torch, name), torch.randn(3, 33)
     model = Call(lambda x: (function(x), function(x * 2, None, True), function(x - 1, 1)))

@@ -73,7 +73,7 @@ def test_compute_units_are_read_back(unit: Any) -> None:
 
 
 def test_compile_specs_are_read_back() -> None:
-    """CML-06: and the defaults are those of the original."""
+    """CML-06: compile specs are read back, and the defaults are those of the original."""
     assert CoreMLBackend.compute_unit_from_compile_specs([]) == ct.ComputeUnit.ALL
     assert CoreMLBackend.min_deployment_target_from_compile_specs([]) is None
     assert CoreMLBackend.model_compute_precision_from_compile_specs([]) == FP16
@@ -165,7 +165,7 @@ def test_states_are_float16_in_any_precision() -> None:
     ids=["does-not-start-at-zero", "integers", "iOS17"],
 )
 def test_buffers_that_cannot_be_states(model: torch.nn.Module, target: Any) -> None:
-    """They stay outside, with their values."""
+    """Such buffers stay outside, with their values."""
     x = torch.ones(1, 4)
     start = float(model.total[0, 0])
     lowered = lower(model, (x,), target=target)
@@ -329,7 +329,7 @@ def test_methods_share_weights() -> None:
     ids=["clamp", "matmul", "rms_norm", "nearest", "diagonal", "reciprocal"],
 )
 def test_calls_that_coremltools_converts_wrongly(function: Any, inputs: tuple[torch.Tensor, ...]) -> None:
-    """Each gives eager's results, delegated or not."""
+    """Each call gives eager's results, whether it is delegated or not."""
 
     class Call(torch.nn.Module):
         def forward(self, *tensors: torch.Tensor) -> torch.Tensor:

@@ -85,8 +85,8 @@ def test_embeddings(name: str, unwrap: bool) -> None:
     [*((bits, [16, -1]) for bits in range(1, 9)), (2, [-1, 16]), (5, [-1, 16]), (3, [-1, -1])],
 )
 def test_codebooks(bits: int, block: list[int]) -> None:
-    """CML-16, CML-17, QNT-09: 1 to 8 bits in tables for groups of rows or of columns; Core ML's indices have no 5 and
-    7 bits and are wider there. They need iOS 18."""
+    """CML-16, CML-17, QNT-09: codebooks of 1 to 8 bits for groups of rows or columns. Core ML has no indices of 5 and 7
+    bits, so these become wider. They need iOS 18."""
     model, tokens = _compressed(CodebookWeightOnlyConfig(dtype=getattr(torch, f"uint{bits}"), block_size=block), False)
     lowered = lower(model, (tokens,), FP32)
     assert not lowered.outside, lowered.refusals
@@ -159,7 +159,7 @@ class Requantized(torch.nn.Module):
     ids=["same", "scale", "zero-point", "type", "all"],
 )
 def test_quantising_again(after: Parameters, reshapes: bool) -> None:
-    """coremltools alone would reshape the integers of the first quantisation, and read them as those of the second."""
+    """coremltools alone would reshape the integers of the first quantisation and interpret them with the second."""
     model, x = Requantized(UINT8, after, reshapes).eval(), torch.linspace(-9, 9, 16).reshape(4, 4)
     lowered = lower(model, (x,), FP32, ct.target.iOS17)
     assert not lowered.outside, lowered.refusals

@@ -37,8 +37,8 @@ _payloads: dict[tuple[int, bool], bytes] = {}
 
 
 def lower_call(call: Call, use_fp16: bool) -> bytes:
-    """The payload of a single call. Raises RuntimeError if MPS does not take it. The export of a call, which takes
-    longest, is cached for both precisions, and a payload for the interpreter and the delegate."""
+    """Returns the payload of a single call. Raises RuntimeError if MPS does not support it. The export of the call,
+    which takes longest, is cached and used for both precisions, for the interpreter and for the delegate."""
     key = id(call), use_fp16
     if key not in _payloads:
         if id(call) not in _programs:

@@ -19,13 +19,15 @@ class _Copies(torch.nn.Module):
 
 
 def tensors_of(call: Call) -> list[torch.Tensor]:
-    """The tensors of a call, which are the inputs of its program; an unused tensor if the call has none."""
+    """Returns the tensors of a call, which are the inputs of its program, or an unused tensor if the call has no
+    tensors."""
     found = [leaf for leaf in pytree.tree_leaves((call.args, call.kwargs)) if isinstance(leaf, torch.Tensor)]
     return found or [torch.zeros(2)]
 
 
 def expected_of(call: Call, use_fp16: bool = False) -> list[torch.Tensor]:
-    """PyTorch's results, within float16's range if it is used. Statistics of normalisations are left out."""
+    """Returns PyTorch's results, limited to float16's range if float16 is used. Leaves out statistics of
+    normalisations."""
     results = operator(call.target)(*call.args, **call.kwargs)
     found = [results] if isinstance(results, torch.Tensor) else list(results)
     if use_fp16:
@@ -35,7 +37,7 @@ def expected_of(call: Call, use_fp16: bool = False) -> list[torch.Tensor]:
 
 
 def edge_program(call: Call, edge_operators: Any) -> Any:
-    """The program that makes the call alone, with the operator as it is, whatever decompositions would make of it."""
+    """Returns a program with only this call. The operator is not decomposed."""
     tensors = tensors_of(call)
     program = torch.export.export(_Copies(), tuple(tensors))
     graph = program.graph_module.graph

@@ -69,7 +69,7 @@ class Delegate:
         return done.stdout.splitlines()
 
     def outputs(self, number: int, call: int = 0) -> list[torch.Tensor]:
-        """What a call of a payload returned."""
+        """Returns the outputs of a call of a payload."""
         graph = self._graphs[number]
         assert graph is not None
         found = []
@@ -151,7 +151,7 @@ def _payload(manager: object) -> bytes:
 @pytest.mark.parametrize("use_fp16", [False, True], ids=["fp32", "fp16"])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model(name: str, use_fp16: bool, delegate: Delegate) -> None:
-    """Two calls of one payload give what eager gives for each, and so does the interpreter."""
+    """Two calls of one payload give eager's results in the delegate and in the interpreter."""
     torch.manual_seed(0)
     make, shape = MODELS[name]
     model, inputs = make().eval(), [floats(*shape, seed=seed) for seed in (1, 2)]
@@ -212,7 +212,7 @@ def test_payloads_that_do_not_fit(delegate: Delegate) -> None:
 
 
 def test_what_mpsgraph_raises(delegate: Delegate) -> None:
-    """An exception is an error with its text, and so is a system without a GPU."""
+    """An exception becomes an error with its text, and a system without a GPU is an error."""
     call = Call("aten.relu.default", (floats(3),))
     delegate.add(lower_call(call, False), tensors_of(call))
     assert delegate.run(MPS_STAND_IN_FAILS="1") == ["DelegateInvalidHandle"]

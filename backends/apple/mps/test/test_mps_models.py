@@ -23,7 +23,7 @@ for _module in ("control", "function", "in_place", "language", "sequence", "stru
     importlib.import_module(f"zoo.{_module}")
 
 WHOLE = ("mlp", "resnet", "mobilenet", "vit", "encoder", "causal_attention")
-"""Models of which no operator stays outside."""
+"""Models that are delegated completely."""
 
 
 def _tensors(values: Any) -> list[torch.Tensor]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every operator alone: the payload, computed by the interpreter, gives eager's results in both precisions."""
+"""Tests every operator separately: the interpreter's results for the payload are eager's, in both precisions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `MPSPartitioner` takes, and the reasons for the rest."""
+"""The calls that `MPSPartitioner` delegates, and the reasons for the others."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class Cache(torch.nn.Module):
 
 
 def test_buffers_that_the_model_changes_keep_their_values(tmp_path: Path) -> None:
-    """They are inputs and outputs of the delegate."""
+    """Such buffers are inputs and outputs of the delegate."""
     model = Cache()
     program = reference(lower(Cache(), (floats(1, 4), torch.tensor([0]))), tmp_path)
     for position in (0, 3, 3):

@@ -67,7 +67,7 @@ def test_a_payload_is_read_as_it_was_written() -> None:
 
 
 def test_constants_inside_of_the_flatbuffer_are_read() -> None:
-    """Older payloads have them there."""
+    """Older payloads have constants inside of the flatbuffer."""
     graph = graph_of(schema.MPSAdd(0, 1, 2), values=[[3], [3], [3]], inputs=[0], outputs=[2])
     graph.constant_ids = [1]
     read, constants = read_mps_graph(serialize_mps_graph(graph))

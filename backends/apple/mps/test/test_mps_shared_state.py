@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""State that methods share, in the interpreter that stands for the device."""
+"""State that methods share, in the interpreter, which replaces the device."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def reasons(model: torch.nn.Module, *inputs: torch.Tensor, **skipped: Any) -> se
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_is_one_partition(name: str, tmp_path: Path) -> None:
-    """MTK-05: the compile spec names the platform; the whole model is one delegate, whose numbers are eager's."""
+    """MTK-05: the compile spec names the platform. The whole model is one delegate, and gives eager's results."""
     model, inputs = model_of(name)
     manager = lower(model, inputs)
     module = manager.exported_program().graph_module
@@ -179,7 +179,7 @@ def packages(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def test_with_the_compiler_payloads_are_its_networks(packages: list[Any], tmp_path: Path) -> None:
-    """And the process that compiled them verifies them by what they were made of."""
+    """The process that compiled the payloads verifies them with the graphs that they were compiled from."""
     model = Function(lambda a, b: torch.relu(a) + b.to(torch.float32))
     inputs = (torch.randn(3), torch.tensor([1, 2, 3]))
     manager = to_edge_transform_and_lower(export(model, inputs), partitioner=[NeuropilotPartitioner([PLATFORM])])

@@ -101,7 +101,8 @@ def test_activations_are_fused() -> None:
 
 
 def test_a_norm_is_quantised_as_a_whole() -> None:
-    """The squares and their mean stay floats; so does what attention adds its mask to, whose range is infinite."""
+    """The squares and their mean stay floats. So does the sum of attention scores and a mask, whose range is
+    infinite."""
     x = torch.randn(1, 4, 16)
     scheme = quantized(Block().eval(), (x,), Precision.A8W8)
     assert readers_of(scheme, "aten.rsqrt.default") == ["aten.mul.Tensor"] * 2

@@ -62,7 +62,7 @@ def test_a_program_gives_the_integers_of_the_interpreter(converts: bool, tmp_pat
 
 
 def test_without_a_driver(tmp_path: Path) -> None:
-    """One line that says what to link."""
+    """The error is one line that says what to link."""
     model, inputs = model_of("convolutional")
     done = run(written(lower(quantized(model, inputs), inputs), tmp_path), [inputs], "")
     assert done.returncode != 0

@@ -185,5 +185,4 @@ DOCUMENTED = [
     "reshape", "rsqrt", "select", "slice_copy", "softmax", "sqrt", "squeeze", "sub", "to_copy", "unsqueeze",
     "upsample_bilinear2d", "upsample_nearest2d",
 ]  # fmt: skip
-"""The rows of ExecuTorch's table, without those of quantise and dequantise calls, which the tests of the quantizer
-have."""
+"""The rows of ExecuTorch's table, except those of quantise and dequantise calls, which the quantizer's tests cover."""

@@ -89,7 +89,7 @@ def test_damaged_options_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ["convolutional", "vision"])
 def test_a_model_is_one_partition(name: str, tmp_path: Path) -> None:
-    """EXY-02: the whole model is one delegate, whose numbers are eager's."""
+    """EXY-02: the whole model is one delegate, and gives eager's results."""
     model, inputs = model_of(name)
     manager = lower(model, inputs)
     assert len(list(get_delegates(graph_of(manager)))) == 1 and not get_non_lowered_nodes(graph_of(manager))
@@ -121,7 +121,7 @@ def test_an_operator(name: str, adaptors: Any, tmp_path: Path) -> None:
         case.params
     )
     assert [tuple(graph.tensors[index].shape) for index in graph.inputs] == [tuple(x.shape) for x in case.inputs]
-    # This process knows what the bytes were compiled of.
+    # This process knows the graph from which the bytes were compiled.
     torch.testing.assert_close(computed(manager, case.inputs, tmp_path), model(*case.inputs))
 
 
@@ -131,7 +131,7 @@ def test_the_table_is_complete() -> None:
 
 
 def test_refusals_are_in_words() -> None:
-    """EXY-07: the conditions of the table, and what has no place in Samsung's graphs."""
+    """EXY-07: the conditions of the table, and values that Samsung's graphs cannot represent."""
     functional = torch.nn.functional
     assert reasons(lambda a: torch.cumsum(a, 0), ROWS) == {"Samsung has no such operator"}
     assert reasons(lambda a: a + a, ROWS.double()) == {"a tensor is float64, which Samsung does not have"}

@@ -65,7 +65,7 @@ def test_a_quantized_model_is_computed_in_integers(tmp_path: Path) -> None:
 
 
 def test_the_calls_of_the_page() -> None:
-    """EXY-03, EXY-04: names of precisions as in ExecuTorch's page; there is one, with 8 bits."""
+    """EXY-03, EXY-04: names of precisions as in ExecuTorch's page. There is one precision, with 8 bits."""
     quantizer = EnnQuantizer()
     quantizer.set_quant_params("A8W8", True, False)
     assert (quantizer._precision, quantizer._is_per_channel, quantizer._is_qat) == (Precision.A8W8, True, False)

@@ -20,7 +20,7 @@ __all__ = ["check", "left", "lower", "lower_program", "names", "run_program", "r
 def lower(
     model: torch.nn.Module, inputs: tuple[Any, ...], dynamic_shapes: Any = None, **partitioner: Any
 ) -> EdgeProgramManager:
-    """The edge program of a model. Keyword arguments are those of the partitioner."""
+    """Returns the edge program of a model. Keyword arguments are those of the partitioner."""
     return lower_program(torch.export.export(model.eval(), inputs, dynamic_shapes=dynamic_shapes), **partitioner)
 
 

@@ -128,7 +128,7 @@ class ReferenceRunner:
                 self._check_view(ids[0], result)
 
     def _dtype(self, name: str, argument: Any, first: int, result: int) -> torch.dtype | None:
-        """The dtype that a payload does not say, because a tensor has it."""
+        """Returns the dtype that the payload does not state, because a tensor defines it."""
         packet = name.split(".")[1]
         if packet.startswith("choose_qparams"):
             return torch.int8 if argument.name in ("dtype", "target_dtype") else None

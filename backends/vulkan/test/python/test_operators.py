@@ -195,7 +195,7 @@ def test_operator(name: str, function: Callable[..., Any], inputs: tuple[torch.T
 @pytest.mark.sampled
 @pytest.mark.parametrize(("name", "function", "inputs"), CALLS[::3], ids=IDS[::3])
 def test_operator_in_half(name: str, function: Callable[..., Any], inputs: tuple[torch.Tensor, ...]) -> None:
-    """With force_fp16 floats are float16 inside, float32 outside (VK-02)."""
+    """With force_fp16, floats are float16 inside and float32 outside (VK-02)."""
     program = lowered.lower(Calls(function), inputs, compile_options={"force_fp16": True})
     for runner in lowered.runners(program):
         tensors = [v.value for v in runner.graph.values if isinstance(v.value, lowered.schema.VkTensor)]
@@ -206,7 +206,7 @@ def test_operator_in_half(name: str, function: Callable[..., Any], inputs: tuple
 @pytest.mark.sampled
 @pytest.mark.parametrize(("name", "function", "inputs"), CALLS[1::3], ids=IDS[1::3])
 def test_compatible_operator(name: str, function: Callable[..., Any], inputs: tuple[torch.Tensor, ...]) -> None:
-    """What the original's runtime does not take stays outside, in words; the results are those of eager."""
+    """Calls that the original's runtime does not support stay outside with a reason; the results are eager's."""
     program = lowered.lower(Calls(function), inputs, compile_options={"compat": "1.4"})
     assert all(lowered.left(program).values())
     lowered.check(program, Calls(function), inputs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options of the partitioner, what it leaves and why, and what payloads share."""
+"""Options of the partitioner, calls that it does not delegate and the reasons, and data that payloads share."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_declaration() -> None:
 
 
 def test_fused_network() -> None:
-    """Batch norms and clamps are part of convolutions; the net is one delegate."""
+    """Batch norms and clamps are fused into convolutions, so the net is one delegate."""
     torch.manual_seed(0)
     model = Net()
     for norm in (model.first[1], model.second[1]):
@@ -83,7 +83,7 @@ def test_fused_network() -> None:
 
 
 def test_compatible_network_has_transitions() -> None:
-    """With compat, textures of convolutions become contiguous for the linear layer, by one clone."""
+    """With compat, one clone makes the textures of convolutions contiguous for the linear layer."""
     program = lowered.lower(Net(), IMAGE, compile_options={"compat": "1.4"})
     assert lowered.names(program).count("aten.clone.default") == 1
     (runner,) = lowered.runners(program)
@@ -92,7 +92,8 @@ def test_compatible_network_has_transitions() -> None:
 
 
 def test_memory_is_shared() -> None:
-    """A chain of operators needs two tensors' memory, and skip_memory_planning gives each its own."""
+    """A chain of operators needs the memory of two tensors; with skip_memory_planning, each tensor has its own
+    memory."""
     model = nn.Sequential(*(nn.Tanh() for _ in range(6)))
     x = (torch.randn(4, 4),)
     for skip, count in ((False, 2), (True, 1)):
@@ -112,7 +113,8 @@ class Views(nn.Module):
 
 @pytest.mark.parametrize("options", [{}, {"force_fp16": True}, {"compat": "1.4"}])
 def test_views_have_the_memory_of_their_operand(options: dict[str, Any]) -> None:
-    """Views that move no element do, except with compat: the original's runtime copies to other memory."""
+    """Views that move no elements move them nevertheless with compat, because the original's runtime copies to other
+    memory."""
     x = (torch.randn(2, 3, 4),)
     program = lowered.lower(Views(), x, compile_options=options)
     (runner,) = lowered.runners(program)
@@ -221,7 +223,7 @@ def test_unknown_options_are_reported() -> None:
 
 
 def test_page_lists_the_operators() -> None:
-    """VK-04: the list of docs/backends-vulkan.md is that of the registry; scripts/pages writes it."""
+    """VK-04: docs/backends-vulkan.md has the list of the registry; scripts/pages writes it."""
     assert vulkan_operators.page() == vulkan_operators.PAGE.read_text()
 
 
@@ -241,7 +243,7 @@ def test_names_of_operators(name: str) -> None:
 
 
 def test_integers_that_the_gpu_computes() -> None:
-    """They would be known too late: the runtime reads numbers before anything runs on the GPU."""
+    """The runtime needs such integers before anything runs on the GPU, so they cannot be computed there."""
 
     class Slices(nn.Module):
         def forward(self, x: torch.Tensor, n: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
@@ -264,7 +266,7 @@ def test_integers_that_the_gpu_computes() -> None:
 
 @pytest.mark.parametrize("is_bool", [False, True], ids=["added", "bool"])
 def test_attention_with_a_mask(is_bool: bool) -> None:
-    """Over a cache; the original's runtime takes none."""
+    """Attention over a cache with a mask, which the original's runtime does not support."""
 
     class Masked(nn.Module):
         def forward(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

@@ -12,7 +12,7 @@ et_vk = torch.ops.et_vk
 
 
 def test_results_are_written_to_out() -> None:
-    """Both return `out`, which is resized."""
+    """Both operators return `out`, which is resized."""
     x, weight = torch.randn(1, 3, 6, 5), torch.randn(4, 3, 3, 3)
     arguments = (x, weight, None, [2, 2], [1, 1], [1, 1], False, [0, 0], 1, -0.5, 0.75)
     out = torch.empty(0)

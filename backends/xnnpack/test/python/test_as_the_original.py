@@ -25,7 +25,7 @@ Q = torch.ops.quantized_decomposed
 def check(
     model: torch.nn.Module, *inputs: torch.Tensor, compat: str | None = "1.4", **options: Any
 ) -> EdgeProgramManager:
-    """Lowers a model; all of it is one delegate, in the original's format, and gives what eager gives."""
+    """Lowers a model to one delegate in the original's format, and checks that it gives eager's results."""
     model.eval()
     config = EdgeCompileConfig(_check_ir_validity=False)
     partitioner = XnnpackPartitioner(compat=compat, **options)

@@ -18,7 +18,8 @@ from sdk.exir import to_edge
 
 
 def test_xnn01_lowering_looks_at_each_call_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A quantised model is one chain: a walk back from each of its calls makes lowering quadratic in the layers."""
+    """A quantised model is one chain: following it back from each of its calls would make the time of lowering
+    quadratic."""
     looked: Counter[Node] = Counter()
 
     def count(node: Node, folds=constants._folds) -> bool:  # type: ignore[no-untyped-def]

@@ -52,7 +52,7 @@ def each(function: Function) -> Function:
 
 
 TABLE: dict[str, Function] = {
-    # What is left of empty tensors.
+    # Operators whose results from empty tensors are not empty.
     "sum": lambda m, x: (x * 2).sum(0),
     "sum keeps": lambda m, x: (x * 2).sum(0, keepdim=True) + 1,
     "sum of all": lambda m, x: (x * 2).sum((0, 1)),
@@ -71,7 +71,7 @@ TABLE: dict[str, Function] = {
     "a layer of a sum": lambda m, x: m.linear((x * 2).sum(0, keepdim=True)),
     "two results": lambda m, x: (m.linear(x), (x * 2).sum(0), x.mean(0)),
     "a layer beside": lambda m, x: (m.linear(x), m.linear(m.rows * 2 + x.sum())),
-    # What is empty, too.
+    # Operators whose results are empty, too.
     **{
         name: each(getattr(torch, name))
         for name in ("abs", "ceil", "cos", "exp", "floor", "neg", "sigmoid", "sin", "tanh", "relu", "clone")
@@ -182,7 +182,7 @@ def padded(name: str, value: float = 0.0) -> tuple[nn.Module, torch.Tensor]:
 
 
 def check_rows_of_pixels(model: nn.Module, x: torch.Tensor, tolerance: float = 1e-5) -> None:
-    """Rows are dynamic, then columns: XNNPACK's images without pixels have no rows or no columns."""
+    """Checks a model with dynamic rows, then with dynamic columns: images without pixels have no rows or no columns."""
     for dimension in (2, 3):
         size = Dim("size", min=0, max=x.shape[dimension])
         program = export(model, (x,), dynamic_shapes=({dimension: size},))

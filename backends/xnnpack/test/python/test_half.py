@@ -108,8 +108,8 @@ def test_a_transformer_is_one_delegate() -> None:
 
 @pytest.mark.parametrize("granularity", [PerGroup(32), PerAxis(0)], ids=str)
 def test_weights_of_four_bits(granularity: PerGroup | PerAxis) -> None:
-    """XNN-11: halves are quantised row by row, products of integers are halves again. The scales of rows are halves in
-    eager and float32 in the kernels, those of groups bfloat16: together below 1 % of a result."""
+    """XNN-11: halves are quantised row by row, and products of integers are halves again. The scales of rows are halves
+    in eager mode and float32 in the kernels, those of groups bfloat16. The error is below 1 % of a result."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 32)).eval().half()
     quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=granularity))

@@ -76,7 +76,7 @@ def steps_of(quantized: nn.Module) -> list[float | None]:
 
 
 def outputs(model: nn.Module, inputs: Inputs) -> list[torch.Tensor]:
-    """The outputs of a copy of the model, because a cache keeps what it is given."""
+    """Returns the outputs of a copy of the model, because a cache keeps its contents."""
     results = copy.deepcopy(model)(*inputs)
     return list(results) if isinstance(results, (list, tuple)) else [results]
 

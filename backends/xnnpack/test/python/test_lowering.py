@@ -310,7 +310,8 @@ def test_options_of_the_partitioner() -> None:
 
 
 def test_a_module_that_is_taken_apart_is_delegated_in_its_parts() -> None:
-    """XNN-13: hardsigmoid, for which XNNPACK has no node, is a sum, a clamp and a quotient in one delegate."""
+    """XNN-13: XNNPACK has no node for hardsigmoid, so it becomes an addition, a clamp and a division in one
+    delegate."""
     inputs = (torch.linspace(-5, 5, 60).reshape(2, 30),)
     lowered = lower(nn.Hardsigmoid(), inputs)
     (graph,) = graphs(lowered)

@@ -33,7 +33,8 @@ MODELS = {
 }
 TOLERANCE = 1e-4
 LEAST_DECIBELS = 40.0
-"""Of int8 over the quantised model in eager mode: steps of single activations differ where a rounding does."""
+"""Signal to noise of int8 relative to the quantised model in eager mode: steps of single activations differ where a
+rounding differs."""
 
 
 def _quantized(model: nn.Module, inputs: tuple[Tensor, ...]) -> nn.Module:

@@ -169,7 +169,7 @@ WINDOWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "dilated max pool": lambda x: F.max_pool2d(x, 2, stride=1, dilation=2),
     "clamped max pool": lambda x: F.relu6(F.max_pool2d(x, 2)),
     "resized": lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"),
-    # Without the last row and column, where eager multiplies infinity by 0.
+    # Leaves out the last row and column, where eager multiplies infinity by 0.
     "resized with aligned corners": lambda x: F.interpolate(x, size=(5, 7), mode="bilinear", align_corners=True)[
         ..., :-1, :-1
     ],

@@ -27,7 +27,7 @@ def test_each_operator_has_one_row() -> None:
 
 
 def test_reasons_are_the_texts_of_the_methods_and_of_those_they_ask() -> None:
-    """What `max_pool2d` refuses by itself, and what all windows do."""
+    """The reasons include those of `max_pool2d` and those that all windows share."""
     reasons = set(reasons_of(MaxPoolConfig.refusal_of_call, MaxPoolConfig))
     assert {"its indices are used", "its window has one element"} <= reasons
 

@@ -90,7 +90,7 @@ def check_text(model: GPT, buffer: bytes, most: int) -> None:
 
 
 def operators(program: ExportedProgram) -> collections.Counter[str]:
-    """How often a graph calls each operator, without those on sizes and without the choice of a result."""
+    """Counts the calls of each operator in a graph, except operators on sizes and getitem."""
     calls = [node.target for node in program.graph.nodes if node.op == "call_function"]
     names = [getattr(target, "__name__", str(target)) for target in calls]
     return collections.Counter(name for name in names if "sym" not in name and name not in SKIPPED)
@@ -105,8 +105,8 @@ def test_exported_for_kernels(model: GPT) -> None:
 
 
 def test_exported_for_a_backend(model: GPT, capsys: pytest.CaptureFixture) -> None:
-    """LC-05, LC-06, LC-07, LC-13, DD-15: delegated with the backend's configuration, for one token less than a block;
-    what is left runs on kernels, and the table says what."""
+    """LC-05, LC-06, LC-07, LC-13, DD-15: delegated with the backend's configuration, for one token less than a block.
+    The table lists the operators that stay on kernels."""
     edge = to_edge_transform_and_lower(
         traced(model, BLOCK - 1), partitioner=[XnnpackPartitioner()], compile_config=get_xnnpack_edge_compile_config()
     )

@@ -120,7 +120,7 @@ def test_a_weight_that_others_read_is_packed_as_well() -> None:
 
 
 def test_a_program_that_is_lowered_whole_is_refused() -> None:
-    """Nothing could pass the constants."""
+    """No program passes the constants to a delegate that is lowered whole."""
     from sdk.exir import to_edge
 
     model, inputs = MODELS["mul_parameter"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Only one folder includes XNNPACK's private headers, so that an upgrade has one place to compare."""
+"""Only one folder includes XNNPACK's private headers, so only that folder must be compared in an upgrade."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Inverted(nn.Module):
 
 
 class Attention(nn.Module):
-    """One head, its products on floats."""
+    """Attention with one head, whose matrix multiplications are in floats."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ STATIC: dict[str, tuple[Callable[[], nn.Module], Inputs, list[str]]] = {
 @pytest.mark.parametrize("per_channel", [False, True])
 @pytest.mark.parametrize("name", STATIC)
 def test_static(name: str, per_channel: bool) -> None:
-    """One delegate, whose integers are those of the graph."""
+    """The model is one delegate with the integers of the graph."""
     torch.manual_seed(0)
     make, inputs, expected = STATIC[name]
     model = make().eval()
@@ -165,7 +165,8 @@ def test_no_floats_are_left_between_layers() -> None:
 
 
 def test_means_over_windows_are_sums_of_integers() -> None:
-    """XNN-09: XNNPACK has average pools of floats only. What does not count its padding has no constant share."""
+    """XNN-09: XNNPACK has average pools only for floats. The divisor of an average that does not count its padding is
+    not constant."""
     torch.manual_seed(0)
     (graph,) = graphs(lower(quantize(averaged(), IMAGE, is_per_channel=True), IMAGE))
     convolutions = ["Conv2d", "DepthwiseConv2d"] * 2
@@ -284,8 +285,8 @@ def test_an_operator_for_each_delegate() -> None:
 
 
 def test_a_delegate_takes_a_layer_with_quantised_input_weight_and_output() -> None:
-    """QNT-10: in the graph, a quantised layer is its floats between dequantize and quantize. Computed from the integers
-    and scales of these nodes, it gives the same integers, and the delegate at most one of its steps beside them."""
+    """QNT-10: in the graph, a quantised layer is a float layer between dequantize and quantize. Computed from the
+    integers and scales of these nodes, it gives the same integers; the delegate differs by at most one step."""
     torch.manual_seed(0)
     quantized = quantize(nn.Linear(64, 8), ROWS)
     (linear,) = (n for n in quantized.graph.nodes if n.target == torch.ops.aten.linear.default)
@@ -375,6 +376,6 @@ def test_other_integers_than_int8_stay_outside_with_a_reason(dtype: torch.dtype)
 
 
 def test_an_image_of_few_channels_is_transposed_before_it_is_quantised() -> None:
-    """Which takes less time than to transpose its bytes."""
+    """This takes less time than transposing its bytes."""
     graph = graphs(lower(quantize(nn.Conv2d(3, 4, 3), IMAGE_OF_COLOURS), IMAGE_OF_COLOURS))[0]
     assert kinds(graph)[:3] == ["StaticTranspose", "Convert", "Conv2d"]

@@ -125,8 +125,8 @@ RECURRENT: dict[str, Callable[[], nn.RNNBase]] = {
 
 @pytest.mark.parametrize("kind", RECURRENT)
 def test_products_of_a_recurrent_layer_are_quantised_when_it_runs(kind: str) -> None:
-    """One product takes the inputs of all steps, and one a step takes its state, which is zero first. Gates and states
-    stay floats, and the head is quantised statically, as the quantizer says."""
+    """One matrix multiplication gets the inputs of all steps; one for each step gets its state, which starts as zero.
+    Gates and states stay floats, and the head is quantised statically, as the quantizer requires."""
     model, module = quantized(XNNPACKQuantizer().set_global(STATIC), Sequence(RECURRENT[kind]()), STEPS)
     assert in_integers(module) == ["linear"] * 5
     chosen = [node for node in module.graph.nodes if "choose_qparams" in name(node)]

@@ -26,7 +26,8 @@ def test_recipes(kind: XNNPackRecipeType) -> None:
     assert [delegate.id for delegate in delegates] == ["XnnpackBackend"]
     wanted = model(*inputs).detach()
     largest = float((torch.as_tensor(found) - wanted).abs().max() / wanted.abs().max())
-    # Of float16: the input, two layers, their weights and the function between, each rounded by 2^-11 at most.
+    # Errors of float16: the input, two layers, their weights and the function between them are rounded by at most 2^-11
+    # each.
     floats = {XNNPackRecipeType.FP32: 1e-5, XNNPackRecipeType.FP16: 6 * 2**-11}
     assert largest < floats.get(kind, 0.2 if "INT4" in kind.name else 0.05)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recurrent layers lowered to XNNPACK: cells that are one step, and those that are not."""
+"""Recurrent layers lowered to XNNPACK: cells that become one step, and those that do not."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def cells(graph: XNNGraph, kind: StepKind = StepKind.LSTM_CELL) -> list[XNNStep]
 
 
 def others(graph: XNNGraph) -> set[str]:
-    """The kinds of elementwise and slice nodes in the graph, besides the steps."""
+    """Returns the kinds of elementwise and slice nodes in the graph, except the steps."""
     kinds = {type(node.xnode_union).__name__.removeprefix("XNN") for node in graph.xnodes}
     return kinds & {"Add", "Subtract", "Multiply", "Sigmoid", "Tanh", "StaticSlice"}
 
@@ -70,7 +70,7 @@ def check(model: nn.Module, inputs: Inputs, lowered: EdgeProgramManager) -> None
 
 
 class Layer(nn.Module):
-    """A recurrent layer that is given its states one by one."""
+    """A recurrent layer whose states are separate inputs."""
 
     def __init__(self, layer: nn.RNNBase) -> None:
         super().__init__()
@@ -138,7 +138,7 @@ def test_each_cell_of_a_layer_is_a_step(kind: str) -> None:
     step = StepKind.LSTM_CELL if isinstance(layer, nn.LSTM) else StepKind.GRU_CELL
     model = Layer(layer).eval()
     lowered = lower(model, inputs)
-    # The other direction reads the sequence turned around, which XNNPACK has no node for.
+    # The other direction reads the reversed sequence, for which XNNPACK has no node.
     left = [node.target.__name__ for node in get_non_lowered_nodes(lowered.exported_program().graph_module.graph)]
     assert set(left) <= {"aten.flip.default"}
     graphs = [graph for graph in graphs_of(lowered) if cells(graph, step)]
@@ -148,7 +148,7 @@ def test_each_cell_of_a_layer_is_a_step(kind: str) -> None:
 
 
 def test_gates_are_read_where_they_lie() -> None:
-    """The products of all steps are one matrix multiplication, of which each step reads a part."""
+    """The products of all steps are one matrix multiplication. Each step reads a part of its result."""
     model, inputs = Layer(nn.LSTM(5, 6, batch_first=True)), (sequence(2, 4, 5),)
     graph = graph_of(lower(model, inputs))
     assert "StaticSlice" not in others(graph)
@@ -305,7 +305,7 @@ def test_broken_cells_are_refused(kind: str, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("take", ["last", "first", "two", "column"])
 def test_a_state_of_a_sequence_is_read_where_it_is(take: str) -> None:
-    """One time step is what its cell has computed; what is more or less than that is a part of all of them."""
+    """One time step is the result of its cell; other parts of the sequence are read from the concatenated states."""
     takes = {
         "last": lambda out: out[:, -1],
         "first": lambda out: out[:, :1],
@@ -385,7 +385,7 @@ def test_what_is_no_gru_stays_as_it_is(kind: str) -> None:
 
 
 class LinearRows(nn.Module):
-    """Products as the exporter leaves those of a layer that it takes apart, some of which are of other rows."""
+    """The matrix multiplications to which the exporter decomposes a layer, some of which have other rows."""
 
     def __init__(self) -> None:
         super().__init__()

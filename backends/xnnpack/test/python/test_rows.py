@@ -71,7 +71,8 @@ def threads() -> Iterator[Callable[[int], None]]:
 @pytest.mark.sampled
 @pytest.mark.parametrize(("name", "inputs"), [*((name, 256) for name in SCHEMES), *((name, 37) for name in ODD)])
 def test_each_number_of_rows(name: str, inputs: int, threads: Callable[[int], None]) -> None:
-    """XNN-11, QNT-07: every row is that of eager; rows have different ranges, so that each needs its own scale."""
+    """XNN-11, QNT-07: every row equals that of eager mode. Rows have different ranges, so each needs a separate
+    scale."""
     torch.manual_seed(0)
     scheme, tolerance = SCHEMES[name]
     x = torch.randn(MOST_ROWS, inputs)

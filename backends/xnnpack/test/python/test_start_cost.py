@@ -11,7 +11,7 @@ start = measurement("xnnpack", "start")
 
 
 def test_starts_are_compared_with_the_original() -> None:
-    """In milliseconds and in millions of bytes."""
+    """The figures are in milliseconds and in millions of bytes."""
     figures = start.one_start([sys.executable, "-c", "print('0.0003 0.010 0.5 30000000 20000000 600000 5200000')"])
     assert figures.pop("first use") == 0.0003
     assert figures == {"load": 0.010, "first": 0.5, "peak": 3e7, "own": 2e7, "planned": 6e5, "added": 5.2e6}

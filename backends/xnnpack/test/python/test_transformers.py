@@ -105,7 +105,7 @@ def split_heads(x: torch.Tensor) -> torch.Tensor:
 
 INDICES = torch.tensor([[3, 0, 2], [1, 1, 4]])
 TABLE = torch.linspace(-1, 1, 5 * 4).reshape(5, 4)
-# What the rows of the second type make of a sentence is too large to be computed when the model is lowered.
+# The second type's result for a sentence is too large to be computed when the model is lowered.
 TYPES = torch.ones(1, 64, dtype=torch.long)
 WIDE = torch.linspace(-1, 1, 2 * 384).reshape(2, 384)
 
@@ -208,7 +208,7 @@ def names_of_calls(program: ExecutorchProgramManager) -> list[str]:
 
 
 def test_a_cache_is_written_in_its_own_memory() -> None:
-    """Neither the delegate nor the program copies it: the cache's input and output are the same memory."""
+    """The cache is not copied, neither by the delegate nor by the program: its input and output share memory."""
     program = lower(Cache(), (torch.ones(1, 2, 1, 4), torch.tensor([0]))).to_executorch()
     assert names_of_calls(program) == ["delegate"]
     plan = program.executorch_program.execution_plan[0]
@@ -217,7 +217,7 @@ def test_a_cache_is_written_in_its_own_memory() -> None:
 
 
 class KeepsTheOld(Cache):
-    """Returns what was in the cache before, computed from it inside of the delegate or as it was."""
+    """Returns the previous contents of the cache, computed inside of the delegate or unchanged."""
 
     def __init__(self, computes: bool) -> None:
         super().__init__()

@@ -89,7 +89,7 @@ def test_lowering_a_model(mobilenet_v2: torch.nn.Module, tmp_path: Path) -> None
 
 
 def test_the_summary_of_what_is_delegated(mobilenet_v2: torch.nn.Module) -> None:
-    """DD-02: three lines, whose numbers are those of calls in the graph and in the delegates."""
+    """DD-02: the summary has three lines, with the numbers of calls in the graph and in the delegates."""
     program = to_edge_transform_and_lower(export(mobilenet_v2, SMALL), partitioner=[XnnpackPartitioner()])
     graph_module = program.exported_program().graph_module
     delegates = [module.original_module.graph for module in lowered_modules(program)]
@@ -178,7 +178,7 @@ def test_the_script(
     assert done.stdout.splitlines()[-1] == f"Wrote {file}"
     assert [path.name for path in tmp_path.iterdir()] == [file]
     image = (torch.randn(1, 3, 224, 224, generator=torch.Generator().manual_seed(0)),)
-    # The same class, and of 8 bits a tenth of the power as noise at most.
+    # The same class, and for 8 bits noise of at most a tenth of the power.
     result, expected = run(tmp_path / file, image), mobilenet_v2(*image)
     assert result.argmax() == expected.argmax()
     assert compute_error(expected, result) > 10

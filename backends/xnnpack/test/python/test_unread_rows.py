@@ -50,7 +50,7 @@ class Call(nn.Module):
 
 
 def delegated(lowered: EdgeProgramManager) -> ExportedProgram:
-    """The program of the only delegate, as it was before the backend saw it."""
+    """Returns the program of the only delegate before the backend changed it."""
     (module,) = get_lowered_backend_modules(lowered.exported_program().graph_module)
     return module.original_module
 
@@ -74,7 +74,7 @@ def without_unread(program: ExportedProgram) -> ExportedProgram:
 
 
 def rows_of_linears(graph: XNNGraph) -> list[int]:
-    """How many rows each linear layer computes."""
+    """Returns the number of rows that each linear layer computes."""
     shapes = {}
     for value in graph.xvalues:
         tensor: Any = getattr(value.xvalue_union, "tensor_value", value.xvalue_union)
@@ -87,8 +87,8 @@ def rows_of_linears(graph: XNNGraph) -> list[int]:
 def test_of_a_class_token_the_last_block_computes_one_row() -> None:
     model, image = VisionTransformer(), torch.linspace(-2, 2, 3 * 32 * 32).sin().reshape(1, 3, 32, 32)
     lowered = lower(model, (image,))
-    # In a block queries, keys and values, the projection behind the heads, and two layers; at the end the classes. Of
-    # the last block all keys and values are read.
+    # The linear layers of a block: queries, keys and values, the projection after the heads, and two layers; at the
+    # end, the classes. All keys and values of the last block are read.
     assert rows_of_linears(graph_of(lowered)) == [17, 17, 17, 17, 17, 1, 1, 1, 1]
     check(model, (image,), lowered)
 
@@ -191,7 +191,7 @@ def test_other_parts_are_left(name: str) -> None:
 
 
 def test_every_other_place_is_left() -> None:
-    """XNNPACK does not take it; this is what the exporter makes of the whole model."""
+    """XNNPACK does not support it; this is what the exporter makes of the whole model."""
     exported = export(Call(lambda self, x: x.softmax(-1)[:, 1::2]), (ROWS,))
     before = to_edge_transform_and_lower(exported).exported_program()
     assert names(without_unread(before)) == names(before)
@@ -199,7 +199,7 @@ def test_every_other_place_is_left() -> None:
 
 @pytest.mark.parametrize("dim", [0, 1])
 def test_dynamic_sizes_are_left(dim: int) -> None:
-    """The dynamic dimension is the one that is sliced, or another one."""
+    """The dynamic dimension is the sliced one, or another one."""
     sizes = {dim: Dim("n", min=2 + 2 * dim, max=9)}
     program = export(Call(lambda self, x: self.linear(x)[:, 1:3]), (ROWS,), dynamic_shapes=((sizes,),))
     before = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])

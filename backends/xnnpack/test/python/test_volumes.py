@@ -41,7 +41,7 @@ def test_layers(layer: str, batch: int) -> None:
 
 
 class Block(nn.Module):
-    """As video networks have them: a residual of convolutions with batch norms, one norm alone, and a mean."""
+    """A block of a video network: a residual of convolutions with batch norms, a separate norm, and a mean."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Block(nn.Module):
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         y = self.norms[0](self.first(x)).relu()
         y = self.norms[2]((self.norms[1](self.second(y)) + x).relu()) * 2.0
-        # Not of one shape, so not added as slices that are images.
+        # The shapes differ, so the slices are not added as images.
         scaled = y * y.amax((3, 4), keepdim=True)
         return scaled + x[:, :, :1], scaled.mean((2, 3, 4))
 
@@ -105,7 +105,7 @@ def test_what_is_not_taken_stays_right(layer: nn.Module) -> None:
 
 
 def test_compatible_programs_have_none() -> None:
-    """The original has no such node."""
+    """The original has no such node, so compatible programs do not contain it."""
     inputs = (torch.randn(1, 6, 4, 6, 7),)
     model = nn.Sequential(nn.Conv3d(6, 4, 3), nn.BatchNorm3d(4), nn.ReLU()).eval()
     lowered = lower(model, inputs, XnnpackPartitioner(compat="1.4"))

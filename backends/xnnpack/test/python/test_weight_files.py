@@ -25,7 +25,7 @@ Tags = Callable[[Any], str | None]
 
 
 class Lora(nn.Module):
-    """A linear layer of a foundation with an adapter beside it, whose second factor begins at zero."""
+    """A linear layer of a foundation model, and an adapter whose second factor starts as zero."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ def test_weights_that_kernels_read_go_to_their_file() -> None:
 
 
 class Branches(nn.Module):
-    """Two layers of which a condition chooses one, and one that a map calls for each row."""
+    """Two layers from which a condition chooses one, and one that a map calls for each row."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -42,7 +42,8 @@ class Head(nn.Module):
 
 
 def test_programs_with_the_same_weights_compute_the_same() -> None:
-    """Twice the same program, another one with some of its weights, and one with the same numbers packed otherwise."""
+    """Loads the same program twice, another one with some of its weights, and one with the same numbers in another
+    packing."""
     torch.manual_seed(0)
     body = nn.Sequential(nn.Conv2d(4, 4, 3, groups=4), nn.Conv2d(4, 6, 3, padding=1), nn.ReLU())
     grouped, whole = nn.Conv2d(4, 4, 3, groups=4, bias=False), nn.Conv2d(1, 4, 3, bias=False)
@@ -57,8 +58,8 @@ def test_programs_with_the_same_weights_compute_the_same() -> None:
 
 
 def test_the_receipt_says_that_quantised_weights_become_floats() -> None:
-    """Weights alone are quantised: 128 x 256 and 256 x 128 of one byte become as many of four. With activations that
-    are quantised too, and in static int8, weights stay integers."""
+    """If only weights are quantised, 128 x 256 and 256 x 128 bytes become four times as many. If activations are
+    quantised, too, and in static int8, weights stay integers."""
     from torchao.quantization import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
     from torchao.quantization.granularity import PerGroup
 
@@ -83,7 +84,7 @@ def test_the_receipt_says_that_quantised_weights_become_floats() -> None:
 
 
 def test_damaged_payloads_are_refused_or_run() -> None:
-    """No byte of a payload leads the runtime out of its memory."""
+    """A damaged payload never makes the runtime access memory outside of it."""
     torch.manual_seed(0)
     mask = torch.ones(2, 10, dtype=torch.long)
     inputs = (torch.randint(0, 64, (2, 10)), mask)
@@ -127,14 +128,14 @@ def memory_of_methods(program: bytes, folder: Path, count: int = 1) -> int:
 
 
 def test_a_loaded_method_holds_its_weights_once(tmp_path: Path) -> None:
-    """XNN-15: packed, without those of the file."""
+    """XNN-15: a loaded method holds packed weights, but not those of the file."""
     layer = nn.Linear(2048, 2048)
     weights = layer.weight.numel() * layer.weight.element_size()
     assert 0.9 * weights < memory_of_methods(lower(layer, (torch.ones(1, 2048),)), tmp_path) < 1.4 * weights
 
 
 class Repeated(nn.Module):
-    """The same weights in each step, as a recurrent layer has them."""
+    """Uses the same weights in each step, like a recurrent layer."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -201,7 +202,7 @@ def test_the_same_integers_that_meet_others_are_other_weights() -> None:
 
 
 def test_the_same_integers_that_meet_other_zero_points_are_other_weights() -> None:
-    """Inputs and their negatives, by scales that are rounded up, so that they are the same for both."""
+    """Inputs and their negatives have the same scale, because scales are rounded up."""
     torch.manual_seed(0)
     methods = []
     for layer in (nn.Conv2d(4, 4, 3, padding=1, bias=False), nn.Linear(8, 8, bias=False)):

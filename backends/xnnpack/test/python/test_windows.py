@@ -100,7 +100,8 @@ class Apart(nn.Module):
 
 
 def test_other_sums_stay_sums() -> None:
-    """Another image, another dilation, windows beside each other, other groups, broadcasting, results of their own."""
+    """Sums that differ in the image, the dilation, the position of windows, the groups, broadcasting or the number of
+    users stay sums."""
     inputs = (torch.randn(1, 4, 9, 10),)
     model = Apart().eval()
     lowered = lower(model, inputs)

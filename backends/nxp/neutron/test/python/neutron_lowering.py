@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the tests quantise and lower models and compute them."""
+"""Helpers that quantise and lower models and compute them."""
 
 from __future__ import annotations
 

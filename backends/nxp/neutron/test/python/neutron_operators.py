@@ -43,7 +43,7 @@ def call(function: Callable[..., Any], *shapes: tuple[int, ...], **flags: bool) 
 
 
 class After(nn.Module):
-    """What follows a convolution."""
+    """A convolution and the operator after it."""
 
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
@@ -145,6 +145,6 @@ OTHERS = {
     "upsample_bilinear2d": call(lambda x: functional.interpolate(x, scale_factor=2, mode="bilinear"), is_exact=False),
     "upsample_nearest2d": call(lambda x: functional.interpolate(x, scale_factor=2)),
 }
-"""What the release 1.4 has beside these, and other forms of them."""
+"""Other operators of the release 1.4, and other forms of the ones above."""
 
 CASES = {**DOCUMENTED, **OTHERS}

@@ -68,7 +68,7 @@ def lowered(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def in_litert(model: bytes, inputs: Sequence[Tensor]) -> list[Tensor]:
-    """What LiteRT's reference kernels compute."""
+    """Computes a model with LiteRT's reference kernels."""
     litert = pytest.importorskip("ai_edge_litert.interpreter", reason="pip install ai-edge-litert")
     interpreter = litert.Interpreter(
         model_content=model, experimental_op_resolver_type=litert.OpResolverType.BUILTIN_REF
@@ -82,8 +82,8 @@ def in_litert(model: bytes, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_operator_is_delegated(name: str, lowered: Any) -> None:
-    """NXP-08, NXP-09, NXP-10: what is left converts between floats and int8; 99 % of the results are within a step of
-    the quantised model in PyTorch."""
+    """NXP-08, NXP-09, NXP-10: only conversions between floats and int8 stay outside. 99 % of the results are within a
+    step of the quantised model in PyTorch."""
     case = lowered(name)
     assert case.delegates == 1 and case.left == {"quantized_decomposed"}, case.left
     expected, found = case.scheme(*case.inputs), case.program.run_method("forward", case.inputs)[0]

@@ -57,7 +57,7 @@ def reasons(function: Any, *shapes: tuple[int, ...], **named: Any) -> set[str]:
 
 
 def test_the_compile_specs() -> None:
-    """NXP-05: those of both releases, from the function and from the builder."""
+    """NXP-05: the compile specs of both releases, from the function and from the builder."""
     specs = generate_neutron_compile_spec("imxrt700", operators_not_to_delegate=["aten::relu", "aten::add"])
     assert {spec.key: bytes(spec.value).decode() for spec in specs} == {
         "output_format": "tflite",
@@ -124,7 +124,7 @@ def test_the_partitioner_of_both_releases() -> None:
 
 
 def test_a_model_is_one_partition_of_int8(tmp_path: Path) -> None:
-    """NXP-04: only the conversions of the model's inputs and outputs are left."""
+    """NXP-04: only the conversions of the model's inputs and outputs stay outside."""
     model, inputs = model_of("convolutional")
     scheme = quantized(model, inputs)
     manager = lower(scheme, inputs)
@@ -211,7 +211,7 @@ def test_operators_stay_on_kernels_on_request() -> None:
 
 
 def test_partitions_that_only_move_elements() -> None:
-    """NXP-06: they are left, unless it is asked for them."""
+    """NXP-06: such partitions stay on kernels, unless the option requests them."""
     inputs = (torch.randn(2, 6),)
     scheme = export(quantized(Function(lambda a: a.reshape(3, 4)), inputs), inputs)
     for allowed in (False, True):
@@ -325,7 +325,7 @@ def test_nothing_imports_the_sdk_of_the_vendor() -> None:
 
 
 def test_a_program_of_integers(tmp_path: Path) -> None:
-    """The passes of ExecuTorch's example: no conversion is left, and the caller has the scales."""
+    """The passes of ExecuTorch's example remove all conversions, and return the scales to the caller."""
     model, inputs = model_of("convolutional")
     scheme = quantized(model, inputs)
     specs = [*generate_neutron_compile_spec("imxrt700"), REFERENCE]

@@ -59,7 +59,7 @@ def test_the_specifications() -> None:
     activation, weight, channels = qconfig.activation(False), qconfig.symmetric(False), qconfig.channels(False)
     assert (activation.dtype, activation.qscheme) == (torch.int8, torch.per_tensor_affine) and not activation.is_dynamic
     assert (weight.dtype, weight.qscheme, weight.quant_min) == (torch.int8, torch.per_tensor_symmetric, -127)
-    # ExecuTorch's page says one scale for each tensor; its release 1.4 has one for each channel of a convolution.
+    # ExecuTorch's page says that each tensor has one scale; its release 1.4 has one for each channel of a convolution.
     assert (channels.qscheme, channels.ch_axis) == (torch.per_channel_symmetric, 0)
 
 

@@ -25,7 +25,7 @@ from sdk.backends.nxp.neutron.verify import ReferenceProgram
 
 
 class Before(nn.Module):
-    """What precedes a convolution."""
+    """An operator, and the convolution after it."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()

@@ -28,13 +28,13 @@ pytestmark = [pytest.mark.oracle, pytest.mark.network]
 
 EDGE = "executorch_exir_dialects_edge__ops_"
 DIFFERENT = {"TestToCopy.test_fp32_to_copy"}
-"""A conversion alone is not worth a delegate here: a kernel computes it."""
+"""Here, a conversion alone is not delegated: a kernel computes it."""
 
 DELEGATE = "torch.ops.higher_order.executorch_call_delegate"
 
 
 class Tester:
-    """What the original's tests call of `SamsungTester`. `folder` is for programs."""
+    """The functions of `SamsungTester` that the original's tests call. `folder` is for programs."""
 
     folder: Path
 

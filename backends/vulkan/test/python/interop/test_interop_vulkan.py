@@ -131,7 +131,7 @@ TRAINING = {"adamw_step", "fused_ce", "linear_dW", "linear_q4gsw_backward", "q4g
 
 
 def test_custom_operators_have_the_original_s_schemas(in_original: InOriginal) -> None:
-    """With their out variants."""
+    """The schemas of custom operators, with their out variants, equal the original's."""
     theirs = set(json.loads(in_original("-c", SCHEMAS.format(package="executorch")).splitlines()[-1]))
     ours = {str(each) for each in torch._C._jit_get_all_schemas() if each.name.startswith("et_vk::")}
     missing = {each.partition("(")[0].removeprefix("et_vk::") for each in theirs - ours}

@@ -44,7 +44,7 @@ FORMATS = {
 
 
 def converted(has_profile: bool) -> bytes:
-    """What NXP's converter makes of a model with two inputs, which the node has in another order."""
+    """Returns a model like those of NXP's converter, with two inputs in another order than the node's."""
     names = ["input_0", "input_1", "output_0", "microcode", "weights", "kernels", "profile", "debug", "scratch"]
     data = {"microcode": b"m" * 64, "weights": b"w" * 5, "kernels": b"k" * 33}
     places = {name: place + 1 for place, name in enumerate(data)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a model with the node that NXP's converter makes. Its weights are the model that was given."""
+"""Returns a model with a node like that of NXP's converter. The node's weights are the given model."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class DemoFirmwarePartitioner(Partitioner):
 
 
 def refusal(node: Node) -> str | None:
-    """Why the backend leaves a product, or None if it takes it."""
+    """Returns why the backend does not get a multiplication, or None if it does."""
     first, second = (argument.meta["val"] for argument in node.args if isinstance(argument, Node))
     if (first.dtype, second.dtype) != (torch.float32, torch.float32):
         return f"its factors are {first.dtype} and {second.dtype}, expected float32"
