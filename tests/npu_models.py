@@ -124,6 +124,6 @@ def written(manager: EdgeProgramManager, folder: Path) -> Path:
 
 
 def snr(expected: Tensor, found: Tensor) -> float:
-    """In decibels; infinite if they are equal."""
+    """Returns the signal-to-noise ratio in decibels; infinite if both are equal."""
     noise = (expected - found).double().square().mean()
     return float(10 * torch.log10(expected.double().square().mean() / noise))

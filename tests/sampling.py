@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run has of tests that are many alike, and of what they need: see conftest.py."""
+"""Samples of tests that are similar, and the number of random examples: see conftest.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def share() -> tuple[int, int]:
-    """Which share of the sampled tests runs, and how many shares there are."""
+    """Returns which share of the sampled tests runs, and the number of shares."""
     text = os.environ.get("SDK_TEST_SHARE") or "0/1"
     which, _, count = text.partition("/")
     if not (which.isdigit() and count.isdigit() and int(which) < int(count)):
@@ -18,7 +18,7 @@ def share() -> tuple[int, int]:
 
 
 def examples(count: int) -> int:
-    """How many random examples a test makes that takes long for each: a quarter where a share of the tests runs."""
+    """Returns how many random examples a test makes if each takes long: a quarter if only a share of the tests runs."""
     return count if share()[1] == 1 else -(-count // 4)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `sdk.export --backend` says for a vendor's NPU: with reference payloads, which an interpreter verifies, and
-without the vendor's compiler; and scripts of examples."""
+"""Tests `sdk.export --backend` for a vendor's NPU, with reference payloads, which an interpreter verifies, and without
+the vendor's compiler; and tests scripts of examples."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def _bare(installed: Path) -> Run:
-    """Runs Python with NumPy and the wheel alone."""
+    """Returns a function that runs Python with only NumPy and the wheel."""
     bare = Path("bare").resolve()
     bare.mkdir()
     for folder in (Path(np.__file__).parent, Path(np.__file__).parent.with_name("numpy.libs")):
@@ -103,7 +103,7 @@ def _bare(installed: Path) -> Run:
 
 
 def check_without_torch(run: Run) -> None:
-    """In an environment without PyTorch, programs run, and what needs PyTorch says so. `run` runs its Python."""
+    """In an environment without PyTorch, programs run, and commands that need PyTorch say so. `run` runs its Python."""
     model = str(PROGRAM / "model.pte")
     done = run("-m", "sdk", "run", model, "--input", "random", "--input", "random", "--json")
     assert done.returncode == 0, done.stderr

@@ -191,7 +191,7 @@ TESTS = {
 
 
 def test_few_models_of_the_original_s_own_tests(original: Path) -> None:
-    """What the original lowers gives eager's results in the interpreter, and so does what we lower."""
+    """Programs that the original lowers, and those that we lower, give eager's results in the interpreter."""
     assert _check_tests(original / "tests", FEW) == 17
 
 
@@ -205,8 +205,8 @@ def test_models_of_the_original_s_own_tests(oracle_python: str, tmp_path: Path) 
 
 
 def _check_tests(folder: Path, modules: Sequence[str]) -> int:
-    """How many programs of ours were computed, in both precisions, for the models that the tests in modules of the
-    original lower."""
+    """Lowers the models of the tests in the original's modules in both precisions, and checks the results. Returns the
+    number of programs."""
     tests = json.loads((folder / "tests.json").read_text())
     models = [f"{test}.{number}" for test, count in tests.items() if isinstance(count, int) for number in range(count)]
     assert (len(tests), len(models)) == tuple(map(sum, zip(*(TESTS[module] for module in modules), strict=True)))
@@ -243,8 +243,8 @@ def _check_ours(folder: Path, name: str) -> None:
 
 
 def _eager(exported: Path, quantizes: bool = True) -> tuple[list[Any], list[torch.Tensor], list[Any]]:
-    """The inputs of a program, what it changes of them, and its results, by PyTorch; without the quantisation of
-    activations for each token, if `quantizes` is off."""
+    """Returns the inputs of a program, the inputs that it changes, and its results, computed by PyTorch; without the
+    quantisation of activations for each token if `quantizes` is off."""
     program = torch.export.load(exported)
     inputs = list(program.example_inputs[0])
     given = [each.clone() if isinstance(each, torch.Tensor) else each for each in inputs]

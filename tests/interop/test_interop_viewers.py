@@ -61,7 +61,7 @@ UNREADABLE = {"ptd_portable": "Netron does not read constants of other files"}
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
-    """By model: its program for kernels, and its program for XNNPACK."""
+    """By model: a program for kernels, and a program for XNNPACK."""
     folder, made = tmp_path_factory.mktemp("programs"), {}
     for name, (make, shape, *_) in MODELS.items():
         program = torch.export.export(make().eval(), (torch.randn(shape),))
@@ -101,7 +101,7 @@ def _shown(command: list[Any], files: Iterable[Path]) -> dict[Path, list[str]]:
 
 
 def _check(command: list[Any], files: dict[str, list[Path]], benchmarked: list[Path]) -> None:
-    """Each program shows its operator, and each of the corpus opens."""
+    """Checks that the viewer shows the operator of each program, and opens each program of the corpus."""
     corpus = [file for file in (ROOT / "tests/data/corpus").glob("*/model.pte") if file.parent.name not in UNREADABLE]
     assert len(corpus) > 50
     shown = _shown(command, [*itertools.chain(*files.values()), *corpus, *benchmarked])

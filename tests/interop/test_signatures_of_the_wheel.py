@@ -33,7 +33,7 @@ def ours() -> Package:
 
 @pytest.fixture
 def without_garbage_collection() -> Iterator[None]:
-    """Syntax trees have millions of objects, none of which is garbage."""
+    """Disables garbage collection, because syntax trees have millions of objects and none becomes garbage."""
     gc.disable()
     yield
     gc.enable()
@@ -49,7 +49,7 @@ def exceptions() -> dict[str, re.Pattern[str]]:
 
 
 def pattern(name: str) -> re.Pattern[str]:
-    """What matches a name and all inside of it; `f()` covers the arguments of `f` alone."""
+    """Returns a pattern for a name and everything inside of it; `f()` covers only the arguments of `f`."""
     is_call = name.endswith("()")
     inside = r"\(.*\)\Z" if is_call else r"(?:[.(].*)?\Z"
     return re.compile(translate(name.removesuffix("()")).removesuffix(r"\Z") + inside)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a zoo entry is, and how it is declared."""
+"""Zoo entries, and their declaration."""
 
 from __future__ import annotations
 

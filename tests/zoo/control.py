@@ -22,7 +22,7 @@ class Branch(nn.Module):
 
 
 class NestedBranches(nn.Module):
-    """A branch in a branch, and several results of which one is an operand."""
+    """A branch inside of a branch, and several results, one of which is an operand."""
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         def positive(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -121,7 +121,7 @@ class Nested(nn.Module):
 
 
 class Constants(nn.Module):
-    """No inputs at all, and an output that is a weight."""
+    """A model without inputs, one of whose outputs is a weight."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -22,7 +22,7 @@ BOOLEAN = [torch.logical_and, torch.logical_or]
 
 
 class InPlace(nn.Module):
-    """Each operator on a separate operand, which nothing else reads, as the left and as the right operand."""
+    """Each operator writes to a separate operand, which nothing else reads, as the left and as the right operand."""
 
     def forward(self, x: Tensor, row: Tensor, n: Tensor) -> list[Tensor]:
         half = [f(x * 0.5) for f in UNARY]
@@ -38,7 +38,7 @@ class InPlace(nn.Module):
 
 
 class Cache(nn.Module):
-    """Partial writes to buffers, by index, slice and position, of which some read the buffer before and after."""
+    """Partial writes to buffers, by index, slice and position. Some of them read the buffer before and after."""
 
     def __init__(self) -> None:
         super().__init__()

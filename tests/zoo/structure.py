@@ -72,7 +72,7 @@ class OptionalIndices(nn.Module):
 
 
 class Literals(nn.Module):
-    """A constant of every kind beside a tensor."""
+    """A constant of every kind, combined with a tensor."""
 
     def forward(self, x: Tensor, name: str, power: int, scale: float, flag: bool) -> tuple[object, ...]:
         y = x**power * scale if flag else x

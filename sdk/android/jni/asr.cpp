@@ -107,7 +107,7 @@ void transcribe_samples(JNIEnv* env, jclass, jlong asr, jfloatArray samples, jlo
   const Config config = make_config(env, to_asr(asr), max_new_tokens, temperature, start_token, prompt);
   transcribe_with(env, config, receiver, [&](const et_asr_config* settings, void* context, et_error** error) {
     const Elements<jfloatArray> sound(env, samples);
-    // Without memory the exception of Java is thrown.
+    // If memory is exhausted, Java's exception is thrown.
     return sound.data() == nullptr ? et_status{ET_STATUS_MEMORY_ALLOCATION_FAILED}
                                    : et_asr_transcribe_samples(to_asr(asr), sound.data(), sound.size(), settings,
                                                                receive_text, context, error);

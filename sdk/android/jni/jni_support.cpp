@@ -16,7 +16,7 @@ jclass find_class(JNIEnv* env, const char* name) {
 }  // namespace
 
 bool find_java_names(JNIEnv* env) {
-  // Each step needs the ones before it, and JNI calls are not allowed while an exception is pending.
+  // Each step needs the previous ones, and JNI calls are not allowed while an exception is pending.
   const auto find = [env](jclass* out, const char* name) { return (*out = find_class(env, name)) != nullptr; };
   const auto method = [env](jmethodID* out, jclass owner, const char* name, const char* signature) {
     return (*out = env->GetMethodID(owner, name, signature)) != nullptr;

@@ -54,7 +54,7 @@ bool throw_if(JNIEnv* env, et_status status, et_error* const& error);
 std::string to_string(JNIEnv* env, jbyteArray bytes);
 std::vector<std::string> to_strings(JNIEnv* env, jobjectArray array);
 
-/// Null with an exception pending if Java has no memory.
+/// Null, with a pending exception, if Java has no memory left.
 jbyteArray to_bytes(JNIEnv* env, const char* data, size_t size);
 /// Converts `count` texts, which `text(i)` returns as C strings.
 template <typename Text>
@@ -85,7 +85,7 @@ inline void release(JNIEnv* env, jfloatArray array, jfloat* elements) {
   env->ReleaseFloatArrayElements(array, elements, JNI_ABORT);
 }
 
-/// The elements of an array, which are only read. Android does not copy those of large arrays.
+/// The elements of an array, which are only read. Android does not copy the elements of large arrays.
 template <typename Array>
 class Elements final {
  public:
@@ -102,7 +102,7 @@ class Elements final {
     }
   }
 
-  /// Null with an exception pending if Java has no memory.
+  /// Null, with a pending exception, if Java has no memory left.
   const auto* data() const { return data_; }
   size_t size() const { return size_; }
   size_t nbytes() const { return size_ * sizeof(*data_); }

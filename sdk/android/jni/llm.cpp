@@ -175,7 +175,7 @@ jlongArray stats(JNIEnv* env, jclass, jlong llm) {
   return array;
 }
 
-/// What a function of the C interface makes of a text.
+/// Converts a text with a function of the C interface.
 template <auto Function>
 jbyteArray text_of(JNIEnv* env, jclass, jlong llm, jbyteArray given) {
   const char* made = nullptr;

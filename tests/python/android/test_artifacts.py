@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The artifacts of the Android library: what each has, and that an app takes one of them."""
+"""The artifacts of the Android library: the contents of each, and that an app takes one of them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def pack(folder: Path, library: Path, artifact: str) -> Path:
 
 
 def test_the_backends_of_each_artifact_come_from_the_manifests() -> None:
-    """VK-11: the artifact of a backend has it besides the backends of executorch-android."""
+    """VK-11: the artifact of a backend contains it and the backends of executorch-android."""
     assert artifacts("default").stdout.splitlines() == ["executorch-android", "-DEXECUTORCH_BUILD_BACKENDS=android"]
     assert artifacts("cpu").stdout.splitlines() == ["executorch-android-cpu", "-DEXECUTORCH_BUILD_BACKENDS=none"]
     for name in (name for name, found in MANIFESTS.items() if "android" not in found["platforms"]):
@@ -171,7 +171,7 @@ def test_each_artifact_is_as_it_should_be(repository: dict[str, Path]) -> None:
 
 
 def test_gradles_build_makes_the_same_artifacts() -> None:
-    """It asks the same script for the id and the options. Gradle itself is not on this machine."""
+    """Gradle's build asks the same script for the id and the options. Gradle itself is not installed here."""
     build = (ANDROID / "executorch_android/build.gradle.kts").read_text()
     assert 'commandLine("python3", file("../artifacts.py").path' in build
     assert "artifactId = artifact.first()" in build and ") + artifact.drop(1)" in build

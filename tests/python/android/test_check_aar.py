@@ -148,7 +148,8 @@ def test_a_wrong_prefab_package_is_found(tmp_path: Path, name: str, old: bytes, 
 
 
 def test_gradle_builds_take_their_versions_from_the_catalog() -> None:
-    """Nothing else names one, and what the builds refer to is in it. Gradle itself is not on this machine."""
+    """The builds take all versions from the catalog, and everything that they refer to is in it. Gradle itself is not
+    installed here."""
     catalog = (ANDROID / "gradle/libs.versions.toml").read_text()
     versions = dict(re.findall(r'^([\w-]+) = "([^"]+)"$', catalog, re.M))
     aliases = set(re.findall(r"^([\w-]+) = \{", catalog, re.M)) | {f"versions-{name}" for name in versions}

@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "sdk/android/test_on_device"
-# What sdk/android/test makes: an AAR with this machine's library.
+# The output of sdk/android/test: an AAR with this machine's library.
 AAR = ROOT / "build/android/aar/executorch-host.aar"
 
 # `push` copies below $DEVICE; `shell` runs there.
@@ -50,7 +50,7 @@ APP_PROCESS = '#!/usr/bin/env bash\n[[ "$2" == / ]] && exec java "$1" "${@:3}"\n
 
 @pytest.fixture
 def device(tmp_path: Path) -> dict[str, str]:
-    """The environment with an empty device, and a folder with the stand-ins."""
+    """Returns an environment with an empty device, and a folder with the stand-ins."""
     sdk = tmp_path / "sdk"
     files = {"platform-tools/adb": ADB, "build-tools/35.0.0/d8": D8, "stand_ins/app_process": APP_PROCESS}
     for name, text in files.items():

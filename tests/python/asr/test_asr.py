@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs of Whisper: their logits and what AsrRunner transcribes are those of transformers."""
+"""Programs of Whisper: their logits, and the text of AsrRunner, equal those of transformers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def text_of(tokens: list[int]) -> str:
 
 
 def test_logits_equal_transformers(model: Any, program: str) -> None:
-    """ECO-03: from features to logits, with the cache of the decoder and that of the sound."""
+    """ECO-03: logits from features, with the cache of the decoder and that of the sound."""
     features = features_of(sound_of(20000))
     tokens, wanted = transcribed(model, features, 6)
     loaded = Runtime.get().load_program(program)

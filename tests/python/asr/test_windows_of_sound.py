@@ -42,7 +42,7 @@ SILENCE = [at(0), EOS]
 
 
 class FirstSample(nn.Module):
-    """Of a window, [1, samples, 1]: the number of the text in it."""
+    """Returns the first sample of a window [1, samples, 1], which is the number of its text."""
 
     def forward(self, samples: Tensor) -> Tensor:
         return samples[:, 0]
@@ -108,7 +108,7 @@ def limited(count: int) -> AsrTranscribeConfig:
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("front_end", [False, True])
 def test_sound_that_is_not_a_multiple_of_the_window(tmp_path: Path, fixed: bool, front_end: bool) -> None:
-    """The last window of a program that takes one size ends with silence."""
+    """The last window of a program with a fixed size is padded with silence."""
     texts = [[*text("ab"), EOS], [*text("cd"), EOS]]
     runner = runner_of(tmp_path, texts, fixed=fixed, front_end=front_end)
     assert runner.transcribe_samples(sound_of(SECOND + 5, {SECOND: 1})) == "abcd"

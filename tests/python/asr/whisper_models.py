@@ -12,7 +12,7 @@ import transformers
 
 VOCABULARY = 96
 START, LANGUAGE, EOS = 92, 93, 94
-"""Tokens that begin the text, that the model is given after it, and that end it."""
+"""Tokens: the one that begins the text, the one of the language after it, and the one that ends it."""
 SUPPRESSED = [7, 8]
 NO_TIMES = 95
 """The token, of a model that writes times, to write none."""
@@ -79,14 +79,14 @@ def save_tokenizer(folder: Path) -> None:
 
 
 def features_of(sound: torch.Tensor) -> torch.Tensor:
-    """What the feature extractor of transformers makes of samples, [1, bins, frames]."""
+    """Returns the features [1, bins, frames] that the feature extractor of transformers computes from samples."""
     extractor = transformers.WhisperFeatureExtractor(feature_size=16, chunk_length=2)
     return extractor(sound.numpy(), sampling_rate=16000, return_tensors="pt").input_features
 
 
 def transcribed(model: Any, features: torch.Tensor, count: int) -> tuple[list[int], torch.Tensor]:
-    """The likeliest tokens that are not ruled out, each from the whole sequence without a cache, and the logits of the
-    first of them."""
+    """Returns the likeliest tokens that are not ruled out, each computed from the whole sequence without a cache, and
+    the logits of the first one."""
     found: list[int] = []
     first = torch.empty(0)
     while len(found) < count:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Features of speech models, against those of transformers."""
+"""Features of speech models, compared with those of transformers."""
 
 from __future__ import annotations
 

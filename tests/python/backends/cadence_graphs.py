@@ -109,7 +109,7 @@ def twice(builder: GraphBuilder, inputs: list[Any]) -> Any:
 
 
 def late(builder: GraphBuilder, inputs: list[Any]) -> Any:
-    """A constant that is made early and used late, and a slice that is taken late."""
+    """Builds a constant that is created early and used late, and a slice that is taken late."""
     constant = full_of(builder, [2], 3.0)
     negated = builder.call_operator(aten.neg.default, (inputs[0],))
     part = builder.call_operator(aten.slice_copy.Tensor, (inputs[0], 0, 0, 2))
@@ -151,7 +151,7 @@ def slices_quantized(builder: GraphBuilder, inputs: list[Any]) -> Any:
 
 
 def quantized_twice(*scales: float) -> Call:
-    """One tensor of which each user quantises a view with its scale, and what they make of it, in one tensor."""
+    """Builds a tensor whose users each quantise a view with their scale, and a tensor with their results."""
 
     def build(builder: GraphBuilder, inputs: list[Any]) -> Any:
         parts = []
@@ -166,7 +166,7 @@ def quantized_twice(*scales: float) -> Call:
 
 
 def quantized_and_real(builder: GraphBuilder, inputs: list[Any]) -> Any:
-    """Real numbers that quantising does not round, and what two users with different scales make of them."""
+    """Returns real numbers that quantisation does not round, and the results of two users with different scales."""
     real = builder.call_operator(cadence.dequantize_per_tensor.default, (inputs[0], *EDGE))
     rounded = builder.call_operator(cadence.quantize_per_tensor.default, (real, *EDGE))
     back = builder.call_operator(cadence.dequantize_per_tensor.default, (rounded, *EDGE))

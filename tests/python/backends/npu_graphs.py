@@ -65,6 +65,6 @@ class Weighted(torch.nn.Module):
 
 
 def graph(model: torch.nn.Module, inputs: tuple[Tensor, ...]) -> Graph:
-    """The graph of a model that is one partition."""
+    """Returns the graph of a model that is one partition."""
     config = EdgeCompileConfig(_check_ir_validity=False, preserve_ops=[torch.ops.aten.linear.default])
     return graph_of(to_edge(export(model.eval(), inputs), compile_config=config).exported_program())

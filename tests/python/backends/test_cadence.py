@@ -44,7 +44,8 @@ def _names(module: torch.fx.GraphModule) -> set[str]:
 
 
 def _close(found: Tensor, expected: Tensor) -> None:
-    """Within two steps of int8 of the range: chains are rounded once where q/dq rounds at each operator."""
+    """Asserts that results differ by at most two steps of int8 of the range: chains are rounded once, q/dq at each
+    operator."""
     assert (found - expected).abs().max() <= 2.1 * (expected.max() - expected.min()) / 255
 
 
@@ -64,7 +65,7 @@ def test_chains_are_fused(model_name: str, quantizer_name: str) -> None:
 
 @functools.cache
 def _quantized_result(name: str) -> Tensor:
-    """What the quantised model gives before Cadence's passes."""
+    """Returns the result of the quantised model before Cadence's passes."""
     model, inputs = model_and_inputs(name)
     return compiler.quantize_and_export_to_edge(model, inputs).exported_program().module()(*inputs)
 

@@ -66,7 +66,7 @@ def test_programs_that_a_library_runs() -> None:
 
 
 def _configure(folder: Path, *options: str) -> str:
-    """What CMake says to a project that asks for Cadence's kernels."""
+    """Configures a project that asks for Cadence's kernels. Returns what CMake says."""
     (folder / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.24)\nproject(vendor C CXX)\n"
         "add_library(executorch_core INTERFACE)\nadd_library(portable_kernels INTERFACE)\n"

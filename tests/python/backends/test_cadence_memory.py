@@ -58,7 +58,7 @@ def test_a_memory_that_is_too_small_is_named() -> None:
 
 
 def test_constraints_choose_memories() -> None:
-    """A tensor that is pinned lies where it must, one that is blocked lies elsewhere."""
+    """A tensor that is pinned to a memory is there; a tensor that is blocked from a memory is elsewhere."""
 
     class Pin:
         def __init__(self, constraints: Any) -> None:

@@ -54,7 +54,7 @@ def _order(graph: GraphModule) -> list[Any]:
 
 
 def test_calls_are_moved() -> None:
-    """Where the calls of the cases above are, before and after."""
+    """Returns the positions of the calls in the cases above, before and after."""
     quantize, dequantize = cadence.quantize_per_tensor.default, cadence.dequantize_per_tensor.default
     expected = {
         "advance": [quantize, aten.view_copy.default, aten.transpose_copy.int],

@@ -96,7 +96,8 @@ RECURRENT = {
 
 @pytest.mark.parametrize("name", RECURRENT)
 def test_the_steps_of_recurrent_layers_are_computed_with_integers(name: str) -> None:
-    """Gates and states too; only what moves elements is left. The program gives each bit of the operators."""
+    """Gates and states are computed with integers, too; only operators that move elements stay. The program gives the
+    same bits as the operators."""
     torch.manual_seed(0)
     model, shape = Recurrent(RECURRENT[name]()).eval(), (2, 3, 8)
     manager = to_cortex_m(torch.export.export(quantized_by_cortex_m(model, shape), inputs_of(shape)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What backends read of a graph: names, arguments, shapes."""
+"""The helpers with which backends read a graph: names, arguments, shapes."""
 
 from __future__ import annotations
 

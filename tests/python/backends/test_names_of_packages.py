@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the packages of backends offer, which they import when it is used."""
+"""The public names of the backends' packages, which are imported when they are used."""
 
 from __future__ import annotations
 

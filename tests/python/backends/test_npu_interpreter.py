@@ -90,7 +90,7 @@ def steps(found: Tensor, expected: Tensor, scale: float) -> Tensor:
 @pytest.mark.parametrize("width", ["int8", "int16"])
 @pytest.mark.parametrize("name", IN_INTEGERS)
 def test_integers_are_within_one_step_of_pytorch(name: str, width: str) -> None:
-    """And half of all results at least are the same: rounding differs at ties only."""
+    """At least half of all results are equal, because rounding differs only at ties."""
     function, inputs = IN_INTEGERS[name]
     *operands, result = (A, B, OUT) if width == "int8" else WIDE
     model = Quantized(function, operands[: len(inputs)], result)
@@ -158,7 +158,7 @@ def _zero_bias(layer: Any) -> dict[str, Tensor]:
 
 
 def test_scales_pass_through_what_only_moves() -> None:
-    """Operators without a scale of their own keep that of the operand, so that what follows is in integers."""
+    """Operators without a scale keep that of the operand, so that the following operators work with integers."""
 
     def function(a: Tensor, b: Tensor) -> Tensor:
         pooled = functional.max_pool2d(a, 2)
@@ -179,7 +179,7 @@ def test_a_result_in_floats_has_floats() -> None:
 
 
 def test_integers_enter_and_leave() -> None:
-    """A model that is given integers, and returns them."""
+    """A model whose inputs and results are integers."""
 
     class Model(torch.nn.Module):
         def forward(self, x: Tensor) -> Tensor:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reference payloads: graphs come back as they were, and damaged bytes are errors in words."""
+"""Reference payloads: graphs are read back unchanged, and damaged bytes give errors in words."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_graph_comes_back(make: object) -> None:
 
 
 def test_payloads_share_constants() -> None:
-    """The second graph adds nothing: its constants are those of the first."""
+    """The second graph adds no constants, because it has those of the first."""
     constants = Constants()
     payloads = [to_bytes(convolution(), constants, "weights") for _ in range(2)]
     shared = constants.to_bytes()

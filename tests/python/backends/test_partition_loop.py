@@ -17,8 +17,8 @@ from sdk.exir.backend.partitioner import DelegationSpec
 
 
 class Named(Support):
-    """Takes the calls of some operators. Calls of `pairs` need all their readers, those of `inner` must not be read
-    outside their partition, and those of `free` alone are not worth a delegate."""
+    """Supports the calls of some operators. Calls of `pairs` need all their users, those of `inner` must not be read
+    outside their partition, and those of `free` do not justify a delegate by themselves."""
 
     title = "Demo"
 

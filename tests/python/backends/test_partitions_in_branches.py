@@ -165,7 +165,7 @@ def test_a_weight_of_several_graphs_is_stored_once() -> None:
 
 
 def test_constants_of_branches() -> None:
-    """Constants are what branches receive as such, not what has the name of one."""
+    """Constants of branches are those that the branches receive as constants, not values that have the name of one."""
     program = to_edge(export(Model(MODELS["while, from a weight"]).eval(), (X,))).exported_program()
     with settled(program):
         _, *branches = graphs_of(program)
@@ -199,7 +199,7 @@ def _others() -> dict[str, Callable[[], Any]]:
 @pytest.mark.parametrize("backend", _others())
 @pytest.mark.parametrize("name", ["cond", "one weight in both", "while", "map", "nested", "while, from a weight"])
 def test_all_partitioners_go_into_branches(backend: str, name: str) -> None:
-    """Each part computes in Python what the program did; its numbers are tested beside its backend."""
+    """Each part computes in Python what the program computed; tests of the backends check their numbers."""
     model, edge = lower(name, _others()[backend]())
     program = edge.exported_program()
     inside = [

@@ -35,7 +35,7 @@ def test_equal_arguments_give_equal_configurations(module: str, is_dynamic: bool
 
 
 def _kinds(spec: Any) -> tuple[Any, Any, Any]:
-    """What observes, in which way it finds the range, and the smallest scale."""
+    """Returns the kind of observer, how it finds the range, and the smallest scale."""
     keywords = spec.observer_or_fake_quant_ctr.p.keywords
     inner = getattr(keywords.get("observer"), "__name__", None)
     return spec.observer_or_fake_quant_ctr.p.func, inner, keywords["eps"]

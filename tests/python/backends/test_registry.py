@@ -143,7 +143,7 @@ def test_a_quantization_scheme_means_the_same_for_every_backend(declare: Declare
 
 
 def test_schemes_with_known_names() -> None:
-    """They have the weights and activations of the name; another name needs a whole `QuantizationScheme`."""
+    """Known names define weights and activations; another name needs a whole `QuantizationScheme`."""
     found = registry.schemes(int8=("a", "both"), int4_weights=("b", "weights alone"))
     assert list(found) == ["int8", "int4-weights"] and found["int8"].calibrated and not found["int4-weights"].calibrated
     assert (found["int4-weights"].weights, found["int4-weights"].activations) == ("int4", "float")
@@ -152,7 +152,7 @@ def test_schemes_with_known_names() -> None:
 
 
 def test_one_backend_is_the_default_on_cpus(declare: Declare) -> None:
-    """One backend of this repository declares it; a second one is an error only where the default is asked for."""
+    """One backend of this repository declares it. A second one is an error only if the default is requested."""
     default = registry.default_backend()
     assert default is not None and default.default_on_cpu
     declare("eager", more="default_on_cpu=True,")
@@ -180,7 +180,7 @@ def test_an_unknown_backend_names_the_known(declare: Declare) -> None:
 
 
 def test_declarations_import_no_torch() -> None:
-    """Each declaration of this repository, and each thing that it names exists."""
+    """Checks each declaration of this repository, and that everything that it names exists."""
     program = (
         "import sys\nfrom sdk.backends import registry\n"
         "assert registry.backends() and not registry.broken(), registry.broken()\n"
@@ -206,8 +206,8 @@ def test_declarations_import_no_torch() -> None:
 
 @pytest.mark.parametrize("manifest", sorted(ROOT.glob("backends/**/backend.json")), ids=lambda path: path.parent.name)
 def test_the_declaration_and_the_manifest_agree(manifest: Path) -> None:
-    """Both halves of a backend have one name but for hyphens, one folder and one id. A manifest's name has the family's
-    folder, too."""
+    """Both parts of a backend have the same name except for hyphens, one folder and one id. A manifest's name includes
+    the family's folder."""
     native = json.loads(manifest.read_text())
     name = native["name"].rpartition("/")[2]
     declared = registry.backend_of_id(native["id"])
@@ -218,8 +218,9 @@ def test_the_declaration_and_the_manifest_agree(manifest: Path) -> None:
 
 
 def test_nothing_of_the_package_knows_a_backend_by_name() -> None:
-    """Neither its id nor a module of its folder is named outside of the folder, or of its family's folder. Llama's
-    examples have the names of backends that ExecuTorch has there, and Cadence's examples are for one backend."""
+    """Neither the id of a backend nor a module of its folder is named outside of that folder or its family's folder.
+    The exceptions are Llama's examples, which have the names of backends that ExecuTorch has there, and Cadence's
+    examples, which are for one backend."""
     package = ROOT / "python/sdk"
     forwards = (package / "examples/models/llama", package / "examples/cadence")
     for declared in registry.backends().values():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes of `sdk.backends.transforms`: how they change a graph, and that the results are the same."""
+"""Passes of `sdk.backends.transforms`: they change a graph as expected, and keep the results."""
 
 from __future__ import annotations
 

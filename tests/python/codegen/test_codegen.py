@@ -96,7 +96,7 @@ def test_kr08_kr09_other_schemas_are_refused(schema: str) -> None:
 
 
 def test_kr02_kr05_kr07_entries(tmp_path: Path) -> None:
-    """KR-02, KR-03, KR-05, KR-07: without tensors in `arg_meta` a kernel has no key and is for all of them."""
+    """KR-02, KR-03, KR-05, KR-07: if `arg_meta` has no tensors, a kernel has no key and serves all of them."""
     files = generate(
         tmp_path,
         f"""
@@ -194,7 +194,8 @@ def test_wrong_files_are_named(tmp_path: Path, text: str, words: str, capsys: py
 
 
 def test_kr06_several_kernels_of_an_operator(tmp_path: Path) -> None:
-    """Specialised kernels and one for the rest, several dtypes and dim orders; one order may stand without brackets."""
+    """There are specialised kernels and one for all other inputs, and several dtypes and dim orders. A single order may
+    have no brackets."""
     keys = lambda text: [entry.keys for entry in load_functions(write(tmp_path, text))]  # noqa: E731
     orders = ("0,1", "1,0")
     expected = tuple("v1/" + "|".join([f"7;{order}"] * 3) for order in orders)
@@ -233,7 +234,8 @@ def test_repository_files_load() -> None:
 
 
 def test_schema_table_is_current() -> None:
-    """In another interpreter, because tests, such as those of Cadence, register operators in PyTorch's namespace."""
+    """Runs in another interpreter, because tests, such as those of Cadence, register operators in PyTorch's
+    namespace."""
     pytest.importorskip("torch")
     command = [sys.executable, "-m", "codegen.update_schemas", "--check"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)

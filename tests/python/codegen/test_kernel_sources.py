@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The index of the kernels' source files, compared with what the compiler made of them."""
+"""The index of the kernels' source files, compared with the compiled object files."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def test_the_page_of_kernels_is_up_to_date() -> None:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_build_of_one_operator_defines_all_that_it_calls(library: str, objects: dict[Path, ObjectSymbols]) -> None:
-    """SB-05: every operator of every library alone. The linker would follow the symbols as this test does."""
+    """SB-05: each operator of each library is built alone. The linker would follow symbols like this test."""
     definitions = {symbol: path for path, symbols in objects.items() for symbol in symbols.defined}
     kernels = {kernel_of(symbol): path for symbol, path in definitions.items() if kernel_of(symbol)}
     functions = {entry.unqualified for entry in load_functions(KERNELS / library / "functions.yaml")}
     folders = [KERNELS / library / "cpu", KERNELS / "portable/cpu"]
-    # What every build of the library compiles besides the operators: its helpers, and kernels/simd.
+    # The files that every build of the library compiles besides the operators: its helpers, and kernels/simd.
     always = {path for path in objects if not path.name.startswith("op_")}
     files = functions_of_sources(functions, folders)
     failures = []
@@ -122,7 +122,7 @@ def test_macros_hide_no_kernel(function: str, library: str, files: set[str]) -> 
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
-    """Two files and their index; the operators are those of functions.yaml."""
+    """Writes two files and their index; the operators are those of functions.yaml."""
     folder = tmp_path / "mine/cpu"
     folder.mkdir(parents=True)
     for name in ("op_add.cpp", "op_mm.cpp", "helper.cpp"):

@@ -94,7 +94,7 @@ def test_a_program_with_another_text_for_a_name_is_refused(tmp_path: Path) -> No
 
 
 def test_a_program_with_another_dtype_is_refused() -> None:
-    """A tensor's dtype is one byte of the file: every value of every byte is an error or a dtype of the header."""
+    """A tensor's dtype is one byte of the file. Every value of every byte gives an error or a dtype of the header."""
     data = bytearray(ADD.read_bytes())
     refused = 0
     for place in range(8, len(data)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What selective builds and firmware read from a program: its operators, and its bytes as an array."""
+"""The parts of a program that selective builds and firmware use: its operators, and its bytes as an array."""
 
 from __future__ import annotations
 

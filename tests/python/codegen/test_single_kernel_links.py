@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The linker takes what a selective build compiles for each kernel alone. test_kernel_sources.py follows the symbols of
-the same kernels in seconds; this test takes minutes."""
+"""The linker accepts the files that a selective build compiles for each single kernel. test_kernel_sources.py follows
+the symbols of the same kernels in seconds; this test takes minutes."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Files:
 
 @dataclass
 class Result:
-    """What a command printed, and its exit status."""
+    """The output of a command, and its exit status."""
 
     status: int
     out: str

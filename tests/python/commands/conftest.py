@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "devtools" / "inspe
 
 
 class Net(torch.nn.Module):
-    """What the default backend takes, before an operator that it does not."""
+    """Operators that the default backend delegates, and one that it does not."""
 
     def __init__(self) -> None:
         super().__init__()

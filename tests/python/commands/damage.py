@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 
 def damaged(data: bytes) -> st.SearchStrategy[bytes]:
-    """The bytes cut off, with some of them changed, or both."""
+    """Generates the bytes truncated, with some of them changed, or both."""
 
     def change(pair: tuple[int, list[tuple[int, int]]]) -> bytes:
         length, changes = pair

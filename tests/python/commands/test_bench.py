@@ -28,7 +28,7 @@ Call = Callable[..., Result]
 
 
 def test_quantiles_of_t_are_those_of_the_distribution() -> None:
-    """99.9 % of Student's distribution lies within them: its density, integrated by Simpson's rule."""
+    """The interval contains 99.9 % of Student's distribution: its density, integrated by Simpson's rule."""
     for degrees in (1, 2, 3, 7, 10, 15, 30, 120):
         scale = math.gamma((degrees + 1) / 2) / math.sqrt(degrees * math.pi) / math.gamma(degrees / 2)
         end, steps = quantile_of_t(degrees), 20000
@@ -36,7 +36,7 @@ def test_quantiles_of_t_are_those_of_the_distribution() -> None:
         heights = [(1 + (i * end / steps) ** 2 / degrees) ** (-(degrees + 1) / 2) for i in range(steps + 1)]
         inside = 2 * scale * sum(w * h for w, h in zip(weights, heights, strict=True)) * end / steps / 3
         assert inside == pytest.approx(0.999, abs=2e-5)
-    assert quantile_of_t(19) == quantile_of_t(15)  # of fewer degrees: wider
+    assert quantile_of_t(19) == quantile_of_t(15)  # with fewer degrees of freedom the quantile is larger
 
 
 def test_an_interval_by_hand() -> None:
@@ -52,7 +52,8 @@ def test_an_interval_by_hand() -> None:
 
 
 def test_an_interval_holds_the_mean_as_often_as_it_says() -> None:
-    """Of 4000 draws of 8 normal values, about 4 intervals do not hold the mean; more than 14 have a chance of 1e-4."""
+    """Of 4000 draws of 8 normal values, about 4 intervals do not contain the mean. The probability that more than 14 do
+    not is 1e-4."""
     generator = random.Random(0)
     outside = 0
     for _ in range(4000):
@@ -166,7 +167,7 @@ def test_a_file_is_cold_only_where_the_system_says_so(tmp_path: Path, monkeypatc
 
 
 def test_a_process_that_dies_is_said(files: Files, tmp_path: Path) -> None:
-    """After more on the standard error than a pipe holds."""
+    """The worker has written more to the standard error than a pipe holds."""
     from sdk.bench._process import Process, Subject
     from sdk.command import CommandError
 

@@ -19,7 +19,8 @@ SWIFT = ROOT / "sdk/ios/Sources/ExecuTorch"
 
 
 def test_a_trace_of_executor_runner(sdk: Callable[..., Result], files: Files, tmp_path: Path) -> None:
-    """PROF-03: executor_runner has a flag for ETDumps, and writes one of 20 runs with what the backend ran inside.
+    """PROF-03: executor_runner has a flag for ETDumps, and writes one of 20 runs with the operators inside of the
+    backend.
 
     It is what the page does with a board: the events have the operators and source lines of the model.
     """

@@ -30,7 +30,7 @@ CORPUS = Path(__file__).resolve().parents[2] / "data" / "corpus"
 
 @pytest.mark.parametrize("ending", ["npy", "npz", "pt", "bin"])
 def test_inputs_and_outputs_of_every_kind(sdk: Call, files: Files, tmp_path: Path, ending: str) -> None:
-    """The output of the program for a file of each kind is that of eager mode for the tensor in it."""
+    """For a file of each kind, the program's output equals that of eager mode for the tensor in the file."""
     x, given, out = files.inputs[1], tmp_path / f"x.{ending}", tmp_path / f"y.{ending}"
     if ending == "npy":
         np.save(given, x.numpy())
@@ -121,7 +121,7 @@ def test_values_of_a_smaller_shape(sdk: Call, tmp_path: Path) -> None:
 
 
 def test_threads_are_at_most_the_processors(sdk: Call, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More of them would only wait for each other. The standard error says how many are used."""
+    """More threads would only wait for each other. The standard error says how many are used."""
     asked: list[int] = []
     monkeypatch.setattr(programs.runtime(), "_unsafe_reset_threadpool", asked.append)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2})
@@ -144,7 +144,7 @@ def test_other_files_in_the_place_of_data(sdk: Call, files: Files, tmp_path: Pat
 
 
 def test_bfloat16(sdk: Call, tmp_path: Path) -> None:
-    """A dtype that NumPy lacks, from a torch file and to one, and from raw bytes to raw bytes."""
+    """A dtype that NumPy lacks is read from a torch file and written to one, and likewise for raw bytes."""
     layer = torch.nn.ReLU()
     x = torch.tensor([-1.5, 2.25, 3.0], dtype=torch.bfloat16)
     to_edge(torch.export.export(layer, (x,))).to_executorch().save(str(tmp_path / "relu.pte"))
@@ -199,7 +199,7 @@ PICTURE = Slot(0, "Tensor", "float32", (1, 3, 4, 6), (0, 1, 2, 3), 288)
 
 
 def test_a_picture_is_resized_and_normalised(tmp_path: Path) -> None:
-    """One colour is that colour after resizing; `(value / 255 - mean) / std` by hand."""
+    """An image of one colour keeps it when it is resized; `(value / 255 - mean) / std` is computed by hand."""
     image = pytest.importorskip("PIL.Image")
     image.new("RGB", (60, 40), (255, 128, 0)).save(tmp_path / "a.png")
     options = _pictures.PictureOptions(mean=(0.5, 0.25, 0.0), std=(0.5, 0.25, 2.0))

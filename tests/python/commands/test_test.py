@@ -238,7 +238,7 @@ OUTPUTS = {  # found, expected, and what the larger difference of a share of the
 
 @pytest.mark.parametrize("names", list(itertools.permutations(OUTPUTS, 2)), ids=" before ".join)
 def test_the_numbers_are_all_of_one_output(names: tuple[str, str]) -> None:
-    """For any dtypes, limits and order of outputs, all numbers are those of the output with the largest share."""
+    """For any dtypes, limits and order of outputs, all numbers belong to the output with the largest share."""
     have, want, shares = zip(*(OUTPUTS[name] for name in names), strict=True)
     found = _results.compare("forward", 0, have, want, None)
     worst = max(range(2), key=shares.__getitem__)
@@ -255,7 +255,8 @@ class TwoOutputs(torch.nn.Module):
 
 @pytest.mark.parametrize("by_runner", [False, pytest.param(True, marks=needs_runner)])
 def test_several_outputs_in_several_cases(sdk: Call, tmp_path: Path, by_runner: bool) -> None:
-    """Each case tells its own output: a float that is off by 5e-5 beside equal integers, and wrong integers."""
+    """Each case reports one output: a float that is off by 5e-5, with equal integers in the other output, and wrong
+    integers."""
     x = torch.tensor([1.0, -4.0])
     right = [2 * x, (2 * x).to(torch.int64)]
     cases = [

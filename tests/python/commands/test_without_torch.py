@@ -94,7 +94,7 @@ def test_quantising_needs_more(tmp_path: Path) -> None:
 
 
 def test_extras_are_those_of_the_package() -> None:
-    """Each hint names an extra of pyproject.toml, which has the package, itself or by another extra."""
+    """Each hint names an extra of pyproject.toml that contains the package, directly or through another extra."""
     text = (Path(__file__).resolve().parents[3] / "pyproject.toml").read_text()
     section = text.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
     extras = dict(re.findall(r"^(\w+) = \[(.*)\]$", section, re.MULTILINE))

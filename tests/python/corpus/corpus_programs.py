@@ -32,7 +32,7 @@ def program_file(name: str) -> Path:
 
 
 def data_file(name: str) -> Path | None:
-    """The program's `.ptd`, if it has one."""
+    """The program's `.ptd`, or None."""
     return next((FOLDER / name).glob("*.ptd"), None)
 
 
@@ -50,7 +50,7 @@ def calls(name: str) -> list[Call]:
 
 
 def dim_orders(name: str, call: int) -> tuple[list[list[int]], list[list[int]]]:
-    """The dim orders that the tensors of a call have in the program: those of the inputs, those of the outputs."""
+    """The dim orders of the tensors of a call in the program: those of the inputs, and those of the outputs."""
     entry = json.loads((FOLDER / name / "manifest.json").read_text())["calls"][call]
     return tuple(  # type: ignore[return-value]
         [value["orig_dim_order"] for value in entry[side] if value["type"] == "tensor"]

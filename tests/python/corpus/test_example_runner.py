@@ -35,7 +35,8 @@ def run(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("case", range(3))
 def test_bio04_is_silent_when_the_outputs_are_right(tmp_path: Path, case: int) -> None:
-    """BIO-04: the documented command; a build with event tracing leaves the ETDump that it is asked for by default."""
+    """BIO-04: the documented command. A build with event tracing writes the ETDump that the command requests by
+    default."""
     done = run(
         tmp_path, "--bundled_program_path", FOLDER / "model.bpte", "--output_verification", f"--testset_idx={case}"
     )

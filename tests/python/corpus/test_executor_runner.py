@@ -157,7 +157,7 @@ def test_each_run_gets_the_inputs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["spelled out", "by itself"])
 def test_etdump(tmp_path: Path, how: str) -> None:
-    """INS-13, ETD-05: the ETDump goes to the file that is asked for, its size is logged, and the Inspector reads it."""
+    """INS-13, ETD-05: the ETDump is written to the requested file, its size is logged, and the Inspector reads it."""
     path = tmp_path / "runs.etdp"
     flag = [f"--etdump_path={path}"] if how == "spelled out" else ["--etdump_path", path]
     done = run("--model_path", CORPUS / "add" / "model.pte", "--num_executions=3", *flag)

@@ -78,7 +78,7 @@ def written(members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) ->
 
 
 def hostile_record(rng: random.Random) -> bytes:
-    """An ETRecord with one or a few changes, of which no two kinds fail at the same check."""
+    """Returns an ETRecord with one or a few changes. No two kinds of changes fail at the same check."""
     members = dict(whole())
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         name = rng.choice([*members, *(n for n in members if n.endswith("/forward"))])
@@ -164,7 +164,7 @@ def _changed_value(rng: random.Random, value: Any, root: Any) -> Any:
 
 
 def _changed_archive(rng: random.Random, content: bytes) -> bytes:
-    """What torch.save wrote, with other numbers, texts, functions or bytes in its instructions or its data."""
+    """Changes numbers, texts, functions or bytes in the instructions or the data of a file of torch.save."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as file:
             members = {name: file.read(name) for name in file.namelist()}

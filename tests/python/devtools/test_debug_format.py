@@ -58,7 +58,7 @@ def names(nodes: Any) -> list[str]:
 
 
 def test_the_graph_of_a_program() -> None:
-    """Names, shapes and arguments are those that the model has."""
+    """Names, shapes and arguments are those of the model."""
     graph = gen_graphs_from_etrecord(record())[EDGE_DIALECT_GRAPH_KEY]
     assert isinstance(graph, FXOperatorGraph)
     inputs, forward, outputs = graph.elements
@@ -120,7 +120,7 @@ def test_the_hierarchy_of_modules() -> None:
 
 @pytest.mark.parametrize("delegated", [False, True], ids=["kernels", "default backend"])
 def test_operators_by_debug_handle(delegated: bool) -> None:
-    """Each operator of the model is found by its handle, also in a delegate."""
+    """Each operator of the model is found by its handle, also inside of a delegate."""
     partitioner = [default().make("partitioner")] if delegated else []
     lowered = to_edge_transform_and_lower(PROGRAM, partitioner=partitioner)
     graph = FXOperatorGraph.gen_operator_graph(lowered.exported_program().graph_module)

@@ -57,7 +57,7 @@ def test_changed_records_are_read_or_refused(tmp_path: Path) -> None:
 
 
 def _zeros(size: int) -> bytes:
-    """Deflated: a MiB of them again and again, because packing all of them takes seconds."""
+    """Deflated zeros: 1 MiB of them, repeated, because compressing all of them takes seconds."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     part = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
     return part * (size >> 20) + packer.flush()
@@ -78,7 +78,7 @@ def _packed(packed: bytes, claimed: int, checksum: int) -> bytes:
 
 @pytest.mark.parametrize("calls", [0, 1], ids=["none", "of another module"])
 def test_a_program_without_its_own_call(tmp_path: Path, calls: int) -> None:
-    """torch takes the first call of a module as that of the program, also when `module()` is called later."""
+    """torch treats the first call of a module as that of the program, even if `module()` is called later."""
     name = next(name for name in whole() if name.endswith("/forward"))
     program = json.loads(whole()[name])
     graph = program["graph_module"]

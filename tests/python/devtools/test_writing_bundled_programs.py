@@ -67,7 +67,7 @@ def refused(match: str, program: ExecutorchProgramManager, *inputs: object, expe
 
 
 def test_bun01_bun04_holds_the_program_and_its_cases(program: ExecutorchProgramManager) -> None:
-    """BUN-01, BUN-03, BUN-04: every value is stored as it is, outputs may be a tuple."""
+    """BUN-01, BUN-03, BUN-04: every value is stored unchanged, and outputs may be a tuple."""
     assert BundledProgram is CoreBundledProgram
     output = Scaled()(*CALL)
     stored = bundle(program, *CALL, expected=(output,)).serialize_to_schema()
@@ -83,7 +83,8 @@ def test_bun01_bun04_holds_the_program_and_its_cases(program: ExecutorchProgramM
 
 
 def test_bun02_takes_what_has_a_program(program: ExecutorchProgramManager, tmp_path: Path) -> None:
-    """BUN-02: a manager, a program that calls it `program`, a file; and nothing else, nor two of them."""
+    """BUN-02: accepts a manager, an object with a program called `program`, or a file, but nothing else, and not two of
+    them."""
     suites = [MethodTestSuite("forward", [MethodTestCase(list(CALL))])]
     from_manager = BundledProgram(program, suites).serialize_to_schema()
     older = SimpleNamespace(buffer=program.buffer, program=program.executorch_program)

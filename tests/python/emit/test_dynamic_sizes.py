@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a program says of the dynamic sizes of its inputs, for each way in which torch.export can be asked for them."""
+"""The dynamic sizes that a program states for its inputs, for each way in which torch.export can be asked for them."""
 
 from __future__ import annotations
 

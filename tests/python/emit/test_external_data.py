@@ -58,7 +58,7 @@ def lower(models: nn.Module | dict[str, nn.Module], **config: object) -> Executo
 
 
 def save(manager: ExecutorchProgramManager, folder: Path) -> list[Path]:
-    """The `.ptd` files that saving wrote beside `model.pte`."""
+    """Saves the program. Returns the `.ptd` files that are written next to `model.pte`."""
     manager.save(folder / "model.pte")
     return sorted(folder.glob("*.ptd"))
 
@@ -68,7 +68,7 @@ def read(path: Path) -> DataPayload:
 
 
 def merge(*paths: Path) -> bytes:
-    """One file with the data of several."""
+    """Merges the data of several files into one."""
     store = NamedDataStore()
     for path in paths:
         store.merge_named_data_store(

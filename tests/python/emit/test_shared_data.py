@@ -85,7 +85,7 @@ def keys(data: Cord) -> set[str]:
 
 @pytest.mark.parametrize("options", [{}, {"strict": True}, {"strict": False}])
 def test_tags_survive_another_export(options: dict[str, bool]) -> None:
-    """Also with the default export, which drops the metadata of weights' nodes."""
+    """The same with the default export, which drops the metadata of weights' nodes."""
     model = net()
     module = tagged(model, lambda node: "shared" if "weight" in node.name else None)
     manager = delegated(module, **options)

@@ -15,7 +15,7 @@ from sdk.exir import EdgeProgramManager, to_edge_transform_and_lower
 
 
 def needs_demo_backends() -> Any:
-    """Skips tests of a package without the runtime, or whose runtime has no demo backends."""
+    """Skips tests if the package has no runtime, or its runtime has no demo backends."""
     try:
         from sdk.extension.pybindings.portable_lib import _get_registered_backend_names
 

@@ -169,7 +169,7 @@ def _no_grad_region(x: torch.Tensor) -> torch.Tensor:
 
 
 class Cache(nn.Module):
-    """A buffer of which a piece is overwritten at a position that is part of the input."""
+    """A buffer that is partly overwritten at a position which is part of the input."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -74,7 +74,7 @@ class Payload:
 
 
 def pickled(value: Any) -> bytes:
-    """`value` in an archive like that of `torch.save`, pickled by Python."""
+    """Pickles `value` in an archive like that of `torch.save`."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("archive/data.pkl", pickle.dumps(value, 2))
@@ -169,7 +169,7 @@ def _first_target(program: Program, target: str) -> None:
 
 
 def graph_changes(code: str, module: str) -> dict[str, Change]:
-    """Changes of a program that would run the expression `code`, which has no quotes, or import `module`."""
+    """Returns changes of a program that would run the expression `code`, which has no quotes, or import `module`."""
     first = "aten_permute_copy_default"
     return {
         "a size": lambda p: _size(p, code),

@@ -58,7 +58,7 @@ def full_text(error):
 
 
 def test_a_backend_that_fails():
-    """DEL-14: the error says which backend, which partition of which method, and which line of the model."""
+    """DEL-14: the error names the backend, the partition, the method, and the line of the model."""
     with pytest.raises(RuntimeError, match="the device is not connected") as caught:
         to_edge_transform_and_lower({"encode": export(Model(), (X,))}, partitioner=[AllNodePartitioner("Refuses", [])])
     text = full_text(caught.value)
@@ -127,7 +127,7 @@ def test_wrong_results():
 
 
 def test_a_dictionary_of_methods():
-    """DEL-03, EDGE-12: the third form of to_backend; methods without a partitioner stay as they are."""
+    """DEL-03, EDGE-12: the third form of to_backend. Methods without a partitioner do not change."""
     programs = {"one": edge_of(Model(), X), "two": edge_of(Model(), X)}
     lowered = to_backend(MethodProgramsPartitionerSpec(programs, {"two": AllNodePartitioner("Names", [])}))
     assert lowered["one"] is programs["one"]

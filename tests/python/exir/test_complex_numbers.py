@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Complex numbers as arguments, as vocoders have them: in programs they are tensors, because there is no complex
+"""Complex numbers as arguments, as in vocoders. Programs represent them as tensors, because there is no complex
 Scalar."""
 
 from __future__ import annotations

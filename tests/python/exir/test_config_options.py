@@ -83,7 +83,7 @@ class Counter(torch.nn.Module):
 
 
 def test_check_ir_validity():
-    """EDGE-06: a graph that is not valid is an error, or passes as it is."""
+    """EDGE-06: a graph that is not valid is an error, or is accepted unchanged."""
     program = export(Function(torch.linalg.eigvals), (torch.ones(2, 2),))
     with pytest.raises(SpecViolationError):
         to_edge(program)
@@ -163,7 +163,8 @@ def test_memory_planning_pass():
 
 
 def test_propagate_device_config():
-    """Without delegates on devices there is nothing to copy (tests/python/exir/test_propagate_device.py has them)."""
+    """Without delegates on devices, there is nothing to copy (tests/python/exir/test_propagate_device.py tests
+    them)."""
     plain = lower(torch.relu, X).buffer
     for config in (PropagateDeviceConfig(), PropagateDeviceConfig(True, True)):
         assert lower(torch.relu, X, propagate_device_config=config).buffer == plain
@@ -203,7 +204,7 @@ def test_emit_stacktrace():
 
 
 def test_extract_delegate_segments():
-    """ETPM-02: delegates' data behind the program, or inside it."""
+    """ETPM-02: delegates' data is stored after the program, or inside of it."""
     manager = to_edge(export(Function(lambda x: x + x), (X,))).to_backend(AddMulPartitionerDemo())
     segments = manager.to_executorch()
     inline = manager.to_executorch(ExecutorchBackendConfig(extract_delegate_segments=False, delegate_alignment=256))
@@ -370,12 +371,12 @@ def test_reinplace_forms():
 
 
 def test_enable_non_cpu_memory_planning():
-    """Without other devices both settings give the same plan."""
+    """Without other devices, both settings give the same plan."""
     assert arena(lower(torch.relu, X, enable_non_cpu_memory_planning=False)) == arena(lower(torch.relu, X))
 
 
 def test_named_data():
-    """It lies in the program under its names, aligned, and the program runs as without it."""
+    """The data is in the program under its names, aligned, and the program runs as without it."""
     data = {"notes": b"abc", "table": bytes(range(100, 200))}
     buffer = lower(torch.relu, X, named_data=data).buffer
     found = deserialize_pte_binary(buffer).named_data
@@ -387,7 +388,7 @@ def test_named_data():
 
 
 def test_all_options_of_the_backend_configuration_are_tested():
-    """Each option is used by a call in this file."""
+    """A call in this file uses each option."""
     calls = [node for node in ast.walk(ast.parse(Path(__file__).read_text())) if isinstance(node, ast.Call)]
     tested = {keyword.arg for call in calls for keyword in call.keywords}
     names = {f.name for f in dataclasses.fields(ExecutorchBackendConfig)}

@@ -127,7 +127,7 @@ def test_a_weight_that_the_delegate_owns():
 
 
 def test_named_data_of_a_lowered_module():
-    """DEL-05: `buffer()` carries what the backend stored beside its payload."""
+    """DEL-05: `buffer()` includes the data that the backend stored outside of its payload."""
 
     class Sum(torch.nn.Module):
         def __init__(self):
@@ -190,7 +190,8 @@ def test_integers():
 
 @pytest.mark.parametrize("partitioner", [ExecutorBackendPartitioner(), AllNodePartitioner("ExecutorBackend", [])])
 def test_a_program_in_a_program(partitioner):
-    """DEL-02, ETPM-14: the payload, a program itself, reaches init() as it was made, delegate calls included."""
+    """DEL-02, ETPM-14: the payload, which is itself a program, reaches init() unchanged, including its delegate
+    calls."""
     x = torch.randn(2, 3)
     program = export(Owner(), (x,))
     inner = to_edge(program).to_backend(AddMulPartitionerDemo())

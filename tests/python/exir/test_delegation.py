@@ -57,7 +57,7 @@ def lower(model, args, partitioner):
 
 
 def test_neighbours_of_two_backends():
-    """DEL-17, EDGE-08: a delegate may read the result of another one."""
+    """DEL-17, EDGE-08: a delegate may read the result of another delegate."""
     x = torch.tensor([0.5, -1.0])
     program = lower(Arithmetic(), (x,), BackendWithPreprocessAllPartitioner())
     first, second = get_lowered_backend_modules(program.graph_module)
@@ -240,7 +240,7 @@ def test_patterns_of_models():
 
 
 def test_devices_of_compile_specs():
-    """A delegate's device is what its compile spec `target_device` says."""
+    """The compile spec `target_device` sets a delegate's device."""
     args = (torch.ones(2),)
     aware = lower(Arithmetic(), args, DeviceAwarePartitioner("cuda:1")).graph_module.lowered_module_0
     assert _get_target_device_from_compile_specs(aware) == (DeviceType.CUDA, 1)
@@ -299,7 +299,7 @@ def test_a_partitioner_without_tags():
 
 
 def test_what_a_backend_does_not_support():
-    """DEL-08: the backend says what it was given and what it takes."""
+    """DEL-08: the error says what the backend got, and what it supports."""
     with pytest.raises(RuntimeError, match=r"aten.cos.default is not supported in backend BackendWithCompilerDemo"):
         to_backend(
             BackendWithCompilerDemo.__name__, to_edge(export(Arithmetic(), (torch.ones(2),))).exported_program(), []

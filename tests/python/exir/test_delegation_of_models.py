@@ -28,7 +28,7 @@ edge_ops = exir_ops.edge.aten
 
 
 class ConvolutionsOnly(Partitioner):
-    """Convolution, batch norm and pooling with their weights; the rest stays."""
+    """Delegates convolution, batch norm and pooling with their weights; other operators stay outside."""
 
     OPS = (
         edge_ops.convolution.default,
@@ -63,7 +63,7 @@ class FoldedConv(torch.nn.Module):
 
 
 def preprocess_with_fusion(edge_program, compile_specs):
-    """What a fusing backend does: finds the parameters of both modules and compiles one convolution."""
+    """Does what a fusing backend does: finds the parameters of both modules and compiles one convolution."""
     names = edge_program.graph_signature.inputs_to_parameters | edge_program.graph_signature.inputs_to_buffers
 
     def value(node):
@@ -110,7 +110,8 @@ def test_conv_and_batch_norm(which):
 
 @pytest.mark.parametrize("which", PARTITIONERS)
 def test_channels_last_weights(which):
-    """DEL-15: weights in another order than that of their dimensions reach the backend, and the kernels, right."""
+    """DEL-15: the backend and the kernels read weights correctly whose memory order differs from that of their
+    dimensions."""
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Conv2d(4, 2, 3))
     model = model.to(memory_format=torch.channels_last).eval()
     images = [torch.randn(1, 3, 8, 8), torch.randn(1, 3, 8, 8)]
@@ -125,7 +126,7 @@ def test_channels_last_input():
 
 @pytest.mark.parametrize("which", PARTITIONERS)
 def test_max_pool_without_stride(which):
-    """DEL-23: the stride that is not given is the size of the window."""
+    """DEL-23: the stride defaults to the size of the window."""
 
     class Pool(torch.nn.Module):
         def forward(self, x):
@@ -151,7 +152,8 @@ class KeyCache(torch.nn.Module):
 
 @pytest.mark.parametrize("which", PARTITIONERS)
 def test_a_cache_written_from_trained_parameters(which):
-    """DEL-15: state keeps its initial value and what calls have written, whether the delegate owns it or not."""
+    """DEL-15: state keeps its initial value and the values that calls have written, whether the delegate owns it or
+    not."""
     model = KeyCache()
     assert all(p.requires_grad for p in model.parameters())
     calls = [[torch.randn(1, 4), torch.tensor([i])] for i in (0, 3, 1, 3)]
@@ -166,7 +168,8 @@ def test_a_cache_written_from_trained_parameters(which):
 
 
 def test_an_input_that_is_written_to():
-    """DEL-02: with a partitioner the write stays outside; a module that is lowered whole cannot do it, and says so."""
+    """DEL-02: with a partitioner, the write stays outside. A module that is lowered whole cannot write, which is an
+    error."""
 
     class Writes(torch.nn.Module):
         def forward(self, x, y):
@@ -207,7 +210,7 @@ def test_two_methods():
 
 
 def test_a_result_that_is_an_input():
-    """DEL-06: outputs that no operator makes pass by the delegate."""
+    """DEL-06: outputs that no operator computes bypass the delegate."""
 
     class Passes(torch.nn.Module):
         def forward(self, x, y):
@@ -217,7 +220,7 @@ def test_a_result_that_is_an_input():
 
 
 def test_the_delegate_is_told_sizes_that_change():
-    """DEL-06: numbers are inputs and outputs of delegates like tensors."""
+    """DEL-06: delegates may have numbers as inputs and outputs, like tensors."""
 
     class Grows(torch.nn.Module):
         def forward(self, x):

@@ -50,7 +50,7 @@ def replace(program, old, new):
 
 
 def test_the_table_of_dtypes():
-    """IR-11: the entry of sigmoid as the document has it, with the small floats that came later."""
+    """IR-11: the entry of sigmoid equals that of the document, plus the small floats that were added later."""
     entries = {entry["inherits"]: entry for entry in yaml.safe_load(TABLE.read_text())}
     assert entries["aten::sigmoid"] == {
         "func": "sigmoid",
@@ -68,7 +68,7 @@ def test_the_table_of_dtypes():
 
 
 def test_dtypes_of_an_argument():
-    """IR-12, IR-13: those of the document, and the small ones that came later."""
+    """IR-12, IR-13: the dtypes are those of the document, plus the small floats that were added later."""
     sigmoid = exir_ops.edge.aten.sigmoid.default
     assert str(sigmoid._schema) == "aten::sigmoid(Tensor self) -> Tensor"
     self_arg, returned = sigmoid._schema.arguments[0], sigmoid._schema.returns[0]
@@ -79,7 +79,7 @@ def test_dtypes_of_an_argument():
 
 
 def test_every_core_operator_on_tensors_has_dtypes():
-    """IR-15: those without an entry take no tensors, return complex numbers, or belong to training."""
+    """IR-15: operators without an entry take no tensors, return complex numbers, or belong to training."""
     missing = {
         name for name in gen.core_operators() if f"aten::{name}".removesuffix(".default") not in edge_dialect_info()
     }
@@ -208,7 +208,7 @@ def test_validator_of_dtypes():
 
 
 def test_constraints_by_hand():
-    """An alias stands for one dtype in a call, optional tensors may be absent, and unknown names are refused."""
+    """All uses of an alias in a call have one dtype, optional tensors may be absent, and unknown names are refused."""
     constraint = edge_ops.FunctionDtypeConstraint(
         ["x", "__ret_0"],
         ["bias"],
@@ -273,7 +273,8 @@ def test_call_module_is_not_allowed():
 
 
 def test_edge_dialect_has_edge_operators_and_tensors():
-    """DIA-03, IR-07, IR-08: no ATen operators, no numbers where a tensor belongs; a pass makes tensors of them."""
+    """DIA-03, IR-07, IR-08: there are no ATen operators, and no numbers where a tensor belongs; a pass converts numbers
+    to tensors."""
     manager = to_edge(export(Function(torch.add), (torch.ones(2), torch.ones(2))))
     program = manager.exported_program()
     with pytest.raises(SpecViolationError, match=r"add\.Tensor is not an edge operator.*exir_ops\.edge\.aten\.add"):

@@ -36,7 +36,7 @@ def emitted() -> ExportedProgram:
 
 
 def _calls(program: ExportedProgram) -> list[tuple[str, str, str]]:
-    """Each call with its arguments. The reader passes some by name, and adds the parts of a list that nothing uses."""
+    """Yields each call with its arguments. The reader passes some by name, and adds unused elements of a list."""
     found = []
     for node in program.graph.nodes:
         if node.op == "call_function" and (node.users or node.target is not operator.getitem):

@@ -10,7 +10,7 @@ from sdk.exir import ExecutorchBackendConfig, to_edge
 
 
 class Tied(nn.Module):
-    """One weight, read as rows by the embedding and transposed by the projection."""
+    """The embedding reads a weight as rows, and the projection reads it transposed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ def test_a_weight_that_two_layers_transpose_is_stored_once() -> None:
 
 
 def test_a_weight_that_methods_read_in_different_orders_is_stored_once() -> None:
-    """One method embeds with the weight, another projects with it."""
+    """One method embeds with the weight, and another method projects with it."""
     tied = Tied().eval()
     ids, x = torch.tensor([[1, 2]]), torch.randn(1, 4)
     programs = {"embed": torch.export.export(tied.embed, (ids,)), "project": torch.export.export(tied.project, (x,))}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""torch.nn's attention and transformer layers, which a strict capture under torch.no_grad() has as one operator."""
+"""torch.nn's attention and transformer layers, which a strict capture under torch.no_grad() represents as one
+operator."""
 
 from __future__ import annotations
 
@@ -92,7 +93,7 @@ def test_masks_of_every_type(mask_type: int | None, dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_a_recipe_does_not_capture_them(strict: bool) -> None:
-    """So that a quantizer finds the linear layers."""
+    """Recipes do not capture such operators, so that a quantizer finds the linear layers."""
     torch.manual_seed(0)
     model = nn.TransformerEncoderLayer(16, 2, 24, batch_first=True).eval().requires_grad_(False)
     x = torch.randn(2, 5, 16)

@@ -156,7 +156,7 @@ EXAMPLES = {
 @pytest.mark.parametrize("partitioner", PARTITIONERS.values(), ids=PARTITIONERS)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_expanded_example_inputs_are_accepted(name: str, partitioner: list[Any]) -> None:
-    """The program takes any tensor of these sizes, as one that was exported with a dense example does."""
+    """The program accepts any tensor of these sizes, like a program that was exported with a dense example."""
     x = EXAMPLES[name]
     model = Call(lambda x: (x + 1, x.transpose(-1, -2).contiguous(), x @ x.transpose(-1, -2), x.clone()))
     check(model, (x,), [(x,), (torch.rand(x.shape),)], partitioner=partitioner)
@@ -174,7 +174,7 @@ ROOTS = torch.tensor([float("-inf"), float("inf"), -1.0, 4.0, 0.0, -0.0, float("
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("exponent", [0.5, -0.5, 0.25, 2.0, -1.0])
 def test_powers_of_special_numbers(exponent: float, dtype: torch.dtype, partitioner: list[Any]) -> None:
-    """PyTorch computes roots of float16 as powers: that of -inf is inf."""
+    """PyTorch computes roots of float16 as powers: the root of -inf is inf."""
     check(Call(lambda x: torch.pow(x, exponent)), (ROOTS.to(dtype),), partitioner=partitioner)
 
 

@@ -25,7 +25,7 @@ def members(partitions: list[Partition]) -> list[list[str]]:
 
 
 def graph_of(seed: int) -> GraphModule:
-    """A graph of calls that are taken and left, with calls of several results among them."""
+    """Returns a graph of calls that are supported or not, including calls with several results."""
     choose, graph = random.Random(seed), Graph()
     values = [graph.placeholder("x"), graph.placeholder("y")]
     for _ in range(choose.randint(3, 24)):
@@ -70,7 +70,7 @@ def test_results_of_a_call_are_where_the_call_is() -> None:
 
 
 def test_work_is_linear() -> None:
-    """Two thousand partitions, each separated from the next one, with a value that goes past all of them."""
+    """Two thousand partitions, each separated from the next one, and a value that skips all of them."""
 
     def chain(length: int) -> GraphModule:
         graph = Graph()

@@ -125,7 +125,8 @@ class Written(torch.nn.Module):
 
 @pytest.mark.parametrize("tagged", [True, False])
 def test_a_program_of_a_submodule(tagged: bool) -> None:
-    """It owns the weights and buffers with its tag, and the writes to these; everything else it takes and returns."""
+    """The program owns the weights and buffers with its tag, and the writes to these. Everything else is an input or
+    output."""
     whole = to_edge(export(Written(), (A,))).exported_program()
     names = ("aten.mul.Tensor", "aten.add.Tensor")
     nodes = [node for node in whole.graph.nodes if getattr(node.target, "__name__", "") in names]

@@ -93,7 +93,7 @@ def constants(manager):
 
 
 def test_quantised_inputs_and_outputs():
-    """The caller quantises with the constants that the program returns; the numbers are the same."""
+    """The caller quantises with the constants that the program returns; the results are the same."""
     manager = quantised()
     manager = manager.transform([QuantizeInputs(manager, [0, 1]), QuantizeOutputs(manager, [0])])
     assert constants(manager)["input0_scale"] == 0.1 and constants(manager)["output0_zp"] == -5

@@ -69,7 +69,7 @@ def test_a_tensor_as_an_object(artifact: SerializedArtifact) -> None:
 
 
 def test_errors_of_graphs_within_graphs_are_short(artifact: SerializedArtifact) -> None:
-    """torch's errors have the text of all errors below, and that of what these were made from."""
+    """torch's errors contain the text of all inner errors, and the text of the errors that caused these."""
 
     def nested(program: dict[str, Any]) -> None:
         node = next(n for n in program["graph_module"]["graph"]["nodes"] if n["target"].endswith("cond"))

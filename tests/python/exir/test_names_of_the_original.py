@@ -236,7 +236,7 @@ class TestConfigPartitioner:
 
 
 def test_a_backend_that_partitions_the_branches_of_what_it_compiles() -> None:
-    """The tags of the outer partitioner are gone from the branches that its partition calls."""
+    """The branches that its partition calls do not have the tags of the outer partitioner."""
     name = BackendWithCompilerDemo.__name__
 
     class Inner(Partitioner):

@@ -112,7 +112,7 @@ def test_same_numbers_as_eager(name):
 
 @pytest.mark.parametrize("training", [F.dropout2d, F.feature_alpha_dropout, F.alpha_dropout])
 def test_channels_are_dropped_in_training(training):
-    """What `bernoulli` decides is random: whole channels in their places, and about half of the numbers."""
+    """`bernoulli` decides at random: whole channels keep their places, and about half of the numbers are zero."""
     x = torch.rand(4, 64, 3, 3) + 0.1
     program = to_edge(export(Function(lambda x: training(x, 0.5, training=True)), (x,))).to_executorch()
     (found,) = _load_for_executorch_from_buffer(program.buffer).forward((x,))
@@ -192,7 +192,8 @@ def test_a_short_time_fourier_transform_keeps_a_dynamic_batch():
 
 
 def test_an_inverse_short_time_fourier_transform_of_a_batch_has_few_nodes():
-    """The sum of the windows is one operator; PyTorch's decomposition has three for each of the 64 positions."""
+    """The sum of the windows is one operator; PyTorch's decomposition has three operators for each of the 64
+    positions."""
 
     def there_and_back(x):
         window = torch.hann_window(64)
@@ -213,7 +214,7 @@ def test_an_inverse_short_time_fourier_transform_of_a_batch_has_few_nodes():
 
 @pytest.mark.parametrize("offs", [[2, 2, 6], [0, 0, 0], [3, 7, 7]])
 def test_experts_of_transformers(offs):
-    """Each group of rows is multiplied by a separate matrix, for which transformers has its own operator."""
+    """Each group of rows is multiplied by a separate matrix. transformers has an operator for this."""
     pytest.importorskip("transformers.integrations.moe")
     args = (torch.randn(7, 5), torch.randn(3, 5, 4), torch.tensor(offs, dtype=torch.int32))
     grouped = torch.ops.transformers.grouped_mm_fallback

@@ -14,7 +14,8 @@ OPS = torch.ops.out_variants_of_users
 
 
 def test_an_out_variant_that_is_registered_later() -> None:
-    """As by a library that is loaded after the model was written: the operator is already in use then."""
+    """Registers an out variant after the operator is in use, like a library that is loaded after the model was
+    written."""
     LIBRARY.define("late(Tensor x) -> Tensor")
     operator = OPS.late.default
     assert OPS.late.overloads() == ["default"]

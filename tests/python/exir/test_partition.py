@@ -21,7 +21,7 @@ from sdk.exir.lowered_backend_module import get_lowered_submodules
 
 
 class NamesBackend(BackendDetails):
-    """A backend whose payload lists the operators it was given."""
+    """A backend whose payload lists its operators."""
 
     @staticmethod
     def preprocess(edge_program, compile_specs):

@@ -69,7 +69,7 @@ def test_import_paths():
 
 
 def test_a_partitioner_without_its_constructor():
-    """PTN-11: as on the page of documents, where __init__ does not call that of the base class."""
+    """PTN-11: like on the page of the documents, __init__ does not call that of the base class."""
 
     class Bare(Partitioner):
         def __init__(self):
@@ -209,7 +209,7 @@ def test_groups():
 
 
 def test_partitions_beside_groups_are_merged():
-    """Nodes that no path connects are one partition, as in the original: alone, `tanh` would stay outside."""
+    """Nodes that are not connected form one partition, as in the original. `tanh` alone would stay outside."""
     program = edge_of(lambda x, y: (torch.tanh(x), torch.sin(torch.cos(y))), X, X)
     nodes = named(program.graph)
     support = create_op_support(lambda s, n: n.op == "call_function")
@@ -268,7 +268,7 @@ def test_constants_of_several_users():
 
 
 def test_dequantize_of_several_users():
-    """Each user gets its own dequantize node."""
+    """Each user gets a separate dequantize node."""
     import torch.ao.quantization.fx._decomposed
 
     dequantize = torch.ops.quantized_decomposed.dequantize_per_tensor.default

@@ -191,7 +191,7 @@ def test_a_check_that_fails(manager):
 
 
 def test_our_own_pass_that_fails(manager, monkeypatch):
-    """A defect of ours says that it is one."""
+    """An error in our own pass says that it is a defect of this package."""
 
     def fail(self, graph_module):
         for node in graph_module.graph.nodes:
@@ -231,7 +231,7 @@ def test_an_operator_that_cannot_be_lowered():
 
 
 def test_errors_of_graphs_without_metadata():
-    """Nothing is made up where nothing is known."""
+    """Errors of graphs without metadata contain no invented places."""
     graph = torch.fx.Graph()
     graph.output((graph.call_function(edge.add.Tensor, (graph.placeholder("x"), 1)),))
     module = GraphModule(torch.nn.Module(), graph)

@@ -51,7 +51,7 @@ class AddIsSub(ExportPass):
 
 
 class Expected(torch.nn.Module):
-    """What the model computes with x - y for x + y."""
+    """Computes the model with x - y instead of x + y."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`QuantFusionPass` and `RemoveMixedTypeOperators`: what they rewrite, and that the results stay those of PyTorch."""
+"""`QuantFusionPass` and `RemoveMixedTypeOperators`: they rewrite graphs as expected, and the results equal those of
+PyTorch."""
 
 from __future__ import annotations
 
@@ -73,7 +74,7 @@ MOVES = {
 @pytest.mark.parametrize("name", MOVES)
 @pytest.mark.parametrize("same", [True, False])
 def test_operators_that_move_elements_move_integers(name: str, same: bool) -> None:
-    """They move integers only if the scale does not change: otherwise quantisation rounds."""
+    """Such operators move integers only if the scale does not change, because otherwise quantisation rounds."""
     other = PARAMETERS if same else (0.2, *PARAMETERS[1:])
 
     def function(x: torch.Tensor) -> torch.Tensor:
@@ -101,7 +102,7 @@ def test_operators_that_move_elements_move_integers(name: str, same: bool) -> No
     ],
 )
 def test_mixed_dtypes_in_aten_dialect(function: Callable[..., torch.Tensor], casts: int) -> None:
-    """Each operand that has not the dtype of the result is cast by PyTorch's own operator."""
+    """Operands that do not have the dtype of the result are cast by PyTorch's operator."""
     inputs = torch.tensor([1, 2, 7]), torch.tensor([0.5, 2.5, -1.0])
     program = export(Function(function), inputs)
     module = RemoveMixedTypeOperators()(program.graph_module).graph_module

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""State that methods would share (`share_mutable_buffers`), of which a delegate keeps a copy that only it sees."""
+"""State that methods would share (`share_mutable_buffers`), of which a delegate keeps a private copy."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_state_of_a_delegate_is_not_shared(backend: str, second: str) -> None:
 
 @pytest.mark.parametrize("backend", PARTITIONERS)
 def test_state_that_one_method_uses_stays_in_its_delegate(backend: str) -> None:
-    """Another method has it without using it, or another buffer of the same name."""
+    """Another method has the buffer without using it, or has another buffer of the same name."""
     for other in (Method(OPERATIONS["other"]), Method(OPERATIONS["mul"], size=2)):
         methods = {"add": Method(OPERATIONS["add"]), "other": other}
         assert lower(methods, {name: PARTITIONERS[backend]() for name in methods})

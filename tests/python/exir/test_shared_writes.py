@@ -26,7 +26,7 @@ from sdk.extension.pybindings import portable_lib
     ids=["unbind", "split", "chunk", "split_with_sizes", "tensor_split"],
 )
 def test_a_write_to_one_of_several_views_keeps_dynamic_sizes(view: Callable[[torch.Tensor], torch.Tensor]) -> None:
-    """PyTorch's tracer would fix them at those of the example."""
+    """PyTorch's tracer would fix dynamic sizes at those of the example."""
 
     class Writes(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -57,7 +57,8 @@ class WritesToExpanded(torch.nn.Module):
 
 
 def test_a_write_to_memory_that_elements_share_is_an_error() -> None:
-    """PyTorch's functionalisation adds up the changes of the three elements. A copy of them is lowered and right."""
+    """PyTorch's functionalisation would add up the changes of the three elements. A write to a copy of them is lowered
+    correctly."""
     x = torch.tensor([1.0, 2.0, 3.0])
     with pytest.raises(ExportError, match=r"several elements are one in memory.*\.clone\(\)") as error:
         to_edge(export(WritesToExpanded(True), (x,)))

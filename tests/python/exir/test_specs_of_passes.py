@@ -12,7 +12,7 @@ from sdk.exir.tensor import TensorSpec
 
 
 class Select(torch.nn.Module):
-    """Rows of which the number depends on data and is at most 7."""
+    """Selects rows. Their number depends on data and is at most 7."""
 
     def forward(self, x, count):
         n = count.item()

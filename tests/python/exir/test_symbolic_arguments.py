@@ -25,7 +25,7 @@ class Relu(torch.nn.Module):
 
 
 class Reshape(ExportPass):
-    """relu(x) becomes relu(view(x)), of the size that a function makes of that of x."""
+    """Replaces relu(x) by relu(view(x)). A function computes the size of the view from that of x."""
 
     def __init__(self, size: Callable[[torch.Size], list[Any]]) -> None:
         super().__init__()

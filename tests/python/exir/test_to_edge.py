@@ -89,7 +89,7 @@ def test_pads_stay_whole(mode, rank):
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", edge_cases.CASES)
 def test_metadata_describes_the_tensors(name):
-    """DIA-10: shape, dtype and layout of every node's `val` are those of the tensor that the node produces."""
+    """DIA-10: shape, dtype and layout of every node's `val` equal those of the tensor that the node produces."""
     module, args = edge_cases.CASES[name]()
     program = to_edge(export(module.eval(), args)).exported_program()
     wrong = []
@@ -207,7 +207,7 @@ def test_input_program_is_not_changed():
 
 
 class Spectra(torch.nn.Module):
-    """Calls two operators that neither PyTorch nor this project decomposes, and that have no kernel."""
+    """Calls two operators that neither PyTorch nor this project decomposes, and for which there is no kernel."""
 
     def forward(self, x):
         values = torch.linalg.eigvals(x)
@@ -384,14 +384,14 @@ def test_a_write_to_a_constant_is_an_error_that_says_what_to_do():
 
 
 def test_a_second_trace_is_reported():
-    """Nothing is silent: the manager tells when a program had to be traced again, and why."""
+    """The manager reports when a program had to be traced again, and why."""
     module, args = edge_cases.CASES["write_to_base_of_view"]()
     (note,) = to_edge(export(module, args))._report
     assert "re-traced" in note
 
 
 def test_the_same_tensor_as_two_inputs_is_warned_of() -> None:
-    """torch.export makes one input of them: x - 2 y becomes y - 2 y."""
+    """torch.export merges the inputs, so x - 2 y becomes y - 2 y."""
 
     class Difference(torch.nn.Module):
         def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

@@ -50,7 +50,7 @@ def sizes_of_views(edge: Any) -> list[list[Any]]:
 def test_the_only_computed_size_is_inferred(
     function: Callable[[Tensor], Tensor], shape: tuple[int, ...], dynamic: dict[int, Any], expected: list[int]
 ) -> None:
-    """No node computes it, and the program is right at both ends of the range."""
+    """No node computes the size, and the program is correct at both ends of the range."""
     edge = lowered(function, shape, dynamic)
     assert sizes_of_views(edge) == [expected]
     assert "sym_size" not in str(edge.exported_program().graph)

@@ -97,7 +97,8 @@ def test_with_dynamic_sizes(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["contiguous of a slice", "reshape of a slice", "contiguous of a part"])
 def test_with_several_rows(name: str) -> None:
-    """In eager, a part of one row is contiguous and shares its memory; torch.export takes sizes for more than one."""
+    """In eager mode, a part of one row is contiguous and shares memory; torch.export assumes that sizes are larger than
+    one."""
     _check({**COPIES, **ALIASES}[name], Dim("rows", min=3, max=8))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What PyTorch defines for no rows, in programs of a dynamic number of rows."""
+"""Programs with a dynamic number of rows give PyTorch's results for zero rows."""
 
 from __future__ import annotations
 

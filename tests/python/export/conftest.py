@@ -84,7 +84,7 @@ def example_inputs():
 
 @dataclass
 class Answer:
-    """What one call of the command gave."""
+    """The result of one call of the command."""
 
     status: int
     out: str

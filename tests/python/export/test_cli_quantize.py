@@ -37,7 +37,7 @@ def none():
 
 @pytest.fixture
 def data(models: Path) -> str:
-    """The name of a file of inputs beside that of models."""
+    """Returns the name of a file of inputs in the folder of the models."""
     file = models.with_name(f"data_{models.stem}.py")
     file.write_text(DATA)
     return file.name

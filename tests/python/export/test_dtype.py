@@ -178,7 +178,8 @@ def test_recipes_that_contradict_themselves() -> None:
 
 
 def test_the_tolerance_grows_with_the_root_of_the_roundings() -> None:
-    """1e-2 allows 26 roundings: 4 * 2^-11 * sqrt(26). The input is one, and each layer."""
+    """A tolerance of 1e-2 allows 26 roundings: 4 * 2^-11 * sqrt(26). The input is rounded once, and so is each
+    layer."""
 
     def of(layers: int) -> float:
         recipe = ExportRecipe(dtype=torch.float16)

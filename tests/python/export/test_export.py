@@ -38,7 +38,8 @@ TIME = r"time +\d[\d.]* m?s a call; PyTorch eager takes \d[\d.]* m?s \(medians o
 
 
 def test_a_model_goes_to_the_default_backend(models: Path, export: Export) -> None:
-    """The backend that declares itself the default on CPUs, and how long a call takes beside PyTorch."""
+    """The model is lowered to the backend that declares itself the default on CPUs; the summary has the time of a call
+    and that of PyTorch."""
     default = registry.default_backend()
     assert default is not None
     answer = export(f"{models.name}:net", "--strict")
@@ -51,7 +52,7 @@ def test_a_model_goes_to_the_default_backend(models: Path, export: Export) -> No
 def test_without_the_default_backend_the_kernels_take_all(
     models: Path, export: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The installed runtime may lack it; what the user names is done as it is said."""
+    """The installed runtime may lack the default backend. A backend that the user names is used in any case."""
     default = registry.default_backend()
     assert default is not None
     absent = dataclasses.replace(default, id="AbsentBackend")
@@ -180,7 +181,8 @@ def test_json_report(models: Path, export: Export) -> None:
 
 
 def test_json_in_place_of_the_summary(models: Path, export: Export) -> None:
-    """What docs/commands.md says of every command: one JSON object on the standard output, here the report."""
+    """docs/commands.md says for every command that it prints one JSON object on the standard output, here the
+    report."""
     answer = export(f"{models.name}:net", "--json", "--report", "report.json")
     assert answer.status == 0
     printed = json.loads(answer.out)

@@ -85,7 +85,7 @@ def test_inputs_of_numpy(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["values", "function", "partial"])
 def test_inputs_of_a_python_file(tmp_path: Path, name: str) -> None:
-    """A value or a function, as --calibrate takes them."""
+    """A file has a value or a function, like those of --calibrate."""
     file = tmp_path / "samples.py"
     file.write_text(
         "import torch\nvalues = (torch.ones(2), torch.zeros(2))\n"
@@ -222,7 +222,7 @@ def test_capture_avoids_size_one() -> None:
 
 
 def test_a_tensor_that_is_given_twice_is_two_inputs() -> None:
-    """torch.export would make one input of them."""
+    """torch.export would merge them to one input."""
     x, y = torch.ones(2), torch.ones(2)
     given = Inputs((x, [x, 3]), {"z": y})
     made = given.distinct()

@@ -104,7 +104,7 @@ def test_cortex_m_computes_convolutions_in_integers(export: Callable[..., int]) 
 
 
 def test_images_are_copied_once_each() -> None:
-    """In the format of the caller come the outputs, too, and an input that is an output stays itself."""
+    """Outputs have the format of the caller, and an input that is also an output is not copied."""
     model, x = Images().eval(), torch.randn(2, 4, 5, 6)
     program = with_channels_last(torch.export.export(model, (x,)))
     copies = [n for n in program.graph.nodes if n.target is torch.ops.aten.clone.default]

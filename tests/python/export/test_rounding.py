@@ -33,14 +33,14 @@ class Small(torch.nn.Module):
 
 
 class Sum(torch.nn.Module):
-    """Rounding alone: probabilities sum to 1."""
+    """A model whose results are only rounding errors: probabilities sum to 1."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.softmax(x, -1).sum(-1) - 1
 
 
 class Mean(torch.nn.Module):
-    """Rounding alone, of parameters: there is no input of floats."""
+    """A model whose results are only rounding errors of parameters: it has no float inputs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ def test_rounding_of_parameters_may_differ() -> None:
 
 
 def test_zeros_are_not_numbers() -> None:
-    """Where the right output is 0 in every run, a program that gives something else is wrong."""
+    """If the correct output is 0 in every run, a program that gives something else is wrong."""
     assert is_right(compared(Small(0.0), numbers(torch.float32), torch.clone))
     assert not is_right(compared(Small(0.0), numbers(torch.float32), lambda answer: answer + 1e-9))
 
@@ -163,7 +163,7 @@ class Small(torch.nn.Module):
 def test_the_command_refuses_small_outputs_that_are_wrong(
     models: Path, export: Callable[..., Any], options: Sequence[str]
 ) -> None:
-    """The first call is right; the later ones are not, by 1e-9. float16 has no numbers below 6e-8."""
+    """The first call is right, and later calls are wrong by 1e-9. float16 has no numbers below 6e-8."""
     models.write_text(MODELS)
     answer = export(f"{models.name}:Number", "--input", "1x8:float32", *options)
     assert answer.status == 1 and "differs from PyTorch's" in " ".join(answer.err.split())
@@ -210,7 +210,7 @@ def test_what_differs_in_every_run_is_not_rounding(model: type[torch.nn.Module])
 
 
 class There(torch.nn.Module):
-    """Rounding alone, of complex numbers."""
+    """A model whose results are only rounding errors of complex numbers."""
 
     def forward(self, z: torch.Tensor) -> torch.Tensor:
         return torch.fft.ifft(torch.fft.fft(z)) - z
@@ -222,7 +222,7 @@ def test_complex_inputs_have_other_last_bits_too() -> None:
 
 
 class Wide(torch.nn.Module):
-    """Rounding alone, with a buffer that cannot be written."""
+    """A model whose results are only rounding errors, with a buffer that cannot be written."""
 
     def __init__(self) -> None:
         super().__init__()

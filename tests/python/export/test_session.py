@@ -330,7 +330,7 @@ def test_exp_11_pt2e_quantisation_calibrates_with_every_example() -> None:
 
 @pytest.mark.parametrize("persistent", [True, False])
 def test_exp_11_calibration_leaves_state_as_it_was(persistent: bool) -> None:
-    """EXP-11: neither the program nor the caller's model begins with the sums of the calibration."""
+    """EXP-11: the calibration leaves no sums in the program or in the caller's model."""
 
     class Sums(nn.Module):
         def __init__(self) -> None:

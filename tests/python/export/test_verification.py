@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the command verifies: three calls in sequence, new data at both ends of dynamic sizes, and how much of it."""
+"""The verification of the command: three calls in sequence, new data at both ends of dynamic sizes, and how many
+elements are compared."""
 
 from __future__ import annotations
 
@@ -198,7 +199,8 @@ def words(text: str) -> str:
 
 @pytest.mark.parametrize("options", [(), ("--quantize", "int8")])
 def test_eager_mode_has_no_fast_path(file: str, export: Export, options: tuple[str, ...]) -> None:
-    """Without gradients, nn.TransformerEncoder writes zeros to what its mask leaves out. Programs compute it."""
+    """Without gradients, nn.TransformerEncoder writes zeros to the positions that its mask leaves out. Programs compute
+    these positions."""
     assert export(f"{file}:Padded", "--input", "2x5x8:float32", *options).status == 0
     assert torch.backends.mha.get_fastpath_enabled()
 
@@ -279,7 +281,7 @@ def test_indices_are_compared_without_ties(file: str, export: Export, model: str
 
 
 def test_values_that_a_model_does_not_take_are_those_of_the_example(file: str, export: Export) -> None:
-    """Random matrices have no Cholesky decomposition: those of the example are repeated."""
+    """Random matrices have no Cholesky decomposition, so those of the example are repeated."""
     Path(file).write_text(MODELS + "\n\ndef example_inputs():\n    return (torch.eye(3).expand(2, 3, 3).clone(),)\n")
     answer = export(f"{file}:Cholesky", "--dynamic", "x.0=1..4", "--no-verify")
     if answer.status != 0:
@@ -301,7 +303,7 @@ def test_random_numbers_are_named_as_the_cause(file: str, export: Export, model:
 
 
 def test_a_difference_from_zeros_has_a_share_in_words(file: str, export: Export) -> None:
-    """No number says how large a difference is beside zeros."""
+    """The ratio of a difference to zeros cannot be expressed as a number, so it is described in words."""
     answer = export(f"{file}:Mask", "--input", "2x8:float32")
     assert answer.status == 1 and "inf of the output's" not in words(answer.err)
     assert "an infinite share of an output of zeros" in words(answer.err)
@@ -313,7 +315,7 @@ def test_a_global_variable_is_named_as_a_cause(file: str, export: Export) -> Non
 
 
 def made(example: torch.Tensor, size: int) -> torch.Tensor:
-    """New values like those of an example of one dimension."""
+    """Returns new values like those of an example with one dimension."""
     found = fresh(ExampleInputs((example, 3), {}), {(0, 0): size}, (), torch.Generator().manual_seed(0))
     assert found.args[1] == 3 and found.args[0].dtype == example.dtype
     result: torch.Tensor = found.args[0]

@@ -28,7 +28,8 @@ def _calls(script: Path, folder: Path, *arguments: str) -> list[list[str]]:
     [("coreml", "coreml/scripts/build_executor_runner.sh"), ("mps", "mps/scripts/build_mps_executor_runner.sh")],
 )
 def test_the_script_of_a_runner(name: str, script: str, tmp_path: Path) -> None:
-    """MPS-04, UCPP-03: it configures the delegate with the calls of event tracers, and builds the runner alone."""
+    """MPS-04, UCPP-03: the script configures the delegate with the calls of event tracers, and builds only the
+    runner."""
     configure, build = _calls(_EXAMPLES / script, tmp_path, "-DMORE=1")
     assert {f"-DEXECUTORCH_BUILD_{name.upper()}=ON", "-DEXECUTORCH_ENABLE_EVENT_TRACER=ON", "-DMORE=1"} <= {*configure}
     assert configure[configure.index("-B") + 1] == "out"

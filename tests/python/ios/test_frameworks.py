@@ -243,7 +243,7 @@ def test_ios01_every_system_is_built_by_its_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("chosen", [list(_BACKENDS)[:1], list(_BACKENDS)[1:]], ids="-".join)
 def test_mps06_ios24_each_backend_has_an_option(chosen: list[str], tmp_path: Path) -> None:
-    """It builds the runtime, kernels and this backend."""
+    """The script builds the runtime, kernels and this backend."""
     flags = [product.replace("backend_", "--") for product in chosen]
     asked = _asked_on_a_mac(tmp_path, *flags, "--slices", "ios-arm64")
     made = {line.rsplit("/", 1)[1] for line in asked if line.startswith("xcodebuild ")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The error codes of the Objective-C classes are those of the common table."""
+"""The error codes of the Objective-C classes equal those of the common table."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Conversations of every kind that chat templates are written for, and the variables they read besides messages."""
+"""Conversations of every kind that chat templates support, and the other variables that they read."""
 
 from __future__ import annotations
 

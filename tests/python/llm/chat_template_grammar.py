@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random templates: expressions and statements by the grammar of Jinja, from a seed. `{}` stands for an expression."""
+"""Random templates: expressions and statements according to the grammar of Jinja, from a seed. `{}` is replaced by an
+expression."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chat templates with what those of models use, and conversations for them."""
+"""Chat templates with the features that those of models use, and conversations for them."""
 
 from __future__ import annotations
 

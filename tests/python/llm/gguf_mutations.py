@@ -37,7 +37,7 @@ _HOSTILE: list[tuple[int, Any]] = [
     (ARRAY, (ARRAY, [])),
 ]
 _ALPHABET = [chr(code) for code in (*range(33, 127), *range(161, 173), *range(174, 256), *range(256, 324))]
-"""The characters that stand for bytes in byte-level BPE."""
+"""The characters that represent bytes in byte-level BPE."""
 
 
 @dataclass
@@ -165,7 +165,7 @@ def _change_array(value: tuple[int, list[Any]], choose: random.Random) -> tuple[
 
 
 def _change(content: Content, choose: random.Random) -> None:
-    """One change of an entry or of a tensor's description."""
+    """Makes one change to an entry or to a tensor's description."""
     if choose.random() < 0.7 and content.entries:
         key = choose.choice(list(content.entries))
         kind, value = content.entries[key]

@@ -70,7 +70,7 @@ def _part(root: Any, reference: str) -> Any:
 
 
 def problems(value: Any, schema: Any, root: Any = None) -> list[str]:
-    """What of `schema` the value does not follow."""
+    """Returns the parts of `schema` that the value violates."""
     root = schema if root is None else root
     if isinstance(schema, bool):
         return [] if schema else ["false"]

@@ -49,7 +49,7 @@ KNOWN = [
 
 
 def text(choose: random.Random) -> str:
-    """One text of some kind."""
+    """Returns a text of a random kind."""
 
     def many(most: int, pick: Callable[[], str]) -> str:
         return "".join(pick() for _ in range(choose.randrange(1, most)))

@@ -15,7 +15,7 @@ from sdk.extension.llm.export.export_llm import export
 
 VOCABULARY = 96
 EOS, IMAGE, AUDIO, BEGIN, END = 95, 94, 93, 92, 91
-"""Tokens that end a sequence, that stand for a position of a picture or of sound, and around a picture of Gemma 3."""
+"""Tokens that end a sequence, that mark a position of a picture or of sound, and that surround a picture of Gemma 3."""
 MEAN, DEVIATION = [0.48, 0.46, 0.41], [0.27, 0.26, 0.28]
 _TEXT: dict[str, Any] = {
     "model_type": "llama",
@@ -113,7 +113,7 @@ def image_processor(kind: str) -> Any:
 
 
 def text_around(kind: str, rows: int, columns: int) -> str:
-    """What the processor of a model puts in place of a picture, with one token for each of its parts."""
+    """Returns the text by which the processor of a model replaces a picture, with one token for each of its parts."""
     image = f"<{IMAGE}>"
     if kind == "llava":
         return image
@@ -154,7 +154,8 @@ def program_of(folder: Path, *settings: str) -> Path:
 
 
 def continued(model: Any, tokens: list[int], count: int, **media: torch.Tensor) -> tuple[list[int], torch.Tensor]:
-    """The likeliest tokens after a prompt, each from the whole sequence, and the logits of the first of them.
+    """Returns the likeliest tokens after a prompt, each computed from the whole sequence, and the logits of the first
+    one.
 
     `media`: pictures as [pictures, channels, height, width], whichever form the model takes.
     """

@@ -40,8 +40,8 @@ def peft_folder(folder: Path, weights: dict[str, Tensor], **config: Any) -> Path
 
 
 def test_adapters_are_switched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """ECO-04: one program and one file of weights; each adapter is a file, made without exporting again. The numbers
-    are those of the model whose weights have the adapter added."""
+    """ECO-04: there is one program and one file of weights. Each adapter is a file that is made without exporting
+    again. The results equal those of the model whose weights include the adapter."""
     tokens, first = torch.tensor([[5, 17, 80]]), torch.tensor([0])
 
     def fresh() -> Transformer:
@@ -196,7 +196,7 @@ def test_adapters_have_the_dtype_of_the_program(dtype: torch.dtype, tmp_path: Pa
 
 
 def test_programs_that_somebody_edited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each is refused before memory is taken for what it names."""
+    """Each edited program is refused before memory is allocated for what it names."""
     prefix = "base_model.model.model.layers.0.self_attn.q_proj.lora_"
     weights = {f"{prefix}A.weight": torch.randn(RANK, 64), f"{prefix}B.weight": torch.randn(64, RANK)}
     own = peft_folder(tmp_path / "own", weights, target_modules=["q_proj"])

@@ -40,7 +40,7 @@ def program_of(model: Transformer) -> Any:
 
 
 def in_calls(call: Any, tokens: Tensor, lengths: list[int]) -> Tensor:
-    """The logits of all tokens, a few of them a call: [tokens, vocabulary]."""
+    """Returns the logits of all tokens, [tokens, vocabulary], computed with a few tokens per call."""
     at, found = 0, []
     for length in lengths:
         found.append(call(tokens[:, at : at + length], torch.tensor([at]))[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chat templates: texts are those of jinja2, in the environment that transformers gives it."""
+"""Chat templates: the texts equal those of jinja2 in the environment that transformers defines."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ LANGUAGE = {"s": "hello", "l": [1, 2, 3], "d": {"k": "v", "a": [1, {"b": None}]}
 
 @pytest.mark.parametrize("piece", PIECES)
 def test_language(piece: str):
-    """Each line gives what jinja2 gives, tuples and all."""
+    """Each line gives jinja2's text, including tuples."""
     variables = {**LANGUAGE, "m": [{"a": 1, "b": 2}, {"a": 3}]}
     assert ChatTemplate(piece).render([], **variables) == reference(piece, [], True, **variables)
 

@@ -58,7 +58,8 @@ def test_a_folder_gives_its_model(name: str, tmp_path: Path):
 
 
 def test_the_weights_of_a_folder_are_those_of_its_index(tmp_path: Path):
-    """Folders of Mistral have them twice, the second time under other names; `model.safetensors` comes first, too."""
+    """Mistral's folders contain the weights twice, the second time under other names. `model.safetensors` has priority
+    there, too."""
     theirs, _ = both("mistral")
     saved(theirs, tmp_path)
     save_file({"layers.0.attention.wq.weight": torch.zeros(2, 2)}, tmp_path / "consolidated.safetensors")
@@ -108,7 +109,7 @@ rounded to int8."""
 
 
 def write_gguf(path: Path, model: Transformer, architecture: str, kind: str, **more: Any) -> Path:
-    """A GGUF file of a model, its matrices quantised as `kind`; fused where the architecture has them fused."""
+    """Writes a GGUF file of a model with matrices quantised as `kind`, fused if the architecture has them fused."""
     args, weights = model.params, {name: value.detach().numpy() for name, value in model.named_parameters()}
     if architecture == "phi3":
         for layer in range(args.n_layers):
@@ -157,7 +158,7 @@ def write_gguf(path: Path, model: Transformer, architecture: str, kind: str, **m
 
 
 def dequantized(model: Transformer) -> Transformer:
-    """The same model with plain weights, which the package `gguf` has dequantised."""
+    """Returns the same model with plain weights, dequantised by the package `gguf`."""
     for module in model.modules():
         weight = getattr(module, "weight", None)
         if isinstance(weight, ExportableGGUFTensor):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""With which versions of CMake a project with the runner is configured."""
+"""The versions of CMake with which a project with the runner can be configured."""
 
 from __future__ import annotations
 

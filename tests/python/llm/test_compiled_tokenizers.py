@@ -70,7 +70,7 @@ def small_compiled() -> bytes:
 @settings(deadline=None, max_examples=300)
 @given(data=st.data())
 def test_damaged_compiled_tokenizers_are_refused_or_work(data: st.DataObject, small_compiled: bytes) -> None:
-    """No read outside of the tables, and no search without an end."""
+    """Damaged tables cause no read outside of them, and no endless search."""
     damaged = bytearray(small_compiled)
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(damaged) - 1))

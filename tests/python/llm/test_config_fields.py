@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every field of a `config.json` is acted on, has no effect in transformers either, or is an error that names it."""
+"""Every field of a `config.json` has its effect, or has no effect in transformers either, or gives an error that names
+it."""
 
 from __future__ import annotations
 
@@ -151,13 +152,13 @@ OLD_AND_NEW: dict[str, list[Any]] = {
     "sliding_window_pattern": [2],
     "use_sliding_window": [True, False],
 }
-"""Fields of files of any age, some of which depend on others; `...`: the field is not there."""
+"""Fields of files of any age, some of which depend on others. `...` removes the field."""
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", ["llama", "mistral", "qwen2", "qwen3", "phi3", "smollm3", "gemma2", "gemma3", "lfm2"])
 def test_several_fields_at_once_act_as_in_transformers_or_are_named(name: str):
-    """A field that has no effect by itself may have one beside another."""
+    """A field without an effect may have one together with another field."""
     random, config = Random(name), CONFIGS[name]().to_dict()
     own = [field for field in sorted(config) if field not in {*BASE, "model_type"} and others(field, config[field])]
     same = 0
@@ -303,7 +304,7 @@ OLDER: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("case", OLDER)
 def test_older_forms_of_a_config_give_the_same_model(case: str):
-    """The logits are those of transformers, which reads them as well."""
+    """The logits equal those of transformers, which reads these forms, too."""
     name, changes = OLDER[case]
     older = {**CONFIGS[name]().to_dict(), **copy.deepcopy(changes)}
     older = {key: value for key, value in older.items() if value is not ...}

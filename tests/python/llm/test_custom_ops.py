@@ -205,7 +205,7 @@ class Call(nn.Module):
 
 
 def run(function: Any, *args: Tensor) -> Any:
-    """What the runtime's kernel gives for a call of one operator."""
+    """Returns the result of the runtime's kernel for a call of one operator."""
     manager = to_edge(torch.export.export(Call(function), args)).to_executorch()
     method = Runtime.get().load_program(manager.buffer).load_method("forward")
     assert method is not None
@@ -248,7 +248,7 @@ def test_hadamard_kernel_equals_eager(size: int, dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("seq_at_2", [False, True])
 def test_quantized_attention_equals_that_of_the_floats(seq_at_2: bool) -> None:
-    """What an int8 cache needs."""
+    """Tests the attention that an int8 cache needs."""
     generator = torch.Generator().manual_seed(0)
     tensors, floats = [], []
     for positions, heads in ((5, 4), (40, 2), (40, 2)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Speculation by a smaller model: no token is another one."""
+"""Speculation with a smaller model does not change any token."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs in 16-bit floats: their logits are those of eager mode in the same dtype."""
+"""Programs in 16-bit floats: their logits equal those of eager mode in the same dtype."""
 
 from __future__ import annotations
 

@@ -40,7 +40,8 @@ def expected() -> torch.Tensor:
 
 @pytest.mark.sampled
 def test_every_step(tmp_path: Path):
-    """LE-15: prepared and converted with a quantiser, lowered, and written; the numbers are near those of floats."""
+    """LE-15: the model is prepared and converted with a quantiser, lowered, and written. The results are close to those
+    of floats."""
     write_tokenizer(tmp_path / "tokenizer.json")
     tokenizer = str(tmp_path / "tokenizer.json")
     calibration = {"calibration_data": "The quick", "calibration_seq_length": 12, "tokenizer_path": tokenizer}
@@ -70,7 +71,7 @@ def test_every_step(tmp_path: Path):
 
 @pytest.mark.sampled
 def test_lowering_in_one_step(tmp_path: Path):
-    """With all operators for the backend, constants in a file beside the program."""
+    """All operators are lowered to the backend, with constants in a separate file."""
     built = manager(small(use_kv_cache=True, max_seq_len=10)).set_output_dir(str(tmp_path))
     built.to_edge_transform_and_lower(None).to_executorch(external_constants_tag=lambda node: "weights")
     built.save_to_pte("plain.pte")

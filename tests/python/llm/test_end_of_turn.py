@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which tokens end an answer, according to a GGUF file's tokens, the settings in a folder, and the chat template."""
+"""The tokens that end an answer, found in a GGUF file's tokens, the settings in a folder, and the chat template."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def decode(session: LLMSession, count: int) -> list[int]:
 
 
 def test_sessions_are_separate(engine: TextLLMEngine, tmp_path: Path):
-    """Two conversations in turns, and in two threads, are those of eager."""
+    """Two conversations, alternately and in two threads, equal those of eager mode."""
     expected = {text: eager(tmp_path, text, 12) for text in (PROMPT, OTHER)}
     sessions = {text: engine.create_session() for text in expected}
     for text, session in sessions.items():

@@ -64,7 +64,7 @@ def test_experts_are_weighted(name: str) -> None:
 
 
 def test_weights_under_the_names_of_executorch() -> None:
-    """`block_sparse_moe` has one tensor for all experts, of which the last product is the other way round."""
+    """`block_sparse_moe` has one tensor for all experts; its last matrix is transposed."""
     fields: dict[str, Any] = {"moe_use_expert_bias": True, "moe_shared_expert_hidden_dim": 20}
     args = ModelArgs(**SIZES, **fields)
     ours, other = construct_transformer(args).eval(), construct_transformer(args).eval()

@@ -40,7 +40,7 @@ def test_the_command_of_the_tutorial():
 
 
 def test_every_flag_is_a_setting():
-    """Spelled with either character, and with the default that the setting has where the flag is left out."""
+    """Flags may be spelled with either character. A flag that is left out has the default of the setting."""
     assert config_of() == LlmConfig()
     for setting, flags in {**VALUES, **SWITCHES}.items():
         group, _, name = setting.partition(".")

@@ -55,7 +55,7 @@ def greedy(folder: Path) -> list[int]:
 
 @pytest.mark.parametrize("more", [("-kv", "--use_sdpa_with_kv_cache", "-n", "cached"), ("-n", "whole")])
 def test_programs_continue_as_the_model(files: Path, more: tuple[str, ...], capsys: pytest.CaptureFixture):
-    """LE-16: from parsed arguments to the tokens of the program, and those of the eager runner."""
+    """LE-16: parsed arguments make a program whose tokens equal those of the eager runner."""
     args = export_llama_lib.build_args_parser().parse_args(flags(files, *more))
     path = export_llama_lib.export_llama(args)
     assert Path(path) == files / f"{more[-1]}.pte"
@@ -113,7 +113,7 @@ def test_the_parser_names_every_setting(files: Path):
 
 
 def test_build_model_and_settings(files: Path):
-    """By names and files; settings as an object and as OmegaConf's form make the same program."""
+    """Models are built by names and files. Settings as an object and in OmegaConf's form make the same program."""
     omegaconf = pytest.importorskip("omegaconf")
     params, weights = str(files / "params.json"), str(files / "weights.pth")
     first = export_llama_lib.build_model("llama2", weights, params, str(files), "-kv -n first --max_seq_length 8")

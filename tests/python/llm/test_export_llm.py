@@ -115,7 +115,7 @@ def test_checkpoints_of_meta_are_exported_and_quantised(tmp_path: Path):
 
 @pytest.mark.parametrize("name, dynamic", [("llama3_2", True), ("static_llama", False)])
 def test_llamas_by_their_names(name: str, dynamic: bool, tmp_path: Path):
-    """LE-04: `base.model_class` names the program. Calls of static shapes have one token."""
+    """LE-04: `base.model_class` names the program. Calls with static shapes have one token."""
     model = small()
     torch.save(model.state_dict(), tmp_path / "model.pth")
     params = {"dim": 64, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "vocab_size": 96, "hidden_dim": 128}

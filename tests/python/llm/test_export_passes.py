@@ -25,7 +25,7 @@ class Function(nn.Module):
 
 
 def passed(function: Any, args: tuple[Tensor, ...], made: Any) -> tuple[torch.fx.GraphModule, list[Any]]:
-    """The module after a pass, whose results are those of before, and the operators in it."""
+    """Applies a pass and checks that the results do not change. Returns the module and its operators."""
     module = torch.export.export(Function(function), args).module()
     expected = module(*args)
     result = made(module).graph_module

@@ -170,7 +170,7 @@ def test_merged_groups_have_the_same_weights():
 
 
 def test_export_keeps_the_quantized_bytes():
-    """What `torch.export` returns calls `dequantize_gguf` on the bytes: nothing is dequantised before."""
+    """The program of `torch.export` calls `dequantize_gguf` on the bytes; nothing is dequantised earlier."""
     raw = random_raw("q4_1", 8, 2)
     linear = torch.nn.Linear(64, 8, bias=False)
     linear.weight = torch.nn.Parameter(ExportableGGUFTensor.from_raw(raw, "q4_1", torch.float32), requires_grad=False)

@@ -25,7 +25,7 @@ DEFAULT = {"rope_type": "default", "rope_theta": 1e4}
 
 
 def tensors_of(theirs: Any, architecture: str) -> dict[str, np.ndarray]:
-    """The weights under the names of GGUF: those of the package's table."""
+    """Returns the weights under GGUF's names, which are those of the package's table."""
     config = theirs.config
     kind = next(key for key, name in gguf.MODEL_ARCH_NAMES.items() if name == architecture)
     names = gguf.get_tensor_name_map(kind, config.num_hidden_layers)
@@ -49,7 +49,7 @@ def tensors_of(theirs: Any, architecture: str) -> dict[str, np.ndarray]:
 
 
 def entries_of(theirs: Any) -> dict[str, Any]:
-    """What every file says of its model."""
+    """Returns the entries that every file has about its model."""
     config = theirs.config
     head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     rope = config.rope_parameters
@@ -71,7 +71,7 @@ def entries_of(theirs: Any) -> dict[str, Any]:
 def written(
     path: Path, theirs: Any, architecture: str, more: dict[str, Any], largest: int = 0, kind: str = "F32"
 ) -> Path:
-    """A file of a model of transformers.
+    """Writes a file with a model of transformers.
 
     `largest`: the most tensors of a part; 0 for one file. `kind`: the type of matrices besides the router's.
     """
@@ -181,7 +181,7 @@ CASES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
         | {"attention.sliding_window_pattern": [kind == SLIDING[0] for kind in SLIDING], "rope.freq_base_swa": 1e4},
     ),
 }  # fmt: skip
-"""What the model is (a key of `CONFIGS` and changes), the architecture, and more entries."""
+"""The kind of model (a key of `CONFIGS` and changes), the architecture, and more entries."""
 
 
 @pytest.mark.sampled
@@ -195,7 +195,7 @@ def test_a_file_gives_the_model_of_transformers(case: str, tmp_path: Path):
 
 
 def test_the_experts_of_a_file_stay_as_they_are_quantised(tmp_path: Path):
-    """They lie in one tensor of the file; the router is never quantised."""
+    """The experts are in one tensor of the file. The router is never quantised."""
     theirs = random_model(CONFIGS["qwen3_moe"](hidden_size=64, norm_topk_prob=True, mlp_only_layers=None))
     entries = {"expert_count": 5, "expert_used_count": 2, "expert_feed_forward_length": 32}
     ours = loaded(written(tmp_path / "m.gguf", theirs, "qwen3moe", entries, kind="Q8_0"))

@@ -124,7 +124,7 @@ def written(
 
 
 def bpe_entries(reference: Reference, pre: str) -> dict[str, Any]:
-    """What a converter writes of a byte-level tokenizer."""
+    """Returns the entries that a converter writes for a byte-level tokenizer."""
     model = json.loads(reference.to_str())["model"]
     vocabulary = reference.get_vocab()
     tokens = sorted(vocabulary, key=vocabulary.__getitem__)
@@ -166,7 +166,7 @@ def test_byte_level_tokenizers_of_gguf_files(pre: str, tmp_path: Path) -> None:
 
 
 def sentencepiece_model(prefix: bool) -> sentencepiece.SentencePieceProcessor:
-    """BPE as Llama 2 has it: bytes for what has no token, no normal form."""
+    """BPE like in Llama 2: bytes for characters without a token, and no normal form."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(TRAINING),

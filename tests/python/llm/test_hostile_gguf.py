@@ -17,7 +17,7 @@ from sdk.extension.llm.export.gguf._blocks import FORMATS
 @pytest.mark.parametrize("kind", ["f32", *FORMATS])
 @pytest.mark.parametrize("architecture", ["llama", "qwen2", "qwen3"])
 def test_the_files_that_are_changed_are_whole(architecture: str, kind: str, tmp_path: Path):
-    """What the fuzzer changes is valid before, so that it gets past the first check."""
+    """The files that the fuzzer changes are valid before the change, so they pass the first check."""
     path = tmp_path / "model.gguf"
     for tokenizer in ("gpt2", "llama"):
         path.write_bytes(serialized(small_model(architecture, kind, tokenizer)))

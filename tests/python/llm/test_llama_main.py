@@ -56,7 +56,7 @@ def test_text_and_report(model: list[str]):
 
 
 def test_quantised_weights(tmp_path: Path):
-    """QNT-07: blocks of 4 bits by the kernels of the processor that it runs on, as by those of this one."""
+    """QNT-07: blocks of 4 bits with the kernels of the emulated processor, and with those of this one."""
     model = small(**ARCHITECTURES["llama"])
     checkpoint = write_gguf(tmp_path / "model.gguf", model, "llama", "Q4_1")
     settings = ["model.use_kv_cache=true", "model.use_sdpa_with_kv_cache=true", "export.max_seq_length=32"]
@@ -87,7 +87,7 @@ def test_a_tokenizer_of_tiktoken(tmp_path: Path):
 
 
 def test_the_tokenizer_inside_the_program(model: list[str], tmp_path: Path):
-    """It is used without --tokenizer_path; a program without a tokenizer needs tokenizer.bin."""
+    """The tokenizer inside is used without --tokenizer_path. A program without a tokenizer needs tokenizer.bin."""
     checkpoint = write_gguf(
         tmp_path / "model.gguf",
         small(**ARCHITECTURES["llama"]),

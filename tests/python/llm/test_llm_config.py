@@ -87,7 +87,7 @@ def test_arguments_change_what_the_file_says(tmp_path: Path):
 
 
 def test_defaults():
-    """LE-08: those of the documents."""
+    """LE-08: the defaults are those of the documents."""
     config = read_settings(None)
     assert config == LlmConfig()
     assert config.export == ExportConfig(128, 128, ".")
@@ -152,7 +152,8 @@ def test_quantizers_and_systems_have_the_names_of_the_documents():
 
 
 def test_arguments_become_settings() -> None:
-    """As ExecuTorch's `LlmConfig.from_args`: enums from their texts, one argument for two settings, and defaults."""
+    """Like ExecuTorch's `LlmConfig.from_args`: enums are read from their texts, one argument sets two settings, and
+    others have defaults."""
     config = LlmConfig.from_args(
         argparse.Namespace(
             model="qwen3_0_6b",

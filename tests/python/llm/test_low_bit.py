@@ -55,7 +55,8 @@ def test_packing_keeps_every_weight(bits: int, group: int):
 @pytest.mark.parametrize("type", ["q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_xs", "tq2_0"])
 @pytest.mark.parametrize("rows, columns", [(1, 256), (15, 512), (17, 256), (32, 1280)])
 def test_blocks_of_256_multiply_as_their_definition(type: str, rows: int, columns: int):
-    """QNT-07: rows around those of a tile, one and several tokens; int8 activations with a scale a group."""
+    """QNT-07: numbers of rows around those of a tile, one and several tokens, int8 activations with a scale per
+    group."""
     weight = blocks(type, rows, columns, seed=rows)
     m = matrix_of(weight)
     packed, plain = pack(m), weight.dequantize().double()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that take pictures or sound: their logits and what MultimodalRunner generates are those of transformers."""
+"""Programs that take pictures or sound: their logits, and the text of MultimodalRunner, equal those of transformers."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_picture_of_bytes(seeing: tuple[Any, str]) -> None:
 
 @pytest.mark.parametrize("count", [20000, 40000], ids=["a chunk", "two chunks"])
 def test_text_after_samples(hearing: tuple[Any, str], count: int) -> None:
-    """ECO-02: from samples, as the feature extractor of transformers takes them."""
+    """ECO-02: text from samples, which are the input of transformers' feature extractor."""
     model, program = hearing
     sound = _sound(count)
     extractor = transformers.WhisperFeatureExtractor(feature_size=16, chunk_length=2)

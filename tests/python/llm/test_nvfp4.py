@@ -24,7 +24,7 @@ def e4m3(bits: int) -> float:
 
 
 def test_all_numbers_of_the_format():
-    """Each code in each place of a word, with scales that are subnormal, normal and the largest."""
+    """Each code is tested in each place of a word, with scales that are subnormal, normal and the largest."""
     codes = torch.stack([torch.arange(16).roll(shift) for shift in range(16)])
     words = [
         [sum(int(code) << 4 * place for place, code in enumerate(row[at : at + 8])) for at in (0, 8)] for row in codes
@@ -40,7 +40,7 @@ def test_all_numbers_of_the_format():
 
 @pytest.mark.parametrize("per_tensor", [True, False])
 def test_layers(per_tensor: bool):
-    """Within half a step of the format of every weight; the exported program computes what eager does."""
+    """Each weight is within half a step of the format. The exported program gives eager's results."""
     torch.manual_seed(1)
     model = nn.Sequential(nn.Embedding(32, 64), nn.Linear(64, 48))
     weights = [layer.weight.detach().clone() for layer in model]

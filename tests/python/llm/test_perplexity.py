@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What quantisation costs a real model: perplexity of SmolLM2 on the documentation of installed packages."""
+"""The cost of quantisation for a real model: perplexity of SmolLM2 on the documentation of installed packages."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ def of_model(model: Any, text: Tensor) -> float:
 
 
 def test_gguf_blocks_cost_nothing(file: Path, text: Tensor):
-    """Within 1 % of the dequantised weights in float32: int8 activations are all that differs."""
+    """The perplexity is within 1 % of that of dequantised weights in float32; the only difference is int8
+    activations."""
     exact = of_model(dequantised(file, WINDOW), text)
     found = of_program([f"base.checkpoint={file}", *SETTINGS], text)
     print(f"perplexity: dequantised {exact:.4f}, program {found:.4f}, {found / exact - 1:+.3%}")

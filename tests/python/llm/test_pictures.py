@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures of any size: what runners make of them is what the processors of transformers make, pixel by pixel."""
+"""Pictures of any size: runners prepare them like the processors of transformers, pixel by pixel."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from sdk.runtime import Runtime
 
 KINDS = {"llava": llava, "gemma3": gemma3, "smolvlm": smolvlm}
 SIZES = [(28, 28), (56, 56), (61, 17), (9, 40), (300, 211), (29, 28), (100, 1)]
-"""Height and width: as the encoder takes it, larger and smaller, and of other ratios."""
+"""Heights and widths: those of the encoder, larger and smaller ones, and other ratios."""
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -97,7 +97,7 @@ def test_text_after_a_picture_of_any_size(seeing: tuple[Any, str]) -> None:
 
 
 def test_an_input_of_another_size_is_scaled(seeing: tuple[Any, str]) -> None:
-    """As a processor scales a picture that it does not cut into tiles."""
+    """An input of another size is scaled like a picture that the processor does not cut into tiles."""
     model, program = seeing
     kind = model.config.model_type
     image = picture(300, 211)
@@ -167,7 +167,7 @@ def test_settings_that_are_not_supported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", _DEFAULT_RESAMPLE)
 def test_a_missing_filter_is_that_of_the_processors_class(name: str) -> None:
-    """The class of transformers has it as an attribute."""
+    """transformers' class has the filter as an attribute."""
     pil = pytest.importorskip("transformers.models.auto.image_processing_auto")
     kind = pil.get_image_processor_class_from_name(f"{name}Pil")
     settings = {"size": {"height": 28, "width": 28}}
@@ -179,7 +179,7 @@ def test_a_missing_filter_is_that_of_the_processors_class(name: str) -> None:
 
 
 def test_settings_in_the_processors_file(tmp_path: Path) -> None:
-    """Newer folders have them inside processor_config.json."""
+    """Newer folders have the settings inside of processor_config.json."""
     save(smolvlm(num_hidden_layers=1), tmp_path, images=True)
     inner = json.loads((tmp_path / "preprocessor_config.json").read_text())
     (tmp_path / "preprocessor_config.json").unlink()

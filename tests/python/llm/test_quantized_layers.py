@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Layers with integers for weights, and the functions that make them, against their arithmetic."""
+"""Layers with integer weights, and the functions that make them, compared with their arithmetic."""
 
 from __future__ import annotations
 

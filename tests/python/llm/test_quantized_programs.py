@@ -127,7 +127,7 @@ def test_quantised_embeddings(embedding: str, tmp_path: Path):
 @pytest.mark.sampled
 @pytest.mark.parametrize("qmode", ["torchao:8da4w", "torchao:fpa6w"])
 def test_shared_embeddings(qmode: str, tmp_path: Path):
-    """LE-09, LE-10: embedding and output layer have one weight in the program."""
+    """LE-09, LE-10: the program has one weight for the embedding and the output layer."""
     common = [
         *files("llama", tmp_path),
         f"quantization.qmode={qmode}",

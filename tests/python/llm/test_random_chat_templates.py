@@ -56,7 +56,7 @@ def generators_of_filters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def differences(make: Callable[[int], str], seeds: range) -> list[str]:
-    """What is not as in jinja2. Templates that use the addresses of objects are not compared."""
+    """Returns the differences from jinja2. Templates that use the addresses of objects are not compared."""
     found, rendered = [], 0
     for seed in seeds:
         source = make(seed)

@@ -89,7 +89,7 @@ def fetched(name: str) -> pathlib.Path:
 
 @pytest.mark.parametrize("name", ["llama3_1", "qwen3", "llama2", "deepseek"])
 def test_hugging_face(name: str) -> None:
-    """No id differs in 100,000 texts, and the ids give the text back, or what its normal form is.
+    """No id differs in 100,000 texts, and decoding the ids gives the text, or its normal form.
 
     The normal form is that of Python, as the tables of the reference are of an old version of Unicode.
     """
@@ -163,7 +163,7 @@ def test_gguf(name: str, vocabularies: pathlib.Path) -> None:
 
 @pytest.mark.parametrize(("name", "pattern"), [("cl100k", CL100K), ("qwen", QWEN)])
 def test_tiktoken(name: str, pattern: str) -> None:
-    """No id differs in 100,000 texts, and the ids give the text back."""
+    """No id differs in 100,000 texts, and decoding the ids gives the text."""
     tiktoken = pytest.importorskip("tiktoken")
     path = fetched(name)
     special = ["<|endoftext|>", "<|im_start|>"]

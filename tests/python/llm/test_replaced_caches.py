@@ -152,7 +152,7 @@ def test_positions_in_rings():
 
 
 def test_attention_sinks_of_a_model():
-    """Within the window a model with sinks computes what the whole one does; beyond, it continues."""
+    """Within the window, a model with sinks gives the results of the whole model; beyond it, it continues."""
     reference = small()
     model = cached(reference)
     assert attention_sink.enable_attention_sink(model, model.params, SINKS, 8) is model
@@ -211,7 +211,7 @@ def all_in_one(cache: nn.Module, tokens: Tensor) -> Tensor:
 
 
 def test_caches_take_the_first_position():
-    """With `enable_dynamic_shape` one position stands for all tokens of a call."""
+    """With `enable_dynamic_shape`, one position represents all tokens of a call."""
     values = torch.randn(1, 2, 3, 4)
     for cache in (KVCache(1, 8, 2, 4, True), RingKVCache(1, 4, 2, 4, True)):
         assert torch.equal(all_in_one(cache, values)[:, :, :3], values)

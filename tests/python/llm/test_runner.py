@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""TextLLMRunner over exported programs: what it generates is what eager generates."""
+"""TextLLMRunner with exported programs: it generates the same text as eager mode."""
 
 from __future__ import annotations
 

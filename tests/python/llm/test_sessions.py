@@ -43,7 +43,7 @@ PROMPTS = ["The quick brown fox", "abcabcabcabc", "aaaa", "to be or not to be or
 
 
 def test_look_up_changes_no_token(files: tuple[str, str]) -> None:
-    """Greedy and sampled with a seed: the tokens are those without look-up, also in a conversation."""
+    """Look-up changes no token, greedy or sampled with a seed, also in a conversation."""
     runner = TextLLMRunner(*files)
     for prompt in PROMPTS:
         for fields in FIELDS:
@@ -134,8 +134,8 @@ def with_nan(whole: bytes) -> bytes:
 
 
 def test_a_new_conversation_knows_nothing_of_a_restored_session(tmp_path: Path) -> None:
-    """Whoever signs the file may put NaN where no token is, and a new conversation overwrites only a part of a cache,
-    the whole of which attention without `model.use_sdpa_with_kv_cache` reads."""
+    """Whoever signs the file may put NaN in places without tokens. A new conversation overwrites only a part of a
+    cache, and attention without `model.use_sdpa_with_kv_cache` reads all of it."""
     runner = TextLLMRunner(*exported(tmp_path))
     runner.generate(PROMPT, greedy(9))
     expected = runner.generated_tokens
@@ -148,7 +148,7 @@ def test_a_new_conversation_knows_nothing_of_a_restored_session(tmp_path: Path) 
 
 
 def test_files_that_cannot_be_used(files: tuple[str, str], tmp_path: Path) -> None:
-    """The conversation stays as it was."""
+    """The conversation does not change."""
     runner = TextLLMRunner(*files)
     runner.generate(PROMPT, greedy(4))
     position = runner.position

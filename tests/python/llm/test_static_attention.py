@@ -47,7 +47,7 @@ def reference(**fields: Any) -> Any:
 @pytest.mark.parametrize("style", ["shift_pointer", "smart_mask"])
 @pytest.mark.parametrize(("split", "conv", "fields"), CASES)
 def test_static_attention_is_that_of_the_model(split: bool, conv: bool, fields: dict[str, Any], style: str):
-    """In calls of 5 tokens with caches that hold the whole text: the logits of all tokens."""
+    """The logits of all tokens, in calls of 5 tokens with caches that hold the whole text, equal those of the model."""
     model = reference(**fields)
     hf = split and not fields.get("use_hf_rope", False) and "no_rope_layer_interval" not in fields
     static = transform_attention_mha_to_static_attention(model, split, False, use_conv2d=conv, use_hf_rope=hf)
@@ -64,7 +64,8 @@ def test_static_attention_is_that_of_the_model(split: bool, conv: bool, fields: 
 
 @pytest.mark.parametrize("style", ["shift_pointer", "smart_mask"])
 def test_short_caches_are_windows(style: str):
-    """A token sees those of its call and, with full caches, as many before the call as the layer's cache holds."""
+    """A token sees the tokens of its call and, if the caches are full, as many earlier tokens as the layer's cache
+    holds."""
     model = small()
     static = transform_attention_mha_to_static_attention(model, inplace=False)
     model.layers[0].attention.window = Window(5)
@@ -244,7 +245,7 @@ def test_what_static_attention_does_not_compute():
 
 @pytest.mark.parametrize(("cached", "operator"), [(False, False), (True, False), (True, True)])
 def test_attention_alone(cached: bool, operator: bool):
-    """Without the options that a transformer makes: positions follow each other from `input_pos` on."""
+    """Without the options of a transformer, positions are consecutive from `input_pos` on."""
     model = small(use_kv_cache=cached, use_sdpa_with_kv_cache_op=operator)
     attention, whole = model.layers[0].attention, small().layers[0].attention
     x = torch.randn(1, 9, 64)

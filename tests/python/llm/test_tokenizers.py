@@ -53,7 +53,7 @@ def loaded(reference: Reference) -> Any:
 
 
 def compare(reference: Reference, some: list[str] | None = None) -> None:
-    """The same ids, with and without special tokens, and the same text of ids."""
+    """Compares the ids, with and without special tokens, and the text decoded from ids."""
     tokenizer = loaded(reference)
     assert tokenizer.vocab_size() == reference.get_vocab_size()
     for text in OLD if some is None else some:
@@ -122,7 +122,7 @@ NORMALIZERS = {
 
 @pytest.mark.parametrize("name", NORMALIZERS)
 def test_normalizers(name: str) -> None:
-    """LR-09: every normalizer; the ids of its text are those of the text that the reference makes of it."""
+    """LR-09: for every normalizer, the ids of a text equal those of the text that the reference normalises."""
     compare(trained("BPE", normalizer=NORMALIZERS[name]))
 
 
@@ -145,7 +145,7 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_models(name: str) -> None:
-    """LR-09: the models besides BPE."""
+    """LR-09: the models other than BPE."""
     compare(trained(**MODELS[name]))
 
 
@@ -280,7 +280,7 @@ def test_stream_has_whole_characters() -> None:
 
 
 def test_time_is_linear() -> None:
-    """Ten times the text takes no more than thirty times the time, also for a text that is one word."""
+    """A text that is ten times as long takes at most thirty times as long, even if it is one word."""
     reference = trained(
         "BPE", normalizer=normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     )
@@ -312,7 +312,7 @@ def test_several_threads() -> None:
 
 @pytest.mark.parametrize("choice", [lambda i: f"{i:05}x|", lambda i: "a?"], ids=["alternatives", "repetitions"])
 def test_each_choice_of_a_regular_expression_is_charged(choice: Callable[[int], str]) -> None:
-    """One of 20 KB may take 15 microseconds at each byte: a short text is already refused."""
+    """A text of 20 KB may take 15 microseconds per byte: a short text is already refused."""
     pattern = "".join(map(choice, range(3000))) + "b"
     vocabulary = {chr(code): code for code in range(33, 127)}
     settings = {

@@ -170,7 +170,7 @@ def test_calls_that_are_not_whole_are_errors(name: str, text: str) -> None:
 
 
 def test_every_prefix_of_a_call_is_text_or_an_error() -> None:
-    """Nothing crashes, and no call is invented."""
+    """Nothing crashes, and no call is found that is not there."""
     for name, source in TEMPLATES.items():
         message = answer("", tool_calls=[call(1, "f", ARGUMENTS[2]), call(2, "g", ARGUMENTS[3])])
         text = answered(source, message)

@@ -27,7 +27,7 @@ def test_logits_are_those_of_transformers(name: str):
 @pytest.mark.parametrize("operator", [False, True], ids=["sdpa", "custom_sdpa"])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_calls_with_a_cache_continue_the_sequence(name: str, operator: bool):
-    """With PyTorch's attention, and with `llama::custom_sdpa`."""
+    """Runs PyTorch's attention, and `llama::custom_sdpa`."""
     theirs, ours = both(name, use_kv_cache=True, use_sdpa_with_kv_cache_op=operator)
     tokens = torch.randint(0, 96, (1, 23))
     with torch.no_grad():
@@ -41,7 +41,8 @@ def test_calls_with_a_cache_continue_the_sequence(name: str, operator: bool):
 
 
 def test_long_rope_switches_its_factors_with_the_context():
-    """Within the trained length the short factors, beyond it the long ones, as transformers chooses by the sequence."""
+    """The short factors are used within the trained length, and the long ones beyond it; like transformers, the choice
+    depends on the length of the sequence."""
     theirs, ours = both("phi3")
     assert torch.equal(ours.rope.freqs_cos[1, :3], ours.rope.freqs_cos[1, 3:])
     long = construct_transformer(
@@ -54,7 +55,8 @@ def test_long_rope_switches_its_factors_with_the_context():
 
 
 def test_dynamic_rope_grows_with_the_sequence():
-    """Beyond the trained length; keys stay as they were rotated, so that the parts of a sequence are calls of both."""
+    """Tests contexts beyond the trained length. Keys are not rotated again, so a sequence is split into the same calls
+    for both."""
     theirs = random_model(CONFIGS["llama_dynamic"](max_position_embeddings=12))
     config = theirs.config.to_dict()
     tokens = torch.randint(0, 96, (1, 23))

@@ -16,8 +16,9 @@ HEADS, WIDTH, LENGTH = 2, 128, 32
 
 
 def test_the_codebook_is_the_one_of_least_error() -> None:
-    """Near zero, the numbers are those in the table of Max (1960) for 16 codes, which has no limit of 3 deviations.
-    Each is the mean of its interval. For 1 bit: the mean of half of the normal distribution up to 3 deviations."""
+    """Near zero, the numbers equal those in the table of Max (1960) for 16 codes, which has no limit of 3 deviations.
+    Each is the mean of its interval. For 1 bit, it is the mean of half of the normal distribution up to 3
+    deviations."""
     numbers, boundaries = solve_lloyd_max(WIDTH, 4)
     torch.testing.assert_close(numbers[8:10] * WIDTH**0.5, torch.tensor([0.1284, 0.3881]), atol=0.02, rtol=0.0)
     torch.testing.assert_close(numbers, -numbers.flip(0))
@@ -59,7 +60,8 @@ def test_what_is_written_is_read(dtype: torch.dtype) -> None:
 
 
 def test_a_program_keeps_its_cache() -> None:
-    """Exported with any number of tokens: the runtime's codes are eager's, but for elements at a boundary."""
+    """The program accepts any number of tokens. The runtime's codes equal eager's, except for elements at a
+    boundary."""
     torch.manual_seed(0)
     cache, eager = TurboQuantKVCache(HEADS, WIDTH, LENGTH), TurboQuantKVCache(HEADS, WIDTH, LENGTH)
     tokens = Dim("tokens", min=1, max=LENGTH - 1)

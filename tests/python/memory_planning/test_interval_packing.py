@@ -47,7 +47,7 @@ def test_lower_bound_is_the_most_that_is_live_at_once(blocks: list[Block]) -> No
 
 
 def test_a_chain_needs_two_buffers() -> None:
-    """Each tensor is needed for the next one only: two at a time, whatever the length."""
+    """Each tensor is needed only for the next one, so two buffers suffice for any length."""
     chain = [Block(64, i, i + 1) for i in range(50)]
     assert pack(chain)[0] == 128
 

@@ -107,7 +107,7 @@ class Padded(BackendDetails):
 
 
 class PaddedPartitioner(Partitioner):
-    """A delegate for each operator of a name, with the padding that is given for it."""
+    """A delegate for each operator with a given name, and the padding for it."""
 
     def __init__(self, **padding: int) -> None:
         super().__init__()

@@ -98,7 +98,7 @@ def test_a_write_to_a_user_supplied_input_reaches_the_caller(returns_input: bool
 
 
 def test_a_small_part_does_not_keep_a_large_tensor() -> None:
-    """A copy of 6 numbers is cheaper than 600 that stay alive beside 600 others."""
+    """Copying 6 numbers is cheaper than keeping 600 numbers alive together with 600 others."""
     model = Function(lambda x: x.sin()[3:4].expand(2, 6).contiguous() + (x.cos() @ x.cos().T).sum())
     x = torch.randn(100, 6)
     manager = lower(model, x)

@@ -14,7 +14,7 @@ Calls = Iterator[tuple[Any, ...]]
 
 
 def make(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Random numbers from -9 to 9, as far as the dtype has them."""
+    """Returns random numbers from -9 to 9, limited to the range of the dtype."""
     return torch.testing.make_tensor(shape, dtype=dtype, device="cpu")
 
 

@@ -23,7 +23,7 @@ def number_tensor(value: float, dtype: torch.dtype = torch.int32) -> torch.Tenso
 
 
 class Random(random.Random):
-    """Arguments. The extremes of a dtype are as frequent as all of its other numbers."""
+    """Random arguments. The extremes of a dtype are as frequent as all other numbers together."""
 
     def integers(self, dtype: torch.dtype, *shape: int) -> torch.Tensor:
         generator = torch.Generator().manual_seed(self.getrandbits(32))

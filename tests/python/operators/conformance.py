@@ -37,12 +37,13 @@ RARE_DTYPES = (torch.uint16, torch.uint32, torch.uint64)
 _SUMMED_IN_SOME_ORDER = (torch.float16, torch.bfloat16, torch.float32, torch.complex64)
 
 UNDEFINED_VALUES = frozenset({"empty.out", "empty_strided.out", "rand.out", "randn.out", "randperm.out"})
-"""Operators of whose results only dtype and shape are defined."""
+"""Operators whose results have only a defined dtype and shape."""
 
 UNORDERED_INDICES = frozenset(
     {"kthvalue.values", "median.dim_values", "nanmedian.dim_values", "sort.values", "topk.values"}
 )
-"""Operators whose second result are indices along `dim` of the first one in `self`, of which several may be right."""
+"""Operators whose second result contains indices along `dim` of the first result in `self`. Several indices may be
+right."""
 
 FACTORS = frozenset({"_linalg_eigh.eigenvalues", "_linalg_svd.U"})
 """Factorizations: of the vectors only the product is defined, as a sign is free in each pair, and that they are
@@ -52,8 +53,8 @@ Tolerance = tuple[float, float]
 
 _EAGERS_ERROR = {f"special_bessel_{name}.out": 1e-6 for name in ("j0", "j1", "y0", "y1")}
 _EAGERS_ERROR["special_airy_ai.out"] = 3e-6
-"""How far eager in float64 is from the true value (mpmath's): Bessel functions above 5 and Airy's below -2, where eager
-changes to other formulas."""
+"""The error of eager in float64 compared with mpmath: Bessel functions above 5 and Airy's below -2, where eager changes
+to other formulas."""
 
 _DEFAULT_TOLERANCES: dict[torch.dtype, Tolerance] = {
     torch.float16: (1e-5, 1e-3),
@@ -71,8 +72,8 @@ class MismatchError(AssertionError):
 
 
 def tolerances(op: OpInfo | None, dtype: torch.dtype) -> dict[torch.dtype, Tolerance]:
-    """(atol, rtol) by the dtype of a result: those of assert_close, or wider where PyTorch's own tests of `op` with
-    samples of `dtype` are."""
+    """Returns (atol, rtol) by the dtype of a result: those of assert_close, or larger ones if PyTorch's own tests of
+    `op` with samples of `dtype` use them."""
     result = dict(_DEFAULT_TOLERANCES)
     for info in op.decorators if op else ():
         for decorator in getattr(info, "decorators", ()):
@@ -83,7 +84,7 @@ def tolerances(op: OpInfo | None, dtype: torch.dtype) -> dict[torch.dtype, Toler
 
 
 def record(op: OpInfo, dtype: torch.dtype, limit: int | None) -> Iterator[Call]:
-    """Calls of our operators behind the first `limit` samples of an OpInfo."""
+    """Yields the calls of our operators in the first `limit` samples of an OpInfo."""
     torch.manual_seed(0)
     for sample in islice(op.sample_inputs("cpu", dtype, requires_grad=False), limit):
         with Recorder() as recorder, torch.no_grad():
@@ -152,7 +153,8 @@ def products(results: list[torch.Tensor]) -> list[torch.Tensor]:
 
 
 def _in_double(call: Call) -> list[torch.Tensor] | None:
-    """The results of eager from float64 copies of all floating-point arguments; None if it does not take them."""
+    """Computes the results of eager from float64 copies of all floating-point arguments; None if it does not accept
+    them."""
 
     def widen(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.is_complex():

@@ -5,7 +5,7 @@ passes, so that fixed differences are removed."""
 from __future__ import annotations
 
 NOT_REACHED: dict[str, str] = {}
-"""Operators of functions.yaml that neither an OpInfo nor extra_calls.py calls, with what tests them instead."""
+"""Operators of functions.yaml that neither an OpInfo nor extra_calls.py calls, and how they are tested instead."""
 
 _REAL_ONLY = (
     *("_linalg_eigh.eigenvalues", "_linalg_svd.U", "geqrf.a", "linalg_cholesky_ex.L", "linalg_householder_product.out"),

@@ -24,7 +24,7 @@ REFUSED = "-"
 """Eager refuses the dtype."""
 
 SAMPLES_OF_PAGE = 3
-"""How many samples of each function and dtype are called for the page."""
+"""The number of samples of each function and dtype that are called for the page."""
 
 _COLUMNS = tuple(str(dtype).removeprefix("torch.") for dtype in (*DTYPES, *RARE_DTYPES))
 

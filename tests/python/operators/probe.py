@@ -16,8 +16,8 @@ TEMPLATES = 4
 
 
 def in_dtype(call: Call, dtype: torch.dtype) -> Call | None:
-    """`call` with all tensors of its dtype (or, without tensors, its result) in another one. The values are made such
-    that they are valid there: no divisor becomes zero. None if the call has no dtype to choose."""
+    """Returns `call` with all tensors of its dtype (or, without tensors, its result) in another dtype. The values are
+    valid there: no divisor becomes zero. None if the dtype of the call cannot be chosen."""
     source = call.dtype
 
     def cast(tensor: torch.Tensor) -> torch.Tensor:
@@ -46,7 +46,7 @@ def _cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def accepted(templates: Sequence[Call], dtype: torch.dtype) -> list[Call]:
-    """The first calls that eager makes in `dtype`; empty if it refuses every one of them."""
+    """Returns the first calls that eager accepts in `dtype`; empty if it refuses all."""
     calls: list[Call] = []
     for template in templates:
         if len(calls) == TEMPLATES:

@@ -58,9 +58,9 @@ def _name(operator: torch._ops.OpOverload) -> str:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of an out variant. `eager` is what was called in its place. `arguments` and `results` are copies; one of
-    `results` and `error` is set, and `returned` is what eager itself returned. After the results come the arguments
-    that are written in place. A result is None where eager was asked not to compute it."""
+    """A call of an out variant. `eager` is the function that was called instead. `arguments` and `results` are copies;
+    one of `results` and `error` is set, and `returned` is eager's result. Arguments that are written in place follow
+    the results. A result is None if eager was asked not to compute it."""
 
     operator: torch._ops.OpOverload
     eager: torch._ops.OpOverload
@@ -134,8 +134,8 @@ class Recorder(TorchDispatchMode):
 
 
 def record_call(func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call | None:
-    """Makes a call and describes it as one of the library's operators; None, without a call, if it has none or the
-    arguments have no form in a program."""
+    """Makes a call and describes it as one of the library's operators. Returns None, without a call, if there is no
+    such operator or a program cannot express the arguments."""
     out = func if _name(func) in library_operators() else _out_variant(func)
     if out is None or not _has_a_form_in_programs(func, args, kwargs):
         return None
@@ -158,9 +158,9 @@ def _decompositions() -> Mapping[Any, Any]:
 
 
 def _has_a_form_in_programs(func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """A program has neither complex numbers (but tensors of them), nor memory formats (but dim orders), nor more
-    dimensions than the runtime's limit, nor the storage behind a view. A call with an out argument is made by PyTorch's
-    tests of out arguments, which are about aliases."""
+    """Whether a program can express the call. It has no complex numbers (only tensors of them), no memory formats (only
+    dim orders), no more dimensions than the runtime's limit, and no storages of views. Calls with an out argument come
+    from PyTorch's tests of out arguments, which are about aliases."""
     leaves = pytree.tree_leaves((args, kwargs))
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
     if any(isinstance(leaf, complex) for leaf in leaves):
@@ -182,7 +182,8 @@ def _is_memory_format(value: Any) -> bool:
 
 
 def _by_name(func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments by name; a number in the place of a tensor is one of no dimensions, as in an exported program."""
+    """Returns arguments by name. A number in place of a tensor becomes a tensor without dimensions, as in an exported
+    program."""
     named: dict[str, Any] = {}
     in_double = any(isinstance(arg, torch.Tensor) and arg.dtype == torch.float64 for arg in args)
     for position, argument in enumerate(func._schema.arguments):

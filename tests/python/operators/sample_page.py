@@ -30,7 +30,7 @@ _Counts = collections.Counter[str]
 
 
 def _shares(outcomes: _Counts) -> tuple[float, float, float]:
-    """How many samples eager computes, how many of these are captured, and how many are right."""
+    """Returns how many samples eager computes, how many of these are captured, and how many are right."""
     computed = sum(outcomes.values()) - outcomes[REFUSED]
     return computed, computed - outcomes[NOT_CAPTURED], outcomes[RIGHT]
 
@@ -64,12 +64,14 @@ def _other_numbers(results: Iterable[Result]) -> list[str]:
 
 
 def read_results(files: Iterable[Path]) -> list[Result]:
-    """The results in these files of `scripts/operator_samples --results`; a file that does not exist has none."""
+    """Reads the results in these files of `scripts/operator_samples --results`. A file that does not exist has no
+    results."""
     return [Result.read(line) for file in files if file.exists() for line in file.read_text().splitlines()]
 
 
 def render(results: Sequence[Result]) -> str:
-    """The totals by dtype, and the functions of which some samples are not right. The last result of a task counts."""
+    """Renders the totals by dtype, and the functions with samples that are not right. The last result of a task
+    counts."""
     results = list({result.task: result for result in results}.values())
     main = [result for result in results if result.task.seed is None]
     (limit,) = {result.task.limit for result in main}

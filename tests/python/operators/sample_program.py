@@ -33,10 +33,10 @@ RANDOM = (
 and layouts are compared."""
 
 UNDEFINED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_")
-"""Operators of whose results (or some of them) only dtypes, shapes and layouts are defined."""
+"""Operators whose results, or some of them, have only a defined dtype, shape and layout."""
 
 _FACTORS = ("svd", "linalg.svd", "linalg.eigh", "svd_lowrank", "pca_lowrank")
-"""Operators of whose results only the product is defined: a sign is free in each pair of vectors."""
+"""Operators for which only the product of the results is defined, because each pair of vectors may have either sign."""
 
 
 class Sample(nn.Module):
@@ -105,12 +105,12 @@ WRONG = "wrong"
 
 
 GROUP = 24
-"""Samples that are lowered as one program: capturing and lowering cost as much as for a few, as most samples are one
-operator."""
+"""The number of samples that are lowered as one program. Capturing and lowering them costs as much as for a few,
+because most samples are one operator."""
 
 
 class Group(nn.Module):
-    """Samples as one model: its inputs are theirs, one after another, and so are its results."""
+    """Several samples as one model, which has their inputs and results in sequence."""
 
     def __init__(self, members: Sequence[Sample]) -> None:
         super().__init__()
@@ -125,9 +125,9 @@ class Group(nn.Module):
 
 
 def attempt(op: OpInfo, members: Sequence[Sample], limits: dict[torch.dtype, Tolerance]) -> list[Outcome]:
-    """Takes samples as far as they get, `GROUP` of them as one program. Each is compared by itself. Where a program
-    fails, or a result of it is wrong, a program of each sample alone decides. `limits` are (atol, rtol) by the dtype of
-    a result."""
+    """Captures, lowers and runs samples, `GROUP` of them as one program. Each is compared separately. If a program
+    fails, or a result is wrong, each sample is tried in a separate program. `limits` are (atol, rtol) by the dtype of a
+    result."""
     outcomes: dict[int, Outcome] = {}
     eager: dict[int, list[torch.Tensor]] = {}
     with torch.no_grad(), warnings.catch_warnings():
@@ -155,7 +155,7 @@ def attempt(op: OpInfo, members: Sequence[Sample], limits: dict[torch.dtype, Tol
 def _run(
     op: OpInfo, members: Sequence[Sample], expected: Sequence[list[torch.Tensor]], limits: dict[torch.dtype, Tolerance]
 ) -> list[Outcome]:
-    """The outcomes of samples that are one program; a failure of the program is that of each."""
+    """Returns the outcomes of samples in one program. A failure of the program is the outcome of each."""
     model = Group(members)
     kind = NOT_CAPTURED
     try:
@@ -268,8 +268,8 @@ def _products(op: OpInfo, results: list[torch.Tensor]) -> list[torch.Tensor]:
 
 
 def _in_double(sample: Sample) -> list[torch.Tensor] | None:
-    """The results of eager from float64 copies of all floating-point inputs, and in float64 where an argument names
-    another floating-point dtype; None if eager does not take them."""
+    """Computes the results of eager from float64 copies of all floating-point inputs, and in float64 if an argument
+    names another floating-point dtype; None if eager does not accept them."""
     wide = copy.copy(sample)
     wide.leaves = [
         torch.float64 if isinstance(leaf, torch.dtype) and leaf.is_floating_point else leaf for leaf in sample.leaves

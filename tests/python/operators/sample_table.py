@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What becomes of PyTorch's samples of an operator, and which operators are exceptions."""
+"""The outcomes of PyTorch's samples of an operator, and the operators that are exceptions."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ EXCEPTIONS: dict[str, tuple[str, str]] = {
     "tensor_split": (NOT_CAPTURED, _SPLITS),
     "to_sparse": (NOT_LOWERED, _SPARSE),
 }
-"""OpInfo -> what becomes of some of its samples, and why. The tests fail where another one is not right."""
+"""OpInfo -> the outcome of some of its samples, with a reason. The tests fail if another sample is not right."""
 
 
 def chosen(op: OpInfo, dtype: torch.dtype, limit: int | None, seed: int | None) -> Iterator[tuple[float, Outcome, str]]:
-    """The outcomes of `limit` samples, evenly spaced, or of all: how many samples each stands for, what became of it,
+    """Yields the outcomes of `limit` samples, evenly spaced, or of all: how many samples each represents, its outcome,
     and its arguments."""
     found = list(samples(op, dtype, seed))
     count = len(found) if limit is None else min(limit, len(found))
@@ -85,14 +85,14 @@ class Task:
     function: str
     """The full name of the function's OpInfo."""
     seed: int | None
-    """Seed of the random numbers; None for those of PyTorch's tests."""
+    """Seed of the random numbers; None means those of PyTorch's tests."""
     limit: int | None
     """Upper bound of the number of samples of each dtype; None for all."""
 
 
 @dataclass
 class Result:
-    """What became of the samples of a task."""
+    """The outcomes of a task's samples."""
 
     task: Task
     counts: dict[str, dict[str, float]] = field(default_factory=dict)

@@ -59,7 +59,8 @@ def dim_order_of(tensor: torch.Tensor) -> tuple[int, ...]:
 
 
 def dense(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy in a layout that a program's input can have: row-major, or channels last if it is that."""
+    """Copies a tensor to a layout that a program's input can have: row-major, or channels last if it has that
+    layout."""
     tensor = tensor.resolve_conj().resolve_neg()
     if dim_order_of(tensor) != tuple(range(tensor.dim())):
         return tensor.detach().clone(memory_format=torch.preserve_format)

@@ -20,9 +20,9 @@ from sdk.backends.cadence.aot.ref_implementations import get_registered_ref_impl
 ops = torch.ops.cadence
 _FUNCTIONS = FUNCTIONS_YAML.parents[1] / "cadence" / "functions.yaml"
 _TIES = {"quantized_softmax", "quantized_layer_norm"}
-"""What rounds exponentials or roots: the last bit of a float may decide a tie."""
+"""Operators that round exponentials or roots: the last bit of a float may decide a tie."""
 _SHAPES_ONLY = {"linalg_svd"}
-"""What has several right results."""
+"""Operators with several right results."""
 
 
 def _same(found: torch.Tensor, expected: torch.Tensor, name: str, args: Any) -> None:

@@ -14,7 +14,7 @@ import sdk.backends.cadence.aot.ops_registrations  # noqa: F401  (registers the 
 
 ops = torch.ops.cadence
 _SHAPES_ONLY = {"linalg_svd"}
-"""What has several right results."""
+"""Operators with several right results."""
 
 
 @pytest.mark.parametrize("name", sorted(CALLS.keys() - _SHAPES_ONLY - {"slice_scatter_"}))

@@ -27,7 +27,7 @@ Calls = Iterator[tuple[Any, ...]]
 
 
 class _Random(random.Random):
-    """Arguments. The extremes of a dtype are as frequent as all of its other numbers."""
+    """Random arguments. The extremes of a dtype are as frequent as all other numbers together."""
 
     def int8(self, *shape: int, image: bool = False) -> torch.Tensor:
         generator = torch.Generator().manual_seed(self.getrandbits(32))
@@ -44,7 +44,7 @@ class _Random(random.Random):
         return self.choice((-128, 0, 127, self.randint(-128, 127)))
 
     def scale(self) -> tuple[int, int]:
-        """A multiplier and a shift: those of a network, or any."""
+        """Returns a multiplier and a shift: those of a network, or any."""
         usual = quantize_multiplier(2.0 ** self.uniform(-14, 0))
         any_bits = self.choice((-(2**31), 2**31 - 1, self.getrandbits(32) - 2**31)), self.randint(-31, 31)
         return self.choice((usual, usual, any_bits))
@@ -237,7 +237,7 @@ def test_kernels_give_each_bit_of_the_operators(name: str, seed: int) -> None:
 
 
 def test_the_operators_are_those_of_the_kernels() -> None:
-    """With the schemas of functions.yaml, and a call of each in this file."""
+    """The operators have the schemas of functions.yaml, and this file has a call of each."""
     lines = [
         line.removeprefix("- func: ") for line in _FUNCTIONS.read_text().splitlines() if line.startswith("- func:")
     ]
@@ -258,7 +258,7 @@ def test_fake_tensors_have_the_layout_of_the_results(name: str) -> None:
 
 
 def test_requantising_rounds_the_real_product() -> None:
-    """A shift to the right rounds what has been rounded before, to a step that is as much smaller."""
+    """A shift to the right rounds again, to a step that is smaller by the same factor."""
     r = _Random(3)
     for _ in range(200):
         scale = 2.0 ** r.uniform(-20, 3)
@@ -274,7 +274,7 @@ def _real(q: torch.Tensor, scale: float, zero_point: int) -> torch.Tensor:
 
 
 def _close(found: torch.Tensor, real: torch.Tensor, scale: float, zero_point: int) -> None:
-    """Within one step of the real result."""
+    """Asserts that results are within one step of the real result."""
     wanted = (real / scale).round() + zero_point
     assert (found - wanted.clamp(-128, 127)).abs().max() <= 1
 

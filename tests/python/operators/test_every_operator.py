@@ -63,7 +63,7 @@ def test_every_exception_is_an_operator() -> None:
 
 
 def test_operators_outside_core_aten_have_kernels() -> None:
-    """What the verifier lets pass because of a kernel is in the portable library."""
+    """Every operator that the verifier accepts because of a kernel is in the portable library."""
     from recorder import library_operators
 
     for op in KERNEL_OPS:

@@ -53,9 +53,9 @@ def compare(op: OpInfo, limit: int | None) -> None:
 
 
 def probe(call: Call) -> None:
-    """The first call of an operator, made in every dtype: eager refuses those that the table says it refuses, and the
-    runtime agrees with it in the others. Without elements or dimensions eager takes dtypes that it has no arithmetic
-    for."""
+    """Makes the first call of an operator in every dtype. Eager refuses the dtypes that the table lists, and the
+    runtime agrees with it in the others. For tensors without elements or dimensions, eager accepts dtypes for which it
+    has no arithmetic."""
     tensors = call.tensors()
     has_none = any(tensor.numel() == 0 for tensor in tensors) or (tensors and tensors[0].dim() == 0)
     if call.name in _probed or call.name in NOT_REACHED or has_none:

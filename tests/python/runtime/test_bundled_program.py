@@ -77,7 +77,7 @@ def test_what_is_wrong_is_said(bundle: portable_lib.BundledModule) -> None:
 
 
 def test_inputs_that_did_not_fit_are_not_run(bundle: portable_lib.BundledModule) -> None:
-    """Some of them may have been set, in memory that is gone."""
+    """Some inputs may have been set, in memory that was freed."""
     module = portable_lib._load_for_executorch_from_bundled_program(bundle)
     module.load_bundled_input(bundle, "forward", 0)
     with pytest.raises(ExecuTorchError):

@@ -23,7 +23,7 @@ def content(name: str) -> bytes:
 
 
 def text_of(call: Callable[[], Any]) -> str:
-    """The text of the error, which is one line, like the runtime's log of it."""
+    """Returns the text of the error, which is one line, like the runtime's log of it."""
     with pytest.raises(ExecuTorchError) as caught:
         call()
     text = str(caught.value)
@@ -69,7 +69,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["add", "linear", "cond", "convs"])
 def test_every_damaged_byte_is_told_in_one_line(name: str) -> None:
-    """Each byte of the flatbuffer in turn; what is still a program must run or say in one line why not."""
+    """Changes each byte of the flatbuffer in turn. If it still is a program, it must run or give a one-line error."""
     original = content(name)
     size = int.from_bytes(original[16:24], "little") if original[8:12] == b"eh00" else len(original)
     refused = 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every function that opens a path of the user: a pipe would make it wait, and a device may have no end."""
+"""Every function that opens a path of the user refuses pipes, which would make it wait, and devices, which may have no
+end."""
 
 from __future__ import annotations
 

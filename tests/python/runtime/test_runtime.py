@@ -232,7 +232,7 @@ class TestThreads:
 
 
 class TestMistakes:
-    """Each is told in one text what was expected and what was found, and changes nothing."""
+    """Each mistake gives one text that says what was expected and found, and changes nothing."""
 
     def test_wrong_number_of_inputs(self, add: Method) -> None:
         for inputs in ([], [ONE], [ONE] * 3):

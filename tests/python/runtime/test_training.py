@@ -82,7 +82,7 @@ def _near(found: Tensor, expected: Tensor) -> None:
 @pytest.mark.parametrize("name", ["xor", "xor_external"])
 @pytest.mark.parametrize("run", EXPECTED["runs"], ids=lambda run: str(run["options"]))
 def test_programs_of_the_original_take_the_steps_of_eager(name: str, run: dict[str, Any]) -> None:
-    """RT-17: 40 steps by each set of options; the losses and the parameters are those of torch.optim.SGD."""
+    """RT-17: 40 steps with each set of options. The losses and the parameters equal those of torch.optim.SGD."""
     module = _load(name)
     parameters = module.named_parameters()
     optimizer = get_sgd_optimizer(parameters, **run["options"])

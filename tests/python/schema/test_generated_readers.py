@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The checked-in flatbuffer readers are what the schemas beside them generate."""
+"""The checked-in flatbuffer readers equal those that the schemas generate."""
 
 from __future__ import annotations
 

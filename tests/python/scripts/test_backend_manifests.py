@@ -50,14 +50,14 @@ def tree(tmp_path: Path) -> Path:
 
 
 def add(tree: Path, folder: str = "demo", **fields: Any) -> None:
-    """A manifest that is `GOOD` but for `fields`; None removes one."""
+    """Writes a manifest that is `GOOD` except for `fields`; None removes a field."""
     path = tree / "backends" / folder / "backend.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({key: value for key, value in {**GOOD, **fields}.items() if value is not None}))
 
 
 def options(tree: Path, *arguments: str, after: str = "", top_level: str = "ON", **environment: str) -> tuple[int, str]:
-    """Evaluates the options with CMake and returns its exit status and output, the output as one line."""
+    """Evaluates the options with CMake. Returns its exit status, and its output as one line."""
     lines = (
         "cmake_minimum_required(VERSION 3.24)",
         f"set(PROJECT_IS_TOP_LEVEL {top_level})",
@@ -262,7 +262,7 @@ def test_what_a_project_around_this_one_names_alike_is_its_own(tree: Path) -> No
 
 
 def test_options_of_a_project_around_this_one(tree: Path) -> None:
-    """They are a warning, and stay in the cache."""
+    """Such options are a warning, and stay in the cache."""
     own = "-DEXECUTORCH_BUILD_OWN_APPLICATION:BOOL=ON"
     after = 'get_property(kept CACHE EXECUTORCH_BUILD_OWN_APPLICATION PROPERTY VALUE)\nmessage("kept=${kept}")'
     status, text = options(tree, own, after=after, top_level="OFF")
@@ -301,11 +301,11 @@ of a backend with the quantizer of another one, or beside it in one program; a w
 PyTorch's operators of its own backends."""
 
 MEASURES_ENGINES = re.compile(r"scripts/bench$|tests/bench/|tests/interop/test_bench_|tests/python/scripts/test_bench_")
-"""The files that compare this SDK with other engines, some of which are a backend's own runtime."""
+"""The files that compare this SDK with other engines. Some of these are a backend's own runtime."""
 
 
 PUBLISHES = re.compile(r"\.github/workflows/release\.yml$|scripts/release_parts\.py$")
-"""Which artifacts a release publishes is chosen for each release."""
+"""The artifacts of a release are chosen for each release."""
 
 
 def test_only_its_own_folders_name_a_backend(script: ModuleType) -> None:

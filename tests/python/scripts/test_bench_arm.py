@@ -122,7 +122,7 @@ def test_marked_calls_need_one_process(program: Path, tmp_path: Path, monkeypatc
 
 
 class Emulated:
-    """Stands for `count`: remembers the commands, and has the counts of three of them."""
+    """Replaces `count`: remembers the commands, and has the counts of three of them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, results: Results) -> None:
         self.commands: list[str] = []
@@ -176,7 +176,7 @@ def test_runs_at_the_same_time_keep_each_others_cells(tmp_path: Path) -> None:
 
 
 def test_results_that_are_expected_ones_are_kept(tmp_path: Path) -> None:
-    """Those of llama.cpp, with which others are compared, have no noise; JSON has no infinity."""
+    """llama.cpp's results, with which others are compared, have no noise; JSON has no infinity."""
     results = Results(tmp_path / "results.json")
     exact = Figure(4e6, 2e6, math.inf)
     results.put("a", "key", exact)
@@ -264,7 +264,7 @@ def test_products_take_the_cycles_of_the_optimization_guides(
 def test_a_load_of_the_a55_does_not_delay_its_address(
     code: str, expected: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One load a cycle, as Arm's optimization guide says."""
+    """One load per cycle, according to Arm's optimization guide."""
     monkeypatch.setattr(cycles, "CACHE", tmp_path)
     (found,) = cycles.of_blocks([code], "cortex-a55").values()
     assert found == pytest.approx(expected, rel=0.05)
@@ -340,7 +340,7 @@ def test_engines_and_models_without_figures_are_named_together() -> None:
 
 @pytest.mark.parametrize("weights", ["Q4_0", "Q4_K"])
 def test_random_weights_have_the_size_of_a_trained_layer(weights: str) -> None:
-    """So that activations keep their size from layer to layer, and the engines' logits can be compared."""
+    """Activations keep their size from layer to layer, so that the logits of the engines can be compared."""
     gguf = pytest.importorskip("gguf")
     blocks = llm_files.RANDOM_BLOCKS[weights](np.random.default_rng(0), 64, 512)
     numbers = gguf.quants.dequantize(blocks, gguf.GGMLQuantizationType[weights])

@@ -15,7 +15,7 @@ NINE = [9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 6.0, 4.0, 5.0]
 
 
 def series(low: float, high: float) -> Series:
-    """Whose quartiles are these."""
+    """Returns a series with these quartiles."""
     return Series([low - 1, low, (low + high) / 2, high, high + 1])
 
 
@@ -49,7 +49,7 @@ def test_engines_are_level_where_their_interquartile_ranges_meet(
 
 
 def test_the_mean_of_ratios_is_geometric() -> None:
-    """Twice and half as fast is as fast."""
+    """The mean of twice as fast and half as fast is equally fast."""
     assert geometric_mean([2.0, 0.5]) == pytest.approx(1.0)
     assert geometric_mean([1.0, 8.0, 1.0]) == pytest.approx(2.0)
 
@@ -64,7 +64,7 @@ def test_decibels_are_signal_over_noise() -> None:
 
 
 def row(precision: str = "int8", **columns: tuple[float, float]) -> Row:
-    """Each column with its time and its decibels."""
+    """Returns a row with the time and the decibels of each column."""
     return Row(
         "model",
         precision,

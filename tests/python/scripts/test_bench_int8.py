@@ -31,7 +31,8 @@ def example_inputs():
 
 
 class Here:
-    """An engine in this process: five processes would each import PyTorch. test_bench_peers.py has one in its own."""
+    """An engine in this process, because five processes would each import PyTorch. test_bench_peers.py has one in a
+    separate process."""
 
     def __init__(self, name: str, threads: int) -> None:
         self.name, self.worker = name, Worker(declaration(name).make(name, threads))

@@ -44,7 +44,7 @@ def times(*values: float) -> Series:
 
 
 def test_engines_are_the_modules_of_a_folder() -> None:
-    """Each engine has one module; engines with a separate environment pin what they install."""
+    """Each engine has a module. Engines with a separate environment pin its packages."""
     names = {path.stem for path in (ROOT / "tests/bench/engines").glob("*.py")} - {"__init__"}
     assert set(engines.known()) == names
     assert peers("vulkan") == {"IREE": "iree-vulkan", "ncnn": "ncnn-vulkan"}
@@ -57,7 +57,7 @@ def test_engines_are_the_modules_of_a_folder() -> None:
 
 
 def test_precisions_are_endings_of_the_engines_names() -> None:
-    """float16 is lowered with force_fp16, and its backend is that of the name."""
+    """float16 is lowered with force_fp16, and its backend is the named one."""
     for ending, int8, half in (("", False, False), ("-int8", True, False), ("-half", False, True)):
         made = declaration("sdk").make(f"sdk-vulkan{ending}", 1)
         assert (made.backend, made.int8, made.half) == ("vulkan", int8, half)
@@ -164,7 +164,7 @@ def test_a_program_that_could_not_be_written_is_a_reason_in_the_table(table: Pee
 
 
 def test_engines_have_their_own_python_but_for_what_writes_programs(table: PeerTable, tmp_path: Path) -> None:
-    """ncnn's environment has no torch; LiteRT's has. A folder of environments can be given."""
+    """ncnn's environment has no torch; LiteRT's has. The folder of the environments can be given."""
     assert environments.python_of("ncnn") == str(tmp_path / "ncnn" / "bin" / "python")
     assert environments.python_of("ncnn-int8", writes=True) == "/no/such/python"
     assert environments.python_of("litert-int8", writes=True) == str(tmp_path / "litert" / "bin" / "python")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which sampled tests a share has: those of the day, and those that the change concerns."""
+"""The sampled tests of a share: those of the day, and those that the change concerns."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def collected(
 
 
 def counts(output: str) -> dict[str, int]:
-    """How many tests ran, by file."""
+    """Counts the tests that ran, by file."""
     lines = [line for line in output.splitlines() if "::" in line]
     return {name: sum(line.startswith(f"tests/test_{name}") for line in lines) for name in ("cut", "join", "pages")}
 

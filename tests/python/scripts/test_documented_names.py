@@ -46,7 +46,7 @@ def _exceptions() -> list[dict[str, object]]:
 
 @cache
 def _code_of(header: str) -> str | None:
-    """The header and those of ours that it includes, without comments; None if it does not exist."""
+    """Returns the header and our headers that it includes, without comments; None if it does not exist."""
     texts, seen, left = [], set(), [header]
     while left:
         name = left.pop()

@@ -152,7 +152,7 @@ def test_the_gate_names_no_backend() -> None:
 
 
 def test_the_names_of_all_tests(tree: Path) -> None:
-    """Two folders with files of the same name, a share of which does not run; a file that cannot be collected."""
+    """Two folders have files of the same name, a share of which does not run; one file cannot be collected."""
     test = "import pytest\n\n@pytest.mark.{}\n@pytest.mark.parametrize('x', range(2))\ndef test_it(x):\n    pass\n"
     for folder, mark in (("tests/python", "slow"), ("backends/demo/test", "sampled")):
         (tree / folder).mkdir(parents=True)

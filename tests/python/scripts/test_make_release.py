@@ -167,7 +167,8 @@ def test_a_key_signs_the_checksums(
 
 
 def test_the_bill_of_materials_names_every_source(script: ModuleType) -> None:
-    """The rules are those of SPDX 2.3: unique identifiers, known licences, and relations between what is there."""
+    """The document follows the rules of SPDX 2.3: unique identifiers, known licences, and relations between existing
+    elements."""
     pins = script.PINS
     bill = script.bill_of_materials.document(
         "1.2.3", 0, pins, {"": ["numpy>=1.26"], "export": ["torch>=2.13", "pte-sdk[x]"]}

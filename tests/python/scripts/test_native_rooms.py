@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which folders of the native code may include which: the runtime no kernels, a backend no kernel library."""
+"""The rules for includes between folders of the native code: the runtime includes no kernels, a backend no kernel
+library."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+[<"](?:\.\./)*((?:kernels|backends)/[^>
 
 
 def included(folder: str) -> dict[str, set[str]]:
-    """Each source of a folder with the headers of kernels and backends that it includes."""
+    """Returns each source of a folder with the headers of kernels and backends that it includes."""
     sources = [path for path in (ROOT / folder).rglob("*") if path.suffix in (".h", ".cpp", ".c")]
     assert sources, f"{folder} has no sources"
     found = {}

@@ -73,7 +73,7 @@ def _refuses(source: str) -> bool:
 
 
 def test_no_function_ignores_keywords() -> None:
-    """Each refuses the unknown ones, or passes all on."""
+    """Each function refuses unknown keywords, or passes all of them on."""
     functions = _with_keywords()
     passes = {
         name

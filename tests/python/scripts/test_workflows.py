@@ -49,7 +49,8 @@ def test_wheels_are_made_for_every_supported_python() -> None:
 
 
 def test_one_c_plus_plus_wheel_is_made_for_all_pythons() -> None:
-    """The wheel pte-sdk-cpp has no code for Python: one build for each architecture, on Linux, in the same images."""
+    """The wheel pte-sdk-cpp has no code for Python, so there is one build for each architecture, on Linux, in the same
+    images."""
     project = tomllib.loads((ROOT / "sdk/cpp/wheel/pyproject.toml").read_text())
     assert project["tool"]["scikit-build"]["wheel"]["py-api"] == "py3"
     wheels = project["tool"]["cibuildwheel"]

@@ -58,7 +58,7 @@ class Calculation(torch.nn.Module):
 
 
 class Quantised(torch.nn.Module):
-    """As PT2E leaves a model: weights in 8 bits by channel, activations in 8 bits."""
+    """A model after PT2E: weights in 8 bits per channel, activations in 8 bits."""
 
     def __init__(self) -> None:
         super().__init__()

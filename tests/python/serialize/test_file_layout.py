@@ -66,7 +66,7 @@ def u64(data: bytes, at: int) -> int:
 
 
 def field(data: bytes, table: int, number: int) -> int | None:
-    """The position of a field of a table, as any reader of flatbuffers finds it; None if it is absent."""
+    """Returns the position of a field of a table, found like in any reader of flatbuffers; None if it is absent."""
     vtable = table - struct.unpack_from("<i", data, table)[0]
     entry = 4 + 2 * number
     if entry >= struct.unpack_from("<H", data, vtable)[0]:
@@ -143,7 +143,7 @@ def test_segments_of_a_program(pte: bytes) -> None:
 
 
 def test_a_program_without_segments_has_no_header() -> None:
-    """PTE-08 PTE-11: nothing to find behind the tables, so there is no header; it loads all the same."""
+    """PTE-08 PTE-11: there is nothing to find after the tables, so there is no header. The program still loads."""
 
     class Double(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
@@ -256,7 +256,7 @@ def test_tensors_and_blobs_in_one_file() -> None:
 
 
 def test_segments_of_tensor_files_are_aligned_as_asked() -> None:
-    """PTE-15: `segment_alignment` is that of both files."""
+    """PTE-15: `segment_alignment` applies to both files."""
     (data,) = lower(external_constants=True, segment_alignment=4096)._tensor_data.values()
     file = bytes(data)
     assert u64(file, 32) == 4096

@@ -70,7 +70,7 @@ def make_program(constants: list[bytes] = (), delegates: list[bytes] = ()) -> Pr
 
 
 def stored(data: bytes) -> Program:
-    """The program as it is in the file."""
+    """Returns the program as the file stores it."""
     header = _get_extended_header(data)
     return _flatbuffer_to_program(data[: header.program_size] if header else data)
 

@@ -88,7 +88,8 @@ def test_state_may_change_after_lowering() -> None:
 
 
 def test_writing_needs_no_room_for_the_weights(tmp_path) -> None:
-    """Also where the program stores a weight in another order: 8 MB of weights, and at most 3 MB of Python's memory."""
+    """Writing 8 MB of weights needs at most 3 MB of Python's memory, even if the program stores a weight in another
+    order."""
     model = nn.Linear(1000, 2000)
     manager = to_edge(torch.export.export(model, (torch.ones(1, 1000),))).to_executorch()
     tracemalloc.start()

@@ -53,7 +53,7 @@ def test_flat_tensor_layout() -> None:
 
 
 def test_an_alignment_of_zero_is_none() -> None:
-    """As the original's entries have it. A buffer that another entry aligns keeps that alignment."""
+    """The original's entries have such an alignment. A buffer that another entry aligns keeps that alignment."""
     aligned = DataPayload(
         PAYLOAD.buffers, {**PAYLOAD.named_data, "a": DataEntry(0, 0, LAYOUT), "d": DataEntry(1, 0, None)}
     )

@@ -82,7 +82,7 @@ PAYLOADS = [
 
 
 def hostile_names(count: int) -> list[str]:
-    """Different names: those above, and random combinations of them."""
+    """Returns different names: those above, and random combinations of them."""
     draw = random.Random(0)
     names = dict.fromkeys(PAYLOADS)
     while len(names) < count:

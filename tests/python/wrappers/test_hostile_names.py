@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Wrappers of programs whose names are written by an enemy declare the same as those of programs with plain names."""
+"""Wrappers of programs with hostile names declare the same as those of programs with plain names."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_header_of_hostile_names_compiles(tmp_path: Path) -> None:
     compiler = shutil.which("c++")
     if compiler is None:
         pytest.skip("needs a C++ compiler")
-    # With the words of the template itself, which a name may not hide.
+    # The names include the words of the template, which they must not hide.
     words = {text for kind, text in tokens(render(spec_of(["forward"]), "cpp", "Net"), "cpp") if kind == "word"}
     names = list(dict.fromkeys([*_NAMES, *sorted(words)]))
     program = program_of(names)

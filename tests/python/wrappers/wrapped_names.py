@@ -33,7 +33,7 @@ _NEVER = {language: set(words.split()) for language, words in _WORDS.items()}
 
 
 def program_of(names: Sequence[str]) -> schema.Program:
-    """A program with these methods: in turn those of a file, one of which has two outputs."""
+    """Returns a program with these methods. They alternate between those of a file, one of which has two outputs."""
     program = deserialize_pte_binary(FILE.read_bytes()).program
     plans = list(program.execution_plan)
     plans.append(replace(plans[0], outputs=[*plans[0].outputs, *plans[0].outputs]))
@@ -47,9 +47,9 @@ def spec_of(names: Sequence[str]) -> ProgramSpec:
 def _same_declarations(
     plain: str, found: str, language: str, texts: dict[str, str], is_name: Sequence[str], used: set[str] | None = None
 ) -> set[str]:
-    """Checks that two sources differ in identifiers that begin as `is_name` and in string literals alone, the same way
-    everywhere, and that these literals are the `texts` of the plain ones. `used`: what the names may not hide, all
-    other words of the source by default. Returns the identifiers."""
+    """Checks that two sources differ only in identifiers that begin like `is_name` and in string literals, in the same
+    way everywhere, and that these literals are the `texts` of the plain ones. `used`: words that the names must not
+    hide; the default is all other words of the source. Returns the identifiers."""
     names: dict[str, str] = {}
     expected, there = list(tokens(plain, language)), list(tokens(found, language))
     same_kinds = [kind for kind, _ in expected] == [kind for kind, _ in there]

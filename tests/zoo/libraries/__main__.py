@@ -70,7 +70,7 @@ def tenth(all_names: Sequence[str], commits: int) -> list[str]:
 
 
 def commits() -> int:
-    """How many commits led here; 0 outside a checkout."""
+    """Returns the number of commits up to this one; 0 outside of a checkout."""
     command = ["git", "-C", str(Path(__file__).parent), "rev-list", "--count", "HEAD"]
     counted = subprocess.run(command, capture_output=True, text=True, check=False)
     return int(counted.stdout) if counted.returncode == 0 else 0

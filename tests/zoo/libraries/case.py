@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a model of a library is, and how its random weights are made."""
+"""Models of libraries, and their random weights."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Model:
     fixed: int = 1
     """The size with which the program with fixed shapes is made."""
     strict: bool = False
-    """Whether torch.export is to read the code: it otherwise sees no buffers behind other names."""
+    """Whether torch.export analyses the code (strict mode). Otherwise it does not see buffers under other names."""
 
 
 MAKERS: dict[str, Callable[[], Model]] = {}

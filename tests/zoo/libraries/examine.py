@@ -22,7 +22,7 @@ from zoo.libraries.case import Call, Model, make
 TOLERANCE = 1e-4
 """The tolerance, as a share of a tensor's largest value."""
 OWN_ERRORS = 3
-"""How many times `own_error` a program may be away from eager, where that is more than TOLERANCE."""
+"""A program may differ from eager by this multiple of `own_error`, if that exceeds TOLERANCE."""
 SHAPES, BACKENDS = ("fixed", "dynamic"), ("portable", "xnnpack")
 
 
@@ -193,9 +193,9 @@ def lower(exported: ExportedProgram, backend: str, package: str) -> bytes:
 
 
 def own_error(model: Model, calls: list[Call], expected: list[list[Any]]) -> float:
-    """How far rounding alone moves eager's results, by the largest value: some models magnify it, and no float32
-    program can be closer to them. The largest difference from the same model in float64, of the results and of those
-    for inputs whose last bit is changed at random. Nothing (0) if the model does not run in float64."""
+    """Returns how far rounding alone moves eager's results, relative to the largest value. Some models magnify it, and
+    no float32 program can be closer to them. It is the largest difference from the same model in float64, for the
+    results and for those of inputs whose last bit is changed at random; 0 if the model does not run in float64."""
     generator = torch.Generator().manual_seed(0)
 
     def changed(x: Tensor) -> Tensor:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Installs the libraries into a separate folder and makes them importable beside any build of torch."""
+"""Installs the libraries into a separate folder and makes them importable together with any build of torch."""
 
 from __future__ import annotations
 

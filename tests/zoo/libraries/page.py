@@ -53,7 +53,7 @@ _PLAIN = (
         "a size depends on data and has no upper bound, which `torch._check` can give it",
     ),
 )
-"""What frequent errors of torch.export say, in short."""
+"""Short texts for frequent errors of torch.export."""
 
 
 def shortened(reason: str) -> str:
@@ -74,7 +74,8 @@ def row(result: Result) -> list[str]:
 
 
 def outcome(result: Result, kind: str) -> str:
-    """What becomes of the model with this kind of shapes: `WORKS`, or `NOT_CAPTURED` or `FAILS` with the reason."""
+    """Returns the outcome of the model with this kind of shapes: `WORKS`, or `NOT_CAPTURED` or `FAILS` with the
+    reason."""
     if result.failure:
         return f"{FAILS}: {shortened(result.failure)}"
     refused = result.captured.get(kind)

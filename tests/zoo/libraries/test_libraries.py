@@ -33,7 +33,8 @@ def results(folder: Path, *arguments: str) -> list[Result]:
 
 
 def check(found: Sequence[Result]) -> None:
-    """What is captured works, but for the exceptions on the page, and the page says the same of the models it has."""
+    """Checks that captured models work, except for the exceptions on the page, and that the page says the same about
+    its models."""
     rows = page.rows_of_page()
     exceptions = [name for name, cells in rows.items() if any(cell.startswith(page.FAILS) for cell in cells)]
     assert found

@@ -52,7 +52,7 @@ def emformer_memory() -> Model:
 
 
 class Streaming(nn.Module):
-    """One segment after another, with the states of the last one as inputs."""
+    """One segment after another, with the states of the previous one as inputs."""
 
     def __init__(self, emformer: nn.Module) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ def tacotron2_postnet() -> Model:
 
 @entry
 def tacotron2() -> Model:
-    """With the spectrogram given, as in training: the decoder runs once a frame."""
+    """The spectrogram is an input, as in training, so the decoder runs once per frame."""
     module = models.Tacotron2(
         n_mels=8, n_symbol=40, symbol_embedding_dim=32, encoder_embedding_dim=32, attention_rnn_dim=32,
         attention_hidden_dim=16, decoder_rnn_dim=32, prenet_dim=16, postnet_embedding_dim=32,

@@ -20,7 +20,7 @@ VIDEO = {"mvit_v1_b": (16, 224), "mvit_v2_s": (16, 224), "s3d": (16, 224)}
 
 
 class Detect(nn.Module):
-    """A detector takes a list of images of any sizes; here it is one."""
+    """A detector takes a list of images of any sizes; here the list has one image."""
 
     def __init__(self, detector: nn.Module) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a model of each kind of transformers is made and called: encoders, decoders, vision, audio, multimodal."""
+"""Builds and calls models of each kind of transformers: encoders, decoders, vision, audio, multimodal."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def tokens(*shape: int) -> Tensor:
 
 
 def encoder(kind: str, auto: str = "AutoModel", small: dict[str, Any] = SMALL, **options: Any) -> Model:
-    """Token ids and a mask, of a dynamic length."""
+    """Token ids and a mask with a dynamic length."""
     module = build(auto, config(kind, **{**small, **options}))
     return Model(
         Tensors(module, "input_ids", "attention_mask"),
@@ -57,7 +57,7 @@ def encoder(kind: str, auto: str = "AutoModel", small: dict[str, Any] = SMALL, *
 
 
 def decoder(kind: str, auto: str = "AutoModelForCausalLM", small: dict[str, Any] = SMALL, **options: Any) -> Model:
-    """With keys and values in a StaticCache: a prompt, then a token after the other."""
+    """A decoder with keys and values in a StaticCache: a prompt, then one token at a time."""
     module = build(auto, config(kind, **{**small, **options}))
     module.generation_config.cache_implementation = "static"  # type: ignore[union-attr]
     cached = TorchExportableModuleWithStaticCache(module, batch_size=1, max_cache_len=CONTEXT)
@@ -80,7 +80,7 @@ def decoder(kind: str, auto: str = "AutoModelForCausalLM", small: dict[str, Any]
 def plain_decoder(
     kind: str, auto: str = "AutoModelForCausalLM", small: dict[str, Any] = SMALL, **options: Any
 ) -> Model:
-    """Without a cache: all tokens at once, of a dynamic length."""
+    """A decoder without a cache: all tokens in one call with a dynamic length."""
     module = build(auto, config(kind, **{**small, **options}))
     return Model(
         Tensors(module, "input_ids", use_cache=False), lambda n: [(tokens(1, n),)], (1,), (4, 8, 24), "sequence", 8
@@ -205,7 +205,7 @@ def text_and_image(
 
 
 def llava() -> Model:
-    """The tokens of the image stand at the places of a special token."""
+    """The tokens of the image replace a special token."""
     patches = (IMAGE // 8) ** 2
     module = build(
         "LlavaForConditionalGeneration",
@@ -254,7 +254,7 @@ def series(kind: str, auto: str) -> Model:
 
 
 def segment_anything() -> Model:
-    """Points in an image to masks."""
+    """A model that turns points in an image into masks."""
     module = build(
         "SamModel",
         config(

@@ -13,7 +13,7 @@ func now() -> UInt64 {
   return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// The same call through Module and through the C interface. Modules and inputs are made once, as in an app.
+/// Makes the same call through Module and through the C interface. Modules and inputs are made once, as in an app.
 struct Calls {
   let module: Module
   let inputs: [AnyTensor]

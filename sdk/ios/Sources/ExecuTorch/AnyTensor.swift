@@ -139,7 +139,7 @@ public final class AnyTensor {
     dropHandle()
   }
 
-  /// The same tensor with a static element type; nil if its elements are of another type.
+  /// Returns the same tensor with a static element type, or nil if its elements have another type.
   public func asTensor<T: Scalar>() -> Tensor<T>? {
     dataType == T.dataType ? Tensor<T>(self) : nil
   }

@@ -68,7 +68,7 @@ public final class AsyncModule: Sendable {
     try await execute("forward", inputs)
   }
 
-  /// The same with one input.
+  /// Like ``forward(_:)`` with an array, for one input.
   public func forward(_ input: sending ValueConvertible) async throws -> sending [Value] {
     try await execute("forward", [input])
   }

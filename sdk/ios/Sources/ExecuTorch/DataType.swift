@@ -64,6 +64,6 @@ public enum ShapeDynamism: UInt8, Sendable {
   case `static` = 0
   /// Up to the number of elements that it was made with.
   case dynamicBound = 1
-  /// The runtime has no memory that grows: the same as `dynamicBound`.
+  /// The same as `dynamicBound`, because the runtime has no memory that grows.
   case dynamicUnbound = 2
 }

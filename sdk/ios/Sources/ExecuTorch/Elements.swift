@@ -55,7 +55,7 @@ private struct HalfElements: Elements {
 }
 
 /// Calls `body` with the elements at `base`.
-/// - Precondition: `dataType` is one of numbers or Booleans.
+/// - Precondition: `dataType` is a type of numbers or Booleans.
 func withElements<Result>(
   of dataType: DataType, at base: UnsafeMutableRawPointer, _ body: (any Elements) throws -> Result
 ) rethrows -> Result {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import CExecuTorch
 
-/// What is linked into this process, and the number of its threads.
+/// The libraries that are linked into this process, and the number of its threads.
 public enum Runtime {
   /// The number of threads that the kernels and backends of all modules use together, including the caller's.
   public static var threadCount: Int { et_thread_count() }
 
-  /// Waits until no module runs, then changes ``threadCount``; 0 stands for the number of fast cores.
+  /// Waits until no module runs, then changes ``threadCount``; 0 means the number of fast cores.
   public static func setThreadCount(_ count: Int) throws {
     guard count >= 0 else {
       throw ExecuTorchError(

@@ -72,7 +72,7 @@ extension Bool: Scalar {
   public func asNSNumber() -> NSNumber { NSNumber(value: self) }
 }
 
-// Intel Macs have no Float16.
+// Intel Macs do not have Float16.
 #if !(os(macOS) && arch(x86_64))
   @available(iOS 14, macOS 11, tvOS 14, watchOS 7, *)
   extension Float16: Scalar {

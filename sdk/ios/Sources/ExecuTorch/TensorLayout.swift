@@ -6,7 +6,7 @@ struct TensorLayout: Equatable {
   let shape: [Int]
   /// The dimensions from the outermost in memory to the innermost.
   let dimensionOrder: [Int]
-  /// In elements.
+  /// The strides in elements.
   let strides: [Int]
   let count: Int
 
@@ -85,7 +85,7 @@ struct TensorLayout: Equatable {
     TensorLayout.forEachOffset(shape: shape, strides: strides, body)
   }
 
-  /// The same for any strides.
+  /// Like the function above, for any strides.
   static func forEachOffset(shape: [Int], strides: [Int], _ body: (Int) -> Void) {
     let count = elementCount(ofShape: shape)
     guard count > 0 else { return }

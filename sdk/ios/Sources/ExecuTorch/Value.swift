@@ -80,7 +80,7 @@ public final class Value: Equatable {
   public var isBoolean: Bool { tag == .boolean }
   public var isInteger: Bool { tag == .integer }
   public var isDouble: Bool { tag == .double }
-  /// The runtime has one floating-point type: the same as ``isDouble``.
+  /// The same as ``isDouble``, because the runtime has one floating-point type.
   public var isFloat: Bool { isDouble }
 
   /// The tensor; nil for another kind of value. The accessors of other kinds do the same.

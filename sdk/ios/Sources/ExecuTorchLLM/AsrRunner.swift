@@ -3,7 +3,8 @@ import CExecuTorch
 import ExecuTorch
 import Foundation
 
-/// How speech is transcribed: `AsrTranscribeConfig { $0.maximumNewTokens = 64 }`. What is nil is what the program names.
+/// The settings of a transcription: `AsrTranscribeConfig { $0.maximumNewTokens = 64 }`. For nil, the program's setting
+/// is used.
 public struct AsrTranscribeConfig: Sendable {
   /// The most tokens of a window of sound.
   public var maximumNewTokens: Int = 128
@@ -11,7 +12,8 @@ public struct AsrTranscribeConfig: Sendable {
   public var temperature: Double = 0
   /// The token that the text begins with.
   public var decoderStartTokenID: Int?
-  /// Tokens that the model is given after it, such as a language and a task: ``AsrRunner/tokenID(_:)`` has their numbers.
+  /// Tokens of the prompt after the start token, such as a language and a task: ``AsrRunner/tokenID(_:)`` returns their
+  /// numbers.
   public var promptTokenIDs: [Int]?
 
   public init() {}
@@ -91,7 +93,7 @@ public final class AsrRunner: @unchecked Sendable {
     return Int(rate)
   }
 
-  /// The number of a token, such as `<|en|>`; nil if the tokenizer does not have it.
+  /// The id of a token, such as `<|en|>`; nil if the tokenizer does not have it.
   public func tokenID(_ token: String) throws -> Int? {
     let runner = try loaded()
     var found: Int64 = 0
@@ -192,7 +194,7 @@ public final class AsrRunner: @unchecked Sendable {
         case .file(let path):
           try check { et_asr_transcribe_file(runner, path, settings, receive, context, $0) }
         case .samples(let samples):
-          // One more, because an array without elements has no address.
+          // One more element, because an empty array has no address.
           try check {
             et_asr_transcribe_samples(runner, samples + [0], samples.count, settings, receive, context, $0)
           }

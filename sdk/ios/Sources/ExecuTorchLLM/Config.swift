@@ -2,7 +2,7 @@
 import CExecuTorch
 import ExecuTorch
 
-/// How an answer is generated: `Config { $0.temperature = 0; $0.maximumNewTokens = 64 }`.
+/// The settings of an answer: `Config { $0.temperature = 0; $0.maximumNewTokens = 64 }`.
 public final class Config {
   /// Whether the callback receives the prompt first.
   public var isEchoEnabled: Bool = true
@@ -18,7 +18,7 @@ public final class Config {
   public var bosCount: Int = 0
   /// The number of end tokens after it.
   public var eosCount: Int = 0
-  /// What the answer follows, of the type that `grammarType` names; "": anything.
+  /// The grammar that the answer must follow, of the type that `grammarType` names; "" allows any text.
   public var grammar: String = ""
   /// "json_schema", "regex", "gbnf" or "lark".
   public var grammarType: String = ""

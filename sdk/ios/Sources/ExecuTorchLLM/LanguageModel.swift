@@ -3,7 +3,7 @@ import CExecuTorch
 import ExecuTorch
 import Foundation
 
-/// The runner of the C interface, which is loaded at first use. ``TextRunner`` and ``MultimodalRunner`` are its faces.
+/// The runner of the C interface, which is loaded at first use. ``TextRunner`` and ``MultimodalRunner`` wrap it.
 final class LanguageModel: @unchecked Sendable {
   private let modelPath: String
   private let tokenizerPath: String?
@@ -127,7 +127,7 @@ final class LanguageModel: @unchecked Sendable {
   }
 }
 
-/// What a model goes on from.
+/// The input after which a model generates text.
 enum Prompt: Sendable {
   case text(String)
   case inputs([MultimodalInput])
@@ -154,7 +154,7 @@ private func withParts<R>(
   defer { parts.forEach { UnsafeMutableRawPointer(mutating: $0.data)?.deallocate() } }
   for input in inputs {
     let (type, sizes, bytes) = input.content
-    // One more, because a part of no bytes must have an address.
+    // One more element, because an empty part must have an address.
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count + 1, alignment: 16)
     bytes.withUnsafeBytes { copy.copyMemory(from: $0) }
     parts.append(

@@ -50,7 +50,8 @@ public struct Audio: Sendable {
 
 /// Samples of sound, [batchSize, channels, samples], for a program with a front end. Channels are mixed.
 public struct RawAudio: Sendable {
-  /// One byte a sample is an unsigned number around 128, two are a signed number, four a float.
+  /// Samples of one byte are unsigned numbers around 128, samples of two bytes signed numbers, samples of four bytes
+  /// floats.
   public let data: Data
   public let batchSize: Int
   public let channels: Int
@@ -67,7 +68,7 @@ public struct RawAudio: Sendable {
   }
 }
 
-/// What a part of a prompt is.
+/// The kind of a part of a prompt.
 public enum MultimodalInputType: Int, Sendable {
   case text
   case image
@@ -124,7 +125,7 @@ public struct MultimodalInput: Sendable {
     return nil
   }
 
-  /// The fields of an `et_llm_input`. A size that it cannot hold is one that the C interface refuses.
+  /// The fields of an `et_llm_input`. The C interface refuses a size that does not fit its field.
   var content: (type: et_llm_input_type, sizes: (Int32, Int32, Int32), bytes: Data) {
     func sizes(_ first: Int, _ second: Int, _ third: Int) -> (Int32, Int32, Int32) {
       (Int32(clamping: first), Int32(clamping: second), Int32(clamping: third))

@@ -70,7 +70,7 @@ public final class MultimodalRunner: Sendable {
   /// Writes the conversation so far to a file.
   public func saveSession(_ path: String) throws { try model.call { et_llm_save_session($0, path, $1) } }
 
-  /// Goes on with a conversation of ``saveSession(_:)``, of the same program. After an error the conversation is as
-  /// before.
+  /// Continues a conversation of ``saveSession(_:)`` of the same program. After an error, the conversation does not
+  /// change.
   public func loadSession(_ path: String) throws { try model.call { et_llm_load_session($0, path, $1) } }
 }

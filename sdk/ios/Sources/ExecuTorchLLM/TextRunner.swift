@@ -53,7 +53,8 @@ public final class TextRunner: Sendable {
     model.stream(.text(prompt), config)
   }
 
-  /// Adds text to the context without an answer; ``generate(_:_:tokenCallback:)`` with an empty prompt goes on after it.
+  /// Adds text to the context without an answer. Then ``generate(_:_:tokenCallback:)`` with an empty prompt continues
+  /// after it.
   public func prefill(_ prompt: String) throws { try model.call { et_llm_prefill($0, prompt, $1) } }
 
   /// The prompt of a conversation, by the chat template in the program.
@@ -79,11 +80,11 @@ public final class TextRunner: Sendable {
   /// Writes the conversation so far to a file.
   public func saveSession(_ path: String) throws { try model.call { et_llm_save_session($0, path, $1) } }
 
-  /// Goes on with a conversation of ``saveSession(_:)``, of the same program. After an error the conversation is as
-  /// before.
+  /// Continues a conversation of ``saveSession(_:)`` of the same program. After an error, the conversation does not
+  /// change.
   public func loadSession(_ path: String) throws { try model.call { et_llm_load_session($0, path, $1) } }
 
-  /// Ends the current answer after the token at work.
+  /// Ends the current answer after the current token.
   public func stop() { model.stop() }
 
   /// Begins a new conversation. Also makes the runner usable again after an error. Has no effect before ``load()``, and
@@ -91,6 +92,6 @@ public final class TextRunner: Sendable {
   public func reset() { model.reset() }
 }
 
-/// An earlier name of ``TextRunner``, which some of the documents have.
+/// An earlier name of ``TextRunner``, which some documents use.
 @available(*, deprecated, renamed: "TextRunner", message: "Use TextRunner instead. May be removed in 0.3 or later.")
 public typealias TextLLMRunner = TextRunner

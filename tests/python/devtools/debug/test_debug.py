@@ -133,7 +133,7 @@ def test_a_wrong_zero_point_is_named(delegated: bool, tmp_path: Path) -> None:
 
 
 def test_the_model_is_exported_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without an ETRecord: the model's own source says what the program's instructions are."""
+    """Without an ETRecord, the model is exported again to get the instructions of the program."""
     pte = tmp_path / "deep.pte"
     for backend in (default().name, "portable"):
         assert export_command([MODEL, "-o", str(pte), "--no-verify", "--backend", backend]) == 0
@@ -213,8 +213,8 @@ def test_of_a_device(sound: dict[str, Any], tmp_path: Path, capsys: pytest.Captu
 
 
 def test_inputs_that_the_record_does_not_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """DT-06: a right program is not accused for a run of `sdk run` on random inputs; with these inputs it is compared,
-    and of the cases of a bundled program the one that ran is found."""
+    """DT-06: no defect is reported in a correct program because `sdk run` used random inputs. With these inputs, it is
+    compared. For a bundled program, the case that ran is found."""
     model, x = deep.deep(), deep.example_inputs()[0]
     manager = lower(export(model, deep.example_inputs()), False)
     pte, bundle = tmp_path / "deep.pte", tmp_path / "deep.bpte"
@@ -359,7 +359,7 @@ class Sensitive(nn.Module):
 
 
 def test_layers_of_a_quantised_model_are_ranked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The layer that costs most comes first."""
+    """The layers are sorted by their loss of accuracy, the largest first."""
     pte, model = tmp_path / "sensitive.pte", f"{__file__}:Sensitive"
     assert export_command([model, "-o", str(pte), "--no-verify", "--quantize", "int8"]) == 0
     written = tmp_path / "found.json"

@@ -15,7 +15,7 @@ INPUTS = (torch.linspace(-1, 2, 12).reshape(3, 4),)
 
 
 class InPlace(nn.Module):
-    """Each number is what one of its operators that write computes with."""
+    """Each number is an operand of one of its operators that write in place."""
 
     def __init__(self, add: float = 1, count: int = 1, residual: float = 1, columns: float = 2) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m sdk.debug` with operators that have several results of one shape, such as the h and c of an LSTM: the
-ETDump does not say which of them a recorded value is."""
+"""`python -m sdk.debug` with operators that have several results of the same shape, such as the h and c of an LSTM. The
+ETDump does not say which result a recorded value is."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_bad_files_are_one_line(data: bytes, message: str) -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_damaged_files_are_read_or_refused(data: st.DataObject) -> None:
-    """Whatever the bytes are, the Inspector shows them or raises ValueError."""
+    """The Inspector shows any bytes or raises ValueError."""
     changed = bytearray(dumps.three_runs())
     for _ in range(data.draw(st.integers(1, 8))):
         changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))

@@ -128,7 +128,8 @@ def test_inputs_of_another_method_are_not_taken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("digest", [0, digest_of((X.to(torch.int8),))], ids=["none", "of quantised inputs"])
 def test_a_run_whose_inputs_cannot_be_told_is_compared(digest: int, tmp_path: Path) -> None:
-    """INS-06: the original's files have no digest, and a pass may have changed the types of the program's inputs."""
+    """INS-06: files of the original have no digest, and a pass may have changed the types of the program's inputs. Such
+    a run is compared, too."""
     manager = lower(Head(), (X,))
     paths = record_runs(manager.buffer, tmp_path, (X,))
     dump = Inspector(**paths)._etdump

@@ -44,7 +44,7 @@ def test_names_of_the_framework_are_reserved() -> None:
 
 
 def test_ins_07_blocks_and_events() -> None:
-    """INS-07, INS-10, DBG-15, DT-11: without an ETRecord; equal runs are one block, with a time for each run."""
+    """INS-07, INS-10, DBG-15, DT-11: without an ETRecord, equal runs form one block, with a time for each run."""
     inspector = Inspector(etdump_data=dumps.three_runs())
     default, execute = inspector.event_blocks
     assert isinstance(execute, EventBlock) and (default.name, execute.name) == ("Default", "Execute")
@@ -153,7 +153,7 @@ def test_dbg_14_metadata_parser() -> None:
 
 
 def test_a_loop_adds_up() -> None:
-    """An instruction that one run executes three times has one event, with the sum of the times."""
+    """An instruction that a run executes three times has one event, with the sum of the times."""
     once = [dumps.profile("OPERATOR_CALL", 0, MS, 0)]
     inspector = Inspector(etdump_data=dumps.dump(dumps.run(*once * 3), dumps.run(*once * 2)))
     assert by_name(inspector)["OPERATOR_CALL"].perf_data == PerfData([3.0, 2.0])

@@ -127,7 +127,8 @@ def test_prof_04_events_have_nodes_and_lines(made: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("distance", ["L1", "MSE", "SNR"])
 def test_ins_06_gap_of_a_sound_program(made: dict[str, Any], distance: str) -> None:
-    """INS-06, DT-06, MDB-03: each operator in the order of the graph, those of delegates by their results."""
+    """INS-06, DT-06, MDB-03: each operator in the order of the graph. Operators in delegates are compared by their
+    results."""
     gap = inspect(made).calculate_numeric_gap(distance)
     names = [name for ops in gap["aot_ops"] for name in ops]
     assert names[-3:] == ["linear", "cumsum", "tan"]

@@ -55,7 +55,7 @@ class Added(Stateful):
 
 
 class Both(Stateful):
-    """Two write-backs, of which one is a part of a buffer, and the old value of the other is returned."""
+    """Two write-backs. One writes a part of a buffer; the old value of the other buffer is returned."""
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         old = self.state.clone()
@@ -88,7 +88,7 @@ def lower(programs: Any, delegated: bool) -> Any:
 
 
 def of_the_original(record: ETRecord) -> ETRecord:
-    """The same as the original writes it: only results of delegates are counted."""
+    """Converts the record to the original's form, which counts only results of delegates."""
     record = copy.copy(record)
     counted = record._instruction_id_to_num_outs_map or {}
     delegates = record._delegate_map or {}
@@ -116,7 +116,7 @@ def run(
 @DELEGATED
 @pytest.mark.parametrize("original", [False, True], ids=["own record", "the original's"])
 def test_every_kernel_has_its_time(model: type[nn.Module], delegated: bool, original: bool, tmp_path: Path) -> None:
-    """PROF-02, INS-01: three calls are read with the record, and so is their trace."""
+    """PROF-02, INS-01: the record is used to read three calls and their trace."""
     torch.manual_seed(0)
     manager = lower(export(model().eval(), (X.clone(),)), delegated)
     plan = manager.executorch_program.execution_plan[0]

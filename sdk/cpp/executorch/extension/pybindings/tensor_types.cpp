@@ -15,8 +15,8 @@ namespace {
 
 struct TypeNames {
   ScalarType type;
-  const char* name;  // torch's, and numpy's where it has the type
-  char numpy_kind;   // numpy's dtype.kind; 0 where numpy has no such type
+  const char* name;  // the names of torch, which are also those of numpy if it has the type
+  char numpy_kind;   // numpy's dtype.kind; 0 if numpy does not have the type
   int numpy_itemsize;
 };
 

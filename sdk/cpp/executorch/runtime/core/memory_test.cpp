@@ -103,7 +103,7 @@ TEST(HierarchicalAllocatorTest, MoreAllocatorsThanItHasRoomForAreAnError) {
   MemoryAllocator one(8, memory);
   HierarchicalAllocator all(1, &one);
   EXPECT_THAT(all.get_offset_address(0, 4, 4), IsOkAndHolds(static_cast<void*>(memory + 4)));
-  // A program decides how many buffers it has. Nothing is read of too many allocators.
+  // The program decides how many buffers it has. If there are too many allocators, nothing is read.
   HierarchicalAllocator too_many(17, nullptr);
   EXPECT_THAT(too_many.get_offset_address(0, 0, 1), HasError(Error::InvalidArgument));
 }
