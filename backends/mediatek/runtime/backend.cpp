@@ -11,14 +11,7 @@ namespace executorch {
 namespace backends {
 namespace neuron {
 
-using extension::delegate::DelegateBackend;
-using extension::delegate::Loading;
-using extension::internal::is_found;
-using runtime::BackendExecutionContext;
-using runtime::Error;
-using runtime::EValue;
-using runtime::Result;
-using runtime::Span;
+using namespace extension::delegate::names;
 
 namespace {
 

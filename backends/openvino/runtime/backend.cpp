@@ -14,14 +14,8 @@ namespace executorch {
 namespace backends {
 namespace openvino {
 
+using namespace extension::delegate::names;
 using extension::delegate::DelegateBackendWithOptions;
-using extension::delegate::Loading;
-using extension::internal::is_found;
-using runtime::BackendExecutionContext;
-using runtime::Error;
-using runtime::EValue;
-using runtime::Result;
-using runtime::Span;
 
 namespace {
 

@@ -11,14 +11,7 @@ namespace executorch {
 namespace backends {
 namespace enn {
 
-using extension::delegate::DelegateBackend;
-using extension::delegate::Loading;
-using extension::internal::report_exceptions;
-using runtime::BackendExecutionContext;
-using runtime::Error;
-using runtime::EValue;
-using runtime::Result;
-using runtime::Span;
+using namespace extension::delegate::names;
 
 namespace {
 
@@ -26,7 +19,7 @@ class EnnBackend final : public DelegateBackend<Delegate> {
  public:
   /// Logs where the library should be, if it is missing.
   bool is_available() const override {
-    return report_exceptions([] { return api().error(); }) == Error::Ok;
+    return is_found([] { return api().error(); });
   }
 
  protected:

@@ -10,16 +10,10 @@ namespace executorch {
 namespace backends {
 namespace vulkan {
 
-using extension::delegate::DelegateBackend;
-using extension::delegate::Loading;
-using extension::internal::is_found;
+using namespace extension::delegate::names;
 using extension::internal::report_bad_alloc;
-using runtime::BackendExecutionContext;
 using runtime::BackendOption;
 using runtime::BackendOptionContext;
-using runtime::Error;
-using runtime::EValue;
-using runtime::Span;
 
 namespace {
 

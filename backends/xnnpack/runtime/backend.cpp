@@ -23,16 +23,10 @@ namespace executorch {
 namespace backends {
 namespace xnnpack {
 
+using namespace extension::delegate::names;
 using extension::delegate::DelegateBackendWithOptions;
-using extension::delegate::Loading;
 using extension::delegate::Option;
 using extension::delegate::OptionTable;
-using extension::internal::is_found;
-using runtime::BackendExecutionContext;
-using runtime::Error;
-using runtime::EValue;
-using runtime::Result;
-using runtime::Span;
 
 namespace {
 

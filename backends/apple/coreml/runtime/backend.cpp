@@ -13,13 +13,8 @@ namespace executorch {
 namespace backends {
 namespace coreml {
 
+using namespace extension::delegate::names;
 using extension::delegate::DelegateBackendWithOptions;
-using extension::delegate::Loading;
-using runtime::BackendExecutionContext;
-using runtime::Error;
-using runtime::EValue;
-using runtime::Result;
-using runtime::Span;
 
 namespace {
 

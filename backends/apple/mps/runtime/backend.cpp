@@ -11,13 +11,7 @@ namespace executorch {
 namespace backends {
 namespace mps {
 
-using extension::delegate::DelegateBackend;
-using extension::delegate::Loading;
-using runtime::BackendExecutionContext;
-using runtime::Error;
-using runtime::EValue;
-using runtime::Result;
-using runtime::Span;
+using namespace extension::delegate::names;
 
 namespace {
 

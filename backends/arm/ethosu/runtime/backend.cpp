@@ -21,19 +21,14 @@ namespace executorch {
 namespace backends {
 namespace ethosu {
 
+using namespace extension::delegate::names;
 using aten::Tensor;
 using extension::delegate::Argument;
 using extension::delegate::check_count;
 using extension::delegate::check_dtype;
 using extension::delegate::check_is_tensor;
 using extension::delegate::check_shape;
-using extension::delegate::DelegateBackend;
 using extension::delegate::is_aligned;
-using extension::delegate::Loading;
-using runtime::BackendExecutionContext;
-using runtime::Error;
-using runtime::EValue;
-using runtime::Span;
 
 namespace {
 

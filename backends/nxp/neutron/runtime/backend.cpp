@@ -10,12 +10,7 @@ namespace executorch {
 namespace backends {
 namespace neutron {
 
-using extension::delegate::DelegateBackend;
-using extension::delegate::Loading;
-using runtime::BackendExecutionContext;
-using runtime::Error;
-using runtime::EValue;
-using runtime::Span;
+using namespace extension::delegate::names;
 
 namespace {
 

@@ -92,6 +92,18 @@ runtime::Error register_for_good(const char* key) {
   return runtime::register_backend({key, backend});
 }
 
+/// The names in the source of every backend: `using namespace extension::delegate::names;`.
+namespace names {
+using delegate::DelegateBackend;
+using delegate::Loading;
+using extension::internal::is_found;
+using runtime::BackendExecutionContext;
+using runtime::Error;
+using runtime::EValue;
+using runtime::Result;
+using runtime::Span;
+}  // namespace names
+
 }  // namespace delegate
 }  // namespace extension
 }  // namespace executorch
