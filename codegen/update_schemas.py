@@ -22,7 +22,7 @@ from .schema import SCHEMA_TABLE, SchemaError, parse_schema
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 HEADER = """\
-# Schemas of the ATen operators that write to their arguments, one a line, sorted.
+# Schemas of the ATen operators that write to their arguments, one on each line, sorted.
 # Generated from torch by `python -m codegen.update_schemas`; do not edit.
 """
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every operator of Core ATen at sizes around those of the kernels' vectors, tiles and blocks and around the grain
-sizes, on the kernels
-and on every backend, on 1, 2, 3 and 8 threads, with dynamic shapes at both ends of their range.
+"""Every operator of Core ATen, on the kernels and on every backend, on 1, 2, 3 and 8 threads.
+
+The sizes are around those of the kernels' vectors, tiles and blocks, and around the grain sizes. Dynamic shapes run at
+both ends of their range.
 
 The gate runs a call and a dynamic shape of each operator, in one program for a family of operators; the slow tests run
 all of them.

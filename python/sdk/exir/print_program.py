@@ -113,7 +113,7 @@ def _value(value: KernelTypes, values: list[KernelTypes], show_meminfo: bool, ma
 
 
 def pretty_print(obj: Any, indent: int = 0, out: TextIO | None = None) -> None:
-    """Prints a dataclass with all of its fields, one a line; long byte strings by their length."""
+    """Prints a dataclass with all of its fields, one on each line. Long byte strings are shown by their length."""
     for line in _pretty_lines(obj, indent):
         print(line, file=out or sys.stdout)
 

@@ -103,7 +103,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "tekken": {"pre_tokenizer": split(TEKKEN)},
 }
 TAKE_WHOLE_WORDS = ("llama-bpe", "tekken")
-"""Words that are tokens are these tokens, and a text begins with <s>."""
+"""They keep words that are in the vocabulary whole, and begin a text with <s>."""
 
 
 def written(
@@ -143,7 +143,7 @@ def bpe_entries(reference: Reference, pre: str) -> dict[str, Any]:
 @pytest.mark.parametrize("pre", FAMILIES)
 def test_byte_level_tokenizers_of_gguf_files(pre: str, tmp_path: Path) -> None:
     reference = trained("BPE", decoder=decoders.ByteLevel(), **FAMILIES[pre])
-    # A byte-level model knows every byte, and has no unknown token; Llama 3 takes a word that is a token whole.
+    # A byte-level model knows every byte, so it has no unknown token. Llama 3 does not split words of its vocabulary.
     content = json.loads(reference.to_str())
     content["model"] |= {"unk_token": None, "ignore_merges": pre in TAKE_WHOLE_WORDS}
     reference = Reference.from_str(json.dumps(content))
@@ -166,7 +166,7 @@ def test_byte_level_tokenizers_of_gguf_files(pre: str, tmp_path: Path) -> None:
 
 
 def sentencepiece_model(prefix: bool) -> sentencepiece.SentencePieceProcessor:
-    """BPE like in Llama 2: bytes for characters without a token, and no normal form."""
+    """BPE like in Llama 2: characters without a token become bytes, and the text is not normalised."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(TRAINING),
@@ -207,7 +207,7 @@ def test_sentencepiece_of_gguf_files(prefix: bool, tmp_path: Path) -> None:
     tokenizer.load_from_buffer(found.tokenizer_json, found.config_json)
     compared = 0
     for text in texts(400):
-        # SentencePiece has a null character end a text, and special tokens in it are ordinary text.
+        # In SentencePiece, a null character ends the text, and special tokens are ordinary text.
         if "\0" in text or any(name in text for name in ("<s>", "</s>", "<unk>")) or not text:
             continue
         ids, expected = tokenizer.encode(text), model.encode(text)

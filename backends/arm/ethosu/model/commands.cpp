@@ -17,8 +17,8 @@ using runtime::Error;
 
 namespace {
 
-constexpr size_t kTables = 2048;  // bytes at the end of the internal memory
-constexpr size_t kSlot = 256;     // bytes between the numbers of tables
+constexpr size_t kTables = 2048;  // bytes of the tables at the end of the internal memory
+constexpr size_t kSlot = 256;     // bytes between consecutive tables
 constexpr uint16_t kFirstTable = 16, kLastTable = 23;
 constexpr uint16_t kForceInt8 = 3;
 

@@ -22,7 +22,8 @@ using CommandObserver = std::function<void(const char* name)>;
 /// thousand million take about a minute; a MobileNetV2 needs 0.4.
 constexpr uint64_t kMostWork = uint64_t{1} << 34;
 
-/// Whether an Ethos-U55 or U65 with so many products a cycle exists, which this model computes. `npu` is 55, 65 or 85.
+/// Whether an Ethos-U55 or U65 with so many products per cycle exists, which this model computes. `npu` is 55, 65
+/// or 85.
 bool is_modelled(uint32_t npu, uint32_t macs);
 
 /// Computes what an Ethos-U55 or Ethos-U65 computes with a command stream, to the last bit. It is a model for desktops

@@ -152,7 +152,7 @@ class Cell(nn.Module):
 
 @pytest.mark.parametrize("cell", [nn.LSTMCell(5, 6), nn.GRUCell(5, 6), nn.RNNCell(5, 6)], ids=["lstm", "gru", "rnn"])
 def test_products_of_a_cell_are_quantised_when_it_runs(cell: nn.RNNCellBase) -> None:
-    """Two products a step, and one in the first step, whose state is zero."""
+    """Two products in each step, and one in the first, whose state is zero."""
     model, module = quantized(XNNPACKQuantizer().set_global(STATIC), Cell(cell), STEPS)
     assert in_integers(module) == ["linear"] * 3
     assert sum("choose_qparams" in name(node) for node in module.graph.nodes) == 3

@@ -50,7 +50,7 @@ def _is_seen_by_others(write: Node, target: Node, order: dict[Node, int]) -> boo
 
 
 def _bases(node: Node) -> Iterator[Node]:
-    """A tensor, the tensor that it is a view of, and so on to the tensor that owns the memory."""
+    """A tensor, the tensor of which it is a view, and so on, up to the tensor that owns the memory."""
     yield node
     while _is_view(node):
         node = node.args[0]

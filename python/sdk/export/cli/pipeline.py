@@ -52,7 +52,7 @@ class _Made:
     dynamic: dict[str, DynamicShapes]
     captured: Mapping[str, ExportedProgram]  # by method, in the dtype of the recipe
     manager: Any
-    kind: str | None  # the source of the loss of accuracy: a scheme of --quantize, or float16
+    kind: str | None  # what costs accuracy: a scheme of --quantize, or float16
 
 
 def run(options: Options) -> ExportResult:

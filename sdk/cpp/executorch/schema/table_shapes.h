@@ -141,8 +141,8 @@ struct Path {
 
 /// The layout of an element of a vector together with the tables below it. The element is a table without vectors that
 /// refers to a second table. The second one may refer to a third, whose kind is fixed and which has no references.
-/// Exporters write the first two at a constant distance, and after them the only vector of the second, so that one
-/// comparison covers all. Offsets are relative to the first table.
+/// Exporters write the second table at a constant distance from the first, and then the second table's only vector, so
+/// that one comparison covers all. Offsets are relative to the first table.
 struct Pattern {
   uint32_t last;  ///< as in Shape, for the first two tables and the count of the near vector
   uint32_t vtable;

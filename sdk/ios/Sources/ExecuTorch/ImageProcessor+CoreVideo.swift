@@ -3,7 +3,7 @@
   import CoreVideo
 
   extension ImageProcessor {
-    /// The tensor of a camera's frame: of four bytes a pixel (BGRA or RGBA), or of two planes (4:2:0).
+    /// The tensor of a camera's frame: with four bytes per pixel (BGRA or RGBA), or with two planes (4:2:0).
     /// - Throws: `notSupported` for other formats, naming this one; `accessFailed` if the pixels cannot be read.
     public func process(_ pixelBuffer: CVPixelBuffer, orientation: ImageOrientation = .up) throws -> Tensor<Float> {
       let output = Tensor<Float>.empty(shape: [1, 3, max(config.targetHeight, 0), max(config.targetWidth, 0)])

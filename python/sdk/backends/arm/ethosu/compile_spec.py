@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`EthosUCompileSpec`: which Ethos-U, what of TOSA it has, and the options of Vela.
+"""`EthosUCompileSpec`: the target, its profile of TOSA, and the options of Vela.
 
-Source of the targets: Arm's Ethos-U product pages. Of the memory modes: Vela's `Arm/vela.ini`.
+The targets are those of Arm's Ethos-U product pages, the memory modes those of Vela's `Arm/vela.ini`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _TOSA = "TOSA-1.0+INT+int16+int4"
 
 @dataclass(frozen=True)
 class _Family:
-    """NPUs of one name.
+    """A family of NPUs.
 
     Attributes:
-        macs: How many products a cycle they compute.
-        extension: What their TOSA has besides integers of 4, 8 and 16 bits.
+        macs: The products per cycle of each of its NPUs.
+        extension: The further extension of TOSA that they support.
         system_config, memory_mode: The default sections of Vela's configuration.
     """
 
@@ -44,12 +44,12 @@ class EthosUCompileSpec(ArmCompileSpec):
     """Options for an Ethos-U.
 
     Args:
-        target: The NPU and its products a cycle, for example "ethos-u55-128".
-        system_config: A section of Vela's configuration that describes the system; by default that of the family.
-        memory_mode: A section that says where tensors and weights lie: `Sram_Only`, `Shared_Sram`, or `Dedicated_Sram`
-            and its sizes, which an Ethos-U55 does not have; by default that of the family.
-        extra_flags: Further options of Vela, one an element.
-        config_ini: Vela's configuration; None is "Arm/vela.ini".
+        target: The NPU and its products per cycle, for example "ethos-u55-128".
+        system_config: The section of Vela's configuration that describes the system. Default: the family's.
+        memory_mode: The section that says where tensors and weights are: `Sram_Only`, `Shared_Sram`, or
+            `Dedicated_Sram` with its sizes. An Ethos-U55 has no `Dedicated_Sram`. Default: the family's.
+        extra_flags: Further options of Vela, one in each element.
+        config_ini: The file of Vela's configuration; None means "Arm/vela.ini".
 
     Raises ValueError for a target that is not an Ethos-U, and for a memory mode that it does not have.
     """
@@ -89,8 +89,8 @@ class EthosUCompileSpec(ArmCompileSpec):
         self.stores_cycles = False
 
     def store_cycles(self, is_on: bool = True) -> EthosUCompileSpec:
-        """Stores Vela's cycles of each command in the program, four bytes each: the events of commands then have this
-        time. Runtimes other than this SDK's may refuse such programs."""
+        """Stores the cycles of each command, as Vela estimates them, in the program: four bytes for each. The events of
+        commands then have this time. Runtimes other than this SDK's may refuse such programs."""
         self.stores_cycles = is_on
         return self
 

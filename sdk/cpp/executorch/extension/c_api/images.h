@@ -38,7 +38,7 @@ enum {
 
 /** An image in the memory of the caller. */
 typedef struct et_image {
-  const void* pixels; /**< rows of four bytes a pixel, or the luma */
+  const void* pixels; /**< rows with four bytes per pixel, or the luma */
   const void* chroma; /**< NULL, or the chroma of formats with two planes */
   int32_t width;
   int32_t height;

@@ -18,7 +18,7 @@ namespace {
 /// Red, green and blue, from 0 to 255.
 using Color = std::array<float, 3>;
 
-/// The stored image, of four bytes a pixel.
+/// The stored image, with four bytes per pixel.
 struct PackedImage {
   const uint8_t* data;
   int32_t stride;

@@ -47,8 +47,8 @@ class ImageProcessor {
                                                         Orientation orientation = Orientation::UP,
                                                         NormalizedRect roi = kFullImage) const;
 
-  /// The tensor of an image of four bytes a pixel, with `stride_bytes` from one row to the next. `roi` is the part of
-  /// it that is used, at least one pixel.
+  /// The tensor of an image with four bytes per pixel, with `stride_bytes` from one row to the next. `roi` is the part
+  /// of it that is used, at least one pixel.
   runtime::Result<TensorPtr> process(const uint8_t* data, int32_t width, int32_t height, int32_t stride_bytes,
                                      ColorFormat input_format, Orientation orientation = Orientation::UP,
                                      NormalizedRect roi = kFullImage) const;

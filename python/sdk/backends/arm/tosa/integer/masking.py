@@ -130,7 +130,7 @@ def _of_choice(call: IntegerCall, choice: Node) -> Counted:
 
 
 def _shares(numbers: np.ndarray, axis: int) -> np.ndarray:
-    """exp(x - max), 0 in a row of nothing but minus infinity."""
+    """exp(x - max), 0 in a row with only minus infinity."""
     exact = numbers.astype(np.float64)
     largest = exact.max(axis, keepdims=True)
     return np.exp(exact - np.where(np.isfinite(largest), largest, 0))

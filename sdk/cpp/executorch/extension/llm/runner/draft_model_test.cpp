@@ -63,7 +63,7 @@ TEST_F(DraftTest, SameTokensInFewerCalls) {
   }
   make_both(spells(answer), spells(answer));
   ASSERT_EQ(generate("xyz", drafting(greedy(60), 5)), Error::Ok);
-  EXPECT_LE(decoder_->calls.size(), 12U);  // 6 tokens a call
+  EXPECT_LE(decoder_->calls.size(), 12U);  // 6 tokens per call
 }
 
 /// Sampled tokens have the probabilities of the large model: chi-square over the pairs of the first two tokens.

@@ -6,7 +6,7 @@
 namespace text_llm_runner_test {
 namespace {
 
-/// LR-05, LR-07: pieces of text, one a token here, and measurements at the end.
+/// LR-05, LR-07: pieces of text, one per token here, and measurements at the end.
 TEST_F(TextLLMRunnerTest, GeneratesAndCountsLR05LR07) {
   make(successor);
   IRunner& runner = *runner_;

@@ -28,7 +28,7 @@ internal class LlmMediaTest {
   private val features = FloatArray(16 * 200) { (it * 37 % 256) / 256f }
   private val tokenizer = File.createTempFile("tokenizer", ".json")
 
-  /** The tokenizer of these programs: the characters from the space on, one a token. */
+  /** The tokenizer of these programs: the characters from the space on, each of which is one token. */
   init {
     assumeTrue(LlmModule.isSupported(), "built without EXECUTORCH_BUILD_EXTENSION_LLM_RUNNER")
     tokenizer.deleteOnExit()

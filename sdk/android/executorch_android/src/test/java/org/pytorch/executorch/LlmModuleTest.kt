@@ -32,7 +32,7 @@ internal class LlmModuleTest {
   private val eager = "pDl*!Vn8{l9W{l9W{l9W"
   private val greedy = LlmGenerationConfig.create().temperature(0f).echo(false).maxNewTokens(20).build()
 
-  /** The tokenizer that the program contains: the characters from the space on, one a token. */
+  /** The tokenizer that the program contains: the characters from the space on, each of which is one token. */
   private val tokenizer =
     File.createTempFile("tokenizer", ".json").apply {
       val vocabulary =
