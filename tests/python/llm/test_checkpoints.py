@@ -101,6 +101,18 @@ def test_an_output_without_weights_has_those_of_the_embedding_if_the_config_says
     assert torch.equal(model.output.weight, model.tok_embeddings.weight)
 
 
+@pytest.mark.parametrize("name", ["llama", "mistral", "qwen2"])
+def test_frequencies_among_the_weights_are_those_of_the_config(name: str, tmp_path: Path):
+    """Older checkpoints, such as Llama 2's, have them for each layer; transformers does not read them."""
+    theirs, _ = both(name)
+    saved(theirs, tmp_path)
+    older = {f"model.layers.{i}.self_attn.rotary_emb.inv_freq": torch.ones(4) for i in range(3)}
+    save_file({**older, "model.rotary_emb.inv_freq": torch.ones(4)}, tmp_path / "model-2.safetensors")
+    ours = load_model(tmp_path, max_context_len=40, generate_full_logits=True).eval()
+    with torch.no_grad():
+        torch.testing.assert_close(ours(TOKENS), theirs(TOKENS).logits, rtol=1e-4, atol=1e-4)
+
+
 RANDOM_SIZES = {"Q2_K": 2.5e-3, "Q3_K": 7e-4, "Q4_K": 2.5e-4, "Q5_K": 1.2e-4, "Q6_K": 4e-5}
 RANDOM_SIZES |= {"IQ4_NL": 4e-4, "IQ4_XS": 2.3e-5, "TQ1_0": 0.03, "TQ2_0": 0.03, "MXFP4": 0.006}
 """The package quantises to few of these: random blocks, whose weights have a standard deviation of about 0.03. With

@@ -15,6 +15,9 @@ from sdk.extension.llm.export.checkpoint._rope import rope_entries, rope_fields
 from sdk.extension.llm.model.model_args import ModelArgs
 
 _OUTSIDE = {"model.embed_tokens": "tok_embeddings", "model.norm": "norm", "lm_head": "output"}
+_FREQUENCIES = ".rotary_emb.inv_freq"
+"""The end of the name of RoPE's frequencies, which older checkpoints hold for each layer. `config.json` gives them:
+transformers does not read these weights either."""
 _ACTIVATIONS = {
     "silu": "silu",
     "swish": "silu",
@@ -83,6 +86,9 @@ def _activation(fields: Fields, name: str) -> str:
 
 def _windows(fields: Fields, types: list[str]) -> dict[str, Any]:
     """`types`: what each layer sees."""
+    count = fields.whole("num_hidden_layers")
+    if len(types) != count or not {"sliding_attention", "full_attention"}.issuperset(types):
+        raise fields.wrong("layer_types", f"sliding_attention or full_attention for each of {count} layers")
     if "sliding_attention" not in types:
         return {}
     size = fields.whole("sliding_window")
@@ -263,7 +269,8 @@ def hugging_face_weights(
 
     outside = {**_OUTSIDE, "model.embedding_norm": "norm"} if model_type == "lfm2" else _OUTSIDE
     names = {**MODEL_TYPES[model_type].names, **(_expert_names(args) if args.moe else {})}
-    return Names("model.layers.", names, outside).rename(_each_expert(items), rows, tied)
+    kept = ((name, value) for name, value in items if not name.endswith(_FREQUENCIES))
+    return Names("model.layers.", names, outside).rename(_each_expert(kept), rows, tied)
 
 
 _OF_EXPERT = {"gate_proj": "w1", "up_proj": "w3", "down_proj": "w2"}

@@ -45,13 +45,7 @@ def rope_fields(fields: Fields, rope: Fields, theta: float, phi3: bool = False) 
     elif kind == "yarn":
         found |= _yarn(fields, rope)
     elif kind == "llama3":
-        found |= {
-            "use_scaled_rope": True,
-            "rope_scale_factor": rope.positive("factor"),
-            "low_freq_factor": rope.positive("low_freq_factor"),
-            "high_freq_factor": rope.positive("high_freq_factor"),
-            "original_max_position_embeddings": _trained(fields, rope),
-        }
+        found |= _llama3(fields, rope)
     elif kind == "longrope":
         found |= _longrope(fields, rope, phi3)
     rope.refuse_the_rest(neutral={"partial_rotary_factor": (1.0,), "finetuned": (True, False)})
@@ -95,6 +89,19 @@ def _yarn(fields: Fields, rope: Fields) -> dict[str, Any]:
 def yarn_attention(factor: float, scale: float = 1.0) -> float:
     """The scale of sines and cosines that YaRN (Peng et al., 2023) has for a longer context."""
     return 0.1 * scale * math.log(factor) + 1 if factor > 1 else 1.0
+
+
+def _llama3(fields: Fields, rope: Fields) -> dict[str, Any]:
+    low, high = rope.positive("low_freq_factor"), rope.positive("high_freq_factor")
+    if high < low:
+        raise rope.wrong("high_freq_factor", f"at least low_freq_factor, {low}")
+    return {
+        "use_scaled_rope": True,
+        "rope_scale_factor": rope.positive("factor"),
+        "low_freq_factor": low,
+        "high_freq_factor": high,
+        "original_max_position_embeddings": _trained(fields, rope),
+    }
 
 
 def _longrope(fields: Fields, rope: Fields, phi3: bool) -> dict[str, Any]:
