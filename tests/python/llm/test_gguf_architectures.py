@@ -275,6 +275,12 @@ def test_the_parts_of_a_split_file_give_its_model(tmp_path: Path):
     torch.testing.assert_close(logits(loaded(parts[0])), logits(theirs), rtol=1e-4, atol=1e-4)
     with pytest.raises(GGUFError, match=r"is part 2 of 4: name the first part, m-00001-of-00004.gguf"):
         GGUFFile(parts[1])
+    shouted = tmp_path / "shouted"
+    shouted.mkdir()
+    for path in parts:
+        (shouted / path.name.upper()).symlink_to(path)
+    in_capitals = loaded(shouted / "M-00001-OF-00004.GGUF")
+    torch.testing.assert_close(logits(in_capitals), logits(theirs), rtol=1e-4, atol=1e-4)
     whole = parts[0].read_bytes()
     renamed = tmp_path / "renamed.gguf"
     renamed.write_bytes(whole)

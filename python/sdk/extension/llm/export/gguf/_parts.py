@@ -61,8 +61,11 @@ class GGUFFile:
         if count < 2:
             return []
         match = _NAME.fullmatch(self.path.name)
-        names = [f"{match[1] if match else 'NAME'}-{i + 1:05}-of-{count:05}.gguf" for i in range(count)]
-        if number != 0 or match is None or self.path.name.lower() != names[0].lower():
+        start, end = "NAME-", f"-of-{count:05}.gguf"
+        if match is not None and int(match[3]) == count:  # of the other parts, only the number is another
+            start, end = self.path.name[: match.start(2)], self.path.name[match.end(2) :]
+        names = [f"{start}{i + 1:05}{end}" for i in range(count)]
+        if number != 0 or self.path.name != names[0]:
             raise GGUFError(
                 f"{self.path} is part {number + 1} of {count}: name the first part, {names[0]}, with the others beside "
                 "it"
