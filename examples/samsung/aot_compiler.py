@@ -19,8 +19,7 @@ from sdk.backends.npu.compiler import CompilerNotInstalledError
 from sdk.backends.samsung.quantizer import Precision
 from sdk.backends.samsung.serialization.compile_options import gen_samsung_backend_compile_spec
 from sdk.backends.samsung.utils.export_utils import quantize_module, to_edge_transform_and_lower_to_enn
-from sdk.examples.models import MODEL_NAME_TO_MODEL
-from sdk.examples.models.public_models import create
+from sdk.examples.models.public_models import TOYS, create
 
 TORCHVISION = {
     "mv2": ("mobilenet_v2", 224),
@@ -37,7 +36,7 @@ def main() -> int:
     """0, or 1 after a line that says what is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-c", "--chipset", required=True, help="E9955 (Exynos 2500) or E9965 (Exynos 2600)")
-    parser.add_argument("-m", "--model_name", required=True, choices=[*TORCHVISION, *MODEL_NAME_TO_MODEL])
+    parser.add_argument("-m", "--model_name", required=True, choices=[*TORCHVISION, *TOYS])
     parser.add_argument("-o", "--output_dir", default=".", type=Path)
     parser.add_argument("-p", "--precision", choices=list(Precision.__members__))
     parser.add_argument("--random_weights", action="store_true")

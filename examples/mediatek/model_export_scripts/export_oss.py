@@ -20,8 +20,7 @@ from torch.export import export
 
 from sdk.backends.mediatek import NeuropilotPartitioner, NeuropilotQuantizer, Precision
 from sdk.backends.npu.compiler import CompilerNotInstalledError
-from sdk.examples.models import MODEL_NAME_TO_MODEL
-from sdk.examples.models.public_models import create
+from sdk.examples.models.public_models import TOYS, create
 from sdk.exir import to_edge_transform_and_lower
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 
@@ -39,7 +38,7 @@ TORCHVISION = {
 def main() -> int:
     """0, or 1 after a line that says what is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", choices=[*TORCHVISION, *MODEL_NAME_TO_MODEL])
+    parser.add_argument("model", choices=[*TORCHVISION, *TOYS])
     parser.add_argument("--precision", choices=list(Precision.__members__), default="A8W8")
     parser.add_argument("--platform", default="mt6989")
     parser.add_argument("--random_weights", action="store_true")

@@ -39,6 +39,8 @@ from sdk.extension.llm.runner import (
     RawAudio,
     Stats,
     TextLLMRunner,
+    generate_hf,
+    generate_text_hf,
     make_audio_input,
     make_image_input,
     make_raw_audio_input,
@@ -144,6 +146,38 @@ def test_text_after_a_picture(seeing: tuple[Any, str]) -> None:
     assert runner.generated_tokens == wanted
     runner.reset()
     assert runner.generate_text("ab", greedy(2)) == MultimodalRunner(program).generate_text(ids("ab"), greedy(2))
+
+
+def test_prompts_of_a_processor(seeing: tuple[Any, str]) -> None:
+    """What Hugging Face's processors return: tokens and pictures, in the places of runs of a token."""
+    model, program = seeing
+    tokens = [*ids("ab"), *[IMAGE] * 4, *ids("c"), *[IMAGE] * 4, *ids("d")]
+    pixels = torch.cat([_pixels(), _pixels().flip(3)])
+    wanted, _ = continued(model, tokens, COUNT, pixel_values=pixels)
+    inputs = transformers.BatchFeature({"input_ids": torch.tensor([tokens]), "pixel_values": pixels})
+    runner, pieces = MultimodalRunner(program), []
+    runner.generate_hf(inputs, greedy(COUNT), image_token_id=IMAGE, token_callback=pieces.append)
+    assert runner.generated_tokens == wanted
+    runner.reset()
+    assert runner.generate_text_hf(inputs, greedy(COUNT), IMAGE) == "".join(pieces)
+    runner.reset()
+    text = {"input_ids": torch.tensor(ids("ab"))}
+    same = MultimodalRunner(program).generate_text("ab", greedy(2))
+    assert generate_text_hf(runner, text, greedy(2)) == same
+    runner.reset()
+    assert generate_text_hf(runner, [make_text_input("ab")], greedy(2)) == same
+    wrong: list[tuple[Any, str]] = [
+        ({"pixel_values": pixels}, "need 'input_ids', a tensor .*, found NoneType"),
+        ({"input_ids": torch.zeros(2, 3)}, r"expected \[tokens\] or \[1, tokens\], found \[2, 3\]"),
+        ({**inputs, "pixel_values": pixels[:1]}, f"1 pictures .* 2 runs of the token {IMAGE}"),
+        ({**inputs, "pixel_values": [1]}, "expected a tensor of a picture, .* found list"),
+        (["ab"], "expected what a processor .* found list"),
+    ]
+    for given, message in wrong:
+        with pytest.raises(RuntimeError, match=message):
+            generate_hf(runner, given, greedy(2), IMAGE)
+    with pytest.raises(RuntimeError, match="give the token in the place of pictures as image_token_id"):
+        generate_hf(runner, inputs, greedy(2))
 
 
 def test_a_picture_of_bytes(seeing: tuple[Any, str]) -> None:

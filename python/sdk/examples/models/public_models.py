@@ -11,6 +11,9 @@ import torch
 from sdk.examples.models import MODEL_NAME_TO_MODEL
 from sdk.examples.models.model_factory import EagerModelFactory
 
+TOYS = [name for name, (module, _) in MODEL_NAME_TO_MODEL.items() if module == "toy_model"]
+"""The models of a few operators."""
+
 
 def create(
     name: str, torchvision: Mapping[str, tuple[str, int]], random_weights: bool
@@ -18,11 +21,11 @@ def create(
     """A model in evaluation mode, and inputs.
 
     Args:
-        name: One of `torchvision`, or of the small models.
+        name: One of `torchvision`, or of `TOYS`.
         torchvision: The constructor of each model of torchvision, and the size of its images.
         random_weights: Whether no trained weights are downloaded.
     """
-    if name in MODEL_NAME_TO_MODEL:
+    if name in TOYS:
         model, inputs, _, _ = EagerModelFactory.create_model(*MODEL_NAME_TO_MODEL[name])
         return model.eval(), inputs
     from torchvision.models import get_model  # type: ignore[import-not-found, import-untyped, unused-ignore]

@@ -15,6 +15,7 @@ come from any thread. Errors are `ExecuTorchError`, a RuntimeError.
 
 from __future__ import annotations
 
+from sdk.extension.llm.runner._hugging_face import generate_hf, generate_text_hf
 from sdk.extension.llm.runner._llm_runner import (
     Audio,
     ChatTemplate,
@@ -55,6 +56,8 @@ __all__ = [
     "Stats",
     "TextLLMEngine",
     "TextLLMRunner",
+    "generate_hf",
+    "generate_text_hf",
     "make_audio_input",
     "make_image_input",
     "make_raw_audio_input",

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 class GenerationConfig:
     echo: bool
@@ -228,6 +228,8 @@ class TextLLMRunner:
     def get_vocab_size(self) -> int: ...
 
 class MultimodalRunner(TextLLMRunner):
+    generate_hf: ClassVar[Callable[..., None]]
+    generate_text_hf: ClassVar[Callable[..., str]]
     def prompt_of(self, text: str, images: Sequence[Image], num_bos: int = ...) -> list[MultimodalInput]: ...
 
 def make_text_input(text: str) -> MultimodalInput: ...
