@@ -53,6 +53,7 @@ def test_results_are_constants(dialect: Callable[..., ExportedProgram]) -> None:
     kinds = {spec.target: spec.kind for spec in folded.graph_signature.input_specs}
     assert kinds["_prop_tensor_constant0"] is kinds["_prop_tensor_constant1"] is InputKind.CONSTANT_TENSOR
     assert sorted(folded.constants) == ["_prop_tensor_constant0", "_prop_tensor_constant1"]
+    assert all(spec.persistent for spec in folded.graph_signature.input_specs if spec.kind == InputKind.CONSTANT_TENSOR)
     assert "weight" not in folded.state_dict and "weight" in program.state_dict
     torch.testing.assert_close(folded.module()(*X), model(*X))
     again = constant_prop_pass(folded)

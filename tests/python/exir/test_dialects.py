@@ -24,6 +24,7 @@ from sdk.exir.passes import ScalarToTensorPass
 from sdk.exir.program._program import _transform
 from sdk.exir.verification.arg_validator import EdgeOpArgValidator
 from sdk.exir.verification.verifier import EXIRATenDialectVerifier, EXIREdgeDialectVerifier
+from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
 
 edge = exir_ops.edge.aten
 UNCHECKED = EdgeCompileConfig(_check_ir_validity=False)
@@ -97,9 +98,31 @@ def test_every_core_operator_on_tensors_has_dtypes():
     assert len(edge_dialect_info()) >= 175
 
 
+@pytest.mark.parametrize("mode", [None, "floor", "trunc"])
+@pytest.mark.parametrize("other", [torch.int64, torch.uint8, torch.float32])
+def test_quotients_of_integers(mode, other):
+    """Without rounding they are floats, and no error of the verifier."""
+    inputs = (torch.tensor([7, -7, 2]), torch.tensor([2, 2, 3]).to(other))
+    model = Function(lambda x, y: torch.div(x, y, rounding_mode=mode))
+    program = to_edge(export(model, inputs)).to_executorch()
+    (found,) = _load_for_executorch_from_buffer(program.buffer).forward(inputs)
+    torch.testing.assert_close(found, model(*inputs))
+
+
 @pytest.mark.parametrize(
     "name",
-    ["sigmoid", "mm", "embedding", "max.dim", "where.self", "cat", "sum.dim_IntList", "convolution", "add.Scalar"],
+    [
+        "sigmoid",
+        "mm",
+        "embedding",
+        "max.dim",
+        "where.self",
+        "cat",
+        "sum.dim_IntList",
+        "convolution",
+        "add.Scalar",
+        "div.Tensor_mode",
+    ],
 )
 def test_the_table_is_what_pytorch_does(name):
     """IR-11: entries are generated, and generating one again gives the same."""

@@ -27,8 +27,9 @@ from zoo.function import Function
 
 
 def test_weights_become_contiguous():
-    """Channels-last weights keep their values."""
-    model = torch.nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last).eval()
+    """Weights in another layout keep their values."""
+    model = torch.nn.Conv2d(3, 4, 3).eval()
+    model.weight = torch.nn.Parameter(torch.randn(3, 3, 4, 3).permute(2, 0, 1, 3))
     args = (torch.randn(1, 3, 8, 8),)
     program = to_edge(export(model, args)).exported_program()
     assert not program.state_dict["weight"].is_contiguous()
@@ -39,6 +40,15 @@ def test_weights_become_contiguous():
     assert weight.meta["val"].is_contiguous()
     assert not program.state_dict["weight"].is_contiguous()
     torch.testing.assert_close(dense.module()(*args), model(*args))
+
+
+def test_weights_that_stay_channels_last():
+    """As in ExecuTorch, contiguous and channels-last weights stay as they are, and so does the layout of results."""
+    weight = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    program = export(Function(lambda x: x + weight), (torch.randn(2, 3, 4, 5),))
+    (before,), (after,) = program.constants.values(), convert_constant_dim_order_pass(program).constants.values()
+    torch.testing.assert_close(after, before, check_stride=True)
+    assert after.is_contiguous(memory_format=torch.channels_last)
 
 
 def test_constants_in_a_graph_module():
@@ -169,6 +179,13 @@ def test_numbers_become_tensors_of_the_precision_of_the_others():
         edge = to_edge(export(Function(lambda x, y: x * y), args)).transform([AddTenth(), ScalarToTensorPass()])
         (result,) = _load_for_executorch_from_buffer(edge.to_executorch().buffer).forward(args)
         torch.testing.assert_close(result, args[0] * 0.1, rtol=0, atol=0)
+
+
+def test_numbers_are_replaced_once():
+    program = export(Function(lambda x: x * 3.5), (torch.ones(2),))
+    first = ScalarToTensorPass()(program.graph_module)
+    assert first.modified and not ScalarToTensorPass()(first.graph_module).modified
+    assert first.graph_module(torch.ones(2))[0].tolist() == [3.5, 3.5]
 
 
 def test_scratch_memory():

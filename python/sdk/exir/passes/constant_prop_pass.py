@@ -104,7 +104,7 @@ def _replace(program: ExportedProgram, folded: dict[Node, torch.Tensor]) -> Expo
         node.replace_all_uses_with(placeholder)
         value = folded[node].detach()
         constants[name] = value.contiguous() if node.meta["val"].is_contiguous() or 0 in value.stride() else value
-        spec = InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(placeholder.name), name)
+        spec = InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(placeholder.name), name, persistent=True)
         specs.insert(position, spec)
         position += 1
         _copy_for_output(program, placeholder, node)

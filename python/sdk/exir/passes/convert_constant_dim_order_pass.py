@@ -13,7 +13,8 @@ _KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
 def convert_constant_dim_order_pass(exported_program: ExportedProgram) -> ExportedProgram:
-    """A program whose parameters, buffers and constants are contiguous, for backends that take no other layout.
+    """A program whose parameters, buffers and constants are contiguous or channels-last, for backends that take no
+    other layout.
 
     Values stay the same. Operators whose results took their layout from a weight keep the layout that was recorded.
     """
@@ -25,7 +26,7 @@ def convert_constant_dim_order_pass(exported_program: ExportedProgram) -> Export
             continue
         for values in (state, constants):
             value = values.get(spec.target)
-            if isinstance(value, torch.Tensor) and not value.is_contiguous():
+            if isinstance(value, torch.Tensor) and not _is_common(value):
                 dense = value.detach().contiguous()
                 values[spec.target] = (
                     torch.nn.Parameter(dense, value.requires_grad) if isinstance(value, torch.nn.Parameter) else dense
@@ -33,3 +34,7 @@ def convert_constant_dim_order_pass(exported_program: ExportedProgram) -> Export
                 node = nodes[spec.arg.name]
                 node.meta["val"] = node.meta["val"].contiguous()
     return assemble(program, program.graph_module, program.graph_signature, state_dict=state, constants=constants)
+
+
+def _is_common(value: torch.Tensor) -> bool:
+    return value.is_contiguous() or (value.dim() == 4 and value.is_contiguous(memory_format=torch.channels_last))

@@ -19,6 +19,7 @@ class ScalarToTensorPass(ExportPass):
 
     def __init__(self) -> None:
         super().__init__()
+        self._found = False
 
     def call_operator(self, op: Any, args: tuple, kwargs: dict[str, Any], meta: NodeMetadata) -> ProxyValue:
         schema = op._op._schema if isinstance(op, EdgeOpOverload) else getattr(op, "_schema", None)
@@ -27,15 +28,21 @@ class ScalarToTensorPass(ExportPass):
         # A float32 number would be rounded among float64 tensors.
         is_double = any(isinstance(value, ProxyValue) and _is_double(value) for value in args)
         new_args = tuple(
-            torch.tensor(value, dtype=torch.float64 if is_double and isinstance(value, float) else None)
+            self._tensor(value, is_double)
             if isinstance(value, (int, float, bool)) and _takes_tensor(parameter)
             else value
             for value, parameter in zip(args, schema.arguments, strict=False)
         )
         return super().call_operator(op, new_args, kwargs, meta)
 
+    def _tensor(self, value: float, is_double: bool) -> torch.Tensor:
+        self._found = True
+        return torch.tensor(value, dtype=torch.float64 if is_double and isinstance(value, float) else None)
+
     def call(self, graph_module: GraphModule) -> PassResult:
-        return super().call(graph_module)
+        self._found = False
+        result = super().call(graph_module)
+        return PassResult(result.graph_module, self._found)
 
 
 def _takes_tensor(parameter: Any) -> bool:

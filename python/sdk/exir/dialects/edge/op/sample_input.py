@@ -100,7 +100,10 @@ SAMPLE_ARGUMENTS: dict[str, tuple[Any, ...]] = {
 }
 """Arguments for operators that reject those that `sample_arguments` makes up. Sizes are minimal."""
 
-_KEYWORDS = {"div.Tensor_mode": {"rounding_mode": "floor"}, "div.Scalar_mode": {"rounding_mode": "floor"}}
+_ROUNDING: tuple[dict[str, Any], ...] = ({"rounding_mode": "floor"}, {"rounding_mode": None})
+"""Without rounding, a quotient of integers is a float."""
+
+_KEYWORDS = {"div.Tensor_mode": _ROUNDING, "div.Scalar_mode": _ROUNDING}
 
 _BY_TYPE = {
     "Tensor": _t(2, 2),
@@ -130,9 +133,9 @@ def sample_arguments(schema: torch._C.FunctionSchema) -> tuple[Any, ...]:
 
 def sample_keywords(schema: torch._C.FunctionSchema) -> Iterator[dict[str, Any]]:
     """Keyword arguments of the calls to try: one for every dtype that an operator can be asked for."""
-    fixed = _KEYWORDS.get(f"{schema.name.split('::')[-1]}.{schema.overload_name}", {})
     dtype = next((a for a in schema.arguments if a.name == "dtype"), None)
-    if dtype is None or dtype.has_default_value():
-        yield fixed
-    if dtype is not None:
-        yield from ({**fixed, "dtype": value} for value in regular_tensor_dtypes_to_str)
+    for fixed in _KEYWORDS.get(f"{schema.name.split('::')[-1]}.{schema.overload_name}", ({},)):
+        if dtype is None or dtype.has_default_value():
+            yield fixed
+        if dtype is not None:
+            yield from ({**fixed, "dtype": value} for value in regular_tensor_dtypes_to_str)
