@@ -92,7 +92,7 @@ def test_the_tutorial_of_the_ethos_u(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_the_command_makes_an_equivalent_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ETU-11: without a target, as the tutorial calls it, the command is for an Ethos-U55 with 128 products per cycle."""
+    """ETU-11: without a target, as in the tutorial, the command is for an Ethos-U55 with 128 products per cycle."""
     sys.path.insert(0, str(ROOT))
     try:
         from examples.arm.aot_arm_compiler import main

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Convolutions around the boundaries of their tiles: up to 8 pixels of 16 channels for a thread on a CPU, up to 4 on a
-GPU, and slices of 16 channels of the weights. `vulkan_replay` repeats the tests with the tiles and workgroups of
-GPUs."""
+"""Convolutions with sizes around those of their tiles.
+
+A thread computes up to 8 pixels of 16 channels on a CPU, and up to 4 on a GPU. Weights are stored in slices of 16
+channels. `vulkan_replay` repeats the tests with the tiles and workgroups of GPUs.
+"""
 
 from __future__ import annotations
 

@@ -131,8 +131,8 @@ const Case kCases[] = {
     {{1, 300, 3, 3}, {4, 300, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1, false, {0}},  // more taps than a panel holds
     {{2, 6, 9, 17}, {6, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 6, false, {0}},     // depthwise
     {{1, 70, 8, 9}, {70, 1, 5, 3}, {2, 2}, {2, 1}, {1, 1}, 70, false, {0}},   // depthwise, strided
-    {{1, 3, 10, 10}, {6, 1, 3, 3}, {3, 3}, {2, 2}, {2, 2}, 3, false, {0}},    // two filters a channel, dilated
-    {{1, 2, 6, 6}, {10, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 2, false, {0}},     // five filters a channel
+    {{1, 3, 10, 10}, {6, 1, 3, 3}, {3, 3}, {2, 2}, {2, 2}, 3, false, {0}},    // two filters per channel, dilated
+    {{1, 2, 6, 6}, {10, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 2, false, {0}},     // five filters per channel
     {{1, 1, 4, 300}, {1, 1, 1, 3}, {1, 1}, {0, 1}, {1, 1}, 1, false, {0}},    // a row longer than a chunk
     {{1, 8, 6, 5}, {12, 2, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 4, false, {0}},     // groups
     {{2, 4, 5, 4}, {4, 3, 3, 3}, {2, 2}, {1, 1}, {1, 1}, 1, true, {1, 1}},    // transposed

@@ -12,12 +12,12 @@ import transformers
 
 VOCABULARY = 96
 START, LANGUAGE, EOS = 92, 93, 94
-"""Tokens: the one that begins the text, the one of the language after it, and the one that ends it."""
+"""The tokens that begin the text, name its language and end it."""
 SUPPRESSED = [7, 8]
 NO_TIMES = 95
-"""The token, of a model that writes times, to write none."""
+"""The token that makes a model that can write times write none."""
 WINDOW = 32000
-"""Samples of the longest sound of a call: two seconds."""
+"""The largest number of samples in a call: two seconds."""
 
 
 def whisper(**more: Any) -> Any:

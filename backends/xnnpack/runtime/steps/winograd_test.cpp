@@ -208,7 +208,7 @@ TEST_F(Winograd, PacksValuesOnlyWhereTheyAreFewBesideTheImage) {
     EXPECT_EQ(WinogradStep::make(what, shape)->pack(it.constants(), &provider), xnn_status_out_of_memory);
     return (reserved - XNN_EXTRA_BYTES) / sizeof(float);
   };
-  // Whole panels, whatever the processor's are: the numbers, and the biases.
+  // Whole panels of numbers, and the biases, for every size of the processor's panels.
   EXPECT_EQ(packed_floats(convolution(128, 256), {1, 28, 28, 128}), (size_t{9} * 128 + 1) * 256);
   EXPECT_EQ(packed_floats(convolution(64, 64), {1, 56, 56, 64}), (size_t{36} * (64 + 1) + 1) * 64);
 }

@@ -11,8 +11,10 @@ from torch.backends import mha
 
 @contextmanager
 def without_fast_paths() -> Iterator[None]:
-    """In this context, torch.nn's attention and transformer layers compute with operators that a quantizer knows. A
-    strict capture under `torch.no_grad()` has one operator for a layer otherwise, or nested tensors."""
+    """In this context, torch.nn's attention and transformer layers compute with operators that a quantizer knows.
+
+    Outside of it, a strict capture under `torch.no_grad()` has one operator for a whole layer, or nested tensors.
+    """
     enabled = mha.get_fastpath_enabled()
     mha.set_fastpath_enabled(False)
     try:

@@ -46,7 +46,7 @@ inline runtime::Result<int64_t> context_of(Module& module) {
   return found.value_or(INT64_MAX);
 }
 
-/// Sizes of an input of a method, at most.
+/// The largest sizes of an input of a method.
 inline runtime::Result<std::vector<int64_t>> sizes_of(Module& module, const char* method, size_t input) {
   ET_ASSIGN_OR_RETURN(meta, module.method_meta(method));
   ET_ASSIGN_OR_RETURN(tensor, meta.input_tensor_meta(input));
