@@ -168,8 +168,10 @@ def plan_memory(programs: dict[str, ExportedProgram], config: ExecutorchBackendC
 def _run_user_passes(program: ExportedProgram, config: ExecutorchBackendConfig) -> ExportedProgram:
     if not config.passes:
         return copy_program(program)
-    # Backend operators may appear from here on, so the rules of edge dialect no longer apply.
-    return copy_program(transform(program, *config.passes, override_verifiers=[]))
+    # Backend operators may appear from here on, so the rules of edge dialect are not checked any more.
+    result = copy_program(transform(program, *config.passes, override_verifiers=[]))
+    result._verifiers = program.verifiers  # torch's `ExportedProgram.module()` needs one
+    return result
 
 
 def _check_config(config: ExecutorchBackendConfig) -> None:

@@ -12,8 +12,9 @@ import pytest
 import torch
 from torch.export import ExportedProgram, export
 
-from sdk.exir import memory, to_edge
+from sdk.exir import ExecutorchBackendConfig, memory, to_edge
 from sdk.exir.error import ExportError
+from sdk.exir.passes import RemoveNoopPass
 from sdk.exir.serde.serialize import deserialize, load, save, serialize
 
 
@@ -51,6 +52,20 @@ def test_the_graph_comes_back(emitted: ExportedProgram) -> None:
         assert _calls(read) == _calls(emitted)
         assert read.graph_signature == emitted.graph_signature
         assert read.state_dict.keys() == emitted.state_dict.keys()
+
+
+def test_it_runs_in_eager_mode() -> None:
+    """An emitted program, also one that was read, is a module: linear layers have weights in another order there."""
+    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU(), torch.nn.Linear(3, 2))
+    inputs = (torch.randn(5, 4),)
+    edge = to_edge(export(model, inputs))
+    program = edge.to_executorch().exported_program()
+    after_passes = edge.to_executorch(ExecutorchBackendConfig(passes=[RemoveNoopPass()])).exported_program()
+    for each in (program, after_passes, deserialize(serialize(program)), _through_file(program)):
+        module = each.module()
+        assert sorted(module.state_dict()) == sorted(model.state_dict())
+        with torch.no_grad():
+            torch.testing.assert_close(module(*inputs), model(*inputs))
 
 
 def _through_file(program: ExportedProgram) -> ExportedProgram:

@@ -10,6 +10,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node
+from torch.nn import Parameter
 
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.graph.programs import assemble
@@ -34,7 +35,9 @@ def fold_weight_permutes(program: ExportedProgram, keep: Collection[int] = ()) -
             continue
         for node, target in weights:
             # A view: the elements are reordered when the program is written.
-            state[target] = state[target].detach().permute(order)
+            weight = state[target]
+            permuted = weight.detach().permute(order)
+            state[target] = Parameter(permuted, weight.requires_grad) if isinstance(weight, Parameter) else permuted
             node.meta = {**node.meta, "val": node.meta["val"].permute(order).contiguous()}
             for user in list(node.users):
                 user.replace_all_uses_with(node)

@@ -137,7 +137,7 @@ def from_dict(
         verifiers=[_EmittedVerifier] if emitted else [_verifier(dialect) for dialect in data.verifiers],
     )
     if emitted:
-        result._verifiers = []
+        result._verifiers = [_verifier("EDGE")]  # as the program that was written
         result._graph_signature = read.signature
     if guarded:
         result._guards_code = guards
