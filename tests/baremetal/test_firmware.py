@@ -13,10 +13,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
-from emulated_boards import ROOT, emulate, succeed, tool
+from emulated_boards import ROOT, emulate, succeed, tool, write_program
 from sdk.devtools import Inspector
 from sdk.devtools.inspector import TimeScale
+from sdk.runtime import Runtime
 
 BUILD = ROOT / "build" / "baremetal"
 BOARDS = {"mps2-an386": "cortex-m4", "mps2-an500": "cortex-m7", "mps3-an547": "cortex-m55"}
@@ -157,6 +159,28 @@ def test_holds_only_the_kernels_of_the_model(firmware: tuple[str, Path]) -> None
     kernels = re.findall(r"torch::executor::native::(\w+_out)\(executorch::runtime::KernelRuntimeContext&", listing)
     expected = {"softmax_out", "addmm_out", "convolution_out", "max_pool2d_with_indices_out", "relu_out"}
     assert {kernel.lstrip("_") for kernel in kernels} == {kernel.lstrip("_") for kernel in expected}
+
+
+def test_firmware_of_another_project_links_what_is_installed() -> None:
+    """ETU-12: `--target install` needs no prefix, and `find_package` finds the library in the build folder. Without the
+    portable kernels, which take minutes to compile, the program is one without operators."""
+    folder, python = BUILD / "installed", f"-DPython3_EXECUTABLE={sys.executable}"
+    package = ("cmake", "--preset", "arm-baremetal", "-B", folder / "package", "-DTARGET_CPU=cortex-m4", python)
+    succeed(*package, "-DEXECUTORCH_BUILD_PORTABLE_OPS=OFF", "-DEXECUTORCH_BUILD_SIZE_TEST=OFF")
+    jobs = os.environ.get("JOBS", str(os.cpu_count() or 1))
+    succeed("cmake", "--build", folder / "package", "--parallel", jobs, "--target", "install")
+    given = (ROOT / "tests/size/identity.pte").read_bytes()
+    method = Runtime.get().load_program(given).load_method("forward")
+    values = torch.linspace(-1, 1, 2 * method.metadata.input_tensor_meta(0).nbytes() // 4)[::2]
+    program = write_program(folder, given, values, values)
+    toolchain = f"-DCMAKE_TOOLCHAIN_FILE={ROOT / 'cmake/toolchains/arm-none-eabi.cmake'}"
+    options = (toolchain, "-DTARGET_CPU=cortex-m4", "-DCMAKE_BUILD_TYPE=MinSizeRel", "-G", "Ninja", python)
+    places = (f"-DCMAKE_PREFIX_PATH={folder / 'package'}", f"-DPROGRAM={program}")
+    source = ("-S", Path(__file__).with_name("installed"), f"-DBOARDS={ROOT / 'examples/cortex_m'}")
+    succeed("cmake", *source, "-B", folder / "firmware", *options, *places)
+    succeed("cmake", "--build", folder / "firmware", "--parallel", jobs)
+    done = emulate("mps2-an386", folder / "firmware/firmware")
+    assert done.returncode == 0 and "PASSED" in done.stdout, done.stdout
 
 
 def test_runtime_has_no_floating_point(firmware: tuple[str, Path]) -> None:
