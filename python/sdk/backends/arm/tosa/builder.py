@@ -17,6 +17,7 @@ from sdk.backends.arm.tosa.graph import Graph, Value
 from sdk.backends.arm.tosa.parts import MOST_READ, argmax_in_parts, reduce_in_parts, spans
 from sdk.backends.arm.tosa.schema import DType, NanMode, Op
 from sdk.backends.arm.tosa.specification import TosaSpecification
+from sdk.backends.arm.tosa.transposes import transposed_by_convolution
 from sdk.backends.arm.tosa.types import FLOATS, numpy_type
 
 Operand = Value | float | int | bool
@@ -266,7 +267,9 @@ class Builder(Graph):
             return self.reshape(value, shape)
         key = (value, order)
         if key not in self._transposes:
-            made = self.emit(Op["TRANSPOSE"], [value], shape, value.dtype, perms=list(order))
+            made = transposed_by_convolution(self, value, order)
+            if made is None:
+                made = self.emit(Op["TRANSPOSE"], [value], shape, value.dtype, perms=list(order))
             self._transposes[key] = made
             self._transposed_from[made] = (value, order)
         return self._transposes[key]

@@ -16,6 +16,7 @@ from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.integer.parameters import Parameters
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
 from sdk.backends.arm.tosa.integer.rescale import rescale
+from sdk.backends.arm.tosa.integer.sums import summed_by_convolution
 from sdk.backends.arm.tosa.lowering import LOWERINGS
 from sdk.backends.arm.tosa.lowering.call import Placed, without_axes
 from sdk.backends.arm.tosa.lowering.resizing import resized
@@ -143,9 +144,11 @@ def _mean(call: IntegerCall, dims: list[int], keepdim: bool, divide: bool) -> Pl
     count = math.prod(source.value.shape[axis] for axis in axes)
     if count > 1 << (31 - (8 if given.dtype == DType.INT8 else 16)):
         raise UnsupportedError(f"it adds {count} integers, whose sum may be beyond int32")
-    wide = rescale(call.b, source.value, 1.0, given.zero_point, DType.INT32)
-    factor = given.scale / call.out.scale / (count if divide else 1)
-    value = call.rescaled(call.b.reduce("REDUCE_SUM", wide, axes), factor)
+    sums = summed_by_convolution(call, source.value, axes, given.zero_point)
+    if sums is None:
+        wide = rescale(call.b, source.value, 1.0, given.zero_point, DType.INT32)
+        sums = call.b.reduce("REDUCE_SUM", wide, axes)
+    value = call.rescaled(sums, given.scale / call.out.scale / (count if divide else 1))
     placed = Placed(value, source.order)
     return placed if keepdim else without_axes(call.b, placed, dims)
 

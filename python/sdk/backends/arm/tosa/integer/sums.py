@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sums over neighbouring axes as a convolution: an Ethos-U55 and U65 reduce the last axis only, and REDUCE_SUM over
+others becomes transposes, which these NPUs compute by many pools."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from sdk.backends.arm.tosa.graph import Value
+from sdk.backends.arm.tosa.int8_sums import int8_sums
+from sdk.backends.arm.tosa.integer.call import IntegerCall
+from sdk.backends.arm.tosa.schema import DType
+
+_MOST_KERNEL = 64  # elements of a side, of an Ethos-U55 and U65
+_MOST_BATCHES = 8  # each is a command
+
+
+def summed_by_convolution(call: IntegerCall, value: Value, axes: Sequence[int], zero_point: int) -> Value | None:
+    """The exact sums of `value - zero_point` in int32, by a depthwise convolution with weights of 1. The axes stay with
+    the size 1. None if an NPU has a better way, or no such convolution.
+
+    int16 is not summed so: its sums have 48 bits, whose factors have 15 bits instead of 31.
+    """
+    b, first, last = call.b, min(axes), max(axes)
+    batches, channels = math.prod(value.shape[:first]), math.prod(value.shape[last + 1 :])
+    count = math.prod(value.shape[axis] for axis in axes)
+    kernel = _kernel(count)
+    are_neighbours = sorted(axes) == list(range(first, last + 1))
+    if not (b.specification.is_U55_subset and are_neighbours and value.dtype == DType.INT8):
+        return None
+    if channels == 1 or count == 1 or batches > _MOST_BATCHES or kernel is None:
+        return None
+    images = b.reshape(value, (batches, *kernel, channels))
+    ones = np.ones((*kernel, channels, 1), np.int8)
+    sums = int8_sums(b, "DEPTHWISE_CONV2D", images, ones, zero_point, (batches, 1, 1, channels))
+    return b.reshape(sums, [1 if axis in axes else size for axis, size in enumerate(value.shape)])
+
+
+def _kernel(count: int) -> tuple[int, int] | None:
+    """A height and a width with so many elements: those that differ least."""
+    heights = (height for height in range(math.isqrt(count), 0, -1) if count % height == 0)
+    return next(((height, count // height) for height in heights if count // height <= _MOST_KERNEL), None)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Transposes as convolutions: an Ethos-U55 and U65 have no transposes, and Vela computes them by many pools."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sdk.backends.arm.tosa.graph import Value
+from sdk.backends.arm.tosa.int8_sums import int8_sums
+from sdk.backends.arm.tosa.schema import DType
+
+if TYPE_CHECKING:
+    from sdk.backends.arm.tosa.builder import Builder
+
+_MOST_ROWS = 16
+"""The convolution has as many products for each element. The channels of images that programs take are fewer."""
+_MOST_COLUMNS = 1 << 16  # the largest width of an Ethos-U55 and U65
+
+
+def transposed_by_convolution(b: Builder, value: Value, order: Sequence[int]) -> Value | None:
+    """Rows of int8 as columns: with the rows as the height of an image, a kernel of this height with the weights of the
+    identity has them as its channels. None if the axes are not moved so, if there are too many rows, or if the
+    hardware is another."""
+    sizes = _rotated(value.shape, order)
+    if sizes is None or not b.specification.is_U55_subset or value.dtype != DType.INT8:
+        return None
+    rows, columns = sizes
+    if rows > _MOST_ROWS or columns > _MOST_COLUMNS:
+        return None
+    from sdk.backends.arm.tosa.integer.rescale import rescale  # it imports the builder, which imports this module
+
+    image = b.reshape(value, (1, rows, columns, 1))
+    identity = np.eye(rows, dtype=np.int8).reshape(rows, rows, 1, 1)
+    moved = int8_sums(b, "CONV2D", image, identity, 0, (1, 1, columns, rows))
+    return b.reshape(rescale(b, moved, 1.0, 0, DType.INT8), [value.shape[axis] for axis in order])
+
+
+def _rotated(shape: Sequence[int], order: Sequence[int]) -> tuple[int, int] | None:
+    """The rows and columns of the matrix that is transposed, if an order moves leading axes behind all others."""
+    moved = [axis for axis in order if shape[axis] != 1]
+    kept = sorted(moved)
+    start = kept.index(moved[0])
+    if moved != kept[start:] + kept[:start]:
+        return None
+    return math.prod(shape[axis] for axis in kept[:start]), math.prod(shape[axis] for axis in kept[start:])
