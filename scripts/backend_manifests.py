@@ -124,11 +124,10 @@ def _check_values(
         elif rule.get("files") and not (folder / str(entry)).exists():
             name = pathlib.PurePosixPath(file).parent
             yield f'{file}: "{field}" has "{entry}", and {name} has no such file. Write {text}.'
-    keys = manifest.get(rule["keys_from"], []) if "keys_from" in rule else rule.get("keys")
-    if keys:
-        yield from _compare_keys(file, field, text, value, keys, ())
-    if "keys_among" in rule:
-        yield from _compare_keys(file, field, text, value, (), rule["keys_among"])
+    keys = manifest.get(rule["keys_from"], []) if "keys_from" in rule else rule.get("keys", [])
+    among = rule.get("keys_among", [])
+    if keys or among:
+        yield from _compare_keys(file, field, text, value, keys, among)
     if "entries" in rule:
         for key, inner in value.items():
             yield from _check_entry(file, f"{field}.{key}", inner, rule["entries"], text)

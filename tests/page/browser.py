@@ -141,8 +141,8 @@ class Browser:
 
 
 @contextlib.contextmanager
-def browser() -> Iterator[Browser]:
-    """A browser without network but for this machine's, with a new profile."""
+def browser(*others: str) -> Iterator[Browser]:
+    """A browser without network but for this machine's, with a new profile. `others` are options of the command."""
     assert EXECUTABLE is not None
     to_browser, send = os.pipe()
     receive, from_browser = os.pipe()
@@ -157,7 +157,7 @@ def browser() -> Iterator[Browser]:
         options += ["--no-first-run", "--remote-debugging-pipe", f"--user-data-dir={profile}"]
         options.append("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
         process = subprocess.Popen(
-            [EXECUTABLE, *options],
+            [EXECUTABLE, *options, *others],
             preexec_fn=connect,
             close_fds=False,
             stdout=subprocess.DEVNULL,

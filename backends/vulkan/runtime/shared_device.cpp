@@ -28,19 +28,21 @@ using runtime::internal::same_text;
 namespace {
 
 constexpr Option<DeviceChoice> kOptions[] = {
+    {fp16_storage_option_key, &DeviceChoice::fp16_storage},
+    {least_threads_option_key, &DeviceChoice::least_threads, 0, INT_MAX, "a number of threads, or 0"},
+#ifndef __EMSCRIPTEN__
     {device_option_key, &DeviceChoice::device, -1, INT_MAX, "the number of a device, or -1: the fastest kind"},
     {cache_folder_option_key, &DeviceChoice::cache_folder, "the path of a folder"},
-    {fp16_storage_option_key, &DeviceChoice::fp16_storage},
     {mapped_memory_option_key, &DeviceChoice::mapped_memory},
-    {least_threads_option_key, &DeviceChoice::least_threads, 0, INT_MAX, "a number of threads, or 0"},
     {division_error_option_key, &DeviceChoice::division_error, -2, 2, "a number from -2 to 2"},
+#endif
 };
 constexpr OptionTable<DeviceChoice> kTable("Vulkan", kOptions);
 
 /// device_count, device_info, device_info_1 and so on.
 void describe(BackendOption& option) {
   std::string problem;
-  const std::vector<std::string> lines = gpu::VulkanDevice::describe_all(problem);
+  const std::vector<std::string> lines = gpu::SystemDevice::describe_all(problem);
   if (same_text(option.key, device_count_option_key)) {
     option.value = static_cast<int>(lines.size());
     return;
@@ -81,10 +83,15 @@ OpenDevice SharedDevice::open() {
   const bool is_usable =
       opened_ != nullptr && (opened_->device != nullptr ? !opened_->device->is_lost() : !has_been_open_);
   if (!is_usable) {
+    OpenDevice refused;
+    if (!gpu::SystemDevice::can_open(refused.problem)) {
+      ET_LOG(Error, "Vulkan: %s", refused.problem.c_str());
+      return refused;  // not kept: another call may be able to
+    }
     // Kept only when it is complete: an allocation in open() may throw, and the next call then tries again.
     opened_.reset();
     auto opened = std::make_unique<OpenDevice>();
-    opened->device = gpu::VulkanDevice::open(choice_, opened->problem);
+    opened->device = gpu::SystemDevice::open(choice_, opened->problem);
     opened_ = std::move(opened);
     has_been_open_ = has_been_open_ || opened_->device != nullptr;
     if (opened_->device == nullptr) {

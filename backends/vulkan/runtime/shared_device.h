@@ -10,7 +10,7 @@
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/span.h>
 
-#include "gpu/vulkan/device.h"
+#include "gpu/device.h"
 #include "graph/graph.h"
 
 namespace executorch {
@@ -19,7 +19,7 @@ namespace vulkan {
 
 /// The device of the process with the constants on it.
 struct OpenDevice {
-  std::shared_ptr<gpu::VulkanDevice> device;
+  std::shared_ptr<gpu::SystemDevice> device;
   std::string problem;  ///< why no device was opened
   std::shared_ptr<ConstantStore> constants = std::make_shared<ConstantStore>();
 };

@@ -2,12 +2,11 @@
 // Normalises rows of `length` elements in sequence: layer norm, group norm and RMS norm (RMS). Weight and bias have one value for
 // each element of a row, or one for each `period` elements (channels of a group). SPLIT threads, a workgroup, share a row.
 void main() {
-  const uint id = thread_id();
-  if (id >= uint(P_rows)) {
-    return;
-  }
+  // All threads meet at the barriers, so that those beside the rows stay, and compute the last one again.
+  const bool is_inside = thread_id() < uint(P_rows);
+  const int id = is_inside ? int(thread_id()) : P_rows - 1;
   const int length = P_length;
-  const int base = int(id) * length;
+  const int base = id * length;
   const int lane = int(gl_LocalInvocationID.z);
   float mean = 0.0;
   if (RMS == 0) {
@@ -23,15 +22,15 @@ void main() {
     squares += d * d;
   }
   const float scale = inversesqrt(total_of_parts(squares) / float(length) + P_eps);
-  const int first = P_groups == 0 ? 0 : int(id) % P_groups * (length / P_period);
-  for (int i = lane; i < length; i += SPLIT) {
+  const int first = P_groups == 0 ? 0 : id % P_groups * (length / P_period);
+  for (int i = lane; is_inside && i < length; i += SPLIT) {
     const int at = first + i / P_period;
     float y = (load_x(base + i) - mean) * scale;
     y = HAS_WEIGHT != 0 ? y * load_weight(at) : y;
     y = HAS_BIAS != 0 ? y + load_bias(at) : y;
     store_out(base + i, y);
   }
-  if (RMS == 0 && lane == 0) {
+  if (RMS == 0 && lane == 0 && is_inside) {
     store_mean(id, mean);
     store_rstd(id, scale);
   }

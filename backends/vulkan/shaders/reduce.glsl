@@ -76,10 +76,9 @@ void merge(inout Partial p, Partial other) {
   }
 }
 void main() {
-  const uint id = thread_id();
-  if (id >= uint(P_count)) {
-    return;
-  }
+  // All threads meet at the barrier, so that those beside the results stay, and compute the last one again.
+  const bool is_inside = thread_id() < uint(P_count);
+  const uint id = is_inside ? thread_id() : uint(P_count - 1);
   int base = 0;
   uint rest = id;
   for (int d = P_rank - 1; d >= 0; --d) {
@@ -114,6 +113,9 @@ void main() {
     for (int i = 1; i < SPLIT; ++i) {
       merge(p, partials[i]);
     }
+  }
+  if (!is_inside) {
+    return;
   }
 #ifdef TI_IS_INT
   const float sum = float(p.result);

@@ -18,13 +18,12 @@ float highest_of_parts(float part) {
 // Rows of `length` elements that lie `inner` apart. SPLIT threads, a workgroup, share a row. MODE 0: softmax, 1: its logarithm, 2: softmax, of a row of
 // -infinity zeros.
 void main() {
-  const uint id = thread_id();
-  if (id >= uint(P_rows)) {
-    return;
-  }
+  // All threads meet at the barriers, so that those beside the rows stay, and compute the last one again.
+  const bool is_inside = thread_id() < uint(P_rows);
+  const int id = is_inside ? int(thread_id()) : P_rows - 1;
   const int inner = P_inner;
   const int length = P_length;
-  const int base = int(id) / inner * inner * length + int(id) % inner;
+  const int base = id / inner * inner * length + id % inner;
   const int lane = int(gl_LocalInvocationID.z);
   float highest = -kInfinity;
   bool nan = false;
@@ -42,7 +41,7 @@ void main() {
   sum = total_of_parts(sum);
   const float scale = 1.0 / sum;
   const float shift = highest + log(sum);
-  for (int i = lane; i < length; i += SPLIT) {
+  for (int i = lane; is_inside && i < length; i += SPLIT) {
     const float x = load_x(base + i * inner);
     const float y = MODE == 1 ? x - shift : exp(x - highest) * scale;
     store_out(base + i * inner, nan ? kNan : highest == -kInfinity ? (MODE == 2 ? 0.0 : kNan) : y);

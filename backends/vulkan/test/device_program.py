@@ -13,7 +13,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,9 @@ import torch
 from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
 
 VARIABLE = "VULKAN_RECORD"
+
+load: Callable[[bytes], Any] = _load_for_executorch_from_buffer
+"""Loads a program on the device. Tests in a browser set another function."""
 
 _recorded: list[DeviceProgram] = []
 _numbers: Counter[str] = Counter()
@@ -32,7 +35,7 @@ class DeviceProgram:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.loaded = _load_for_executorch_from_buffer(data)
+        self.loaded = load(data)
         self.lines: list[str] = []
         self.cases: dict[str, list[tuple[list[Any], list[torch.Tensor]]]] = {}
         if VARIABLE in os.environ:

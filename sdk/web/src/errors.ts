@@ -32,7 +32,8 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
 // The forms in which messages of the runtime name operators and backends: method_execute.cpp and instruction_init.cpp in
 // sdk/cpp/executorch/runtime/executor.
 const OPERATORS = [/Operator (\S+) \(instruction \d+ of method /, /operators that are not registered [^:]*: ([^\s,]+)/];
-const BACKENDS = [/Backend (\S+) \(instruction \d+ of method /, /Backend (\S+) refused its part of method /, /backends that are not registered[^:]*: ([^\s,]+)/];
+const UNAVAILABLE = /Backend (\S+) is not available on this device/;
+const BACKENDS = [/Backend (\S+) \(instruction \d+ of method /, /Backend (\S+) refused its part of method /, UNAVAILABLE, /backends that are not registered[^:]*: ([^\s,]+)/];
 
 function nameIn(message: string, forms: RegExp[]): string | undefined {
   for (const form of forms) {
@@ -60,7 +61,7 @@ export class ExecuTorchError extends Error {
     this.operator = nameIn(message, OPERATORS);
     this.backend = nameIn(message, BACKENDS);
     this.hint =
-      code === "NotFound" && this.backend !== undefined
+      code === "NotFound" && this.backend !== undefined && !UNAVAILABLE.test(message)
         ? `use a build of executorch.wasm that has ${this.backend}, or export the program for another backend`
         : HINTS[code];
   }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What executorch.wasm imports: its memory, and the functions of the system, as Emscripten 3.1.6's C library names them.
+import { BACKENDS } from "./backend_list.js";
 import { canWait } from "./environment.js";
 import { ExecuTorchError } from "./errors.js";
+import { isSuspendable, suspending } from "./suspension.js";
 import type { ThreadTeam } from "./threads.js";
 
 export const PAGE = 65536;
@@ -10,6 +12,10 @@ const MOST_PAGES = 65536;
 const INITIAL_PAGES = 256;
 const TRY_AGAIN = 6; // EAGAIN of the C library
 const NOT_IMPLEMENTED = 52; // its ENOSYS
+
+const CANNOT_WAIT = isSuspendable
+  ? "its results arrive later: call loadMethodAsync(), executeAsync() or forwardAsync(), or use Module, which does; language models cannot wait for it"
+  : "its results arrive later, and this browser cannot suspend WebAssembly for them (JSPI): update the browser, or export the program for a CPU";
 
 export type Call = (...args: (number | bigint)[]) => number;
 export type Functions = Record<string, Call>;
@@ -43,6 +49,8 @@ export class Imports {
   /** Whether memory could not grow, which explains why the program ended. */
   outOfMemory = false;
   functions: Functions = {};
+  /** Whether the present call was made to wait for promises. */
+  mayWait = false;
   private line = "";
 
   constructor(
@@ -104,13 +112,30 @@ export class Imports {
       _tzset_js: () => {},
       _localtime_js: (seconds: number, to: number) => this.localTime(seconds >>> 0, to >>> 0),
     };
+    const halves = this.backends();
     const modules: Record<string, Record<string, WebAssembly.ImportValue>> = {};
     for (const { module, name, kind } of WebAssembly.Module.imports(this.shared.module)) {
       modules[module] ??= {};
       // There are no files, so that calls of the system that open and read them fail.
-      modules[module][name] = kind === "memory" ? this.shared.memory : (known[name] ?? (() => (module === "env" ? -NOT_IMPLEMENTED : NOT_IMPLEMENTED)));
+      modules[module][name] = kind === "memory" ? this.shared.memory : (halves[module]?.[name] ?? known[name] ?? (() => (module === "env" ? -NOT_IMPLEMENTED : NOT_IMPLEMENTED)));
     }
     return modules;
+  }
+
+  /** What backends with a half in JavaScript give the module, by the names of the modules from which it imports that. */
+  private backends(): Record<string, Record<string, WebAssembly.ImportValue>> {
+    const host = {
+      bytes: () => new Uint8Array(this.shared.memory.buffer),
+      string: (address: number, size?: number) => this.string(address, size),
+      cannotWait: () => (this.mayWait ? undefined : CANNOT_WAIT),
+    };
+    const found: Record<string, Record<string, WebAssembly.ImportValue>> = {};
+    for (const { module, make } of BACKENDS) {
+      const { imports, waiting } = make(host);
+      const names = Object.entries(waiting).map(([name, wait]) => [name, suspending(wait)] as const);
+      found[module] = { ...imports, ...Object.fromEntries(names) };
+    }
+    return found;
   }
 
   private random(to: number, size: number): number {

@@ -3,6 +3,7 @@
 import { fetchResponse } from "./environment.js";
 import { ExecuTorchError, type ErrorCode } from "./errors.js";
 import { Imports, PAGE, makeMemory, type Functions, type LogSink, type Shared, type TextSink } from "./imports.js";
+import { resuming } from "./suspension.js";
 import { ThreadTeam } from "./threads.js";
 
 /** Compiles the module at an address while it is downloaded, or from its bytes. */
@@ -87,24 +88,55 @@ export class Native {
 
   /** Calls functions of the module. What they throw ends the runtime: its state is unknown then. */
   guard<T>(body: () => T): T {
-    if (this.failure !== undefined) {
-      throw new ExecuTorchError("InvalidState", `the runtime ended earlier (${this.failure.message}): load the module again`);
-    }
+    this.checkRunning();
+    const { mayWait } = this.imports;
+    this.imports.mayWait = false; // also where another call waits meanwhile
     try {
       return body();
     } catch (error) {
-      if (error instanceof Refused) throw error.reason;
-      const reason =
-        error instanceof ExecuTorchError
-          ? error
-          : new ExecuTorchError(
-              this.imports.outOfMemory ? "MemoryAllocationFailed" : "Internal",
-              `the runtime ended with ${String(error)}${this.imports.outOfMemory ? ", after its memory could not grow" : ""}`,
-            );
-      this.failure = reason;
-      this.team?.stop();
-      throw reason;
+      throw this.reasonOf(error);
+    } finally {
+      this.imports.mayWait = mayWait;
     }
+  }
+
+  private turn: Promise<unknown> = Promise.resolve();
+  /** The same for functions that may wait for promises, when earlier ones have ended: they share the module's stack. */
+  guardAsync<T>(body: () => Promise<T>): Promise<T> {
+    const result = this.turn.then(async () => {
+      this.checkRunning();
+      this.imports.mayWait = true;
+      try {
+        return await body();
+      } catch (error) {
+        throw this.reasonOf(error);
+      } finally {
+        this.imports.mayWait = false;
+      }
+    });
+    this.turn = result.catch(() => {});
+    return result;
+  }
+
+  private checkRunning(): void {
+    if (this.failure !== undefined) {
+      throw new ExecuTorchError("InvalidState", `the runtime ended earlier (${this.failure.message}): load the module again`);
+    }
+  }
+
+  /** What a call throws. An error that the runtime did not report ends it. */
+  private reasonOf(error: unknown): ExecuTorchError {
+    if (error instanceof Refused) return error.reason;
+    const reason =
+      error instanceof ExecuTorchError
+        ? error
+        : new ExecuTorchError(
+            this.imports.outOfMemory ? "MemoryAllocationFailed" : "Internal",
+            `the runtime ended with ${String(error)}${this.imports.outOfMemory ? ", after its memory could not grow" : ""}`,
+          );
+    this.failure = reason;
+    this.team?.stop();
+    return reason;
   }
 
   /** Memory that et_web_release() frees. */
@@ -120,15 +152,21 @@ export class Native {
     this.call["et_web_free"]!(address);
   }
 
-  /** A NUL-terminated copy of a text during `body`. */
-  withString<T>(text: string, body: (address: number) => T): T {
+  /** A NUL-terminated copy of a text, which free() frees. */
+  copyOf(text: string): number {
     if (typeof text !== "string") throw new Refused(new ExecuTorchError("InvalidArgument", `expected a text, found ${typeof text}`));
     const bytes = new TextEncoder().encode(text);
     if (bytes.includes(0)) throw new Refused(new ExecuTorchError("InvalidArgument", `expected a text without NUL, found ${JSON.stringify(text)}`));
     const address = this.allocate(bytes.length + 1);
+    this.heap.set(bytes, address);
+    this.heap[address + bytes.length] = 0;
+    return address;
+  }
+
+  /** The same during `body`. */
+  withString<T>(text: string, body: (address: number) => T): T {
+    const address = this.copyOf(text);
     try {
-      this.heap.set(bytes, address);
-      this.heap[address + bytes.length] = 0;
       return body(address);
     } finally {
       this.free(address);
@@ -148,6 +186,19 @@ export class Native {
     const status = this.call[name]!(...args, place + 4, place);
     if (status !== 0) this.throwError(status, place);
     return this.view.getUint32(place + 4, true);
+  }
+
+  /** check() and make() of a function that may wait, in guardAsync(): the object is 0 if it makes none. */
+  async makeAsync(name: string, makes: boolean, ...args: (number | bigint)[]): Promise<number> {
+    const place = this.allocate(8); // others use that of make() meanwhile
+    const status = await resuming(this.call[name]!)(...args, ...(makes ? [place + 4] : []), place);
+    const object = makes ? this.view.getUint32(place + 4, true) : 0;
+    try {
+      if (status !== 0) this.throwError(status, place);
+      return object;
+    } finally {
+      this.free(place);
+    }
   }
 
   private places = 0;

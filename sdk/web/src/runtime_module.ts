@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program in the runtime of this thread.
+import { BACKENDS } from "./backend_list.js";
 import { checkOptions, ExecuTorchError } from "./errors.js";
 import { OwnedBytes, type Bytes } from "./memory.js";
 import { readMethodMeta, type MethodMeta } from "./metadata.js";
@@ -69,7 +70,10 @@ interface Method {
 /** A program. */
 export class RuntimeModule {
   private handle: number;
+  /** Whether a method waits for its results. */
+  private isWaiting = false;
   private readonly methods = new Map<string, Method>();
+  private readonly later = new Map<string, boolean>();
 
   /** @internal */
   constructor(
@@ -88,8 +92,30 @@ export class RuntimeModule {
   }
 
   private guard<T>(body: () => T): T {
-    if (this.handle === 0) throw new ExecuTorchError("InvalidState", "this module was disposed of");
+    this.check();
     return this.native.guard(body);
+  }
+
+  private check(): void {
+    if (this.handle === 0) throw new ExecuTorchError("InvalidState", "this module was disposed of");
+    if (this.isWaiting) throw new ExecuTorchError("InvalidState", "a method of this module is running: await the promise of executeAsync() first");
+  }
+
+  /** The same for functions that may wait, when other such calls have ended. */
+  private guardAsync<T>(body: () => Promise<T>): Promise<T> {
+    return this.native.guardAsync(async () => {
+      try {
+        this.check();
+      } catch (error) {
+        throw new Refused(error as ExecuTorchError);
+      }
+      this.isWaiting = true;
+      try {
+        return await body();
+      } finally {
+        this.isWaiting = false;
+      }
+    });
   }
 
   getMethods(): string[] {
@@ -115,6 +141,19 @@ export class RuntimeModule {
     this.guard(() => this.native.withString(method, (name) => this.native.check("et_module_load_method", this.handle, name)));
   }
 
+  /** The same for each method, also where a backend's results arrive later, such as those of a GPU. */
+  async loadMethodAsync(method: string): Promise<void> {
+    if (!this.isLater(method)) return this.loadMethod(method);
+    await this.guardAsync(async () => {
+      const name = this.native.copyOf(method);
+      try {
+        await this.native.makeAsync("et_module_load_method", false, this.handle, name);
+      } finally {
+        this.native.free(name);
+      }
+    });
+  }
+
   /** Frees the memory of a method, and its state. */
   unloadMethod(method: string): void {
     this.guard(() => this.native.withString(method, (name) => this.native.check("et_module_unload_method", this.handle, name)));
@@ -124,20 +163,48 @@ export class RuntimeModule {
     const all = Array.isArray(inputs) ? (inputs as readonly Input[]) : [inputs as Input];
     checkOptions(options, { copy: true });
     return this.guard(() => {
-      const { native } = this;
       const known = this.known(method);
       const values = known.slots.fill(all);
-      const result = native.make("et_module_execute", this.handle, known.name, values, all.length);
-      try {
-        return readResult(native, result, options.copy ?? true);
-      } finally {
-        native.call["et_result_free"]!(result);
-      }
+      return this.outputs(this.native.make("et_module_execute", this.handle, known.name, values, all.length), options);
     });
+  }
+
+  /** The same for each method, also where a backend's results arrive later, such as those of a GPU. */
+  async executeAsync(method: string, inputs: Input | readonly Input[] = [], options: ExecuteOptions = {}): Promise<Output[]> {
+    if (!this.isLater(method)) return this.execute(method, inputs, options);
+    const all = Array.isArray(inputs) ? (inputs as readonly Input[]) : [inputs as Input];
+    checkOptions(options, { copy: true });
+    return this.guardAsync(async () => {
+      const known = this.known(method);
+      const values = known.slots.fill(all);
+      return this.outputs(await this.native.makeAsync("et_module_execute", true, this.handle, known.name, values, all.length), options);
+    });
+  }
+
+  /** Whether the results of a method's backends arrive later, such as those of a GPU. */
+  private isLater(method: string): boolean {
+    const known = this.later.get(method);
+    if (known !== undefined) return known;
+    const { backends } = this.getMethodMetadata(method);
+    const found = BACKENDS.some(({ id }) => backends.includes(id));
+    this.later.set(method, found);
+    return found;
+  }
+
+  private outputs(result: number, options: ExecuteOptions): Output[] {
+    try {
+      return readResult(this.native, result, options.copy ?? true);
+    } finally {
+      this.native.call["et_result_free"]!(result);
+    }
   }
 
   forward(inputs: Input | readonly Input[] = [], options: ExecuteOptions = {}): Output[] {
     return this.execute("forward", inputs, options);
+  }
+
+  forwardAsync(inputs: Input | readonly Input[] = [], options: ExecuteOptions = {}): Promise<Output[]> {
+    return this.executeAsync("forward", inputs, options);
   }
 
   private known(method: string): Method {
@@ -145,11 +212,7 @@ export class RuntimeModule {
     if (present !== undefined) return present;
     const { native } = this;
     const meta = native.withString(method, (name) => readMethodMeta(native, native.make("et_module_method", this.handle, name)));
-    const bytes = new TextEncoder().encode(method);
-    const name = native.allocate(bytes.length + 1);
-    native.heap.set(bytes, name);
-    native.heap[name + bytes.length] = 0;
-    const made = { slots: new InputSlots(native, meta.inputTags), name };
+    const made = { slots: new InputSlots(native, meta.inputTags), name: native.copyOf(method) };
     this.methods.set(method, made);
     return made;
   }
@@ -168,6 +231,7 @@ export class RuntimeModule {
 
   delete(): void {
     if (this.handle === 0) return;
+    if (this.native.failure === undefined) this.check();
     finalization.unregister(this);
     freeModule(this.native, this.handle, this.methods)();
     this.handle = 0;

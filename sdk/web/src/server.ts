@@ -86,6 +86,8 @@ export class Server {
   private runtime: Runtime | undefined;
   private readonly modules = new Map<number, RuntimeModule>();
   private readonly llms = new Map<number, RuntimeLlm>();
+  /** The last call of each module with a run that waits: the next calls follow it. */
+  private readonly turns = new Map<number, Promise<unknown>>();
   private readonly aborts = new Map<number, AbortController>();
   private next = 1;
 
@@ -114,6 +116,21 @@ export class Server {
   private module(id: number): RuntimeModule {
     const found = this.modules.get(id);
     if (found === undefined) throw new ExecuTorchError("InvalidState", "this module was disposed of");
+    return found;
+  }
+
+  /** Calls `body` when earlier calls of the module have ended. */
+  private inTurn<T>(id: number, body: (module: RuntimeModule) => T | Promise<T>): T | Promise<T> {
+    const before = this.turns.get(id);
+    const found = before === undefined ? body(this.module(id)) : before.then(() => body(this.module(id)));
+    if (found instanceof Promise) {
+      const done: Promise<unknown> = found
+        .catch(() => {})
+        .then(() => {
+          if (this.turns.get(id) === done) this.turns.delete(id);
+        });
+      this.turns.set(id, done);
+    }
     return found;
   }
 
@@ -149,18 +166,19 @@ export class Server {
         return this.next++;
       }),
     abort: (_id: number, load: number) => this.aborts.get(load)?.abort(),
-    methods: (_id: number, module: number) => this.module(module).getMethods(),
-    meta: (_id: number, module: number, method: string) => toPlainMeta(this.module(module).getMethodMetadata(method)),
-    loadMethod: (_id: number, module: number, method: string) => this.module(module).loadMethod(method),
-    unloadMethod: (_id: number, module: number, method: string) => this.module(module).unloadMethod(method),
+    methods: (_id: number, module: number) => this.inTurn(module, (found) => found.getMethods()),
+    meta: (_id: number, module: number, method: string) => this.inTurn(module, (found) => toPlainMeta(found.getMethodMetadata(method))),
+    loadMethod: (_id: number, module: number, method: string) => this.inTurn(module, (found) => found.loadMethodAsync(method)),
+    unloadMethod: (_id: number, module: number, method: string) => this.inTurn(module, (found) => found.unloadMethod(method)),
     execute: (_id: number, module: number, method: string, inputs: Plain[]) =>
-      this.module(module).execute(method, inputs.map(fromPlainValue) as Input[]).map(toPlainValue),
+      this.inTurn(module, async (found) => (await found.executeAsync(method, inputs.map(fromPlainValue) as Input[])).map(toPlainValue)),
     image: (_id: number, _module: number, pixels: Pixels, options: ImageOptions) => toPlainValue(this.running().imageToTensor(pixels, options)),
-    etdump: (_id: number, module: number) => this.module(module).etdump(),
-    free: (_id: number, module: number) => {
-      this.modules.get(module)?.delete();
-      this.modules.delete(module);
-    },
+    etdump: (_id: number, module: number) => this.inTurn(module, (found) => found.etdump()),
+    free: (_id: number, module: number) =>
+      this.inTurn(module, (found) => {
+        found.delete();
+        this.modules.delete(module);
+      }),
     llmLoad: (id: number, sources: Source[], options: DownloadOptions & { hasTokenizer: boolean }, wantsProgress: boolean) =>
       this.loaded(id, sources, options, wantsProgress, ([program, ...data]) => {
         const tokenizer = options.hasTokenizer ? { tokenizer: data.pop()! } : {};

@@ -95,7 +95,7 @@ PIN = {"url": "https://host/a.tar.gz", "suite": "sid", "package": "a", "archive"
         ({"platforms": ["linux", "amiga"], "verified": {"linux": RUN, "amiga": RUN}}, '"platforms" has "amiga"'),
         ({"option": "BUILD_DEMO"}, '"option" has "BUILD_DEMO". Write the CMake option'),
         ({"verified": {"linux": RUN}}, 'the field "verified.wheel" is missing'),
-        ({"verified": {"linux": RUN, "wheel": RUN, "ios": RUN}}, 'there is no field "verified.ios"'),
+        ({"verified": {"linux": RUN, "wheel": RUN, "amiga": RUN}}, 'there is no field "verified.amiga"'),
         ({"verified": {"linux": RUN, "wheel": {"by": []}}}, 'the field "verified.wheel.text" is missing'),
         ({"verified": {"linux": RUN, "wheel": "run"}}, 'the field "verified.wheel.by" is missing'),
         (

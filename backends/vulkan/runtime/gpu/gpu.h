@@ -2,7 +2,7 @@
 /**
  * @file
  * All that the graph executor knows of a GPU: memory, kernels, and sequences of dispatches that are recorded once and
- * submitted many times. gpu/vulkan implements it.
+ * submitted many times. gpu/vulkan implements it, and gpu/webgpu in browsers; gpu/device.h has that of the system.
  */
 #pragma once
 
@@ -59,7 +59,7 @@ class Kernel {
 /// A compute shader as the build generated it.
 struct Shader {
   const char* name;
-  const uint32_t* code;
+  const void* code;  ///< SPIR-V, at an address for 32-bit numbers; for WebGPU the text of WGSL
   size_t code_bytes;
   uint8_t num_buffers;  ///< of the bindings 0, 1, ...; the parameters follow
   uint8_t written;      ///< bit i: the shader writes binding i
@@ -77,7 +77,7 @@ class Sequence {
   /**
    * Adds a dispatch of so many workgroups.
    *
-   * @param buffers Those of the shader's bindings, in order.
+   * @param buffers Those of the shader's bindings, in order; null for those that it does not use.
    * @param parameters Copied.
    * @param tag For whoever reads the time stamps.
    */
@@ -111,7 +111,6 @@ class Device {
   virtual runtime::Result<std::unique_ptr<Buffer>> buffer(uint64_t bytes, Use use) = 0;
   /// Copies bytes into a buffer that no submission uses.
   virtual runtime::Error upload(Buffer& to, const void* from, uint64_t bytes) = 0;
-  virtual runtime::Error download(Buffer& from, void* to, uint64_t bytes) = 0;
 
   /// The kernel of a shader, made once for each combination of constants (0, 1, ... in order; the first three are the
   /// size of a workgroup). Lives as long as the device.

@@ -381,10 +381,6 @@ void OpContext::run(const std::string& shader_name, std::initializer_list<gpu::B
   if (!kernel.ok()) {
     return fail(kernel.error());
   }
-  std::vector<gpu::Buffer*> bound(buffers);
-  for (gpu::Buffer*& buffer : bound) {
-    buffer = buffer == nullptr ? bound.front() : buffer;
-  }
   const int64_t counts[] = {threads.x, threads.y, threads.z};
   std::array<uint32_t, 3> groups{};
   for (size_t i = 0; i < 3; ++i) {
@@ -398,7 +394,7 @@ void OpContext::run(const std::string& shader_name, std::initializer_list<gpu::B
       groups[0] = row;
     }
   }
-  fail_unless_ok(graph_.sequence_->dispatch(*shader, *kernel, {bound.data(), bound.size()}, groups,
+  fail_unless_ok(graph_.sequence_->dispatch(*shader, *kernel, {buffers.begin(), buffers.size()}, groups,
                                             {parameters.values().data(), parameters.values().size()}, call_.node_id));
 }
 

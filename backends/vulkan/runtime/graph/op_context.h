@@ -137,7 +137,7 @@ class OpContext final {
    * Records a dispatch.
    *
    * @param shader Name of a family and of its variant, such as binary_float.
-   * @param buffers In the order of the shader; null ones (an operator without bias) are replaced by the first.
+   * @param buffers In the order of the shader; null ones (an operator without bias) are not used.
    * @param constants The specialisation constants after the size of the workgroup.
    */
   void run(const std::string& shader, std::initializer_list<gpu::Buffer*> buffers, const Parameters& parameters,

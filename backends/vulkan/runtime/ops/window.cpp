@@ -112,7 +112,7 @@ void pool(OpContext& c) {
   }
   const bool with_index = index != nullptr;
   c.check_iterations(w.kernel_h * (w.kernel_w + 1));
-  c.run("pool2d" + kinds({x.kind}), {c.memory(*out), c.memory(with_index ? *index : *out), c.memory(x)},
+  c.run("pool2d" + kinds({x.kind}), {c.memory(*out), with_index ? c.memory(*index) : nullptr, c.memory(x)},
         Parameters()
             .i(out->count())
             .i(w.in_h)
@@ -153,7 +153,7 @@ void adaptive_pool(OpContext& c) {
   const int64_t h = x.size(-2) / sizes.front();
   const int64_t w = x.size(-1) / sizes.back();
   c.check_iterations(h * (w + 1));
-  c.run("pool2d" + kinds({x.kind}), {c.memory(out), c.memory(out), c.memory(x)},
+  c.run("pool2d" + kinds({x.kind}), {c.memory(out), nullptr, c.memory(x)},
         Parameters()
             .i(out.count())
             .i(x.size(-2))

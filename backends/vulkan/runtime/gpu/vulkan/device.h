@@ -41,6 +41,8 @@ struct DeviceChoice {
 
 class VulkanDevice final : public Device, public std::enable_shared_from_this<VulkanDevice> {
  public:
+  /// Whether a device can be opened during this call: always.
+  static bool can_open(std::string&) { return true; }
   /// Opens a device. Null, with the reason in `problem`, if none can be opened.
   static std::shared_ptr<VulkanDevice> open(const DeviceChoice& choice, std::string& problem);
   /// A readable line for each device with its limits and features; in `problem`, why none is found.
@@ -50,7 +52,6 @@ class VulkanDevice final : public Device, public std::enable_shared_from_this<Vu
 
   runtime::Result<std::unique_ptr<Buffer>> buffer(uint64_t bytes, Use use) override;
   runtime::Error upload(Buffer& to, const void* from, uint64_t bytes) override;
-  runtime::Error download(Buffer& from, void* to, uint64_t bytes) override;
   runtime::Result<Kernel*> kernel(const Shader& shader, runtime::Span<const int32_t> constants) override;
   runtime::Result<std::unique_ptr<Sequence>> sequence() override;
   void save_kernels() override;
@@ -106,7 +107,6 @@ class VulkanDevice final : public Device, public std::enable_shared_from_this<Vu
   runtime::Result<Layout> layout(uint32_t num_buffers);
   runtime::Result<std::shared_ptr<Block>> allocate(uint64_t bytes, uint32_t type);
   int memory_type(uint32_t allowed, Use use) const;
-  runtime::Error transfer(Buffer& gpu, void* host, uint64_t bytes, bool to_gpu);
   bool create(VkPhysicalDevice physical, const DeviceChoice& choice, std::string& problem);
   void open_cache(const std::string& folder);
 

@@ -66,7 +66,7 @@ Result<Kernel*> VulkanDevice::kernel(const Shader& shader, Span<const int32_t> c
   VkShaderModuleCreateInfo module_info =
       described<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   module_info.codeSize = shader.code_bytes;
-  module_info.pCode = shader.code;
+  module_info.pCode = static_cast<const uint32_t*>(shader.code);
   VkShaderModule module = VK_NULL_HANDLE;
   ET_CHECK_OK_OR_RETURN_ERROR(
       check(vk_.CreateShaderModule(device_, &module_info, nullptr, &module), "vkCreateShaderModule"));

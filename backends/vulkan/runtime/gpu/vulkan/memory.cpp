@@ -143,44 +143,27 @@ Result<std::unique_ptr<Buffer>> VulkanDevice::buffer(uint64_t bytes, Use use) {
 }
 
 Error VulkanDevice::upload(Buffer& to, const void* from, uint64_t bytes) {
-  return transfer(to, const_cast<void*>(from), bytes, true);
-}
-
-Error VulkanDevice::download(Buffer& from, void* to, uint64_t bytes) {
-  return transfer(from, to, bytes, false);
-}
-
-Error VulkanDevice::transfer(Buffer& gpu, void* host, uint64_t bytes, bool to_gpu) {
-  ET_CHECK_OR_RETURN_ERROR(bytes <= gpu.size(), InvalidArgument, "Vulkan: %" PRIu64 " bytes of %" PRIu64 " are copied",
-                           bytes, gpu.size());
+  ET_CHECK_OR_RETURN_ERROR(bytes <= to.size(), InvalidArgument, "Vulkan: %" PRIu64 " bytes of %" PRIu64 " are copied",
+                           bytes, to.size());
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   if (bytes == 0) {
     return Error::Ok;
   }
-  if (gpu.mapped() != nullptr) {
-    std::memcpy(to_gpu ? gpu.mapped() : host, to_gpu ? host : gpu.mapped(), bytes);
+  if (to.mapped() != nullptr) {
+    std::memcpy(to.mapped(), from, bytes);
     return Error::Ok;
   }
   Result<std::unique_ptr<Buffer>> staging = buffer(std::min(bytes, kStagingBytes), Use::Staging);
   ET_CHECK_OK_OR_RETURN_ERROR(staging.error());
   Result<std::unique_ptr<Sequence>> copy = sequence();
   ET_CHECK_OK_OR_RETURN_ERROR(copy.error());
-  uint8_t* const mapped = static_cast<uint8_t*>(staging.get()->mapped());
   for (uint64_t at = 0; at < bytes; at += kStagingBytes) {
     const uint64_t part = std::min(bytes - at, kStagingBytes);
-    const uint64_t copied = (part + 3) / 4 * 4;
-    uint8_t* const place = static_cast<uint8_t*>(host) + at;
-    if (to_gpu) {
-      std::memcpy(mapped, place, part);
-    }
+    std::memcpy(staging.get()->mapped(), static_cast<const uint8_t*>(from) + at, part);
     ET_CHECK_OK_OR_RETURN_ERROR(copy.get()->begin(false));
-    ET_CHECK_OK_OR_RETURN_ERROR(to_gpu ? copy.get()->copy(staging.get().get(), &gpu, copied, 0, at)
-                                       : copy.get()->copy(&gpu, staging.get().get(), copied, at, 0));
+    ET_CHECK_OK_OR_RETURN_ERROR(copy.get()->copy(staging.get().get(), &to, (part + 3) / 4 * 4, 0, at));
     ET_CHECK_OK_OR_RETURN_ERROR(copy.get()->end());
     ET_CHECK_OK_OR_RETURN_ERROR(copy.get()->run());
-    if (!to_gpu) {
-      std::memcpy(place, mapped, part);
-    }
   }
   return Error::Ok;
 }

@@ -94,12 +94,12 @@ class VulkanSequence final : public Sequence {
     return Error::Ok;
   }
 
-  Error dispatch(const Shader& shader, Kernel* kernel, Span<Buffer* const> bindings,
+  Error dispatch(const Shader& shader, Kernel* kernel, Span<Buffer* const> buffers,
                  const std::array<uint32_t, 3>& groups, Span<const int32_t> parameters, uint32_t tag) override {
-    ET_CHECK_OR_RETURN_ERROR(bindings.size() == shader.num_buffers && bindings.size() <= kMostBuffers &&
+    ET_CHECK_OR_RETURN_ERROR(buffers.size() == shader.num_buffers && buffers.size() <= kMostBuffers &&
                                  parameters.size() * sizeof(int32_t) <= kParameterBytes,
                              Internal, "Vulkan: %s gets %zu buffers and %zu parameters, which do not fit it",
-                             shader.name, bindings.size(), parameters.size());
+                             shader.name, buffers.size(), parameters.size());
     for (size_t i = 0; i < 3; ++i) {
       ET_CHECK_OR_RETURN_ERROR(groups[i] <= device_->features().max_groups[i], NotSupported,
                                "Vulkan: %s needs %u workgroups in dimension %zu, the device has at most %u",
@@ -108,6 +108,12 @@ class VulkanSequence final : public Sequence {
     if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) {
       return Error::Ok;
     }
+    // Vulkan needs a buffer for each binding, also for those that are not used.
+    std::array<Buffer*, kMostBuffers> all{};
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      all[i] = buffers[i] == nullptr ? buffers[0] : buffers[i];
+    }
+    const Span<Buffer* const> bindings(all.data(), buffers.size());
     bool must_wait = is_timed_ && !dispatches_.empty();
     for (size_t i = 0; i < bindings.size(); ++i) {
       must_wait = must_wait || depends(bindings[i], (shader.written >> i & 1) != 0);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The half of a backend that is JavaScript: backends/<name>/web/index.ts exports it as `backend`, and sdk/web/build lists those
+// that there are in backend_list.ts.
+
+/** What the runtime gives a backend. */
+export interface Host {
+  /** All bytes of the module's memory, asked for again after each wait, during which it may grow. */
+  bytes(): Uint8Array;
+  /** The text at an address: of so many bytes, or up to the next NUL. */
+  string(address: number, size?: number): string;
+  /** Why the present call cannot wait for a promise; undefined if it can. */
+  cannotWait(): string | undefined;
+}
+
+export interface BackendHalf {
+  /** Functions that the module imports. */
+  readonly imports: Readonly<Record<string, (...args: number[]) => number | void>>;
+  /** Those that suspend the module's stack until their promise is settled. */
+  readonly waiting: Readonly<Record<string, (...args: number[]) => Promise<number>>>;
+}
+
+export interface WebBackend {
+  /** The name by which programs call it. */
+  readonly id: string;
+  /** The name of the module from which its functions are imported. */
+  readonly module: string;
+  make(host: Host): BackendHalf;
+}
