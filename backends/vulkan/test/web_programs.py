@@ -100,11 +100,14 @@ class WebPage:
     def __init__(self, found: Browser, folder: Path) -> None:
         self.browser = found
         self.folder = folder
+        self.options: dict[str, object] = {}
+        """Of the backend, for a runtime that has not opened the GPU."""
 
     def load(self, data: bytes) -> WebProgram:
         (self.folder / "program.pte").write_bytes(data)
+        options = json.dumps({"threads": 1, "backendOptions": {"VulkanBackend": self.options}})
         number = self.browser.evaluate(
-            "et.Module.load('programs/program.pte', { threads: 1 }).then(program => programs.push(program) - 1)"
+            f"et.Module.load('programs/program.pte', {options}).then(program => programs.push(program) - 1)"
         )
         return WebProgram(self, number)
 

@@ -121,6 +121,19 @@ def test_every_kernel_of_float32_compiles(page: WebPage) -> None:
     assert found == []
 
 
+def test_threads_share_the_sum_of_a_result(page: WebPage) -> None:
+    """As on a GPU; SwiftShader is a CPU, for which each result has one thread. The kernels then have barriers."""
+    page.browser.evaluate("et.shutdown()")
+    page.options = {"least_threads": 4096}
+    try:
+        test_reductions()
+        test_matrix_products()
+    finally:
+        page.options = {}
+        page.free()
+        page.browser.evaluate("et.shutdown()")
+
+
 def test_runs_wait_for_each_other(page: WebPage) -> None:
     """Calls that are not awaited, of one module and of two, give what single ones give."""
     data, model = linear()
