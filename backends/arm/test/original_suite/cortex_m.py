@@ -87,8 +87,7 @@ class CortexMTester:
 
     def check_count(self, counts: Mapping[str, int]) -> None:
         code = self.edge.exported_program().graph_module.code
-        names = {name: name.replace("executorch_exir_dialects", "sdk_exir_dialects") + "(" for name in counts}
-        found = {name: code.count(named) for name, named in names.items()}
+        found = {name: code.count(f"{name}(") for name in counts}
         assert found == dict(counts), code
 
     def compare(self, found: Any, qtol: float, atol: float) -> None:

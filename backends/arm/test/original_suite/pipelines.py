@@ -73,15 +73,15 @@ class Tester:
         self.cur = self.lowered.program.graph_module.code
 
     def check(self, names: Sequence[str]) -> None:
-        missing = [name for name in names if _named(name) not in self.cur]
+        missing = [name for name in names if name not in self.cur]
         assert not missing, f"{missing} are not in\n{self.cur}"
 
     def check_not(self, names: Sequence[str]) -> None:
-        found = [name for name in names if _named(name) in self.cur]
+        found = [name for name in names if name in self.cur]
         assert not found, f"{found} are in\n{self.cur}"
 
     def check_count(self, counts: Mapping[str, int]) -> None:
-        found = {name: self.cur.count(_named(name)) for name in counts}
+        found = {name: self.cur.count(name) for name in counts}
         assert found == dict(counts), self.lowered.left() if self.lowered is not None else self.cur
 
     def run_method_and_compare_outputs(
@@ -127,10 +127,6 @@ class Tester:
     def to_executorch(self) -> None:
         assert self.lowered is not None
         copy.deepcopy(self.lowered.edge).to_executorch()
-
-
-def _named(name: str) -> str:
-    return name.replace("executorch_exir_dialects", "sdk_exir_dialects")
 
 
 def _scale_of(node: Any) -> float | None:
