@@ -6,12 +6,12 @@ long_step aarch64-xnnpack-all "${xnnpack_tools[@]}"
 long_step xnnpack-sweep "${xnnpack_tools[@]}"
 
 # xnnpack_on_aarch64 CPU...: runs the tests on each of these emulated processors, because the processor decides which
-# kernels are used. Before that, looks for GEMM tiles that do not fit in the registers, and for the instructions of
+# kernels are used. Before that, looks for tiles that do not fit in the registers, and for the instructions of
 # float16 and int8 that four processors execute.
 xnnpack_on_aarch64() {
   build_for_aarch64 xnnpack_backend_test xnnpack_sweep_test || return
   local cpu test status=0 sweep=build/linux-aarch64/backends/xnnpack/xnnpack_sweep_test
-  kernels/simd/test/spills build/linux-aarch64/backends/xnnpack/xnnpack_backend_test gemm_tile || status=1
+  kernels/simd/test/spills build/linux-aarch64/backends/xnnpack/xnnpack_backend_test gemm_tile depthwise || status=1
   kernels/simd/test/executed "${sweep}" XnnpackMatmulSweep.Float16 cortex-a53= a55=fmla.8h a76=fmla.8h max=fmla.8h || status=1
   kernels/simd/test/executed "${sweep}" Types/XnnpackLinearSweep.EachNumberOfRows/qd8_f32_qc8w \
     cortex-a53= a55=sdot a76=sdot max=smmla || status=1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "kernels/depthwise.h"
 
-#ifdef EXECUTORCH_XNNPACK_X86_KERNELS
+#ifdef EXECUTORCH_XNNPACK_DEPTHWISE
 
 #include "private/xnnpack_kernels.h"
 
@@ -24,11 +24,15 @@ void replace(const xnn_dwconv_config* configs, size_t count, const DepthwiseKern
 
 std::vector<DepthwiseKernel> depthwise_kernels() {
   std::vector<DepthwiseKernel> kernels;
+#ifdef EXECUTORCH_XNNPACK_NEON_KERNELS
+  add_neon_depthwise(kernels);
+#else
   add_avx2_depthwise(kernels);
   add_avx2_integer_depthwise(kernels);
 #if !defined(__ANDROID__)  // on Android, XNNPACK uses its kernels for AVX2
   add_avx512_depthwise(kernels);
   add_vnni_depthwise(kernels);
+#endif
 #endif
   return kernels;
 }

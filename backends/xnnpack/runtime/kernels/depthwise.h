@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Depthwise convolutions for x86: float32 with AVX2 or AVX-512, int8 with AVX2 or VNNI.
+// Depthwise convolutions: float32 with NEON, AVX2 or AVX-512, int8 with AVX2 or VNNI.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,18 @@
 
 #include "kernels/products.h"
 
+#if defined(__aarch64__) && defined(__GNUC__)
+#define EXECUTORCH_XNNPACK_NEON_KERNELS
+#endif
+#if defined(EXECUTORCH_XNNPACK_X86_KERNELS) || defined(EXECUTORCH_XNNPACK_NEON_KERNELS)
+#define EXECUTORCH_XNNPACK_DEPTHWISE
+#endif
+
 namespace executorch {
 namespace backends {
 namespace xnnpack {
 
-#ifdef EXECUTORCH_XNNPACK_X86_KERNELS
+#ifdef EXECUTORCH_XNNPACK_DEPTHWISE
 
 /// Computes one row of output pixels, with the signature that XNNPACK's operators call. `input` is the part of the
 /// indirection buffer for the first window, in column-major order; that for the next window begins `input_stride` bytes
@@ -38,6 +45,7 @@ void add_avx2_depthwise(std::vector<DepthwiseKernel>& kernels);
 void add_avx2_integer_depthwise(std::vector<DepthwiseKernel>& kernels);
 void add_avx512_depthwise(std::vector<DepthwiseKernel>& kernels);
 void add_vnni_depthwise(std::vector<DepthwiseKernel>& kernels);
+void add_neon_depthwise(std::vector<DepthwiseKernel>& kernels);
 
 /// Makes XNNPACK's operators use these kernels instead of those that they replace.
 ///

@@ -22,6 +22,7 @@ struct Avx2 {
   /// Two vectors are a cache line, which makes up for loading weights again for each pixel: registers hold the weights
   /// of one vector only.
   static constexpr size_t kVectors = 2;
+  static constexpr bool kUnrolls = false;
 
   struct Whole {
     constexpr explicit Whole(size_t /*count*/) {}

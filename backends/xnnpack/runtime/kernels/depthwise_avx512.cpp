@@ -23,6 +23,7 @@ struct Avx512 {
   using Vector = __m512;
   static constexpr size_t kWidth = 16;
   static constexpr size_t kVectors = 2;  // their weights fit in registers, and adjacent cache lines load faster
+  static constexpr bool kUnrolls = false;
 
   struct Whole {
     constexpr explicit Whole(size_t /*count*/) {}

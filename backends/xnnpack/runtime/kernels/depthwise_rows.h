@@ -5,15 +5,20 @@
  */
 #pragma once
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/integer_results.h"
 #include "kernels/product_rows.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+
+#include "kernels/integer_results.h"
+#else
+#define EXECUTORCH_AVX2
+#endif
 
 namespace executorch {
 namespace backends {
@@ -35,15 +40,17 @@ struct DepthwiseRow {
 
   /// Writes the addresses for the first `count` pointers of `input` to `found`.
   EXECUTORCH_AVX2 void find(size_t count, const T** found) const {
+    size_t i = 0;
+#ifdef __x86_64__
     static_assert(sizeof(void*) == sizeof(int64_t), "four pointers are a vector");
     const __m256i padding = _mm256_set1_epi64x(static_cast<int64_t>(reinterpret_cast<uintptr_t>(zero))),
                   moved = _mm256_set1_epi64x(static_cast<int64_t>(offset));
-    size_t i = 0;
     for (; i + 4 <= count; i += 4) {
       const __m256i from = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(input + i));
       const __m256i at = _mm256_add_epi64(from, _mm256_andnot_si256(_mm256_cmpeq_epi64(from, padding), moved));
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(found + i), at);
     }
+#endif
     for (; i < count; ++i) {
       found[i] = static_cast<const T*>(plus_bytes(input[i], input[i] == zero ? 0 : offset));
     }

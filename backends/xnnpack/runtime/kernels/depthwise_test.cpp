@@ -21,7 +21,7 @@ namespace backends {
 namespace xnnpack {
 namespace {
 
-#ifdef EXECUTORCH_XNNPACK_X86_KERNELS
+#ifdef EXECUTORCH_XNNPACK_DEPTHWISE
 
 struct Geometry {
   size_t channels, width, height, stride, dilation;  // width: of the results; height: of the image

@@ -9,6 +9,7 @@
  *       using Vector = ...;
  *       static constexpr size_t kWidth = ...;    // floats of a vector
  *       static constexpr size_t kVectors = ...;  // vectors of channels at once, for 3 x 3 windows
+ *       static constexpr bool kUnrolls = ...;    // whether accumulators keep their registers from pixel to pixel
  *       struct Whole {                           // reads and writes kWidth floats
  *         explicit Whole(size_t count);
  *         Vector load(const float* from) const;
@@ -22,7 +23,6 @@
  */
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -139,19 +139,35 @@ struct Depthwise {
     results.to += results.stride;
   }
 
+  /// Adds the columns of a pixel, with which the oldest window is complete, and stores its results.
+  template <size_t Step, size_t Vectors, typename Lanes>
+  EXECUTORCH_INLINE static void end_window(Columns columns, size_t channel, const Lanes& lanes,
+                                           const Weights<Vectors>& weights, Vector (&sums)[kOpen<Step>][Vectors],
+                                           Results& results) {
+    add_columns<Step>(columns, channel, lanes, weights, sums, 0, kOpen<Step> - 1);
+    store(sums[kOpen<Step> - 1], lanes, results);
+    begin_next<Step>(weights, sums);
+  }
+
   /// Computes `Vectors` vectors of channels for each pixel. XNNPACK's kernels load all elements of a window and all
   /// weights for each pixel. Here each element is loaded once, and its products are added to the accumulators of all
-  /// windows that contain it, in the same order as XNNPACK adds them.
+  /// windows that contain it, in the same order as XNNPACK adds them. Not inlined: a function that has several of these
+  /// loops has too few registers for each of them.
   template <size_t Step, size_t Vectors, typename Lanes>
-  EXECUTORCH_TARGET static void convolve(Columns columns, size_t places, size_t channel, const Lanes& lanes,
-                                         const void* packed, Results results) {
+  EXECUTORCH_TARGET __attribute__((noinline)) static void convolve(Columns columns, size_t places, size_t channel,
+                                                                   const Lanes& lanes, const void* packed,
+                                                                   const Results& first_results) {
+    Results results = first_results;
     constexpr size_t kLast = kOpen<Step> - 1;
     Weights<Vectors> weights;
     load(packed, channel, weights);
     Vector sums[kOpen<Step>][Vectors];
     EXECUTORCH_UNROLL
     for (size_t d = 0; d <= kLast; ++d) {
-      std::copy_n(weights.bias, Vectors, sums[d]);
+      EXECUTORCH_UNROLL
+      for (size_t v = 0; v < Vectors; ++v) {  // std::copy_n would make GCC keep the accumulators in memory, too
+        sums[d][v] = weights.bias[v];
+      }
     }
     EXECUTORCH_UNROLL
     for (size_t x = 0; x < kLast; ++x) {
@@ -161,10 +177,17 @@ struct Depthwise {
         columns += Step;
       }
     }
-    for (size_t x = kLast; x < places; ++x, columns += Step) {
-      add_columns<Step>(columns, channel, lanes, weights, sums, 0, kLast);
-      store(sums[kLast], lanes, results);
-      begin_next<Step>(weights, sums);
+    size_t x = kLast;
+    if constexpr (Simd::kUnrolls) {  // after so many pixels, all accumulators are where they were
+      for (; x + kOpen<Step> <= places; x += kOpen<Step>) {
+        EXECUTORCH_UNROLL
+        for (size_t i = 0; i < kOpen<Step>; ++i, columns += Step) {
+          end_window<Step>(columns, channel, lanes, weights, sums, results);
+        }
+      }
+    }
+    for (; x < places; ++x, columns += Step) {
+      end_window<Step>(columns, channel, lanes, weights, sums, results);
     }
     EXECUTORCH_UNROLL
     for (size_t first = 1; first <= kLast; ++first, columns += Step) {
