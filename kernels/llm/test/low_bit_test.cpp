@@ -166,14 +166,26 @@ TEST_F(LowBitTest, LinearOfEveryInstructionSet) {
   }
 }
 
+/// The largest and the smallest weights, and activations that are all at a limit: no sum of products saturates.
 TEST_F(LowBitTest, ExtremeWeightsAndActivations) {
-  for (Shape shape : kShapes) {
-    Weights weights(shape);
-    std::fill(weights.q.begin(), weights.q.end(), static_cast<uint8_t>((1 << shape.bits) - 1));
-    for (const float level : {-1.0f, 1.0f, 0.0f, 1e-42f, 1e30f}) {
-      std::vector<float> x = activations(3, shape.columns);
-      std::fill(x.begin(), x.end(), level);
-      check(weights, x);
+  for (const Multiplication* const* set = kMultiplications; *set != nullptr; ++set) {
+    if (!(*set)->runs()) {
+      continue;
+    }
+    SCOPED_TRACE((*set)->name);
+    choose_multiplication(*set);
+    for (const Shape& shape : kShapes) {
+      Weights weights(shape);
+      for (const int weight : {0, (1 << shape.bits) - 1}) {
+        std::fill(weights.q.begin(), weights.q.end(), static_cast<uint8_t>(weight));
+        for (const float level : {-1.0f, 1.0f, 0.0f, 1e-42f, 1e30f}) {
+          std::vector<float> x = activations(3, shape.columns);
+          std::fill(x.begin(), x.end(), level);
+          check(weights, x);
+          x.resize(static_cast<size_t>(shape.columns));
+          check(weights, x);
+        }
+      }
     }
   }
 }

@@ -24,6 +24,9 @@ constexpr int32_t zero_point_shift(int bits) {
   return kTakesSignedBytes && bits == 8 ? 128 : 0;
 }
 
+// Whether there is add_signed_dots().
+constexpr bool kHasSignedDots = HWY_TARGET == HWY_AVX2;
+
 /// The bits of stored 8-bit weights that are inverted for the dot products.
 constexpr uint8_t flipped_bits(const PackedWeights& w) {
   return w.bits == 8 && w.signed_bytes != kTakesSignedBytes ? 0x80 : 0;
@@ -103,6 +106,25 @@ HWY_INLINE Vec32 add_dots(VecByte weights, Fours activations, Vec32 sums) {
 }
 
 #endif
+
+/// The same for signed weights and for activations above -128, where kHasSignedDots says so: two thirds of the
+/// instructions that unsigned weights of 8 bits take.
+template <int kFour>
+HWY_INLINE Vec32 add_signed_dots([[maybe_unused]] VecByte weights, [[maybe_unused]] const int8_t* activations,
+                                 Vec32 sums) {
+#if HWY_TARGET == HWY_AVX2
+  const Tag32 d;
+  const hn::Repartition<int16_t, Tag32> d16;
+  int32_t bytes;
+  std::memcpy(&bytes, activations + kFour * 4, 4);
+  const VecInt8 number = hn::BitCast(TagInt8(), weights), four = hn::BitCast(TagInt8(), hn::Set(d, bytes));
+  const VecByte absolute = hn::BitCast(TagByte(), hn::Abs(number));
+  // The activations get the weights' signs. 2 * 128 * 127 fits 16 bits.
+  const auto pairs = hn::SatWidenMulPairwiseAdd(d16, absolute, hn::IfNegativeThenNegOrUndefIfZero(number, four));
+  sums = hn::Add(sums, hn::WidenMulPairwiseAdd(d, pairs, hn::Set(d16, int16_t{1})));
+#endif
+  return sums;
+}
 
 }  // namespace
 }  // namespace torch::executor::native

@@ -173,7 +173,7 @@ HWY_NOINLINE void multiply_row_of_common_groups(const PackedWeights& w, const Qu
 
 /// The function that multiplies a row by these weights.
 template <int kBits>
-decltype(&multiply_row<kBits, false>) multiply_row_by(const PackedWeights& w) {
+decltype(&multiply_row<kBits, Bytes::AsStored>) multiply_row_by(const PackedWeights& w) {
 #if ET_LLM_DOTPROD
   const bool is_common = w.group == kCommonColumns && !w.wide_scales;
   // With minima, sums start at zero.
@@ -193,12 +193,17 @@ decltype(&multiply_row<kBits, false>) multiply_row_by(const PackedWeights& w) {
     }
   }
 #endif
-  if constexpr (kBits == 8) {
-    if (flipped_bits(w) != 0) {
-      return multiply_row<kBits, true>;
+  if constexpr (kBits == 8 && kHasSignedDots) {
+    if (w.signed_bytes && !w.row_activations) {  // activations with a scale a group are symmetric: no -128
+      return multiply_row<kBits, Bytes::Signed>;
     }
   }
-  return multiply_row<kBits, false>;
+  if constexpr (kBits == 8) {
+    if (flipped_bits(w) != 0) {
+      return multiply_row<kBits, Bytes::Flipped>;
+    }
+  }
+  return multiply_row<kBits, Bytes::AsStored>;
 }
 
 }  // namespace

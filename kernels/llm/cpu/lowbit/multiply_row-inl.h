@@ -11,9 +11,16 @@ HWY_BEFORE_NAMESPACE();
 namespace torch::executor::native {
 namespace {
 
+/// How the bytes of 8-bit weights are multiplied.
+enum class Bytes {
+  AsStored,
+  Flipped,  ///< see flipped_bits()
+  Signed,   ///< by add_signed_dots()
+};
+
 // Adds the products of 4 kCount columns, which are whole units, from number 4 kFour on. `fours` has those from the
-// previous multiple of 16 on. kFlipped: see flipped_bits().
-template <int kBits, bool kFlipped, int kCount, int kFour = 0>
+// previous multiple of 16 on.
+template <int kBits, Bytes kBytes, int kCount, int kFour = 0>
 HWY_INLINE void add_columns(const uint8_t* units, const int8_t* activations, Fours fours,
                             Vec32 (&sums)[kVectorsOfTile]) {
   if constexpr (kFour < kCount) {
@@ -25,12 +32,16 @@ HWY_INLINE void add_columns(const uint8_t* units, const int8_t* activations, Fou
     const uint8_t* unit = units + kFour / (kUnit / 4) * kUnitBytes;
     for (int v = 0; v < kVectorsOfTile; ++v) {
       VecByte weights = weights_at<kBits, kFour % (kUnit / 4)>(unit + v * kLanes32 * 4);
-      if constexpr (kFlipped) {
+      if constexpr (kBytes == Bytes::Signed) {
+        sums[v] = add_signed_dots<kFour>(weights, activations, sums[v]);
+        continue;
+      }
+      if constexpr (kBytes == Bytes::Flipped) {
         weights = hn::Xor(weights, hn::Set(TagByte(), uint8_t{0x80}));
       }
       sums[v] = add_dots<(kBits < 8), kFour % 4>(weights, fours, sums[v]);
     }
-    add_columns<kBits, kFlipped, kCount, kFour + 1>(units, activations, fours, sums);
+    add_columns<kBits, kBytes, kCount, kFour + 1>(units, activations, fours, sums);
   }
 }
 
@@ -48,13 +59,13 @@ HWY_INLINE void store_row(const PackedWeights& w, int64_t tile, float offset, co
 // loop.
 constexpr int64_t kStepColumns = ET_LLM_DOTPROD ? 32 : 16;
 
-template <int kBits, bool kFlipped>
+template <int kBits, Bytes kBytes>
 HWY_NOINLINE void multiply_row(const PackedWeights& w, const QuantizedRows& rows, int64_t row, int64_t tile,
                                float* out) {
   const TagFloat df;
   constexpr int64_t kUnit = unit_of(kBits), kUnitBytes = kUnit * kTileOutputs * kBits / 8;
   constexpr int64_t kUnits = std::max(kStepColumns / kUnit, int64_t{1});  // of a step of the loop
-  const int32_t zero_point = w.zero_point - zero_point_shift(kBits);
+  const int32_t zero_point = w.zero_point - (kBytes == Bytes::Signed ? 128 : zero_point_shift(kBits));
   const int8_t* activations = rows.values + row * w.padded_columns();
   const float* scales = rows.scales + row * w.groups;
   const float* scaled_sums = rows.scaled_sums + row * w.groups;
@@ -75,12 +86,12 @@ HWY_NOINLINE void multiply_row(const PackedWeights& w, const QuantizedRows& rows
     const uint8_t* unit = from.weights(w);
     int64_t left = w.group;
     for (; left >= kUnit * kUnits; left -= kUnit * kUnits) {
-      add_columns<kBits, kFlipped, kUnit * kUnits / 4>(unit, activations, Fours(), sums);
+      add_columns<kBits, kBytes, kUnit * kUnits / 4>(unit, activations, Fours(), sums);
       unit += kUnitBytes * kUnits;
       activations += kUnit * kUnits;
     }
     for (; kUnits > 1 && left > 0; left -= kUnit) {
-      add_columns<kBits, kFlipped, kUnit / 4>(unit, activations, Fours(), sums);
+      add_columns<kBits, kBytes, kUnit / 4>(unit, activations, Fours(), sums);
       unit += kUnitBytes;
       activations += kUnit;
     }
