@@ -50,6 +50,9 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 ADDED = pytest.StashKey[int]()
 """The number of sampled tests that run because of changes."""
 
+LEFT_OUT = pytest.StashKey[int]()
+"""The number of tests that are in other shares only."""
+
 MOST_ADDED = 30
 """CPU seconds on the server of the budgets. A change that concerns tests that take longer, such as one of a whole
 backend, adds another part of them each day."""
@@ -85,6 +88,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ]
         config.stash[ADDED] = len(added)
         left = list(set(left) - set(added))
+        config.stash[LEFT_OUT] = len(left)
         config.hook.pytest_deselected(items=left)
         chosen = set(items) - set(left)
         items[:] = [item for item in items if item in chosen]
@@ -106,9 +110,12 @@ def _paths(item: pytest.Item) -> list[Path]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    stash = session.config.stash
     output = getattr(session.config, "workeroutput", None)  # in a process of pytest-xdist
     if output is not None:
-        output["added"] = session.config.stash.get(ADDED, 0)
+        output["added"], output["left_out"] = stash.get(ADDED, 0), stash.get(LEFT_OUT, 0)
+    elif session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and stash.get(LEFT_OUT, 0):
+        session.exitstatus = pytest.ExitCode.OK  # the share has none of these tests
 
 
 class Processes:
@@ -116,7 +123,8 @@ class Processes:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        node.config.stash[ADDED] = getattr(node, "workeroutput", {}).get("added", 0)
+        output = getattr(node, "workeroutput", {})
+        node.config.stash[ADDED], node.config.stash[LEFT_OUT] = output.get("added", 0), output.get("left_out", 0)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -97,7 +97,8 @@ step_python() {
   SDK_EXAMPLE_RUNNER="${root}/build/package/examples/devtools/example_runner" \
     SDK_EXECUTOR_RUNNER="${root}/build/package/examples/portable/executor_runner/executor_runner" \
     SDK_LLAMA_MAIN="${root}/build/package/examples/models/llama/llama_main" \
-    pytest_with_backends python -m "not slow and not oracle" -n "${jobs}" --dist worksteal tests/python tests/backends
+    pytest_with_backends python -m "not slow and not oracle" -n "${jobs}" --dist worksteal --ignore-glob="*_in_web.py" \
+    tests/python tests/backends
 }
 # Which tests the step of a backend runs: with --all, the slow ones too. The step `slow` runs those of the folder tests.
 marks_of_backend() { if [[ -n "${with_long}" ]]; then echo "not oracle"; else echo "not oracle and not slow"; fi; }

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -86,14 +87,20 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def collected(
-    tree: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str, since: str = "", share: str = "5/10"
-) -> str:
+def run_pytest(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str, since: str, share: str
+) -> subprocess.CompletedProcess[str]:
     monkeypatch.setenv("SDK_TEST_SHARE", share)
     monkeypatch.setenv("SDK_CHANGED_SINCE", since)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # they take longer than the tests
     server = server_of(sys.executable, ("pytest", "hypothesis", "xdist.plugin"))
-    done = server.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist", "tests", *arguments, cwd=tree)
+    return server.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist", *arguments, cwd=tree)
+
+
+def collected(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str, since: str = "", share: str = "5/10"
+) -> str:
+    done = run_pytest(tree, monkeypatch, "tests", *arguments, since=since, share=share)
     return done.stdout + done.stderr
 
 
@@ -155,6 +162,21 @@ def test_the_log_says_what_ran_and_why(tree: Path, monkeypatch: pytest.MonkeyPat
         kinds = "the sampled and the expensive tests"
         assert f"SDK_TEST_SHARE=5/10: this share of {kinds}, and those that changes since {first[:10]} concern" in said
         assert "19 sampled tests of other shares ran because the change concerns them" in said
+
+
+@pytest.mark.parametrize("processes", [(), ("-n", "1")])
+def test_a_share_without_tests_is_no_failure(
+    processes: tuple[str, ...], tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tree / "tests/test_only.py").write_text("import pytest\n\n@pytest.mark.sampled\ndef test_one():\n    pass\n")
+    has_it = zlib.crc32(b"test_one") % 10
+    for share in (has_it, (has_it + 1) % 10):
+        done = run_pytest(tree, monkeypatch, *processes, "tests/test_only.py", since="none", share=f"{share}/10")
+        assert done.returncode == pytest.ExitCode.OK, done.stdout
+        assert ("1 passed" in done.stdout) == (share == has_it)
+    nothing = ("tests/test_only.py", "-k", "other")
+    done = run_pytest(tree, monkeypatch, *processes, *nothing, since="none", share=f"{has_it}/10")
+    assert done.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def test_the_upstream_branch_is_what_a_change_is_compared_with(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
