@@ -60,6 +60,11 @@ Error check_grammar(GrammarType type, const std::string& text) {
         "the grammar repeats too much: line %zu, column %zu; expected at most %zu of the operators "
         "*, +, ?, { and ~",
         nesting.line(), nesting.column(), kMaxRepetitions);
+    ET_CHECK_OR_RETURN_ERROR(type == GrammarType::kJsonSchema || nesting.nested_repetitions() <= kMaxNestedRepetitions,
+                             InvalidArgument,
+                             "the grammar repeats repetitions too deep: line %zu, column %zu; expected at most %zu "
+                             "inside each other",
+                             nesting.line(), nesting.column(), kMaxNestedRepetitions);
   }
   return type == GrammarType::kJsonSchema ? check_json_schema(text) : Error::Ok;
 }

@@ -25,17 +25,26 @@ runtime::Result<GrammarType> grammar_type_of(const std::string& name);
 /// schema: InvalidArgument for a grammar with an error, NotSupported for keywords that answers would not follow.
 runtime::Error check_grammar(GrammarType type, const std::string& text);
 
+/// Processor time that the answers by one constraint may take: many parses of one text, such as those of (a+b?)+, make
+/// each token slower than the one before.
+struct GrammarTime {
+  double seconds = 10;
+  double seconds_of_token = 0.05;
+};
+
 /// Turns grammars into constraints for the tokens of one vocabulary. Not thread safe.
 class GrammarEngine {
  public:
   /// `vocabulary`: the bytes of each token; "" for tokens that are not text. `stop_tokens`: those that end a text.
   /// NotSupported, after a log line, in a build without EXECUTORCH_BUILD_LLM_GRAMMAR.
   static runtime::Result<std::unique_ptr<GrammarEngine>> create(const std::vector<std::string>& vocabulary,
-                                                                const std::vector<int32_t>& stop_tokens);
+                                                                const std::vector<int32_t>& stop_tokens,
+                                                                GrammarTime most = {});
   virtual ~GrammarEngine() = default;
 
   /// Returns a constraint for the beginning of a text. The constraint may outlive the engine. The engine caches the
-  /// last few grammars. Errors as of check_grammar().
+  /// last few grammars. Errors as of check_grammar(). The constraint's calls return InvalidState for a token that may
+  /// not follow, and OutOfResources (logged) for an answer that takes more than GrammarTime.
   virtual runtime::Result<std::unique_ptr<TokenConstraint>> constrain(GrammarType type, const std::string& text) = 0;
 };
 

@@ -106,6 +106,76 @@ TEST_F(GrammarTest, OperatorsThatRepeatAreLimited) {
   EXPECT_EQ(check_grammar(GrammarType::kGbnf, "root ::= " + repeated("\"*\" [?] ", 2000)), Error::Ok);
 }
 
+/// In every form that has repetitions; the error says where.
+TEST_F(GrammarTest, RepetitionsOfRepetitionsNestWithinLimits) {
+  const auto nested = [](const std::string& part, const std::string& repeat, size_t depth) {
+    return repeated("(", depth) + part + repeated(repeat + ")", depth);
+  };
+  const auto schema = [](const std::string& pattern) {
+    return R"({"type": "string", "pattern": ")" + pattern + R"("})";
+  };
+  for (const char* const repeat : {"{2}", "{1,2}", "{2,}", "*", "+", "?"}) {
+    const std::string whole = nested("a", repeat, 8), deep = nested("a", repeat, 60);
+    EXPECT_EQ(check_grammar(GrammarType::kRegex, whole), Error::Ok) << repeat;
+    EXPECT_EQ(check_grammar(GrammarType::kRegex, deep), Error::InvalidArgument) << repeat;
+    EXPECT_EQ(check_grammar(GrammarType::kRegex, nested("a", repeat, 9)), Error::InvalidArgument) << repeat;
+    EXPECT_EQ(check_grammar(GrammarType::kJsonSchema, schema(deep)), Error::InvalidArgument) << repeat;
+    EXPECT_EQ(check_grammar(GrammarType::kLark, "start: /" + whole + "/"), Error::Ok) << repeat;
+    EXPECT_EQ(check_grammar(GrammarType::kLark, "start: /" + deep + "/"), Error::InvalidArgument) << repeat;
+    EXPECT_EQ(check_grammar(GrammarType::kLark, "start: (/" + whole + "/)*"), Error::InvalidArgument) << repeat;
+    EXPECT_EQ(check_grammar(GrammarType::kGbnf, "root ::= " + nested("\"a\"", repeat, 8)), Error::Ok) << repeat;
+    EXPECT_EQ(check_grammar(GrammarType::kGbnf, "root ::= " + nested("\"a\"", repeat, 9)), Error::InvalidArgument)
+        << repeat;
+  }
+  for (const char* const repeat : {"~2", "~1..2", "*"}) {
+    EXPECT_EQ(check_grammar(GrammarType::kLark, "start: " + nested("\"a\"", repeat, 8)), Error::Ok) << repeat;
+    EXPECT_EQ(check_grammar(GrammarType::kLark, "start: " + nested("\"a\"", repeat, 9)), Error::InvalidArgument)
+        << repeat;
+  }
+  // Those in sequence do not contain each other, nor do those of rules.
+  EXPECT_EQ(check_grammar(GrammarType::kRegex, repeated("(\\d+)*[*+]*\\.?a{2,3}", 100)), Error::Ok);
+  EXPECT_EQ(check_grammar(GrammarType::kLark, repeated("a: (\"x\"~2..3 /(b+)*/ B*)* // (*\n", 50)), Error::Ok);
+  EXPECT_EQ(check_grammar(GrammarType::kGbnf, repeated("a ::= (\"*+\"* [?*]{2,3})+ # ((*\n", 50)), Error::Ok);
+  testing::internal::CaptureStderr();
+  check_grammar(GrammarType::kRegex, "a\n" + nested("b", "+", 9));
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      testing::HasSubstr("repeats repetitions too deep: line 2, column 27; expected at most 8 inside each other"));
+  testing::internal::CaptureStderr();
+  check_grammar(GrammarType::kJsonSchema, schema(nested("b", "+", 9)));
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      testing::HasSubstr("at $.pattern: the pattern nests too deep: byte 26: more than 8 repetitions inside each"));
+}
+
+/// Grammars with many parses of one text: each token takes longer than the one before.
+TEST_F(GrammarTest, AnswersHaveATime) {
+  auto made = GrammarEngine::create(words(), {kEnd}, {0.05, 1e-5});
+  ASSERT_TRUE(made.ok());
+  const std::pair<GrammarType, const char*> ambiguous[] = {
+      {GrammarType::kRegex, "((a*)*)*b"},
+      {GrammarType::kGbnf, "root ::= x \"b\"\nx ::= \"\" | x x | \"a\" | \"a\" x"},
+      {GrammarType::kLark, "start: x \"b\"\nx: | x x | \"a\" | \"a\" x"}};
+  for (const auto& [type, text] : ambiguous) {
+    auto constraint = (*made)->constrain(type, text);
+    ASSERT_TRUE(constraint.ok()) << text;
+    Error error = Error::Ok;
+    for (int i = 0; i < 5000 && error == Error::Ok; i++) {
+      std::vector<float> logits(words().size(), 1.0F);
+      error = (*constraint)->apply(logits.data(), static_cast<int64_t>(logits.size()));
+      error = error == Error::Ok ? (*constraint)->accept('a') : error;
+    }
+    EXPECT_EQ(error, Error::OutOfResources) << text;
+  }
+  auto usual = GrammarEngine::create(words(), {kEnd});
+  ASSERT_TRUE(usual.ok());
+  auto constraint = (*usual)->constrain(GrammarType::kRegex, "(\\d+,)*[a-z]{1,1000}");
+  ASSERT_TRUE(constraint.ok());
+  for (int i = 0; i < 500; i++) {
+    ASSERT_EQ((*constraint)->accept('a'), Error::Ok) << i;
+  }
+}
+
 TEST_F(GrammarTest, SchemasAreWhatWasChecked) {
   const auto check = [](const char* schema) { return check_grammar(GrammarType::kJsonSchema, schema); };
   EXPECT_EQ(check(R"({"$ref": "#/$defs/a", "$defs": {"a": {"type": "integer"}}})"), Error::Ok);

@@ -184,9 +184,9 @@ class Checker final {
 
   /// The engine writes repetitions of patterns out, and its work grows with the square of their length.
   Error charge_pattern(std::string_view pattern, const std::string& at) {
-    if (pattern_nests_too_deep(pattern)) {
-      return refuse(Error::InvalidArgument, at,
-                    "the pattern nests more than " + std::to_string(kMaxGrammarDepth) + " groups");
+    const std::string problem = too_deep(pattern);
+    if (!problem.empty()) {
+      return refuse(Error::InvalidArgument, at, "the pattern nests too deep: " + problem);
     }
     pattern_length_ += pattern_length(pattern);
     return pattern_length_ <= kMaxPatternLength

@@ -26,6 +26,7 @@ bool Nesting::push(char c) {
     is_escaped_ = false;
   } else if (c == '\\' && place_ != Place::kComment) {
     is_escaped_ = true;
+    current_.last = place_ == Place::kText ? 0 : current_.last;
   } else if (is_in_regex_ && c == '/') {
     leave_regex();
   } else {
@@ -35,9 +36,35 @@ bool Nesting::push(char c) {
 }
 
 void Nesting::leave_regex() {
+  const size_t inside = std::max(current_.deepest, current_.last);
   is_in_regex_ = false;
   place_ = Place::kText;
   open_ = std::move(outer_);
+  levels_ = std::move(outer_levels_);
+  current_ = levels_.back();
+  levels_.pop_back();
+  add(inside);
+}
+
+void Nesting::add(size_t repetitions) {
+  current_.last = repetitions;
+  current_.deepest = std::max(current_.deepest, repetitions);
+}
+
+void Nesting::open(char c) {
+  open_ += c;
+  levels_.push_back(current_);
+  current_ = {};
+}
+
+void Nesting::close() {
+  const bool is_count = open_.back() == '{';
+  const size_t inside = current_.deepest;
+  open_.pop_back();
+  current_ = levels_.back();
+  levels_.pop_back();
+  // What is between { and } is a number, or what a template of Lark gets.
+  add(is_count ? std::max(current_.last, inside) : inside);
 }
 
 void Nesting::read(char c) {
@@ -57,7 +84,13 @@ void Nesting::read(char c) {
 }
 
 void Nesting::read_text(char c) {
-  repetitions_ += c == '*' || c == '+' || c == '?' || c == '{' || c == '~' ? 1 : 0;
+  const bool is_repetition = c == '*' || c == '+' || c == '?' || c == '{' || c == '~';
+  repetitions_ += is_repetition ? 1 : 0;
+  if (is_repetition) {
+    add(current_.last + 1);
+  } else if (c != ' ' && c != ')' && c != ']' && c != '}' && (c < '0' || c > '9' || is_regex())) {
+    current_.last = 0;  // another part; behind the ~ of Lark are numbers
+  }
   if (c == '"' && !is_regex()) {
     place_ = Place::kString;
   } else if (c == '#' && type_ == GrammarType::kGbnf) {
@@ -65,19 +98,29 @@ void Nesting::read_text(char c) {
   } else if (c == '/' && type_ == GrammarType::kLark) {
     is_in_regex_ = regex_begins_ = true;
     outer_ = std::exchange(open_, "");
+    outer_levels_ = std::exchange(levels_, {});
+    outer_levels_.push_back(std::exchange(current_, {}));
   } else if (c == '[' && (is_regex() || type_ == GrammarType::kGbnf)) {
     place_ = Place::kClass;
   } else if (c == '(' || c == '[' || c == '{') {
-    open_ += c;
+    open(c);
   } else if (!open_.empty() && ((c == ')' && open_.back() == '(') || (c == ']' && open_.back() == '[') ||
                                 (c == '}' && open_.back() == '{'))) {
-    open_.pop_back();
+    close();
   }
 }
 
-bool pattern_nests_too_deep(std::string_view pattern) {
+std::string too_deep(std::string_view pattern) {
   Nesting nesting(GrammarType::kRegex);
-  return !std::all_of(pattern.begin(), pattern.end(), [&nesting](char c) { return nesting.push(c); });
+  for (size_t i = 0; i < pattern.size(); i++) {
+    const bool is_group = !nesting.push(pattern[i]);
+    if (is_group || nesting.nested_repetitions() > kMaxNestedRepetitions) {
+      return "byte " + std::to_string(i) + ": more than " +
+             std::to_string(is_group ? kMaxGrammarDepth : static_cast<int>(kMaxNestedRepetitions)) +
+             (is_group ? " groups" : " repetitions") + " inside each other";
+    }
+  }
+  return "";
 }
 
 uint64_t pattern_length(std::string_view pattern) {

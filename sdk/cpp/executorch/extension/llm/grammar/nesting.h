@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How deep the brackets of a grammar nest, and how long a pattern is: what an engine works with call by call.
+// How deep the brackets and the repetitions of a grammar nest, and how long a pattern is: what an engine works with
+// call by call.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <executorch/extension/llm/grammar/grammar_engine.h>
 
@@ -16,6 +18,8 @@ namespace internal {
 
 /// The largest number of repetitions in a grammar. The engine's work grows with its square.
 inline constexpr size_t kMaxRepetitions = 1000;
+/// How many repetitions may contain each other, as the three of ((a*b)*c)*: each makes all answers slower.
+inline constexpr size_t kMaxNestedRepetitions = 8;
 
 /// Reads a text character by character and counts nested brackets. Brackets in strings, in comments, in character
 /// classes and after a backslash do not count. A closing bracket without an opening one has no effect.
@@ -27,6 +31,8 @@ class Nesting final {
   bool push(char c);
   /// The operators *, +, ?, { and ~ so far.
   size_t repetitions() const { return repetitions_; }
+  /// How many of them the last one and what it repeats have inside each other.
+  size_t nested_repetitions() const { return current_.last; }
   size_t line() const { return line_; }
   size_t column() const { return column_; }
 
@@ -34,9 +40,19 @@ class Nesting final {
   enum class Place { kText, kString, kClass, kComment };
 
   bool is_regex() const { return type_ == GrammarType::kRegex || is_in_regex_; }
+  /// A level of brackets.
+  struct Level {
+    size_t last = 0;     // repetitions inside each other in what came last
+    size_t deepest = 0;  // and in any part
+  };
+
   void read(char c);
   void read_text(char c);
   void leave_regex();
+  void open(char c);
+  void close();
+  /// After a part with so many repetitions inside each other.
+  void add(size_t repetitions);
 
   GrammarType type_;
   size_t limit_;
@@ -46,13 +62,16 @@ class Nesting final {
   bool regex_begins_ = false;
   std::string open_;   // the brackets that are
   std::string outer_;  // those around a regular expression of Lark
+  Level current_;
+  std::vector<Level> levels_, outer_levels_;  // of open_ and outer_: what was before each bracket
   size_t repetitions_ = 0;
   size_t line_ = 1;
   size_t column_ = 0;
 };
 
-/// Whether the groups of a regular expression nest deeper than kMaxGrammarDepth.
-bool pattern_nests_too_deep(std::string_view pattern);
+/// Where the groups of a regular expression nest deeper than kMaxGrammarDepth, or its repetitions deeper than
+/// kMaxNestedRepetitions: "byte 9: more than 64 groups in each other"; "" if neither do.
+std::string too_deep(std::string_view pattern);
 
 /// The number of characters of a regular expression in which repetitions like {2,9} are written out; at most about
 /// 2^32.

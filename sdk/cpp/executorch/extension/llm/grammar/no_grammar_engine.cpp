@@ -10,7 +10,7 @@ namespace llm {
 namespace internal {
 
 runtime::Result<std::unique_ptr<GrammarEngine>> GrammarEngine::create(const std::vector<std::string>&,
-                                                                      const std::vector<int32_t>&) {
+                                                                      const std::vector<int32_t>&, GrammarTime) {
   ET_LOG(Error, "this library was built without grammars: build it with EXECUTORCH_BUILD_LLM_GRAMMAR=ON");
   return runtime::Error::NotSupported;
 }

@@ -3,6 +3,8 @@
 #include <executorch/extension/llm/grammar/grammar_engine.h>
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <deque>
 #include <exception>
 #include <limits>
@@ -112,16 +114,28 @@ std::string shown(GrammarType type, std::string problem) {
   return problem;
 }
 
+/// Seconds that this thread has computed; where the system does not say, of a clock.
+double thread_seconds() {
+#if defined(CLOCK_THREAD_CPUTIME_ID)
+  timespec now{};
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0) {
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  }
+#endif
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 class Constraint final : public TokenConstraint {
  public:
-  explicit Constraint(const xgrammar::CompiledGrammar& grammar)
+  Constraint(const xgrammar::CompiledGrammar& grammar, GrammarTime most)
       : matcher_(grammar),
+        most_(most),
         mask_(static_cast<size_t>(xgrammar::GetBitmaskSize(grammar.GetTokenizerInfo().GetVocabSize()))) {}
 
   Error apply(float* logits, int64_t count) override {
     ET_CHECK_OR_RETURN_ERROR(!matcher_.IsTerminated(), InvalidState, "the text by the grammar has ended");
     if (!is_filled_) {
-      ET_CHECK_OK_OR_RETURN_ERROR(guarded("the grammar's next tokens", [this] { fill(); }));
+      ET_CHECK_OK_OR_RETURN_ERROR(timed("the grammar's next tokens", [this] { fill(); }));
     }
     bool any = false;
     for (int64_t begin = 0; begin < count; begin += kBitsOfWord) {
@@ -144,7 +158,8 @@ class Constraint final : public TokenConstraint {
 
   Error accept(uint64_t token) override {
     bool accepted = false;
-    ET_CHECK_OK_OR_RETURN_ERROR(guarded("the grammar", [&] {
+    num_tokens_ += 1;
+    ET_CHECK_OK_OR_RETURN_ERROR(timed("the grammar", [&] {
       accepted = token <= INT32_MAX && matcher_.AcceptToken(static_cast<int32_t>(token));
       is_filled_ = false;
       if (accepted && !matcher_.IsTerminated() && matcher_.IsCompleted()) {
@@ -160,6 +175,21 @@ class Constraint final : public TokenConstraint {
   bool has_ended() const override { return has_ended_; }
 
  private:
+  /// guarded(), with the time that all calls together may take.
+  template <typename Function>
+  Error timed(const char* what, const Function& function) {
+    const double begin = thread_seconds();
+    ET_CHECK_OK_OR_RETURN_ERROR(guarded(what, function));
+    seconds_ += thread_seconds() - begin;
+    const double most = most_.seconds + most_.seconds_of_token * static_cast<double>(num_tokens_);
+    ET_CHECK_OR_RETURN_ERROR(
+        seconds_ <= most, OutOfResources,
+        "the grammar took %.1f s for %zu tokens of an answer, expected at most %.1f s: it has many "
+        "parses of one text; avoid repetitions of what repeats or may be empty, as in (a+b?)+",
+        seconds_, num_tokens_, most);
+    return Error::Ok;
+  }
+
   void fill() {
     auto size = static_cast<int64_t>(mask_.size());
     DLTensor tensor{mask_.data(), {kDLCPU, 0}, 1, {kDLInt, kBitsOfWord, 1}, &size, nullptr, 0};
@@ -181,6 +211,9 @@ class Constraint final : public TokenConstraint {
   }
 
   xgrammar::GrammarMatcher matcher_;
+  GrammarTime most_;
+  double seconds_ = 0;
+  size_t num_tokens_ = 0;   // of the answer
   bool is_filled_ = false;  // whether mask_ is valid for the next token
   bool has_ended_ = false;
   std::vector<int32_t> mask_;
@@ -188,7 +221,7 @@ class Constraint final : public TokenConstraint {
 
 class XGrammarEngine final : public GrammarEngine {
  public:
-  explicit XGrammarEngine(xgrammar::TokenizerInfo info) : info_(std::move(info)) {}
+  XGrammarEngine(xgrammar::TokenizerInfo info, GrammarTime most) : info_(std::move(info)), most_(most) {}
 
   Result<std::unique_ptr<TokenConstraint>> constrain(GrammarType type, const std::string& text) override {
     return extension::internal::report_bad_alloc([&] { return make(type, text); });
@@ -210,7 +243,8 @@ class XGrammarEngine final : public GrammarEngine {
       found = kept_.begin();
     }
     std::unique_ptr<TokenConstraint> made;
-    ET_CHECK_OK_OR_RETURN_ERROR(guarded("the grammar", [&] { made = std::make_unique<Constraint>(found->grammar); }));
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        guarded("the grammar", [&] { made = std::make_unique<Constraint>(found->grammar, most_); }));
     return made;
   }
 
@@ -241,18 +275,21 @@ class XGrammarEngine final : public GrammarEngine {
   }
 
   xgrammar::TokenizerInfo info_;
+  GrammarTime most_;
   std::deque<Kept> kept_;  // the last one first
 };
 
 }  // namespace
 
 Result<std::unique_ptr<GrammarEngine>> GrammarEngine::create(const std::vector<std::string>& vocabulary,
-                                                             const std::vector<int32_t>& stop_tokens) {
+                                                             const std::vector<int32_t>& stop_tokens,
+                                                             GrammarTime most) {
   std::unique_ptr<GrammarEngine> made;
   ET_CHECK_OK_OR_RETURN_ERROR(guarded("the vocabulary", [&] {
     xgrammar::SetMaxRecursionDepth(kMaxRecursion);
-    made = std::make_unique<XGrammarEngine>(xgrammar::TokenizerInfo(vocabulary, xgrammar::VocabType::RAW,
-                                                                    static_cast<int>(vocabulary.size()), stop_tokens));
+    made = std::make_unique<XGrammarEngine>(
+        xgrammar::TokenizerInfo(vocabulary, xgrammar::VocabType::RAW, static_cast<int>(vocabulary.size()), stop_tokens),
+        most);
   }));
   return made;
 }

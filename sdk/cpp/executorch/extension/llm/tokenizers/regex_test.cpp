@@ -211,6 +211,27 @@ TEST(RegexTest, TimeDoesNotGrowWithTheSquareOfTheText) {
   EXPECT_EQ(matches(words, std::string(20'000, 'a'), found), Error::EncodeFailure);
 }
 
+/// PCRE2 writes repetitions out. What is too large is refused with its place, before it takes time or memory.
+TEST(RegexTest, NestedRepetitionsHaveALimit) {
+  for (const char* const repeat : {"{2}", "{1,2}", "{2,}", "{2}+", "{2}?"}) {
+    for (const char* const open : {"(", "(?:", "(?>", "(?="}) {
+      const std::string pattern = repeated(open, 60) + "a" + repeated(std::string(repeat) + ")", 60);
+      Found found;
+      testing::internal::CaptureStderr();
+      EXPECT_EQ(matches(pattern, "aaaa", found), Error::RegexFailure) << pattern;
+      const std::string said = testing::internal::GetCapturedStderr();
+      EXPECT_NE(said.find(" is wrong at byte "), std::string::npos) << said;
+      EXPECT_NE(said.find("regular expression is too large; expected at most 64 KiB"), std::string::npos) << said;
+    }
+  }
+  Found found;
+  EXPECT_EQ(matches(repeated("(", 12) + "a" + repeated("{2})", 12), std::string(4096, 'a'), found), Error::Ok);
+  EXPECT_EQ(found, (Found{{0, 4096}}));
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(matches(repeated("(", 65) + "a" + repeated(")", 65), "a", found), Error::RegexFailure);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("expected at most 64"), std::string::npos);
+}
+
 /// Both syntaxes have classes in classes: BLOOM's expression has one.
 TEST(RegexTest, ClassesInClasses) {
   Found found;

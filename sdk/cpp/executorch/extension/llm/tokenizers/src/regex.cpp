@@ -41,7 +41,13 @@ std::string pcre2_message(int code) {
   if (pcre2_get_error_message(code, text, sizeof(text)) < 0) {
     return "error " + std::to_string(code);
   }
-  return reinterpret_cast<const char*>(text);
+  std::string message = reinterpret_cast<const char*>(text);
+  if (code == PCRE2_ERROR_PATTERN_TOO_LARGE) {
+    message += "; expected at most 64 KiB when it is compiled, which writes {2,9} out";
+  } else if (code == PCRE2_ERROR_PARENTHESES_NEST_TOO_DEEP) {
+    message += "; expected at most " + std::to_string(kDeepestNesting);
+  }
+  return message;
 }
 
 struct Translated {
