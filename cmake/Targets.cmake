@@ -145,19 +145,20 @@ function(executorch_test name)
   gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60)
 endfunction()
 
-# executorch_stand_in(target test OUTPUT file SOURCES a.cpp ...): the library lib<file>.so, which has the functions of a vendor's
-# library and computes reference payloads of sdk.backends.npu, for a test with the fixture of stand_in_test.h.
+# executorch_stand_in(target test OUTPUT file [OWN_PAYLOADS] SOURCES a.cpp ...): the library lib<file>.so, which has the functions
+# of a vendor's library and computes reference payloads of sdk.backends.npu, for a test with the fixture of stand_in_test.h.
+# OWN_PAYLOADS: it computes others.
 function(executorch_stand_in target test)
-  cmake_parse_arguments(ARG "" "OUTPUT" "SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_PAYLOADS" "OUTPUT" "SOURCES" ${ARGN})
   if(NOT TARGET ${test})
     return()
   endif()
   set(folder "${EXECUTORCH_SOURCE_ROOT}/sdk/cpp/executorch/extension/delegate/test")
-  add_library(${target} SHARED EXCLUDE_FROM_ALL
-    ${ARG_SOURCES}
-    "${folder}/reference_graph.cpp"
-    "${folder}/reference_operators.cpp"
-    "${folder}/reference_sums.cpp")
+  add_library(${target} SHARED EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  if(NOT ARG_OWN_PAYLOADS)
+    target_sources(${target} PRIVATE
+      "${folder}/reference_graph.cpp" "${folder}/reference_operators.cpp" "${folder}/reference_sums.cpp")
+  endif()
   target_include_directories(${target} PRIVATE "${folder}")
   target_compile_features(${target} PRIVATE cxx_std_17)
   # Without a name inside: the loader must not find it by the names that the delegate tries.

@@ -24,7 +24,7 @@ step_arm() (
     -DEXECUTORCH_ENABLE_WERROR=ON "-DPython3_EXECUTABLE=${python}" "-DPython_EXECUTABLE=${python}" -DEXECUTORCH_BUILD_VGF=ON \
     -DEXECUTORCH_BUILD_EXECUTOR_RUNNER=ON -DEXECUTORCH_VULKAN_INCLUDE_DIR="${vulkan_root}/usr/include" || return
   cmake --build "${build}" --parallel "${jobs}" --target _portable_lib executor_runner || return
-  ethos_u_with_sanitizers || return
+  delegates_with_sanitizers || return
   local other="${root}/.cache/arm-vela-5.2.0"
   [[ -e "${other}/ethosu" ]] || "${python}" -m pip install --quiet --no-deps --target "${other}" ethos-u-vela==5.2.0 || return
   "${python}" tests/interop/make_oracle.py || return
@@ -39,10 +39,11 @@ step_arm() (
 run_arm_tests() { "${python}" -m pytest -q -m "$(marks_of_backend)" -n "${jobs}" --dist worksteal "$@"; }
 
 # With the options of the step asan, whose object files ccache has.
-ethos_u_with_sanitizers() {
+delegates_with_sanitizers() {
   local build="${root}/build/arm-asan"
   cmake -S . -B "${build}" -G Ninja "${sanitized[@]}" -DEXECUTORCH_BUILD_BACKENDS=none -DEXECUTORCH_BUILD_ARM_ETHOSU_DELEGATE=ON \
-    "-DPython3_EXECUTABLE=${python}" &&
-    cmake --build "${build}" --parallel "${jobs}" --target ethos_u_delegate_test ethos_u_without_driver_test replay_ethos_u &&
-    ctest --test-dir "${build}" --output-on-failure --no-tests=error -R '^EthosU|ethos_u$'
+    -DEXECUTORCH_BUILD_VGF=ON "-DEXECUTORCH_VULKAN_INCLUDE_DIR=${vulkan_root}/usr/include" "-DPython3_EXECUTABLE=${python}" &&
+    cmake --build "${build}" --parallel "${jobs}" --target ethos_u_delegate_test ethos_u_without_driver_test replay_ethos_u \
+      vgf_backend_test &&
+    ctest --test-dir "${build}" --output-on-failure --no-tests=error -R '^EthosU|ethos_u$|^Vgf'
 }

@@ -4,6 +4,7 @@
 
 #import <Foundation/Foundation.h>
 
+#include <exception>
 #include <string>
 
 #include <executorch/runtime/core/error.h>
@@ -19,10 +20,25 @@ inline std::string text_of(NSString *text) {
   return bytes == nullptr ? "" : bytes;
 }
 
-/// Runs `function`. What it raises becomes DelegateInvalidHandle, whose message has the text.
+/// Runs `function` with a pool for autoreleased objects. An exception of C++, such as std::bad_alloc, leaves it after
+/// the pool is drained: one that leaves @autoreleasepool keeps the objects until another pool of the thread ends.
+template <typename Function>
+auto in_pool(Function &&function) -> decltype(function()) {
+  std::exception_ptr thrown;
+  @autoreleasepool {
+    try {
+      return function();
+    } catch (const std::exception &) {
+      thrown = std::current_exception();
+    }
+  }
+  std::rethrow_exception(thrown);
+}
+
+/// The same. What Objective-C raises becomes DelegateInvalidHandle, whose message has the text.
 template <typename Function>
 auto without_exceptions(const char *framework, Function &&function) -> decltype(function()) {
-  @autoreleasepool {
+  return in_pool([&]() -> decltype(function()) {
     @try {
       return function();
     } @catch (NSException *exception) {
@@ -30,7 +46,7 @@ auto without_exceptions(const char *framework, Function &&function) -> decltype(
              text_of([exception reason]).c_str());
       return runtime::Error::DelegateInvalidHandle;
     }
-  }
+  });
 }
 
 }  // namespace apple

@@ -20,7 +20,10 @@ namespace {
 class VulkanBackend final : public DelegateBackend<Graph> {
  public:
   bool is_available() const override {
-    return is_found([&] { return device_.open().device != nullptr ? Error::Ok : Error::NotSupported; });
+    return is_found([&] {
+      const OpenDevice opened = device_.open();
+      return opened.device != nullptr ? Error::Ok : opened.problem.error;
+    });
   }
 
   Error set_option(BackendOptionContext&, const Span<BackendOption>& options) override {
@@ -37,7 +40,10 @@ class VulkanBackend final : public DelegateBackend<Graph> {
  protected:
   Error load(Loading<Graph>& loading) const override {
     const OpenDevice opened = device_.open();
-    ET_CHECK_OR_RETURN_ERROR(opened.device != nullptr, NotSupported, "Vulkan: %s", opened.problem.c_str());
+    if (opened.device == nullptr) {
+      ET_LOG(Error, "Vulkan: %s", opened.problem.text.c_str());
+      return opened.problem.error;
+    }
     Graph& graph = loading.make(opened.device, opened.constants);
     ET_CHECK_OK_OR_RETURN_ERROR(
         graph.load(loading.payload.data(), loading.payload.size(), loading.context.get_named_data_map()));

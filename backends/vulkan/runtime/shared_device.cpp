@@ -41,7 +41,7 @@ constexpr OptionTable<DeviceChoice> kTable("Vulkan", kOptions);
 
 /// device_count, device_info, device_info_1 and so on.
 void describe(BackendOption& option) {
-  std::string problem;
+  gpu::Problem problem;
   const std::vector<std::string> lines = gpu::SystemDevice::describe_all(problem);
   if (same_text(option.key, device_count_option_key)) {
     option.value = static_cast<int>(lines.size());
@@ -49,7 +49,7 @@ void describe(BackendOption& option) {
   }
   const char* rest = option.key + std::strlen(device_info_option_key);
   const size_t number = *rest == '_' ? std::strtoul(rest + 1, nullptr, 10) : 0;
-  option.value = OptionTable<DeviceChoice>::option_text(number < lines.size() ? lines[number] : problem);
+  option.value = OptionTable<DeviceChoice>::option_text(number < lines.size() ? lines[number] : problem.text);
 }
 
 }  // namespace
@@ -81,11 +81,13 @@ void SharedDevice::get(Span<BackendOption> options) const {
 OpenDevice SharedDevice::open() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const bool is_usable =
-      opened_ != nullptr && (opened_->device != nullptr ? !opened_->device->is_lost() : !has_been_open_);
+      opened_ != nullptr &&
+      (opened_->device != nullptr ? !opened_->device->is_lost()
+                                  : !has_been_open_ && opened_->problem.error != Error::MemoryAllocationFailed);
   if (!is_usable) {
     OpenDevice refused;
     if (!gpu::SystemDevice::can_open(refused.problem)) {
-      ET_LOG(Error, "Vulkan: %s", refused.problem.c_str());
+      ET_LOG(Error, "Vulkan: %s", refused.problem.text.c_str());
       return refused;  // not kept: another call may be able to
     }
     // Kept only when it is complete: an allocation in open() may throw, and the next call then tries again.
@@ -96,7 +98,7 @@ OpenDevice SharedDevice::open() {
     has_been_open_ = has_been_open_ || opened_->device != nullptr;
     if (opened_->device == nullptr) {
       // The caller learns only that the backend is not available.
-      ET_LOG(Error, "Vulkan: %s", opened_->problem.c_str());
+      ET_LOG(Error, "Vulkan: %s", opened_->problem.text.c_str());
     }
   }
   return *opened_;

@@ -20,7 +20,7 @@ namespace vulkan {
 /// The device of the process with the constants on it.
 struct OpenDevice {
   std::shared_ptr<gpu::SystemDevice> device;
-  std::string problem;  ///< why no device was opened
+  gpu::Problem problem;  ///< why no device was opened
   std::shared_ptr<ConstantStore> constants = std::make_shared<ConstantStore>();
 };
 
@@ -35,7 +35,7 @@ class SharedDevice final {
   void get(runtime::Span<runtime::BackendOption> options) const;
 
   /// Opens the device when it is first needed, and again after it was lost: a lost device runs nothing any more. Where
-  /// there was one, each call tries to open it until one succeeds.
+  /// there was one, or memory ran out, each call tries to open it until one succeeds.
   OpenDevice open();
 
  private:

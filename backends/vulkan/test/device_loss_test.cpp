@@ -11,6 +11,7 @@
 
 #include "fuzz/mock_vulkan.h"
 #include "runtime/VulkanBackend.h"
+#include "runtime/shared_device.h"
 #include "serialization/vulkan_graph_generated.h"
 
 namespace executorch {
@@ -170,6 +171,26 @@ TEST_F(DeviceLossTest, AProgramIsRefusedWithoutMemoryAndLoadsWithIt) {
   ASSERT_NE(delegate, nullptr);
   EXPECT_EQ(execute(delegate), Error::Ok);
   backend_->destroy(delegate);
+}
+
+/// Whichever call of the opening finds no memory: the next attempt opens the device. Other failures are final.
+TEST_F(DeviceLossTest, AFirstDeviceThatFindsNoMemoryIsOpenedByTheNextAttempt) {
+  uint32_t opened = 0;
+  for (uint32_t call = 1; opened == 0; ++call) {
+    SharedDevice device;
+    mock_vulkan::fail({call, VK_ERROR_OUT_OF_HOST_MEMORY});
+    const OpenDevice first = device.open();
+    opened = first.device != nullptr ? call : 0;
+    EXPECT_TRUE(opened > 0 || first.problem.error == Error::MemoryAllocationFailed) << call << first.problem.text;
+    mock_vulkan::fail({});
+    EXPECT_NE(device.open().device, nullptr) << call;
+  }
+  EXPECT_GT(opened, 3U);
+  SharedDevice device;
+  mock_vulkan::fail({1, VK_ERROR_INCOMPATIBLE_DRIVER});
+  EXPECT_EQ(device.open().problem.error, Error::NotSupported);
+  mock_vulkan::fail({});
+  EXPECT_EQ(device.open().device, nullptr);
 }
 
 }  // namespace

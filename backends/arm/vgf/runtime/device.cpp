@@ -8,8 +8,6 @@
 
 #include <executorch/runtime/platform/log.h>
 
-#include "gpu/vulkan/physical_device.h"
-
 namespace executorch {
 namespace backends {
 namespace vgf {
@@ -26,15 +24,18 @@ constexpr char kLayers[] =
     "use a driver that has them, or their emulation: VK_INSTANCE_LAYERS=VK_LAYER_ML_Graph_Emulation:"
     "VK_LAYER_ML_Tensor_Emulation, with VK_LAYER_PATH for its two manifests";
 
-std::vector<VkExtensionProperties> extensions_of(const vulkan::gpu::Functions& vk, VkPhysicalDevice physical) {
+/// VK_SUCCESS, or why Vulkan does not list them.
+VkResult extensions_of(const vulkan::gpu::Functions& vk, VkPhysicalDevice physical,
+                       std::vector<VkExtensionProperties>& found) {
   uint32_t count = 0;
-  if (vk.EnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr) != VK_SUCCESS) {
-    return {};
+  VkResult result = vk.EnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr);
+  found.resize(result == VK_SUCCESS ? count : 0);
+  if (count > 0 && result == VK_SUCCESS) {
+    result = vk.EnumerateDeviceExtensionProperties(physical, nullptr, &count, found.data());
+    result = result == VK_INCOMPLETE ? VK_SUCCESS : result;
+    found.resize(result == VK_SUCCESS ? count : 0);
   }
-  std::vector<VkExtensionProperties> found(count);
-  const VkResult result = vk.EnumerateDeviceExtensionProperties(physical, nullptr, &count, found.data());
-  found.resize(result == VK_SUCCESS || result == VK_INCOMPLETE ? count : 0);
-  return found;
+  return result;
 }
 
 bool has(const std::vector<VkExtensionProperties>& extensions, const char* name) {
@@ -67,43 +68,46 @@ bool arm::Functions::load(const vulkan::gpu::Functions& vk, VkDevice device) {
   return found;
 }
 
-std::unique_ptr<Device> Device::open(std::string& problem) {
-  std::unique_ptr<Device> device(new Device);
+std::shared_ptr<Device> Device::open(Problem& problem) {
+  const std::shared_ptr<Device> device(new Device);
   device->instance_ = vulkan::gpu::make_instance(device->vk_, problem, kVersion);
   if (device->instance_ == VK_NULL_HANDLE) {
     return nullptr;
   }
   // Reports the reason of the most preferred device.
-  std::vector<VkPhysicalDevice> all = vulkan::gpu::devices_of(device->vk_, device->instance_);
+  std::vector<VkPhysicalDevice> all = vulkan::gpu::devices_of(device->vk_, device->instance_, problem);
   const auto rank = [&](VkPhysicalDevice each) {
     return vulkan::gpu::rank_of(vulkan::gpu::Properties(device->vk_, each).base.properties.deviceType);
   };
   std::stable_sort(all.begin(), all.end(), [&](VkPhysicalDevice a, VkPhysicalDevice b) { return rank(a) < rank(b); });
-  problem = all.empty() ? "there is no Vulkan device; install a driver" : "";
   for (VkPhysicalDevice physical : all) {
-    std::string reason = device->choose(physical);
-    if (reason.empty()) {
-      reason = device->create();
-      if (reason.empty()) {
-        problem.clear();
+    Problem found = device->choose(physical);
+    if (found.text.empty()) {
+      found = device->create();
+      if (found.text.empty()) {
         return device;
       }
     }
-    problem = problem.empty() ? std::move(reason) : problem;
+    problem = problem.text.empty() ? std::move(found) : problem;
   }
   return nullptr;
 }
 
-std::string Device::choose(VkPhysicalDevice physical) {
+Problem Device::choose(VkPhysicalDevice physical) {
   const vulkan::gpu::Properties properties(vk_, physical);
   const std::string name = properties.base.properties.deviceName;
   if (properties.base.properties.apiVersion < kVersion) {
-    return name + " has a Vulkan older than 1.3; update its driver";
+    return {name + " has a Vulkan older than 1.3; update its driver"};
   }
-  const auto extensions = extensions_of(vk_, physical);
+  std::vector<VkExtensionProperties> extensions;
+  const VkResult listed = extensions_of(vk_, physical, extensions);
+  if (listed != VK_SUCCESS) {
+    return vulkan::gpu::problem_of(
+        name + " lists no extensions (vkEnumerateDeviceExtensionProperties: " + std::to_string(listed) + ")", listed);
+  }
   for (const char* wanted : {arm::kTensors, arm::kDataGraph}) {
     if (!has(extensions, wanted)) {
-      return name + " lacks the extension " + wanted + "; " + kLayers;
+      return {name + " lacks the extension " + wanted + "; " + kLayers};
     }
   }
   arm::GraphFeatures graphs;
@@ -113,7 +117,7 @@ std::string Device::choose(VkPhysicalDevice physical) {
   features.pNext = &tensors;
   vk_.GetPhysicalDeviceFeatures2(physical, &features);
   if (tensors.tensors != VK_TRUE || graphs.graphs != VK_TRUE || graphs.modules != VK_TRUE) {
-    return name + " has no data graphs of SPIR-V modules; " + kLayers;
+    return {name + " has no data graphs of SPIR-V modules; " + kLayers};
   }
   uint32_t count = 0;
   vk_.GetPhysicalDeviceQueueFamilyProperties(physical, &count, nullptr);
@@ -123,7 +127,7 @@ std::string Device::choose(VkPhysicalDevice physical) {
     return each.queueCount > 0 && (each.queueFlags & arm::kQueueDataGraph) != 0;
   });
   if (family == families.end()) {
-    return name + " has no queue for data graphs; " + kLayers;
+    return {name + " has no queue for data graphs; " + kLayers};
   }
   limits_ = {};
   auto limits = described<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
@@ -131,19 +135,18 @@ std::string Device::choose(VkPhysicalDevice physical) {
   vk_.GetPhysicalDeviceProperties2(physical, &limits);
   family_ = static_cast<uint32_t>(family - families.begin());
   physical_ = physical;
-  return "";
+  extensions_ = {arm::kTensors, arm::kDataGraph};
+  std::copy_if(std::begin(kRequired), std::end(kRequired), std::back_inserter(extensions_),
+               [&](const char* each) { return has(extensions, each); });
+  return {};
 }
 
-std::string Device::create() {
+Problem Device::create() {
   const float priority = 1.0f;
   auto queue = described<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
   queue.queueFamilyIndex = family_;
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
-  std::vector<const char*> names = {arm::kTensors, arm::kDataGraph};
-  const auto extensions = extensions_of(vk_, physical_);
-  std::copy_if(std::begin(kRequired), std::end(kRequired), std::back_inserter(names),
-               [&](const char* each) { return has(extensions, each); });
   arm::GraphFeatures graphs;
   graphs.graphs = VK_TRUE;
   graphs.modules = VK_TRUE;
@@ -154,12 +157,13 @@ std::string Device::create() {
   info.pNext = &tensors;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  info.enabledExtensionCount = static_cast<uint32_t>(names.size());
-  info.ppEnabledExtensionNames = names.data();
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions_.size());
+  info.ppEnabledExtensionNames = extensions_.data();
   const VkResult result = vk_.CreateDevice(physical_, &info, nullptr, &device_);
   if (result != VK_SUCCESS) {
     device_ = VK_NULL_HANDLE;
-    return "the device cannot be opened (vkCreateDevice: " + std::to_string(result) + ")";
+    return vulkan::gpu::problem_of("the device cannot be opened (vkCreateDevice: " + std::to_string(result) + ")",
+                                   result);
   }
   const bool has_functions = vk_.load_device(device_);
   if (!has_functions || !arm_.load(vk_, device_)) {
@@ -167,11 +171,11 @@ std::string Device::create() {
       vk_.DestroyDevice(device_, nullptr);
     }
     device_ = VK_NULL_HANDLE;
-    return "the driver lacks functions of its extensions; update it";
+    return {"the driver lacks functions of its extensions; update it"};
   }
   vk_.GetDeviceQueue(device_, family_, 0, &queue_);
   vk_.GetPhysicalDeviceMemoryProperties(physical_, &memory_);
-  return "";
+  return {};
 }
 
 Device::~Device() {
@@ -235,16 +239,41 @@ Result<std::unique_ptr<Device::Memory>> Device::allocate(const VkMemoryRequireme
 }
 
 Error Device::run(VkCommandBuffer commands, VkFence fence) {
+  ET_CHECK_OR_RETURN_ERROR(!is_lost_, Internal, "VGF: the device was lost; load the program again");
+  // Before the submission, where nothing runs yet if it fails.
+  ET_CHECK_OK_OR_RETURN_ERROR(check(vk_.ResetFences(device_, 1, &fence), "vkResetFences"));
   auto info = described<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands;
   {
     const std::lock_guard<std::mutex> lock(queue_mutex_);
-    ET_CHECK_OK_OR_RETURN_ERROR(check(vk_.QueueSubmit(queue_, 1, &info, fence), "vkQueueSubmit"));
+    const VkResult submitted = vk_.QueueSubmit(queue_, 1, &info, fence);
+    if (submitted == VK_ERROR_DEVICE_LOST) {
+      is_lost_ = true;
+      may_run_ = true;
+    }
+    ET_CHECK_OK_OR_RETURN_ERROR(check(submitted, "vkQueueSubmit"));
   }
-  const Error error = check(vk_.WaitForFences(device_, 1, &fence, VK_TRUE, UINT64_MAX), "vkWaitForFences");
-  vk_.ResetFences(device_, 1, &fence);
-  return error;
+  const VkResult waited = vk_.WaitForFences(device_, 1, &fence, VK_TRUE, UINT64_MAX);
+  if (waited == VK_SUCCESS) {
+    return Error::Ok;
+  }
+  may_run_ = true;
+  if (waited != VK_ERROR_DEVICE_LOST && settle() && !is_lost_) {
+    return Error::Ok;  // the second wait saw the end
+  }
+  is_lost_ = true;
+  return check(waited, "vkWaitForFences");
+}
+
+bool Device::settle() {
+  if (may_run_) {
+    const std::lock_guard<std::mutex> lock(queue_mutex_);
+    const VkResult waited = vk_.DeviceWaitIdle(device_);
+    is_lost_ = is_lost_ || waited == VK_ERROR_DEVICE_LOST;
+    may_run_ = waited != VK_SUCCESS && waited != VK_ERROR_DEVICE_LOST;
+  }
+  return !may_run_;
 }
 
 }  // namespace vgf

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The device that all methods share: opened once, with the two extensions.
+// The device that all methods share, with the two extensions.
 #pragma once
 
 #include <array>
@@ -9,10 +9,12 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <executorch/runtime/core/result.h>
 
 #include "arm_vulkan.h"
+#include "gpu/vulkan/physical_device.h"
 
 namespace executorch {
 namespace backends {
@@ -20,6 +22,7 @@ namespace vgf {
 
 using vulkan::gpu::check;
 using vulkan::gpu::described;
+using vulkan::gpu::Problem;
 
 /// A handle that is destroyed with its owner.
 template <typename Handle>
@@ -53,9 +56,10 @@ class Owned final {
 
 class Device final {
  public:
-  /// Opens the best device with the extensions. If no device has them, returns null, with what to install or set in
+  /// Opens the best device with the extensions. If none can be opened, returns null, with what to install or set in
   /// `problem`.
-  static std::unique_ptr<Device> open(std::string& problem);
+  /// Throws std::bad_alloc.
+  static std::shared_ptr<Device> open(Problem& problem);
 
   ~Device();
   Device(const Device&) = delete;
@@ -99,12 +103,17 @@ class Device final {
 
   /// Runs commands and waits for their end. Thread-safe; commands of all callers run one after another.
   runtime::Error run(VkCommandBuffer commands, VkFence fence);
+  /// Whether a submission lost the device, or it is not known how one ended: nothing runs on it any more.
+  bool is_lost() const { return is_lost_; }
+  /// Whether no submission may still run. After a wait that failed, waits again. What submissions use may be destroyed
+  /// only then. Thread-safe.
+  bool settle();
 
  private:
   Device() = default;
-  /// Why the device cannot be used; "" if it can. Sets family_ and physical_.
-  std::string choose(VkPhysicalDevice physical);
-  std::string create();
+  /// Why the device cannot be used; an empty text if it can. Sets family_ and physical_.
+  Problem choose(VkPhysicalDevice physical);
+  Problem create();
 
   vulkan::gpu::Functions vk_;
   arm::Functions arm_{};
@@ -113,9 +122,12 @@ class Device final {
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
   uint32_t family_ = 0;
+  std::vector<const char*> extensions_;  ///< those that are enabled
   arm::TensorProperties limits_;
   VkPhysicalDeviceMemoryProperties memory_{};
   std::array<std::atomic<uint64_t>, VK_MAX_MEMORY_HEAPS> allocated_{};
+  std::atomic<bool> is_lost_{false};
+  std::atomic<bool> may_run_{false};  ///< a submission, since a wait for it failed
   std::mutex queue_mutex_;
 };
 

@@ -78,7 +78,7 @@ Error Graph::load(const void* payload, size_t size) {
 }
 
 Error Graph::check_limits(const VgfFile& file) const {
-  const arm::TensorProperties& limits = device_.limits();
+  const arm::TensorProperties& limits = device_->limits();
   for (size_t i = 0; i < file.resources.size(); ++i) {
     const Resource& resource = file.resources[i];
     uint64_t count = 1;
@@ -91,7 +91,7 @@ Error Graph::check_limits(const VgfFile& file) const {
                              "VGF: resource %zu has %zu dimensions and %zu bytes, the device has tensors of at most %u "
                              "dimensions and %" PRIu64 " bytes",
                              i, resource.shape.size(), resource.bytes, limits.max_dims, limits.max_bytes);
-    ET_CHECK_OR_RETURN_ERROR(device_.supports(static_cast<VkFormat>(resource.format)), NotSupported,
+    ET_CHECK_OR_RETURN_ERROR(device_->supports(static_cast<VkFormat>(resource.format)), NotSupported,
                              "VGF: resource %zu has the VkFormat %u, which the device has no tensors of", i,
                              resource.format);
   }
@@ -99,7 +99,7 @@ Error Graph::check_limits(const VgfFile& file) const {
 }
 
 Error Graph::add_tensors(const VgfFile& file) {
-  const auto& vk = device_.arm();
+  const auto& vk = device_->arm();
   tensors_.resize(file.resources.size());
   for (size_t i = 0; i < tensors_.size(); ++i) {
     const Resource& resource = file.resources[i];
@@ -111,29 +111,29 @@ Error Graph::add_tensors(const VgfFile& file) {
     info.description = &description;
     arm::Tensor tensor = VK_NULL_HANDLE;
     ET_CHECK_OK_OR_RETURN_ERROR(
-        check(vk.CreateTensorARM(device_.handle(), &info, nullptr, &tensor), "vkCreateTensorARM"));
-    tensors_[i].tensor = device_.own(vk.DestroyTensorARM, tensor);
+        check(vk.CreateTensorARM(device_->handle(), &info, nullptr, &tensor), "vkCreateTensorARM"));
+    tensors_[i].tensor = device_->own(vk.DestroyTensorARM, tensor);
     arm::TensorRequirements wanted;
     wanted.tensor = tensor;
     auto needs = described<VkMemoryRequirements2>(VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2);
-    vk.GetTensorMemoryRequirementsARM(device_.handle(), &wanted, &needs);
+    vk.GetTensorMemoryRequirementsARM(device_->handle(), &wanted, &needs);
     ET_CHECK_OR_RETURN_ERROR(needs.memoryRequirements.size >= resource.bytes, Internal,
                              "VGF: the driver has %" PRIu64 " bytes for a packed tensor of %zu bytes",
                              needs.memoryRequirements.size, resource.bytes);
-    auto memory = device_.allocate(needs.memoryRequirements, resource.category != Category::Intermediate);
+    auto memory = device_->allocate(needs.memoryRequirements, resource.category != Category::Intermediate);
     ET_CHECK_OK_OR_RETURN_ERROR(memory.error());
     tensors_[i].memory = std::move(memory.get());
     arm::BindTensor bind;
     bind.tensor = tensor;
     bind.memory = tensors_[i].memory->handle();
-    ET_CHECK_OK_OR_RETURN_ERROR(check(vk.BindTensorMemoryARM(device_.handle(), 1, &bind), "vkBindTensorMemoryARM"));
+    ET_CHECK_OK_OR_RETURN_ERROR(check(vk.BindTensorMemoryARM(device_->handle(), 1, &bind), "vkBindTensorMemoryARM"));
     arm::TensorViewInfo view_info;
     view_info.tensor = tensor;
     view_info.format = description.format;
     arm::TensorView view = VK_NULL_HANDLE;
     ET_CHECK_OK_OR_RETURN_ERROR(
-        check(vk.CreateTensorViewARM(device_.handle(), &view_info, nullptr, &view), "vkCreateTensorViewARM"));
-    tensors_[i].view = device_.own(vk.DestroyTensorViewARM, view);
+        check(vk.CreateTensorViewARM(device_->handle(), &view_info, nullptr, &view), "vkCreateTensorViewARM"));
+    tensors_[i].view = device_->own(vk.DestroyTensorViewARM, view);
   }
   return Error::Ok;
 }
@@ -167,7 +167,7 @@ Error Graph::compile(const VgfFile& file, const Segment& segment) {
 }
 
 Error Graph::make_layout(const Segment& segment, Compiled& made) const {
-  const auto& vk = device_.vk();
+  const auto& vk = device_->vk();
   std::vector<VkDescriptorSetLayout> handles;
   for (const std::vector<Slot>& set : segment.sets) {
     std::vector<VkDescriptorSetLayoutBinding> bindings;
@@ -179,8 +179,8 @@ Error Graph::make_layout(const Segment& segment, Compiled& made) const {
     info.pBindings = bindings.data();
     VkDescriptorSetLayout layout = VK_NULL_HANDLE;
     ET_CHECK_OK_OR_RETURN_ERROR(
-        check(vk.CreateDescriptorSetLayout(device_.handle(), &info, nullptr, &layout), "vkCreateDescriptorSetLayout"));
-    made.set_layouts.push_back(device_.own(vk.DestroyDescriptorSetLayout, layout));
+        check(vk.CreateDescriptorSetLayout(device_->handle(), &info, nullptr, &layout), "vkCreateDescriptorSetLayout"));
+    made.set_layouts.push_back(device_->own(vk.DestroyDescriptorSetLayout, layout));
     handles.push_back(layout);
   }
   auto info = described<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
@@ -188,21 +188,21 @@ Error Graph::make_layout(const Segment& segment, Compiled& made) const {
   info.pSetLayouts = handles.data();
   VkPipelineLayout layout = VK_NULL_HANDLE;
   ET_CHECK_OK_OR_RETURN_ERROR(
-      check(vk.CreatePipelineLayout(device_.handle(), &info, nullptr, &layout), "vkCreatePipelineLayout"));
-  made.layout = device_.own(vk.DestroyPipelineLayout, layout);
+      check(vk.CreatePipelineLayout(device_->handle(), &info, nullptr, &layout), "vkCreatePipelineLayout"));
+  made.layout = device_->own(vk.DestroyPipelineLayout, layout);
   return Error::Ok;
 }
 
 Error Graph::make_pipeline(const VgfFile& file, const Segment& segment, Compiled& made) const {
-  const auto& vk = device_.vk();
+  const auto& vk = device_->vk();
   const Module& module = file.modules[segment.module];
   auto code = described<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   code.codeSize = module.code.size() * sizeof(uint32_t);
   code.pCode = module.code.data();
   VkShaderModule handle = VK_NULL_HANDLE;
   ET_CHECK_OK_OR_RETURN_ERROR(
-      check(vk.CreateShaderModule(device_.handle(), &code, nullptr, &handle), "vkCreateShaderModule"));
-  const auto shader = device_.own(vk.DestroyShaderModule, handle);
+      check(vk.CreateShaderModule(device_->handle(), &code, nullptr, &handle), "vkCreateShaderModule"));
+  const auto shader = device_->own(vk.DestroyShaderModule, handle);
 
   // The structures below point to these.
   std::vector<arm::TensorDescription> descriptions;
@@ -239,29 +239,30 @@ Error Graph::make_pipeline(const VgfFile& file, const Segment& segment, Compiled
   info.resources = resources.data();
   VkPipeline pipeline = VK_NULL_HANDLE;
   ET_CHECK_OK_OR_RETURN_ERROR(check(
-      device_.arm().CreateDataGraphPipelinesARM(device_.handle(), 0, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
+      device_->arm().CreateDataGraphPipelinesARM(device_->handle(), 0, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
       "vkCreateDataGraphPipelinesARM"));
-  made.pipeline = device_.own(vk.DestroyPipeline, pipeline);
+  made.pipeline = device_->own(vk.DestroyPipeline, pipeline);
   return Error::Ok;
 }
 
 Error Graph::make_session(Compiled& made) const {
-  const auto& vk = device_.arm();
+  const auto& vk = device_->arm();
   arm::SessionInfo info;
   info.pipeline = made.pipeline.get();
   arm::Session session = VK_NULL_HANDLE;
-  ET_CHECK_OK_OR_RETURN_ERROR(check(vk.CreateDataGraphPipelineSessionARM(device_.handle(), &info, nullptr, &session),
+  ET_CHECK_OK_OR_RETURN_ERROR(check(vk.CreateDataGraphPipelineSessionARM(device_->handle(), &info, nullptr, &session),
                                     "vkCreateDataGraphPipelineSessionARM"));
-  made.session = device_.own(vk.DestroyDataGraphPipelineSessionARM, session);
+  made.session = device_->own(vk.DestroyDataGraphPipelineSessionARM, session);
   arm::BindPointsInfo wanted;
   wanted.session = session;
   uint32_t count = 0;
   constexpr char kName[] = "vkGetDataGraphPipelineSessionBindPointRequirementsARM";
-  ET_CHECK_OK_OR_RETURN_ERROR(
-      check(vk.GetDataGraphPipelineSessionBindPointRequirementsARM(device_.handle(), &wanted, &count, nullptr), kName));
-  std::vector<arm::BindPoint> points(count);
   ET_CHECK_OK_OR_RETURN_ERROR(check(
-      vk.GetDataGraphPipelineSessionBindPointRequirementsARM(device_.handle(), &wanted, &count, points.data()), kName));
+      vk.GetDataGraphPipelineSessionBindPointRequirementsARM(device_->handle(), &wanted, &count, nullptr), kName));
+  std::vector<arm::BindPoint> points(count);
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      check(vk.GetDataGraphPipelineSessionBindPointRequirementsARM(device_->handle(), &wanted, &count, points.data()),
+            kName));
   points.resize(count);
   for (const arm::BindPoint& point : points) {
     ET_CHECK_OR_RETURN_ERROR(point.takes == arm::kMemoryObject, NotSupported,
@@ -272,11 +273,11 @@ Error Graph::make_session(Compiled& made) const {
       of.bind_point = point.bind_point;
       of.object = object;
       auto needs = described<VkMemoryRequirements2>(VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2);
-      vk.GetDataGraphPipelineSessionMemoryRequirementsARM(device_.handle(), &of, &needs);
+      vk.GetDataGraphPipelineSessionMemoryRequirementsARM(device_->handle(), &of, &needs);
       if (needs.memoryRequirements.size == 0) {
         continue;
       }
-      auto memory = device_.allocate(needs.memoryRequirements, false);
+      auto memory = device_->allocate(needs.memoryRequirements, false);
       ET_CHECK_OK_OR_RETURN_ERROR(memory.error());
       arm::BindSession bind;
       bind.session = session;
@@ -284,7 +285,7 @@ Error Graph::make_session(Compiled& made) const {
       bind.object = object;
       bind.memory = memory.get()->handle();
       made.memory.push_back(std::move(memory.get()));
-      ET_CHECK_OK_OR_RETURN_ERROR(check(vk.BindDataGraphPipelineSessionMemoryARM(device_.handle(), 1, &bind),
+      ET_CHECK_OK_OR_RETURN_ERROR(check(vk.BindDataGraphPipelineSessionMemoryARM(device_->handle(), 1, &bind),
                                         "vkBindDataGraphPipelineSessionMemoryARM"));
     }
   }
@@ -292,7 +293,7 @@ Error Graph::make_session(Compiled& made) const {
 }
 
 Error Graph::bind_tensors(const Segment& segment, Compiled& made) const {
-  const auto& vk = device_.vk();
+  const auto& vk = device_->vk();
   uint32_t count = 0;
   std::vector<VkDescriptorSetLayout> layouts;
   for (size_t i = 0; i < segment.sets.size(); ++i) {
@@ -309,15 +310,15 @@ Error Graph::bind_tensors(const Segment& segment, Compiled& made) const {
   pool_info.pPoolSizes = &size;
   VkDescriptorPool pool = VK_NULL_HANDLE;
   ET_CHECK_OK_OR_RETURN_ERROR(
-      check(vk.CreateDescriptorPool(device_.handle(), &pool_info, nullptr, &pool), "vkCreateDescriptorPool"));
-  made.pool = device_.own(vk.DestroyDescriptorPool, pool);
+      check(vk.CreateDescriptorPool(device_->handle(), &pool_info, nullptr, &pool), "vkCreateDescriptorPool"));
+  made.pool = device_->own(vk.DestroyDescriptorPool, pool);
   auto info = described<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
   info.descriptorPool = pool;
   info.descriptorSetCount = static_cast<uint32_t>(layouts.size());
   info.pSetLayouts = layouts.data();
   made.sets.resize(layouts.size());
   ET_CHECK_OK_OR_RETURN_ERROR(
-      check(vk.AllocateDescriptorSets(device_.handle(), &info, made.sets.data()), "vkAllocateDescriptorSets"));
+      check(vk.AllocateDescriptorSets(device_->handle(), &info, made.sets.data()), "vkAllocateDescriptorSets"));
   for (size_t set = 0; set < segment.sets.size(); ++set) {
     for (const Slot& slot : segment.sets[set]) {
       const arm::TensorView view = tensors_[slot.resource].view.get();
@@ -329,30 +330,30 @@ Error Graph::bind_tensors(const Segment& segment, Compiled& made) const {
       write.dstBinding = slot.binding;
       write.descriptorCount = 1;
       write.descriptorType = arm::kDescriptorTypeTensor;
-      vk.UpdateDescriptorSets(device_.handle(), 1, &write, 0, nullptr);
+      vk.UpdateDescriptorSets(device_->handle(), 1, &write, 0, nullptr);
     }
   }
   return Error::Ok;
 }
 
 Error Graph::record() {
-  const auto& vk = device_.vk();
+  const auto& vk = device_->vk();
   auto pool_info = described<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
-  pool_info.queueFamilyIndex = device_.family();
+  pool_info.queueFamilyIndex = device_->family();
   VkCommandPool pool = VK_NULL_HANDLE;
   ET_CHECK_OK_OR_RETURN_ERROR(
-      check(vk.CreateCommandPool(device_.handle(), &pool_info, nullptr, &pool), "vkCreateCommandPool"));
-  commands_pool_ = device_.own(vk.DestroyCommandPool, pool);
+      check(vk.CreateCommandPool(device_->handle(), &pool_info, nullptr, &pool), "vkCreateCommandPool"));
+  commands_pool_ = device_->own(vk.DestroyCommandPool, pool);
   auto fence_info = described<VkFenceCreateInfo>(VK_STRUCTURE_TYPE_FENCE_CREATE_INFO);
   VkFence fence = VK_NULL_HANDLE;
-  ET_CHECK_OK_OR_RETURN_ERROR(check(vk.CreateFence(device_.handle(), &fence_info, nullptr, &fence), "vkCreateFence"));
-  fence_ = device_.own(vk.DestroyFence, fence);
+  ET_CHECK_OK_OR_RETURN_ERROR(check(vk.CreateFence(device_->handle(), &fence_info, nullptr, &fence), "vkCreateFence"));
+  fence_ = device_->own(vk.DestroyFence, fence);
   auto info = described<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
   info.commandPool = pool;
   info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
   info.commandBufferCount = 1;
   ET_CHECK_OK_OR_RETURN_ERROR(
-      check(vk.AllocateCommandBuffers(device_.handle(), &info, &commands_), "vkAllocateCommandBuffers"));
+      check(vk.AllocateCommandBuffers(device_->handle(), &info, &commands_), "vkAllocateCommandBuffers"));
   const auto begin = described<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
   ET_CHECK_OK_OR_RETURN_ERROR(check(vk.BeginCommandBuffer(commands_, &begin), "vkBeginCommandBuffer"));
   auto barrier = described<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
@@ -364,7 +365,7 @@ Error Graph::record() {
       vk.CmdBindDescriptorSets(commands_, arm::kBindPointDataGraph, segment.layout.get(), 0,
                                static_cast<uint32_t>(segment.sets.size()), segment.sets.data(), 0, nullptr);
     }
-    device_.arm().CmdDispatchDataGraphARM(commands_, segment.session.get(), nullptr);
+    device_->arm().CmdDispatchDataGraphARM(commands_, segment.session.get(), nullptr);
     // The next segment and the processor read what this segment wrote.
     vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
                           VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr,
@@ -394,7 +395,7 @@ Error Graph::execute(Span<EValue*> args) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     std::memcpy(inputs_[i].mapped, args[i]->toTensor().const_data_ptr(), inputs_[i].bytes);
   }
-  ET_CHECK_OK_OR_RETURN_ERROR(device_.run(commands_, fence_.get()));
+  ET_CHECK_OK_OR_RETURN_ERROR(device_->run(commands_, fence_.get()));
   for (size_t i = 0; i < outputs_.size(); ++i) {
     std::memcpy(args[inputs_.size() + i]->toTensor().mutable_data_ptr(), outputs_[i].mapped, outputs_[i].bytes);
   }

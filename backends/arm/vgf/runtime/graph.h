@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <executorch/runtime/core/evalue.h>
@@ -20,7 +21,7 @@ namespace vgf {
 
 class Graph final {
  public:
-  explicit Graph(Device& device) : device_(device) {}
+  explicit Graph(std::shared_ptr<Device> device) : device_(std::move(device)) {}
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
@@ -40,6 +41,11 @@ class Graph final {
    * @returns The errors of extension/delegate/arguments.h.
    */
   runtime::Error execute(runtime::Span<runtime::EValue*> args);
+
+  /// Whether no commands may still run, which use the graph.
+  bool is_settled() { return device_->settle(); }
+  /// For a list of graphs.
+  std::unique_ptr<Graph> next;
 
  private:
   struct Tensor {
@@ -74,7 +80,7 @@ class Graph final {
   runtime::Error bind_tensors(const Segment& segment, Compiled& made) const;
   runtime::Error record();
 
-  Device& device_;
+  std::shared_ptr<Device> device_;
   std::vector<Tensor> tensors_;  ///< of the file's resources; empty for constants
   std::vector<Compiled> segments_;
   std::vector<End> inputs_, outputs_;

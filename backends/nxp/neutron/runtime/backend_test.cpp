@@ -206,6 +206,38 @@ TEST_F(NeutronBackendTest, EachFailingCallIsAnErrorAndNothingLeaks) {
   EXPECT_THAT(failing, testing::ElementsAre("neutronModelPrepare", "neutronRunBlocking", "neutronModelUnprepare"));
 }
 
+/// The delegate takes no memory of the heap, only that of the method and of the call: each size that is too small is an
+/// error.
+TEST_F(NeutronBackendTest, EachSizeOfTheMemoryThatIsTooSmallIsAnError) {
+  Header header;
+  header.formats = {1, 1, 1};
+  const std::string payload = payload_of(reference_sum(), 256, header);
+  alignas(16) uint8_t memory[1024];
+  aten::Tensor sum = floats_.zeros({1, 2, 1, 1});
+  runtime::DelegateHandle* handle = nullptr;
+  uint32_t size = 0;
+  for (; handle == nullptr && size < sizeof(memory); ++size) {
+    runtime::MemoryAllocator allocator(size, memory);
+    const auto loaded = load(payload, {}, nullptr, &allocator);
+    if (loaded.ok()) {
+      handle = *loaded;
+    } else {
+      EXPECT_EQ(loaded.error(), Error::MemoryAllocationFailed) << size << " bytes";
+      EXPECT_EQ(living_(), 0) << size << " bytes";
+    }
+  }
+  ASSERT_NE(handle, nullptr);
+  EXPECT_GT(size, sizeof(Payload));
+  Error error = Error::MemoryAllocationFailed;
+  for (size = 0; error == Error::MemoryAllocationFailed && size < 1024; ++size) {
+    error = run_with(size, handle, {floats_.ones({1, 2, 1, 1}), floats_.ones({1, 2, 1, 1}), sum});
+  }
+  EXPECT_EQ(error, Error::Ok);
+  EXPECT_GE(size, 256 - 16);
+  EXPECT_EQ(first(sum), 2);
+  backend_->destroy(handle);
+}
+
 TEST_F(NeutronBackendTest, ThreadsHaveTheirOwnDelegates) {
   add_in_threads(payload_of(reference_sum()));
 }

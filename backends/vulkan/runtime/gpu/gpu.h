@@ -22,6 +22,13 @@ namespace backends {
 namespace vulkan {
 namespace gpu {
 
+/// Why no device can be used; an empty text if one can.
+struct Problem {
+  std::string text;
+  /// NotSupported, or MemoryAllocationFailed: then another attempt may succeed.
+  runtime::Error error = runtime::Error::NotSupported;
+};
+
 /// The properties by which kernels are chosen.
 struct Features {
   std::string name;               ///< of the device and its driver, for messages

@@ -191,7 +191,7 @@ Outcome run(const ExactBuffer& bytes, const Decisions& decisions, Again* again) 
   mock_vulkan::prepare(decisions.traits);
   mock_vulkan::fail(decisions.failure);
   {
-    std::string problem;
+    backends::vulkan::gpu::Problem problem;
     const std::shared_ptr<VulkanDevice> device =
         report_bad_alloc([&] {
           return runtime::Result<std::shared_ptr<VulkanDevice>>(VulkanDevice::open(decisions.choice, problem));

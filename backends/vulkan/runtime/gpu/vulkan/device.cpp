@@ -40,7 +40,7 @@ void VulkanDevice::close(VulkanDevice* device) {
   others.devices.push_back(device);
 }
 
-std::shared_ptr<VulkanDevice> VulkanDevice::open(const DeviceChoice& choice, std::string& problem) {
+std::shared_ptr<VulkanDevice> VulkanDevice::open(const DeviceChoice& choice, Problem& problem) {
   std::vector<VulkanDevice*> earlier;
   {
     Unsettled& others = unsettled();
@@ -53,12 +53,15 @@ std::shared_ptr<VulkanDevice> VulkanDevice::open(const DeviceChoice& choice, std
   if (device->instance_ == VK_NULL_HANDLE) {
     return nullptr;
   }
-  const std::vector<VkPhysicalDevice> all = devices_of(device->vk_, device->instance_);
+  const std::vector<VkPhysicalDevice> all = devices_of(device->vk_, device->instance_, problem);
+  if (all.empty()) {
+    return nullptr;
+  }
   VkPhysicalDevice chosen = VK_NULL_HANDLE;
   if (choice.device >= 0) {
     if (static_cast<size_t>(choice.device) >= all.size()) {
-      problem = "the option device is " + std::to_string(choice.device) + ", there are " + std::to_string(all.size()) +
-                " Vulkan devices";
+      problem.text = "the option device is " + std::to_string(choice.device) + ", there are " +
+                     std::to_string(all.size()) + " Vulkan devices";
       return nullptr;
     }
     chosen = all[static_cast<size_t>(choice.device)];
@@ -74,7 +77,7 @@ std::shared_ptr<VulkanDevice> VulkanDevice::open(const DeviceChoice& choice, std
     }
   }
   if (chosen == VK_NULL_HANDLE) {
-    problem = "there is no Vulkan device of version 1.1 or newer";
+    problem.text = "there is no Vulkan device of version 1.1 or newer";
     return nullptr;
   }
   if (!device->create(chosen, choice, problem)) {
@@ -86,12 +89,12 @@ std::shared_ptr<VulkanDevice> VulkanDevice::open(const DeviceChoice& choice, std
   return device;
 }
 
-bool VulkanDevice::create(VkPhysicalDevice physical, const DeviceChoice& choice, std::string& problem) {
+bool VulkanDevice::create(VkPhysicalDevice physical, const DeviceChoice& choice, Problem& problem) {
   const Properties properties(vk_, physical);
   uint32_t timestamp_bits = 0;
   const int family = family_of(vk_, physical, &timestamp_bits);
   if (properties.base.properties.apiVersion < VK_API_VERSION_1_1 || family < 0) {
-    problem = std::string(properties.base.properties.deviceName) + " has no compute queue of Vulkan 1.1";
+    problem.text = std::string(properties.base.properties.deviceName) + " has no compute queue of Vulkan 1.1";
     return false;
   }
   family_ = static_cast<uint32_t>(family);
@@ -111,8 +114,9 @@ bool VulkanDevice::create(VkPhysicalDevice physical, const DeviceChoice& choice,
   info.pQueueCreateInfos = &queue;
   const VkResult result = vk_.CreateDevice(physical, &info, nullptr, &device_);
   if (result != VK_SUCCESS || !vk_.load_device(device_)) {
-    problem = std::string(properties.base.properties.deviceName) +
-              " cannot be opened (vkCreateDevice: " + std::to_string(result) + ")";
+    problem = problem_of(std::string(properties.base.properties.deviceName) +
+                             " cannot be opened (vkCreateDevice: " + std::to_string(result) + ")",
+                         result);
     return false;
   }
   vk_.GetDeviceQueue(device_, family_, 0, &queue_);
@@ -144,18 +148,17 @@ bool VulkanDevice::create(VkPhysicalDevice physical, const DeviceChoice& choice,
   return true;
 }
 
-std::vector<std::string> VulkanDevice::describe_all(std::string& problem) {
-  Functions vk;
+std::vector<std::string> VulkanDevice::describe_all(Problem& problem) {
+  // Its destructor destroys the instance, also when a line finds no memory.
+  VulkanDevice listed;
   std::vector<std::string> lines;
-  VkInstance instance = make_instance(vk, problem);
-  if (instance == VK_NULL_HANDLE) {
+  listed.instance_ = make_instance(listed.vk_, problem);
+  if (listed.instance_ == VK_NULL_HANDLE) {
     return lines;
   }
-  for (VkPhysicalDevice physical : devices_of(vk, instance)) {
-    lines.push_back(describe(Properties(vk, physical)));
+  for (VkPhysicalDevice physical : devices_of(listed.vk_, listed.instance_, problem)) {
+    lines.push_back(describe(Properties(listed.vk_, physical)));
   }
-  vk.DestroyInstance(instance, nullptr);
-  problem = lines.empty() ? "there is no Vulkan device" : "";
   return lines;
 }
 

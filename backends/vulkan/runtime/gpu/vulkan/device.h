@@ -15,6 +15,7 @@
 
 #include "gpu/gpu.h"
 #include "gpu/vulkan/functions.h"
+#include "gpu/vulkan/physical_device.h"
 
 namespace executorch {
 namespace backends {
@@ -42,11 +43,11 @@ struct DeviceChoice {
 class VulkanDevice final : public Device, public std::enable_shared_from_this<VulkanDevice> {
  public:
   /// Whether a device can be opened during this call: always.
-  static bool can_open(std::string&) { return true; }
+  static bool can_open(Problem&) { return true; }
   /// Opens a device. Null, with the reason in `problem`, if none can be opened.
-  static std::shared_ptr<VulkanDevice> open(const DeviceChoice& choice, std::string& problem);
+  static std::shared_ptr<VulkanDevice> open(const DeviceChoice& choice, Problem& problem);
   /// A readable line for each device with its limits and features; in `problem`, why none is found.
-  static std::vector<std::string> describe_all(std::string& problem);
+  static std::vector<std::string> describe_all(Problem& problem);
 
   ~VulkanDevice() override;
 
@@ -107,7 +108,7 @@ class VulkanDevice final : public Device, public std::enable_shared_from_this<Vu
   runtime::Result<Layout> layout(uint32_t num_buffers);
   runtime::Result<std::shared_ptr<Block>> allocate(uint64_t bytes, uint32_t type);
   int memory_type(uint32_t allowed, Use use) const;
-  bool create(VkPhysicalDevice physical, const DeviceChoice& choice, std::string& problem);
+  bool create(VkPhysicalDevice physical, const DeviceChoice& choice, Problem& problem);
   void open_cache(const std::string& folder);
 
   Functions vk_;

@@ -23,22 +23,29 @@ constexpr const char* kNames[] = {"libvulkan.so.1", "libvulkan.so"};
 
 }  // namespace
 
-runtime::Error check(VkResult result, const char* what) {
+runtime::Error error_of(VkResult result) {
   switch (result) {
     case VK_SUCCESS:
       return runtime::Error::Ok;
     case VK_ERROR_OUT_OF_HOST_MEMORY:
     case VK_ERROR_OUT_OF_DEVICE_MEMORY:
     case VK_ERROR_OUT_OF_POOL_MEMORY:
-      ET_LOG(Error, "Vulkan: out of memory (%s)", what);
       return runtime::Error::MemoryAllocationFailed;
-    case VK_ERROR_DEVICE_LOST:
-      ET_LOG(Error, "Vulkan: the device was lost (%s); load the program again", what);
-      return runtime::Error::Internal;
     default:
-      ET_LOG(Error, "Vulkan: %s failed with %d", what, static_cast<int>(result));
       return runtime::Error::Internal;
   }
+}
+
+runtime::Error check(VkResult result, const char* what) {
+  const runtime::Error error = error_of(result);
+  if (error == runtime::Error::MemoryAllocationFailed) {
+    ET_LOG(Error, "Vulkan: out of memory (%s)", what);
+  } else if (result == VK_ERROR_DEVICE_LOST) {
+    ET_LOG(Error, "Vulkan: the device was lost (%s); load the program again", what);
+  } else if (error != runtime::Error::Ok) {
+    ET_LOG(Error, "Vulkan: %s failed with %d", what, static_cast<int>(result));
+  }
+  return error;
 }
 
 std::string Functions::open() {

@@ -42,15 +42,25 @@ int rank_of(VkPhysicalDeviceType type) {
   }
 }
 
-VkInstance make_instance(Functions& vk, std::string& problem, uint32_t version) {
-  problem = vk.open();
-  if (!problem.empty()) {
+Problem problem_of(std::string text, VkResult result) {
+  const bool is_memory = error_of(result) == runtime::Error::MemoryAllocationFailed;
+  return {std::move(text), is_memory ? runtime::Error::MemoryAllocationFailed : runtime::Error::NotSupported};
+}
+
+VkInstance make_instance(Functions& vk, Problem& problem, uint32_t version) {
+  problem = {vk.open()};
+  if (!problem.text.empty()) {
     return VK_NULL_HANDLE;
   }
   uint32_t found = 0;
-  if (vk.EnumerateInstanceVersion(&found) != VK_SUCCESS || found < version) {
-    problem = "the Vulkan library is older than " + std::to_string(VK_API_VERSION_MAJOR(version)) + "." +
-              std::to_string(VK_API_VERSION_MINOR(version)) + "; update it";
+  const VkResult listed = vk.EnumerateInstanceVersion(&found);
+  if (listed != VK_SUCCESS) {
+    problem = problem_of("Vulkan has no version (vkEnumerateInstanceVersion: " + std::to_string(listed) + ")", listed);
+    return VK_NULL_HANDLE;
+  }
+  if (found < version) {
+    problem.text = "the Vulkan library is older than " + std::to_string(VK_API_VERSION_MAJOR(version)) + "." +
+                   std::to_string(VK_API_VERSION_MINOR(version)) + "; update it";
     return VK_NULL_HANDLE;
   }
   VkApplicationInfo application = described<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
@@ -61,11 +71,12 @@ VkInstance make_instance(Functions& vk, std::string& problem, uint32_t version) 
   VkInstance instance = VK_NULL_HANDLE;
   const VkResult result = vk.CreateInstance(&info, nullptr, &instance);
   if (result != VK_SUCCESS) {
-    problem = "Vulkan finds no driver (vkCreateInstance: " + std::to_string(result) + "); install one";
+    problem =
+        problem_of("Vulkan finds no driver (vkCreateInstance: " + std::to_string(result) + "); install one", result);
     return VK_NULL_HANDLE;
   }
   if (!vk.load_instance(instance)) {
-    problem = "the Vulkan library lacks functions of version 1.1; update it";
+    problem.text = "the Vulkan library lacks functions of version 1.1; update it";
     if (vk.DestroyInstance != nullptr) {
       vk.DestroyInstance(instance, nullptr);
     }
@@ -74,14 +85,20 @@ VkInstance make_instance(Functions& vk, std::string& problem, uint32_t version) 
   return instance;
 }
 
-std::vector<VkPhysicalDevice> devices_of(const Functions& vk, VkInstance instance) {
+std::vector<VkPhysicalDevice> devices_of(const Functions& vk, VkInstance instance, Problem& problem) {
   uint32_t count = 0;
-  if (vk.EnumeratePhysicalDevices(instance, &count, nullptr) != VK_SUCCESS) {
-    return {};
+  VkResult result = vk.EnumeratePhysicalDevices(instance, &count, nullptr);
+  std::vector<VkPhysicalDevice> devices(result == VK_SUCCESS ? count : 0);
+  if (result == VK_SUCCESS) {
+    result = vk.EnumeratePhysicalDevices(instance, &count, devices.data());
+    devices.resize(result == VK_SUCCESS || result == VK_INCOMPLETE ? count : 0);
   }
-  std::vector<VkPhysicalDevice> devices(count);
-  const VkResult result = vk.EnumeratePhysicalDevices(instance, &count, devices.data());
-  devices.resize(result == VK_SUCCESS || result == VK_INCOMPLETE ? count : 0);
+  if (devices.empty()) {
+    problem = result == VK_SUCCESS || result == VK_INCOMPLETE
+                  ? Problem{"there is no Vulkan device; install a driver"}
+                  : problem_of("Vulkan lists no devices (vkEnumeratePhysicalDevices: " + std::to_string(result) + ")",
+                               result);
+  }
   return devices;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/gpu.h"
 #include "gpu/vulkan/functions.h"
 
 namespace executorch {
@@ -12,10 +13,14 @@ namespace backends {
 namespace vulkan {
 namespace gpu {
 
-/// Opens the library and makes an instance for a version of Vulkan, or says why not.
-VkInstance make_instance(Functions& vk, std::string& problem, uint32_t version = VK_API_VERSION_1_1);
+/// A call that failed: MemoryAllocationFailed if memory ran out.
+Problem problem_of(std::string text, VkResult result);
 
-std::vector<VkPhysicalDevice> devices_of(const Functions& vk, VkInstance instance);
+/// Opens the library and makes an instance for a version of Vulkan, or says why not.
+VkInstance make_instance(Functions& vk, Problem& problem, uint32_t version = VK_API_VERSION_1_1);
+
+/// None, with the reason in `problem`, if Vulkan does not list them.
+std::vector<VkPhysicalDevice> devices_of(const Functions& vk, VkInstance instance, Problem& problem);
 
 /// Properties and features of a device.
 struct Properties {

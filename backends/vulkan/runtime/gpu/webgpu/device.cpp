@@ -26,19 +26,19 @@ constexpr uint64_t kAlignment = 16;
 
 }  // namespace
 
-bool WebGpuDevice::can_open(std::string& problem) {
+bool WebGpuDevice::can_open(Problem& problem) {
   char found[kProblemBytes] = "";
   const bool can = webgpu_can_wait(found) != 0;
-  problem = found;
+  problem.text = found;
   return can;
 }
 
-std::shared_ptr<WebGpuDevice> WebGpuDevice::open(const DeviceChoice& choice, std::string& problem) {
+std::shared_ptr<WebGpuDevice> WebGpuDevice::open(const DeviceChoice& choice, Problem& problem) {
   WebGpuLimits limits{};
   char found[kProblemBytes] = "";
   const int32_t handle = webgpu_open(choice.fp16_storage ? 1 : 0, &limits, found);
   if (handle == 0) {
-    problem = found;
+    problem.text = found;
     return nullptr;
   }
   auto device = std::make_shared<WebGpuDevice>(handle);
@@ -55,8 +55,8 @@ std::shared_ptr<WebGpuDevice> WebGpuDevice::open(const DeviceChoice& choice, std
   return device;
 }
 
-std::vector<std::string> WebGpuDevice::describe_all(std::string& problem) {
-  problem = "WebGPU does not list its devices";
+std::vector<std::string> WebGpuDevice::describe_all(Problem& problem) {
+  problem.text = "WebGPU does not list its devices";
   return {};
 }
 

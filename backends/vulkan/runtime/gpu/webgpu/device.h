@@ -34,11 +34,11 @@ struct DeviceChoice {
 class WebGpuDevice final : public Device, public std::enable_shared_from_this<WebGpuDevice> {
  public:
   /// Whether a device can be opened during this call; in `problem`, why not.
-  static bool can_open(std::string& problem);
+  static bool can_open(Problem& problem);
   /// Opens a device. Null, with the reason in `problem`, if none can be opened.
-  static std::shared_ptr<WebGpuDevice> open(const DeviceChoice& choice, std::string& problem);
+  static std::shared_ptr<WebGpuDevice> open(const DeviceChoice& choice, Problem& problem);
   /// WebGPU does not list devices: none, with that as the problem.
-  static std::vector<std::string> describe_all(std::string& problem);
+  static std::vector<std::string> describe_all(Problem& problem);
 
   explicit WebGpuDevice(int32_t handle) : handle_(handle) {}
   ~WebGpuDevice() override;

@@ -123,13 +123,15 @@ class StandInTest : public testing::Test {
     return reinterpret_cast<Function>(dlsym(library_, name));
   }
 
+  /// `memory`: the method's; null for memory of the fixture.
   runtime::Result<runtime::DelegateHandle*> load(const std::string& payload,
                                                  const std::vector<runtime::CompileSpec>& specs = {},
-                                                 const runtime::NamedDataMap* data = nullptr) {
+                                                 const runtime::NamedDataMap* data = nullptr,
+                                                 runtime::MemoryAllocator* memory = nullptr) {
     payloads_.push_back(std::make_unique<std::string>(payload));
     memory_.push_back(std::make_unique<std::vector<uint8_t>>(4096));
     runtime::MemoryAllocator allocator(static_cast<uint32_t>(memory_.back()->size()), memory_.back()->data());
-    runtime::BackendInitContext context(&allocator, nullptr, "forward", data);
+    runtime::BackendInitContext context(memory != nullptr ? memory : &allocator, nullptr, "forward", data);
     runtime::FreeableBuffer buffer(payloads_.back()->data(), payloads_.back()->size(), nullptr);
     return backend_->init(context, &buffer, {specs.data(), specs.size()});
   }
