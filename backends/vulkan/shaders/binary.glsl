@@ -1,5 +1,6 @@
 #include "numbers.glsl"
 #include "division.glsl"
+#include "truth.glsl"
 #ifdef TI_IS_INT
 int floor_div(int a, int b) {
   const int q = a / b;
@@ -52,6 +53,7 @@ float power(float a, float b) {
 }
 #endif
 TO compute(TI a, TI b) {
+  const bool ordered = !is_nan_of(a) && !is_nan_of(b);
   switch (OP) {
 #ifdef TI_IS_INT
     case 0: return TO(a + b * P_ialpha);
@@ -78,14 +80,14 @@ TO compute(TI a, TI b) {
     case 7: return TO(is_nan(a) ? a : is_nan(b) ? b : min(a, b));
     case 8: return TO(is_nan(a) ? a : is_nan(b) ? b : max(a, b));
 #endif
-    case 9: return TO(a == b ? 1 : 0);
-    case 10: return TO(a != b ? 1 : 0);
-    case 11: return TO(a < b ? 1 : 0);
-    case 12: return TO(a <= b ? 1 : 0);
-    case 13: return TO(a > b ? 1 : 0);
-    case 14: return TO(a >= b ? 1 : 0);
-    case 19: return TO(a != TI(0) && b != TI(0) ? 1 : 0);
-    case 20: return TO(a != TI(0) || b != TI(0) ? 1 : 0);
+    case 9: return TO(ordered && a == b ? 1 : 0);
+    case 10: return TO(!ordered || a != b ? 1 : 0);
+    case 11: return TO(ordered && a < b ? 1 : 0);
+    case 12: return TO(ordered && a <= b ? 1 : 0);
+    case 13: return TO(ordered && a > b ? 1 : 0);
+    case 14: return TO(ordered && a >= b ? 1 : 0);
+    case 19: return TO(is_true(a) && is_true(b) ? 1 : 0);
+    case 20: return TO(is_true(a) || is_true(b) ? 1 : 0);
     default: return TO(0);
   }
 }

@@ -1,5 +1,7 @@
 // Moves elements between two views: permute, slice, cat, expand, repeat, flip, conversions of dtypes and more. A view is an
 // offset and a stride for each dimension of the index space.
+#include "numbers.glsl"
+#include "truth.glsl"
 void main() {
   const uint id = thread_id();
   if (id >= uint(P_count)) {
@@ -17,7 +19,7 @@ void main() {
   }
   TI value = load_x(from);
   if (TO_BOOL != 0) {
-    store_out(to, TO(value != TI(0) ? 1 : 0));
+    store_out(to, TO(is_true(value) ? 1 : 0));
   } else {
     store_out(to, TO(value));
   }

@@ -1,5 +1,6 @@
 #include "numbers.glsl"
 #include "division.glsl"
+#include "truth.glsl"
 // The reduced index space has up to four dimensions. SPLIT threads, a workgroup, share a result.
 // OP 0: sum, 1: mean, 2: max, 3: min, 4: argmax, 5: argmin, 6: variance, 7: any, 8: all.
 struct Partial {
@@ -13,13 +14,6 @@ struct Partial {
 };
 shared Partial partials[SHARED];
 
-bool is_nan_of(TI x) {
-#ifdef TI_IS_INT
-  return false;
-#else
-  return is_nan(x);
-#endif
-}
 // Whether x, found at `at`, takes the place of the result.
 bool is_better(TI x, int at, TI result, int best) {
   if (is_nan_of(result) || is_nan_of(x)) {
@@ -49,7 +43,7 @@ void take(inout Partial p, TI x, int i, bool is_first) {
     p.count += 1.0;
     p.mean += delta / p.count;
     p.squares += delta * (float(x) - p.mean);
-  } else if ((x != TI(0)) == (OP == 7)) {
+  } else if (is_true(x) == (OP == 7)) {
     p.result = OP == 7 ? TI(1) : TI(0);
   }
 }

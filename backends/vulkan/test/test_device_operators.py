@@ -160,6 +160,31 @@ def test_where_and_logic():
     check(lambda a, b: torch.logical_not((a > 0) & (b > 0) | (a < b)), (numbers(4, 5), numbers(4, 5, seed=1)))
 
 
+@torch.no_grad()
+def test_nan_decides():
+    """Comparisons, logic, extremes and choices with NaN, infinities and negative zero on either side."""
+    edges = torch.tensor([math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -2.5])
+    a, b = edges[:, None].expand(7, 7).contiguous(), edges.expand(7, 7).contiguous()
+    of_two = {name: getattr(torch, name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "minimum", "maximum")}
+    of_two["where"] = lambda x, y: torch.where(x < y, x, y)
+    of_two["itself"] = lambda x, y: (x != x) | (y == y)
+    check_together({name: (function, (a, b)) for name, function in of_two.items()})
+    of_one: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+        name: UNARY[name] for name in ("clamp", "relu", "hardtanh", "hardshrink", "hardswish", "leaky_relu", "eq", "gt")
+    }
+    of_one |= {
+        "hardsigmoid": F.hardsigmoid,
+        "sign": torch.sign,
+        "bool": lambda x: x.to(torch.bool),
+        "amax": lambda x: x.amax(0),
+        "amin": lambda x: x.amin(0),
+        "argmax": lambda x: x.argmax(0),
+        "zero": lambda x: x == 0,
+        "not_zero": lambda x: x != 0,
+    }
+    check_all(of_one, torch.stack([edges, edges.flip(0), torch.zeros(7)]))
+
+
 def test_floor_division():
     """Quotients that float32 rounds up to whole numbers, negative operands and infinite quotients."""
     tenths = torch.arange(-40, 41) / 10
