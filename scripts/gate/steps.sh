@@ -214,7 +214,7 @@ step_fuzz-long() { FUZZ_BACKENDS=linux fuzz "${FUZZ_SECONDS:-7200}"; }
 fuzz() {
   local name status=0
   tests/fuzz/run "$1" || status=1
-  for name in etrecord gguf wrapped_names; do
+  for name in adapters etrecord gguf wrapped_names; do
     "${python}" "tests/fuzz/fuzz_${name}.py" "$((($1 + 9) / 10))" "${root}/build/fuzz/found/${name}" || status=1
   done
   return "${status}"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs the drivers of files that the runner of language models reads, without libFuzzer: .wav files as sound, .session
-// files as saved sessions:
+// files as saved sessions, .image files as pictures with their descriptions:
 //   replay_runner_files FILE_OR_FOLDER...            every file once (folders are searched); fails unless all are used
 //   replay_runner_files --found FILE_OR_FOLDER...    the same for files that may be refused
 //   replay_runner_files --mutate FILE_OR_FOLDER...   also every truncation and every flipped bit of the first kilobytes
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "image_driver.h"
 #include "replay.h"
 #include "session_driver.h"
 #include "wav_driver.h"
@@ -18,10 +19,10 @@ int main(int argc, char** argv) {
   const bool with_mutations = take_flag(arguments, "--mutate");
   const bool may_be_refused = take_flag(arguments, "--found");
   silence_logs();
-  const auto files = find_files(arguments, {".wav", ".session"});
+  const auto files = find_files(arguments, {".wav", ".session", ".image"});
   size_t not_executed = 0;
   for (const auto& file : files) {
-    const Run run = file.extension() == ".wav" ? run_wav : run_session;
+    const Run run = file.extension() == ".wav" ? run_wav : file.extension() == ".image" ? run_image : run_session;
     const auto bytes = read_file(file);
     Counts counts;
     counts.add(run(bytes.data(), bytes.size()));

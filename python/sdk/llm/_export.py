@@ -134,13 +134,13 @@ def context_of(model: Path) -> int | None:
     is not a checkpoint."""
     _check(model)
     if model.is_dir():
-        import json
+        from sdk.exir._serialize._regular_file import JSONFileError, read_json
 
         config = model / "config.json"
         try:
-            read = json.loads(config.read_text())
-        except json.JSONDecodeError as error:
-            raise CommandError(f"{config}, line {error.lineno}, column {error.colno}: {error.msg}") from None
+            read = read_json(config)
+        except JSONFileError as error:
+            raise CommandError(str(error)) from None
         found = read.get("max_position_embeddings", read.get("text_config", {}).get("max_position_embeddings"))
         return found if isinstance(found, int) else None
     if not model.exists():

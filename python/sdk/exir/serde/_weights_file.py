@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
@@ -22,7 +23,7 @@ def load_weights(path: str | os.PathLike[str]) -> Any:
     that takes none. PyTorch would read the compressed bytes of a file that another tool has packed again as weights, so
     such a file is unpacked first. Files from before PyTorch 1.6 are copied.
 
-    Raises OSError, TensorFileError, and what torch.load raises.
+    Raises OSError, TensorFileError, and RuntimeError, EOFError or UnpicklingError of torch.load.
     """
     file = regular(path)
     if not _is_archive(file):
@@ -34,7 +35,14 @@ def load_weights(path: str | os.PathLike[str]) -> Any:
         raise TensorFileError(f"the ZIP file is damaged: {error}") from error
     if is_packed:
         return read_tensors(file.read_bytes(), packed=True)
-    return torch.load(file, map_location="cpu", mmap=True, weights_only=True)
+    try:
+        return torch.load(file, map_location="cpu", mmap=True, weights_only=True)
+    except (OSError, RuntimeError, EOFError, UnpicklingError, MemoryError):
+        raise
+    except Exception as error:  # what instructions do with values of wrong types, and damaged texts
+        raise TensorFileError(
+            f"the data is not what torch.save writes: {type(error).__name__}: {error!s:.200}"
+        ) from error
 
 
 def load_values(path: str | os.PathLike[str]) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -140,7 +141,7 @@ def _how(program: Path, text: str) -> dict[str, Any]:
     if not isinstance(how, dict):
         raise CheckpointError(f"{program}: {LORA_METHOD}: expected a JSON object, found {text[:80]!r}")
     scale, head_dim, halves = how.get("scale"), how.get("head_dim"), how.get("use_hf_rope")
-    has_scale = isinstance(scale, int | float) and not isinstance(scale, bool) and 0 < scale < math.inf
+    has_scale = isinstance(scale, int | float) and not isinstance(scale, bool) and 0 < scale <= sys.float_info.max
     has_head_dim = isinstance(head_dim, int) and not isinstance(head_dim, bool) and head_dim > 0
     for name, value, is_right, expected in (
         ("scale", scale, has_scale, "a positive number"),
@@ -148,7 +149,7 @@ def _how(program: Path, text: str) -> dict[str, Any]:
         ("use_hf_rope", halves, isinstance(halves, bool), "true or false"),
     ):
         if not is_right:
-            raise CheckpointError(f"{program}: {LORA_METHOD}: expected {expected} as {name}, found {value!r}")
+            raise CheckpointError(f"{program}: {LORA_METHOD}: expected {expected} as {name}, found {repr(value)[:80]}")
     return how
 
 

@@ -16,12 +16,11 @@ carries them: JSON in its method `get_image_processor`, which `MultimodalRunner`
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
-from sdk.exir._serialize._regular_file import read_file
+from sdk.exir._serialize._regular_file import JSONFileError, read_json
 from sdk.extension.llm.export.checkpoint import CheckpointError
 
 _RESAMPLE = {1: "Lanczos", 2: "bilinear", 3: "bicubic"}
@@ -131,7 +130,7 @@ def token_text(folder: Path, id: int, otherwise: str) -> str:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(read_file(path))
-    except json.JSONDecodeError as error:
-        raise CheckpointError(f"{path}, line {error.lineno}, column {error.colno}: {error.msg}") from None
+        found = read_json(path)
+    except JSONFileError as error:
+        raise CheckpointError(str(error)) from None
     return found if isinstance(found, dict) else {}

@@ -7,14 +7,13 @@ ExecuTorch has the functions of `sdk.extension.llm.export.weights` in this modul
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
 import torch
 
-from sdk.exir._serialize._regular_file import read_file
+from sdk.exir._serialize._regular_file import JSONFileError, read_json
 from sdk.exir.serde._tensor_file import TensorFileError
 from sdk.exir.serde._weights_file import load_weights
 from sdk.extension.llm.export.checkpoint import (
@@ -177,9 +176,9 @@ def prune_map(path: str | None) -> dict[int, int] | None:
 
 def _read_json(path: Path, what: str) -> dict[str, Any]:
     try:
-        read = json.loads(read_file(path))
-    except json.JSONDecodeError as error:
-        raise SettingsError(f"{path}, line {error.lineno}, column {error.colno}: {error.msg}") from None
+        read = read_json(path)
+    except JSONFileError as error:
+        raise SettingsError(str(error)) from None
     if not isinstance(read, dict):
         raise SettingsError(f"{path}: {what} must be a JSON object")
     return read

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram, ShapesCollection, export
 
-from sdk.exir._serialize._regular_file import read_file
+from sdk.exir._serialize._regular_file import JSONFileError, read_json
 from sdk.extension.audio.mel_spectrogram import WhisperAudioProcessor
 from sdk.extension.llm.export.checkpoint import CheckpointError, hugging_face_args, hugging_face_weights, model_of
 from sdk.extension.llm.export.settings import SettingsError
@@ -139,8 +139,8 @@ def is_multimodal(checkpoint: str | None) -> bool:
     if not checkpoint or not config.is_file():
         return False
     try:
-        found = json.loads(read_file(config))
-    except json.JSONDecodeError:
+        found = read_json(config)
+    except JSONFileError:
         return False  # whoever reads it as a text model says where
     return isinstance(found, dict) and found.get("model_type") in MODEL_TYPES
 

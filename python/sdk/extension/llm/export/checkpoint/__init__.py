@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from sdk.exir._serialize._regular_file import read_file
+from sdk.exir._serialize._regular_file import JSONFileError, read_json
 from sdk.extension.llm.export.checkpoint._gguf import gguf_args, gguf_weights
 from sdk.extension.llm.export.checkpoint._hub import HUB_IDS, downloaded, is_hub_id
 from sdk.extension.llm.export.checkpoint._hugging_face import hugging_face_args, hugging_face_weights, read_config
@@ -77,11 +76,9 @@ def _named(path: Path) -> Iterator[None]:
 
 def _load_folder(folder: Path, adapter: Weights | None, overrides: dict[str, Any]) -> Transformer:
     try:
-        config = json.loads(read_file(folder / "config.json"))
-    except json.JSONDecodeError as error:
-        raise CheckpointError(
-            f"{folder / 'config.json'}, line {error.lineno}, column {error.colno}: {error.msg}"
-        ) from None
+        config = read_json(folder / "config.json")
+    except JSONFileError as error:
+        raise CheckpointError(str(error)) from None
     if not isinstance(config, dict):
         raise CheckpointError(f"{folder / 'config.json'}: expected a JSON object")
     with _named(folder):

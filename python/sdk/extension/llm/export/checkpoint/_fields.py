@@ -7,6 +7,7 @@ names the entry.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -68,7 +69,7 @@ class Fields:
         found = self.value(name, default)
         if name not in self._entries or (optional and found is None):
             return found
-        if not isinstance(found, (int, float)) or isinstance(found, bool) or not 0 < found < float("inf"):
+        if not isinstance(found, (int, float)) or isinstance(found, bool) or not 0 < found <= sys.float_info.max:
             raise self.wrong(name, "a number above 0")
         return float(found)
 
@@ -85,7 +86,10 @@ class Fields:
         found = self.value(name, default)
         if found is None or name not in self._entries:
             return found
-        if not isinstance(found, list) or not all(isinstance(item, (kind, int)) for item in found):
+        kinds = (float, int) if kind is float else kind
+        if not isinstance(found, list) or not all(
+            isinstance(item, kinds) and not isinstance(item, bool) for item in found
+        ):
             raise self.wrong(name, f"a list of {kind.__name__}")
         return found
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sdk.exir._serialize._regular_file import read_file, regular
+from sdk.exir._serialize._regular_file import JSONFileError, read_json, regular
 from sdk.exir.serde._tensor_file import TensorFileError
 from sdk.exir.serde._weights_file import load_weights
 from sdk.extension.llm.export.checkpoint._fields import Fields
@@ -83,9 +82,9 @@ def adapter_args(path: str | Path) -> dict[str, Any]:
     in a way that this version does not know.
     """
     try:
-        read = json.loads(read_file(path))
-    except json.JSONDecodeError as error:
-        raise CheckpointError(f"{path}, line {error.lineno}, column {error.colno}: {error.msg}") from None
+        read = read_json(path)
+    except JSONFileError as error:
+        raise CheckpointError(str(error)) from None
     if not isinstance(read, dict):
         raise CheckpointError(f"{path}: expected a JSON object with r, lora_alpha and target_modules")
     fields = Fields(read, str(path), defaults={"use_rslora": False})
@@ -94,7 +93,7 @@ def adapter_args(path: str | Path) -> dict[str, Any]:
         alpha *= math.sqrt(rank)  # the product is scaled by alpha / sqrt(rank)
     layers = fields.items("target_modules", str)
     if layers is None or (unknown := sorted(set(layers) - _LAYERS.keys())):
-        what = f"found {', '.join(unknown)}, expected" if layers else "expected some of"
+        what = f"found {', '.join(unknown)[:200]}, expected" if layers else "expected some of"
         raise fields.error(f"target_modules: {what} {', '.join(_LAYERS)}")
     fields.refuse_the_rest(_WITHOUT_EFFECT, _NEUTRAL)
     return {"r": rank, "lora_alpha": alpha, "target_modules": layers}
@@ -111,7 +110,7 @@ def adapter_weights(items: Iterable[tuple[str, Tensor]], args: ModelArgs) -> Wei
         match = _NAME.fullmatch(name)
         if match is None or match[2] not in _LAYERS:
             example = "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"
-            raise CheckpointError(f"{name} is not a weight of an adapter, such as {example}")
+            raise CheckpointError(f"{name[:200]} is not a weight of an adapter, such as {example}")
         if value.dim() != 2 or not value.is_floating_point():
             raise CheckpointError(
                 f"{name}: expected a matrix of floating-point numbers, found {value.dtype} of sizes {list(value.shape)}"

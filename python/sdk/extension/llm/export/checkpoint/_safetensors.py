@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from sdk.exir._serialize._regular_file import read_file, regular
+from sdk.exir._serialize._regular_file import read_json, regular
 from sdk.extension.llm.export.checkpoint._names import CheckpointError
 
 
@@ -71,7 +71,7 @@ def _weight_files(folder: Path) -> list[Path]:
             raise CheckpointError(f"{folder} has no .safetensors files")
         return files
     try:
-        names = set(json.loads(read_file(index))["weight_map"].values())
+        names = set(read_json(index)["weight_map"].values())
     except (ValueError, KeyError, TypeError, AttributeError):
         names = {""}
     if not all(isinstance(name, str) and Path(name).name == name != "" for name in names):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sdk.exir._serialize._regular_file import read_file
+from sdk.exir._serialize._regular_file import JSONFileError, read_file, read_json
 from sdk.extension.llm.export.gguf import GGUFError, GGUFFile
 from sdk.extension.llm.export.gguf.tokenizer import gguf_tokenizer
 from sdk.extension.llm.export.settings import SettingsError
@@ -107,7 +107,7 @@ def _json(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        read = json.loads(read_file(path))
-    except json.JSONDecodeError as error:
-        raise SettingsError(f"{path}, line {error.lineno}, column {error.colno}: {error.msg}") from None
+        read = read_json(path)
+    except JSONFileError as error:
+        raise SettingsError(str(error)) from None
     return read if isinstance(read, dict) else {}
