@@ -17,7 +17,7 @@
 #import "owned.h"
 
 // The classes below are used where is_core_ml_available() is true.
-#define EXECUTORCH_COREML_AVAILABLE                                                            \
+#define EXECUTORCH_COREML_AVAILABLE \
   __attribute__((availability(macos, introduced = 13.0), availability(ios, introduced = 16.0), \
                  availability(tvos, introduced = 16.0)))
 
@@ -25,8 +25,8 @@ namespace executorch {
 namespace backends {
 namespace coreml {
 
-using apple::in_pool;
 using apple::Owned;
+using apple::in_pool;
 using apple::without_exceptions;
 using extension::delegate::Argument;
 using runtime::Error;
@@ -43,22 +43,22 @@ using apple::text_of;  // the functions here have the same name
 constexpr char kTitle[] = "Core ML";
 
 /// Empty for a text that is not UTF-8.
-NSString *text_of(const std::string &text) {
-  NSString *const made = [NSString stringWithUTF8String:text.c_str()];
+NSString* text_of(const std::string& text) {
+  NSString* const made = [NSString stringWithUTF8String:text.c_str()];
   return made == nil ? @"" : made;
 }
 
 /// Core ML's description of a failure.
-std::string reason_of(NSError *error) {
+std::string reason_of(NSError* error) {
   const std::string text = text_of([error localizedDescription]);
   return text.empty() ? "it gives no reason" : text;
 }
 
-NSURL *url_of(const std::string &path) {
+NSURL* url_of(const std::string& path) {
   return [NSURL fileURLWithPath:text_of(path) isDirectory:YES];
 }
 
-EXECUTORCH_COREML_AVAILABLE MLComputeUnits units_of(const std::string &name) {
+EXECUTORCH_COREML_AVAILABLE MLComputeUnits units_of(const std::string& name) {
   if (name == "cpu_only") {
     return MLComputeUnitsCPUOnly;
   }
@@ -84,8 +84,8 @@ EXECUTORCH_COREML_AVAILABLE ScalarType type_of(MLMultiArrayDataType type) {
   }
 }
 
-NSArray<NSNumber *> *numbers_of(const Layout &layout, bool strides) {
-  NSMutableArray<NSNumber *> *const made = [NSMutableArray arrayWithCapacity:layout.rank];
+NSArray<NSNumber*>* numbers_of(const Layout& layout, bool strides) {
+  NSMutableArray<NSNumber*>* const made = [NSMutableArray arrayWithCapacity:layout.rank];
   for (size_t axis = 0; axis < layout.rank; ++axis) {
     [made addObject:[NSNumber numberWithLongLong:strides ? layout.strides[axis] : layout.sizes[axis]]];
   }
@@ -93,7 +93,7 @@ NSArray<NSNumber *> *numbers_of(const Layout &layout, bool strides) {
 }
 
 /// False for a rank that no tensor has, or a negative size.
-bool read_layout(NSArray<NSNumber *> *sizes, NSArray<NSNumber *> *strides, Layout &layout) {
+bool read_layout(NSArray<NSNumber*>* sizes, NSArray<NSNumber*>* strides, Layout& layout) {
   layout.rank = [sizes count];
   bool is_valid = layout.rank <= layout.sizes.size() && [strides count] == layout.rank;
   for (size_t axis = 0; is_valid && axis < layout.rank; ++axis) {
@@ -105,7 +105,7 @@ bool read_layout(NSArray<NSNumber *> *sizes, NSArray<NSNumber *> *strides, Layou
 }
 
 /// "[1, 5, 10]".
-std::string text_of(const Layout &layout) {
+std::string text_of(const Layout& layout) {
   std::string text = "[";
   for (size_t axis = 0; axis < layout.rank; ++axis) {
     text += (axis > 0 ? ", " : "") + std::to_string(layout.sizes[axis]);
@@ -114,14 +114,14 @@ std::string text_of(const Layout &layout) {
 }
 
 /// If a model enumerates the shapes of an input, checks that these sizes are one of them.
-EXECUTORCH_COREML_AVAILABLE Error check_shape(const std::string &name, MLMultiArrayConstraint *constraint,
-                                              const Layout &given) {
-  MLMultiArrayShapeConstraint *const shapes = [constraint shapeConstraint];
+EXECUTORCH_COREML_AVAILABLE Error check_shape(const std::string& name, MLMultiArrayConstraint* constraint,
+                                              const Layout& given) {
+  MLMultiArrayShapeConstraint* const shapes = [constraint shapeConstraint];
   if (shapes == nil || [shapes type] != MLMultiArrayShapeConstraintTypeEnumerated) {
     return Error::Ok;
   }
   std::string allowed;
-  for (NSArray<NSNumber *> *sizes in [shapes enumeratedShapes]) {
+  for (NSArray<NSNumber*>* sizes in [shapes enumeratedShapes]) {
     Layout known;
     if (!read_layout(sizes, sizes, known)) {
       continue;
@@ -138,45 +138,45 @@ EXECUTORCH_COREML_AVAILABLE Error check_shape(const std::string &name, MLMultiAr
 
 struct EXECUTORCH_COREML_AVAILABLE Output {
   std::string name;
-  Owned<NSString *> key;
+  Owned<NSString*> key;
 };
 
 /// An input with the array of the last call, which is reused while the caller's memory and sizes do not change.
 struct EXECUTORCH_COREML_AVAILABLE Input {
   std::string name;
-  Owned<NSString *> key;
-  Owned<MLFeatureDescription *> description;
+  Owned<NSString*> key;
+  Owned<MLFeatureDescription*> description;
   ScalarType type = ScalarType::Undefined;  ///< what the model expects
-  Owned<MLMultiArray *> array;
+  Owned<MLMultiArray*> array;
   Elements given{nullptr, ScalarType::Undefined, {}};  ///< the caller's elements at the last call
-  std::vector<uint8_t> converted;                      ///< the memory of `array` where the caller's dtype is another
+  std::vector<uint8_t> converted;  ///< the memory of `array` where the caller's dtype is another
 };
 
 class EXECUTORCH_COREML_AVAILABLE CoreMLModel final : public Model {
  public:
-  Error open(const std::string &path, const std::string &function, const std::string &compute_unit,
-             const FunctionNames &names);
-  Error execute(Span<EValue *> args) override {
+  Error open(const std::string& path, const std::string& function, const std::string& compute_unit,
+             const FunctionNames& names);
+  Error execute(Span<EValue*> args) override {
     return without_exceptions(kTitle, [&] { return predict(args); });
   }
 
  private:
-  Error read_description(const FunctionNames &names);
-  Error bind(Input &input, const Tensor &tensor, bool &is_bound);
-  Error bind_all(Span<EValue *> args);
-  Error predict(Span<EValue *> args);
-  Error return_output(size_t index, MLMultiArray *array, Tensor &tensor);
+  Error read_description(const FunctionNames& names);
+  Error bind(Input& input, const Tensor& tensor, bool& is_bound);
+  Error bind_all(Span<EValue*> args);
+  Error predict(Span<EValue*> args);
+  Error return_output(size_t index, MLMultiArray* array, Tensor& tensor);
 
-  Owned<MLModel *> model_;
+  Owned<MLModel*> model_;
   Owned<id> state_;  ///< an MLState, where the model has states
   std::vector<Input> inputs_;
   std::vector<Output> outputs_;
-  Owned<MLDictionaryFeatureProvider *> features_;
+  Owned<MLDictionaryFeatureProvider*> features_;
 };
 
-Error CoreMLModel::open(const std::string &path, const std::string &function, const std::string &compute_unit,
-                        const FunctionNames &names) {
-  const auto configuration = Owned<MLModelConfiguration *>::adopt([[MLModelConfiguration alloc] init]);
+Error CoreMLModel::open(const std::string& path, const std::string& function, const std::string& compute_unit,
+                        const FunctionNames& names) {
+  const auto configuration = Owned<MLModelConfiguration*>::adopt([[MLModelConfiguration alloc] init]);
   [configuration.get() setComputeUnits:units_of(compute_unit)];
   if (!function.empty()) {
     if (@available(macOS 15.0, iOS 18.0, tvOS 18.0, *)) {
@@ -187,37 +187,38 @@ Error CoreMLModel::open(const std::string &path, const std::string &function, co
       return Error::DelegateInvalidCompatibility;
     }
   }
-  NSError *error = nil;
-  MLModel *const model = [MLModel modelWithContentsOfURL:url_of(path) configuration:configuration.get() error:&error];
+  NSError* error = nil;
+  MLModel* const model = [MLModel modelWithContentsOfURL:url_of(path) configuration:configuration.get() error:&error];
   ET_CHECK_OR_RETURN_ERROR(model != nil, DelegateInvalidCompatibility, "Core ML cannot load the model: %s",
                            reason_of(error).c_str());
-  model_ = Owned<MLModel *>(model);
+  model_ = Owned<MLModel*>(model);
   return read_description(names);
 }
 
-Error CoreMLModel::read_description(const FunctionNames &names) {
-  MLModelDescription *const description = [model_.get() modelDescription];
-  for (const std::string &name : names.inputs) {
+Error CoreMLModel::read_description(const FunctionNames& names) {
+  MLModelDescription* const description = [model_.get() modelDescription];
+  for (const std::string& name : names.inputs) {
     Input input;
     input.name = name;
-    input.key = Owned<NSString *>(text_of(name));
-    MLFeatureDescription *const found = [[description inputDescriptionsByName] objectForKey:input.key.get()];
+    input.key = Owned<NSString*>(text_of(name));
+    MLFeatureDescription* const found = [[description inputDescriptionsByName] objectForKey:input.key.get()];
     ET_CHECK_OR_RETURN_ERROR(found != nil && [found type] == MLFeatureTypeMultiArray, InvalidProgram,
                              "Core ML: the model has no array '%s' as input, which the payload's metadata.json names",
                              name.c_str());
     const MLMultiArrayDataType type = [[found multiArrayConstraint] dataType];
-    input.description = Owned<MLFeatureDescription *>(found);
+    input.description = Owned<MLFeatureDescription*>(found);
     input.type = type_of(type);
     ET_CHECK_OR_RETURN_ERROR(input.type != ScalarType::Undefined, NotSupported,
                              "Core ML: the input %s has the data type %ld, which no tensor has", name.c_str(),
                              static_cast<long>(type));
     inputs_.push_back(std::move(input));
   }
-  for (const std::string &name : names.outputs) {
-    Output output{name, Owned<NSString *>(text_of(name))};
-    ET_CHECK_OR_RETURN_ERROR(
-        [[description outputDescriptionsByName] objectForKey:output.key.get()] != nil, InvalidProgram,
-        "Core ML: the model has no output '%s', which the payload's metadata.json names", name.c_str());
+  for (const std::string& name : names.outputs) {
+    Output output{name, Owned<NSString*>(text_of(name))};
+    ET_CHECK_OR_RETURN_ERROR([[description outputDescriptionsByName] objectForKey:output.key.get()] != nil,
+                             InvalidProgram,
+                             "Core ML: the model has no output '%s', which the payload's metadata.json names",
+                             name.c_str());
     outputs_.push_back(std::move(output));
   }
   if (@available(macOS 15.0, iOS 18.0, tvOS 18.0, *)) {
@@ -230,7 +231,7 @@ Error CoreMLModel::read_description(const FunctionNames &names) {
 
 /// Sets `input.array` to an array for the tensor, and `is_bound` to false if the array differs from that of the last
 /// call.
-Error CoreMLModel::bind(Input &input, const Tensor &tensor, bool &is_bound) {
+Error CoreMLModel::bind(Input& input, const Tensor& tensor, bool& is_bound) {
   const Elements given{tensor.mutable_data_ptr(), tensor.scalar_type(), layout_of(tensor)};
   const bool in_place = given.type == input.type;
   const Layout layout = in_place ? given.layout : contiguous(given.layout);
@@ -238,54 +239,55 @@ Error CoreMLModel::bind(Input &input, const Tensor &tensor, bool &is_bound) {
                        given.layout == input.given.layout && (!in_place || given.data == input.given.data);
   if (!is_same) {
     is_bound = false;
-    input.array = Owned<MLMultiArray *>();
-    ET_CHECK_OK_OR_RETURN_ERROR(check_shape(input.name, [input.description.get() multiArrayConstraint], given.layout));
+    input.array = Owned<MLMultiArray*>();
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        check_shape(input.name, [input.description.get() multiArrayConstraint], given.layout));
     if (!in_place) {
       // At least one byte, because an array without elements needs memory, too.
       input.converted.resize(count_of(layout) * runtime::elementSize(input.type) + 1);
     }
     MLMultiArrayDataType type = [[input.description.get() multiArrayConstraint] dataType];
-    NSError *error = nil;
-    MLMultiArray *const array = [[MLMultiArray alloc] initWithDataPointer:in_place ? given.data : input.converted.data()
-                                                                    shape:numbers_of(layout, false)
-                                                                 dataType:type
-                                                                  strides:numbers_of(layout, true)
-                                                              deallocator:nil
-                                                                    error:&error];
+    NSError* error = nil;
+    MLMultiArray* const array =
+        [[MLMultiArray alloc] initWithDataPointer:in_place ? given.data : input.converted.data()
+                                            shape:numbers_of(layout, false)
+                                         dataType:type
+                                          strides:numbers_of(layout, true)
+                                      deallocator:nil
+                                            error:&error];
     ET_CHECK_OR_RETURN_ERROR(array != nil, InvalidArgument, "Core ML does not take the input %s of the shape %s: %s",
                              input.name.c_str(), text_of(given.layout).c_str(), reason_of(error).c_str());
-    input.array = Owned<MLMultiArray *>::adopt(array);
+    input.array = Owned<MLMultiArray*>::adopt(array);
     input.given = given;
   }
   return in_place ? Error::Ok : copy_elements(given, {input.converted.data(), input.type, layout});
 }
 
-Error CoreMLModel::bind_all(Span<EValue *> args) {
+Error CoreMLModel::bind_all(Span<EValue*> args) {
   bool is_bound = features_.get() != nil;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Error error = bind(inputs_[i], args[i]->toTensor(), is_bound);
     if (error != Error::Ok) {
-      features_ = Owned<MLDictionaryFeatureProvider *>();
+      features_ = Owned<MLDictionaryFeatureProvider*>();
       return error;
     }
   }
   if (is_bound) {
     return Error::Ok;
   }
-  NSMutableDictionary<NSString *, id> *const arrays = [NSMutableDictionary dictionaryWithCapacity:inputs_.size()];
-  for (const Input &input : inputs_) {
+  NSMutableDictionary<NSString*, id>* const arrays = [NSMutableDictionary dictionaryWithCapacity:inputs_.size()];
+  for (const Input& input : inputs_) {
     [arrays setObject:[MLFeatureValue featureValueWithMultiArray:input.array.get()] forKey:input.key.get()];
   }
-  NSError *error = nil;
-  features_ =
-      Owned<MLDictionaryFeatureProvider *>::adopt([[MLDictionaryFeatureProvider alloc] initWithDictionary:arrays
-                                                                                                    error:&error]);
+  NSError* error = nil;
+  features_ = Owned<MLDictionaryFeatureProvider*>::adopt([[MLDictionaryFeatureProvider alloc] initWithDictionary:arrays
+                                                                                                           error:&error]);
   ET_CHECK_OR_RETURN_ERROR(features_.get() != nil, InvalidArgument, "Core ML does not take the inputs: %s",
                            reason_of(error).c_str());
   return Error::Ok;
 }
 
-Error CoreMLModel::predict(Span<EValue *> args) {
+Error CoreMLModel::predict(Span<EValue*> args) {
   ET_CHECK_OK_OR_RETURN_ERROR(extension::delegate::check_count(kTitle, args, inputs_.size(), outputs_.size()));
   for (size_t i = 0; i < args.size(); ++i) {
     const bool is_input = i < inputs_.size();
@@ -293,7 +295,7 @@ Error CoreMLModel::predict(Span<EValue *> args) {
     ET_CHECK_OK_OR_RETURN_ERROR(check_is_tensor(argument, *args[i]));
   }
   ET_CHECK_OK_OR_RETURN_ERROR(bind_all(args));
-  NSError *error = nil;
+  NSError* error = nil;
   id<MLFeatureProvider> results = nil;
   if (state_.get() == nil) {
     results = [model_.get() predictionFromFeatures:features_.get() error:&error];
@@ -303,14 +305,14 @@ Error CoreMLModel::predict(Span<EValue *> args) {
   ET_CHECK_OR_RETURN_ERROR(results != nil, DelegateInvalidHandle, "Core ML cannot run the model: %s",
                            reason_of(error).c_str());
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    MLMultiArray *const array = [[results featureValueForName:outputs_[i].key.get()] multiArrayValue];
+    MLMultiArray* const array = [[results featureValueForName:outputs_[i].key.get()] multiArrayValue];
     ET_CHECK_OK_OR_RETURN_ERROR(return_output(i, array, args[inputs_.size() + i]->toTensor()));
   }
   return Error::Ok;
 }
 
-Error CoreMLModel::return_output(size_t index, MLMultiArray *array, Tensor &tensor) {
-  const Output &output = outputs_[index];
+Error CoreMLModel::return_output(size_t index, MLMultiArray* array, Tensor& tensor) {
+  const Output& output = outputs_[index];
   ET_CHECK_OR_RETURN_ERROR(array != nil, DelegateInvalidHandle, "Core ML returns no array for the output %s",
                            output.name.c_str());
   Layout layout;
@@ -327,8 +329,8 @@ Error CoreMLModel::return_output(size_t index, MLMultiArray *array, Tensor &tens
   const ScalarType type = type_of([array dataType]);
   // The processor's results may be in memory that is mapped for this call only.
   __block Error error = Error::Ok;
-  [array getBytesWithHandler:^(const void *bytes, NSInteger) {
-    error = copy_elements({const_cast<void *>(bytes), type, layout}, target);
+  [array getBytesWithHandler:^(const void* bytes, NSInteger) {
+    error = copy_elements({const_cast<void*>(bytes), type, layout}, target);
   }];
   return error;
 }
@@ -348,7 +350,7 @@ std::string system_version() {
 
 std::string caches_folder() {
   return in_pool([] {
-    NSArray<NSString *> *const found = NSSearchPathForDirectoriesInDomains(NSCachesDirectory, NSUserDomainMask, YES);
+    NSArray<NSString*>* const found = NSSearchPathForDirectoriesInDomains(NSCachesDirectory, NSUserDomainMask, YES);
     return [found count] > 0 ? text_of([found objectAtIndex:0]) : temporary_folder();
   });
 }
@@ -357,18 +359,18 @@ std::string temporary_folder() {
   return in_pool([] { return text_of(NSTemporaryDirectory()); });
 }
 
-Result<std::string> compile_model(const std::string &package) {
+Result<std::string> compile_model(const std::string& package) {
   return without_exceptions(kTitle, [&]() -> Result<std::string> {
-    NSError *error = nil;
-    NSURL *const made = [MLModel compileModelAtURL:url_of(package) error:&error];
+    NSError* error = nil;
+    NSURL* const made = [MLModel compileModelAtURL:url_of(package) error:&error];
     ET_CHECK_OR_RETURN_ERROR(made != nil, DelegateInvalidCompatibility, "Core ML cannot compile the model: %s",
                              reason_of(error).c_str());
     return text_of([made path]);
   });
 }
 
-Result<std::unique_ptr<Model>> open_model(const std::string &path, const std::string &function,
-                                          const std::string &compute_unit, const FunctionNames &names) {
+Result<std::unique_ptr<Model>> open_model(const std::string& path, const std::string& function,
+                                          const std::string& compute_unit, const FunctionNames& names) {
   return without_exceptions(kTitle, [&]() -> Result<std::unique_ptr<Model>> {
     if (@available(macOS 13.0, iOS 16.0, tvOS 16.0, *)) {
       auto model = std::make_unique<CoreMLModel>();

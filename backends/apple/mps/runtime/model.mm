@@ -40,45 +40,45 @@ struct EXECUTORCH_MPS_AVAILABLE Port {
   Type type;
   size_t size = 0;  ///< bytes
   Owned<id<MTLBuffer>> buffer;
-  MPSGraphTensor *tensor = nil;  ///< the graph keeps it
-  Owned<MPSGraphTensorData *> data;
+  MPSGraphTensor* tensor = nil;  ///< the graph keeps it
+  Owned<MPSGraphTensorData*> data;
 };
 
 class EXECUTORCH_MPS_AVAILABLE MPSModel final : public Model {
  public:
-  Error open(const Graph &graph);
-  Error execute(Span<EValue *> args) override {
+  Error open(const Graph& graph);
+  Error execute(Span<EValue*> args) override {
     const std::lock_guard<std::mutex> lock(mutex_);
     return without_exceptions(kTitle, [&] { return run(args); });
   }
 
  private:
-  Error add_inputs(const Graph &graph);
-  Error add_nodes(const Graph &graph);
-  Error add_node(const Graph &graph, size_t number);
-  Error add_outputs(const Graph &graph);
-  Error add_port(const Type &declared, MPSGraphTensor *tensor, std::vector<Port> &ports);
+  Error add_inputs(const Graph& graph);
+  Error add_nodes(const Graph& graph);
+  Error add_node(const Graph& graph, size_t number);
+  Error add_outputs(const Graph& graph);
+  Error add_port(const Type& declared, MPSGraphTensor* tensor, std::vector<Port>& ports);
   Error compile();
-  Error run(Span<EValue *> args);
+  Error run(Span<EValue*> args);
 
   std::mutex mutex_;
   Owned<id<MTLDevice>> device_;
   Owned<id<MTLCommandQueue>> queue_;
-  Owned<MPSGraph *> graph_;
-  Owned<MPSGraphExecutable *> executable_;
+  Owned<MPSGraph*> graph_;
+  Owned<MPSGraphExecutable*> executable_;
   std::vector<Port> inputs_, outputs_;
-  Owned<NSArray *> feeds_, results_;  ///< the data of inputs and outputs, in the order of the executable
+  Owned<NSArray*> feeds_, results_;  ///< the data of inputs and outputs, in the order of the executable
 
   // While the graph is built, by id:
   Tensors tensors_;
   std::vector<Type> types_;
 };
 
-Error MPSModel::open(const Graph &graph) {
+Error MPSModel::open(const Graph& graph) {
   device_ = Owned<id<MTLDevice>>::adopt(MTLCreateSystemDefaultDevice());
   ET_CHECK_OR_RETURN_ERROR(device_.get() != nil, NotSupported, "MPS: there is no GPU");
   queue_ = Owned<id<MTLCommandQueue>>::adopt([device_.get() newCommandQueue]);
-  graph_ = Owned<MPSGraph *>::adopt([[MPSGraph alloc] init]);
+  graph_ = Owned<MPSGraph*>::adopt([[MPSGraph alloc] init]);
   ET_CHECK_OR_RETURN_ERROR(queue_.get() != nil && graph_.get() != nil, MemoryAllocationFailed,
                            "MPS: the GPU gives no command queue");
   tensors_.assign(graph.values.size(), nil);
@@ -91,7 +91,7 @@ Error MPSModel::open(const Graph &graph) {
   return compile();
 }
 
-Error MPSModel::add_port(const Type &declared, MPSGraphTensor *tensor, std::vector<Port> &ports) {
+Error MPSModel::add_port(const Type& declared, MPSGraphTensor* tensor, std::vector<Port>& ports) {
   Port port;
   port.type = declared;
   port.size = static_cast<size_t>(count_of(declared.sizes)) * element_size(declared.type);
@@ -99,34 +99,33 @@ Error MPSModel::add_port(const Type &declared, MPSGraphTensor *tensor, std::vect
   ET_CHECK_OR_RETURN_ERROR(port.size > 0, NotSupported, "MPS: inputs and outputs cannot be %s", name_of(declared.type));
   port.buffer = Owned<id<MTLBuffer>>::adopt([device_.get() newBufferWithLength:port.size
                                                                        options:MTLResourceStorageModeShared]);
-  ET_CHECK_OR_RETURN_ERROR(port.buffer.get() != nil, MemoryAllocationFailed, "MPS: the GPU has no %zu bytes",
-                           port.size);
-  port.data =
-      Owned<MPSGraphTensorData *>::adopt([[MPSGraphTensorData alloc] initWithMTLBuffer:port.buffer.get()
-                                                                                 shape:numbers_of(declared.sizes)
-                                                                              dataType:data_type_of(declared.type)]);
+  ET_CHECK_OR_RETURN_ERROR(port.buffer.get() != nil, MemoryAllocationFailed, "MPS: the GPU has no %zu bytes", port.size);
+  port.data = Owned<MPSGraphTensorData*>::adopt(
+      [[MPSGraphTensorData alloc] initWithMTLBuffer:port.buffer.get()
+                                              shape:numbers_of(declared.sizes)
+                                           dataType:data_type_of(declared.type)]);
   ports.push_back(std::move(port));
   return Error::Ok;
 }
 
-Error MPSModel::add_inputs(const Graph &graph) {
+Error MPSModel::add_inputs(const Graph& graph) {
   for (const int32_t each : graph.inputs) {
     tensors_[each] = [graph_.get() placeholderWithShape:numbers_of(types_[each].sizes)
-                                               dataType:data_type_of(types_[each].type)
-                                                   name:nil];
+                                             dataType:data_type_of(types_[each].type)
+                                                 name:nil];
     ET_CHECK_OK_OR_RETURN_ERROR(add_port(types_[each], tensors_[each], inputs_));
   }
   for (const int32_t each : graph.constants) {
-    const Value &value = graph.values[each];
-    NSData *const data = [NSData dataWithBytes:value.data length:value.data_size];
+    const Value& value = graph.values[each];
+    NSData* const data = [NSData dataWithBytes:value.data length:value.data_size];
     tensors_[each] = [graph_.get() constantWithData:data
-                                              shape:numbers_of(value.sizes)
-                                           dataType:data_type_of(value.type)];
+                                            shape:numbers_of(value.sizes)
+                                         dataType:data_type_of(value.type)];
   }
   return Error::Ok;
 }
 
-Error MPSModel::add_nodes(const Graph &graph) {
+Error MPSModel::add_nodes(const Graph& graph) {
   for (size_t number = 0; number < graph.nodes.size(); ++number) {
     // The graph keeps its tensors.
     ET_CHECK_OK_OR_RETURN_ERROR(in_pool([&] { return add_node(graph, number); }));
@@ -134,8 +133,8 @@ Error MPSModel::add_nodes(const Graph &graph) {
   return Error::Ok;
 }
 
-Error MPSModel::add_node(const Graph &graph, size_t number) {
-  const Node &node = graph.nodes[number];
+Error MPSModel::add_node(const Graph& graph, size_t number) {
+  const Node& node = graph.nodes[number];
   OperandTypes types;
   Tensors operands;
   for (const int32_t each : node.operands) {
@@ -150,7 +149,7 @@ Error MPSModel::add_node(const Graph &graph, size_t number) {
                            "MPS: node %zu (%s) has %zu results; the payload says %zu", number, name_of(node.type),
                            results.size(), node.results.size());
   for (size_t i = 0; i < results.size(); ++i) {
-    const Sizes &declared = graph.values[node.results[i]].sizes;
+    const Sizes& declared = graph.values[node.results[i]].sizes;
     ET_CHECK_OR_RETURN_ERROR(results[i].sizes == declared, InvalidProgram,
                              "MPS: node %zu (%s) computes the shape %s; the payload says %s", number,
                              name_of(node.type), text_of(results[i].sizes).c_str(), text_of(declared).c_str());
@@ -165,8 +164,8 @@ Error MPSModel::add_node(const Graph &graph, size_t number) {
   return Error::Ok;
 }
 
-Error MPSModel::add_outputs(const Graph &graph) {
-  std::vector<MPSGraphTensor *> taken;
+Error MPSModel::add_outputs(const Graph& graph) {
+  std::vector<MPSGraphTensor*> taken;
   for (const int32_t each : graph.inputs) {
     taken.push_back(tensors_[each]);
   }
@@ -174,12 +173,12 @@ Error MPSModel::add_outputs(const Graph &graph) {
     taken.push_back(tensors_[each]);
   }
   for (const int32_t each : graph.outputs) {
-    const Value &declared = graph.values[each];
+    const Value& declared = graph.values[each];
     ET_CHECK_OR_RETURN_ERROR(types_[each].type == declared.type, InvalidProgram,
                              "MPS: an output is %s; the payload says %s", name_of(types_[each].type),
                              name_of(declared.type));
-    MPSGraphTensor *tensor = tensors_[each];
-    for (const auto &other : taken) {
+    MPSGraphTensor* tensor = tensors_[each];
+    for (const auto& other : taken) {
       if (tensor == other) {  // MPSGraph returns neither inputs nor a tensor twice
         tensor = [graph_.get() identityWithTensor:tensor name:nil];
         break;
@@ -192,29 +191,27 @@ Error MPSModel::add_outputs(const Graph &graph) {
 }
 
 Error MPSModel::compile() {
-  NSMutableDictionary *const feeds = [NSMutableDictionary dictionary];
-  NSMutableArray<MPSGraphTensor *> *const targets = [NSMutableArray array];
-  for (const Port &port : inputs_) {
-    const auto shaped =
-        Owned<MPSGraphShapedType *>::adopt([[MPSGraphShapedType alloc] initWithShape:numbers_of(port.type.sizes)
-                                                                            dataType:data_type_of(port.type.type)]);
+  NSMutableDictionary* const feeds = [NSMutableDictionary dictionary];
+  NSMutableArray<MPSGraphTensor*>* const targets = [NSMutableArray array];
+  for (const Port& port : inputs_) {
+    const auto shaped = Owned<MPSGraphShapedType*>::adopt(
+        [[MPSGraphShapedType alloc] initWithShape:numbers_of(port.type.sizes) dataType:data_type_of(port.type.type)]);
     [feeds setObject:shaped.get() forKey:port.tensor];
   }
-  for (const Port &port : outputs_) {
+  for (const Port& port : outputs_) {
     [targets addObject:port.tensor];
   }
-  executable_ =
-      Owned<MPSGraphExecutable *>([graph_.get() compileWithDevice:[MPSGraphDevice deviceWithMTLDevice:device_.get()]
-                                                            feeds:feeds
-                                                    targetTensors:targets
-                                                 targetOperations:nil
-                                            compilationDescriptor:nil]);
+  executable_ = Owned<MPSGraphExecutable*>([graph_.get() compileWithDevice:[MPSGraphDevice deviceWithMTLDevice:device_.get()]
+                                                                     feeds:feeds
+                                                             targetTensors:targets
+                                                          targetOperations:nil
+                                                     compilationDescriptor:nil]);
   ET_CHECK_OR_RETURN_ERROR(executable_.get() != nil, DelegateInvalidCompatibility, "MPSGraph cannot compile the graph");
   // The dictionary is unordered; the executable defines an order.
-  const auto in_order = [](NSArray<MPSGraphTensor *> *order, const std::vector<Port> &ports) {
-    NSMutableArray<MPSGraphTensorData *> *const data = [NSMutableArray arrayWithCapacity:ports.size()];
-    for (MPSGraphTensor *tensor in order) {
-      for (const Port &port : ports) {
+  const auto in_order = [](NSArray<MPSGraphTensor*>* order, const std::vector<Port>& ports) {
+    NSMutableArray<MPSGraphTensorData*>* const data = [NSMutableArray arrayWithCapacity:ports.size()];
+    for (MPSGraphTensor* tensor in order) {
+      for (const Port& port : ports) {
         if (port.tensor == tensor) {
           [data addObject:port.data.get()];
         }
@@ -222,22 +219,23 @@ Error MPSModel::compile() {
     }
     return data;
   };
-  NSArray<MPSGraphTensor *> *const compiled = [executable_.get() targetTensors];
-  NSArray<MPSGraphTensorData *> *const given = in_order([executable_.get() feedTensors], inputs_);
-  NSArray<MPSGraphTensorData *> *const returned = in_order(compiled == nil ? targets : compiled, outputs_);
-  ET_CHECK_OR_RETURN_ERROR(
-      [given count] == inputs_.size() && [returned count] == outputs_.size(), DelegateInvalidCompatibility,
-      "MPSGraph compiled %zu inputs and %zu outputs; the payload has %zu and %zu", static_cast<size_t>([given count]),
-      static_cast<size_t>([returned count]), inputs_.size(), outputs_.size());
-  feeds_ = Owned<NSArray *>(given);
-  results_ = Owned<NSArray *>(returned);
+  NSArray<MPSGraphTensor*>* const compiled = [executable_.get() targetTensors];
+  NSArray<MPSGraphTensorData*>* const given = in_order([executable_.get() feedTensors], inputs_);
+  NSArray<MPSGraphTensorData*>* const returned = in_order(compiled == nil ? targets : compiled, outputs_);
+  ET_CHECK_OR_RETURN_ERROR([given count] == inputs_.size() && [returned count] == outputs_.size(),
+                           DelegateInvalidCompatibility,
+                           "MPSGraph compiled %zu inputs and %zu outputs; the payload has %zu and %zu",
+                           static_cast<size_t>([given count]), static_cast<size_t>([returned count]), inputs_.size(),
+                           outputs_.size());
+  feeds_ = Owned<NSArray*>(given);
+  results_ = Owned<NSArray*>(returned);
   return Error::Ok;
 }
 
-Error MPSModel::run(Span<EValue *> args) {
+Error MPSModel::run(Span<EValue*> args) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_count("MPS", args, inputs_.size(), outputs_.size()));
-  const auto check = [](const Port &port, const EValue &value, const char *kind, size_t index) {
-    const Sizes &sizes = port.type.sizes;
+  const auto check = [](const Port& port, const EValue& value, const char* kind, size_t index) {
+    const Sizes& sizes = port.type.sizes;
     return check_tensor({"MPS", kind, index}, value, scalar_type_of(port.type.type),
                         aten::ArrayRef<int64_t>(sizes.data(), sizes.size()));
   };
@@ -246,7 +244,7 @@ Error MPSModel::run(Span<EValue *> args) {
   }
   for (size_t i = 0; i < inputs_.size(); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(check(inputs_[i], *args[i], "input", i));
-    std::memcpy([inputs_[i].buffer.get() contents], args[i] -> toTensor().const_data_ptr(), inputs_[i].size);
+    std::memcpy([inputs_[i].buffer.get() contents], args[i]->toTensor().const_data_ptr(), inputs_[i].size);
   }
   [executable_.get() runWithMTLCommandQueue:queue_.get()
                                 inputsArray:feeds_.get()
@@ -268,7 +266,7 @@ bool is_mps_available() {
   return false;
 }
 
-Result<std::unique_ptr<Model>> open_model(const Graph &graph) {
+Result<std::unique_ptr<Model>> open_model(const Graph& graph) {
   return without_exceptions(kTitle, [&]() -> Result<std::unique_ptr<Model>> {
     if (@available(macOS 12.4, iOS 15.4, tvOS 15.4, *)) {
       auto model = std::make_unique<MPSModel>();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opens payloads and runs each once or more, for test_mps_delegate.py. A line of the script names a payload, the prefix
 // of its outputs' files, and the files of its inputs: those of one call after those of another. Prints an error for
-// each line. With --fail-each-allocation it opens and runs a payload once for each allocation, which fails, and prints
-// how many there are, and "leaks" or a wrong error after the number of one.
+// each line.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -10,11 +9,9 @@
 #include <string>
 #include <vector>
 
-#include <executorch/extension/memory_allocator/report_bad_alloc.h>
 #include <executorch/extension/tensor/tensor.h>
 #include <executorch/runtime/platform/runtime.h>
 
-#include "faults.h"
 #include "model.h"
 
 using executorch::runtime::Error;
@@ -82,63 +79,16 @@ Error run(const std::string& line) {
   return Error::Ok;
 }
 
-/// Opens a payload and runs it, while allocation `n` fails. Whether there is one of that number.
-bool fail_allocation(const Graph& graph, std::vector<EValue*> values, size_t n, Error& error) {
-  faults::arm(faults::Kind::kAllocation, n);
-  error = executorch::extension::internal::report_exceptions([&]() -> Error {
-    const auto model = open_model(graph);
-    ET_CHECK_OK_OR_RETURN_ERROR(model.error());
-    return (*model)->execute({values.data(), values.size()});
-  });
-  return faults::disarm();
-}
-
-void fail_each_allocation(const std::string& line) {
-  std::istringstream words(line);
-  std::string payload;
-  words >> payload;
-  const std::vector<char> bytes = bytes_of(payload);
-  const auto graph = read_payload(bytes.data(), bytes.size());
-  std::vector<std::unique_ptr<Argument>> arguments;
-  std::vector<EValue*> values;
-  for (const auto* ids : {&graph->inputs, &graph->outputs}) {
-    for (const int32_t id : *ids) {
-      arguments.push_back(std::make_unique<Argument>(graph->values[id], std::vector<char>()));
-      values.push_back(&arguments.back()->holder);
-    }
-  }
-  Error error = Error::Ok;
-  size_t n = 0;
-  for (bool met = true; met; ++n) {
-    // What a class or a cache takes for good is taken by the first of two.
-    fail_allocation(*graph, values, n, error);
-    const long before = faults::live_blocks();
-    met = fail_allocation(*graph, values, n, error);
-    const char* const name = executorch::runtime::error_name(error);
-    if (faults::live_blocks() != before) {
-      std::printf("%zu leaks\n", n);
-    } else if (error != Error::Ok && !(met && error == Error::MemoryAllocationFailed)) {
-      std::printf("%zu %s\n", n, name);
-    }
-  }
-  std::printf("%zu\n", n);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool fails = argc == 3 && std::string(argv[1]) == "--fail-each-allocation";
-  if (argc != 2 && !fails) {
-    std::fprintf(stderr, "usage: run_payloads [--fail-each-allocation] SCRIPT\n");
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: run_payloads SCRIPT\n");
     return 2;
   }
   executorch::runtime::runtime_init();
-  std::ifstream lines(argv[argc - 1]);
+  std::ifstream lines(argv[1]);
   for (std::string line; std::getline(lines, line);) {
-    if (fails) {
-      fail_each_allocation(line);
-      continue;
-    }
     std::printf("%s\n", executorch::runtime::error_name(run(line)));
     std::fflush(stdout);
   }
