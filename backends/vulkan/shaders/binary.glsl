@@ -41,15 +41,17 @@ float whole_power(float a, int b) {
   return b < 0 ? quotient(1.0, result) : result;
 }
 float power(float a, float b) {
-  if (b == 0.0 || a == 1.0) return 1.0;
+  if ((!is_nan(b) && b == 0.0) || (!is_nan(a) && a == 1.0)) return 1.0;
+  if (is_nan(a) || is_nan(b)) return kNan;
   if (b == floor(b) && abs(b) <= 64.0) return whole_power(a, int(b));
+  const bool is_odd = b == floor(b) && b * 0.5 != floor(b * 0.5);
+  if (a == 0.0) return b > 0.0 ? 0.0 : is_odd ? quotient(1.0, a) : kInfinity;
   const float twice = 2.0 * b;
   if (a >= 0.0 && twice == floor(twice) && abs(twice) <= 64.0) return whole_power(root(a), int(twice));
-  if (a == 0.0) return b > 0.0 ? 0.0 : kInfinity;
-  const float size = exp2(b * log2(abs(a)));
+  const float size = a == -1.0 ? 1.0 : exp2(b * log2(abs(a)));
   if (a > 0.0) return size;
-  if (b != floor(b)) return kNan;
-  return b * 0.5 != floor(b * 0.5) ? -size : size;
+  if (b != floor(b)) return a == -kInfinity ? size : kNan;
+  return is_odd ? -size : size;
 }
 #endif
 TO compute(TI a, TI b) {

@@ -1,3 +1,4 @@
+#include "numbers.glsl"
 #include "division.glsl"
 // The scale and zero point of each row of `length` elements. MODE 0: asymmetric, zero point of the least element, 1: asymmetric, zero point
 // with the smaller error, 2: symmetric.
@@ -8,10 +9,12 @@ void main() {
   }
   float low = 0.0;
   float high = 0.0;
+  bool nan = false;
   for (int i = 0; i < P_length; ++i) {
     const float x = load_x(int(id) * P_length + i);
-    low = min(low, x);
-    high = max(high, x);
+    nan = nan || is_nan(x);
+    low = is_nan(x) ? low : min(low, x);
+    high = is_nan(x) ? high : max(high, x);
   }
   float scale;
   float zero;
@@ -30,6 +33,6 @@ void main() {
     }
     zero = clamp(zero, P_low, P_high);
   }
-  store_scale(id, scale);
+  store_scale(id, nan ? kNan : scale);  // NaN in a row makes all its results NaN
   store_zero(id, int(zero));
 }

@@ -1,3 +1,4 @@
+#include "numbers.glsl"
 #include "split.glsl"
 // out[m, n] = sum over groups of scale[group, n] * sum over k of a[m, k] * w[k, n] + bias[n]. BITS 8: one word for each k and four columns;
 // 4: the low half of a word is an even k, the high half the next. SPLIT threads share the depth.
@@ -57,7 +58,7 @@ void main() {
         const int n = column * 4 + i;
         if (n < P_n) {
           float y = total[r][i] + (BIAS != 0 ? load_bias(n) : 0.0);
-          store_out((row + r) * P_n + n, RELU != 0 ? max(y, 0.0) : y);
+          store_out((row + r) * P_n + n, RELU != 0 && !is_nan(y) ? max(y, 0.0) : y);
         }
       }
     }

@@ -23,7 +23,7 @@ void main() {
       const float v = load_x((plane * P_in_h + y) * P_in_w + x);
       if (MODE == 0) {
         result += v;
-      } else if (found < 0 || v > result || is_nan(v)) {
+      } else if (found < 0 || is_nan(v) || (!is_nan(result) && v > result)) {
         result = v;
         found = y * P_in_w + x;
       }

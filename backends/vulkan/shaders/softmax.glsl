@@ -33,7 +33,7 @@ void main() {
     highest = max(highest, x);
   }
   highest = highest_of_parts(nan ? kNan : highest);
-  nan = is_nan(highest);
+  nan = is_nan(highest) || highest == kInfinity;  // the difference of infinities
   float sum = 0.0;
   for (int i = lane; i < length; i += SPLIT) {
     sum += exp(load_x(base + i * inner) - highest);

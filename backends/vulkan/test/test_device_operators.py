@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import device_program
 import pytest
 import torch
 import torch.nn.functional as F
@@ -16,7 +17,6 @@ from torch import nn
 
 from sdk.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
 from sdk.exir import to_edge_transform_and_lower
-from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
 
 
 def check_all(functions: dict[str, Callable[..., Any]], *inputs: torch.Tensor, half: bool = False) -> None:
@@ -165,10 +165,15 @@ def test_nan_decides():
     """Comparisons, logic, extremes and choices with NaN, infinities and negative zero on either side."""
     edges = torch.tensor([math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -2.5])
     a, b = edges[:, None].expand(7, 7).contiguous(), edges.expand(7, 7).contiguous()
+    bases, exponents = (
+        torch.cat([edges, torch.tensor([-1.0])]),
+        torch.tensor([2.0, 3.0, 0.5, -1.0, -3.0, 101.0, -101.0]),
+    )
+    powers = torch.cartesian_prod(bases, torch.cat([edges, exponents])).T.contiguous().unbind()
     of_two = {name: getattr(torch, name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "minimum", "maximum")}
     of_two["where"] = lambda x, y: torch.where(x < y, x, y)
     of_two["itself"] = lambda x, y: (x != x) | (y == y)
-    check_together({name: (function, (a, b)) for name, function in of_two.items()})
+    check_together({name: (function, (a, b)) for name, function in of_two.items()} | {"pow": (torch.pow, powers)})
     of_one: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
         name: UNARY[name] for name in ("clamp", "relu", "hardtanh", "hardshrink", "hardswish", "leaky_relu", "eq", "gt")
     }
@@ -179,6 +184,9 @@ def test_nan_decides():
         "amax": lambda x: x.amax(0),
         "amin": lambda x: x.amin(0),
         "argmax": lambda x: x.argmax(0),
+        "argmin": lambda x: x.argmin(0),
+        "softmax": lambda x: x.softmax(0),
+        "max_pool": lambda x: F.max_pool2d(x[None, None], (1, 3), 1),
         "zero": lambda x: x == 0,
         "not_zero": lambda x: x != 0,
     }
@@ -218,7 +226,7 @@ def test_a_shape_beyond_the_limit_is_refused():
     rows = torch.export.Dim("rows", min=1, max=9)
     exported = torch.export.export(nn.Linear(8, 6), (numbers(7, 8),), dynamic_shapes=({0: rows},))
     edge = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner()])
-    program = _load_for_executorch_from_buffer(edge.to_executorch().buffer)
+    program = device_program.load(edge.to_executorch().buffer)
     with pytest.raises(RuntimeError):
         program.forward([numbers(10, 8)])
 
@@ -232,7 +240,7 @@ def test_damaged_payloads_are_refused_or_run(at):
     start = data.index(b"VH00") - 4
     data[start + at] ^= 0x7F
     try:
-        program = _load_for_executorch_from_buffer(bytes(data))
+        program = device_program.load(bytes(data))
         program.forward([numbers(7, 8)])
     except RuntimeError:
         pass

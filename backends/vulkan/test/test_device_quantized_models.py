@@ -53,6 +53,11 @@ def layers() -> nn.Module:
 
 
 WEIGHTS = 256 * 192 + 192 * 128 + 128 * 33
+CONFIGS = {
+    "8w": IntxWeightOnlyConfig(weight_dtype=torch.int8, granularity=PerAxis(0)),
+    "4w": IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(32)),
+    "8da4w": Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)),
+}
 
 
 @pytest.mark.sampled
@@ -61,13 +66,8 @@ WEIGHTS = 256 * 192 + 192 * 128 + 128 * 33
 @pytest.mark.parametrize("config", ["8w", "4w", "8da4w"])
 def test_torchao(config: str, half: bool, compat: str | None) -> None:
     """VK-03, VK-07, VK-08, VK-19: rows of any number, up to 6."""
-    configs = {
-        "8w": IntxWeightOnlyConfig(weight_dtype=torch.int8, granularity=PerAxis(0)),
-        "4w": IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(32)),
-        "8da4w": Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)),
-    }
     model = layers()
-    quantize_(model, configs[config])
+    quantize_(model, CONFIGS[config])
     rows = {0: torch.export.Dim("rows", min=1, max=6)} if compat is None else None
     counts = (4, 1, 6) if compat is None else (4,)
     calls = [(numbers(count, 256),) for count in counts]
@@ -78,9 +78,25 @@ def test_torchao(config: str, half: bool, compat: str | None) -> None:
     assert size < WEIGHTS * (1.2 if config == "8w" else 0.85)
 
 
+@pytest.mark.parametrize("config", ["8w", "8da4w"])
+def test_nan_in_a_row_reaches_the_results_of_this_row(config: str) -> None:
+    """Through a fused ReLU, and through the choice of a row's scale."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 8)).eval()
+    quantize_(model, CONFIGS[config])
+    x = numbers(3, 64)
+    edge = lowered.lower(model, (x,))
+    assert not lowered.left(edge)
+    x[1, 5] = torch.nan
+    with torch.no_grad():
+        expected = model(x)
+    assert expected[1].isnan().all() and not expected[[0, 2]].isnan().any()
+    DeviceProgram(edge.to_executorch().buffer).check((x,), expected, 0.0, 2e-2)
+
+
 def test_torchao_with_batches() -> None:
     model = layers()
-    quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)))
+    quantize_(model, CONFIGS["8da4w"])
     x = (numbers(2, 3, 256),)
     check(lowered.lower(model, x), model, x, tolerance=2e-2, mean=0.2)
 
