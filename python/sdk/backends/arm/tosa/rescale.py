@@ -7,14 +7,16 @@ A factor is `multiplier / 2^shift`, with 31 bits of multiplier, or 15 for sums o
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.schema import DType, Op, RoundingMode
+
+if TYPE_CHECKING:
+    from sdk.backends.arm.tosa.builder import Builder
 
 _LEAST_SHIFT, _MOST_SHIFT = 2, 62
 

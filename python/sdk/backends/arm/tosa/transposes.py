@@ -11,6 +11,7 @@ import numpy as np
 
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.int8_sums import int8_sums
+from sdk.backends.arm.tosa.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ def transposed_by_convolution(b: Builder, value: Value, order: Sequence[int]) ->
     rows, columns = sizes
     if rows > _MOST_ROWS or columns > _MOST_COLUMNS:
         return None
-    from sdk.backends.arm.tosa.integer.rescale import rescale  # it imports the builder, which imports this module
-
     image = b.reshape(value, (1, rows, columns, 1))
     identity = np.eye(rows, dtype=np.int8).reshape(rows, rows, 1, 1)
     moved = int8_sums(b, "CONV2D", image, identity, 0, (1, 1, columns, rows))

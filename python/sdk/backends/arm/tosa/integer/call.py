@@ -14,8 +14,8 @@ from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.errors import UnsupportedError
 from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.parameters import Parameters, parameters_of
-from sdk.backends.arm.tosa.integer.rescale import rescale
 from sdk.backends.arm.tosa.lowering.call import Call, Placed
+from sdk.backends.arm.tosa.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType
 from sdk.backends.graph.quantized import is_any_dequantize
 from sdk.backends.transforms.constants import get_constant

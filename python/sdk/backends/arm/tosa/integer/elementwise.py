@@ -18,8 +18,8 @@ from sdk.backends.arm.tosa.integer.functions_of_two import angle, power
 from sdk.backends.arm.tosa.integer.parameters import Parameters
 from sdk.backends.arm.tosa.integer.quotients import quotient, rounded_quotient
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
-from sdk.backends.arm.tosa.integer.rescale import rescale
 from sdk.backends.arm.tosa.lowering.call import Placed
+from sdk.backends.arm.tosa.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType, Op
 from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import is_any_dequantize

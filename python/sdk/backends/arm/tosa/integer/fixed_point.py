@@ -14,7 +14,7 @@ import numpy as np
 
 from sdk.backends.arm.tosa.builder import Builder
 from sdk.backends.arm.tosa.graph import Value
-from sdk.backends.arm.tosa.integer.rescale import rescale
+from sdk.backends.arm.tosa.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType, Op
 from sdk.backends.arm.tosa.types import numpy_type
 

@@ -15,7 +15,7 @@ from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.integer.fixed_point import gathered, headroom, powers, reciprocal, scaled
 from sdk.backends.arm.tosa.integer.parameters import Parameters
 from sdk.backends.arm.tosa.integer.quotients import shrunk
-from sdk.backends.arm.tosa.integer.rescale import rescale
+from sdk.backends.arm.tosa.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType, Op
 
 _INTEGERS = np.arange(-(1 << 15), 1 << 15)

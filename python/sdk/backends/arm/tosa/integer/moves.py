@@ -15,13 +15,13 @@ from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.integer.parameters import Parameters
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
-from sdk.backends.arm.tosa.integer.rescale import rescale
 from sdk.backends.arm.tosa.integer.sums import summed_by_convolution
 from sdk.backends.arm.tosa.lowering import LOWERINGS
 from sdk.backends.arm.tosa.lowering.call import Placed, without_axes
 from sdk.backends.arm.tosa.lowering.resizing import resized
 from sdk.backends.arm.tosa.lowering.shapes import padded
 from sdk.backends.arm.tosa.parts import MOST_READ
+from sdk.backends.arm.tosa.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType, ResizeMode
 from sdk.backends.graph.names import name_of
 from sdk.backends.graph.quantized import is_any_dequantize

@@ -19,7 +19,7 @@ from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.integer.fixed_point import headroom, inverse_root, split_sums
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
-from sdk.backends.arm.tosa.integer.rescale import rescale
+from sdk.backends.arm.tosa.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType
 
 _MOST_CENTRED, _MOST_SQUARED = 1 << 16, 1 << 14  # elements of int8 whose squares add up to less than 2^30

@@ -13,7 +13,7 @@ from sdk.backends.arm.tosa.graph import Value
 from sdk.backends.arm.tosa.integer.call import IntegerCall
 from sdk.backends.arm.tosa.integer.fixed_point import headroom, limited, reciprocal, scaled
 from sdk.backends.arm.tosa.integer.parameters import Parameters
-from sdk.backends.arm.tosa.integer.rescale import rescale
+from sdk.backends.arm.tosa.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType
 from sdk.backends.graph.names import name_of
 

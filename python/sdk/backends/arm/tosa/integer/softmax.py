@@ -22,8 +22,8 @@ from sdk.backends.arm.tosa.integer.fixed_point import (
 )
 from sdk.backends.arm.tosa.integer.masking import Counted, counted
 from sdk.backends.arm.tosa.integer.registry import lowers_integers
-from sdk.backends.arm.tosa.integer.rescale import rescale
 from sdk.backends.arm.tosa.lowering.call import Placed
+from sdk.backends.arm.tosa.rescale import rescale
 from sdk.backends.arm.tosa.schema import DType
 
 _MOST_BITS = 11
