@@ -84,6 +84,30 @@ step_operators-asan() {
     tests/python/operators tests/backends || [[ $? -eq 5 ]] # no tests are left to run
 }
 
+# The Python extension with every delegate that runs here over a stand-in or in an emulation, for the steps of those backends. They
+# share a build folder, because each would compile the same runtime and kernels. backends/<name>/gate.sh adds to these: the options of
+# its delegate, and functions that make what the options name.
+delegates="${root}/build/delegates"
+delegate_options=() delegate_preparations=()
+
+# build_with_delegates TARGETS...: builds that extension, and the targets. Steps that run at the same time wait for each other.
+build_with_delegates() (
+  mkdir -p "${delegates}" && exec 9>"${delegates}/lock" && flock 9 || exit
+  local prepare
+  for prepare in "${delegate_preparations[@]}"; do
+    "${prepare}" || exit
+  done
+  # The options of the package, so that ccache has most object files.
+  cmake -S . -B "${delegates}" -G Ninja -DCMAKE_BUILD_TYPE=Release -DEXECUTORCH_BUILD_PRESET_FILE=cmake/preset/wheel.cmake \
+    -DEXECUTORCH_ENABLE_WERROR=ON -DEXECUTORCH_BUILD_TESTS=ON -DEXECUTORCH_BUILD_EXECUTOR_RUNNER=ON \
+    "-DPython3_EXECUTABLE=${python}" "-DPython_EXECUTABLE=${python}" "${delegate_options[@]}" &&
+    cmake --build "${delegates}" --parallel "${jobs}" --target _portable_lib "$@"
+)
+# pytest_with_delegates ARGUMENTS...: pytest on that extension.
+pytest_with_delegates() {
+  SDK_PORTABLE_LIB="$(find "${delegates}" -name '_portable_lib*.so')" "${python}" -m pytest -q -m "$(marks_of_backend)" "$@"
+}
+
 # pytest_with_backends FOLDER ARGUMENTS...: pytest with the arguments and with each backends/**/test/FOLDER. The tests of a
 # backend in test/python need the package alone; the backend's own step has its other tests.
 pytest_with_backends() {
