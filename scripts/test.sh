@@ -68,6 +68,7 @@ declare_steps() {
   gate_step documents 2 120 "doxygen=doxygen"
   gate_step page 2 40 "chromium=chromium" "npm=npm"
   gate_step apple 2 20 "${apple[@]}"
+  gate_step web either 100 "${web[@]}"
   long_step cpp-all
   long_step asan-backends
   long_step demo-backend
@@ -76,7 +77,6 @@ declare_steps() {
   long_step aten
   long_step release "npm=npm" "unshare=util-linux"
   long_step release-all "${java[@]}" "${apple[@]}"
-  long_step web "${web[@]}"
   long_step windows "x86_64-w64-mingw32-g++-posix=g++-mingw-w64-x86-64-posix" "wine=wine" "/usr/lib/wine/wine64=wine64"
   long_step consume-all "pkg-config=pkg-config"
   long_step debug

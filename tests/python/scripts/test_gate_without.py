@@ -147,7 +147,7 @@ def test_with_a_small_disk_only_what_compiles_little_runs(machine: Machine) -> N
     said = machine.run()
     reasons = not_run(said)
     assert set(reasons) == {"compiled", "tooled"}
-    place = f"the disk of {machine.tree} has 5 GB left, and this needs 12 GB; remove old build folders"
+    place = f"the disk of {machine.tree} has 5 GB left, and this needs 16 GB; remove old build folders"
     assert reasons["compiled"].startswith(f"it needs the part `disk` of the set-up: {place}")
     assert re.search(r"^10 passed, 2 failed", said, re.M)
     assert not_run(machine.run("compiled")) == {}  # a step alone needs less
