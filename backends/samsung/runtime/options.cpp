@@ -5,61 +5,35 @@
 #include <cstring>
 #include <optional>
 
+#include <executorch/extension/delegate/flat_table.h>
+#include <executorch/extension/delegate/payload.h>
+#include <executorch/runtime/core/span.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {
 namespace backends {
 namespace enn {
 
+using extension::delegate::FlatBytes;
+using extension::delegate::FlatTable;
+using extension::delegate::has_identifier;
 using runtime::ArrayRef;
 using runtime::CompileSpec;
 using runtime::Error;
 using runtime::Result;
+using runtime::Span;
 
 namespace {
 
 constexpr char kKey[] = "enn_compile_options";
 
-/// A view of bytes that reads numbers only inside of its bounds.
-class Bytes {
- public:
-  Bytes(const void* data, size_t size) : data_(static_cast<const uint8_t*>(data)), size_(size) {}
-
-  template <typename T>
-  std::optional<T> at(int64_t place) const {
-    if (place < 0 || place > static_cast<int64_t>(size_) - static_cast<int64_t>(sizeof(T))) {
-      return std::nullopt;
-    }
-    T number;
-    std::memcpy(&number, data_ + place, sizeof(T));
-    return number;
-  }
-
- private:
-  const uint8_t* data_;
-  size_t size_;
-};
-
-std::optional<int32_t> chip_in(const Bytes& bytes) {
-  constexpr uint32_t kIdentifier = 'E' | 'E' << 8 | 'T' << 16 | 'O' << 24;
-  const auto table = bytes.at<uint32_t>(0);
-  if (!table || bytes.at<uint32_t>(4) != kIdentifier) {
+std::optional<int32_t> chip_in(Span<const uint8_t> bytes) {
+  if (!has_identifier(bytes, "EETO")) {
     return std::nullopt;
   }
-  const auto back = bytes.at<int32_t>(*table);
-  if (!back) {
-    return std::nullopt;
-  }
-  const int64_t fields = static_cast<int64_t>(*table) - *back;
-  const auto size = bytes.at<uint16_t>(fields);
-  if (!size) {
-    return std::nullopt;
-  }
-  const auto offset = *size > 4 ? bytes.at<uint16_t>(fields + 4) : std::optional<uint16_t>(0);
-  if (!offset || *offset == 0) {
-    return offset ? std::optional<int32_t>(0) : std::nullopt;
-  }
-  return bytes.at<int32_t>(static_cast<int64_t>(*table) + *offset);
+  FlatBytes reading(bytes.data(), bytes.size());
+  const int32_t chip = FlatTable::root(reading).number<int32_t>(0);
+  return reading.is_damaged() ? std::nullopt : std::optional<int32_t>(chip);
 }
 
 }  // namespace
@@ -67,7 +41,7 @@ std::optional<int32_t> chip_in(const Bytes& bytes) {
 Result<int32_t> read_chip(ArrayRef<CompileSpec> specs) {
   for (const CompileSpec& spec : specs) {
     if (std::strcmp(spec.key, kKey) == 0) {
-      const auto chip = chip_in(Bytes(spec.value.buffer, spec.value.nbytes));
+      const auto chip = chip_in({static_cast<const uint8_t*>(spec.value.buffer), spec.value.nbytes});
       ET_CHECK_OR_RETURN_ERROR(
           chip.has_value(), InvalidProgram,
           "Samsung: the compile spec %s has %zu bytes that are not options: export the model again", kKey,

@@ -170,8 +170,15 @@ def test_quantisers_of_backends():
     ):  # fmt: skip
         with pytest.raises(ValueError, match=f"'{name}' is not known; known are"):
             make(name)
-    with pytest.raises(ValueError, match="there is no backend qnn"):
-        quantizer_lib.get_qnn_quantizer("qnn_8a8w")
+    for name in ("8a8w", "16a16w", "16a4w"):
+        made, scheme = quantizer_lib.get_qnn_quantizer(f"qnn_{name}")
+        assert type(made).__name__ == "QnnQuantizer" and scheme.name == f"use_{name}"
+        assert made.default_quant_config.is_linear_per_channel == (name != "16a16w")
+    assert quantizer_lib.get_qnn_quantizer("qnn_8a8w", is_qat=True)[0].default_quant_config.is_qat
+    with pytest.raises(ValueError, match="expected one of qnn_8a8w"):
+        quantizer_lib.get_qnn_quantizer("qnn_2a2w")
+    with pytest.raises(ValueError, match="choose one"):
+        quantizer_lib.get_qnn_quantizer("qnn_8a8w", "8da4w")
     tosa = quantizer_lib.get_tosa_quantizer("TOSA-1.0+INT", "tosa_8a8w", "linear")
     assert type(tosa).__name__ == "TOSAQuantizer"
     ethosu = ("ethos-u55-128", "default", "default", None)
@@ -191,13 +198,15 @@ def test_partitioners_of_backends():
         partitioner_lib.get_tosa_partitioner("TOSA-1.0+INT"),
         partitioner_lib.get_ethosu_partitioner("ethos-u55-128", "default"),
         partitioner_lib.get_vgf_partitioner(None, None),
+        partitioner_lib.get_qnn_partitioner(True, "qnn_16a4w", 2, "SM8750"),
     ]
-    names = ["VulkanPartitioner", "TOSAPartitioner", "EthosUPartitioner", "VgfPartitioner"]
+    names = ["VulkanPartitioner", "TOSAPartitioner", "EthosUPartitioner", "VgfPartitioner", "QnnPartitioner"]
     assert [type(each).__name__ for each in made] == names
     for call, why in (
         (lambda: partitioner_lib.get_vulkan_partitioner("fp16"), "force_fp16"),
         (lambda: partitioner_lib.get_mps_partitioner(), "use_kv_cache"),
-        (lambda: partitioner_lib.get_qnn_partitioner(True), "qnn"),
+        (lambda: partitioner_lib.get_qnn_partitioner(), "use_kv_cache=true"),
+        (lambda: partitioner_lib.get_qnn_partitioner(True, soc_model="SM1"), "expected one of QCM6490"),
         (lambda: partitioner_lib.get_coreml_partitioner(17, coreml_quantize="b4w"), "need 18"),
         (lambda: partitioner_lib.get_coreml_partitioner(16, pt2e_quantize="coreml_8a_c8w"), "need 17"),
     ):

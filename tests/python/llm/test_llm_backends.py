@@ -91,15 +91,15 @@ def test_calibration_uses_the_tokenizer(model: list[str], tmp_path: Path, caplog
 @pytest.mark.parametrize(
     "settings, message",
     [
-        (["backend.qnn.enabled=true"], "backend.qnn.enabled: There is no backend `qnn`; the known ones are: "),
-        (["quantization.pt2e_quantize=qnn_16a4w"], "pt2e_quantize=qnn_16a4w: there is no backend qnn in this version"),
+        (["backend.mlx.enabled=true"], "backend.mlx.enabled: There is no backend `mlx`; the known ones are: "),
+        (["quantization.pt2e_quantize=tosa_8a8w"], "pt2e_quantize=tosa_8a8w: there is no backend tosa in this version"),
         (["quantization.pt2e_quantize=coreml_c4w"], "use backend.coreml.quantize=c4w"),
         (["backend.openvino.openvino_awq=true"], "not supported in this version: backend.openvino.openvino_awq"),
         (["quantization.pt2e_quantize=vulkan_8w", "quantization.qmode=8da4w"], "both quantise linear layers"),
     ],
 )
 def test_what_a_backend_lacks_is_said_before_the_model_is_read(settings: list[str], message: str, model: list[str]):
-    """LE-15: for QNN, which is not there, and for options without an effect."""
+    """LE-15: for MLX, which is not there, and for options without an effect."""
     with pytest.raises(SettingsError, match=message):
         export(None, [*model, *settings])
 

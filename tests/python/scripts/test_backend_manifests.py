@@ -286,19 +286,19 @@ NAMES_THE_ORIGINALS = re.compile(
     r"|tests/interop/((test_interop|oracle|exchange|original)_\w+\.py|public_names\.yaml|optimum-requirements\.txt)|tests/backends/(sweep/|test_at_once\.py)"
     r"|python/sdk/export/(target_recipes|utils)\.py|sdk/ios/Sources/.*Frameworks\.swift|sdk/ios/test$|tests/python/ios/test_apple_runners\.py"
     r"|python/sdk/(examples/models/llama/(config/|export_llama\.py|export_llama_lib\.py|norm\.py|source_transformation/sdpa\.py)"
-    r"|extension/audio/mel_spectrogram\.py|extension/llm/export/(partitioner|quantizer)_lib\.py)"
-    r"|tests/python/llm/test_(llm_config|llm_backends|export_llama|prequantized|replaced_caches|edge_manager|export_llama_lib|checkpoint_names)\.py"
+    r"|extension/audio/mel_spectrogram\.py|extension/llm/(export/(partitioner|quantizer)_lib|model/static_attention)\.py)"
+    r"|tests/python/llm/test_(llm_config|llm_backends|export_llama|prequantized|replaced_caches|edge_manager|export_llama_lib|checkpoint_names|static_attention)\.py"
     r"|tests/python/\w+/test_(partitions_in_branches|names_of_packages|shared_state_in_delegates|float16|known_tensors|dynamic_inputs|weight_files)\.py"
     r"|python/sdk/exir/serde/_tensor_file\.py"
-    r"|(python/sdk/)?backends/(arm|nxp)/|backends/.*/test/|tests/(release/bare_environment|wheel_check)\.py|codegen/aten_schemas\.txt"
+    r"|(python/sdk/)?backends/(arm|nxp|qualcomm)/|backends/.*/test/|tests/(release/bare_environment|wheel_check)\.py|codegen/aten_schemas\.txt"
 )
 """Tests of files that ExecuTorch wrote, of its engine, of its pages and their terms; the zoo of libraries, whose page
 has a column for the default backend; the sweep, whose sizes follow the constants of that backend's kernels;
 ExecuTorch's functions, arguments and scripts that have a backend's name; Apple's frameworks, after which a backend is
 named; its settings and flags of language models; what partitioners and delegates share, tried with several; PyTorch's
-devices; Arm's family, of which one builds on another backend, and NXP's, whose modules have ExecuTorch's names; tests
-of a backend with the quantizer of another one, or beside it in one program; a wheel's program for the default backend;
-PyTorch's operators of its own backends."""
+devices; Arm's family, of which one builds on another backend, and NXP's and Qualcomm's, whose modules have ExecuTorch's
+names; tests of a backend with the quantizer of another one, or beside it in one program; a wheel's program for the
+default backend; PyTorch's operators of its own backends."""
 
 MEASURES_ENGINES = re.compile(r"scripts/bench$|tests/bench/|tests/interop/test_bench_|tests/python/scripts/test_bench_")
 """The files that compare this SDK with other engines. Some of these are a backend's own runtime."""

@@ -7,14 +7,16 @@
 #include <limits>
 #include <set>
 
+#include <executorch/extension/delegate/flat_table.h>
 #include <executorch/runtime/platform/log.h>
-
-#include "flat_table.h"
 
 namespace executorch {
 namespace backends {
 namespace vgf {
 
+using extension::delegate::FlatBytes;
+using extension::delegate::FlatTable;
+using extension::delegate::FlatVector;
 using runtime::Error;
 using runtime::Result;
 using runtime::etensor::ScalarType;

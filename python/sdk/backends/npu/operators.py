@@ -152,26 +152,32 @@ _PLAIN = tuple(
     for name in (
         "_adaptive_avg_pool2d.default", "_log_softmax.default", "_safe_softmax.default", "_softmax.default",
         "abs.default", "add.Tensor", "addmm.default", "alias_copy.default", "amax.default", "amin.default",
-        "argmax.default", "argmin.default", "avg_pool2d.default", "bmm.default", "cat.default", "clamp.default",
-        "constant_pad_nd.default", "cos.default", "div.Tensor", "elu.default", "eq.Tensor", "erf.default",
-        "exp.default", "expand_copy.default", "flip.default", "floor_divide.default", "gather.default", "ge.Tensor",
-        "gelu.default", "glu.default", "gt.Tensor", "hardsigmoid.default", "hardswish.default", "hardtanh.default",
-        "index_select.default", "le.Tensor", "leaky_relu.default", "log.default", "logical_and.default",
-        "logical_not.default", "lt.Tensor", "maximum.default", "mean.dim", "minimum.default", "mm.default",
-        "mul.Tensor", "ne.Tensor", "neg.default", "permute_copy.default", "pixel_shuffle.default",
-        "pixel_unshuffle.default", "pow.Tensor_Scalar", "pow.Tensor_Tensor", "prelu.default", "reciprocal.default",
-        "relu.default", "repeat.default", "rms_norm.default", "rsqrt.default", "select_copy.int", "sigmoid.default",
-        "silu.default", "sin.default", "slice_copy.Tensor", "split_with_sizes_copy.default", "sqrt.default",
-        "squeeze_copy.dim", "squeeze_copy.dims", "sub.Tensor", "sum.dim_IntList", "t_copy.default", "tanh.default",
-        "topk.default", "transpose_copy.int", "unsqueeze_copy.default", "upsample_bilinear2d.default",
+        "argmax.default", "argmin.default", "asin.default", "atan.default", "avg_pool2d.default",
+        "avg_pool3d.default", "bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor", "bmm.default",
+        "cat.default", "ceil.default", "channel_shuffle.default", "clamp.default", "constant_pad_nd.default",
+        "cos.default", "cumsum.default", "div.Tensor", "elu.default", "eq.Tensor", "erf.default", "exp.default",
+        "expand_copy.default", "flip.default", "floor.default", "floor_divide.default", "gather.default",
+        "ge.Tensor", "gelu.default", "glu.default", "grid_sampler_2d.default", "gt.Tensor", "hardsigmoid.default",
+        "hardswish.default", "hardtanh.default", "index.Tensor", "index_put.default", "index_select.default",
+        "instance_norm.default", "isinf.default", "isnan.default", "le.Tensor", "leaky_relu.default", "log.default",
+        "logical_and.default", "logical_not.default", "lt.Tensor", "matmul.default", "maximum.default", "mean.dim",
+        "minimum.default", "mm.default", "mul.Tensor", "ne.Tensor", "neg.default", "permute_copy.default",
+        "pixel_shuffle.default", "pixel_unshuffle.default", "pow.Tensor_Scalar", "pow.Tensor_Tensor",
+        "prelu.default", "reciprocal.default", "relu.default", "repeat.default", "rms_norm.default",
+        "round.default", "rsqrt.default", "scatter.src", "select_copy.int", "sigmoid.default", "sign.default",
+        "silu.default", "sin.default", "slice_copy.Tensor", "slice_scatter.default",
+        "split_with_sizes_copy.default", "sqrt.default", "squeeze_copy.dim", "squeeze_copy.dims", "stack.default",
+        "sub.Tensor", "sum.dim_IntList", "t_copy.default", "tanh.default", "topk.default", "transpose_copy.int",
+        "unsqueeze_copy.default", "upsample_bicubic2d.vec", "upsample_bilinear2d.default",
         "upsample_bilinear2d.vec", "upsample_nearest2d.default", "upsample_nearest2d.vec", "view_copy.default",
         "where.self",
     )
 )  # fmt: skip
 
 _FIRST = (
-    "aten._native_batch_norm_legit_no_training.default", "aten.max_pool2d_with_indices.default", "aten.max.dim",
-    "aten.native_group_norm.default", "aten.native_layer_norm.default",
+    "aten._native_batch_norm_legit_no_training.default", "aten.adaptive_max_pool2d.default", "aten.max.dim",
+    "aten.max_pool2d_with_indices.default", "aten.min.dim", "aten.native_group_norm.default",
+    "aten.native_layer_norm.default",
 )  # fmt: skip
 
 CATALOG: dict[str, Entry] = {

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -54,25 +55,30 @@ class DecomposeScaledDotProductAttention(ExportPass):
             positional = [arguments.pop(name) for name in _NAMES[:3]]
             return torch.ops.aten._scaled_dot_product_attention_math.default(*positional, **arguments)[0]
 
-        traced = make_fx(attention, _allow_non_fake_inputs=allow_non_fake_inputs)(
-            *(value.meta["val"] for value in tensors.values())
-        )
-        inputs = iter(tensors.values())
-        copies: dict[Node, Node] = {}
-        for step in traced.graph.nodes:
-            if step.op == "placeholder":
-                copies[step] = next(inputs)
-            elif step.op == "output":
-                node.replace_all_uses_with(copies[step.args[0]])
-                node.graph.erase_node(node)
-            else:
-                copies[step] = _copy(step, node, traced, copies)
+        inline(node, attention, list(tensors.values()), allow_non_fake_inputs)
+
+
+def inline(
+    node: Node, function: Callable[..., torch.Tensor], operands: Sequence[Node], allow_non_fake_inputs: bool = True
+) -> None:
+    """Replaces a call by the operators that a function of its operands calls, in the same place of the model."""
+    traced = make_fx(function, _allow_non_fake_inputs=allow_non_fake_inputs)(*(each.meta["val"] for each in operands))
+    inputs = iter(operands)
+    copies: dict[Node, Node] = {}
+    for step in traced.graph.nodes:
+        if step.op == "placeholder":
+            copies[step] = next(inputs)
+        elif step.op == "output":
+            node.replace_all_uses_with(copies[step.args[0]])
+            node.graph.erase_node(node)
+        else:
+            copies[step] = _copy(step, node, traced, copies)
 
 
 def _copy(step: Node, node: Node, traced: GraphModule, copies: dict[Node, Node]) -> Node:
-    """A node of the decomposition before the attention `node`."""
+    """A node of the decomposition before the call `node`."""
     if step.op == "get_attr":  # a constant of the decomposition
-        owner, name = node.graph.owning_module, f"_sdpa{step.target}"
+        owner, name = node.graph.owning_module, f"_part{step.target}"
         while hasattr(owner, name):
             name += "_"
         assert owner is not None

@@ -82,8 +82,14 @@ def get_coreml_partitioner(
 def get_qnn_partitioner(
     use_kv_cache: bool = False, pt2e_quantize: str | None = None, num_sharding: int = 0, soc_model: str = "SM8650"
 ) -> Partitioner:
-    """Raises SettingsError while this SDK does not have the backend."""
-    return _partitioner("qnn", num_sharding=num_sharding, soc_model=soc_model)
+    """`soc_model`: the chip. With `num_sharding`, contexts of a program share a memory.
+
+    Raises ValueError without a cache, because QNN's programs have fixed shapes, and for an unknown chip.
+    """
+    settings = [f"model.use_kv_cache={_written(use_kv_cache)}", "model.enable_dynamic_shape=false"]
+    if pt2e_quantize is not None:
+        settings.append(f"quantization.pt2e_quantize={pt2e_quantize}")
+    return _partitioner("qnn", *settings, num_sharding=num_sharding, soc_model=soc_model)
 
 
 def get_tosa_partitioner(version: str) -> Partitioner:

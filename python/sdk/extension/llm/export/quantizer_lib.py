@@ -117,8 +117,19 @@ def _of_backend(backend: str, pt2e_quantize: str, group_size: int | None = None)
 
 
 def get_qnn_quantizer(pt2e_quantize: str, quantization_mode: str | None = None, is_qat: bool = False) -> Any:
-    """Raises ValueError (`SettingsError`) while this SDK does not have the backend."""
-    return _of_backend("qnn", pt2e_quantize)
+    """The quantizer of `qnn_8a8w`, `qnn_16a16w` or `qnn_16a4w`, and its scheme. `is_qat`: it quantises in training.
+
+    Raises ValueError for another name, and beside `quantization_mode`.
+    """
+    from sdk.backends.qualcomm.qnn import llm
+
+    if quantization_mode is not None:
+        raise ValueError(f"pt2e_quantize={pt2e_quantize} and quantization_mode={quantization_mode}: choose one")
+    makers = {f"qnn_{name}": getattr(llm, f"quantizer_{name}") for name in ("8a8w", "16a16w", "16a4w")}
+    if pt2e_quantize not in makers:
+        raise ValueError(f"pt2e_quantize={pt2e_quantize!r}: expected one of {', '.join(makers)}")
+    made = makers[pt2e_quantize](is_qat)
+    return made, made.default_quant_config.quant_dtype
 
 
 def get_ov_quantizer(pt2e_quantize: str, group_size: int = 128) -> Any:

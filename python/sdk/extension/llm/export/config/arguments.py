@@ -40,11 +40,6 @@ _GROUPS: dict[str, dict[str, str | tuple[str, Callable[[str], Any]]]] = {
     "debug": dict.fromkeys(
         ("profile_memory", "profile_path", "generate_etrecord", "generate_full_logits", "verbose"), ""
     ),
-    "backend.qnn": {
-        "qnn": "enabled",
-        "use_qnn_sha": "use_sha",
-        **dict.fromkeys(("soc_model", "optimized_rotation_path", "num_sharding"), ""),
-    },
     "backend.mlx": {"mlx": "enabled"},
     "backend.torchao": dict.fromkeys(("use_torchao_kernels_linear", "use_torchao_kernels_tied_embedding"), ""),
 }
@@ -61,8 +56,8 @@ def _groups() -> dict[str, dict[str, str | tuple[str, Callable[[str], Any]]]]:
         group: dict[str, str | tuple[str, Callable[[str], Any]]] = {}
         for each in dataclasses.fields(settings_type):
             argument = each.metadata.get("argument", backend if each.name == "enabled" else f"{backend}_{each.name}")
-            choices = [kind for kind in (types[each.name], *get_args(types[each.name])) if _is_enum(kind)]
-            converted = choices[0] if choices else types[each.name] if not argument.startswith(backend) else None
+            kind = next(iter(get_args(types[each.name])), types[each.name])  # `X` of `Optional[X]`
+            converted = kind if _is_enum(kind) or not argument.startswith(backend) else None
             group[argument] = each.name if converted is None else (each.name, converted)
         groups[f"backend.{backend}"] = group
     return groups

@@ -10,24 +10,9 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field, make_dataclass
 from functools import cache
-from typing import Any, Optional
+from typing import Any
 
 from sdk.backends import registry
-
-# OmegaConf reads these annotations, and it takes `Optional[X]` only.
-# ruff: noqa: UP045
-
-
-@dataclass
-class QNNConfig:
-    """Qualcomm's AI Engine Direct."""
-
-    enabled: bool = False
-    use_sha: bool = False
-    soc_model: str = "SM8650"
-    use_qnn_sha: bool = False
-    optimized_rotation_path: Optional[str] = None
-    num_sharding: int = 0
 
 
 @dataclass
@@ -81,7 +66,6 @@ class BackendConfig(_groups()):  # type: ignore[misc]
     """The backends that get the model: a group for each declared backend, and groups for those that only ExecuTorch
     has."""
 
-    qnn: QNNConfig = field(default_factory=QNNConfig)
     torchao: TorchAOKernelsConfig = field(default_factory=TorchAOKernelsConfig)
     tosa: TosaConfig = field(default_factory=TosaConfig)
     mlx: MLXConfig = field(default_factory=MLXConfig)

@@ -16,7 +16,6 @@ from sdk.backends import registry
 from sdk.extension.llm.export.config.backend_config import (
     BackendConfig,
     MLXConfig,
-    QNNConfig,
     TorchAOKernelsConfig,
     TosaConfig,
     public_names,
@@ -43,7 +42,6 @@ __all__ = [
     "MultimethodConfig",
     "PreqMode",
     "Pt2eQuantize",
-    "QNNConfig",
     "QuantizationConfig",
     "QuantizeScope",
     "SpinQuant",
@@ -96,7 +94,7 @@ class DtypeOverride(str, Enum):
     bf16 = "bf16"
 
 
-_QUANTIZERS_OF_OTHERS = ("qnn_8a8w", "qnn_16a16w", "qnn_16a4w", "tosa_8a8w")
+_QUANTIZERS_OF_OTHERS = ("tosa_8a8w",)
 """Quantizers of backends that only ExecuTorch has."""
 
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads flatbuffers of untrusted bytes without generated code: every access is checked when it is made, and needs no
-// alignment, which the sections of a VGF file do not have.
+/**
+ * @file
+ * Reads flatbuffers of untrusted bytes without generated code: every access is checked when it is made, and needs no
+ * alignment. For files whose sections have none, and for the few options of a vendor's compiler that a delegate needs.
+ */
 #pragma once
 
 #include <cstddef>
@@ -9,8 +12,8 @@
 #include <string_view>
 
 namespace executorch {
-namespace backends {
-namespace vgf {
+namespace extension {
+namespace delegate {
 
 /// The bytes of one flatbuffer. After an access out of bounds, or to an invalid structure, is_damaged() is true, and
 /// the result of the access is zero or empty.
@@ -133,6 +136,6 @@ class FlatTable final {
   uint16_t vtable_size_ = 0;
 };
 
-}  // namespace vgf
-}  // namespace backends
+}  // namespace delegate
+}  // namespace extension
 }  // namespace executorch

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The delegate over the stand-in of Qualcomm's libraries (test/stand_in), and what is said where there are none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "QnnBackend.h"
+#include "options.h"
+#include "paths.h"
+#include "payload.h"
+#include "stand_in_test.h"
+
+namespace executorch::backends::qnn {
+
+using executorch::tests::kLibrary;
+using extension::delegate::Bytes;
+using extension::delegate::read_damaged;
+using extension::delegate::reference_sum;
+using extension::delegate::StandInTest;
+using runtime::CompileSpec;
+using runtime::Error;
+using testing::HasSubstr;
+
+namespace {
+
+std::string payload(const std::string& binary, uint64_t signature = 1) {
+  Bytes bytes;
+  bytes.add<uint32_t>(kMagic).add(signature).add<uint64_t>(binary.size());
+  return bytes.add_raw(std::string(kHeaderSize - bytes.text().size(), '\0')).add_raw(binary).text();
+}
+
+/// The bytes of option_to_flatbuffer(), without what the runtime does not read: a table whose second field is a table
+/// whose first field is the processor.
+std::string options(int32_t processor) {
+  Bytes bytes;
+  bytes.add<uint32_t>(12);                                                    // the root
+  bytes.add<uint16_t>(8).add<uint16_t>(8).add<uint16_t>(0).add<uint16_t>(4);  // its fields
+  bytes.add<int32_t>(8).add<uint32_t>(12);                                    // the root, and where its table is
+  bytes.add<uint16_t>(6).add<uint16_t>(8).add<uint16_t>(4).add<uint16_t>(0);  // the table's fields
+  return bytes.add<int32_t>(8).add(processor).text();
+}
+
+CompileSpec spec(std::string& bytes) {
+  return {"qnn_compile_spec", {bytes.data(), bytes.size()}};
+}
+
+class QnnBackendTest : public StandInTest {
+ protected:
+  QnnBackendTest() : StandInTest(kLibrary, qnn_library_variable, qnn_backend_key) {}
+
+  void SetUp() override {
+    StandInTest::SetUp();
+    setenv(qnn_system_library_variable, kLibrary, 1);
+    contexts_ = function<int (*)()>("stand_in_contexts");
+    without_devices_ = function<void (*)(int)>("stand_in_without_devices");
+    tensor_version_ = function<void (*)(int)>("stand_in_tensor_version");
+  }
+
+  void expect_sum(const std::vector<CompileSpec>& specs = {}) {
+    auto handle = load(payload(reference_sum()), specs);
+    ASSERT_EQ(handle.error(), Error::Ok);
+    aten::Tensor sum = floats_.zeros({2});
+    EXPECT_EQ(run(*handle, {floats_.make({2}, {1, 2}), floats_.make({2}, {30, 40}), sum}), Error::Ok);
+    EXPECT_THAT(std::vector<float>(sum.const_data_ptr<float>(), sum.const_data_ptr<float>() + 2),
+                testing::ElementsAre(31, 42));
+    backend_->destroy(*handle);
+  }
+
+  int (*contexts_)() = nullptr;
+  void (*without_devices_)(int) = nullptr;
+  void (*tensor_version_)(int) = nullptr;
+};
+
+TEST_F(QnnBackendTest, AMissingLibraryIsOneLineWithWhatToDo) {
+  expect_missing_library("/nowhere/libQnnHtp.so", "backends-qnn.md", payload(reference_sum()));
+}
+
+TEST_F(QnnBackendTest, AnotherLibraryIsRefused) {
+  expect_other_library("QnnInterface_getProviders");
+}
+
+TEST_F(QnnBackendTest, AMissingSystemLibraryIsNamed) {
+  setenv(qnn_system_library_variable, "/nowhere/libQnnSystem.so", 1);
+  EXPECT_THAT(why_unavailable(), HasSubstr("/nowhere/libQnnSystem.so"));
+  EXPECT_EQ(load(payload(reference_sum())).error(), Error::NotFound);
+}
+
+TEST_F(QnnBackendTest, EachProcessorHasALibrary) {
+  for (const auto& [processor, name] : {std::pair<int, const char*>{1, "libQnnGpu.so"}, {4, "libQnnLpai.so"}}) {
+    unsetenv(qnn_library_variable);
+    std::string bytes = options(processor);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(load(payload(reference_sum()), {spec(bytes)}).error(), Error::NotFound);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(name));
+    setenv(qnn_library_variable, kLibrary, 1);
+  }
+  std::string lpai = options(4);
+  expect_sum({spec(lpai)});
+}
+
+TEST_F(QnnBackendTest, AnOlderLibraryThanTheHeadersIsRefused) {
+  const auto minor_version = function<void (*)(int)>("stand_in_minor_version");
+  std::string gpu = options(1);
+  minor_version(28);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(load(payload(reference_sum()), {spec(gpu)}).error(), Error::NotSupported);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("has the API version 2.28, expected 2.29 or a later"));
+  minor_version(30);
+  expect_sum({spec(gpu)});
+  minor_version(29);
+}
+
+TEST_F(QnnBackendTest, HeadersAreChecked) {
+  const std::string good = payload(reference_sum());
+  const auto refused = [this](const std::string& bytes, Error error, const char* says) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(load(bytes).error(), error);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(says));
+  };
+  refused("", Error::InvalidProgram, "0 bytes, its header needs 256");
+  refused(good.substr(0, 255), Error::InvalidProgram, "255 bytes");
+  refused('\0' + good.substr(1), Error::DelegateInvalidCompatibility, "begins with 0x5678AB00, expected 0x5678ABCD");
+  refused(good.substr(0, good.size() - 1), Error::InvalidProgram, "announces a context binary of");
+  refused(good + "x", Error::InvalidProgram, "announces a context binary of");
+  refused(payload(""), Error::InvalidProgram, "a context binary of 0 bytes");
+  EXPECT_EQ(calls_(), 0);  // the library saw none of it
+  refused(payload("compiled for another chip"), Error::DelegateInvalidCompatibility,
+          "QnnSystemContext_getBinaryInfo failed with the code 5000 while a context binary was read");
+}
+
+TEST_F(QnnBackendTest, TheLibrarySeesNoDamagedOptions) {
+  const std::string good = options(2);
+  const auto error_of = [this](std::string bytes) {
+    testing::internal::CaptureStderr();
+    const Error error = load(payload(reference_sum()), {spec(bytes)}).error();
+    (void)testing::internal::GetCapturedStderr();
+    return error;
+  };
+  EXPECT_EQ(error_of(""), Error::InvalidProgram);
+  EXPECT_EQ(error_of(good.substr(0, good.size() - 1)), Error::InvalidProgram);
+  EXPECT_EQ(error_of(options(0)), Error::NotSupported);
+  EXPECT_EQ(error_of(options(3)), Error::NotSupported);
+  for (const size_t place : {0u, 12u, 16u}) {  // the root, its fields and its table
+    std::string bytes = good;
+    bytes[place + 3] = '\x7f';
+    EXPECT_EQ(error_of(bytes), Error::InvalidProgram) << place;
+  }
+  EXPECT_EQ(calls_(), 0);
+}
+
+TEST(QnnPayloadTest, DamagedHeadersAreReadWithinBounds) {
+  read_damaged(payload(reference_sum()), 20, [](const char* bytes, size_t size) {
+    const auto* const first = reinterpret_cast<const uint8_t*>(bytes);
+    const auto found = read_payload({first, size});
+    if (found.ok()) {
+      EXPECT_EQ(found->bytes.end(), first + size);
+    }
+    return found.ok();
+  });
+}
+
+TEST(QnnOptionsTest, DamagedBytesAreReadWithinBounds) {
+  const std::string good = options(2);
+  read_damaged(good, good.size(), [](char* bytes, size_t size) {
+    CompileSpec damaged = {"qnn_compile_spec", {bytes, size}};
+    const auto found = read_options({&damaged, 1});
+    EXPECT_TRUE(found.ok() || found.error() == Error::InvalidProgram || found.error() == Error::NotSupported);
+    return found.ok();
+  });
+}
+
+TEST_F(QnnBackendTest, RunsAGraph) {
+  EXPECT_TRUE(backend_->is_available());
+  expect_sum();
+  auto handle = load(payload(reference_sum()));
+  ASSERT_EQ(handle.error(), Error::Ok);
+  aten::Tensor sum = floats_.zeros({2});
+  EXPECT_EQ(run(*handle, {floats_.ones({2}), sum}), Error::InvalidProgram);
+  EXPECT_EQ(run(*handle, {floats_.ones({3}), floats_.ones({2}), sum}), Error::InvalidArgument);
+  EXPECT_EQ(run(*handle, {floats_.ones({2}), floats_.ones({2}), floats_.ones({1})}), Error::InvalidArgument);
+  runtime::testing::TensorFactory<aten::ScalarType::Int> integers;
+  EXPECT_EQ(run(*handle, {integers.ones({2}), floats_.ones({2}), sum}), Error::InvalidArgument);
+  EXPECT_EQ(run(*handle, {floats_.ones({2}), floats_.ones({2}), sum}), Error::Ok);
+  EXPECT_EQ(first(sum), 2);
+  backend_->destroy(*handle);
+}
+
+TEST_F(QnnBackendTest, BothVersionsOfTensorsAreRead) {
+  tensor_version_(2);
+  expect_sum();
+  tensor_version_(1);
+}
+
+TEST_F(QnnBackendTest, ALibraryWithoutDevicesIsUsedWithoutOne) {
+  without_devices_(1);
+  expect_sum();
+  without_devices_(0);
+}
+
+TEST_F(QnnBackendTest, DelegatesWithOneSignatureHaveOneContext) {
+  const int before = contexts_();
+  auto one = load(payload(reference_sum())), two = load(payload(reference_sum())),
+       three = load(payload(reference_sum(), 2));
+  for (const auto* const handle : {&one, &two, &three}) {
+    ASSERT_EQ(handle->error(), Error::Ok);
+  }
+  EXPECT_EQ(contexts_() - before, 2);
+  backend_->destroy(*one);
+  aten::Tensor sum = floats_.zeros({2});
+  EXPECT_EQ(run(*two, {floats_.ones({2}), floats_.ones({2}), sum}), Error::Ok);
+  EXPECT_EQ(first(sum), 2);
+  backend_->destroy(*two);
+  backend_->destroy(*three);
+  EXPECT_EQ(living_(), 0);
+  expect_sum();  // a context that ended is made again
+  EXPECT_EQ(contexts_() - before, 3);
+}
+
+TEST_F(QnnBackendTest, EachFailingAllocationIsAnError) {
+  fail_every_allocation(payload(reference_sum()));
+}
+
+TEST_F(QnnBackendTest, EachFailingCallIsAnErrorAndNothingLeaks) {
+  std::vector<std::string> failing;
+  for (const FailedCall& call : fail_every_call(payload(reference_sum()), "Qnn", "failed with the code 77 while ")) {
+    failing.push_back(call.function);
+    const bool ends = failing.size() > 8;  // a delegate is destroyed in any case
+    EXPECT_EQ(call.error == Error::Ok, ends) << call.function;
+  }
+  EXPECT_THAT(failing, testing::ElementsAre("QnnSystemContext_create", "QnnSystemContext_getBinaryInfo",
+                                            "QnnSystemContext_free", "QnnBackend_create", "QnnDevice_create",
+                                            "QnnContext_createFromBinary", "QnnGraph_retrieve", "QnnGraph_execute",
+                                            "QnnContext_free", "QnnDevice_free", "QnnBackend_free"));
+}
+
+TEST_F(QnnBackendTest, ThreadsHaveTheirOwnDelegates) {
+  add_in_threads(payload(reference_sum()));
+}
+
+}  // namespace
+}  // namespace executorch::backends::qnn

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stands for Qualcomm's libraries libQnnHtp.so and libQnnSystem.so: the functions of both interfaces, which compute
+// reference payloads on the CPU.
+#include <QnnInterface.h>
+#include <System/QnnSystemInterface.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "reference_graph.h"
+#include "stand_in.h"
+
+using executorch::extension::delegate::ReferenceGraph;
+using executorch::extension::delegate::ReferenceType;
+using executorch::extension::delegate::ReferenceValue;
+using stand_in::fails;
+using stand_in::kFailure;
+using stand_in::Living;
+
+namespace {
+
+constexpr Qnn_ErrorHandle_t kInvalid = 5000;
+/// Bits above the code, as Qualcomm's libraries have.
+constexpr Qnn_ErrorHandle_t kPlace = uint64_t{1} << 32;
+
+struct Backend : Living {};
+struct Device : Living {};
+
+struct Context : Living {
+  Context(const void* binary, size_t size) : graph(static_cast<const uint8_t*>(binary), size) {}
+  ReferenceGraph graph;
+};
+
+/// What a binary contains, until it is freed.
+struct Description : Living {
+  std::unique_ptr<ReferenceGraph> graph;
+  std::vector<std::string> names;
+  std::vector<std::vector<uint32_t>> sizes;
+  std::vector<Qnn_Tensor_t> inputs, outputs;
+  QnnSystemContext_GraphInfo_t info = {};
+  QnnSystemContext_BinaryInfo_t binary = {};
+};
+
+std::atomic<int> contexts{0};
+/// What deviceCreate() answers; the version that providers have; the version of tensors.
+std::atomic<int> without_devices{0};
+std::atomic<int> minor_version{QNN_API_VERSION_MINOR};
+std::atomic<int> tensor_version{1};
+
+Qnn_DataType_t type_of(ReferenceType type) {
+  switch (type) {
+    case ReferenceType::Bool:
+      return QNN_DATATYPE_BOOL_8;
+    case ReferenceType::Byte:
+      return QNN_DATATYPE_UINT_8;
+    case ReferenceType::Char:
+      return QNN_DATATYPE_INT_8;
+    case ReferenceType::Short:
+      return QNN_DATATYPE_INT_16;
+    case ReferenceType::Int:
+      return QNN_DATATYPE_INT_32;
+    case ReferenceType::Long:
+      return QNN_DATATYPE_INT_64;
+    case ReferenceType::Half:
+      return QNN_DATATYPE_FLOAT_16;
+    case ReferenceType::Float:
+      break;
+  }
+  return QNN_DATATYPE_FLOAT_32;
+}
+
+template <typename Tensor>
+void describe(Tensor& tensor, const std::string& name, Qnn_DataType_t type, std::vector<uint32_t>& sizes) {
+  tensor.name = name.c_str();
+  tensor.dataType = type;
+  tensor.rank = static_cast<uint32_t>(sizes.size());
+  tensor.dimensions = sizes.data();
+}
+
+void add(Description& to, const ReferenceValue& value, const std::string& name, std::vector<Qnn_Tensor_t>& tensors) {
+  to.names.push_back(name);
+  to.sizes.emplace_back(value.shape.begin(), value.shape.end());
+  Qnn_Tensor_t tensor = {};
+  if (tensor_version == 1) {
+    tensor.version = QNN_TENSOR_VERSION_1;
+    describe(tensor.v1, to.names.back(), type_of(value.type), to.sizes.back());
+  } else {
+    tensor.version = QNN_TENSOR_VERSION_2;
+    describe(tensor.v2, to.names.back(), type_of(value.type), to.sizes.back());
+  }
+  tensors.push_back(tensor);
+}
+
+// --- the library of the processor ---
+
+Qnn_ErrorHandle_t backend_create(Qnn_LogHandle_t, const QnnBackend_Config_t**, Qnn_BackendHandle_t* backend) {
+  if (fails()) {
+    return kPlace | kFailure;
+  }
+  *backend = new Backend;
+  return QNN_SUCCESS;
+}
+// Functions that end something do so in any case.
+Qnn_ErrorHandle_t backend_free(Qnn_BackendHandle_t backend) {
+  delete static_cast<Backend*>(backend);
+  return fails() ? kFailure : QNN_SUCCESS;
+}
+Qnn_ErrorHandle_t device_create(Qnn_LogHandle_t, const QnnDevice_Config_t**, Qnn_DeviceHandle_t* device) {
+  if (without_devices != 0) {
+    return QNN_DEVICE_ERROR_UNSUPPORTED_FEATURE;
+  }
+  if (fails()) {
+    return kFailure;
+  }
+  *device = new Device;
+  return QNN_SUCCESS;
+}
+Qnn_ErrorHandle_t device_free(Qnn_DeviceHandle_t device) {
+  delete static_cast<Device*>(device);
+  return fails() ? kFailure : QNN_SUCCESS;
+}
+Qnn_ErrorHandle_t context_create(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device, const QnnContext_Config_t**,
+                                 const void* binary, Qnn_ContextBinarySize_t size, Qnn_ContextHandle_t* context,
+                                 Qnn_ProfileHandle_t) {
+  if (fails() || backend == nullptr || (device == nullptr) != (without_devices != 0)) {
+    return kFailure;
+  }
+  try {
+    *context = new Context(binary, size);
+  } catch (const std::bad_alloc&) {
+    return QNN_COMMON_ERROR_MEM_ALLOC;
+  } catch (const std::exception&) {
+    return kInvalid;
+  }
+  ++contexts;
+  return QNN_SUCCESS;
+}
+Qnn_ErrorHandle_t context_free(Qnn_ContextHandle_t context, Qnn_ProfileHandle_t) {
+  delete static_cast<Context*>(context);
+  return fails() ? kFailure : QNN_SUCCESS;
+}
+Qnn_ErrorHandle_t graph_retrieve(Qnn_ContextHandle_t context, const char* name, Qnn_GraphHandle_t* graph) {
+  if (fails() || std::strcmp(name, "forward") != 0) {
+    return kFailure;
+  }
+  *graph = &static_cast<Context*>(context)->graph;
+  return QNN_SUCCESS;
+}
+
+const Qnn_ClientBuffer_t& buffer_of(const Qnn_Tensor_t& tensor) {
+  return tensor.version == QNN_TENSOR_VERSION_1 ? tensor.v1.clientBuf : tensor.v2.clientBuf;
+}
+
+Qnn_ErrorHandle_t graph_execute(Qnn_GraphHandle_t handle, const Qnn_Tensor_t* inputs, uint32_t input_count,
+                                Qnn_Tensor_t* outputs, uint32_t output_count, Qnn_ProfileHandle_t, Qnn_SignalHandle_t) {
+  const ReferenceGraph& graph = *static_cast<ReferenceGraph*>(handle);
+  if (fails() || input_count != graph.input_count() || output_count != graph.output_count()) {
+    return kFailure;
+  }
+  std::vector<const void*> given;
+  std::vector<void*> made;
+  for (uint32_t i = 0; i < input_count; ++i) {
+    if (buffer_of(inputs[i]).dataSize != graph.input(i).bytes()) {
+      return kInvalid;
+    }
+    given.push_back(buffer_of(inputs[i]).data);
+  }
+  for (uint32_t i = 0; i < output_count; ++i) {
+    if (buffer_of(outputs[i]).dataSize != graph.output(i).bytes()) {
+      return kInvalid;
+    }
+    made.push_back(buffer_of(outputs[i]).data);
+  }
+  try {
+    graph.run(given, made, nullptr, 0);
+  } catch (const std::bad_alloc&) {
+    return QNN_COMMON_ERROR_MEM_ALLOC;
+  } catch (const std::exception&) {
+    return kInvalid;
+  }
+  return QNN_SUCCESS;
+}
+Qnn_ErrorHandle_t error_message(Qnn_ErrorHandle_t error, const char** message) {
+  if ((error & 0xFFFF) != kInvalid) {
+    return kFailure;
+  }
+  *message = "the binary is not of this release";
+  return QNN_SUCCESS;
+}
+
+// --- the system library ---
+
+Qnn_ErrorHandle_t system_create(QnnSystemContext_Handle_t* handle) {
+  if (fails()) {
+    return kFailure;
+  }
+  *handle = new Description;
+  return QNN_SUCCESS;
+}
+Qnn_ErrorHandle_t system_read(QnnSystemContext_Handle_t handle, void* binary, uint64_t size,
+                              const QnnSystemContext_BinaryInfo_t** info, Qnn_ContextBinarySize_t*) {
+  if (fails()) {
+    return kFailure;
+  }
+  Description& found = *static_cast<Description*>(handle);
+  try {
+    found.graph = std::make_unique<ReferenceGraph>(static_cast<const uint8_t*>(binary), size);
+    const ReferenceGraph& graph = *found.graph;
+    const size_t count = graph.input_count() + graph.output_count();
+    found.names.reserve(count);
+    found.sizes.reserve(count);
+    for (size_t i = 0; i < graph.input_count(); ++i) {
+      add(found, graph.input(i), "input_" + std::to_string(i), found.inputs);
+    }
+    for (size_t i = 0; i < graph.output_count(); ++i) {
+      add(found, graph.output(i), "output_" + std::to_string(i), found.outputs);
+    }
+  } catch (const std::bad_alloc&) {
+    return QNN_COMMON_ERROR_MEM_ALLOC;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "stand-in of Qualcomm's library: %s\n", error.what());
+    return kInvalid;
+  }
+  found.info.version = QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1;
+  found.info.graphInfoV1.graphName = "forward";
+  found.info.graphInfoV1.numGraphInputs = static_cast<uint32_t>(found.inputs.size());
+  found.info.graphInfoV1.graphInputs = found.inputs.data();
+  found.info.graphInfoV1.numGraphOutputs = static_cast<uint32_t>(found.outputs.size());
+  found.info.graphInfoV1.graphOutputs = found.outputs.data();
+  found.binary.version = QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_1;
+  found.binary.contextBinaryInfoV1.numGraphs = 1;
+  found.binary.contextBinaryInfoV1.graphs = &found.info;
+  *info = &found.binary;
+  return QNN_SUCCESS;
+}
+Qnn_ErrorHandle_t system_free(QnnSystemContext_Handle_t handle) {
+  delete static_cast<Description*>(handle);
+  return fails() ? kFailure : QNN_SUCCESS;
+}
+
+}  // namespace
+
+EXPORT int stand_in_contexts() {
+  return contexts;
+}
+EXPORT void stand_in_without_devices(int value) {
+  without_devices = value;
+}
+EXPORT void stand_in_minor_version(int value) {
+  minor_version = value;
+}
+EXPORT void stand_in_tensor_version(int value) {
+  tensor_version = value;
+}
+
+EXPORT Qnn_ErrorHandle_t QnnInterface_getProviders(const QnnInterface_t*** providers, uint32_t* count) {
+  static QnnInterface_t provider;
+  static const QnnInterface_t* all[] = {&provider};
+  provider.providerName = "a stand-in";
+  provider.apiVersion.coreApiVersion.major = QNN_API_VERSION_MAJOR;
+  provider.apiVersion.coreApiVersion.minor = static_cast<uint32_t>(minor_version);
+  QNN_INTERFACE_VER_TYPE& functions = provider.QNN_INTERFACE_VER_NAME;
+  functions.backendCreate = backend_create;
+  functions.backendFree = backend_free;
+  functions.deviceCreate = device_create;
+  functions.deviceFree = device_free;
+  functions.contextCreateFromBinary = context_create;
+  functions.contextFree = context_free;
+  functions.graphRetrieve = graph_retrieve;
+  functions.graphExecute = graph_execute;
+  functions.errorGetMessage = error_message;
+  *providers = all;
+  *count = 1;
+  return QNN_SUCCESS;
+}
+
+EXPORT Qnn_ErrorHandle_t QnnSystemInterface_getProviders(const QnnSystemInterface_t*** providers, uint32_t* count) {
+  static QnnSystemInterface_t provider;
+  static const QnnSystemInterface_t* all[] = {&provider};
+  provider.providerName = "a stand-in";
+  provider.systemApiVersion.major = QNN_SYSTEM_API_VERSION_MAJOR;
+  provider.systemApiVersion.minor = QNN_SYSTEM_API_VERSION_MINOR;
+  QNN_SYSTEM_INTERFACE_VER_TYPE& functions = provider.QNN_SYSTEM_INTERFACE_VER_NAME;
+  functions.systemContextCreate = system_create;
+  functions.systemContextGetBinaryInfo = system_read;
+  functions.systemContextFree = system_free;
+  *providers = all;
+  *count = 1;
+  return QNN_SUCCESS;
+}

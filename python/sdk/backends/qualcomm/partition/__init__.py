@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`sdk.backends.qualcomm.partition.qnn_partitioner` has `QnnPartitioner`."""

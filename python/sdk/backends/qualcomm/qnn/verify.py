@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs `.pte` programs in Python: delegates of QNN by the interpreter of `sdk.backends.npu`, all else by PyTorch's
+operators."""
+
+from __future__ import annotations
+
+from sdk.backends.npu.compiler import graph_for
+from sdk.backends.npu.interpreter import Interpreter
+from sdk.backends.qualcomm.qnn.compiler import COMPILER
+from sdk.backends.qualcomm.qnn.payload import binary_of
+from sdk.backends.reference import NamedData
+from sdk.backends.reference import ReferenceProgram as _ReferenceProgram
+
+
+class ReferenceProgram(_ReferenceProgram):
+    """A `.pte` program whose delegates are all of QNN: reference payloads, and context binaries that this process
+    compiled."""
+
+    BACKEND_ID = "QnnBackend"
+    TITLE = "QNN"
+
+    @staticmethod
+    def interpret(payload: bytes | memoryview, named_data: NamedData) -> Interpreter:
+        return Interpreter(graph_for(COMPILER.title, binary_of(payload), named_data))
