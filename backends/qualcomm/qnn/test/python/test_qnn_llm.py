@@ -54,9 +54,12 @@ def _attention() -> tuple[nn.Module, tuple[Tensor, ...]]:
 
 
 def _dtypes(graph: Any, target: Any) -> list[list[torch.dtype]]:
-    """The dtypes that the operands of each call are dequantised from."""
+    """The dtypes that the operands of each call with one scale are dequantised from."""
     calls = [node for node in graph.graph.nodes if node.target == target]
-    return [[source.args[5] for source in call.all_input_nodes if "dequantize" in str(source.target)] for call in calls]
+    return [
+        [source.args[5] for source in call.all_input_nodes if "dequantize_per_tensor" in str(source.target)]
+        for call in calls
+    ]
 
 
 @pytest.fixture

@@ -34,6 +34,9 @@ _TRANSPOSED = (torch.ops.aten.conv_transpose2d.input, torch.ops.aten.conv_transp
 
 _INT32 = (torch.iinfo(torch.int32).min, torch.iinfo(torch.int32).max)
 
+_LARGEST_BIAS = 2**30
+"""As an integer. PyTorch computes in float32, in which the largest int32 is 2 ** 31, and that overflows."""
+
 
 @dataclass(eq=True)
 class QuantizationConfig:
@@ -136,7 +139,7 @@ def _magnitudes(bias: Any) -> Tensor | None:
 
 def derived_bias(node: Node) -> DerivedQuantizationSpec:
     """The specification of a layer's bias: the scale of each channel is the input's times the weight's, or larger where
-    the bias would not fit in 32 bits, as with 16-bit activations and weights."""
+    the bias would not fit in 31 bits, as with 16-bit activations and weights."""
     largest = _magnitudes(node.args[2])
 
     def parameters(observers: Sequence[Any]) -> tuple[Tensor, Tensor]:
@@ -151,7 +154,7 @@ def derived_bias(node: Node) -> DerivedQuantizationSpec:
         if isinstance(observer, PerBlockParamObserver):
             scales = scales.view(scales.size(0), -1).amax(dim=-1) / observer.num_steps
         if largest is not None:
-            scales = torch.maximum(scales, largest.to(scales.device) / _INT32[1])
+            scales = torch.maximum(scales, largest.to(scales.device) / _LARGEST_BIAS)
         return scales, torch.zeros(scales.shape, dtype=torch.int32, device=zero_point.device)
 
     given, weight = node.args[:2]
