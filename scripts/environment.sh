@@ -200,7 +200,8 @@ install_package() {
 # Rebuilds the package, with the demo backends, only if a native source, the build or the packaging has changed.
 package() {
   once_per_native_source "build the package" \
-    install_package "${root}/build/package" "_portable_lib;_tokenizers;executor_runner_with_demo_backends" EXECUTORCH_BUILD_DEMO_BACKENDS=ON
+    install_package "${root}/build/package" "_portable_lib;_tokenizers;executor_runner_with_demo_backends" EXECUTORCH_BUILD_DEMO_BACKENDS=ON \
+    EXECUTORCH_CADENCE_CPU_RUNNER=ON
 }
 
 # What the demo shows: the package without language models, which are a third of what is compiled. Where the whole package

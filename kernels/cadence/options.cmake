@@ -2,7 +2,7 @@
 executorch_option(EXECUTORCH_BUILD_CADENCE OFF "The operators that sdk.backends.cadence lowers to" GROUP kernels
   TARGETS cadence_ops_lib IN kernels/cadence)
 executorch_option(EXECUTORCH_CADENCE_CPU_RUNNER OFF "cadence_runner: runs bundled programs of sdk.backends.cadence on a CPU"
-  NEEDS EXECUTORCH_BUILD_CADENCE EXECUTORCH_BUILD_EXTENSION_MODULE EXECUTORCH_BUILD_EXTENSION_EVALUE_UTIL)
+  NEEDS EXECUTORCH_BUILD_CADENCE)
 
 # Cadence's kernels for one family of DSPs, in place of the portable ones: docs/cadence.md.
 executorch_option(EXECUTORCH_NNLIB_OPT OFF "cadence_ops_lib has Cadence's kernels for HiFi" NEEDS EXECUTORCH_BUILD_CADENCE)

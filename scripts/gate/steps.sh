@@ -117,8 +117,9 @@ pytest_with_backends() {
 }
 
 step_python() {
-  cmake --build build/package --parallel "${jobs}" --target example_runner llama_main || return
+  cmake --build build/package --parallel "${jobs}" --target example_runner cadence_runner llama_main || return
   SDK_EXAMPLE_RUNNER="${root}/build/package/examples/devtools/example_runner" \
+    SDK_CADENCE_RUNNER="${root}/build/package/backends/cadence/cadence_runner" \
     SDK_EXECUTOR_RUNNER="${root}/build/package/examples/portable/executor_runner/executor_runner" \
     SDK_LLAMA_MAIN="${root}/build/package/examples/models/llama/llama_main" \
     pytest_with_backends python -m "not slow and not oracle" -n "${jobs}" --dist worksteal --ignore-glob="*_in_web.py" \

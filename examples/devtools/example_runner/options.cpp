@@ -6,6 +6,9 @@
 #include <map>
 #include <type_traits>
 
+#define ET_QUOTE(value) #value
+#define ET_TEXT(macro) ET_QUOTE(macro)
+
 const char* const kHelpText = ET_RUNNER_NAME R"(: run a case of a bundled program (.bpte) and check its outputs.
 
 Usage: )" ET_RUNNER_NAME R"( --bundled_program_path model.bpte [options]
@@ -16,8 +19,8 @@ Usage: )" ET_RUNNER_NAME R"( --bundled_program_path model.bpte [options]
 
 Outputs
   --output_verification         Check the outputs against those that the case expects: nothing is said when they agree.
-  --bundleio_rtol X             ... with this relative tolerance. Default: 1e-5
-  --bundleio_atol X             ... and this absolute one. Default: 1e-8
+  --bundleio_rtol X             ... with this relative tolerance. Default: )" ET_TEXT(ET_BUNDLEIO_RTOL) R"(
+  --bundleio_atol X             ... and this absolute one. Default: )" ET_TEXT(ET_BUNDLEIO_ATOL) R"(
   --print_output                Print the outputs.
 
 For the Inspector; needs a build with EXECUTORCH_ENABLE_EVENT_TRACER=ON
@@ -28,6 +31,8 @@ For the Inspector; needs a build with EXECUTORCH_ENABLE_EVENT_TRACER=ON
   --debug_buffer_size N         Bytes for them. Default: 262144
 
   --help                        Print this text.
+
+An option without a value is a switch: --noOPTION and --OPTION=false turn it off, --OPTION=true turns it on.
 
 The exit status is 0 if all went well, 1 if something failed or an output differs (the log says what), 2 for a wrong
 command line.
@@ -50,6 +55,23 @@ bool parse(const std::string& text, Number* number) {
     *number = static_cast<Number>(value);
     return *end == '\0' && value <= static_cast<Number>(-1) / 2;
   }
+}
+
+// Whether `text` is true or false, in one of the spellings of gflags.
+bool parse(const std::string& text, bool* value) {
+  for (const char* yes : {"true", "t", "yes", "y", "1"}) {
+    if (text == yes) {
+      *value = true;
+      return true;
+    }
+  }
+  for (const char* no : {"false", "f", "no", "n", "0"}) {
+    if (text == no) {
+      *value = false;
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -89,11 +111,17 @@ std::string parse_options(int argc, const char* const* argv, Options* options) {
     const std::string name = option.substr(0, equals);
     const bool has_value = equals != std::string::npos;
     const bool negated = name.substr(0, 2) == "no" && switches.count(name.substr(2)) > 0;
-    if (negated || switches.count(name) > 0) {
+    if (negated) {
       if (has_value) {
         return "--" + name + " takes no value";
       }
-      *switches.at(negated ? name.substr(2) : name) = !negated;
+      *switches.at(name.substr(2)) = false;
+      continue;
+    }
+    if (switches.count(name) > 0) {
+      if (!parse(has_value ? option.substr(equals + 1) : "true", switches.at(name))) {
+        return "--" + name + ": expected true or false, found '" + option.substr(equals + 1) + "'";
+      }
       continue;
     }
     const auto found = values.find(name);

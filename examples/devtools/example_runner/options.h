@@ -9,6 +9,8 @@
 #define ET_RUNNER_NAME "example_runner"
 #define ET_BUNDLED_PROGRAM_PATH "model_bundled.bpte"
 #define ET_DUMP_OUTPUTS 0
+#define ET_BUNDLEIO_RTOL 1e-5
+#define ET_BUNDLEIO_ATOL 1e-8
 #endif
 
 /// What the command line of example_runner asks for.
@@ -17,8 +19,8 @@ struct Options {
   std::string method_name;  ///< empty: the first of the program
   size_t testset_idx = 0;
   bool output_verification = false;
-  double rtol = 1e-5;
-  double atol = 1e-8;
+  double rtol = ET_BUNDLEIO_RTOL;
+  double atol = ET_BUNDLEIO_ATOL;
   bool print_output = false;
   std::string etdump_path = "etdump.etdp";
   bool etdump_asked = false;  ///< whether etdump_path was given
@@ -32,8 +34,8 @@ struct Options {
   bool logs_values() const { return dump_outputs || dump_intermediate_outputs; }
 };
 
-/// Reads `--name=value`, `--name value`, and `--name`, `--noname` for switches, each also with one dash, over the
-/// defaults in `options`. Returns an empty text, or what is wrong with the command line.
+/// Reads `--name=value`, `--name value`, and `--name`, `--noname`, `--name=true` or `=false` for switches, each also
+/// with one dash, over the defaults in `options`. Returns an empty text, or what is wrong with the command line.
 std::string parse_options(int argc, const char* const* argv, Options* options);
 
 /// The text of `--help`.

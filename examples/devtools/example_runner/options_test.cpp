@@ -40,6 +40,16 @@ TEST(ExampleRunnerOptionsTest, ReadsBothFormsOfValues) {
   EXPECT_EQ(options.debug_buffer_size, 64u);
 }
 
+TEST(ExampleRunnerOptionsTest, ReadsValuesOfSwitches) {
+  Options options;
+  EXPECT_EQ(parse({"--dump_outputs=true", "-print_output=1", "--output_verification", "--output_verification=false"},
+                  &options),
+            "");
+  EXPECT_TRUE(options.dump_outputs);
+  EXPECT_TRUE(options.print_output);
+  EXPECT_FALSE(options.output_verification);
+}
+
 TEST(ExampleRunnerOptionsTest, SaysWhatIsWrong) {
   Options options;
   EXPECT_EQ(parse({"--testset_idx"}, &options), "--testset_idx needs a value");
@@ -48,7 +58,8 @@ TEST(ExampleRunnerOptionsTest, SaysWhatIsWrong) {
   EXPECT_NE(parse({"--bundleio_rtol=nan"}, &options), "");
   EXPECT_NE(parse({"--bundleio_rtol=1x"}, &options), "");
   EXPECT_NE(parse({"--bundled_program_path="}, &options), "");
-  EXPECT_EQ(parse({"--output_verification=yes"}, &options), "--output_verification takes no value");
+  EXPECT_EQ(parse({"--nooutput_verification=true"}, &options), "--nooutput_verification takes no value");
+  EXPECT_EQ(parse({"--output_verification=2"}, &options), "--output_verification: expected true or false, found '2'");
   EXPECT_EQ(parse({"--model_path=a"}, &options), "unknown option '--model_path=a'");
   EXPECT_EQ(parse({"a.bpte"}, &options), "expected an option, found 'a.bpte'");
 }

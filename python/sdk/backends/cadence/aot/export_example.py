@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from sdk.backends.cadence.aot.compiler import (
     _lower_ep_to_cadence_gen_etrecord,
@@ -17,10 +18,8 @@ from sdk.backends.cadence.aot.compiler import (
     get_fake_quant_model,
 )
 from sdk.backends.cadence.aot.quantizer.quantizer import CadenceDefaultQuantizer, CadenceQuantizer
-from sdk.backends.cadence.aot.utils import NumericalMismatchError, save_bpte_program, save_pte_program
-from sdk.devtools import BundledProgram
-from sdk.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
-from sdk.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
+from sdk.backends.cadence.aot.utils import save_bpte_program, save_pte_program
+from sdk.backends.cadence.runtime import BundledProgramManager, BundledProgramTestData, runtime
 from sdk.exir import ExecutorchProgramManager
 
 _logger = logging.getLogger(__name__)
@@ -44,9 +43,9 @@ def export_model(
     fused = apply_pre_edge_transform_passes(torch.export.export(fake, example_inputs, strict=True), quantizer)
     program = _lower_ep_to_cadence_gen_etrecord(fused, output_dir=folder, library=library)
     save_pte_program(program, file_name, folder)
-    outputs = list(expected) if isinstance(expected, (list, tuple)) else [expected]
-    suite = MethodTestSuite("forward", [MethodTestCase(inputs=list(example_inputs), expected_outputs=outputs)])
-    bundle = serialize_from_bundled_program_to_flatbuffer(BundledProgram(program, [suite]))
+    data = BundledProgramTestData(method="forward", inputs=example_inputs, expected_outputs=expected)
+    manager = BundledProgramManager([data])
+    bundle = manager._serialize(program, manager.get_method_test_suites())
     save_bpte_program(bundle, file_name, folder)
     _logger.info("Wrote %s", Path(folder) / f"{file_name}.pte")
     return program
@@ -58,25 +57,32 @@ def export_and_run_model(
     file_name: str = _NAME,
     eps_error: float = 1e-1,
     eps_warn: float = 1e-5,
+    force_rebuild: bool = False,
     working_dir: str | None = None,
     library: str | None = None,
 ) -> None:
-    """Exports a model, runs the program on this machine's kernels, and compares the results with the model's. Raises
-    NumericalMismatchError if the root of the mean squared difference exceeds `eps_error`."""
+    """Exports a model, runs the program on this machine's kernels, and compares the results with the model's.
+
+    Raises NumericalMismatchError if the root of the mean squared difference exceeds `eps_error`. With `force_rebuild`,
+    `cadence_runner` is built and runs the program; without, Python's runtime does.
+    """
     from sdk.runtime import Runtime
 
-    program = export_model(model, example_inputs, file_name, working_dir, library=library)
-    found = Runtime.get().load_program(program.buffer).load_method("forward").execute(list(example_inputs))
+    folder = tempfile.mkdtemp(prefix="cadence-") if working_dir is None else working_dir
+    program = export_model(model, example_inputs, file_name, folder, library=library)
     with torch.no_grad():
         expected = model(*example_inputs)
-    for at, (result, wanted) in enumerate(
-        zip(found, expected if isinstance(expected, (list, tuple)) else [expected], strict=True)
-    ):
-        difference = (result.double() - wanted.double()).pow(2).mean().sqrt().item()
-        if difference > eps_error:
-            raise NumericalMismatchError(
-                f"output {at}: expected a root mean squared difference of at most {eps_error}, found {difference}",
-                difference,
-            )
-        if difference > eps_warn:
-            _logger.warning("output %d differs by %g (root mean square)", at, difference)
+    if force_rebuild:
+        runtime.run_and_compare(
+            program,
+            example_inputs,
+            expected,
+            folder,
+            file_name=file_name,
+            force_rebuild=True,
+            eps_error=eps_error,
+            eps_warn=eps_warn,
+        )
+        return
+    found = Runtime.get().load_program(program.buffer).load_method("forward").execute(list(example_inputs))
+    runtime.compare(found, list(pytree.tree_leaves(expected)), eps_error=eps_error, eps_warn=eps_warn)
