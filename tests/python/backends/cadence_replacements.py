@@ -29,7 +29,7 @@ from cadence_graphs import (
     with_full,
 )
 
-from sdk.backends.cadence.aot import replace_ops
+from sdk.backends.cadence.aot import replace_ops, simplify_ops
 
 REPLACEMENTS: dict[str, Case] = {
     "where": (
@@ -103,6 +103,22 @@ REPLACEMENTS: dict[str, Case] = {
         aten.permute_copy.default,
         0,
         aten.transpose_copy.int,
+    ),
+    "unmoved": (
+        replace_ops.ReplacePermuteWithTransposePass,
+        floats(2, 3),
+        chain((aten.permute_copy.default, [0, -1])),
+        aten.permute_copy.default,
+        0,
+        None,
+    ),
+    "nothing_written": (
+        simplify_ops.SimplifySliceOpPass,
+        [*floats(3, 16, 5), *floats(3, 0, 5)],
+        lambda b, x: b.call_operator(aten.slice_scatter.default, (*x, 1, 15, 3, 3)),
+        aten.slice_scatter.default,
+        0,
+        None,
     ),
     "repeat": (
         replace_ops.ReplaceRepeatWithCatPass,
@@ -247,6 +263,14 @@ REPLACEMENTS: dict[str, Case] = {
         cadence.quantized_conv2d_nchw.per_tensor,
         0,
         cadence.quantized_conv2d_nhwc.per_tensor,
+    ),
+    "depthwise_signal_last": (
+        replace_ops.ReplaceConvWithChannelLastConvPass,
+        [quantized(1, 8, 9)[0], quantized(8, 1, 3)[0], torch.randint(-999, 999, (8,), dtype=torch.int32)],
+        convolved(cadence.quantized_conv2d_nchw.per_tensor, [1], [1], [1], 8, *QUANTIZED),
+        aten.transpose_copy.int,
+        1,
+        cadence.quantized_conv1d_nlc.per_tensor,
     ),
     "pool_last": (
         replace_ops.ReplaceMaxPool2dWithChannelLastMaxPool2dPass,

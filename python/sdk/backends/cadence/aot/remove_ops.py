@@ -66,6 +66,11 @@ class CopyPass(NodePass):
         is_whole = self.whole is not None and node.graph is self.whole.graph
         return is_whole and results[0] is node and not str(source.target).startswith(_STATE)
 
+    def source_or_clone(self, node: Node, source: Node) -> Node:
+        """Returns what replaces a call whose result equals its operand: the operand, or a copy where the program may
+        not return the operand itself."""
+        return source if self.may_replace(node, source) else insert(node, _aten.clone.default, source)
+
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
 class RemoveCloneOpsTransformImported(CopyPass):

@@ -137,6 +137,8 @@ class ReplaceConvWithChannelLastConvPass(NodePass):
             # (outputs, 1, height, width) as (height, width, outputs)
             moved = insert(node, _aten.permute_copy.default, weight, [2, 3, 0, 1])
             kernel = insert(node, _aten.squeeze_copy.dim, moved, -1)
+        elif rank == 3:
+            kernel = insert(node, _aten.transpose_copy.int, weight, 1, 2)
         else:
             kernel = _to_last(node, weight, rank)
         operands = (last, kernel, bias, *_arguments(node, *_PLACES), *_arguments(node, *_NUMBERS))

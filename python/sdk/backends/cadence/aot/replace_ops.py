@@ -185,8 +185,8 @@ class ReplacePermuteWithTransposePass(CopyPass):
         rank = len(shape(node))
         order = [dim_of(int(dim), rank) for dim in get_arg(node, "dims")]
         moved = [at for at, dim in enumerate(order) if at != dim]
-        if not moved and isinstance(source, Node) and self.may_replace(node, source):
-            return source
+        if not moved and isinstance(source, Node):
+            return self.source_or_clone(node, source)
         if len(moved) != 2 or order[moved[0]] != moved[1]:
             return None
         return insert(node, _aten.transpose_copy.int, source, *moved)

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassResult
 
-from sdk.backends.cadence.aot.node_pass import NodePass, dim_of, dtype_of, insert, shape
+from sdk.backends.cadence.aot.node_pass import dim_of, dtype_of, insert, shape
 from sdk.backends.cadence.aot.pass_utils import CadencePassAttribute, get_arg, register_cadence_pass
+from sdk.backends.cadence.aot.remove_ops import CopyPass
 from sdk.backends.cadence.aot.utils import rebind
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.dialects.edge._ops import EdgeOpOverload
@@ -20,7 +21,7 @@ _WITH_DEFAULTS = (_aten.max_pool2d_with_indices.default, _aten.avg_pool2d.defaul
 
 
 @register_cadence_pass(CadencePassAttribute(opt_level=0))
-class SimplifySliceOpPass(NodePass):
+class SimplifySliceOpPass(CopyPass):
     """Gives slices bounds from 0 to the size. Replaces empty slices by constants, and removes writes to them."""
 
     targets: ClassVar[tuple[Any, ...]] = (_aten.slice_copy.Tensor, _aten.slice_scatter.default)
@@ -37,7 +38,7 @@ class SimplifySliceOpPass(NodePass):
             if not reads:
                 base = node.args[0]
                 assert isinstance(base, Node)
-                return None if base.op == "placeholder" and any(user.op == "output" for user in node.users) else base
+                return self.source_or_clone(node, base)
             return insert(node, _aten.full.default, shape(node), 0, dtype=dtype_of(node))
         operands = node.args[: 1 if reads else 2]
         args = (*operands, dim, start, max(start, end), given[2])
