@@ -100,6 +100,31 @@ def test_mixed_weights_of_8_bits() -> None:
     assert (program.module()(signal) - conv(signal)).abs().max() < 0.05
 
 
+class _Sum(nn.Module):
+    """Adds up its inputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("sum", torch.zeros(1, 4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        total = self.sum + x
+        self.sum.copy_(total)
+        return total
+
+
+def test_calibration_keeps_the_state() -> None:
+    """The program starts from the model's values, not from those after calibration."""
+    model, inputs = _Sum().eval(), (torch.tensor([[1.0, 2.0, 3.0, -4.0]]),)
+    program = compiler.quantize_pt2(
+        model, inputs, quantizers.CadenceWakeWordQuantizer(), calibration_data=[inputs, inputs]
+    )
+    assert model.sum.abs().max() == 0 and program.state_dict["sum"].abs().max() == 0
+    module = program.module()
+    for calls in (1, 2):
+        assert (module(*inputs) - calls * inputs[0]).abs().max() < 0.1
+
+
 def test_relu_is_fused_only_if_limits_are_its() -> None:
     """A zero point above the least integer keeps negative numbers, which ReLU must remove."""
 

@@ -176,6 +176,24 @@ def test_results_are_compared(exported: tuple[Path, ExecutorchProgramManager, to
         CadenceETDump(str(folder / "absent"))
 
 
+class _Counter(torch.nn.Module):
+    """Adds one more to its input in each call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.count.add_(1)
+        return x + self.count
+
+
+def test_programs_start_with_the_state_of_the_model(tmp_path: Path) -> None:
+    model = _Counter()
+    export_and_run_model(model, (torch.ones(2),), working_dir=str(tmp_path), eps_error=1e-6)
+    assert torch.equal(model.count, torch.zeros(2))
+
+
 def test_distances() -> None:
     """By hand: the differences are 3 and 4."""
     a, b = np.array([1.0, 2.0]), np.array([4.0, -2.0])

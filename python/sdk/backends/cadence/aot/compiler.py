@@ -111,10 +111,13 @@ def get_fake_quant_model(
     dump_graphs: bool = False,
 ) -> GraphModule:
     """Returns the model with quantize and dequantize nodes. It is calibrated with the data, or without them with the
-    inputs."""
+    inputs. Buffers that the calls change have their values from before, in the model too."""
     prepared = prepare_pt2(model.eval(), inputs, quantizer, dump_graphs)
+    before = [(buffer, buffer.clone()) for buffer in model.buffers()]
     for samples in [inputs] if calibration_data is None else calibration_data:
         prepared(*samples)
+    for buffer, value in before:  # the prepared graph has the same tensors
+        buffer.copy_(value)
     return convert_pt2(prepared, dump_graphs)
 
 

@@ -4,6 +4,7 @@ program and as a bundled program with inputs and expected results."""
 
 from __future__ import annotations
 
+import copy
 import logging
 import tempfile
 from pathlib import Path
@@ -39,7 +40,7 @@ def export_model(
     folder = tempfile.mkdtemp(prefix="cadence-") if working_dir is None else working_dir
     quantizer = CadenceDefaultQuantizer() if quantizer is None else quantizer
     fake = get_fake_quant_model(model, example_inputs, quantizer)
-    expected = fake(*example_inputs)
+    expected = copy.deepcopy(fake)(*example_inputs)  # a call may change the state with which the program starts
     fused = apply_pre_edge_transform_passes(torch.export.export(fake, example_inputs, strict=True), quantizer)
     program = _lower_ep_to_cadence_gen_etrecord(fused, output_dir=folder, library=library)
     save_pte_program(program, file_name, folder)
@@ -71,7 +72,7 @@ def export_and_run_model(
     folder = tempfile.mkdtemp(prefix="cadence-") if working_dir is None else working_dir
     program = export_model(model, example_inputs, file_name, folder, library=library)
     with torch.no_grad():
-        expected = model(*example_inputs)
+        expected = copy.deepcopy(model)(*example_inputs)
     if force_rebuild:
         runtime.run_and_compare(
             program,
