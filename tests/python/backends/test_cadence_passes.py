@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from cadence_graphs import aten, cadence, floats, graph
+from cadence_layers import LAYERS
 from cadence_moves import MOVES
 from cadence_replacements import REPLACEMENTS
 from cadence_rewrites import REWRITES
@@ -30,7 +31,7 @@ from sdk.backends.cadence.aot.pass_utils import (
 from sdk.backends.cadence.aot.passes import apply_torch_ops_passes, get_passes_in_default_order
 from sdk.backends.cadence.aot.type_dispatch import CompileTimeTypeDispatchPass
 
-CASES = {**REWRITES, **MOVES, **REPLACEMENTS}
+CASES = {**REWRITES, **MOVES, **REPLACEMENTS, **LAYERS}
 
 
 @pytest.mark.parametrize("name", CASES)

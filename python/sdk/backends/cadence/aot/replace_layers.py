@@ -187,3 +187,25 @@ class ReplaceTorchQuantizedEmbeddingWithCadenceQuantizedEmbedding(NodePass):
         names = ("weight", "weight_scales", "weight_zero_points", "indices")
         args = [get_arg(node, name) for name in names]
         return insert(node, _cadence.quantized_embedding_byte.default, *args, False)
+
+
+@register_cadence_pass(CadencePassAttribute(opt_level=0))
+class ReplaceAtenRmsNormWithCadenceRmsNormPass(NodePass):
+    """Replaces PyTorch's operator, which has no kernel, by `cadence::rms_norm`, which computes in float32."""
+
+    targets: ClassVar[tuple[Any, ...]] = (_aten.rms_norm.default,)
+
+    def rewrite(self, node: Node) -> Node | None:
+        x, sizes, weight, eps = (get_arg(node, name) for name in ("input", "normalized_shape", "weight", "eps"))
+        dtype = dtype_of(node)
+        if dtype not in (torch.float16, torch.bfloat16, torch.float32):
+            return None
+        if weight is None:
+            weight = insert(node, _FULL, list(sizes), 1.0, dtype=torch.float32)
+        operands = [_converted(node, each, torch.float32) for each in (x, weight)]
+        eps = torch.finfo(torch.float32).eps if eps is None else eps
+        return _converted(node, insert(node, _cadence.rms_norm.default, operands[0], sizes, operands[1], eps), dtype)
+
+
+def _converted(before: Node, source: Node, dtype: torch.dtype) -> Node:
+    return source if dtype_of(source) == dtype else insert(before, _aten._to_copy.default, source, dtype=dtype)

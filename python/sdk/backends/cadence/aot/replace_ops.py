@@ -36,6 +36,7 @@ from sdk.backends.cadence.aot.replace_layers import (
     ReplaceAddMMWithLinearPass,
     ReplaceAtenAvgPoolWithCadenceAvgPoolPass,
     ReplaceAtenLinalgSvdWithCadenceLinalgSvdPass,
+    ReplaceAtenRmsNormWithCadenceRmsNormPass,
     ReplaceLinearWithFullyConnectedOpPass,
     ReplaceMatmulWithTransposedMatmulPass,
     ReplaceMMWithAddMMPass,
@@ -62,6 +63,7 @@ __all__ = [
     "ReplaceAtenAvgPoolWithCadenceAvgPoolPass",
     "ReplaceAtenConvolutionWithCadenceConvolutionPass",
     "ReplaceAtenLinalgSvdWithCadenceLinalgSvdPass",
+    "ReplaceAtenRmsNormWithCadenceRmsNormPass",
     "ReplaceConstantPadNdWithSlicePass",
     "ReplaceConvWithChannelLastConvPass",
     "ReplaceConvWithIm2RowAndLinear",
@@ -328,6 +330,7 @@ class CadenceReplaceOpsInGraph:
     passes: ClassVar[list[Any]] = [
         *CommonReplacePasses.passes,
         ReplaceAtenLinalgSvdWithCadenceLinalgSvdPass,
+        ReplaceAtenRmsNormWithCadenceRmsNormPass,
         ReplaceEmptyTensorsWithFullPass,
         ReplaceFunctionallyEquivalentOpTargets,
         ReplacePermuteWithTransposePass,
