@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import sympy
 import torch
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from sdk.exir.error import ExportError, ExportErrorType
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 
 class UnboundedSizeError(ExportError):
@@ -51,20 +56,38 @@ def lower_bound(size: int | torch.SymInt) -> int | None:
 
 
 def input_lower_bound(size: torch.SymInt, ranges: Mapping[sympy.Symbol, ValueRanges]) -> int:
-    """The smallest size that PyTorch accepts of an input with the `range_constraints` of a program.
+    """The smallest size that an input may have in a program with these `range_constraints`: the declared one.
 
-    2 stands for sizes that may be 0 or 1, too, whatever `Dim` said: PyTorch takes these for special cases of tracing,
-    and lets them pass when the exported program is called.
+    PyTorch's ranges begin at 2 where nothing was declared, and its exported programs accept 0 and 1 even where `Dim`
+    says 2. A program that `torch.export.save` wrote does not say which of the two it was.
     """
     node = size.node
     expr = node.shape_env.replace(node.expr)
-    known = ranges.get(expr)
-    if known is None:
-        known = bound_sympy(expr, _ranges(node, expr, 0))
-    lowest = known.lower
-    if not isinstance(lowest, (int, sympy.Integer)) or (expr.is_Symbol and lowest == 2):
-        return 0
-    return max(int(lowest), 0)
+    known = {}
+    for symbol in expr.free_symbols:
+        found = ranges.get(symbol) or node.shape_env.var_to_range.get(symbol)
+        if found is not None:
+            undeclared = found.lower == 2 and symbol not in _declared(node.shape_env)
+            known[symbol] = ValueRanges(0, found.upper) if undeclared else found
+    lowest = max(bound_sympy(expr, known).lower, 0 if expr.is_Symbol or expr not in ranges else ranges[expr].lower)
+    return max(int(lowest), 0) if isinstance(lowest, (int, sympy.Integer)) else 0
+
+
+def declare_lower_bound(exported: ExportedProgram, size: torch.SymInt, least: int) -> None:
+    """Records in a program that PyTorch captured that a size of an input is `least` or larger."""
+    env, expr = size.node.shape_env, size.node.expr
+    known = exported.range_constraints.get(expr)
+    if known is None or known.lower != 2 or least > 2:
+        return
+    exported.range_constraints[expr] = ValueRanges(least, known.upper)
+    for source, symbol in env.source_to_var.items():
+        if symbol == expr:
+            env.source_name_to_debug_name.setdefault(source, str(symbol))
+
+
+def _declared(env: ShapeEnv) -> set[sympy.Symbol]:
+    """The sizes to which a `Dim` gave a name."""
+    return {symbol for source, symbol in env.source_to_var.items() if source in env.source_name_to_debug_name}
 
 
 def _ranges(node: torch.SymNode, expr: sympy.Expr, least: int) -> dict[sympy.Symbol, ValueRanges]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils import _pytree as pytree
-from torch.utils._sympy.value_ranges import ValueRanges
 
 from sdk.exir.capture._fast_paths import without_fast_paths
+from sdk.exir.sym_util import declare_lower_bound
 from sdk.export.example_inputs import ExampleInputs
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ def capture(artifact: PipelineArtifact, method: str, model: torch.nn.Module, str
 
 
 def _record_least_sizes(exported: ExportedProgram, shapes: Any) -> None:
-    """Records that an input cannot be empty if `Dim.DYNAMIC(min=1)` or `Dim.AUTO(min=1)` say so.
+    """Records the lower bounds of `Dim.DYNAMIC(min=...)` and `Dim.AUTO(min=...)`.
 
-    torch records 2 for every smaller `min`, as it does for sizes that may be 0.
+    torch records 2 for every smaller `min`, as it does for sizes without a lower bound.
     """
     by_input = pytree.tree_leaves(shapes, is_leaf=lambda part: part is None or _is_by_dimension(part))
     names = exported.graph_signature.user_inputs
@@ -42,12 +42,9 @@ def _record_least_sizes(exported: ExportedProgram, shapes: Any) -> None:
     values = {node.name: node.meta.get("val") for node in exported.graph.find_nodes(op="placeholder")}
     for name, dims in zip(names, by_input, strict=True):
         for dim, hint in dims.items() if _is_by_dimension(dims) else ():
-            if getattr(hint, "min", None) != 1:
-                continue
-            size = values[name].shape[dim]
-            known = exported.range_constraints.get(size.node.expr) if isinstance(size, torch.SymInt) else None
-            if known is not None and known.lower == 2:
-                exported.range_constraints[size.node.expr] = ValueRanges(1, known.upper)
+            least, size = getattr(hint, "min", None), values[name].shape[dim]
+            if least in (1, 2) and isinstance(size, torch.SymInt):
+                declare_lower_bound(exported, size, least)
 
 
 def _is_by_dimension(part: Any) -> bool:

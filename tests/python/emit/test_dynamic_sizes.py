@@ -12,8 +12,10 @@ from torch.export import Dim  # noqa: E402
 
 from sdk.exir import to_edge  # noqa: E402
 from sdk.exir._serialize._program import deserialize_pte_binary  # noqa: E402
+from sdk.runtime import Runtime  # noqa: E402
 
 N = Dim("n", min=1, max=32)
+M = Dim("m", min=2, max=8)
 
 
 class Sum(torch.nn.Module):
@@ -37,7 +39,10 @@ def plan_of(dynamic_shapes: Any, x: tuple[int, ...] = (4, 8), y: tuple[int, ...]
         pytest.param(({0: N}, {0: 2 * N + 1}), (9, 8), [0, 0, 1, 1, 0, 0, 1, 0, 3, 2, 1, 0], id="derived"),
         pytest.param(({0: Dim("n", max=9)}, None), (4, 8), [0, 0, 0, 1, 0, 0], id="no-minimum"),
         pytest.param(({0: Dim("n", min=3, max=9)}, None), (4, 8), [0, 0, 3, 1, 0, 0], id="minimum"),
-        # torch records 2 for these, and lets 0 and 1 pass.
+        pytest.param(({0: Dim("n", min=2, max=9)}, None), (4, 8), [0, 0, 2, 1, 0, 0], id="minimum-of-2"),
+        pytest.param(({0: M}, {0: 2 * M - 1}), (7, 8), [0, 0, 2, 1, 0, 0, 1, 0, 3, 2, -1, 0], id="derived-from-2"),
+        # torch records 2 whatever these say.
+        pytest.param(({0: Dim.DYNAMIC(min=2, max=9)}, None), (4, 8), [0, 0, 0, 1, 0, 0], id="dynamic-from-2"),
         pytest.param(({0: Dim.DYNAMIC(min=1, max=9)}, None), (4, 8), [0, 0, 0, 1, 0, 0], id="dynamic"),
         pytest.param(({0: Dim.AUTO(min=4, max=9)}, None), (4, 8), [0, 0, 4, 1, 0, 0], id="auto"),
     ],
@@ -50,3 +55,15 @@ def test_the_largest_sizes_are_those_of_the_tensors() -> None:
     plan = plan_of(({0: N}, {0: N}))
     assert [plan.values[index].val.sizes for index in plan.inputs] == [[32, 8], [32, 8]]
     assert plan.shared_buffer == 0
+
+
+def test_sizes_below_the_declared_ones_are_refused() -> None:
+    """torch.export's own program runs 0 and 1 although `Dim` says 2."""
+    exported = torch.export.export(Sum(), (torch.ones(4, 8), torch.ones(7, 8)), dynamic_shapes=({0: M}, {0: 2 * M - 1}))
+    method = Runtime.get().load_program(to_edge(exported).to_executorch().buffer).load_method("forward")
+    assert method is not None
+    for size in (2, 8):
+        assert method.execute((torch.ones(size, 8), torch.ones(2 * size - 1, 8)))[0].item() == 8 * (3 * size - 1)
+    for size in (0, 1, 9):
+        with pytest.raises(RuntimeError, match=rf"Input 0 must have sizes \(2..8, 8\), found \({size}, 8\)"):
+            method.execute((torch.ones(size, 8), torch.ones(abs(2 * size - 1), 8)))

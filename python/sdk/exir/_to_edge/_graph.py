@@ -23,6 +23,7 @@ from torch.utils import _pytree as pytree
 
 from sdk.exir._messages import add_context, describe_node, source_of
 from sdk.exir._to_edge._aliases import copies, returns_argument, writes
+from sdk.exir._to_edge._attributes import add_attribute, attribute_sink
 from sdk.exir._to_edge._emitter import ConstantSink, EdgeOptions, value_of
 from sdk.exir._to_edge._recorder import NeedsRetracingError
 from sdk.exir._to_edge._writes import WriteLowering
@@ -126,8 +127,8 @@ class EdgeLowering(WriteLowering):
             attribute = getattr(attribute, atom)
         if isinstance(attribute, GraphModule):
             return attribute
-        setattr(self._root, node.target.replace(".", "_"), attribute)
-        new = self._graph.get_attr(node.target.replace(".", "_"))
+        name = add_attribute(self._root, node.target.replace(".", "_"), attribute)
+        new = self._graph.get_attr(name)
         new.meta = dict(node.meta)
         if isinstance(attribute, torch.Tensor):
             new.meta["val"] = self._fake_mode.from_tensor(attribute, static_shapes=True)
@@ -306,12 +307,11 @@ class EdgeLowering(WriteLowering):
         if op.name() == "cond":
             values = [value_of(a) for a in args[3]]
         lowered = EdgeLowering(
-            module, root, self._fake_mode, self._options, _attribute_sink(root, self._fake_mode), values
+            module, root, self._fake_mode, self._options, attribute_sink(root, self._fake_mode), values
         ).run()
         lowered.graph.output(lowered.outputs)
         submodule = make_graph_module(root, lowered.graph)
-        setattr(self._root, name, submodule)
-        return self._graph.get_attr(name)
+        return self._graph.get_attr(add_attribute(self._root, name, submodule))
 
     def _inline(self, node: Node, module: GraphModule, operands: tuple) -> Any:
         """Inlines a region that only changes autograd's mode. `operands` are nodes of the surrounding graph."""
@@ -348,23 +348,6 @@ def _plain(arguments: Any) -> Any:
     if isinstance(arguments, dict):
         return {key: _plain(value) for key, value in arguments.items()}
     return arguments
-
-
-def _attribute_sink(root: torch.nn.Module, fake_mode: FakeTensorMode) -> ConstantSink:
-    """Constants of a branch are attributes of its module: it has no signature that could name them."""
-    count = 0
-
-    def add(graph: Graph, constant: torch.Tensor) -> Node:
-        nonlocal count
-        while hasattr(root, f"_tensor_constant{count}"):
-            count += 1  # the model has a constant of this name
-        name = f"_tensor_constant{count}"
-        root.register_buffer(name, constant)
-        node = graph.get_attr(name)
-        node.meta["val"] = fake_mode.from_tensor(constant, static_shapes=True)
-        return node
-
-    return add
 
 
 def _swaps_nothing(node: Node, target: torch._ops.OpOverload) -> bool:

@@ -18,6 +18,8 @@ from torch.fx import GraphModule, Node
 
 from sdk.exir._to_edge._aliases import returns_argument
 from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.graph.branch_constants import lift_branch_constants, reads_attributes
+from sdk.exir.graph.programs import copy_program
 from sdk.exir.operator.aten_rules import aten
 
 _DIM_OF = {
@@ -41,6 +43,9 @@ def retraced(program: ExportedProgram, table: Any, reason: Exception) -> Exporte
     Raises:
         ExportError: The tracer fixed sizes that are dynamic in `program`.
     """
+    if reads_attributes(program.graph_module):
+        program = copy_program(program)
+        lift_branch_constants(program)
     functional = _with_eager_aliases(program).run_decompositions(table)
     if lost := _dynamic_inputs(program) - _dynamic_inputs(functional):
         raise ExportError(

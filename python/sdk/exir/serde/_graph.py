@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import json
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -128,6 +129,8 @@ def restore(module: GraphModule, text_to_lowered: TextToLowered) -> None:
                 node.meta[_HANDLE] = custom.pop(_HANDLE)
                 if not custom:
                     del node.meta["custom"]
+            elif node.target is operator.getitem and _HANDLE in node.args[0].meta:
+                node.meta[_HANDLE] = node.args[0].meta[_HANDLE]  # torch shares the metadata of all results
             _memory.restore(node)
             if node.op != "call_function" or node.target is not executorch_call_delegate:
                 continue

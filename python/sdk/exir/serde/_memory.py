@@ -104,8 +104,10 @@ def restore(node: Node) -> None:
 
 
 def is_emitted(module: GraphModule) -> bool:
-    """Whether the graph allocates memory for results, which means that it is the graph of an emitted program."""
-    return any(node.target is memory.alloc for node in module.graph.nodes)
+    """Whether the graph or a branch allocates memory for results, which means that it is the graph of an emitted
+    program."""
+    graphs = [part.graph for part in module.modules() if isinstance(part, GraphModule)]
+    return any(node.target is memory.alloc for graph in graphs for node in graph.nodes)
 
 
 def without_writes(module: GraphModule, signature: ExportGraphSignature) -> ExportGraphSignature:

@@ -19,33 +19,18 @@ from torch._export.serde import schema
 from torch._export.serde.serialize import _SYM_OPS
 
 from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.graph.branch_constants import GRAPHS
 from sdk.exir.serde import _memory
 
 _OPERATOR = re.compile(r"torch\.ops\.(\w+\.\w+\.\w+)", re.ASCII)
 _HIGHER_ORDER = re.compile(r"torch\.ops\.higher_order\.(\w+)", re.ASCII)
 _EXTENSION = re.compile(r"#(edge|backend):(\w+\.\w+\.\w+)", re.ASCII)
 
-_GRAPHS: dict[str, tuple[int, ...]] = {
-    "cond": (1, 2),
-    "map_impl": (0,),
-    "scan": (0,),
-    "associative_scan": (0,),
-    "while_loop": (0, 1),
-    "while_loop_stack_output": (0, 1),
-    "flex_attention": (3,),
-    "wrap_with_set_grad_enabled": (1,),
-    "wrap_with_autocast": (4,),
-    "hints_wrapper": (0,),
-    "strict_mode": (0,),
-    "invoke_subgraph": (0,),
-    "run_const_graph": (0,),
-    "tag_activation_checkpoint": (0,),
-}
 _OPERATORS = {"auto_functionalized": 0, "auto_functionalized_v2": 0, "with_effects": 1, "out_dtype": 0}
 """Higher-order operators whose functions are graphs and operators of the file, with the positions of these functions.
 Others run Triton kernels, compiled code or methods of objects."""
 
-HIGHER_ORDER = frozenset((*_GRAPHS, *_OPERATORS, "executorch_call_delegate"))
+HIGHER_ORDER = frozenset((*GRAPHS, *_OPERATORS, "executorch_call_delegate"))
 
 _OUTSIDE = frozenset(("aten._print", "aten.warn"))
 _FILE = re.compile(r"file|path|ur[il]", re.IGNORECASE)
@@ -127,7 +112,7 @@ def check_functions(node: schema.Node) -> schema.Node:
     registered operators, and only where the target expects them. Raises ExportError otherwise."""
     found = _HIGHER_ORDER.fullmatch(node.target)
     name = found[1] if found else ""
-    wanted = dict.fromkeys(_GRAPHS.get(name, ()), "as_graph")
+    wanted = dict.fromkeys(GRAPHS.get(name, ()), "as_graph")
     if name in _OPERATORS:
         wanted[_OPERATORS[name]] = "as_operator"
     by_position = [given for given in node.inputs if given.kind == schema.ArgumentKind.POSITIONAL or not given.name]

@@ -23,6 +23,8 @@ from sdk.exir._serialize._files import write_atomically
 from sdk.exir._serialize._untrusted import read_json
 from sdk.exir.backend.compile_spec_schema import CompileSpec
 from sdk.exir.error import ExportError, ExportErrorType
+from sdk.exir.graph.branch_constants import lift_branch_constants, reads_attributes
+from sdk.exir.graph.programs import assemble, copy_program, copy_signature
 from sdk.exir.serde import _graph
 from sdk.exir.serde._pt2 import Archive
 from sdk.exir.serde._read import (
@@ -74,11 +76,14 @@ def _weights(program: ExportedProgram) -> dict[str, Any]:
 def _to_dict(
     program: ExportedProgram, opset_version: dict[str, int] | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    serializer = torch_serde.GraphModuleSerializer(program.graph_signature, program.module_call_graph)
-    graph_module = serializer.serialize(_graph.portable(program.graph_module, _lowered_to_text))
+    module = _graph.portable(program.graph_module, _lowered_to_text)
+    copied = assemble(program, module, copy_signature(program.graph_signature))
+    if reads_attributes(module):
+        lift_branch_constants(copied)
+    serializer = torch_serde.GraphModuleSerializer(copied.graph_signature, program.module_call_graph)
     result = torch_serde._dataclass_to_dict(
         schema.ExportedProgram(
-            graph_module=graph_module,
+            graph_module=serializer.serialize(module),
             opset_version={"aten": torch._C._get_max_operator_version(), **(opset_version or {})},
             range_constraints=torch_serde.serialize_range_constraints(program.range_constraints),
             schema_version=schema.SchemaVersion(*SCHEMA_VERSION),
@@ -87,7 +92,7 @@ def _to_dict(
         )
     )
     _graph.to_file(result, SCHEMA_VERSION)
-    return result, {**serializer.custom_objs, **program.constants}
+    return result, {**serializer.custom_objs, **copied.constants}
 
 
 def _lowered_to_text(lowered: torch.nn.Module) -> str:
@@ -139,6 +144,9 @@ def save(
     """Writes a program to a `.pt2` file: an ATen program as `torch.export.save` does, one in edge dialect as the
     original does."""
     if _is_aten(ep_save):
+        if reads_attributes(ep_save.graph_module):
+            ep_save = copy_program(ep_save)
+            lift_branch_constants(ep_save)
         torch.export.save(ep_save, f, extra_files=extra_files, opset_version=opset_version)
         return
     artifact = serialize(ep_save, opset_version)

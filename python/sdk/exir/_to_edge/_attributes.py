@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Attributes of the modules that branches and loop bodies become."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import torch
+from torch._subclasses import FakeTensorMode
+from torch.fx import Graph, Node
+
+from sdk.exir._to_edge._emitter import ConstantSink
+
+
+def add_attribute(root: torch.nn.Module, name: str, value: Any) -> str:
+    """Makes `value` an attribute and returns its name, which differs from `name` if another attribute has that: scalars
+    become constants under names that the model may use, and inlined regions have names like those around them."""
+    free = name
+    for index in itertools.count():
+        if getattr(root, free, value) is value:
+            break
+        free = f"{name}_{index}"
+    setattr(root, free, value)
+    return free
+
+
+def attribute_sink(root: torch.nn.Module, fake_mode: FakeTensorMode) -> ConstantSink:
+    """Constants of a branch are attributes of its module: it has no signature that could name them."""
+    count = 0
+
+    def add(graph: Graph, constant: torch.Tensor) -> Node:
+        nonlocal count
+        while hasattr(root, f"_tensor_constant{count}"):
+            count += 1  # the model has a constant of this name
+        name = f"_tensor_constant{count}"
+        root.register_buffer(name, constant)
+        node = graph.get_attr(name)
+        node.meta["val"] = fake_mode.from_tensor(constant, static_shapes=True)
+        return node
+
+    return add
