@@ -146,6 +146,26 @@ class TopK(nn.Module):
         return torch.topk(x, 2, dim=1)
 
 
+class Mode(nn.Module):
+    def forward(self, x):
+        return torch.mode(x, dim=1)
+
+
+class Later(nn.Module):
+    def forward(self, x):
+        values, indices = torch.sort(x, dim=1)
+        self.calls = getattr(self, "calls", 0) + 1
+        return values, indices + self.calls
+
+
+class KeptTrace(nn.Module):
+    # Keeps a tensor of torch.export's trace, which cannot be copied.
+    def forward(self, x):
+        self.kept = torch.sort(x, dim=1)[1]
+        self.calls = getattr(self, "calls", 0) + 1
+        return self.kept + self.calls
+
+
 class KthValue(nn.Module):
     def forward(self, x):
         return torch.kthvalue(x, 2, dim=1)
@@ -278,6 +298,39 @@ def test_indices_are_compared_without_ties(file: str, export: Export, model: str
     answer = export(f"{file}:{model}", "--input", f"2x8:{dtype}", "--dynamic", "x.1=2..64")
     assert answer.status == 0, answer.err
     assert "smallest sizes" in answer.out and "largest sizes" in answer.out
+
+
+@pytest.mark.parametrize("model", ["Sort", "TopK", "KthValue", "Mode"])
+def test_any_index_of_equal_values_is_right(file: str, export: Export, model: str) -> None:
+    """64 integers from 0 to 3; PyTorch's own choice depends on the processor."""
+    answer = export(f"{file}:{model}", "--input", "2x64:int64=0..3", "--strict", "--backend", "portable")
+    assert answer.status == 0, answer.err
+    assert "equal to PyTorch" in answer.out
+
+
+@pytest.mark.parametrize("model", ["Later", "KeptTrace"])
+def test_another_wrong_index_is_found(file: str, export: Export, model: str) -> None:
+    answer = export(f"{file}:{model}", "--input", "2x64:int64=0..3")
+    assert answer.status == 1 and "The program's answer differs from PyTorch's" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [("time.time()", "time.time"), ("perf_counter_ns()", "time.perf_counter_ns"), ("now().year", "datetime.now")],
+)
+def test_time_that_the_program_has_as_a_constant_is_shown(
+    file: str, export: Export, expression: str, name: str
+) -> None:
+    """The time hardly changes between the export and the verification."""
+    lines = "\n\nclass Clock(nn.Module):\n    def forward(self, x):\n        return x * (EXPRESSION * 0 + 1)\n"
+    imports = "\n\nimport datetime\nimport time\nfrom time import perf_counter_ns\n\nnow = datetime.datetime.now"
+    Path(file).write_text(MODELS + imports + lines.replace("EXPRESSION", expression))
+    answer = export(f"{file}:Clock", "--input", "2x8:float32")
+    assert answer.status == 0, answer.err
+    found = words(answer.out)
+    assert "forward reads the clock" in found and f"{name}() (" in found and "in every call" in found
+    assert export(f"{file}:Clock", "--input", "2x8:float32", "--strict", "--backend", "portable").status == 1
+    assert "clock" not in export(f"{file}:Sort", "--input", "2x8:float32").out
 
 
 def test_values_that_a_model_does_not_take_are_those_of_the_example(file: str, export: Export) -> None:

@@ -13,6 +13,7 @@ from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
 
 from sdk.exir._messages import user_frame
+from sdk.export.cli.clock import ClockReads, note_of
 from sdk.export.cli.dynamic import DynamicShapes, Sizes, resized, resized_bytes
 from sdk.export.cli.errors import CommandError
 from sdk.export.cli.fresh import fresh
@@ -56,7 +57,10 @@ class Reference:
 
     def varies(self, tolerance: float | None) -> bool:
         """Whether PyTorch gives other outputs when it runs the same calls again."""
-        again = eager(self.module, self.calls)
+        try:
+            again = eager(self.module, self.calls)
+        except Exception:  # torch.export's trace changed the model
+            return False
         return any(
             not output.within
             for expected, actual in zip(self.answers, again, strict=True)
@@ -106,7 +110,11 @@ def _example(
     for last in (other, inputs):  # the model may take some values only
         calls = [*[inputs] * (CALLS - 1), last]
         try:
-            return Reference(method, EXAMPLE, calls, eager(module, calls), module)
+            with ClockReads() as clock:
+                answers = eager(module, calls)
+            if clock.places:
+                notes.append(note_of(method, clock.places))
+            return Reference(method, EXAMPLE, calls, answers, module)
         except CommandError as error:
             reason = str(error).partition("\n")[0]
     once = Reference(method, EXAMPLE, [inputs], eager(module, [inputs]), module)

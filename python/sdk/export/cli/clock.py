@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finds where a model reads the clock. A program has the time of the export as a constant, and a verification a moment
+later cannot tell the two apart."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from types import FrameType, TracebackType
+from typing import Any
+
+import torch
+
+_TORCH = torch.__file__.rpartition("/")[0]
+_FUNCTIONS = frozenset(
+    f"{name}{suffix}" for name in ("time", "monotonic", "perf_counter", "process_time") for suffix in ("", "_ns")
+) | {"localtime", "gmtime", "ctime", "asctime", "strftime"}
+_METHODS = ("now", "utcnow", "today")
+
+
+class ClockReads:
+    """While this is entered, notes the reads of the clock in this thread, outside of PyTorch's code."""
+
+    def __init__(self) -> None:
+        self.places: list[str] = []
+        """`time.time() (net.py:7)`, each once."""
+        self._before: Any = None
+
+    def __enter__(self) -> ClockReads:
+        self._before = sys.getprofile()
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        sys.setprofile(self._before)
+
+    def _note(self, frame: FrameType, event: str, function: Any) -> None:
+        if event == "c_call" and (name := _clock(function)):
+            file = frame.f_code.co_filename
+            place = f"{name}() ({file}:{frame.f_lineno})"
+            if not file.startswith(_TORCH) and place not in self.places:
+                self.places.append(place)
+
+
+def _clock(function: Any) -> str | None:
+    """The name of a built-in function that reads the clock."""
+    name = function.__name__
+    if name in _FUNCTIONS and getattr(function, "__module__", None) == "time":
+        return f"time.{name}"
+    owner = getattr(function, "__self__", None)
+    if name in _METHODS and isinstance(owner, type) and issubclass(owner, datetime.date):
+        return f"datetime.{owner.__name__}.{name}"
+    return None
+
+
+def note_of(method: str, places: list[str]) -> str:
+    """What the summary says of them."""
+    return (
+        f"{method} reads the clock: {', '.join(places)}. The program has the time of the export instead, in every "
+        "call, which the verification does not show. Make the time an input of the model."
+    )
