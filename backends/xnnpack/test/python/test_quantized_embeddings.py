@@ -12,6 +12,7 @@ from torch import nn
 from torch.export import export
 from torchao.quantization.granularity import PerAxis, PerGroup
 from torchao.quantization.quant_api import IntxWeightOnlyConfig, quantize_
+from torchao.quantization.quant_primitives import MappingType
 from torchao.utils import unwrap_tensor_subclass
 
 from sdk.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -65,6 +66,43 @@ def test_tables_of_torchao_stay_quantised(bits: torch.dtype, granularity: Any) -
     sizes = [len(buffer.storage) for buffer in program.executorch_program.constant_buffer]
     sizes += [tensor.numel() for tensor in to_edge(export(model, (INDICES,))).exported_program().constants.values()]
     assert expected in sizes
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("mapping", MappingType.__members__)
+def test_tables_of_half_precision_stay_quantised(mapping: str, dtype: torch.dtype) -> None:
+    """Every row has exactly the numbers of torchao, whose products are rounded to the dtype of the table."""
+    torch.manual_seed(0)
+    for bits, granularity in ((torch.int2, PerGroup(32)), (torch.int4, PerAxis(0)), (torch.int8, PerGroup(32))):
+        model = nn.Sequential(nn.Embedding(ROWS, WIDTH)).to(dtype)
+        quantize_(
+            model,
+            IntxWeightOnlyConfig(bits, granularity, MappingType[mapping]),
+            lambda module, _: isinstance(module, nn.Embedding),
+        )
+        edge = to_edge(export(model, (INDICES,)))
+        calls = [node.target.name() for node in edge.exported_program().graph.nodes if node.op == "call_function"]
+        assert calls == [f"quantized_decomposed::{OPERATORS[bits]}.dtype"]
+        assert torch.equal(run(edge.to_executorch()), model(INDICES))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_zero_points_that_are_not_integers_are_rounded_as_in_pytorch(dtype: torch.dtype) -> None:
+    """PyTorch subtracts a zero point in the dtype of the table, which rounds, and the operators of tables do not."""
+
+    class Rows(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.values = nn.Buffer(torch.arange(-80, 80, dtype=torch.int8).reshape(ROWS, 4))
+            self.scales = nn.Buffer(torch.linspace(0.1, 2, ROWS).to(dtype))
+            self.zeros = nn.Buffer(torch.linspace(-2, 30.3, ROWS).to(dtype))
+
+        def forward(self, indices: torch.Tensor) -> torch.Tensor:
+            parameters = (self.scales, self.zeros, torch.int8, -128, 127)
+            table = torch.ops.torchao.dequantize_affine(self.values, [1, 4], *parameters, output_dtype=dtype)
+            return nn.functional.embedding(indices, table)
+
+    assert torch.equal(run(to_edge(export(Rows(), (INDICES,))).to_executorch()), Rows()(INDICES))
 
 
 def test_without_a_backend_and_unwrapped() -> None:

@@ -19,6 +19,7 @@ from sdk.exir.graph.programs import assemble, copy_graph_module, copy_signature
 _EMBEDDING = "aten.embedding.default"
 _AFFINE = "torchao.dequantize_affine.default"
 _BY_ROW = "quantized_decomposed.dequantize_per_channel.default"
+_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 _OPERATORS = {8: "embedding_byte", 4: "embedding_4bit", 2: "embedding_2bit"}
 
 
@@ -63,15 +64,17 @@ def keep_quantized_embeddings(program: ExportedProgram) -> ExportedProgram:
 
 def _table_of(program: ExportedProgram, node: Any) -> _Table | None:
     name = str(getattr(node, "target", ""))
-    if name not in (_AFFINE, _BY_ROW) or node.meta["val"].dtype != torch.float32:
+    if name not in (_AFFINE, _BY_ROW) or node.meta["val"].dtype not in _FLOATS:
         return None
     values, scales = (constant_of(program, node.args[position]) for position in ((0, 2) if name == _AFFINE else (0, 1)))
     zeros_at = node.args[3 if name == _AFFINE else 2]
     zeros = None if zeros_at is None else constant_of(program, zeros_at)
     if values is None or scales is None or (zeros is None and zeros_at is not None):
         return None
-    if values.dim() != 2 or values.dtype not in (torch.int8, torch.uint8) or scales.dtype != torch.float32:
+    if values.dim() != 2 or values.dtype not in (torch.int8, torch.uint8) or scales.dtype not in _FLOATS:
         return None
+    if zeros is not None and node.meta["val"].dtype != torch.float32 and not _are_bytes(zeros):
+        return None  # PyTorch rounds the difference to such a zero point; the kernel does not.
     rows, width = values.shape
     groups = scales.numel() // rows
     if name == _AFFINE:
@@ -90,7 +93,13 @@ def _table_of(program: ExportedProgram, node: Any) -> _Table | None:
         zeros = zeros.float().expand(rows) if zeros.numel() == 1 else zeros.float()
         zeros = zeros.reshape(shape) if bool(zeros.any()) else None
     bits = _bits(values.dtype, low, high, width)
-    return _Table(_packed(values, bits), scales.reshape(shape), zeros, (low, high), bits)
+    return _Table(_packed(values, bits), scales.detach().float().reshape(shape), zeros, (low, high), bits)
+
+
+def _are_bytes(zeros: torch.Tensor) -> bool:
+    """Whether zero points are integers of 8 bits, whose differences are exact in every floating-point dtype."""
+    values = zeros.float()
+    return bool(((values == values.round()) & (values >= -128) & (values <= 255)).all())
 
 
 def _bits(dtype: torch.dtype, low: int, high: int, width: int) -> int:
