@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import operator
 
 import pytest
 import torch
@@ -12,7 +13,8 @@ from torch._export.verifier import SpecViolationError
 from torch.export import export
 from torch.fx import GraphModule
 
-from sdk.exir import EdgeCompileConfig, to_edge, types
+import sdk.exir.operator.quantized_ops  # noqa: F401  (registers the operators)
+from sdk.exir import EdgeCompileConfig, memory, to_edge, types
 from sdk.exir.backend.operator_support import DontPartition, DontPartitionModule, DontPartitionName
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.dialects.edge.op.api import get_torch_op_overload
@@ -27,14 +29,17 @@ from sdk.exir.passes import (
     OpReplacePass,
     PruneEmptyTensorsPass,
     RemoveNonCoreAtenOpGraphAssertsPass,
+    RemoveNoopPass,
     RemoveToCopyPass,
     ReplaceBrokenOpsWithFunctionalOpsPass,
+    ReplaceViewCopyWithViewPass,
     ToDevicePass,
 )
 from sdk.exir.passes.propagate_device_pass import PropagateDevicePass
 from sdk.exir.passes.replace_aten_with_edge_pass import aten_to_edge, should_lower_to_edge
 from sdk.exir.passes.spec_prop_pass import make_spec
 from sdk.exir.serde import schema
+from sdk.exir.serde.serialize import deserialize, serialize
 from sdk.exir.tensor import TensorSpec
 from sdk.exir.verification.verifier import EXIRATenDialectVerifierBase, get_aten_verifier
 from sdk.extension.llm.custom_ops import custom_ops
@@ -135,6 +140,70 @@ def test_copies_to_the_same_are_removed() -> None:
     assert targets(changed) == [aten._to_copy.default, aten.add.Tensor]
     expected = copies(*X)
     torch.testing.assert_close(changed(*X), expected)
+
+
+@pytest.mark.parametrize(
+    ("limits", "left"),
+    [((-128, 127, torch.int8), 1), ((-127, 127, torch.int8), 2), ((-(2**31), 2**31 - 1, torch.int32), 2)],
+)
+@pytest.mark.parametrize("by_channel", [False, True])
+def test_integers_around_a_slice_of_everything_stay_integers(by_channel: bool, limits: tuple, left: int) -> None:
+    """They are dequantised and quantised again if that changes some: the narrow range clamps -128, and float32 does not
+    have all integers of 32 bits."""
+    kind = "channel" if by_channel else "tensor"
+    quantize, dequantize = (
+        getattr(torch.ops.quantized_decomposed, f"{verb}_per_{kind}").default for verb in ("quantize", "dequantize")
+    )
+    scales = (torch.tensor([0.1, 0.2, 0.3]), torch.tensor([3, 0, -3]), 0) if by_channel else (0.1, 3)
+
+    def function(x):
+        slices = aten.slice_copy.Tensor(dequantize(quantize(x, *scales, *limits), *scales, *limits), 0, 0)
+        return dequantize(quantize(slices, *scales, *limits), *scales, *limits) * 2
+
+    inputs = (X[0] * 2,)
+    manager = to_edge(export(Function(function), inputs)).transform([RemoveNoopPass()])
+    names = [target.name() for target in targets(manager.exported_program().graph_module)]
+    assert names == [f"quantized_decomposed::{verb}_per_{kind}" for verb in ("quantize", "dequantize") * left] + [
+        "aten::mul.Tensor"
+    ]
+    torch.testing.assert_close(manager.exported_program().module()(*inputs), function(*inputs), rtol=0, atol=0)
+
+
+def test_integers_that_are_returned_are_a_copy() -> None:
+    parameters = (0.1, 3, -128, 127, torch.int8)
+
+    def function(x):
+        floats = torch.ops.quantized_decomposed.dequantize_per_tensor.default(x, *parameters)
+        same = aten.slice_copy.Tensor(floats, 0, 0)
+        return torch.ops.quantized_decomposed.quantize_per_tensor.default(same, *parameters)
+
+    manager = to_edge(export(Function(function), (torch.arange(-128, 128).to(torch.int8),)))
+    changed = RemoveNoopPass()(manager.exported_program().graph_module).graph_module
+    assert [target.name().split("::")[1] for target in targets(changed)] == [
+        "dequantize_per_tensor",
+        "quantize_per_tensor",
+    ]
+
+
+def test_views_need_only_the_spec_of_their_base() -> None:
+    gm = export(Function(lambda x: aten.view_copy.default(x, [2, 6]) + 1), X).graph_module
+    base = next(iter(gm.graph.nodes))
+    base.meta["spec"] = TensorSpec.from_tensor(X[0])
+    view_pass = ReplaceViewCopyWithViewPass()
+    changed = view_pass(gm).graph_module
+    view_pass.ensures(changed)
+    assert targets(changed) == [memory.view, aten.add.Tensor]
+    (found,) = changed.graph.find_nodes(op="call_function", target=memory.view)
+    assert (found.meta["spec"].base, found.meta["spec"].shape) == (base.meta["spec"], [2, 6])
+    torch.testing.assert_close(changed(*X)[0], X[0].reshape(2, 6) + 1)
+
+
+def test_results_of_several_have_their_handle_in_a_file() -> None:
+    program = to_edge(export(Function(lambda x: tuple(x.max(1))), X)).exported_program()
+    results = [node for node in program.graph.nodes if node.target is operator.getitem]
+    read = deserialize(serialize(program))
+    again = [node.meta["debug_handle"] for node in read.graph.nodes if node.target is operator.getitem]
+    assert again == [node.meta["debug_handle"] for node in results] and len(again) == 2
 
 
 def test_assertions_about_values_stay() -> None:

@@ -27,11 +27,18 @@ _COPIES = frozenset(
     }
 )
 
+_INVERSES = {
+    f"quantized_decomposed::dequantize_per_{kind}": f"quantized_decomposed::quantize_per_{kind}"
+    for kind in ("tensor", "channel")
+}
+"""The overloads whose parameters are not tensors of one element."""
+
 
 class RemoveNoopPass(ExportPass):
-    """Removes copies to the same dtype, sizes and layout, and permutations that permute nothing.
+    """Removes copies to the same dtype, sizes and layout, and permutations that permute nothing. If such a copy is
+    dequantised before and quantised after with the same parameters, these two calls are removed, too.
 
-    A copy that is returned stays, because an output needs separate memory.
+    What is returned stays, because an output needs separate memory.
     """
 
     def call(self, graph_module: GraphModule) -> PassResult:
@@ -39,11 +46,40 @@ class RemoveNoopPass(ExportPass):
         for module in graph_module.modules():
             if isinstance(module, GraphModule):
                 for node in list(module.graph.nodes):
-                    if is_noop(node) and not any(user.op == "output" for user in node.users):
-                        node.replace_all_uses_with(node.args[0])
+                    if is_noop(node) and not _is_returned(node):
+                        source, users = node.args[0], list(node.users)
+                        node.replace_all_uses_with(source)
                         module.graph.erase_node(node)
+                        _keep_integers(source, users)
                         removed += 1
         return PassResult(graph_module, removed > 0)
+
+
+def _is_returned(node: Node) -> bool:
+    return any(user.op == "output" for user in node.users)
+
+
+def _keep_integers(dequantized: Node, users: list[Node]) -> None:
+    """Replaces the users that quantise what was just dequantised, with the same parameters, by the integers."""
+    for quantize in users:
+        if _is_inverse(quantize, dequantized) and not _is_returned(quantize):
+            quantize.replace_all_uses_with(dequantized.args[0])
+            quantize.graph.erase_node(quantize)
+    if users and not dequantized.users:
+        dequantized.graph.erase_node(dequantized)
+
+
+def _is_inverse(quantize: Node, dequantized: Node) -> bool:
+    """Whether quantising what was dequantised gives back every integer. A narrower range clamps some, and float32 does
+    not have all of 32 bits."""
+    if not isinstance(dequantized.target, EdgeOpOverload) or not isinstance(quantize.target, EdgeOpOverload):
+        return False
+    if _INVERSES.get(dequantized.target.name()) != quantize.target.name() or dequantized.kwargs or quantize.kwargs:
+        return False
+    low, high, dtype = quantize.args[-3:]
+    limits = torch.iinfo(dtype)
+    whole = limits.bits <= 16 and (low, high) == (limits.min, limits.max)
+    return whole and dequantized.args[1:] == quantize.args[1:]
 
 
 class RemoveToCopyPass(ExportPass):

@@ -77,7 +77,8 @@ class _ViewSpec(TensorSpec):
 
 
 class ReplaceViewCopyWithViewPass(PassBase):
-    """Runs after spec propagation. Views that are returned keep their copy, because an output needs separate memory."""
+    """Runs on graphs in edge dialect or ATen whose bases of views have specs. Views that are returned keep their copy,
+    because an output needs separate memory."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,7 +91,10 @@ class ReplaceViewCopyWithViewPass(PassBase):
             for node in module.graph.nodes:
                 if _is_view_copy(node) and not any(user.op == "output" for user in node.users) and _can_share(node):
                     base, size = node.args
-                    base_spec, spec = base.meta["spec"], node.meta["spec"]
+                    base_spec, spec = (
+                        base.meta["spec"],
+                        node.meta.get("spec") or TensorSpec.from_tensor(node.meta["val"]),
+                    )
                     node.target = memory.view
                     node.args = (base, size)
                     node.meta["spec"] = _ViewSpec(getattr(base_spec, "base", base_spec), spec)
@@ -118,7 +122,7 @@ class ReplaceViewCopyWithViewPass(PassBase):
 
 def _can_share(node: Node) -> bool:
     base, val = node.args[0].meta.get("val"), node.meta.get("val")
-    if not isinstance(node.meta.get("spec"), TensorSpec) or not isinstance(base, torch.Tensor):
+    if not isinstance(node.args[0].meta.get("spec"), TensorSpec) or not isinstance(base, torch.Tensor):
         return False
     # The elements of a view are those of its base in memory order, which is the logical order only of a contiguous
     # tensor.
