@@ -83,7 +83,8 @@ def test_a_quantized_model_is_computed_in_integers(tmp_path: Path) -> None:
     program = ReferenceProgram(written(lower(quantized(model, inputs), inputs), tmp_path))
     (delegate,) = program._methods["forward"]._delegates
     in_floats = [call.name for call, rule in zip(delegate.graph.calls, delegate._rules, strict=True) if rule is None]
-    assert in_floats == ["quantize", "dequantize"]
+    # The pooling's result has another scale than its operand.
+    assert in_floats == ["quantize", "quantize", "dequantize"]
 
 
 def test_blocks_of_weights(tmp_path: Path) -> None:

@@ -322,7 +322,10 @@ def get_submodule_type_predicate(module_type_str: str) -> Callable[[Node], bool]
 
 def get_submodule_name_predicate(module_name_str: str) -> Callable[[Node], bool]:
     """Whether a call is in a submodule whose name contains a text."""
-    return lambda node: any(module_name_str in name for name in _stack(node))
+    # Keys are names, or numbers in graphs of torch.export's strict mode; values begin with the name.
+    return lambda node: any(
+        module_name_str in str(key) or module_name_str in name for key, (name, _) in _stack(node).items()
+    )
 
 
 def _stack(node: Node) -> dict[str, tuple[str, Any]]:

@@ -10,9 +10,12 @@ from typing import Any
 
 import torch
 from torch.fx import Node
-from torchao.quantization.pt2e import FixedQParamsFakeQuantize, FixedQParamsObserver
-from torchao.quantization.pt2e.fake_quantize import FakeQuantizeBase
-from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, QuantizationSpec, SharedQuantizationSpec
+from torchao.quantization.pt2e.quantizer import (
+    FixedQParamsQuantizationSpec,
+    QuantizationAnnotation,
+    QuantizationSpec,
+    SharedQuantizationSpec,
+)
 
 from sdk.backends.qualcomm.quantizer.qconfig import QuantizationConfig
 from sdk.backends.quantizer.patterns import ANNOTATION, is_annotated
@@ -102,24 +105,19 @@ def weight_of(config: QuantizationConfig) -> QuantizationSpec | None:
     """The specification of a weight, with the size of its blocks."""
     if config.block_size is None or config.weight is None:
         return config.weight
-    observer: Any = config.weight.observer_or_fake_quant_ctr
-    return dataclasses.replace(
-        config.weight, observer_or_fake_quant_ctr=observer.with_args(block_size=tuple(config.block_size))
-    )
+    given: Any = config.weight.observer_or_fake_quant_ctr
+    # torchao does not understand a partial call of a partial call.
+    observer = given.p.func.with_args(**given.p.keywords, block_size=tuple(config.block_size))
+    return dataclasses.replace(config.weight, observer_or_fake_quant_ctr=observer)
 
 
-def fixed(config: QuantizationConfig, scale: float, zero_point: int) -> QuantizationSpec | None:
+def fixed(config: QuantizationConfig, scale: float, zero_point: int) -> FixedQParamsQuantizationSpec | None:
     """A result whose range does not depend on the inputs."""
     given = config.output_activation
     if given is None:
         return None
     low, high = limits_of(given)
-    kind: dict[str, Any] = {"dtype": given.dtype, "quant_min": low, "quant_max": high}
-    kind["qscheme"] = torch.per_tensor_affine
-    made: Any = FixedQParamsObserver.with_args(scale=scale, zero_point=zero_point, **kind)
-    if _is_trained(given):
-        made = FixedQParamsFakeQuantize.with_args(observer=made)
-    return QuantizationSpec(observer_or_fake_quant_ctr=made, **kind)
+    return FixedQParamsQuantizationSpec(given.dtype, scale, zero_point, low, high, torch.per_tensor_affine)
 
 
 def limits_of(spec: QuantizationSpec) -> tuple[int, int]:
@@ -129,9 +127,3 @@ def limits_of(spec: QuantizationSpec) -> tuple[int, int]:
         info.min if spec.quant_min is None else spec.quant_min,
         info.max if spec.quant_max is None else spec.quant_max,
     )
-
-
-def _is_trained(spec: QuantizationSpec) -> bool:
-    made: Any = spec.observer_or_fake_quant_ctr
-    kind = getattr(getattr(made, "p", None), "func", None)
-    return isinstance(kind, type) and issubclass(kind, FakeQuantizeBase)
