@@ -117,7 +117,8 @@ def get_fake_quant_model(
     for samples in [inputs] if calibration_data is None else calibration_data:
         prepared(*samples)
     for buffer, value in before:  # the prepared graph has the same tensors
-        buffer.copy_(value)
+        if not torch.equal(buffer, value):
+            buffer.copy_(value)
     return convert_pt2(prepared, dump_graphs)
 
 

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs an example model for cadence, in float32 and quantised, and says how far its program is from PyTorch. As a
+command, it does so for the models of torchvision and torchaudio, in the folder into which tests/zoo installs them."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+
+import torch
+from torch import Tensor, nn
+from torch.utils import _pytree as pytree
+
+from sdk.backends.cadence.aot import compiler
+from sdk.backends.cadence.aot.quantizer.quantizer import CadenceDefaultQuantizer
+from sdk.runtime import Runtime
+
+_TESTS = Path(__file__).resolve().parents[2]
+
+
+def steps(name: str) -> Mapping[str, float]:
+    """Returns the largest differences of the results, in steps of int8 over the range of PyTorch's results.
+
+    `float32`: of the float program from the model; `int8`: of the quantised program from the model with quantize and
+    dequantize; `quantisation`: of that from the model.
+    """
+    torch.manual_seed(0)
+    model, inputs = importlib.import_module(f"sdk.examples.cadence.models.{name}").model_and_inputs()
+    model = _with_statistics(model, inputs)
+    with torch.no_grad():
+        wanted = copy.deepcopy(model)(*inputs)
+    program = compiler.export_to_executorch_gen_etrecord(model, inputs)
+    quantizer = CadenceDefaultQuantizer()
+    fake = compiler.get_fake_quant_model(model, inputs, quantizer)
+    rounded = copy.deepcopy(fake)(*inputs)
+    exported = torch.export.export(fake, inputs, strict=True)
+    fused = compiler.apply_pre_edge_transform_passes(exported, quantizer)
+    quantized = compiler._lower_ep_to_cadence_gen_etrecord(fused)
+    return {
+        "float32": _difference(_run(program, inputs), wanted),
+        "int8": _difference(_run(quantized, inputs), rounded),
+        "quantisation": _difference(rounded, wanted),
+    }
+
+
+def _with_statistics(model: nn.Module, inputs: tuple[Tensor, ...]) -> nn.Module:
+    """Gives batch norms the statistics of random inputs, and a head of zeros random weights, so that the results of
+    random weights have a range."""
+    norms = [each for each in model.modules() if isinstance(each, nn.modules.batchnorm._BatchNorm)]
+    for norm in norms:
+        norm.momentum = None
+    if norms:
+        with torch.no_grad():
+            model.train()(torch.randn(2, *inputs[0].shape[1:]))
+    for each in model.modules():
+        if isinstance(each, nn.Linear) and not each.weight.any():
+            nn.init.normal_(each.weight, std=each.in_features**-0.5)
+    return model.eval()
+
+
+def _run(program: Any, inputs: tuple[Tensor, ...]) -> list[Tensor]:
+    return Runtime.get().load_program(program.buffer).load_method("forward").execute(list(inputs))
+
+
+def _difference(found: Any, wanted: Any) -> float:
+    pairs = [
+        (a, b) for a, b in zip(pytree.tree_leaves(found), pytree.tree_leaves(wanted), strict=True) if b is not None
+    ]
+    ranges = [(b.max() - b.min()).item() for _, b in pairs]
+    assert pairs and all(size > 1e-3 for size in ranges)
+    return max((a - b).abs().max().item() / size * 255 for (a, b), size in zip(pairs, ranges, strict=True))
+
+
+def _offline(*_: Any, **__: Any) -> None:
+    raise URLError("tests download nothing")
+
+
+def main(name: str) -> None:
+    """Prints the differences of one model."""
+    sys.path.insert(0, str(_TESTS))
+    from zoo.libraries import packages
+
+    packages.enable()
+    torch.hub.load_state_dict_from_url = _offline
+    if name != "wav2vec2":
+        api: Any = importlib.import_module("torchvision.models._api")
+        api.load_state_dict_from_url = _offline
+    torch.set_num_threads(1)
+    print(json.dumps(steps(name)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
