@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sdk.command import OK, CommandError, Parser, check_writable, describe, finish, print_json
 from sdk.command.arguments import chosen_backend
+from sdk.util.paths import file_path
 
 _EPILOG = """\
 examples
@@ -24,8 +25,8 @@ examples
 def main(argv: Sequence[str], prog: str) -> int:
     """Exports a model; returns the exit status."""
     parser = Parser(prog, __doc__ or "", "never", _EPILOG, extra="examples")
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a folder of Hugging Face's form")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="OUT.pte", help="the program to write")
+    parser.add_argument("model", type=file_path, metavar="MODEL", help="a folder of Hugging Face's form")
+    parser.add_argument("-o", "--output", type=file_path, required=True, metavar="OUT.pte", help="the program to write")
     parser.add_argument("--backend", help="the backend, or `portable` for no backend (the one for CPUs)")
     parser.add_argument(
         "--language", default="en", help="the language of the sound, for models of several languages (en)"

@@ -12,11 +12,11 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from sdk.command import FAILED, OK, CommandError, Parser, describe, existing, finish, print_json
 from sdk.command.arguments import count, number
+from sdk.util.paths import file_path
 
 _EPILOG = """\
 examples
@@ -29,10 +29,10 @@ examples
 def main(argv: Sequence[str], prog: str) -> int:
     """Transcribes a file; returns the exit status."""
     parser = Parser(prog, __doc__ or "", "the transcription fails", _EPILOG)
-    parser.add_argument("model", type=Path, metavar="MODEL.pte", help="a program of `sdk asr export`")
-    parser.add_argument("sound", type=Path, metavar="FILE.wav", help="the sound")
-    parser.add_argument("--tokenizer", type=Path, help="its tokenizer (the one inside the program)")
-    parser.add_argument("--data", type=Path, help="a file of external weights (.ptd)")
+    parser.add_argument("model", type=file_path, metavar="MODEL.pte", help="a program of `sdk asr export`")
+    parser.add_argument("sound", type=file_path, metavar="FILE.wav", help="the sound")
+    parser.add_argument("--tokenizer", type=file_path, help="its tokenizer (the one inside the program)")
+    parser.add_argument("--data", type=file_path, help="a file of external weights (.ptd)")
     parser.add_argument("--threads", type=count(1), help="how many threads kernels run on (one for each fast core)")
     parser.add_argument("--language", help="the language of the sound: en, de ... (the export's)")
     parser.add_argument("--task", choices=("transcribe", "translate"), help="translate: into English (the export's)")

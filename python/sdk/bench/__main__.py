@@ -14,6 +14,7 @@ from typing import Any
 from sdk.bench._process import Subject
 from sdk.command import OK, CommandError, Parser, finish, print_json
 from sdk.command.arguments import count, seconds
+from sdk.util.paths import file_path
 
 _EPILOG = """\
 what is measured
@@ -36,9 +37,9 @@ examples
 def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.bench") -> int:
     """Measures one program or two; returns the exit status."""
     parser = Parser(prog, __doc__ or "", "is not used: a slower program is not a failure", _EPILOG)
-    parser.add_argument("models", nargs="+", type=Path, metavar="MODEL", help="one .pte or .bpte, or two")
+    parser.add_argument("models", nargs="+", type=file_path, metavar="MODEL", help="one .pte or .bpte, or two")
     parser.add_argument("--method", help="the method to run (the only one, or forward)")
-    parser.add_argument("--data", type=Path, action="append", default=[], help="external data (.ptd); repeatable")
+    parser.add_argument("--data", type=file_path, action="append", default=[], help="external data (.ptd); repeatable")
     parser.add_argument("--input", action="append", default=[], metavar="FILE", help="as in `sdk run` (random)")
     parser.add_argument("--case", type=count(0), help="take the inputs of this test case of a bundled program")
     parser.add_argument("--threads", type=count(1), help="how many threads kernels run on (one for each fast core)")

@@ -19,6 +19,7 @@ from sdk.command import (
     print_json,
     write_json,
 )
+from sdk.util.paths import file_path
 
 _FILES = ("program", "etrecord", "data", "inputs", "bundled", "etdump", "debug_buffer")
 """The options that name files to read."""
@@ -84,17 +85,17 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "model", metavar="MODEL", nargs="?", help="what was exported, as sdk.export takes it: file.py:name"
     )
-    parser.add_argument("program", metavar="PROGRAM", type=Path, help="the .pte, or a .bpte with its cases")
+    parser.add_argument("program", metavar="PROGRAM", type=file_path, help="the .pte, or a .bpte with its cases")
     parser.add_argument("--method", default="forward", help="the method to look at (default: forward)")
-    parser.add_argument("--etrecord", type=Path, help="the ETRecord that was saved when the program was exported")
-    parser.add_argument("--data", type=Path, metavar="FILE.ptd", help="the program's external weights")
+    parser.add_argument("--etrecord", type=file_path, help="the ETRecord that was saved when the program was exported")
+    parser.add_argument("--data", type=file_path, metavar="FILE.ptd", help="the program's external weights")
     inputs = parser.add_argument_group("inputs (default: those that the model was exported with)")
-    inputs.add_argument("--inputs", type=Path, metavar="FILE", help="inputs that torch.save() wrote, or .npy, .npz")
-    inputs.add_argument("--bundled", type=Path, metavar="FILE.bpte", help="a bundled program: the inputs of its cases")
+    inputs.add_argument("--inputs", type=file_path, metavar="FILE", help="inputs of torch.save(), or .npy, .npz")
+    inputs.add_argument("--bundled", type=file_path, metavar="FILE.bpte", help="a bundled program: its cases' inputs")
     inputs.add_argument("--case", type=int, metavar="N", help="which of its cases (default: the first that ran)")
     device = parser.add_argument_group("the ETDump of a device (default: the program runs here)")
-    device.add_argument("--etdump", type=Path, help="the ETDump, with intermediate outputs")
-    device.add_argument("--debug-buffer", type=Path, metavar="FILE", help="the tensors that were written with it")
+    device.add_argument("--etdump", type=file_path, help="the ETDump, with intermediate outputs")
+    device.add_argument("--debug-buffer", type=file_path, metavar="FILE", help="the tensors that were written with it")
     parser.add_argument(
         "--json",
         nargs="?",

@@ -23,6 +23,7 @@ from sdk.command import (
     write_json,
 )
 from sdk.command.arguments import count
+from sdk.util.paths import file_path
 
 _EPILOG = """\
 examples
@@ -46,24 +47,26 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.inspect")
     """Shows a file; returns the exit status."""
     parser = Parser(prog, __doc__ or "", "two files that --diff compares differ", _EPILOG)
     parser.add_argument(
-        "file", nargs="?", type=Path, help="a .pte, .ptd, .bpte, ETDump or ETRecord; its content says which"
+        "file", nargs="?", type=file_path, help="a .pte, .ptd, .bpte, ETDump or ETRecord; its content says which"
     )
-    parser.add_argument("--diff", nargs=2, type=Path, metavar=("A", "B"), help="list what differs between two files")
+    parser.add_argument("--diff", nargs=2, type=file_path, metavar=("A", "B"), help="list what differs between two")
     parser.add_argument(
-        "--models", type=Path, metavar="DIR", help="write the models in the program's payloads, such as .mlpackage"
+        "--models", type=file_path, metavar="DIR", help="write the models in the program's payloads, such as .mlpackage"
     )
     trace = parser.add_argument_group("what a run did")
-    trace.add_argument("--etdump", type=Path, help="the ETDump that the runtime wrote")
-    trace.add_argument("--etrecord", type=Path, help="the ETRecord of the program: names operators and source lines")
+    trace.add_argument("--etdump", type=file_path, help="the ETDump that the runtime wrote")
+    trace.add_argument("--etrecord", type=file_path, help="its ETRecord: names operators and source lines")
     trace.add_argument("--source-time-scale", choices=_UNITS, default="ns", help="the unit of the device's ticks (ns)")
-    trace.add_argument("--trace", type=Path, metavar="OUT.json", help="write a trace for Perfetto or chrome://tracing")
+    trace.add_argument(
+        "--trace", type=file_path, metavar="OUT.json", help="write a trace for Perfetto or chrome://tracing"
+    )
     trace.add_argument("--markdown", action="store_true", help="print a Markdown table of where the time went")
     trace.add_argument("--top", type=count(1), default=20, help="rows of that table, the slowest first (20)")
-    trace.add_argument("--csv", type=Path, metavar="OUT.csv", help="write the pandas frame of the events")
+    trace.add_argument("--csv", type=file_path, metavar="OUT.csv", help="write the pandas frame of the events")
     page = parser.add_argument_group("one page to look at (docs/page.md)")
-    page.add_argument("--html", type=Path, metavar="OUT.html", help="write the page: graph, times, memory plan, sizes")
-    page.add_argument("--debug-buffer", type=Path, help="the values that the ETDump recorded: adds the numeric gap")
-    page.add_argument("--report", type=Path, help="the JSON file of `sdk export --report`: adds the export's records")
+    page.add_argument("--html", type=file_path, metavar="OUT.html", help="the page: graph, times, memory plan, sizes")
+    page.add_argument("--debug-buffer", type=file_path, help="the values that it recorded: adds the numeric gap")
+    page.add_argument("--report", type=file_path, help="of `sdk export --report` (JSON): adds the export's records")
     page.add_argument("--method", help="the method of the ETDump, if the ETDump does not name it")
     return finish(parser, argv, _run)
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from sdk.command import OK, CommandError, Parser, check_writable, describe, existing, finish, print_json
 from sdk.command.programs import program_file
+from sdk.util.paths import file_path
 
 _EPILOG = """\
 examples
@@ -24,9 +24,9 @@ examples
 def main(argv: Sequence[str], prog: str) -> int:
     """Writes the file of an adapter; returns the exit status."""
     parser = Parser(prog, __doc__ or "", "never", _EPILOG, extra="llm")
-    parser.add_argument("adapter", type=Path, metavar="ADAPTER", help="a folder of PEFT's form")
-    parser.add_argument("--program", type=Path, required=True, metavar="MODEL.pte", help="the program that loads it")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="OUT.ptd", help="the file to write")
+    parser.add_argument("adapter", type=file_path, metavar="ADAPTER", help="a folder of PEFT's form")
+    parser.add_argument("--program", type=file_path, required=True, metavar="MODEL.pte", help="what loads it")
+    parser.add_argument("-o", "--output", type=file_path, required=True, metavar="OUT.ptd", help="the file to write")
     return finish(parser, argv, _adapter)
 
 

@@ -12,19 +12,19 @@ import argparse
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from sdk.command import FAILED, OK, CommandError, Parser, describe, existing, finish, print_json
 from sdk.command.arguments import count
 from sdk.llm._open import add_model, open_runner
+from sdk.util.paths import file_path
 
 
 def main(argv: Sequence[str], prog: str) -> int:
     """Evaluates a program; returns the exit status."""
     parser = Parser(prog, __doc__ or "", "the program fails")
     add_model(parser)
-    parser.add_argument("--text", type=Path, required=True, metavar="FILE", help="the text, UTF-8")
+    parser.add_argument("--text", type=file_path, required=True, metavar="FILE", help="the text, UTF-8")
     parser.add_argument("--tokens", type=count(2), help="how many of its first tokens are evaluated (all)")
     parser.add_argument("--window", type=count(2), help="size of a window in tokens (the context)")
     return finish(parser, argv, _eval)

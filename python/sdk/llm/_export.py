@@ -15,6 +15,7 @@ from typing import Any
 
 from sdk.command import OK, CommandError, Parser, check_writable, describe, existing, finish, print_json
 from sdk.command.arguments import chosen_backend, count
+from sdk.util.paths import file_path
 
 _CONTEXT = 2048
 """Positions of the cache, if the model has as many: it takes memory whether it is used or not."""
@@ -31,9 +32,9 @@ def main(argv: Sequence[str], prog: str) -> int:
     """Exports a model; returns the exit status."""
     parser = Parser(prog, __doc__ or "", "never", _EPILOG, extra="llm")
     parser.add_argument(
-        "model", type=Path, metavar="MODEL", help="a .gguf file, a folder of Hugging Face's form, or an id"
+        "model", type=file_path, metavar="MODEL", help="a .gguf file, a folder of Hugging Face's form, or an id"
     )
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="OUT.pte", help="the program to write")
+    parser.add_argument("-o", "--output", type=file_path, required=True, metavar="OUT.pte", help="the program to write")
     parser.add_argument("--context", type=count(1), help=f"positions of the cache (the model's, {_CONTEXT} at most)")
     parser.add_argument("--chunk", type=count(1), help=f"tokens that one call takes ({_CHUNK}, or the context)")
     parser.add_argument("--backend", help="the backend, or `portable` for no backend (the one for CPUs)")

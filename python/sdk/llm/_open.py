@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sdk.command import CommandError, describe, existing
 from sdk.command.arguments import count, number
+from sdk.util.paths import file_path
 
 if TYPE_CHECKING:
     from sdk.extension.llm.runner import ChatTemplate, GenerationConfig, TextLLMRunner
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The program, and what it runs with."""
-    parser.add_argument("model", type=Path, metavar="MODEL.pte", help="a program of a language model")
-    parser.add_argument("--tokenizer", type=Path, help="its tokenizer (the one inside the program)")
+    parser.add_argument("model", type=file_path, metavar="MODEL.pte", help="a program of a language model")
+    parser.add_argument("--tokenizer", type=file_path, help="its tokenizer (the one inside the program)")
     parser.add_argument(
-        "--data", type=Path, action="append", help="a file of external weights (.ptd), such as an adapter; repeatable"
+        "--data",
+        type=file_path,
+        action="append",
+        help="external weights (.ptd), such as an adapter; repeatable",
     )
     parser.add_argument("--threads", type=count(1), help="how many threads kernels run on (one for each fast core)")
 
@@ -42,7 +46,7 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--grammar",
-        type=Path,
+        type=file_path,
         help="a file that answers follow: a JSON schema (.json), or a .gbnf, .lark or .regex file",
     )
 

@@ -7,13 +7,13 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from sdk.command import FAILED, OK, CommandError, Parser, describe, existing, finish, print_json
 from sdk.command.programs import program_file
 from sdk.llm._media import check_methods, content_of, inputs_of, methods_of, takes_media, with_pictures
 from sdk.llm._open import add_model, add_sampling, chat_template, open_runner, rendered, sampling
+from sdk.util.paths import file_path
 
 _EPILOG = """\
 examples
@@ -29,13 +29,17 @@ def main(argv: Sequence[str], prog: str) -> int:
     add_model(parser)
     prompt = parser.add_mutually_exclusive_group(required=True)
     prompt.add_argument("--prompt", help="the text to answer or to continue")
-    prompt.add_argument("--prompt-file", type=Path, help="a file with it, or - for the standard input")
+    prompt.add_argument("--prompt-file", type=file_path, help="a file with it, or - for the standard input")
     parser.add_argument("--system", help="the system prompt (the template's)")
     parser.add_argument(
-        "--image", type=Path, action="append", default=[], help="a picture before the prompt (needs Pillow); repeatable"
+        "--image",
+        type=file_path,
+        action="append",
+        default=[],
+        help="a picture before the prompt (Pillow); repeatable",
     )
     parser.add_argument(
-        "--audio", type=Path, action="append", default=[], help="sound before the prompt, a WAV file; repeatable"
+        "--audio", type=file_path, action="append", default=[], help="sound before the prompt, a WAV file; repeatable"
     )
     parser.add_argument("--raw", action="store_true", help="continue the prompt as it is, without the chat template")
     parser.add_argument("--stats", action="store_true", help="print tokens and times on the standard error")

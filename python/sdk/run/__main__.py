@@ -11,6 +11,7 @@ from typing import Any
 
 from sdk.command import FAILED, OK, CommandError, Parser, describe, finish, print_json
 from sdk.command.arguments import count, numbers
+from sdk.util.paths import file_path
 
 _EPILOG = """\
 inputs, in the order of the method's
@@ -36,17 +37,17 @@ examples
 def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.run") -> int:
     """Runs a program; returns the exit status."""
     parser = Parser(prog, __doc__ or "", "the program fails while it runs", _EPILOG)
-    parser.add_argument("model", nargs="?", type=Path, help="a program (.pte) or a bundled program (.bpte)")
+    parser.add_argument("model", nargs="?", type=file_path, help="a program (.pte) or a bundled program (.bpte)")
     parser.add_argument("--method", help="the method to run (the only one, or forward)")
     parser.add_argument(
-        "--data", type=Path, action="append", default=[], help="a file of external data (.ptd); repeatable"
+        "--data", type=file_path, action="append", default=[], help="a file of external data (.ptd); repeatable"
     )
     parser.add_argument("--input", action="append", default=[], metavar="FILE", help="an input; see below; repeatable")
     parser.add_argument("--case", type=count(0), help="take the inputs of this test case of a bundled program")
     parser.add_argument("--cast", action="store_true", help="convert inputs to the dtypes of the method")
     parser.add_argument(
         "--output",
-        type=Path,
+        type=file_path,
         action="append",
         default=[],
         metavar="FILE",
@@ -59,7 +60,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.run") -> 
     parser.add_argument(
         "--top", type=count(1), help="how many of the largest values to list of an output (5 of scores)"
     )
-    parser.add_argument("--labels", type=Path, help="a file with the name of a class in each line")
+    parser.add_argument("--labels", type=file_path, help="a file with the name of a class in each line")
     parser.add_argument(
         "--backend-info",
         action="store_true",
@@ -67,10 +68,10 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.run") -> 
     )
     trace = parser.add_argument_group("recording")
     trace.add_argument(
-        "--etdump", type=Path, metavar="OUT.etdp", help="record the run for `sdk inspect` and the Inspector"
+        "--etdump", type=file_path, metavar="OUT.etdp", help="record the run for `sdk inspect` and the Inspector"
     )
     trace.add_argument(
-        "--debug-buffer", type=Path, metavar="OUT.bin", help="record the results of all instructions too"
+        "--debug-buffer", type=file_path, metavar="OUT.bin", help="record the results of all instructions too"
     )
     trace.add_argument(
         "--debug-buffer-size", type=count(1), default=1 << 28, metavar="BYTES", help="room for them (256 MiB)"

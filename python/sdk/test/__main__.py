@@ -6,11 +6,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sdk.command import FAILED, OK, CommandError, Parser, closest, finish, print_json
 from sdk.command.arguments import count, number, seconds
+from sdk.util.paths import file_path
 from sdk.util.words import relative
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ examples
 def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.test") -> int:
     """Tests a bundled program; returns the exit status."""
     parser = Parser(prog, __doc__ or "", "a case is wrong or failed, or no case ran", _EPILOG)
-    parser.add_argument("model", type=Path, help="a bundled program (.bpte)")
-    parser.add_argument("--data", type=Path, action="append", default=[], help="external data (.ptd); repeatable")
+    parser.add_argument("model", type=file_path, help="a bundled program (.bpte)")
+    parser.add_argument("--data", type=file_path, action="append", default=[], help="external data (.ptd); repeatable")
     parser.add_argument("--method", help="the method to test (all)")
     parser.add_argument("--case", type=count(0), help="the case to test (all)")
-    parser.add_argument("--runner", type=Path, action="append", default=[], help="an executor_runner; repeatable")
+    parser.add_argument("--runner", type=file_path, action="append", default=[], help="an executor_runner; repeatable")
     parser.add_argument("--only-runners", action="store_true", help="leave out the Python module and found runners")
     parser.add_argument("--tolerance", type=number(0), help="allowed difference, relative to the output (by dtype)")
     parser.add_argument("--threads", type=count(1), help="threads of the Python module (one for each fast core)")

@@ -6,9 +6,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from sdk.command import OK, CommandError, Parser, describe, existing, finish, print_json, write_bytes
+from sdk.util.paths import file_path
 
 _EPILOG = """\
 The export writes such a class with --wrapper, and knows the names of the inputs. A program does not: inputs are called
@@ -25,9 +25,9 @@ examples
 def main(argv: Sequence[str] | None = None, prog: str = "python -m sdk.wrap") -> int:
     """Writes the class; returns the exit status."""
     parser = Parser(prog, __doc__ or "", "never", _EPILOG)
-    parser.add_argument("program", type=Path, help="a program (.pte)")
+    parser.add_argument("program", type=file_path, help="a program (.pte)")
     parser.add_argument("--language", required=True, choices=("kotlin", "swift", "cpp"), help="the language")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="the source file (beside the program)")
+    parser.add_argument("--output", type=file_path, metavar="FILE", help="the source file (beside the program)")
     parser.add_argument("--name", help="the class (after the program's file)")
     parser.add_argument("--package", default="model", metavar="A.B", help="package in Kotlin, namespace in C++ (model)")
     return finish(parser, argv, _run)

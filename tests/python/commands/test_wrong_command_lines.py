@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from calls import Result
 
+from sdk.devtools.inspector import inspector_cli
 from sdk.util.words import similar
 
 Call = Callable[..., Result]
@@ -85,6 +86,47 @@ def test_the_message_of_a_wrong_command_line(sdk: Call, folder: Path, line: str,
     if line.split()[0] != "export":  # which also prints how far it came
         said = [text for text in found.err.splitlines() if text.startswith(("sdk ", "error: "))]
         assert len(said) == 1, found.err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["run", ""],
+        ["run", "add.pte", "--data", ""],
+        ["inspect", ""],
+        ["inspect", "add.pte", "--html", ""],
+        ["test", ""],
+        ["bench", ""],
+        ["wrap", "", "--language", "cpp"],
+        ["debug", ""],
+        ["llm", "export", "", "--output", "a.pte"],
+        ["llm", "export", "models", "--output", ""],
+        ["llm", "run", "", "--prompt", "hi"],
+        ["llm", "chat", ""],
+        ["asr", "transcribe", "", "a.wav"],
+        ["export", "a.py:b", "--output", ""],
+    ],
+    ids=" ".join,
+)
+def test_an_empty_path_is_not_the_current_folder(sdk: Call, folder: Path, line: list[str]) -> None:
+    found = sdk(*line)
+    assert found.status == 2 and "expected a path, found an empty argument" in found.err
+
+
+@pytest.mark.parametrize(
+    ("option", "path", "message"),
+    [
+        ("--etdump_path", "models", "error: expected a file, found the folder `models`"),
+        ("--etdump_path", "none.etdp", "error: there is no file `none.etdp`"),
+        ("--etrecord_path", "models", "error: expected a file, found the folder `models`"),
+    ],
+)
+def test_inspector_cli_says_which_file(
+    folder: Path, capsys: pytest.CaptureFixture[str], option: str, path: str, message: str
+) -> None:
+    given = ["--etdump_path", "add.pte"] if option != "--etdump_path" else []
+    assert inspector_cli.main([*given, option, path]) == 1
+    assert message in capsys.readouterr().err
 
 
 def test_an_export_does_not_agree_where_nothing_is_compared(sdk: Call, folder: Path) -> None:

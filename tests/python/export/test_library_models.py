@@ -38,8 +38,10 @@ def test_a_checkpoint_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Monk
     pytest.importorskip("transformers")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(CommandError, match=r"transformers could not load `\./nowhere`") as error:
+    with pytest.raises(CommandError, match=r"There is no folder `\./nowhere`"):
         load_model("transformers:./nowhere")
+    with pytest.raises(CommandError, match=r"transformers could not load `no/such`") as error:
+        load_model("transformers:no/such")
     assert "a folder that save_pretrained() wrote" in str(error.value)
 
 

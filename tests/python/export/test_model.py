@@ -74,14 +74,30 @@ def test_a_failing_constructor_shows_the_users_line(models: Path) -> None:
         ("models.py:", "does not say which model to export"),
         ("weights.pth", "`weights.pth` has weights, from which a model cannot be exported"),
         ("folder.py:", "`folder.py:` is a folder"),
+        ("", "does not say which model to export. Write file.py:name"),
+        (":", "does not say which model to export. Write file.py:name"),
+        (":Net", "nothing is before the colon"),
+        ("models.txt:Net", "`models.txt` is a file, but not one of Python (.py)"),
+        ("net.pt2:Net", "`net.pt2` is a file, but not one of Python (.py)"),
+        ("folder.pt2:Net", "`folder.pt2` is a folder"),
+        ("plain:Net", "`plain` is a folder"),
+        ("http://host/net", "`//host/net` is not a name in Python"),
+        ("a b:Net", "`a b` is not the name of a module"),
+        ("transformers:", "names no checkpoint"),
+        ("transformers:/nonexist", "There is no folder `/nonexist`"),
+        ("transformers:./nonexist", "There is no folder `./nonexist`"),
+        ("transformers:models.txt", "`models.txt` is a file"),
+        ("torchvision:", "names no model"),
         ("net.pte", "`net.pte` is a program already. `sdk run` runs it"),
     ],
 )
 def test_a_wrong_place_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, says: str) -> None:
     monkeypatch.chdir(tmp_path)
     Path("models.py").touch()
-    for folder in ("folder.py", "folder.pt2"):
+    for folder in ("folder.py", "folder.pt2", "plain"):
         Path(folder).mkdir()
+    for file in ("models.txt", "net.pt2"):
+        Path(file).touch()
     with pytest.raises(CommandError) as error:
         load_model(text)
     assert says in str(error.value)
@@ -94,6 +110,7 @@ def test_a_wrong_place_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("import missing_package_xyz\n", "Install `missing_package_xyz`"),
         ("raise ModuleNotFoundError('this needs a GPU')\n", "ModuleNotFoundError: this needs a GPU"),
         ("x = 1 +\n", "SyntaxError"),
+        ("raise AssertionError\n", "failed: AssertionError\n  bad.py:1"),
         ("def f():\n    return 1 / 0\n\nf()\n", "bad.py:2: in f: return 1 / 0"),
     ],
 )

@@ -6,10 +6,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
+from sdk.command import CommandError, check_writable, existing
 from sdk.devtools.inspector._inspector import Inspector
 from sdk.devtools.inspector._time_scale import TimeScale
+from sdk.util.paths import file_path
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,15 +20,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m sdk.devtools.inspector.inspector_cli",
         description="Prints the events of an ETDump with their times.",
     )
-    parser.add_argument("--etdump_path", required=True, help="the ETDump that the runtime wrote (.etdp)")
-    parser.add_argument("--etrecord_path", help="the ETRecord of the program: shows the operators of the model")
-    parser.add_argument("--debug_buffer_path", help="the file of recorded tensors")
+    parser.add_argument("--etdump_path", type=file_path, required=True, help="the ETDump of the runtime (.etdp)")
+    parser.add_argument("--etrecord_path", type=file_path, help="the program's ETRecord: shows the model's operators")
+    parser.add_argument("--debug_buffer_path", type=file_path, help="the file of recorded tensors")
     parser.add_argument("--source_time_scale", choices=units, default="ns", help="the unit of the device's ticks")
     parser.add_argument("--target_time_scale", choices=units, default="ms", help="the unit of the times shown")
-    parser.add_argument("--tsv_path", help="write the table to this file, with tabs between columns")
+    parser.add_argument("--tsv_path", type=file_path, help="write the table to this file, with tabs between columns")
     parser.add_argument("--compare_results", action="store_true", help="compare recorded outputs with the ETRecord's")
     options = parser.parse_args(arguments)
     try:
+        for path in (options.etdump_path, options.etrecord_path, options.debug_buffer_path):
+            if path is not None:
+                existing(path)
         inspector = Inspector(
             etdump_path=options.etdump_path,
             etrecord=options.etrecord_path,
@@ -35,11 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             target_time_scale=TimeScale(options.target_time_scale),
             debug_buffer_path=options.debug_buffer_path,
         )
-    except (OSError, RuntimeError, ValueError) as error:
+        if options.tsv_path is not None:
+            check_writable([options.tsv_path])
+    except (CommandError, OSError, RuntimeError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    if options.tsv_path:
-        with Path(options.tsv_path).open("w", encoding="utf-8") as file:
+    if options.tsv_path is not None:
+        with options.tsv_path.open("w", encoding="utf-8") as file:
             inspector.save_data_to_tsv(file)
     else:
         inspector.print_data_tabular()

@@ -101,7 +101,7 @@ def delegated(method: MethodFacts, result: ExportResult) -> str:
         others = ", ".join(name for name in result.backends if name != "portable")
         return f"nothing: {others} has no delegate" if others else "nothing: no backend was requested"
     if not method.operators:
-        return f"everything: {given}"
+        return f"everything: {given}" if given else "nothing: the program calls no operator"
     left = counted(method.operators.total(), "operator call")
     offered = ", ".join(result.offered)
     return f"{given or 'nothing'}; {left} run on kernels, because no partitioner of {offered} took them"

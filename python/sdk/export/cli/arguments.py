@@ -15,6 +15,7 @@ from sdk.backends.registry import PORTABLE, BackendError
 from sdk.export.cli.backends import check_float16, default_backends, known_backend, scheme, schemes
 from sdk.export.cli.errors import closest, closest_option
 from sdk.export.cli.specs import DynamicDim, InputSpec, dynamic_dim, input_spec
+from sdk.util.paths import file_path
 
 WRAPPER_LANGUAGES = ("kotlin", "swift", "cpp")
 
@@ -177,7 +178,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         help="what to export: file.py:name, package.module:name, program.pt2, torchvision:NAME or transformers:NAME",
     )
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="the .pte to write (default: the model's name, here)"
+        "-o", "--output", type=file_path, metavar="FILE", help="the .pte to write (default: the model's name, here)"
     )
     parser.add_argument(
         "--method",
@@ -198,7 +199,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     )
     choice.add_argument(
         "--inputs",
-        type=Path,
+        type=file_path,
         metavar="FILE",
         help="example inputs that torch.save() wrote, arrays (.npy, .npz), or file.py:name, a value or a function "
         "without arguments",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from sdk.export.cli.errors import CommandError, first_lines
+from sdk.export.cli.errors import CommandError, with_type
 
 ENDINGS = (".npy", ".npz")
 """Suffixes of NumPy's files; other files are read as torch.save()'s."""
@@ -86,4 +86,4 @@ def _found(path: Path, heads: bytes | tuple[bytes, ...], error: Exception) -> st
 
 
 def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {first_lines(error, 1)}"
+    return with_type(error, 1)

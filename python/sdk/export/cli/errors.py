@@ -56,11 +56,17 @@ def first_lines(error: BaseException, count: int = 6) -> str:
     return "\n".join(lines) or type(error).__name__
 
 
+def with_type(error: BaseException, count: int) -> str:
+    """`ValueError: ...`: the type, and the first lines of the message if there is one."""
+    lines = first_lines(error, count)
+    return lines if lines == type(error).__name__ else f"{type(error).__name__}: {lines}"
+
+
 def failed(what: str, error: BaseException) -> CommandError:
     """An error in the user's code: the exception, and the line that raised it."""
     line = user_line(error)
     at = f"\n  {line}" if line else ""
-    return CommandError(f"{what} failed: {type(error).__name__}: {first_lines(error, 3)}{at}")
+    return CommandError(f"{what} failed: {with_type(error, 3)}{at}")
 
 
 # Behind these, torch repeats the line of the user's code, which `user_line` gives.

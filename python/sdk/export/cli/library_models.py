@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from sdk.export.cli.errors import CommandError, closest, first_lines
+from sdk.export.cli.errors import CommandError, closest, first_lines, with_type
 
 Made = tuple[torch.nn.Module, Callable[[], Any] | None]
 """A model and, if the library knows them, its example inputs."""
@@ -21,6 +22,8 @@ def torchvision_model(name: str) -> Made:
     name, at, weights = name.partition("@")
     if at and weights != "none":
         raise CommandError(f"`torchvision:{name}@{weights}`: expected `@none`, for random weights, after the name.")
+    if not name:
+        raise CommandError("`torchvision:` names no model. Write one of torchvision.models.list_models() after it.")
     models = _library("torchvision.models", "torchvision")
     if name not in models.list_models():
         raise CommandError(f"torchvision has no model `{name}`.{closest(name, models.list_models())}")
@@ -46,6 +49,12 @@ def transformers_model(name: str) -> Made:
     """`distilbert-base-uncased`, or a folder: the model that the checkpoint's configuration names. A decoder is
     exported without its cache; one call processes a whole sequence."""
     transformers = _library("transformers", "transformers")
+    path = Path(name)
+    if not name:
+        raise CommandError("`transformers:` names no checkpoint. Write its name on the Hugging Face Hub, or a folder.")
+    if path.is_file() or ((path.is_absolute() or name.startswith(".")) and not path.is_dir()):
+        found = f"`{name}` is a file" if path.is_file() else f"There is no folder `{name}`"
+        raise CommandError(f"{found}. `transformers:FOLDER` expects a folder that save_pretrained() wrote.")
     try:
         config = transformers.AutoConfig.from_pretrained(name)
         architecture = (config.architectures or [None])[0]
@@ -54,7 +63,7 @@ def transformers_model(name: str) -> Made:
         module = kind.from_pretrained(name, config=config)
     except Exception as error:
         raise CommandError(
-            f"transformers could not load `{name}`: {type(error).__name__}: {first_lines(error, 2)}\nExpected the name "
+            f"transformers could not load `{name}`: {with_type(error, 2)}\nExpected the name "
             f"of a checkpoint on the Hugging Face Hub that can be reached or was downloaded before, or a folder that "
             f"save_pretrained() wrote."
         ) from error
@@ -67,7 +76,7 @@ def _library(module: str, package: str) -> Any:
         return import_module(module)
     except Exception as error:  # a build that does not match torch fails with various exceptions
         raise CommandError(
-            f"`{package}` could not be imported: {type(error).__name__}: {first_lines(error, 1)}\nInstall a version of "
+            f"`{package}` could not be imported: {with_type(error, 1)}\nInstall a version of "
             f"it that fits torch {torch.__version__} in this environment, or name a model in a file of yours."
         ) from error
 

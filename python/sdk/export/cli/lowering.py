@@ -16,7 +16,7 @@ from torch.utils import _pytree as pytree
 
 from sdk.exir.capture._fast_paths import without_fast_paths
 from sdk.export.cli.dynamic import DynamicShapes, resized
-from sdk.export.cli.errors import CommandError, first_lines, user_line
+from sdk.export.cli.errors import CommandError, user_line, with_type
 from sdk.export.cli.model import Model
 from sdk.export.cli.progress import Progress
 from sdk.export.example_inputs import ExampleInputs
@@ -198,4 +198,4 @@ def operator_calls(program: ExportedProgram) -> int:
 def _what_and_where(error: Exception, lines: int = 6) -> str:
     line = user_line(error)
     at = f"\n  {line}" if line else ""
-    return f"{type(error).__name__}: {first_lines(error, lines)}{at}"
+    return f"{with_type(error, lines)}{at}"

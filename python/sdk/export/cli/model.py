@@ -66,6 +66,8 @@ def _named(text: str) -> Model:
         raise CommandError(f"`{text}` is a program already. `sdk run` runs it, and `sdk inspect` shows what is in it.")
     if not colon or not name:
         raise CommandError(_without_name(text))
+    if problem := _no_place(place, name):
+        raise CommandError(f"`{text}` does not say which model to export: {problem}. {_EXPECTED}")
     surroundings = surroundings_of(place)
     modules = _modules(find(surroundings, name, place, _may_be_model), text)
     own = _callable(modules["forward"], "example_inputs") if list(modules) == ["forward"] else None
@@ -75,6 +77,8 @@ def _named(text: str) -> Model:
 def _without_name(text: str) -> str:
     """Returns a message for a model that is given only by a path or a module."""
     path = Path(text.rstrip(":"))
+    if not text.strip(":"):
+        return f"`{text}` does not say which model to export. {_EXPECTED}"
     if path.suffix in (".pt", ".pth", ".bin", ".safetensors", ".ckpt"):
         return (
             f"`{text}` has weights, from which a model cannot be exported. Write a function that builds the model and "
@@ -87,10 +91,31 @@ def _without_name(text: str) -> str:
             f"`{text}` is a folder. Write file.py:name for a model in a file of it; `sdk llm export` takes folders of "
             f"language models."
         )
-    return (
-        f"`{text}` does not say which model to export. Write file.py:name or package.module:name (the name of an "
-        f"nn.Module, of a class or of a function that returns one), or the path of a .pt2 file."
-    )
+    return f"`{text}` does not say which model to export. {_EXPECTED}"
+
+
+def _no_place(place: str, name: str) -> str | None:
+    """Why `place`, which is before the colon, is neither a .py file nor the name of a module, or `name` is not one in
+    Python."""
+    if not place:
+        return "nothing is before the colon"
+    if not all(map(str.isidentifier, name.split("."))):
+        return f"`{name}` is not a name in Python"
+    if place.endswith(".py"):
+        return None
+    if Path(place).is_file():
+        return f"`{place}` is a file, but not one of Python (.py)"
+    if Path(place).is_dir() and not Path(place, "__init__.py").exists():
+        return f"`{place}` is a folder"
+    if not all(map(str.isidentifier, place.split("."))):
+        return f"`{place}` is not the name of a module"
+    return None
+
+
+_EXPECTED = (
+    "Write file.py:name or package.module:name (the name of an nn.Module, of a class or of a function that returns "
+    "one), or the path of a .pt2 file."
+)
 
 
 def _saved_programs(path: Path) -> Model:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sdk.export.cli.errors import CommandError, closest, failed, first_lines, user_line
+from sdk.export.cli.errors import CommandError, closest, failed, user_line, with_type
 from sdk.util.words import no_file
 
 
@@ -108,7 +108,7 @@ def _import_failure(what: str, error: Exception) -> CommandError:
     if isinstance(error, ModuleNotFoundError) and error.name:  # code that raises one itself may name no module
         advice = f"\nInstall `{error.name}` in this environment, {sys.prefix}, or correct the import."
     at = f"\n  {line}" if line else ""
-    return CommandError(f"Importing `{what}` failed: {type(error).__name__}: {first_lines(error, 3)}{at}{advice}")
+    return CommandError(f"Importing `{what}` failed: {with_type(error, 3)}{at}{advice}")
 
 
 def _needed_arguments(function: Callable[..., Any]) -> list[str]:

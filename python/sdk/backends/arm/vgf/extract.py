@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from sdk.backends.arm.vgf.model_converter import MAGIC
 from sdk.exir._serialize._program import deserialize_pte_binary
 from sdk.exir._serialize._regular_file import read_file
+from sdk.util.paths import file_path
 
 BACKEND_ID = "VgfBackend"
 
@@ -38,8 +38,8 @@ def files_of(program: bytes) -> dict[str, bytes]:
 def main(arguments: list[str] | None = None) -> int:
     """Writes the files of a program to a folder, which is made if it is missing. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m sdk.backends.arm.vgf.extract", description=__doc__)
-    parser.add_argument("program", type=Path, help="a .pte file")
-    parser.add_argument("folder", type=Path, help="where the VGF files are written")
+    parser.add_argument("program", type=file_path, help="a .pte file")
+    parser.add_argument("folder", type=file_path, help="where the VGF files are written")
     options = parser.parse_args(arguments)
     try:
         files = files_of(read_file(options.program))
