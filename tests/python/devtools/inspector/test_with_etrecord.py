@@ -137,6 +137,27 @@ def test_ins_06_gap_of_a_sound_program(made: dict[str, Any], distance: str) -> N
         assert value > 80 if distance == "SNR" else value < 1e-4
 
 
+def test_results_of_a_delegate_are_those_that_are_read_outside(tmp_path: Path) -> None:
+    """The sum is read after the delegate, too; the norm has the same shape and two results that nothing reads."""
+
+    class Residual(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm, self.head = nn.LayerNorm(16), nn.Linear(16, 16)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            total = x + x.flip(2)
+            return total + torch.nn.functional.gelu(self.head(self.norm(total))).cumsum(1)
+
+    torch.manual_seed(0)
+    program = make(Residual().eval(), delegated=True)
+    program.get_etrecord().save(tmp_path / "m.etrecord")
+    paths = record_run(program.buffer, tmp_path)
+    gap = Inspector(**paths, etrecord=str(tmp_path / "m.etrecord")).calculate_numeric_gap("MSE")
+    assert {"add", "gelu"} <= {name for ops in gap["aot_ops"] for name in ops}
+    assert all(value < 1e-9 for (value,) in gap["gap"])
+
+
 @pytest.mark.parametrize("wrong", ["norm", "conv", "head"])
 def test_ins_06_the_first_wrong_operator(net: Net, wrong: str, tmp_path: Path) -> None:
     """INS-06, DT-06: a program with a wrong weight, and the record of the right one."""
