@@ -26,6 +26,7 @@ class NormalizeViewCopyBasePass(PassBase):
                 if _is_view_copy(base):
                     node.args = (base.args[0], size)
                     modified = True
+            module.recompile()
         return PassResult(graph_module, modified)
 
     def ensures(self, graph_module: GraphModule) -> None:

@@ -39,6 +39,7 @@ class RemoveGraphAssertsPass(PassBase):
                     found = True
             if found:
                 module.graph.eliminate_dead_code()
+                module.recompile()
                 modified = True
         return PassResult(graph_module, modified)
 

@@ -52,6 +52,7 @@ class RemoveNoopPass(ExportPass):
                         module.graph.erase_node(node)
                         _keep_integers(source, users)
                         removed += 1
+                module.recompile()
         return PassResult(graph_module, removed > 0)
 
 
@@ -90,6 +91,7 @@ class RemoveToCopyPass(ExportPass):
             if is_noop(node) and node.args[0].meta["val"].device == node.meta["val"].device:
                 node.replace_all_uses_with(node.args[0])
                 graph_module.graph.erase_node(node)
+        graph_module.recompile()
         return PassResult(graph_module, True)
 
 

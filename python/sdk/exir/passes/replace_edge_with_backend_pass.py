@@ -38,6 +38,7 @@ class EdgeToBackendOpsPass(PassBase):
                         f"node {node.name} computes a size with {node.target}, which the runtime has no operator for; "
                         f"it has {known}.\n{node.meta.get('stack_trace') or ''}",
                     )
+            module.recompile()
         return PassResult(graph_module, modified)
 
 

@@ -27,4 +27,5 @@ class ReplaceSymSizeOpPass(PassBase):
                     )
                 module.graph.erase_node(node)
                 modified = True
+            module.recompile()
         return PassResult(graph_module, modified)

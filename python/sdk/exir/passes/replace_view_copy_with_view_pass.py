@@ -99,6 +99,7 @@ class ReplaceViewCopyWithViewPass(PassBase):
                     node.args = (base, size)
                     node.meta["spec"] = _ViewSpec(getattr(base_spec, "base", base_spec), spec)
                     replaced += 1
+            module.recompile()
         return PassResult(graph_module, replaced > 0)
 
     def ensures(self, graph_module: GraphModule) -> None:

@@ -41,6 +41,7 @@ class ToOutVarPass(PassBase):
         for module in graph_module.modules():
             if isinstance(module, GraphModule):
                 self._convert(module.graph, missing)
+                module.recompile()
         if missing and not self.ignore_to_out_var_failure:
             places = "\n".join(f"  {name}: {place}" for name, place in sorted(missing.items()))
             raise RuntimeError(
