@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from torch.fx import GraphModule, Node
 
 from sdk.devtools.inspector._intermediate_output_capturer import DebugHandle, handle_of
 from sdk.devtools.inspector._matching import graphs_of
-from sdk.exir.debug_handle_utils import DEBUG_HANDLE_KEY
+from sdk.exir.debug_handle_utils import DEBUG_HANDLE_KEY, UNSET_DEBUG_HANDLE
 
 
 def propagate_back_debug_handle(
@@ -24,7 +25,8 @@ def propagate_back_debug_handle(
     """Gives the nodes of a program that was exported the debug handles of the edge nodes that were made of them.
 
     Args:
-        exported_program: What `torch.export` returned. The metadata of its nodes is changed, if True is returned.
+        exported_program: What `torch.export` returned. If True is returned, each of its calls has a handle: that
+            of its edge nodes, or `UNSET_DEBUG_HANDLE` where there are none.
         exported_program_graph_id: The number by which edge nodes refer to this graph: `ETRecord.export_graph_id`.
         edge_dialect_program: The edge program of it.
         disable_debug_handle_valdiation: Accept edge nodes that come from no node of the program.
@@ -47,8 +49,9 @@ def propagate_back_debug_handle(
                 complete = False
     if not complete and not disable_debug_handle_valdiation:
         return False
-    for name, handle in found.items():
-        ours[name].meta[DEBUG_HANDLE_KEY] = handle
+    for name, node in ours.items():
+        source = node.args[0].name if node.target is operator.getitem and isinstance(node.args[0], Node) else name
+        node.meta[DEBUG_HANDLE_KEY] = found.get(source, UNSET_DEBUG_HANDLE)
     return True
 
 

@@ -22,8 +22,10 @@ from declared import default
 from sdk.devtools import ETRecord, Inspector
 from sdk.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
 from sdk.devtools.bundled_program.core import BundledProgram
+from sdk.devtools.inspector._inspector_utils import propagate_back_debug_handle
 from sdk.devtools.inspector.numerical_comparator import NumericalComparatorBase
 from sdk.exir import to_edge, to_edge_transform_and_lower
+from sdk.exir.debug_handle_utils import UNSET_DEBUG_HANDLE
 from sdk.runtime import Runtime
 
 INPUTS = (torch.linspace(-1, 1, 3 * 16 * 16).reshape(1, 3, 16, 16),)
@@ -156,6 +158,21 @@ def test_results_of_a_delegate_are_those_that_are_read_outside(tmp_path: Path) -
     gap = Inspector(**paths, etrecord=str(tmp_path / "m.etrecord")).calculate_numeric_gap("MSE")
     assert {"add", "gelu"} <= {name for ops in gap["aot_ops"] for name in ops}
     assert all(value < 1e-9 for (value,) in gap["gap"])
+
+
+def test_calls_of_the_exported_program_have_the_handles_of_their_edge_nodes() -> None:
+    """A cast to the same dtype has no edge node, so its handle is unset. An element has the handle of its tuple."""
+
+    class Cast(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            low, high = torch.aminmax((x + 1).to(x.dtype), dim=1)
+            return high - low
+
+    exported = export(Cast(), (torch.randn(2, 3),))
+    assert propagate_back_debug_handle(exported, id(exported.graph), to_edge(exported).exported_program())
+    handles = [(n.name, n.meta["debug_handle"]) for n in exported.graph.nodes if n.op == "call_function"]
+    cast = [("_assert_tensor_metadata_default", UNSET_DEBUG_HANDLE), ("to", UNSET_DEBUG_HANDLE)]
+    assert handles == [("add", 1), *cast, ("aminmax", 2), ("getitem", 2), ("getitem_1", 2), ("sub", 3)]
 
 
 @pytest.mark.parametrize("wrong", ["norm", "conv", "head"])
