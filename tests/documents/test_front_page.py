@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+import forked
+
+from blocks import blocks
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
@@ -113,16 +117,126 @@ def test_marks_of_a_page(tmp_path: Path) -> None:
         filled_page(page, tables())
 
 
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+COMMAND = re.compile(r"`((?:scripts|python|tests)[ /][^`]*)`")
+
+
+def section(title: str) -> str:
+    return README.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def figures(pattern: str, text: str) -> tuple[str, ...]:
+    """The groups of the only place where `pattern` is found; a space stands for any white space."""
+    found = re.findall(pattern.replace(" ", r"\s+"), text)
+    assert len(found) == 1, (pattern, found)
+    return found[0] if isinstance(found[0], tuple) else (found[0],)
+
+
 def test_the_front_pages_commands_exist() -> None:
-    """Each script, step and file that a claim refers to exists."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    """Each script, step, option and file that a claim refers to exists."""
     steps = set(subprocess.run([ROOT / "scripts" / "test.sh", "--list"], capture_output=True, text=True).stdout.split())
-    commands = re.findall(r"`((?:scripts|python -m pytest|tests)[^`]*)`", text)
-    assert len(commands) >= 10
+    commands = COMMAND.findall(README)
+    assert len(commands) >= 20
     for command in commands:
-        words = command.removeprefix("python -m pytest ").split()
+        if command.startswith("python "):
+            assert command.startswith("python -m sdk.export"), f"{command}: no test runs this"
+            continue
+        words = command.split()
         assert (ROOT / words[0]).exists(), command
         if words[0] == "scripts/test.sh":
             assert set(words[1:]) <= steps, command
         if words[0] == "scripts/bench" and len(words) > 1:
             assert f'"{words[1]}"' in (ROOT / "scripts" / "bench").read_text(encoding="utf-8"), command
+
+
+def test_every_claim_of_the_front_page_has_its_evidence() -> None:
+    """Each row of the table of parts, each system and each point of *Why* names a command or file."""
+    points = re.findall(r"^- .+?(?=^- |\Z)", section("Why"), re.MULTILINE | re.DOTALL)
+    assert len(points) >= 6
+    assert [point for point in points if not COMMAND.search(point)] == []
+    for title in ("What is here, and what is not", "What it was run on"):
+        rows = re.findall(r"^\| (.+) \|$", section(title).partition("[docs/project/coverage.md]")[0], re.MULTILINE)[1:]
+        assert len(rows) >= 6
+        for row in rows:
+            cell = row.split(" | ")[-1]
+            assert COMMAND.search(cell) or re.search(r"\]\(\S+\.md\)", cell), f"{title}: {row}"
+
+
+def test_the_front_pages_exports(tmp_path: Path) -> None:
+    """The summary of the first export is the page's, apart from rounding errors and times. Each export that a sentence
+    shows works."""
+    page = ROOT / "README.md"
+    (source,) = (block for block in blocks(page) if block.text == "net.py")
+    (tmp_path / "net.py").write_text(source.code)
+    shown = README.partition("```text\n")[2].partition("\n```")[0]
+    commands = [command for command in COMMAND.findall(README) if "net.py" in command]
+    commands.insert(0, "".join(block.code for block in blocks(page) if "sdk.export net.py" in block.code).strip())
+    assert len(commands) == 2 and "--report" in commands[1]
+    for command in commands:
+        done = forked.run(*command.split()[1:], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert _without_measurements(done.stdout) == _without_measurements(shown)
+    assert (tmp_path / "net.html").stat().st_size > 1000
+
+
+def _without_measurements(summary: str) -> list[str]:
+    text = re.sub(r"PyTorch [\d.e-]+, or [\d.e-]+ of", "PyTorch D, or D of", summary)
+    text = re.sub(r"[\d.]+ ms a call; PyTorch eager takes [\d.]+ ms", "T ms a call; PyTorch eager takes T ms", text)
+    return text.split()
+
+
+def test_the_front_pages_speeds_are_those_of_the_benchmarks() -> None:
+    """The means and counts of models are those of the table of all peers, the Arm figures those of its tables."""
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    peers = page.partition("<!-- bench peers: begin -->")[2].partition("<!-- bench peers: end -->")[0]
+    assert figures(r"On ([\d-]+), this SDK", README) == figures(r" on ([\d-]+), AMD EPYC", peers)
+    count = r"(\w+)"
+    said = [
+        figures(
+            rf"it was ([\d.]+) times as fast .+? in float32 \({count} models: ahead in {count}, level in {count}\)",
+            README,
+        ),
+        figures(
+            rf"and ([\d.]+) times in int8 \(the {count} models .+? ahead in {count}, level in {count}, "
+            rf"behind in {count}\)",
+            README,
+        ),
+    ]
+    for dtype, claim in zip(("float32", "int8"), said, strict=True):
+        mean, *counts = figures(
+            rf"- {dtype}, 1 thread: \*\*([\d.]+)\*\* over (\d+) models \((\d+) ahead, (\d+) level, (\d+) behind\)",
+            peers,
+        )
+        found = [str(WORDS.index(word)) for word in claim[1:]]
+        assert (claim[0], found + ["0"] * (4 - len(found))) == (mean, counts)
+    ratio = r"([\d.]+)"
+    q4_1, others, mobile_net = figures(
+        rf"takes {ratio} of llama.cpp's instructions in Q4_1 and {ratio} in Q4_0 and Q8_0, "
+        rf"MobileNetV2 in float32 {ratio} times ncnn's",
+        README,
+    )
+    arm = page.partition("float32, Cortex-A76 ")[2].partition("\n\nfloat32, Cortex-X2")[0]
+    assert figures(rf"\| MobileNetV2 \|.+\| {ratio} \(ncnn\) \| [\d.]+ \(\w+\) \|", arm) == (mobile_net,)
+    llm = page.partition("weights of few bits, Cortex-A76 ")[2].partition("geometric mean")[0]
+    for name, claimed in (("Q4_1", q4_1), ("Q4_0", others), ("Q8_0", others)):
+        assert figures(rf"\| SmolLM2 {name}, one token \|.+?\| {ratio} \(llama.cpp\)", llm) == (claimed,)
+
+
+def test_the_front_pages_requirements_and_durations() -> None:
+    """The compiler, CMake, Python's packages and the time of the demo are those that the build and the demo name."""
+    standard, cmake = figures(r"needs a C\+\+(\d+) compiler and CMake (\d+\.\d+)", README)
+    build = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    assert f"cmake_minimum_required(VERSION {cmake})" in build
+    assert f"PUBLIC cxx_std_{standard}" in (ROOT / "cmake" / "Targets.cmake").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert "which needs NumPy alone" in README and re.search(
+        r'^dependencies = \["numpy>=[\d.]+"\]$', project, re.MULTILINE
+    )
+    fast, slow = figures(
+        r"about \$\(\(\((\d+) \+ jobs - 1\) / jobs\)\) to \$\(\(\((\d+) \+ jobs - 1\) / jobs \+ 1\)\) minutes",
+        (ROOT / "scripts" / "demo.sh").read_text(encoding="utf-8"),
+    )
+    said = figures(r"first run takes (\w+) to (\w+) minutes on two cores, later runs half a minute", README)
+    assert said == (WORDS[-(-int(fast) // 2)], WORDS[-(-int(slow) // 2) + 1])
+    assert not (ROOT / ".gitmodules").exists()
