@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 
 from emulated_boards import ROOT, emulate, succeed, tool, write_program
 from sdk.devtools import Inspector
@@ -133,7 +134,7 @@ def test_notices_a_wrong_answer(firmware: tuple[str, Path], tmp_path: Path) -> N
 
 
 def test_smallest_program_runs(firmware: tuple[str, Path]) -> None:
-    """SB-01: the core without operators is within 24 KB."""
+    """SB-01: the core without operators is within 24 KB, and docs/status.yaml has its size."""
     board, folder = firmware
     binary = folder / "tests/size/size_test"
     assert emulate(board, binary).returncode == 0
@@ -142,6 +143,8 @@ def test_smallest_program_runs(firmware: tuple[str, Path]) -> None:
     text = int(succeed("arm-none-eabi-size", binary).splitlines()[1].split()[0])
     model = (ROOT / "tests/size/identity.pte").stat().st_size
     assert text - model <= 24 * 1024, f"{text - model} bytes; see scripts/bench --size"
+    stated = yaml.safe_load((ROOT / "docs" / "status.yaml").read_text())["sizes"]["core-cortex-m4"]["bytes"]
+    assert abs(text - model - stated) <= stated // 200, f"docs/status.yaml: {stated} bytes, expected {text - model}"
 
 
 def test_has_no_heap_and_no_locks(firmware: tuple[str, Path]) -> None:

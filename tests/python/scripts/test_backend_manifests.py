@@ -304,6 +304,13 @@ MEASURES_ENGINES = re.compile(r"scripts/bench$|tests/bench/|tests/interop/test_b
 """The files that compare this SDK with other engines. Some of these are a backend's own runtime."""
 
 
+PAGES = re.compile(
+    r".+\.md$|docs/(status\.yaml$|\w+\.(svg|png)$)"
+    r"|examples/(arm|models/yolo12)/|examples/cortex_m/export_model\.py$"
+)
+"""Pages with the data and figures of their tables, and examples that use several backends: Arm's, the object detector,
+and the classifier for a microcontroller and its NPU."""
+
 PUBLISHES = re.compile(r"\.github/workflows/release\.yml$|scripts/release_parts\.py$")
 """The artifacts of a release are chosen for each release."""
 
@@ -311,12 +318,14 @@ PUBLISHES = re.compile(r"\.github/workflows/release\.yml$|scripts/release_parts\
 def test_only_its_own_folders_name_a_backend(script: ModuleType) -> None:
     for manifest in script.read_all():
         name = manifest["name"].rpartition("/")[2]
-        own = (f"backends/{manifest['name']}/", f"python/sdk/backends/{manifest['name']}/")
+        family = manifest["name"].partition("/")[0]
+        own = (f"backends/{manifest['name']}/", f"python/sdk/backends/{manifest['name']}/", f"examples/{family}/")
         # Neither part of a word, such as "clamps", nor a board such as "mps2".
-        command = ["git", "grep", "-ilE", f"(^|[^a-z]){name}([^0-9]|$)"]
+        names = "|".join((name, manifest["id"], re.escape(manifest["title"]).replace("\\ ", " ").replace("\\-", "-")))
+        command = ["git", "grep", "-ilE", f"(^|[^a-z])({names})([^0-9]|$)"]
         found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout.splitlines()
         assert any(file.startswith(own[0]) for file in found)
-        others = [file for file in found if not file.startswith((*own, "docs/", "examples/"))]
+        others = [file for file in found if not file.startswith(own)]
         # The extra with the backend's packages, and notes at rows of the specification.
         known = (
             *("NOTICE", "pyproject.toml", "tests/data/rows.yaml"),
@@ -325,9 +334,9 @@ def test_only_its_own_folders_name_a_backend(script: ModuleType) -> None:
             "tests/python/runtime/test_paths_of_streams.py",  # opens paths by the functions of all packages
             "tests/python/scripts/test_unknown_keywords.py",  # calls the functions of all packages
         )
-        allowed = (NAMES_THE_ORIGINALS, MEASURES_ENGINES, PUBLISHES)
-        unknown = [file for file in others if file not in known and not file.endswith(".md")]
-        assert [file for file in unknown if not any(names.match(file) for names in allowed)] == []
+        allowed = (NAMES_THE_ORIGINALS, MEASURES_ENGINES, PAGES, PUBLISHES)
+        unknown = [file for file in others if file not in known]
+        assert [file for file in unknown if not any(files.match(file) for files in allowed)] == []
 
 
 def test_the_manifests_here_are_correct_and_can_be_listed(script: ModuleType) -> None:
