@@ -104,6 +104,8 @@ def test_options_that_exclude_each_other() -> None:
         c.generate_qnn_executorch_compiler_spec(
             s.QcomChipset.SM8650, htp, dump_intermediate_outputs=True, profile_level=2
         )
+    with pytest.raises(ValueError, match="profile_level is 4; expected 0, 2"):
+        c.generate_qnn_executorch_compiler_spec(s.QcomChipset.SM8650, htp, profile_level=4)
     with pytest.warns(DeprecationWarning, match="profile_level 1"):
         c.generate_qnn_executorch_compiler_spec(s.QcomChipset.SM8650, htp, profile_level=1)
     with warnings.catch_warnings():

@@ -143,12 +143,14 @@ def generate_qnn_executorch_compiler_spec(
         op_package_options: Libraries of custom operators.
         use_mha2sha: Attention is split into its heads.
 
-    Raises ValueError for an unknown chip, and for options that exclude each other.
+    Raises ValueError for an unknown chip or level, and for options that exclude each other.
     """
     if soc_model not in list(_CHIPS):
         raise ValueError(f"unknown SoC model for QNN: {soc_model!r}; expected {', '.join(c.name for c in _CHIPS)}")
     chip, kind = s.QcomChipset(soc_model), backend_options.backend_type
     _check(chip, backend_options, online_prepare)
+    if profile_level not in (0, 1, 2, 3):
+        raise ValueError(f"profile_level is {profile_level}; expected 0, 2 (operators) or 3 (a trace)")
     if profile_level and dump_intermediate_outputs:
         warnings.warn("dump_intermediate_outputs slows down what profile_level measures", stacklevel=2)
     if profile_level == 1:
