@@ -329,7 +329,9 @@ def test_only_its_own_folders_name_a_backend(script: ModuleType) -> None:
         # The extra with the backend's packages, and notes at rows of the specification.
         known = (
             *("NOTICE", "pyproject.toml", "tests/data/rows.yaml"),
+            "sdk/cpp/executorch/extension/threadpool/linux_processors.cpp",  # makers of processors
             "tests/costs.txt",  # of all tests, by their names
+            "tests/python/scripts/test_backend_manifests.py",  # the makers whose modules have ExecuTorch's names
             "tests/python/backends/test_quantizer_configuration.py",  # compares those of all backends
             "tests/python/runtime/test_paths_of_streams.py",  # opens paths by the functions of all packages
             "tests/python/scripts/test_unknown_keywords.py",  # calls the functions of all packages
