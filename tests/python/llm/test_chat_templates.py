@@ -163,6 +163,11 @@ end {{- ' a ' -}} b {{ {'a': {'b': 1}}.a.b }} {{ (1, 2) | length }} {{ (1) }} {{
 {% set i = 7 %}{{ i.real }}{{ i.imag }}{{ i.numerator }}{{ i.denominator }} {{ true.real }} {% set f = 2.5 %}{{ f.real }} {{ f.imag }} {{ f.numerator }} {{ '{0.real}'.format(1) }} {% set r = range(1, 9, 2) %}{{ r.start }}{{ r.stop }}{{ r.step }}
 {{ [2, 1] | sort(reverse=0) }} {{ [1, 2] | sort(true) }} {{ d | dictsort(reverse=1) }}
 {{ 'abc'.removeprefix('a') }}{{ 'abc'.removesuffix('c') }}{{ 'abc'.removeprefix('b') }}{{ ''.removesuffix('x') }}{{ 'a'.removesuffix('aa') }} {{ 'a\\nb'.splitlines(true) }}{{ 'a\\nb'.splitlines(0) }}
+{{ l is sameas l }} {{ l | list is sameas l }} {{ (l | select | list) is sameas l }} {% set c = l | list %}{{ c is sameas c }} {{ c == l }} {{ m | list is sameas m }} {{ (m | list)[0] is sameas m[0] }}
+{{ lipsum is defined }} {{ lipsum is callable }} {{ lipsum is string }} {{ lipsum.x is defined }} {{ lipsum is none }}
+{{ self }} {{ self is defined }} {{ self is callable }} {{ self is iterable }} {{ self is mapping }} {{ self.x }}{{ self['x'] is defined }}
+{% set k = 1 %}{{ self.a() }}{% block a %}A{{ k }}{% endblock %}{% for k in l %}{{ self['a']() }}{% endfor %}{{ self.a is defined }}{{ self.b is defined }} {% macro f() %}{{ self.a() }}{% endmacro %}{{ f() }} {% set self = 7 %}{{ self }}
+{{ '{.real}{[k]}'.format_map({'': 5}) if false }}{{ '{.real}'.format_map({'': 5}) }} {{ '{[k]}'.format_map({'': d}) }} {{ '{0.real}{1[k]}{x[0]}'.format(1, d, x=l) }} {{ '{}{}'.format(1, 2) }}
 {{ u is sequence }} {{ u is iterable }} {{ u == v }} {{ u | list }} {{ u ~ 'x' }} {{ [u] }} {{ 'a' in u }}
 """.strip().splitlines()  # noqa: E501
 
@@ -255,6 +260,12 @@ UNKNOWN_ARGUMENTS = (
     "[1] | sort('x')",
     "[1] | sort(reverse=1.5)",
     "{'a': 1} | dictsort(reverse='x')",
+    "'{.real}'.format(1)",
+    "'{.__class__}'.format('x')",
+    "'{[0]}'.format([1])",
+    "self()",
+    "self | list",
+    "self.a(1)",
 )
 
 

@@ -142,6 +142,9 @@ Value Interpreter::object_attribute(const Value& object, const std::string& name
       }
       break;
     }
+    case Type::kGlobal:
+      value = is_self(object) ? block_value(name) : Value();
+      break;
     case Type::kLoop:
       value = loop_attribute(as<Loop>(object), name);
       break;
@@ -270,6 +273,23 @@ Value Interpreter::macro_value(const Node& node) {
   keep(frame_);
   made->node = &node;
   made->frame = frame_;
+  return Value::object(Type::kMacro, made);
+}
+
+/// A block, which sees the variables outside of all loops and macros; undefined, without a hint, for other names.
+Value Interpreter::block_value(const std::string& name) {
+  const auto found = parsed_.blocks.find(name);
+  auto* const made = found != parsed_.blocks.end() ? make<Macro>() : nullptr;
+  if (made == nullptr) {
+    return {};
+  }
+  Frame* outermost = frame_;
+  while (outermost != nullptr && outermost->outer != nullptr && step()) {
+    outermost = outermost->outer;
+  }
+  keep(outermost);
+  made->node = found->second;
+  made->frame = outermost;
   return Value::object(Type::kMacro, made);
 }
 

@@ -114,6 +114,27 @@ TEST_F(ChatTemplateTest, ErrorsSayWhere) {
             "1:12 'append', which would change a list (templates may not), is undefined, and cannot be called");
 }
 
+/// Expected texts are those of jinja2 3.1 in the environment of transformers.
+TEST_F(ChatTemplateTest, ListsAreCopiesAndSelfHasTheBlocks) {
+  EXPECT_EQ(run("{% set a=[1] %}{{ a is sameas a }} {{ a|list is sameas a }} {{ a|list == a }}"), "True False True");
+  EXPECT_EQ(run("{{ lipsum is defined }} {{ lipsum is callable }}"), "True True");
+  EXPECT_EQ(run("{{ lipsum() }}"), "1:10 function 'lipsum' is not available: it makes random text");
+  EXPECT_EQ(run("{{ self }} {{ self is callable }} {{ self is iterable }}"), "<TemplateReference None> False True");
+  EXPECT_EQ(run("{{ self.x }}{{ self.x is defined }}{{ self['x'] is defined }}"), "FalseFalse");
+  EXPECT_EQ(run("{% set n=1 %}{% block a %}A{{ n }}{% endblock %}{% for n in [2] %}{{ self.a() }}{% endfor %}"),
+            "A1A1");
+  EXPECT_EQ(run("{{ self['a']() }}{% block a %}A{% endblock %}{{ self.a is defined }}"), "AATrue");
+  EXPECT_EQ(run("{% set self=1 %}{{ self }}"), "1");
+}
+
+TEST_F(ChatTemplateTest, FieldsWithoutNameOrNumberHaveNoAttributes) {
+  EXPECT_EQ(run("{{ '{}{}'.format(1, 2) }} {{ '{0.real}'.format(3) }} {{ '{a[0]}'.format(a=[4]) }}"), "12 3 4");
+  EXPECT_EQ(run("{{ '{.real}'.format(1) }}"), "1:20 there is no value '' to format");
+  EXPECT_EQ(run("{{ '{.__class__}'.format('x') }}"), "1:25 there is no value '' to format");
+  EXPECT_EQ(run("{{ '{[0]}'.format([1]) }}"), "1:18 there is no value '' to format");
+  EXPECT_EQ(run("{{ '{.real}'.format_map({'': 5}) }}"), "5");
+}
+
 /// Nothing that a call does not know is ignored.
 TEST_F(ChatTemplateTest, UnknownArgumentsAreErrors) {
   EXPECT_EQ(run("{{ 'a' | trim(x=1) }}"), "1:10 filter 'trim' has no argument 'x'");

@@ -94,7 +94,9 @@ class BraceFormatter final {
   /// The value of name.attribute[key].
   bool find(std::string_view name, Value& value) {
     const size_t end = std::min(name.find_first_of(".["), name.size());
-    if (!first(name.substr(0, end), value)) {
+    // As in jinja2's sandbox, only a field without attributes and keys gets a number.
+    const bool found = end == 0 && !name.empty() ? by_name("", value) : first(name.substr(0, end), value);
+    if (!found) {
       return false;
     }
     std::string_view rest = name.substr(end);
@@ -135,6 +137,10 @@ class BraceFormatter final {
       value = positional_[place];
       return true;
     }
+    return by_name(name, value);
+  }
+
+  bool by_name(std::string_view name, Value& value) {
     const auto found =
         std::find_if(named_.begin(), named_.end(), [&](const auto& item) { return in_.step() && item.first == name; });
     if (found == named_.end()) {

@@ -123,6 +123,14 @@ Value raise_exception(Interpreter& in, const Value&, const Bound& arguments) {
   return in.fail("the template refuses this conversation: " + message.as_text().substr(0, 2000));
 }
 
+Value lipsum(Interpreter& in, const Value&, const Bound&) {
+  return in.fail("function 'lipsum' is not available: it makes random text");
+}
+
+Value self(Interpreter& in, const Value&, const Bound&) {
+  return in.fail("'self' has the blocks of the template, and cannot be called");
+}
+
 /// Formats one conversion of strftime(), whose letter may be preceded by a flag.
 std::string one_of_time(const std::string& conversion, const std::tm& local, long microseconds) {
   const char letter = conversion.back();
@@ -178,6 +186,8 @@ constexpr Filter kGlobals[] = {
     {"namespace", "mapping? / **", name_space},
     {"cycler", "*", cycler},
     {"joiner", "sep?", joiner},
+    {"lipsum", "* / **", lipsum},
+    {"self", "* / **", self},
     {"raise_exception", "message", raise_exception},
     {"strftime_now", "format", strftime_now},
 };

@@ -111,6 +111,7 @@ class Interpreter final : public Work {
   Value call_macro(const Macro& macro, const Arguments& arguments);
   bool bind_macro(const Macro& macro, const Arguments& arguments);
   Value loop_attribute(Loop& loop, std::string_view name);
+  Value block_value(const std::string& name);
   Value object_attribute(const Value& object, const std::string& name, bool& found);
   Value macro_value(const Node& node);
   Value marked(const Value& value);

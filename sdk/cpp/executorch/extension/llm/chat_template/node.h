@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -88,6 +89,7 @@ struct Node {
 struct Template {
   NodePtr body;
   std::vector<std::string> names;
+  std::map<std::string, const Node*> blocks;  // parts of `body`, by name, for self.NAME()
 };
 
 /// Parses a template. `work` limits the cost. If the template is invalid, the result has a problem and no body.

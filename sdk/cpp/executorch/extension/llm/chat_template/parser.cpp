@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <initializer_list>
-#include <set>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -25,6 +25,7 @@ class Parser final : public ExpressionParser {
       fail("'" + now().text + "' closes nothing");
     }
     made.names = std::move(names_);
+    made.blocks = std::move(blocks_);
     return made;
   }
 
@@ -230,7 +231,8 @@ class Parser final : public ExpressionParser {
     node->kind = Kind::kScope;
     const Position at = now().at;
     const std::string name = expect_name("the name of a block");
-    if (!failed() && !blocks_.insert(name).second) {
+    node->name = name;
+    if (!failed() && !blocks_.emplace(name, node.get()).second) {
       fail(at, "there is another block '" + name + "'");
     }
     if (take_word("scoped"); take_word("required")) {
@@ -307,7 +309,7 @@ class Parser final : public ExpressionParser {
     return node;
   }
 
-  std::set<std::string> blocks_;  // names of all blocks
+  std::map<std::string, const Node*> blocks_;
   int loops_ = 0;
 };
 

@@ -158,6 +158,9 @@ void write_repr(Work& work, TextBuilder& out, const Value& value) {
     case Type::kMacro:
       write_macro_name(work, out, value);
       break;
+    case Type::kGlobal:
+      out.add(is_self(value) ? std::string("<TemplateReference None>") : std::string("<function>"));
+      break;
     default:
       out.add(std::string("<") + value.type_name() + ">");
   }

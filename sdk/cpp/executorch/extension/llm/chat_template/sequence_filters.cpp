@@ -55,10 +55,10 @@ Value last(Interpreter& in, const Value& input, const Bound&) {
 
 Value list(Interpreter& in, const Value& input, const Bound&) {
   const Value items = in.elements(input);
-  if (in.failed() || items.is(Type::kList)) {
-    return items;
+  if (in.failed()) {
+    return {};
   }
-  ListBuilder made(in);
+  ListBuilder made(in);  // always another list, which `sameas` tells apart
   made.add_all(items.as_list());
   return made.value();
 }

@@ -48,13 +48,14 @@ bool is_sequence(Interpreter&, const Value& value, const Bound&) {
 }
 bool is_iterable(Interpreter&, const Value& value, const Bound&) {
   return value.is_string() || value.is_dict() || value.is_undefined() || value.has_list() ||
-         value.is(Type::kIterator) || value.is(Type::kLoop);
+         value.is(Type::kIterator) || value.is(Type::kLoop) || is_self(value);
 }
 bool is_callable(Interpreter&, const Value& value, const Bound&) {
   switch (value.type()) {
     case Type::kUndefined:  // has a method for that, which fails
-    case Type::kMethod:
     case Type::kGlobal:
+      return !is_self(value);
+    case Type::kMethod:
     case Type::kMacro:
     case Type::kJoiner:
     case Type::kLoop:

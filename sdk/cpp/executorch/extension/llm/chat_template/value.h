@@ -134,6 +134,11 @@ class Value {
   std::shared_ptr<const Storage> storage_;
 };
 
+/// Whether this is the global `self`, whose attributes are the blocks of the template.
+inline bool is_self(const Value& value) {
+  return value.is(Value::Type::kGlobal) && std::string_view(value.name()) == "self";
+}
+
 struct TextStorage final : Storage {
   explicit TextStorage(std::string all);
   std::string text;
