@@ -119,6 +119,12 @@ Result<ImagePreparation> ImagePreparation::parse(const std::string& json) {
       "method '%s': a longest_edge of %d makes %lld tiles of width %d; expected at most %lld", kImageProcessor,
       static_cast<int>(made.longest_edge_), static_cast<long long>(most_tiles(made.longest_edge_, made.width_)),
       static_cast<int>(made.width_), static_cast<long long>(kMostTiles));
+  const int32_t longest = up_to_multiple(made.longest_edge_ + made.longest_edge_ % 2, made.width_);
+  ET_CHECK_OR_RETURN_ERROR(made.tile_.empty() || longest <= kLongestSide, InvalidProgram,
+                           "method '%s': tiles of width %d make sides of up to %d of a longest_edge of %d; expected at "
+                           "most %d",
+                           kImageProcessor, static_cast<int>(made.width_), static_cast<int>(longest),
+                           static_cast<int>(made.longest_edge_), static_cast<int>(kLongestSide));
   made.resample_ = static_cast<Resample>(resample);
   return made;
 }
@@ -148,6 +154,11 @@ Result<Image> ImagePreparation::to_multiple(const Image& image) const {
     width = up_to_multiple(std::max(whole_part(height * ratio), 1), width_);
   }
   return resized(image, width, height, resample_);
+}
+
+Result<Image> ImagePreparation::to_tiles(const Image& image) const {
+  ET_ASSIGN_OR_RETURN(longest, to_longest_edge(image));
+  return to_multiple(longest);
 }
 
 Result<Image> ImagePreparation::to_shortest_edge(const Image& image) const {
@@ -189,8 +200,7 @@ Result<ImagePreparation::Prepared> ImagePreparation::prepare(const Image& image)
     return prepared;
   }
   ET_CHECK_OR_RETURN_ERROR(image.width() > 0 && image.height() > 0, InvalidArgument, "the picture is empty");
-  ET_ASSIGN_OR_RETURN(longest, to_longest_edge(image));
-  ET_ASSIGN_OR_RETURN(scaled, to_multiple(longest));
+  ET_ASSIGN_OR_RETURN(scaled, to_tiles(image));
   if (scaled.width() == width_ && scaled.height() == height_) {
     add(std::move(scaled), before_, after_);
     return prepared;

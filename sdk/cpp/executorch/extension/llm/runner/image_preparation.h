@@ -43,6 +43,7 @@ class ImagePreparation {
   runtime::Result<Image> to_longest_edge(const Image& image) const;
   runtime::Result<Image> to_shortest_edge(const Image& image) const;
   runtime::Result<Image> to_multiple(const Image& image) const;
+  runtime::Result<Image> to_tiles(const Image& image) const;
 
   int32_t width_ = 0;
   int32_t height_ = 0;

@@ -84,6 +84,23 @@ TEST_F(ImagePreparationTest, PicturesThatCannotBeScaled) {
   EXPECT_EQ(shortest->prepare(Image()).error(), Error::InvalidArgument);
 }
 
+/// Before memory is taken: a small picture does not become a large one.
+TEST_F(ImagePreparationTest, ScaledPicturesHaveALimit) {
+  EXPECT_EQ(resized(picture(1, 1, 1), 4097, 4096, Resample::kBilinear).error(), Error::InvalidArgument);
+  EXPECT_EQ(resized(picture(1, 16384, 1), 4096, 16, Resample::kBilinear).error(), Error::InvalidArgument);
+  EXPECT_EQ(resized(picture(16384, 1, 1), 16, 4096, Resample::kBilinear).error(), Error::InvalidArgument);
+  const auto wide = resized(picture(8192, 4096, 1), 64, 64, Resample::kBilinear);  // a photograph has more pixels
+  ASSERT_TRUE(wide.ok());
+  EXPECT_EQ(wide->width(), 64);
+  const auto same = resized(picture(3, 2, 3), 3, 2, Resample::kBilinear);
+  ASSERT_TRUE(same.ok());
+  EXPECT_EQ(same->get_uint8_data(), picture(3, 2, 3).get_uint8_data());
+  const auto shortest =
+      ImagePreparation::parse(R"json({"width": 4, "height": 4, "shortest_edge": 4096, "token": "t"})json");
+  ASSERT_TRUE(shortest.ok());
+  EXPECT_EQ(shortest->whole(picture(2, 1, 1)).error(), Error::InvalidArgument);  // 8192 x 4096
+}
+
 /// Rows and columns of tiles, and the texts around them.
 TEST_F(ImagePreparationTest, CutsIntoTiles) {
   const auto made =
@@ -141,6 +158,9 @@ TEST_F(ImagePreparationTest, LimitsOfDescriptions) {
   EXPECT_EQ(tiles(1, 4096).error(), Error::InvalidProgram);
   EXPECT_TRUE(tiles(512, 2048).ok());  // SmolVLM
   EXPECT_EQ(tiles(31, 31 * 32).error(), Error::Ok);
+  EXPECT_TRUE(tiles(1024, 4096).ok());
+  EXPECT_EQ(tiles(4095, 4096).error(), Error::InvalidProgram);  // sides of 8190
+  EXPECT_EQ(tiles(1000, 4096).error(), Error::InvalidProgram);
   EXPECT_EQ(tiles(31, 31 * 31).error(), Error::Ok);
   for (const char* const name : {"token", "place", "before", "after", "tile", "row_end", "after_tiles"}) {
     const auto with = [&](size_t length) {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr int kFractionBits = 22;  // of weights: with 8 bits of a pixel and 2 of a sum, they fill an int32
-constexpr int64_t kMostPixels = int64_t{64} << 20;
+constexpr int64_t kMostPixels = int64_t{4096} * 4096;
 
 double sinc(double x) {
   return x == 0.0 ? 1.0 : std::sin(x * kPi) / (x * kPi);
@@ -147,17 +147,26 @@ Result<Image> resized(const Image& image, int32_t width, int32_t height, Resampl
   if (!view.ok()) {
     return view.error();
   }
-  ET_CHECK_OR_RETURN_ERROR(width > 0 && height > 0 && int64_t{width} * height <= kMostPixels &&
-                               int64_t{width} * image.height() <= kMostPixels &&
-                               int64_t{height} * image.width() <= kMostPixels,
-                           InvalidArgument, "a picture of %d x %d pixels cannot be scaled to %d x %d", image.width(),
-                           image.height(), width, height);
-  std::vector<uint8_t> pixels = image.get_uint8_data();
+  // Between the two passes, the picture has one old side and one new side.
+  const int64_t most_between = std::max(int64_t{image.width()} * image.height(), kMostPixels);
+  ET_CHECK_OR_RETURN_ERROR(
+      width > 0 && height > 0 && int64_t{width} * height <= kMostPixels &&
+          int64_t{width} * image.height() <= most_between && int64_t{height} * image.width() <= most_between,
+      InvalidArgument,
+      "a picture of %d x %d pixels cannot be scaled to %d x %d: expected sides above 0, and at most "
+      "%lld pixels, or as many as the picture has while one side is scaled",
+      image.width(), image.height(), width, height, static_cast<long long>(kMostPixels));
+  std::vector<uint8_t> made;
+  const std::vector<uint8_t>* pixels = &image.get_uint8_data();
+  const auto keep = [&](std::vector<uint8_t> scaled) {
+    made = std::move(scaled);
+    pixels = &made;
+  };
   const auto planes = static_cast<size_t>(image.channels());
   const auto scale_columns = [&](int32_t present_width) {
     if (height != image.height()) {
-      pixels = scaled_columns(pixels, planes, static_cast<size_t>(image.height()), static_cast<size_t>(present_width),
-                              filter_for(image.height(), height, resample));
+      keep(scaled_columns(*pixels, planes, static_cast<size_t>(image.height()), static_cast<size_t>(present_width),
+                          filter_for(image.height(), height, resample)));
     }
   };
   // Pillow begins with the columns where they lose more than twice as many pixels as the rows; between the two passes,
@@ -168,13 +177,13 @@ Result<Image> resized(const Image& image, int32_t width, int32_t height, Resampl
   }
   if (width != image.width()) {
     const int32_t rows = columns_first ? height : image.height();
-    pixels = scaled_rows(pixels, planes * static_cast<size_t>(rows), static_cast<size_t>(image.width()),
-                         filter_for(image.width(), width, resample));
+    keep(scaled_rows(*pixels, planes * static_cast<size_t>(rows), static_cast<size_t>(image.width()),
+                     filter_for(image.width(), width, resample)));
   }
   if (!columns_first) {
     scale_columns(width);
   }
-  return Image(std::move(pixels), width, height, image.channels());
+  return pixels == &made ? Image(std::move(made), width, height, image.channels()) : image;
 }
 
 Image cropped(const Image& image, int32_t left, int32_t top, int32_t width, int32_t height) {
