@@ -88,14 +88,17 @@ class Fields:
             return found
         kinds = (float, int) if kind is float else kind
         if not isinstance(found, list) or not all(
-            isinstance(item, kinds) and not isinstance(item, bool) for item in found
+            isinstance(item, kinds) and not isinstance(item, bool) and (kind is not float or _is_finite(item))
+            for item in found
         ):
             raise self.wrong(name, f"a list of {kind.__name__}")
         return found
 
     def inner(self, name: str) -> Fields:
         """The entries of an object; none where it is null or not there."""
-        found = self.value(name, None) or {}
+        found = self.value(name, None)
+        if found is None:
+            found = {}
         if not isinstance(found, dict):
             raise self.wrong(name, "an object")
         return Fields(found, self._where, f"{self._prefix}{name}.")
@@ -117,6 +120,10 @@ class Fields:
             if self._entries[name] not in neutral[name]:
                 values = " or ".join(map(repr, neutral[name]))
                 raise self.wrong(name, f"{values}: nothing else is supported")
+
+
+def _is_finite(number: Any) -> bool:
+    return abs(number) <= sys.float_info.max  # an int may be larger
 
 
 def short(value: Any) -> str:

@@ -41,7 +41,7 @@ def read_config(config: dict[str, Any], overrides: dict[str, Any]) -> tuple[Mode
     """Returns the hyperparameters, in the form of `hugging_face_args`, and whether a checkpoint may lack the output's
     weights because they equal those of the embedding."""
     kind = config.get("model_type", "")
-    if kind not in MODEL_TYPES:
+    if not isinstance(kind, str) or kind not in MODEL_TYPES:
         raise CheckpointError(f"the model type {kind!r} is not supported; supported are {', '.join(MODEL_TYPES)}")
     type, fields = MODEL_TYPES[kind], Fields(config, "config.json", defaults=defaults(kind))
     fields.value("model_type")

@@ -111,8 +111,14 @@ def _longrope(fields: Fields, rope: Fields, phi3: bool) -> dict[str, Any]:
         if rope.has("original_max_position_embeddings") and named != trained:
             raise rope.wrong("original_max_position_embeddings", f"{named}, as outside of it")
         trained = named
+    if trained == 1:
+        raise fields.error("original_max_position_embeddings is 1, expected a whole number from 2")
     factor = rope.positive("factor", None, optional=True) or fields.whole("max_position_embeddings") / trained
     growth = math.sqrt(1 + math.log(factor) / math.log(trained)) if factor > 1 else 1.0
+    for name in ("short_factor", "long_factor"):
+        factors = rope.items(name, float)
+        if not factors or min(factors) <= 0:
+            raise rope.wrong(name, "a list of numbers above 0")
     return {
         "rope_scaling_short_factor": rope.items("short_factor", float),
         "rope_scaling_long_factor": rope.items("long_factor", float),
