@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import io
+import re
+import tracemalloc
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,7 @@ import pytest
 import torch
 from torch import nn
 
+from sdk.export.cli.arrays import read_npz
 from sdk.export.cli.dynamic import DynamicShapes, resized, resized_bytes
 from sdk.export.cli.errors import CommandError
 from sdk.export.cli.inputs import example_inputs, make_input, read_inputs
@@ -116,6 +121,58 @@ def test_files_that_are_no_inputs_say_what_they_are(tmp_path: Path, name: str, c
     with pytest.raises(CommandError) as error:
         example_inputs(Model("m", {"forward": Pair()}), [], tmp_path / name)
     assert says in str(error.value)
+
+
+def _lying(data: bytes, size: int) -> bytes:
+    """The archive with another size of its members in the directory and in front of them."""
+    changed = bytearray(data)
+    for mark, place in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
+        at = changed.find(mark)
+        while at >= 0:
+            changed[at + place : at + place + 4] = size.to_bytes(4, "little")
+            at = changed.find(mark, at + 4)
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("kind", ["bomb", "larger", "smaller", "header"])
+def test_an_archive_of_arrays_takes_memory_in_proportion_to_its_file(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "x.npz"
+    np.savez_compressed(path, x=np.ones(4, np.float32))
+    said = "found a damaged one"
+    if kind in ("larger", "smaller"):
+        path.write_bytes(_lying(path.read_bytes(), 0xFFFFFFF0 if kind == "larger" else 3))
+        said = "unpacks to 4294967280, at most" if kind == "larger" else said
+    elif kind == "bomb":  # not even an array
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+            file.writestr("x.npy", bytes(200 << 20))
+        said = "unpacks to 209715200, at most"
+    else:
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": (1 << 40,)})
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("x.npy", header.getvalue() + bytes(64))
+    tracemalloc.start()
+    try:
+        with pytest.raises(CommandError, match=re.escape(said)):
+            read_npz(path)
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_an_archive_keep_their_order_and_types(tmp_path: Path, order: Any) -> None:
+    arrays = {
+        "a": np.asarray(np.arange(6, dtype=">i4").reshape(2, 3), order=order),
+        "scalar": np.float64(2.5),
+        "empty": np.zeros((0, 3), np.float16),
+        "flags": np.array([True, False]),
+    }
+    np.savez(tmp_path / "x.npz", **arrays)
+    found = read_npz(tmp_path / "x.npz")
+    assert list(found) == list(arrays)
+    for name, array in arrays.items():
+        assert found[name].dtype == np.asarray(array).dtype.newbyteorder("=") and np.array_equal(found[name], array)
 
 
 @pytest.mark.parametrize("name", ["inputs", "inputs.npy", "inputs.npz"])

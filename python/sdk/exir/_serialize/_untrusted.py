@@ -26,6 +26,10 @@ class ArchiveError(ValueError):
     """The file is not a ZIP file, is damaged, or unpacks to more than a file of its size may."""
 
 
+class ArchiveSizeError(ArchiveError):
+    """The file unpacks to more than a file of its size may."""
+
+
 def read_members(file: str | os.PathLike[str] | BinaryIO, *, stored: bool = False) -> dict[str, bytes]:
     """The contents of all members by name. With `stored`, compressed members are refused, so that all members together
     are at most as large as the file.
@@ -65,7 +69,7 @@ def _check(infos: list[ZipInfo], size: int, stored: bool) -> None:
     unpacked = sum(info.file_size for info in infos)
     most = size if stored else _SPARE + _RATIO * size
     if unpacked > most:
-        raise ArchiveError(
+        raise ArchiveSizeError(
             f"no exporter wrote a ZIP file of {size} bytes that unpacks to {unpacked}, at most {most} are read"
         )
 

@@ -5,10 +5,11 @@ tensors. Imports torch only for its files."""
 from __future__ import annotations
 
 import re
+from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
+from sdk.exir._serialize._untrusted import ArchiveSizeError, read_members
 from sdk.export.cli.errors import CommandError, with_type
 
 ENDINGS = (".npy", ".npz")
@@ -36,17 +37,34 @@ def read_npz(path: Path, most: int | None = None) -> dict[str, Any]:
     import numpy as np
 
     try:
-        with ZipFile(path) as file:
-            sizes = {info.filename: info.file_size for info in file.infolist()}
-        for name, size in sizes.items():
-            if most is not None and size > most:
-                raise CommandError(f"`{path}`: expected arrays of at most {most} bytes, found `{name}` with {size}")
-        with np.load(path, allow_pickle=False) as arrays:
-            return {name: _native(arrays[name]) for name in arrays.files}
+        members = read_members(path)
+        for name, data in members.items():
+            if most is not None and len(data) > most:
+                raise CommandError(
+                    f"`{path}`: expected arrays of at most {most} bytes, found `{name}` with {len(data)}"
+                )
+        return {name.removesuffix(".npy"): _native(np.array(_array(data))) for name, data in members.items()}
     except CommandError:
         raise
+    except ArchiveSizeError as error:
+        raise CommandError(
+            f"`{path}` could not be read as inputs: {error}. Write it with numpy.savez(), which does not compress"
+        ) from error
     except Exception as error:
         raise _unreadable(path, "arrays of numbers that numpy.savez() wrote", b"PK", error) from error
+
+
+def _array(data: bytes) -> Any:
+    """The array of a `.npy` file, without memory for it: a header that names more elements than follow is an error."""
+    import numpy as np
+
+    file = BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran_order, dtype = read(file)
+    if dtype.hasobject:
+        raise ValueError("Object arrays are not read")
+    return np.ndarray(shape, dtype, data, file.tell(), order="F" if fortran_order else "C")
 
 
 def _native(array: Any) -> Any:
