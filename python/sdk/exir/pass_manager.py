@@ -109,11 +109,16 @@ class PassManager(fx.PassManager):
 
 class _Held:
     """The program that a manager is called with. Passes over its graph may have a reference to it, to which they add
-    weights, or from which they remove some: that belongs to the copy whose graph they change."""
+    weights, or from which they remove some: that belongs to the copy whose graph they change. Until `restore`, its
+    graph is that of the copy."""
 
     def __init__(self, program: ExportedProgram) -> None:
-        self._program = program
+        self._program, self._graph_module = program, program.graph_module
         self._first = self._last = self._state()
+
+    def show(self, gm: GraphModule) -> None:
+        """Makes `gm` the graph that passes find in the program."""
+        self._program._graph_module = gm
 
     def _state(self) -> tuple[ExportGraphSignature, dict[str, Any], dict[str, Any]]:
         held = self._program
@@ -144,6 +149,7 @@ class _Held:
 
     def restore(self) -> None:
         """Gives the held program what it had at first."""
+        self.show(self._graph_module)
         if self._last is not self._first:
             held = self._program
             held._graph_signature, held._state_dict, held._constants = self._first
@@ -209,6 +215,7 @@ class ExportedProgramPassManager(fx.PassManager):
                         outcome = fn(program)
                         program, changed = outcome.exported_program, changed or outcome.modified
                     else:
+                        held.show(program.graph_module)
                         result = _run(fn, program.graph_module)
                         program = held.move_to(program, result.graph_module)
                         fill_missing_values(result.graph_module)

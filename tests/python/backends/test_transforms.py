@@ -385,7 +385,8 @@ class TestConstants:
         program = edge.exported_program()
         state = create_mutable_buffer(program, "b_total", torch.zeros(2))
         output = program.graph.output_node()
-        value = output.args[0][0]
+        assert output.args[0][0] is state
+        value = output.args[0][1]
         with program.graph.inserting_before(output):
             total = program.graph.call_function(ops.edge.aten.add.Tensor, (state, value))
         total.meta["val"] = value.meta["val"]

@@ -10,10 +10,15 @@ from torch.export.graph_signature import InputKind
 from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassResult
 
-from sdk.backends.transforms.utils import create_constant_placeholder, delete_constant_placeholder
+from sdk.backends.transforms.utils import (
+    create_constant_placeholder,
+    create_mutable_buffer,
+    delete_constant_placeholder,
+)
 from sdk.exir import to_edge
 from sdk.exir.dialects._ops import ops as exir_ops
 from sdk.exir.pass_base import ExportPass
+from sdk.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
 
 edge = exir_ops.edge.aten
 X = (torch.arange(6, dtype=torch.float32).reshape(2, 3),)
@@ -117,3 +122,47 @@ def test_a_pass_that_fails_leaves_the_program(model: Model) -> None:
     with pytest.raises(RuntimeError, match="on purpose"):
         manager.transform([AddConstant(program, "first", torch.ones(3)), fail])
     assert specs(program) == before and "first" not in program.constants
+
+
+class Remember:
+    """Writes x + weight to a new buffer, whose placeholder is in the graph of the program that the pass holds."""
+
+    def __init__(self, program: ExportedProgram) -> None:
+        self.program = program
+
+    def __call__(self, gm: GraphModule) -> PassResult:
+        assert self.program.graph_module is gm and self.program.graph is gm.graph
+        add = next(n for n in gm.graph.find_nodes(op="call_function", target=edge.add.Tensor) if n.args[0].name == "x")
+        buffer = create_mutable_buffer(self.program, "b_sums", torch.zeros(2, 3))
+        output = gm.graph.output_node()
+        output.args = (tuple(add if value is buffer else value for value in output.args[0]),)
+        (spec,) = [spec for spec in self.program.graph_signature.output_specs if spec.target == "sums"]
+        spec.arg.name = add.name
+        gm.recompile()
+        return PassResult(gm, True)
+
+
+def test_a_buffer_that_a_pass_adds_to_the_graph(model: Model) -> None:
+    manager = to_edge(export(model, X))
+    held = manager.exported_program()
+    before = [node.name for node in held.graph.nodes]
+    changed = manager.transform([Remember(held)])
+    assert changed.exported_program().graph_signature.buffers_to_mutate == {
+        "aten_add_tensor": "calls",
+        "aten_add_tensor_1": "sums",
+    }
+    (found,) = _load_for_executorch_from_buffer(changed.to_executorch().buffer).forward(X)
+    torch.testing.assert_close(found, X[0] + 5)
+    assert [node.name for node in held.graph.nodes] == before
+    torch.testing.assert_close(held.module()(*X), X[0] + 5)
+
+
+def test_the_held_program_is_whole_after_a_pass_that_fails(model: Model) -> None:
+    def fail(gm: GraphModule) -> PassResult:
+        gm.graph.erase_node(gm.graph.output_node())
+        raise ValueError("refused")
+
+    manager = to_edge(export(model, X))
+    with pytest.raises(ValueError, match="refused"):
+        manager.transform([fail])
+    torch.testing.assert_close(manager.exported_program().module()(*X), X[0] + 5)

@@ -12,7 +12,8 @@ from torch.fx import Graph, Node
 
 from sdk.exir.graph.fake import fake_mode_of
 
-_CONSTANTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+_STATE = (InputKind.PARAMETER, InputKind.BUFFER)
+_CONSTANTS = (*_STATE, InputKind.CONSTANT_TENSOR)
 
 
 def is_get_attr_node(node: Node) -> bool:
@@ -86,24 +87,33 @@ def delete_constant_placeholder(exp_program: ExportedProgram, node: Node) -> Non
 
 
 def create_mutable_buffer(exp_program: ExportedProgram, name: str, data: torch.Tensor) -> Node:
-    """Adds a buffer that the program changes, and returns its placeholder, which comes after the parameters.
+    """Adds a buffer that the program changes, and returns its placeholder, which comes after the other buffers.
 
     `name` is the name of the placeholder; the buffer's name is the same without a leading `b_`. The new value of the
-    buffer becomes the first output of the graph. It is the buffer itself until a pass replaces it.
+    buffer becomes an output of the graph, in front of the user's. It is the buffer itself until a pass replaces it.
     """
     target = name.removeprefix("b_")
     if target in exp_program.state_dict or target in exp_program.constants:
         raise ValueError(f"the program has a parameter, buffer or constant {target!r} already")
     graph, signature = exp_program.graph, exp_program.graph_signature
-    parameters = sum(spec.kind == InputKind.PARAMETER for spec in signature.input_specs)
-    placeholders = [node for node in graph.nodes if node.op == "placeholder"]
-    before = placeholders[parameters] if parameters < len(placeholders) else next(iter(graph.nodes))
+    kinds = [spec.kind for spec in signature.input_specs]
+    behind = next((i for i, kind in enumerate(kinds) if kind not in _STATE), len(kinds))
+    placeholders = list(graph.find_nodes(op="placeholder"))
+    before = placeholders[behind] if behind < len(placeholders) else _first_call(graph)
     with graph.inserting_before(before):
         node = _placeholder(exp_program, graph, name, data)
     _insert_spec(exp_program, node, InputSpec(InputKind.BUFFER, TensorArgument(node.name), target, True))
     exp_program.state_dict[target] = data
-    signature.output_specs.insert(0, OutputSpec(OutputKind.BUFFER_MUTATION, TensorArgument(node.name), target))
+    outputs = signature.output_specs
+    place = next((i for i, spec in enumerate(outputs) if spec.kind == OutputKind.USER_OUTPUT), 0)
+    outputs.insert(place, OutputSpec(OutputKind.BUFFER_MUTATION, TensorArgument(node.name), target))
+    values = list(graph.output_node().args[0])
+    graph.output_node().args = ((*values[:place], node, *values[place:]),)
     return node
+
+
+def _first_call(graph: Graph) -> Node:
+    return next(node for node in graph.nodes if node.op != "placeholder")
 
 
 def _placeholder(exp_program: ExportedProgram, graph: Graph, name: str, data: torch.Tensor) -> Node:
