@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch.library import Library
 
-from sdk.exir.operator.convert import NoOutVariantError, to_out_variant
+from sdk.exir.operator.convert import NoOutVariantError, output_to_aliased_input_map, to_out_variant
+from sdk.exir.operator.util import gen_out_variant_schema
 
 LIBRARY = Library("out_variants_of_users", "DEF")
 OPS = torch.ops.out_variants_of_users
@@ -40,3 +41,21 @@ def test_an_out_variant_with_other_arguments_is_named() -> None:
         NoOutVariantError, match=r"have other arguments: out_variants_of_users::other\.out\(Tensor x, int"
     ):
         to_out_variant(OPS.other.default)
+
+
+@pytest.mark.parametrize(
+    ("name", "out"), [("add_.Scalar", "Scalar_out"), ("relu_.default", "out"), ("clamp_.Tensor", "Tensor_out")]
+)
+def test_the_schema_of_an_out_variant_is_pytorchs(name: str, out: str) -> None:
+    """Operators that write to their first argument have the out variant of the operators that do not."""
+    operator, overload = name.split(".")
+    packet = getattr(torch.ops.aten, operator.rstrip("_"))
+    written = gen_out_variant_schema(str(getattr(getattr(torch.ops.aten, operator), overload)._schema))
+    assert written == str(getattr(packet, out)._schema)
+
+
+def test_the_first_of_two_arguments_in_the_same_memory() -> None:
+    tied = torch._C.parse_schema("ns::tied(Tensor(a!) x, Tensor(a!) y) -> Tensor(a!)")
+    two = torch._C.parse_schema("ns::two(Tensor(x!) a, Tensor(y!) b, int n) -> (Tensor(y!), Tensor(x!))")
+    assert output_to_aliased_input_map(tied) == {0: 0}
+    assert output_to_aliased_input_map(two) == {0: 1, 1: 0}

@@ -41,13 +41,13 @@ def is_inplace_variant(qualified_opname: str, overload: str) -> bool:
 
 def output_to_aliased_input_map(schema: torch.FunctionSchema) -> dict[int, int]:
     """For every result that is an argument (an out or in-place argument): maps the position of the result to that of
-    the argument."""
-    result = {}
+    the argument, the first one if several share memory."""
+    result: dict[int, int] = {}
     for i, returned in enumerate(schema.returns):
         for j, argument in enumerate(schema.arguments):
             aliases = _is_written(argument) and returned.alias_info is not None
             if aliases and returned.alias_info.before_set == argument.alias_info.before_set:
-                result[i] = j
+                result.setdefault(i, j)
     return result
 
 
