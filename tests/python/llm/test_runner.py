@@ -375,6 +375,19 @@ def test_config_and_inputs():
     assert (image.width, image.height, image.channels) == (2, 2, 3)
     assert image.uint8_data == list(range(12))
     assert Image().channels == 0
+    assert Image([1, 2, 3, 4], 2, 2, 1).uint8_data == [1, 2, 3, 4]
+    assert Image([0.5, 1.5, 2.5], width=1, height=1, channels=3).float_data == [0.5, 1.5, 2.5]
+    for numbers, error in (([1, 2, 3], "found 3"), ([1, 2, 3, 256], "found 256"), ([1, 2, 3, -1], "found -1")):
+        with pytest.raises(ValueError, match=error):
+            Image(numbers, 2, 2, 1)
+    with pytest.raises(TypeError, match="numbers of one type"):
+        Image([1, 2.5], 1, 2, 1)
+    assert repr(Image([0] * 6, 1, 2, 3)) == "Image(height=2, width=1, channels=3, dtype=uint8)"
+    assert repr(MultimodalInput("it's")) == 'MultimodalInput(type=text, content="it\'s")'
+    assert repr(MultimodalInput("ü" * 51)) == f"MultimodalInput(type=text, content='{'ü' * 50}...')"
+    assert repr(MultimodalInput([1])) == "MultimodalInput(type=tokens)"
+    assert "type=image, content=Image(height=1" in repr(MultimodalInput(Image([1.0], 1, 1, 1)))
+    assert "max_new_tokens=-1, warming=False, seq_len=-1, temperature=0.8," in repr(config)
     assert MultimodalInput("a").get_text() == "a"
     assert MultimodalInput("a").get_tokens() is None
     assert MultimodalInput([1, 2]).get_tokens() == [1, 2]

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 class GenerationConfig:
     echo: bool
@@ -81,7 +81,10 @@ class Stats:
     def to_json_string(self) -> str: ...
 
 class Image:
+    @overload
     def __init__(self, array: Any = ...) -> None: ...
+    @overload
+    def __init__(self, data: list[int] | list[float], width: int, height: int, channels: int) -> None: ...
     def is_uint8(self) -> bool: ...
     def is_float(self) -> bool: ...
     @property

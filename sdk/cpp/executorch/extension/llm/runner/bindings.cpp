@@ -95,7 +95,15 @@ void bind_config(py::module_& m) {
           [](const GenerationConfig& self) { return Bias(self.logit_bias.begin(), self.logit_bias.end()); },
           [](GenerationConfig& self, const Bias& bias) { self.logit_bias.assign(bias.begin(), bias.end()); })
       .def("resolve_max_new_tokens", &GenerationConfig::resolve_max_new_tokens, py::arg("max_context_len"),
-           py::arg("num_tokens_occupied"));
+           py::arg("num_tokens_occupied"))
+      .def("__repr__", [](const GenerationConfig& self) {
+        // Three digits, because a float32 of 0.7 is 0.699999988.
+        return py::str(
+                   "GenerationConfig(echo={}, max_new_tokens={}, warming={}, seq_len={}, temperature={:.3g}, "
+                   "num_bos={}, num_eos={})")
+            .format(self.echo, self.max_new_tokens, self.warming, self.seq_len, self.temperature, self.num_bos,
+                    self.num_eos);
+      });
 }
 
 void bind_stats(py::module_& m) {

@@ -47,6 +47,53 @@ Image image_of(const py::buffer& array) {
   return media_of<Image>(array, "an image as a contiguous array [channels, height, width]", {2, 1, 0});
 }
 
+/// A picture of numbers, channel by channel: integers from 0 to 255, or floats.
+Image image_of_numbers(const py::list& data, int32_t width, int32_t height, int32_t channels) {
+  if (width < 0 || height < 0 || channels < 0 ||
+      data.size() != static_cast<size_t>(width) * static_cast<size_t>(height) * static_cast<size_t>(channels)) {
+    throw py::value_error("expected width * height * channels numbers of an image, found " +
+                          std::to_string(data.size()));
+  }
+  if (!data.empty() && py::isinstance<py::float_>(data[0])) {
+    return {data.cast<std::vector<float>>(), width, height, channels};
+  }
+  std::vector<uint8_t> bytes;
+  bytes.reserve(data.size());
+  for (const py::handle number : data) {
+    if (!py::isinstance<py::int_>(number)) {
+      throw py::type_error("expected numbers of one type in an image, integers from 0 to 255 or floats");
+    }
+    const auto value = number.cast<int64_t>();
+    if (value < 0 || value > 255) {
+      throw py::value_error("expected integers from 0 to 255 in an image, found " + std::to_string(value));
+    }
+    bytes.push_back(static_cast<uint8_t>(value));
+  }
+  return {std::move(bytes), width, height, channels};
+}
+
+std::string describe(const Image& image) {
+  return "Image(height=" + std::to_string(image.height()) + ", width=" + std::to_string(image.width()) +
+         ", channels=" + std::to_string(image.channels()) + ", dtype=" + (image.is_float() ? "float" : "uint8") + ")";
+}
+
+/// The type of a part of a prompt, and the start of its text.
+py::str describe(const MultimodalInput& input) {
+  if (const std::string* text = input.try_get_text()) {
+    const py::str whole(*text);
+    const bool fits = py::len(whole) <= 50;
+    const py::object start = fits ? py::object(whole) : py::object(whole[py::slice(0, 50, 1)]) + py::str("...");
+    return py::str("MultimodalInput(type=text, content={!r})").format(start);
+  }
+  if (const Image* image = input.try_get_image()) {
+    return py::str("MultimodalInput(type=image, content={})").format(describe(*image));
+  }
+  return py::str("MultimodalInput(type={})")
+      .format(input.is_tokens()  ? "tokens"
+              : input.is_audio() ? "audio"
+                                 : "raw_audio");
+}
+
 Audio audio_of(const py::buffer& array) {
   return media_of<Audio>(array, "features of sound as a contiguous array [batch, bins, frames]", {0, 1, 2});
 }
@@ -94,6 +141,8 @@ void bind_media(py::module_& m) {
   py::class_<Image>(m, "Image", "Planes of uint8 or float32 numbers, [channels, height, width].")
       .def(py::init<>())
       .def(py::init(&image_of), py::arg("array"))
+      .def(py::init(&image_of_numbers), py::arg("data"), py::arg("width"), py::arg("height"), py::arg("channels"))
+      .def("__repr__", [](const Image& self) { return describe(self); })
       .def("is_uint8", &Image::is_uint8)
       .def("is_float", &Image::is_float)
       .def_property_readonly("width", &Image::width)
@@ -136,6 +185,7 @@ void bind_inputs(py::module_& m) {
       .def(py::init<const Image&>(), py::arg("image"))
       .def(py::init<const Audio&>(), py::arg("audio"))
       .def(py::init<const RawAudio&>(), py::arg("raw_audio"))
+      .def("__repr__", [](const MultimodalInput& self) { return describe(self); })
       .def("is_text", &MultimodalInput::is_text)
       .def("is_tokens", &MultimodalInput::is_tokens)
       .def("is_image", &MultimodalInput::is_image)
