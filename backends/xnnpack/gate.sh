@@ -11,7 +11,7 @@ long_step xnnpack-sweep "${xnnpack_tools[@]}"
 xnnpack_on_aarch64() {
   build_for_aarch64 xnnpack_backend_test xnnpack_sweep_test || return
   local cpu test status=0 sweep=build/linux-aarch64/backends/xnnpack/xnnpack_sweep_test
-  kernels/simd/test/spills build/linux-aarch64/backends/xnnpack/xnnpack_backend_test gemm_tile depthwise || status=1
+  kernels/simd/test/spills build/linux-aarch64/backends/xnnpack/xnnpack_backend_test gemm_tile depthwise row_product || status=1
   kernels/simd/test/executed "${sweep}" XnnpackMatmulSweep.Float16 cortex-a53= a55=fmla.8h a76=fmla.8h max=fmla.8h || status=1
   kernels/simd/test/executed "${sweep}" Types/XnnpackLinearSweep.EachNumberOfRows/qd8_f32_qc8w \
     cortex-a53= a55=sdot a76=sdot max=smmla || status=1

@@ -17,6 +17,7 @@
 #include "kernels/exact_functions.h"
 #include "kernels/exact_windows.h"
 #include "kernels/products.h"
+#include "kernels/row_products.h"
 #include "private/memory_plan.h"
 
 namespace executorch {
@@ -88,6 +89,7 @@ class XnnpackBackend final : public DelegateBackendWithOptions<Delegate, Options
                              "XNNPACK: the heap has no memory left to describe the processor");
     ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, NotSupported, "XNNPACK does not run on this processor");
     use_tall_products();
+    use_row_products();
     use_integer_products();
     use_depthwise();
     use_exact_functions();

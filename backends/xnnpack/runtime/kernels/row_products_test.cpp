@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/row_products.h"
+
+#include <gtest/gtest.h>
+#include <xnnpack.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "private/xnnpack_kernels.h"
+
+namespace executorch {
+namespace backends {
+namespace xnnpack {
+namespace {
+
+#ifdef EXECUTORCH_XNNPACK_ROW_PRODUCTS
+
+constexpr size_t kPanel = 8;
+
+std::vector<float> random_floats(size_t count, std::mt19937& random) {
+  std::uniform_real_distribution<float> any(-1, 1);
+  std::vector<float> values(count);
+  std::generate(values.begin(), values.end(), [&] { return any(random); });
+  return values;
+}
+
+/// A row by panels of weights. Beyond the results, and between those of two panels, nothing may be written.
+class OneRow {
+ public:
+  OneRow(size_t columns, size_t depth, std::mt19937& random)
+      : columns_(columns),
+        depth_(depth),
+        a_(random_floats(depth, random)),
+        weights_(random_floats((columns + kPanel - 1) / kPanel * kPanel * (1 + depth), random)) {}
+
+  std::vector<float> run(RowFunction function, size_t panel_stride, float least, float most) const {
+    xnn_f32_minmax_params limits{};
+    limits.scalar = {least, most};
+    std::vector<float> results((columns_ + kPanel) / kPanel * panel_stride, kUntouched);
+    function(1, columns_, depth_ * sizeof(float), a_.data(), depth_ * sizeof(float), weights_.data(), results.data(),
+             columns_ * sizeof(float), panel_stride * sizeof(float), &limits);
+    return results;
+  }
+
+  struct Sum {
+    double value;
+    double magnitude;  // the sum of the absolute values, to which rounding is relative
+  };
+
+  Sum expected(size_t column) const {
+    const float* const panel = weights_.data() + column / kPanel * kPanel * (1 + depth_) + column % kPanel;
+    double sum = panel[0], magnitude = std::abs(panel[0]);
+    for (size_t k = 0; k < depth_; ++k) {
+      const double product = double(a_[k]) * panel[(1 + k) * kPanel];
+      sum += product;
+      magnitude += std::abs(product);
+    }
+    return {sum, magnitude};
+  }
+
+  static constexpr float kUntouched = 77;
+
+ private:
+  size_t columns_, depth_;
+  std::vector<float> a_, weights_;
+};
+
+TEST(XnnpackRowProducts, AreBitwiseXnnpacks) {
+  std::mt19937 random(1);
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::pair<float, float> limits[] = {{-kInfinity, kInfinity}, {-0.5f, 0.75f}};
+  for (const RowProduct& product : row_products()) {
+    for (size_t columns = 1; columns <= 75; ++columns) {
+      for (const size_t depth : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 15, 16, 17, 31, 64, 133}) {
+        const OneRow row(columns, depth, random);
+        for (const size_t panel_stride : {kPanel, kPanel + 3}) {
+          for (const auto& [least, most] : limits) {
+            const auto theirs = row.run(product.theirs, panel_stride, least, most);
+            const auto found = row.run(product.function, panel_stride, least, most);
+            ASSERT_EQ(std::memcmp(found.data(), theirs.data(), found.size() * sizeof(float)), 0)
+                << product.name << ", " << columns << " columns, depth " << depth;
+          }
+        }
+        const auto found = row.run(product.function, kPanel, -kInfinity, kInfinity);
+        for (size_t column = 0; column < columns; ++column) {
+          const auto [sum, magnitude] = row.expected(column);
+          ASSERT_NEAR(found[column], sum, 1e-5 * magnitude) << product.name << ", column " << column;
+        }
+        ASSERT_EQ(found[columns], OneRow::kUntouched) << product.name << ", " << columns << " columns";
+      }
+    }
+  }
+}
+
+/// An infinity times a zero, and limits that NaN passes.
+TEST(XnnpackRowProducts, KeepNanAndInfinity) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  xnn_f32_minmax_params limits{};
+  limits.scalar = {-2.0f, 2.0f};
+  for (const RowProduct& product : row_products()) {
+    for (size_t at = 0; at < 5; ++at) {
+      float a[5] = {1, 1, 1, 1, 1};
+      a[at] = kInfinity;
+      float weights[6 * kPanel];
+      std::fill(std::begin(weights), std::end(weights), 1.0f);
+      weights[(1 + at) * kPanel] = 0.0f;
+      weights[(1 + at) * kPanel + 1] = -1.0f;
+      float results[kPanel];
+      product.function(1, kPanel, sizeof(a), a, sizeof(a), weights, results, sizeof(results), sizeof(results), &limits);
+      EXPECT_TRUE(std::isnan(results[0])) << product.name << ", k " << at;
+      EXPECT_EQ(results[1], -2.0f) << product.name << ", k " << at;
+      EXPECT_EQ(results[2], 2.0f) << product.name << ", k " << at;
+    }
+  }
+}
+
+TEST(XnnpackRowProducts, TakeThePlaceOfXnnpacks) {
+  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+  use_row_products();
+  const xnn_gemm_config* const config = xnn_init_f32_gemm_config();
+  ASSERT_NE(config, nullptr);
+  for (const auto& function : config->minmax.gemm[0].function) {
+    for (const RowProduct& product : row_products()) {
+      EXPECT_NE(function, reinterpret_cast<xnn_gemm_ukernel_fn>(product.theirs)) << product.name;
+    }
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace xnnpack
+}  // namespace backends
+}  // namespace executorch
