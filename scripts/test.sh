@@ -81,7 +81,7 @@ declare_steps() {
   long_step consume-all "pkg-config=pkg-config"
   long_step debug
   long_step tsan
-  long_step aarch64-all "${aarch64[@]}"
+  long_step aarch64-all "${aarch64[@]}" "clang++-19=clang-19"
   long_step raspberry-pi "${aarch64[@]}" "ninja=ninja-build"
   long_step slow
   long_step zoo

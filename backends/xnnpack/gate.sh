@@ -2,7 +2,7 @@
 # The steps of XNNPACK, for scripts/test.sh.
 xnnpack_tools=("aarch64-linux-gnu-g++=g++-aarch64-linux-gnu" "qemu-aarch64=qemu-user")
 gate_step aarch64-xnnpack 1 110 "${xnnpack_tools[@]}"
-long_step aarch64-xnnpack-all "${xnnpack_tools[@]}"
+long_step aarch64-xnnpack-all "${xnnpack_tools[@]}" "clang++-19=clang-19"
 long_step xnnpack-sweep "${xnnpack_tools[@]}"
 
 # xnnpack_on_aarch64 CPU...: runs the tests on each of these emulated processors, because the processor decides which
@@ -31,7 +31,17 @@ step_aarch64-xnnpack() {
   SDK_OTHER_PROCESSOR="aarch64=${runner}" \
     "${python}" -m pytest -q -m "not slow" -n "${jobs}" --dist worksteal tests/backends/test_operators.py -k aarch64
 }
-step_aarch64-xnnpack-all() { xnnpack_on_aarch64 cortex-a76; }
+# Also with kernels by Clang, which compiles for phones.
+step_aarch64-xnnpack-all() {
+  xnnpack_on_aarch64 cortex-a76 || return
+  local program cpu
+  program=$(kernels/simd/test/with_clang build/linux-aarch64 backends/xnnpack/xnnpack_backend_test \
+    runtime/kernels/{depthwise,row_products}_neon.cpp runtime/steps/{rows,winograd_products}.cpp) &&
+    kernels/simd/test/spills "${program}" gemm_tile row_product || return
+  for cpu in cortex-a53 cortex-a76; do
+    qemu-aarch64 -cpu "${cpu}" -L /usr/aarch64-linux-gnu "${program}" || return
+  done
+}
 
 # All sizes of the sweeps over XNNPACK's kernels and ours. The steps cpp and aarch64-xnnpack run a part of them.
 step_xnnpack-sweep() {

@@ -208,7 +208,16 @@ step_aarch64() {
     kernels/simd/test/executed build/linux-aarch64/kernels/llm/llm_low_bit_test \
       LowBitTest.NaNAndInfinityReachTheirRowsOnly cortex-a53= a55=sdot a76=sdot x2=sdot,smmla max=sdot,smmla
 }
-step_aarch64-all() { build_for_aarch64 && ctest --preset linux-aarch64 --parallel "${jobs}"; }
+# Also with the products by Clang, which compiles for phones.
+step_aarch64-all() {
+  build_for_aarch64 && ctest --preset linux-aarch64 --parallel "${jobs}" || return
+  local program
+  program=$(kernels/simd/test/with_clang build/linux-aarch64 kernels/llm/llm_low_bit_test \
+    multiply_neon_dotprod.cpp multiply_neon_i8mm.cpp) &&
+    kernels/simd/test/spills "${program}" low_bit_block low_bit_row &&
+    kernels/simd/test/executed "${program}" \
+      LowBitTest.NaNAndInfinityReachTheirRowsOnly cortex-a53= a55=sdot a76=sdot x2=sdot,smmla max=sdot,smmla
+}
 
 # Windows, cross-compiled, in Wine.
 step_windows() {
