@@ -2,12 +2,14 @@
 #include "kernels/row_products.h"
 
 #include <gtest/gtest.h>
+#include <pthreadpool.h>
 #include <xnnpack.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -128,6 +130,44 @@ TEST(XnnpackRowProducts, TakeThePlaceOfXnnpacks) {
     for (const RowProduct& product : row_products()) {
       EXPECT_NE(function, reinterpret_cast<xnn_gemm_ukernel_fn>(product.theirs)) << product.name;
     }
+  }
+}
+
+/// XNNPACK divides the columns among threads, at panels.
+TEST(XnnpackRowProducts, AreTheSameWithAnyNumberOfThreads) {
+  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+  use_row_products();
+  std::mt19937 random(2);
+  constexpr size_t kDepth = 67;
+  for (const size_t columns : {8, 33, 250, 1031}) {
+    const auto weights = random_floats(columns * kDepth, random), bias = random_floats(columns, random);
+    const auto input = random_floats(kDepth + XNN_EXTRA_BYTES / sizeof(float), random);
+    xnn_operator_t op = nullptr;
+    ASSERT_EQ(xnn_create_fully_connected_nc_f32(kDepth, columns, kDepth, columns, weights.data(), bias.data(), -9, 9, 0,
+                                                nullptr, nullptr, &op),
+              xnn_status_success);
+    std::vector<float> expected;
+    for (const size_t threads : {1, 2, 3, 8}) {
+      const std::unique_ptr<pthreadpool, void (*)(pthreadpool_t)> pool(pthreadpool_create(threads),
+                                                                       pthreadpool_destroy);
+      std::vector<float> output(columns, OneRow::kUntouched);
+      ASSERT_EQ(xnn_reshape_fully_connected_nc_f32(op, 1, pool.get()), xnn_status_success);
+      ASSERT_EQ(xnn_setup_fully_connected_nc_f32(op, input.data(), output.data()), xnn_status_success);
+      ASSERT_EQ(xnn_run_operator(op, pool.get()), xnn_status_success);
+      if (threads == 1) {
+        expected = output;
+        for (size_t i = 0; i < columns; ++i) {
+          double sum = bias[i];
+          for (size_t k = 0; k < kDepth; ++k) {
+            sum += double(input[k]) * weights[i * kDepth + k];
+          }
+          ASSERT_NEAR(output[i], std::clamp(sum, -9.0, 9.0), 1e-4) << columns << " columns, column " << i;
+        }
+      }
+      ASSERT_EQ(std::memcmp(output.data(), expected.data(), columns * sizeof(float)), 0)
+          << columns << " columns, " << threads << " threads";
+    }
+    xnn_delete_operator(op);
   }
 }
 
