@@ -137,7 +137,7 @@ class ReplaceConvWithChannelLastConvPass(NodePass):
             # (outputs, 1, height, width) as (height, width, outputs)
             moved = insert(node, _aten.permute_copy.default, weight, [2, 3, 0, 1])
             kernel = insert(node, _aten.squeeze_copy.dim, moved, -1)
-        elif rank == 3:
+        elif rank == 3 and is_depthwise_conv(groups, shape(x)[1]):
             kernel = insert(node, _aten.transpose_copy.int, weight, 1, 2)
         else:
             kernel = _to_last(node, weight, rank)
