@@ -52,9 +52,7 @@ Tensor& cadence_quantize_per_tensor_out(KernelRuntimeContext& ctx, const Tensor&
       const Quantizer<T> quantize(inverse(scale), zero_point, quant_min, quant_max);
       const float* const values = input.const_data_ptr<float>();
       T* const results = out.mutable_data_ptr<T>();
-      for (ssize_t i = 0; i < input.numel(); ++i) {
-        results[i] = quantize(values[i]);
-      }
+      quantize.store([=](int64_t i) { return values[i]; }, input.numel(), results);
     });
   }
   return out;
@@ -99,9 +97,7 @@ Tensor& cadence_requantize_per_tensor_out(KernelRuntimeContext& ctx, const Tenso
       using T = decltype(out_zero);
       const Quantizer<T> quantize(inverse(out_scale), out_zero_point);
       T* const results = out.mutable_data_ptr<T>();
-      for (ssize_t i = 0; i < input.numel(); ++i) {
-        results[i] = quantize(affine(values[i]));
-      }
+      quantize.store([=](int64_t i) { return affine(values[i]); }, input.numel(), results);
     });
   });
   return out;

@@ -22,8 +22,20 @@ Tensor& combined(KernelRuntimeContext& ctx, const char* op, const Tensor& a, Qua
   dispatch<int8_t, uint8_t>(ctx, op, "operands", a.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     const Quantizer<T> quantize(inverse(result.scale), result.zero_point);
-    internal::for_each_pair<T>(a, b, out,
-                               [&](T left, T right) { return quantize(combine(first(left), second(right))); });
+    const auto each = [quantize, first, second, combine](T left, T right) {
+      return quantize(combine(first(left), second(right)));
+    };
+    if (!executorch::runtime::tensors_have_same_shape(a, b) ||
+        !executorch::runtime::tensors_have_same_dim_order(a, b, out)) {
+      internal::for_each_pair<T>(a, b, out, each);
+      return;
+    }
+    const T* const left = a.const_data_ptr<T>();
+    const T* const right = b.const_data_ptr<T>();
+    T* const results = out.mutable_data_ptr<T>();
+    for (ssize_t i = 0; i < out.numel(); ++i) {
+      results[i] = each(left[i], right[i]);
+    }
   });
   return out;
 }

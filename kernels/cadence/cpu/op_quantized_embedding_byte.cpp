@@ -35,17 +35,21 @@ Tensor& cadence_quantized_embedding_byte_out(KernelRuntimeContext& ctx, const Te
     return out;
   }
   dispatch<int8_t, uint8_t>(ctx, op, "a table", weight.scalar_type(), [&](auto zero) {
+    const auto* const table = weight.const_data_ptr<decltype(zero)>();
+    const float* const scales = weight_scales.const_data_ptr<float>();
+    const float* const zeros = weight_zero_points.has_value() ? weight_zero_points->const_data_ptr<float>() : nullptr;
     float* results = out.mutable_data_ptr<float>();
+    const int64_t width = depth / groups;
     for (int64_t i = 0; i < indices.numel(); ++i) {
       int64_t row = 0;
       if (!check_index(ctx, op, index_at(indices, i), weight.size(0), 0, &row)) {
         return;
       }
-      for (int64_t d = 0; d < depth; ++d) {
-        const int64_t group = row * groups + d / (depth / groups);
-        const Affine affine{weight_scales.const_data_ptr<float>()[group],
-                            weight_zero_points.has_value() ? weight_zero_points->const_data_ptr<float>()[group] : 0.0f};
-        *results++ = affine(weight.const_data_ptr<decltype(zero)>()[row * depth + d]);
+      for (int64_t group = row * groups; group < (row + 1) * groups; ++group, results += width) {
+        const Affine affine{scales[group], zeros == nullptr ? 0.0f : zeros[group]};
+        for (int64_t d = 0; d < width; ++d) {
+          results[d] = affine(table[group * width + d]);
+        }
       }
     }
   });

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 
 #include "kernels/cadence/cpu/arguments.h"
 
@@ -36,23 +35,58 @@ class Quantizer {
   Quantizer(float factor, int64_t zero_point, int64_t low = std::numeric_limits<T>::min(),
             int64_t high = std::numeric_limits<T>::max())
       : factor_(factor),
-        zero_point_(static_cast<Wide>(zero_point)),
-        low_(static_cast<Wide>(low)),
-        high_(static_cast<Wide>(high)) {}
+        zero_point_(static_cast<double>(zero_point)),
+        low_(static_cast<double>(low)),
+        high_(static_cast<double>(high)),
+        is_narrow_(sizeof(T) < sizeof(int32_t) && zero_point >= -kNarrow && zero_point <= kNarrow),
+        narrow_zero_point_(is_narrow_ ? static_cast<int32_t>(zero_point) : 0),
+        least_(is_narrow_ ? static_cast<float>(low - zero_point) : 0.0f),
+        most_(is_narrow_ ? static_cast<float>(high - zero_point) : 0.0f) {}
 
-  T operator()(float value) const {
-    const Wide moved = static_cast<Wide>(std::nearbyint(value * factor_)) + zero_point_;
-    return static_cast<T>(moved > low_ ? (moved < high_ ? moved : high_) : low_);
+  T operator()(float value) const { return is_narrow_ ? narrow(value) : wide(value); }
+
+  /// Stores the integers of `count` values, which load(i) returns.
+  template <typename Load>
+  void store(const Load& load, int64_t count, T* results) const {
+    const Quantizer self = *this;  // results may be bytes, which could alias the members
+    if (!is_narrow_) {
+      for (int64_t i = 0; i < count; ++i) {
+        results[i] = self.wide(load(i));
+      }
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      results[i] = self.narrow(load(i));
+    }
   }
 
  private:
-  // float holds each integer of 16 bits, and what it rounds is clamped; int32 needs more bits.
-  using Wide = std::conditional_t<sizeof(T) == sizeof(int32_t), double, float>;
+  // Without calls and branches, so that compilers use vectors.
+  T narrow(float value) const {
+    const float scaled = value * factor_;
+    const float above = scaled > least_ ? scaled : least_;
+    const float clamped = above < most_ ? above : most_;
+    return static_cast<T>(static_cast<int32_t>((clamped + kWhole) - kWhole) + narrow_zero_point_);
+  }
+
+  T wide(float value) const {
+    const double moved = std::nearbyint(static_cast<double>(value * factor_)) + zero_point_;
+    return static_cast<T>(moved > low_ ? (moved < high_ ? moved : high_) : low_);
+  }
+
+  // Adjacent floats from 2^23 on differ by 1: adding 1.5 * 2^23 rounds numbers below 2^22 to nearest even. The bounds
+  // of 16 bits, less these zero points, are such numbers.
+  static constexpr int64_t kNarrow = int64_t{1} << 20;
+  static constexpr float kWhole = 12582912.0f;
 
   float factor_;
-  Wide zero_point_;
-  Wide low_;
-  Wide high_;
+  double zero_point_;
+  double low_;
+  double high_;
+  bool is_narrow_;
+  int32_t narrow_zero_point_;
+  float least_;
+  float most_;
 };
 
 /// 1 / scale, rounded to float32 as in PyTorch's quantisation.

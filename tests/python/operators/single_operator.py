@@ -123,12 +123,20 @@ def written_in_place(operator: torch._ops.OpOverload) -> list[str]:
     ]
 
 
-def run(
+@dataclass(frozen=True)
+class SingleOperator:
+    """A program of one call: its bytes, its inputs, and the places of arguments among the inputs."""
+
+    data: bytes
+    inputs: list[torch.Tensor]
+    places: Mapping[str, int]
+
+
+def build(
     operator: torch._ops.OpOverload, arguments: Mapping[str, Any], outputs: Sequence[OutputSpec]
-) -> list[torch.Tensor]:
-    """Calls an out variant, or an operator that works in place, in the runtime and returns what it wrote: its outputs,
-    and then the arguments that it writes in place. An out argument that is a list takes all `outputs`, others one each.
-    Raises ExecuTorchError if the runtime or the kernel refuses."""
+) -> SingleOperator:
+    """Builds the program of an out variant, or of an operator that works in place. An out argument that is a list takes
+    all `outputs`, others one each."""
     builder = _Builder()
     schema = operator._schema
     remaining = [builder.output(spec) for spec in outputs]
@@ -151,14 +159,20 @@ def run(
         args.append(args[0])  # what works in place returns its first argument
     else:
         args.append(outs[0] if len(outs) == 1 else builder.values.share(TensorList([int(ref) for ref in outs])))
+    return SingleOperator(_serialized(operator, builder, args, output_refs), builder.inputs, places)
+
+
+def _serialized(
+    operator: torch._ops.OpOverload, builder: _Builder, args: Sequence[Ref], outputs: Sequence[Ref]
+) -> bytes:
     plan = ExecutionPlan(
         name="forward",
         container_meta_type=ContainerMetadata("", ""),
         values=builder.values.items,
         inputs=[int(ref) for ref in builder.input_refs],
-        outputs=[int(ref) for ref in output_refs],
+        outputs=[int(ref) for ref in outputs],
         chains=[Chain([], [], [Instruction(KernelCall(0, [int(arg) for arg in args]))], None)],
-        operators=[Operator(schema.name, schema.overload_name)],
+        operators=[Operator(operator._schema.name, operator._schema.overload_name)],
         delegates=[],
         non_const_buffer_sizes=[0, max(builder.arena, _ALIGNMENT)],
     )
@@ -170,6 +184,14 @@ def run(
         segments=[],
         constant_segment=SubsegmentOffsets(segment_index=0, offsets=[]),
     )
-    data = bytes(_serialize_pte_binary(_PTEFile(program)))
-    results = list(Runtime.get().load_program(data).load_method("forward").execute(builder.inputs))
-    return results + [builder.inputs[places[name]] for name in written_in_place(operator)]
+    return bytes(_serialize_pte_binary(_PTEFile(program)))
+
+
+def run(
+    operator: torch._ops.OpOverload, arguments: Mapping[str, Any], outputs: Sequence[OutputSpec]
+) -> list[torch.Tensor]:
+    """Calls an operator in the runtime (see `build`) and returns what it wrote: its outputs, and then the arguments
+    that it writes in place. Raises ExecuTorchError if the runtime or the kernel refuses."""
+    call = build(operator, arguments, outputs)
+    results = list(Runtime.get().load_program(call.data).load_method("forward").execute(call.inputs))
+    return results + [call.inputs[call.places[name]] for name in written_in_place(operator)]
